@@ -1,0 +1,46 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Warnings are errors in `Tests/run`, not here: an app that depends on us may have a newer compiler.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .strictMemorySafety(),
+]
+
+let package = Package(
+  name: "UpdateMachine",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "UpdateMachine", targets: ["UpdateMachine"]),
+    .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
+    .library(name: "Simulator", targets: ["Simulator"]),
+    .executable(name: "simulate", targets: ["simulate"]),
+  ],
+  targets: [
+    .target(name: "UpdateMachine", swiftSettings: strict),
+    .target(name: "SyncProtocols", dependencies: ["UpdateMachine"], swiftSettings: strict),
+    .target(
+      name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
+    .executableTarget(
+      name: "simulate", dependencies: ["UpdateMachine", "SyncProtocols", "Simulator"],
+      path: "Simulations", exclude: ["Scenarios"], sources: ["simulate"],
+      resources: [.copy("Recordings")], swiftSettings: strict),
+    .testTarget(
+      name: "UpdateMachineTests", dependencies: ["UpdateMachine"], swiftSettings: strict),
+    .testTarget(
+      name: "SyncProtocolsTests", dependencies: ["SyncProtocols", "UpdateMachine"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "SimulatorTests", dependencies: ["Simulator", "SyncProtocols", "UpdateMachine"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: ["simulate", "Simulator", "SyncProtocols", "UpdateMachine"],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

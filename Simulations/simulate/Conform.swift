@@ -1,0 +1,85 @@
+import Foundation
+import SyncProtocols
+import UpdateMachine
+
+/// `simulate conform`: whether the machine answers recorded conversations to the letter.
+struct Conformance {
+  var conversations = 0
+  var steps = 0
+  /// How many conversations, and how many of the steps gone through, agree.
+  var agreeing = 0
+  var agreeingSteps = 0
+  var firstDifference: String?
+
+  mutating func add(_ conversation: Conversation, at place: String) {
+    conversations += 1
+    steps += conversation.steps.count
+    var machine = Machine<QueueFinger>(life: conversationLife, settings: conversation.settings)
+    if let restored = conversation.restored {
+      machine = Machine(
+        restoring: restored.finger, terms: restored.terms, age: restored.age,
+        at: Moment(milliseconds: 0), life: conversationLife, settings: conversation.settings)
+    }
+    for (index, step) in conversation.steps.enumerated() {
+      let before = machine
+      var effects: [Conversation.Effect] = []
+      if let input = step.input.input(for: machine) {
+        effects = machine.handle(input, at: step.at).list
+      }
+      if let difference = difference(step, machine: machine, effects: effects) {
+        if firstDifference == nil {
+          firstDifference = """
+            \(place): "\(conversation.name)", step \(index + 1) of \(conversation.steps.count) \
+            (at \(step.at)): \(step.input)
+              before    \(before)
+            \(difference)
+            """
+        }
+        return
+      }
+      agreeingSteps += 1
+    }
+    agreeing += 1
+  }
+
+  private func difference(
+    _ step: Conversation.Step, machine: Machine<QueueFinger>, effects: [Conversation.Effect]
+  ) -> String? {
+    var lines: [String] = []
+    func compare(_ what: String, _ expected: String, _ found: String) {
+      guard expected != found else { return }
+      lines.append("  expected  \(what) \(expected)")
+      lines.append("  found     \(what) \(found)")
+    }
+    compare("status", step.status, machine.status.description)
+    compare("effects", "\(step.effects)", "\(effects)")
+    compare("freshness", step.freshness, machine.freshness(at: step.at).description)
+    if let violation = machine.violation() {
+      lines.append("  violated  \(violation.rule): \(violation.found)")
+    }
+    return lines.isEmpty ? nil : lines.joined(separator: "\n")
+  }
+}
+
+extension Said: CustomStringConvertible {
+  /// The input for a machine that stands where this one does; `nil`: nothing is put in.
+  func input(for machine: Machine<QueueFinger>) -> Conversation.Input? {
+    switch self {
+    case .look: return nil
+    case .input(let input): return input
+    case .polled(let id, let lastEventID):
+      guard let finger = machine.finger, lastEventID > finger.lastEventID else {
+        return .polled(id, movedTo: nil)
+      }
+      return .polled(id, movedTo: QueueFinger(queue: finger.queue, lastEventID: lastEventID))
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .look: "look"
+    case .input(let input): input.description
+    case .polled(let id, let lastEventID): "polled \(id), last event \(lastEventID)"
+    }
+  }
+}

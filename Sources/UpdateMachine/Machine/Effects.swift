@@ -1,0 +1,143 @@
+extension Machine {
+  /// One thing to do (MACHINE §3). Each is one instruction; the driver performs it and decides
+  /// nothing.
+  public enum Effect: Equatable, Sendable {
+    /// Give up a request. Its answer may come all the same.
+    case cancel(RequestID)
+    /// The timer must not fire any more.
+    case disarm(TimerID)
+    /// Tell the app's log what went wrong.
+    case report(Report)
+    /// Tell the server that a log is wanted no more: best effort, never retried, not answered.
+    case release(Place.Log)
+    /// Delete the saved form, after any write under way.
+    case erase
+    /// Write model, finger, terms and outbox as they are now. Gets exactly one answer.
+    case persist(WriteID)
+    /// Ask for a snapshot and a finger.
+    case register(RequestID)
+    /// Ask for what came after the finger; `waits`: the server may hold it open.
+    case poll(RequestID, finger: Place, waits: Bool)
+    /// Feed `fired` once, at a moment drawn from the range.
+    case arm(TimerID, MomentRange)
+  }
+
+  /// What a machine wants the app's log to hear.
+  public enum Report: Hashable, Sendable {
+    case failure(SyncFailure)
+    /// A write failed.
+    case store
+  }
+
+  /// What one input leads to, in the order in which it must be performed: cancel, disarm, report,
+  /// release, erase, persist, register or poll, arm; each at most once (MACHINE §3). There is one
+  /// place for each, so the order holds by construction and nothing is allocated.
+  public struct Effects: Equatable, Sendable {
+    public var cancel: RequestID?
+    public var disarm: TimerID?
+    public var report: Report?
+    public var release: Place.Log?
+    public var erase = false
+    public var persist: WriteID?
+    public var request: Request?
+    public var arm: Arm?
+
+    /// What is sent to the server.
+    public enum Request: Equatable, Sendable {
+      case register(RequestID)
+      case poll(RequestID, finger: Place, waits: Bool)
+    }
+
+    /// The timer that is armed.
+    public struct Arm: Hashable, Sendable {
+      public var timer: TimerID
+      public var range: MomentRange
+
+      @inlinable
+      public init(timer: TimerID, range: MomentRange) {
+        self.timer = timer
+        self.range = range
+      }
+    }
+
+    @inlinable
+    public init() {}
+
+    /// The input was absorbed.
+    @inlinable
+    public var isEmpty: Bool {
+      cancel == nil && disarm == nil && report == nil && release == nil && !erase
+        && persist == nil && request == nil && arm == nil
+    }
+
+    /// The effects in their order.
+    @inlinable
+    public func forEach(_ perform: (Effect) -> Void) {
+      if let cancel { perform(.cancel(cancel)) }
+      if let disarm { perform(.disarm(disarm)) }
+      if let report { perform(.report(report)) }
+      if let release { perform(.release(release)) }
+      if erase { perform(.erase) }
+      if let persist { perform(.persist(persist)) }
+      switch request {
+      case .register(let id): perform(.register(id))
+      case .poll(let id, let finger, let waits): perform(.poll(id, finger: finger, waits: waits))
+      case nil: break
+      }
+      if let arm { perform(.arm(arm.timer, arm.range)) }
+    }
+  }
+}
+
+extension Machine.Effects {
+  /// The effects in their order, for tests and texts. Allocates.
+  public var list: [Machine.Effect] {
+    var list: [Machine.Effect] = []
+    forEach { list.append($0) }
+    return list
+  }
+
+  /// One line each, moments as seen at `now`.
+  public func texts(at now: Moment) -> [String] {
+    var texts: [String] = []
+    forEach { texts.append($0.text(at: now)) }
+    return texts
+  }
+}
+
+extension Machine.Effect {
+  /// One line: "persist 41", "arm 3 in (0, 0.8 s]".
+  public func text(at now: Moment) -> String {
+    switch self {
+    case .arm(let timer, let range): "arm \(timer) \(range.text(at: now))"
+    case .cancel, .disarm, .report, .release, .erase, .persist, .register, .poll: description
+    }
+  }
+}
+
+extension Machine.Effect: CustomStringConvertible {
+  /// One line, moments in milliseconds of the machine's clock.
+  public var description: String {
+    switch self {
+    case .cancel(let id): "cancel \(id)"
+    case .disarm(let timer): "disarm \(timer)"
+    case .report(let report): "report \(report)"
+    case .release(let log): "release \(log)"
+    case .erase: "erase"
+    case .persist(let write): "persist \(write)"
+    case .register(let id): "register \(id)"
+    case .poll(let id, let finger, waits: true): "poll \(id) from \(finger)"
+    case .poll(let id, let finger, waits: false): "poll \(id) from \(finger), quick"
+    case .arm(let timer, let range): "arm \(timer) in [\(range.earliest), \(range.latest)]"
+    }
+  }
+}
+
+extension Machine.Report: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .failure(let failure): failure.description
+    case .store: "store"
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// What comes back: answers, timers and writes (MACHINE §4). Each is believed only if its ID is the
+// one that is out; anything else is late or repeated, which is normal, and is absorbed.
+
+extension Machine {
+  @inlinable
+  mutating func snapshotArrived(
+    _ id: RequestID, finger: Place, terms: Terms, at now: Moment, _ effects: inout Effects
+  ) {
+    guard case .registering(let request) = _status, request.id == id else {
+      // Nobody will poll this log: let it go, unless it is the one that we follow.
+      if !_status.isHalted, finger.log != _finger?.log { effects.release = finger.log }
+      return
+    }
+    disarm(&effects)
+    _finger = finger
+    _terms = terms
+    registeredAt = now
+    touched = now
+    transient.reset()
+    timeouts.reset()
+    outage.hasFailed = false
+    if now - request.sent > settings.quickDeadline {
+      // The server may have read its state when the request left: old, though the best we have.
+      outage.levelAsOf = request.sent
+      outage.lose(at: now)
+      askSoon()
+    } else {
+      noteLevel(asOf: request.sent, at: now)
+    }
+    if settings.isDurable { persist(&effects) }
+    proceed(at: now, &effects)
+  }
+
+  @inlinable
+  mutating func polled(
+    _ id: RequestID, movedTo finger: Place?, overslept: Bool, at now: Moment,
+    _ effects: inout Effects
+  ) {
+    guard case .live(.polling(let request)) = _status, request.id == id else { return }
+    noteEnd(of: request, at: now)
+    disarm(&effects)
+    timeouts.reset()
+    if overslept {
+      // It may have lain here while we slept: applied, but no news about now.
+      askSoon()
+    } else {
+      noteLevel(asOf: request.waits ? now : request.sent, at: now)
+    }
+    if let finger {
+      _finger = finger
+      transient.reset()
+      if settings.isDurable { persist(&effects) }
+    }
+    if _terms.cadence == .pushed, request.waits {
+      if !overslept { return awaitNextPush(at: now, &effects) }
+      effects.cancel = id
+    }
+    if finger == nil, request.waits {
+      guard now - request.sent >= settings.productive else {
+        // Somebody else polls our log, or old events came again: asking at once would loop.
+        let wait = transient.take(first: settings.transientFirst, cap: settings.transientCap)
+        return self.wait(wait, pausing: true, at: now, &effects)
+      }
+      transient.reset()
+    }
+    proceed(at: now, &effects)
+  }
+
+  /// The subscription stays out; the next push must come within the deadline.
+  @inlinable
+  mutating func awaitNextPush(at now: Moment, _ effects: inout Effects) {
+    let end = max(now + _terms.longDeadline, now + .milliseconds(1))
+    arm(from: end, to: end, &effects)
+  }
+
+  @inlinable
+  mutating func failed(
+    _ id: RequestID, _ failure: SyncFailure, at now: Moment, _ effects: inout Effects
+  ) {
+    guard let request = _status.outstanding, request.id == id else { return }
+    // An expired log was not kept alive by the question that found it so.
+    if failure != .expired { noteEnd(of: request, at: now) }
+    disarm(&effects)
+    fail(failure, at: now, &effects)
+  }
+
+  @inlinable
+  mutating func fired(
+    _ id: TimerID, overslept: Bool, at now: Moment, _ effects: inout Effects
+  ) {
+    guard let armed = timer, armed.id == id else { return }
+    timer = nil
+    switch _status {
+    case .registering:
+      cancel(at: now, &effects)
+      fail(.timedOut, at: now, &effects)
+    case .live(.polling):
+      cancel(at: now, &effects)
+      guard overslept else { return fail(.timedOut, at: now, &effects) }
+      // We slept through it: no failure of anybody's (BUGS 12).
+      askSoon()
+      proceed(at: now, &effects)
+    case .registerFailed, .live(.pausing), .pollFailed:
+      proceed(at: now, &effects)
+    case .idle:
+      askSoon()
+      proceed(refreshing: true, at: now, &effects)
+    case .stale, .live(.writing), .halted: return  // These hold no timer.
+    }
+  }
+
+  @inlinable
+  mutating func written(_ id: WriteID, at now: Moment, _ effects: inout Effects) {
+    guard writing == id else { return }
+    writing = nil
+    guard !_status.isHalted else { return }  // A stop writes nothing: it comes again.
+    if isUnwritten { return persist(&effects) }
+    if _status == .live(.writing) { proceed(at: now, &effects) }
+  }
+
+  @inlinable
+  mutating func writeFailed(_ id: WriteID, at now: Moment, _ effects: inout Effects) {
+    guard writing == id else { return }
+    writing = nil
+    isUnwritten = _finger != nil
+    guard !_status.isHalted else { return }
+    effects.report = .store
+    switch _status {
+    case .live(.writing), .live(.polling):  // A subscription is polling while it writes.
+      cancel(at: now, &effects)
+      disarm(&effects)
+      outage.fail(at: now)
+      askSoon()
+      wait(
+        transient.take(first: settings.transientFirst, cap: settings.transientCap), at: now,
+        &effects)
+    case .stale, .idle, .registering, .registerFailed, .live(.pausing), .pollFailed, .halted:
+      return  // Written at the next occasion.
+    }
+  }
+
+  /// An answer proved the replica level as of `moment`.
+  @inlinable
+  mutating func noteLevel(asOf moment: Moment, at now: Moment) {
+    outage.recover(levelAsOf: moment)
+    nextPollIsQuick = false
+    if case .every(let period) = _terms.cadence { nextAskAt = now + period }
+  }
+}

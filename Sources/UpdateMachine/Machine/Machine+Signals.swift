@@ -1,0 +1,115 @@
+// What the app says: started, stopped, logged out, to the foreground and back, and the signals that
+// may cut a wait (MACHINE §4, one function for each input, one case for each row).
+
+extension Machine {
+  @usableFromInline
+  enum Signal: Sendable {
+    case foregrounded
+    case networkChanged
+    case retryRequested
+  }
+
+  @inlinable
+  mutating func started(_ foreground: Bool, at now: Moment, _ effects: inout Effects) {
+    guard !isStarted || _status.isHalted else { return }  // Started already: absorbed.
+    isStarted = true
+    isForeground = foreground
+    resume(at: now, &effects)
+  }
+
+  /// Leaves rest or a halt.
+  @inlinable
+  mutating func resume(at now: Moment, _ effects: inout Effects) {
+    outage.lose(at: now)
+    askSoon()
+    proceed(at: now, &effects)
+  }
+
+  @inlinable
+  mutating func stopped(at now: Moment, _ effects: inout Effects) {
+    cancel(at: now, &effects)
+    disarm(&effects)
+    _status = .halted(.stopped)
+    isStarted = false
+  }
+
+  @inlinable
+  mutating func loggedOut(at now: Moment, _ effects: inout Effects) {
+    stopped(at: now, &effects)
+    releaseAndDrop(&effects)
+    effects.erase = true
+    outage.levelAsOf = nil
+  }
+
+  @inlinable
+  mutating func foregrounded(at now: Moment, _ effects: inout Effects) {
+    isForeground = true
+    guard isStarted else { return }  // Remembered for the start.
+    guard _status.isResting else { return signalled(.foregrounded, at: now, &effects) }
+    outage.restart(at: now)
+    askSoon()
+    let left = slow.left(at: now)
+    if _finger == nil, left > .zero, !payWake(at: now) {
+      disarm(&effects)
+      return wait(left, at: now, &effects)
+    }
+    proceed(at: now, &effects)
+  }
+
+  @inlinable
+  mutating func backgrounded(at now: Moment, _ effects: inout Effects) {
+    guard isForeground else { return }  // There already: absorbed.
+    isForeground = false
+    switch _status {
+    case .stale, .idle, .halted: break  // Nothing is going on.
+    case .registering: break  // The server makes the snapshot anyway: left to end.
+    case .registerFailed, .live, .pollFailed:
+      cancel(at: now, &effects)
+      outage.lose(at: now)
+      askSoon()
+      rest(at: now, &effects)
+    }
+  }
+
+  /// A sign that trying now may do better than what we are doing.
+  @inlinable
+  mutating func signalled(_ signal: Signal, at now: Moment, _ effects: inout Effects) {
+    switch _status {
+    case .halted(let halt):
+      guard signal == .retryRequested, isStarted, halt != .stopped, payWake(at: now) else { return }
+      return resume(at: now, &effects)
+    case .stale, .idle, .registering, .registerFailed, .live, .pollFailed: break
+    }
+    guard isForeground, isStarted else { return }
+    switch _status {
+    case .stale, .idle, .halted: return
+    case .registering: return  // It costs the server a snapshot and a log: never disturbed.
+    case .registerFailed:
+      // Another network heals no server's refusal, so it does not cut a slow wait.
+      if signal == .networkChanged, slow.left(at: now) > .zero { return }
+      if payWake(at: now) { proceed(at: now, &effects) }
+    case .pollFailed:
+      if payWake(at: now) { proceed(at: now, &effects) }
+    case .live(.polling(let request)):
+      // A quick one will tell within a round trip anyway.
+      if request.waits, payWake(at: now) { probe(at: now, &effects) }
+    case .live(.pausing):
+      // Only the protocol's own rhythm may be cut, never the pace.
+      if now < nextAskAt, payWake(at: now) { probe(at: now, &effects) }
+    case .live(.writing): return
+    }
+  }
+
+  /// Asks anew whether the connection still is one.
+  @inlinable
+  mutating func probe(at now: Moment, _ effects: inout Effects) {
+    cancel(at: now, &effects)
+    resume(at: now, &effects)
+  }
+
+  @inlinable
+  mutating func credentialsChanged(at now: Moment, _ effects: inout Effects) {
+    guard isStarted, _status == .halted(.credentials) else { return }
+    resume(at: now, &effects)
+  }
+}

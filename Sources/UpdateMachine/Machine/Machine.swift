@@ -1,0 +1,286 @@
+// Machine: the room of all decisions about when to ask a server, what to believe and how long to
+// wait. It owns status, finger, terms, waits and freshness; MACHINE.md is its specification. It may
+// use Values, and nothing else; it imports nothing.
+
+/// Keeps one replica's place in a server's log: registers, polls for ever, and is honest about how
+/// fresh the replica is.
+///
+///     stale ──started──▶ registering ──snapshotArrived──▶ live ⇄ pollFailed
+///       ▲                     │  ▲                       │  ▲
+///       └──backgrounded       ▼  │ timer      expired    │  │ timer, foregrounded
+///                       registerFailed ◀─────────────────┘ idle ◀──backgrounded── live
+///
+///     any ──stopped, loggedOut, refused for good──▶ halted
+///
+/// A plain value: it never awaits, logs, reads a clock or draws a random number. ``handle(_:at:)``
+/// is the only way in: it takes what happened and when, and returns what to do. Where chance is
+/// wanted, the effect carries a range and whoever performs it draws. So equal machines stay equal.
+///
+/// `Place` is the protocol's finger. Source: MACHINE.md, which was model-checked; the design is
+/// that of Zulip's note on "update machines".
+public struct Machine<Place: Finger>: Equatable, Sendable {
+  public let settings: MachineSettings
+  /// The start that this machine is; part of every request's ID.
+  public let life: Life
+
+  @usableFromInline var _status: MachineStatus
+  @usableFromInline var _finger: Place?
+  @usableFromInline var _terms: Terms
+
+  /// The only timer that is armed; what it is for follows from the status.
+  @usableFromInline var timer: ArmedTimer?
+  /// The write that is out, and whether something newer than it waits to be written.
+  @usableFromInline var writing: WriteID?
+  @usableFromInline var isUnwritten = false
+
+  @usableFromInline var isStarted = false
+  @usableFromInline var isForeground = true
+  /// The next poll asks for an answer at once, so that freshness is known within a round trip.
+  @usableFromInline var nextPollIsQuick = true
+
+  /// When the server last noted that somebody wants our log, at the earliest: it counts the
+  /// lifetime from there. `nil`: not known.
+  @usableFromInline var touched: Moment?
+  /// When this machine got its finger; `nil` if it was restored.
+  @usableFromInline var registeredAt: Moment?
+
+  /// The server asked us to be quiet until then.
+  @usableFromInline var notBefore: Moment = .distantPast
+  /// The protocol's own rhythm: the next question is due then (``Cadence/every(_:)``).
+  @usableFromInline var nextAskAt: Moment = .distantPast
+  @usableFromInline var pace = Allowance()
+  @usableFromInline var wakes = Allowance()
+  @usableFromInline var transient = Backoff()
+  @usableFromInline var slow = SlowBackoff()
+  @usableFromInline var timeouts = Backoff()
+
+  @usableFromInline var outage = Outage()
+
+  @usableFromInline var requestCount: UInt64 = 0
+  @usableFromInline var timerCount: UInt64 = 0
+  @usableFromInline var writeCount: UInt64 = 0
+
+  /// A timer that was armed.
+  @usableFromInline
+  struct ArmedTimer: Hashable, Sendable {
+    @usableFromInline var id: TimerID
+    /// The end of its range.
+    @usableFromInline var latest: Moment
+
+    @inlinable
+    init(id: TimerID, latest: Moment) {
+      self.id = id
+      self.latest = latest
+    }
+  }
+
+  /// A machine without a finger, not started, in the foreground.
+  @inlinable
+  public init(life: Life, settings: MachineSettings = MachineSettings()) {
+    self.life = life
+    self.settings = settings
+    _status = .stale
+    _terms = .unspoken
+  }
+
+  /// A machine with the finger that was saved, not started, in the foreground.
+  ///
+  /// - Parameter age: how long ago it was written by the wall clock; `nil` if that is not known, as
+  ///   when the clock went back.
+  @inlinable
+  public init(
+    restoring finger: Place, terms: Terms, age: TimeSpan?, at now: Moment, life: Life,
+    settings: MachineSettings = MachineSettings()
+  ) {
+    self.init(life: life, settings: settings)
+    _status = .idle
+    _finger = finger
+    _terms = terms
+    touched = age.map { now - TimeSpan(milliseconds: $0.milliseconds) }
+  }
+
+  /// Takes one input; returns what to do about it, in order. Never fails: what is late, repeated or
+  /// out of place is absorbed. Moments never go back from one call to the next.
+  @inlinable
+  public mutating func handle(_ input: Input, at now: Moment) -> Effects {
+    var effects = Effects()
+    let overslept = isOverdue(at: now)
+    if overslept { noteOversleeping() }
+    switch input {
+    case .started(let foreground): started(foreground, at: now, &effects)
+    case .stopped: stopped(at: now, &effects)
+    case .loggedOut: loggedOut(at: now, &effects)
+    case .foregrounded: foregrounded(at: now, &effects)
+    case .backgrounded: backgrounded(at: now, &effects)
+    case .networkChanged: signalled(.networkChanged, at: now, &effects)
+    case .retryRequested: signalled(.retryRequested, at: now, &effects)
+    case .credentialsChanged: credentialsChanged(at: now, &effects)
+    case .snapshotArrived(let id, let finger, let terms):
+      snapshotArrived(id, finger: finger, terms: terms, at: now, &effects)
+    case .polled(let id, let finger):
+      polled(id, movedTo: finger, overslept: overslept, at: now, &effects)
+    case .failed(let id, let failure): failed(id, failure, at: now, &effects)
+    case .fired(let timer): fired(timer, overslept: overslept, at: now, &effects)
+    case .written(let write): written(write, at: now, &effects)
+    case .writeFailed(let write): writeFailed(write, at: now, &effects)
+    }
+    return effects
+  }
+
+  // MARK: What every row of the table is made of (MACHINE §4)
+
+  /// Goes on from wherever we are: rests, writes, waits or asks, whichever is due first.
+  @inlinable
+  mutating func proceed(refreshing: Bool = false, at now: Moment, _ effects: inout Effects) {
+    disarm(&effects)
+    guard isForeground || refreshing else { return rest(at: now, &effects) }
+    if isHopelesslyOld(at: now) {
+      dropFinger()
+      if !isForeground { return rest(at: now, &effects) }
+    }
+    if settings.isDurable, _finger != nil, isUnwritten || writing != nil {
+      if writing == nil { persist(&effects) }
+      _status = .live(.writing)
+      return
+    }
+    let paced = pace.ready(burst: settings.paceBurst, interval: settings.paceInterval)
+    let floor = max(notBefore, paced, nextAskAt)
+    if now < floor {
+      arm(from: floor, to: floor, &effects)
+      _status = _finger == nil ? .registerFailed : now < notBefore ? .pollFailed : .live(.pausing)
+      return
+    }
+    ask(at: now, &effects)
+  }
+
+  @inlinable
+  mutating func ask(at now: Moment, _ effects: inout Effects) {
+    pace.spend(at: now, interval: settings.paceInterval)
+    requestCount += 1
+    let id = RequestID(life: life, number: requestCount)
+    let deadline: TimeSpan
+    if let finger = _finger {
+      let waits = !nextPollIsQuick && _terms.cadence.pollsWait
+      deadline =
+        waits
+        ? _terms.longDeadline
+        : min(
+          _terms.longDeadline,
+          timeouts.next(first: settings.quickDeadline, cap: settings.deadlineCap))
+      _status = .live(.polling(Outstanding(id: id, sent: now, waits: waits)))
+      effects.request = .poll(id, finger: finger, waits: waits)
+    } else {
+      deadline = timeouts.next(first: settings.registerDeadline, cap: settings.deadlineCap)
+      _status = .registering(Outstanding(id: id, sent: now, waits: false))
+      effects.request = .register(id)
+    }
+    let end = max(now + deadline, now + .milliseconds(1))
+    arm(from: end, to: end, &effects)
+  }
+
+  /// Comes to rest: nothing is out and nothing is due but the refresh.
+  @inlinable
+  mutating func rest(at now: Moment, _ effects: inout Effects) {
+    disarm(&effects)
+    outage.lose(at: now)
+    guard _finger != nil else {
+      _status = .stale
+      return
+    }
+    _status = .idle
+    if isStarted, let period = settings.refreshPeriod {
+      let due = max(now + period, now + .milliseconds(1))
+      arm(from: due, to: due, &effects)
+    }
+  }
+
+  /// Waits up to `wait` from now, never under the server's floor; at rest in the background.
+  @inlinable
+  mutating func wait(
+    _ wait: TimeSpan, pausing: Bool = false, at now: Moment, _ effects: inout Effects
+  ) {
+    guard isForeground else { return rest(at: now, &effects) }
+    let earliest = max(now + .milliseconds(1), notBefore)
+    arm(from: earliest, to: max(earliest, now + wait), &effects)
+    _status = _finger == nil ? .registerFailed : pausing ? .live(.pausing) : .pollFailed
+  }
+
+  @inlinable
+  mutating func persist(_ effects: inout Effects) {
+    guard writing == nil else {
+      isUnwritten = true
+      return
+    }
+    writeCount += 1
+    writing = WriteID(writeCount)
+    isUnwritten = false
+    effects.persist = writing
+  }
+
+  @inlinable
+  mutating func arm(from earliest: Moment, to latest: Moment, _ effects: inout Effects) {
+    timerCount += 1
+    let id = TimerID(timerCount)
+    timer = ArmedTimer(id: id, latest: latest)
+    effects.arm = Effects.Arm(timer: id, range: MomentRange(from: earliest, to: latest))
+  }
+
+  @inlinable
+  mutating func disarm(_ effects: inout Effects) {
+    guard let armed = timer else { return }
+    effects.disarm = armed.id
+    timer = nil
+  }
+
+  /// Gives up the request that is out, if there is one.
+  @inlinable
+  mutating func cancel(at now: Moment, _ effects: inout Effects) {
+    guard let request = _status.outstanding else { return }
+    effects.cancel = request.id
+    noteEnd(of: request, at: now)
+  }
+
+  /// Notes what a poll that ended tells about the server's note of us. It began to count when the
+  /// wait began, so we never put that later than we sent it; and only a poll that really waited
+  /// counts there.
+  @inlinable
+  mutating func noteEnd(of request: Outstanding, at now: Moment) {
+    if request.waits, now - request.sent >= settings.reallyWaited { touched = request.sent }
+  }
+
+  @inlinable
+  mutating func dropFinger() {
+    _finger = nil
+    touched = nil
+    isUnwritten = false
+  }
+
+  /// The next poll is a quick one, and is not put off by the protocol's rhythm.
+  @inlinable
+  mutating func askSoon() {
+    nextPollIsQuick = true
+    nextAskAt = .distantPast
+  }
+
+  /// Pays for a wake-up, if one is left: the next failure's wait is then short (BUGS 11).
+  @inlinable
+  mutating func payWake(at now: Moment) -> Bool {
+    guard
+      wakes.trySpending(
+        at: now, burst: settings.wakeBurst - 1, interval: settings.wakeInterval)
+    else { return false }
+    transient.reset()
+    return true
+  }
+}
+
+extension Cadence {
+  /// Whether a poll that is not quick may be held open by the server.
+  @inlinable
+  var pollsWait: Bool {
+    switch self {
+    case .waits, .pushed: true
+    case .every: false
+    }
+  }
+}

@@ -1,0 +1,138 @@
+/// Which of its states a machine is in (DESIGN §5). The data of a request exists only while it is
+/// out; what must survive a change of status stands in ``Machine`` itself.
+public enum MachineStatus: Hashable, Sendable {
+  /// Resting without a finger: not started, or in the background.
+  case stale
+  /// Resting with a finger: not started, or in the background. May hold the refresh timer.
+  case idle
+  /// Waiting for a snapshot. The timer is the request's deadline.
+  case registering(Outstanding)
+  /// Waiting to register, for whatever reason. The timer says until when.
+  case registerFailed
+  /// Following the log.
+  case live(Activity)
+  /// Waiting to poll again: the last poll, or the last write, failed. The timer says until when.
+  case pollFailed
+  /// Only the app can go on.
+  case halted(Halt)
+
+  /// What a live machine is doing; always exactly one of these.
+  public enum Activity: Hashable, Sendable {
+    /// A poll is out. The timer is its deadline.
+    case polling(Outstanding)
+    /// What came is being written; until it is, nothing is asked, for asking acknowledges.
+    case writing
+    /// Between two polls: the pace, an answer that moved nothing, or the protocol's own rhythm.
+    case pausing
+  }
+
+  /// Who must act before a halted machine goes on.
+  public enum Halt: Hashable, Sendable {
+    /// The server refused the credentials: `credentialsChanged`, or `retryRequested`.
+    case credentials
+    /// Client and server do not understand each other: `retryRequested`.
+    case unsupported
+    /// `stopped` or `loggedOut`: `started`.
+    case stopped
+  }
+}
+
+/// The one request that is out.
+public struct Outstanding: Hashable, Sendable {
+  public var id: RequestID
+  /// When we sent it. A server's notes about it are never earlier.
+  public var sent: Moment
+  /// Whether the server may hold it open until there is news.
+  public var waits: Bool
+
+  @inlinable
+  public init(id: RequestID, sent: Moment, waits: Bool) {
+    self.id = id
+    self.sent = sent
+    self.waits = waits
+  }
+}
+
+extension MachineStatus {
+  /// The request that is out.
+  @inlinable
+  public var outstanding: Outstanding? {
+    switch self {
+    case .registering(let request), .live(.polling(let request)): request
+    case .stale, .idle, .registerFailed, .live(.writing), .live(.pausing), .pollFailed, .halted:
+      nil
+    }
+  }
+
+  @inlinable
+  public var isLive: Bool {
+    switch self {
+    case .live: true
+    case .stale, .idle, .registering, .registerFailed, .pollFailed, .halted: false
+    }
+  }
+
+  @inlinable
+  public var isHalted: Bool {
+    switch self {
+    case .halted: true
+    case .stale, .idle, .registering, .registerFailed, .live, .pollFailed: false
+    }
+  }
+
+  /// At rest: nothing is wanted of the server for now.
+  @inlinable
+  public var isResting: Bool {
+    switch self {
+    case .stale, .idle: true
+    case .registering, .registerFailed, .live, .pollFailed, .halted: false
+    }
+  }
+
+  /// A small number for each state that a table or a hash can use, from 0 to ``codeCount`` − 1.
+  @inlinable
+  public var code: Int {
+    switch self {
+    case .stale: 0
+    case .idle: 1
+    case .registering: 2
+    case .registerFailed: 3
+    case .live(.polling): 4
+    case .live(.writing): 5
+    case .live(.pausing): 6
+    case .pollFailed: 7
+    case .halted(.credentials): 8
+    case .halted(.unsupported): 9
+    case .halted(.stopped): 10
+    }
+  }
+
+  @inlinable
+  public static var codeCount: Int { 11 }
+}
+
+extension MachineStatus: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .stale: "stale"
+    case .idle: "idle"
+    case .registering: "registering"
+    case .registerFailed: "registerFailed"
+    case .live(.polling): "live.polling"
+    case .live(.writing): "live.writing"
+    case .live(.pausing): "live.pausing"
+    case .pollFailed: "pollFailed"
+    case .halted(let halt): "halted(\(halt))"
+    }
+  }
+}
+
+extension MachineStatus.Halt: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .credentials: "credentials"
+    case .unsupported: "unsupported"
+    case .stopped: "stopped"
+    }
+  }
+}

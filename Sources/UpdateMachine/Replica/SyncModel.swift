@@ -1,0 +1,82 @@
+// Replica: the room where an app's model, its place in the server's log and the machine are one
+// value, so that they change together or not at all. It may use Machine and Values; it imports
+// nothing.
+
+/// The app's own state, as a value. The app supplies it; the library decides when to build it from
+/// a snapshot and which events to apply.
+///
+/// Same snapshot and same events, same model: neither function may look at a clock, at chance or
+/// at anything outside.
+public protocol SyncModel: Sendable {
+  /// The state that a server gave, atomic with a finger.
+  associatedtype Snapshot: Sendable
+  /// One change.
+  associatedtype Event: Sendable
+  /// Why a snapshot or an event could not be taken. The library then keeps the model that it had
+  /// and registers anew, slowly (`modelRefused`).
+  associatedtype Refusal: Error
+
+  init(snapshot: Snapshot) throws(Refusal)
+
+  /// Applies one event. Events come in the order of the log, each once. If one throws, the whole
+  /// batch is undone, so the model need not tidy up.
+  mutating func apply(_ event: Event) throws(Refusal)
+}
+
+/// What a server answered to a poll: events in the order of its log.
+public protocol EventBatch: Sendable {
+  associatedtype Event: Sendable
+
+  var count: Int { get }
+
+  /// The event at `index`, from 0 to ``count`` − 1; `nil` if it has a place in the log but nothing
+  /// for the model, as a heartbeat has.
+  func event(at index: Int) -> Event?
+}
+
+/// A server protocol's rules about its log, as pure functions.
+public protocol SyncProtocol: Sendable {
+  associatedtype Place: Finger
+  associatedtype Batch: EventBatch
+
+  /// Says how a batch follows on a finger.
+  static func advance(_ finger: Place, over batch: Batch) -> Advance<Place>
+}
+
+/// How a batch follows on a finger.
+public enum Advance<Place: Finger>: Equatable, Sendable {
+  /// The events from index `first` on are new, and lead to this finger.
+  case next(Place, first: Int)
+  /// Nothing in it is new: empty, or given before.
+  case seen
+  /// It does not follow: another log, or an order that no log has. The state must not be trusted.
+  case gap
+}
+
+/// What a replica holds. Not loaded yet, nothing, and an empty model are three things (BUGS 25).
+public enum Holding<Model: Sendable>: Sendable {
+  /// The saved form has not been read yet.
+  case unknown
+  /// There is no state: none was saved, or it was erased.
+  case nothing
+  /// The last state there was, perhaps empty. How fresh it is, ``Freshness`` says.
+  case model(Model)
+}
+
+extension Holding: Equatable where Model: Equatable {}
+
+/// A replica as it is on disk. Model and finger are one thing there, too (BUGS 81).
+public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
+  public var model: Model
+  public var finger: Place
+  public var terms: Terms
+
+  @inlinable
+  public init(model: Model, finger: Place, terms: Terms) {
+    self.model = model
+    self.finger = finger
+    self.terms = terms
+  }
+}
+
+extension SavedReplica: Equatable where Model: Equatable {}

@@ -1,0 +1,161 @@
+// Values: the lowest room. It owns the words that every other room is written in: moments and
+// spans of time, identifiers, budgets, backoffs, and a hash. Everything here is a plain value, and
+// nothing here knows what a server is. It imports nothing.
+
+/// A point on one process's own clock, in whole milliseconds.
+///
+/// The clock never leaps and counts sleep (`CLOCK_BOOTTIME`, `ContinuousClock`). Its zero means
+/// nothing: a moment may be negative, as the moment when a restored state was written usually is.
+/// Arithmetic saturates at the ends, so that no number that a server sends can trap.
+public struct Moment: Hashable, Comparable, Sendable {
+  public var milliseconds: Int64
+
+  @inlinable
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  /// Before every moment that a clock shows.
+  @inlinable
+  public static var distantPast: Moment { Moment(milliseconds: .min) }
+
+  @inlinable
+  public static func < (one: Moment, other: Moment) -> Bool {
+    one.milliseconds < other.milliseconds
+  }
+
+  @inlinable
+  public static func + (moment: Moment, span: TimeSpan) -> Moment {
+    Moment(milliseconds: moment.milliseconds.addingSaturated(span.milliseconds))
+  }
+
+  @inlinable
+  public static func - (moment: Moment, span: TimeSpan) -> Moment {
+    Moment(milliseconds: moment.milliseconds.subtractingSaturated(span.milliseconds))
+  }
+
+  /// The time from `earlier` to `later`; negative if they are the other way round.
+  @inlinable
+  public static func - (later: Moment, earlier: Moment) -> TimeSpan {
+    TimeSpan(milliseconds: later.milliseconds.subtractingSaturated(earlier.milliseconds))
+  }
+}
+
+/// A length of time in whole milliseconds. Arithmetic saturates.
+public struct TimeSpan: Hashable, Comparable, Sendable {
+  public var milliseconds: Int64
+
+  @inlinable
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  @inlinable
+  public static func milliseconds(_ count: Int64) -> TimeSpan { TimeSpan(milliseconds: count) }
+
+  @inlinable
+  public static func seconds(_ count: Int64) -> TimeSpan {
+    TimeSpan(milliseconds: count.multipliedSaturated(1000))
+  }
+
+  @inlinable
+  public static func minutes(_ count: Int64) -> TimeSpan {
+    TimeSpan(milliseconds: count.multipliedSaturated(60_000))
+  }
+
+  @inlinable
+  public static var zero: TimeSpan { TimeSpan(milliseconds: 0) }
+
+  /// Longer than any wait: what has no end.
+  @inlinable
+  public static var forever: TimeSpan { TimeSpan(milliseconds: .max) }
+
+  @inlinable
+  public static func < (one: TimeSpan, other: TimeSpan) -> Bool {
+    one.milliseconds < other.milliseconds
+  }
+
+  @inlinable
+  public static func + (one: TimeSpan, other: TimeSpan) -> TimeSpan {
+    TimeSpan(milliseconds: one.milliseconds.addingSaturated(other.milliseconds))
+  }
+
+  @inlinable
+  public static func * (span: TimeSpan, count: Int64) -> TimeSpan {
+    TimeSpan(milliseconds: span.milliseconds.multipliedSaturated(count))
+  }
+
+  /// This span doubled `times` times, but never more than `cap`.
+  @inlinable
+  public func doubled(times: Int64, cap: TimeSpan) -> TimeSpan {
+    let factor = Int64(1) << Swift.min(Swift.max(times, 0), 62)
+    return Swift.min(cap, self * factor)
+  }
+}
+
+/// From `earliest` to `latest`, both included. Whoever performs an effect that carries one draws a
+/// moment from it; the machine itself draws nothing (MACHINE §1).
+public struct MomentRange: Hashable, Sendable {
+  public var earliest: Moment
+  public var latest: Moment
+
+  @inlinable
+  public init(from earliest: Moment, to latest: Moment) {
+    self.earliest = earliest
+    self.latest = latest
+  }
+
+  @inlinable
+  public init(at moment: Moment) { self.init(from: moment, to: moment) }
+}
+
+extension Int64 {
+  @inlinable
+  internal func addingSaturated(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other < 0 ? .min : .max) : sum
+  }
+
+  @inlinable
+  internal func subtractingSaturated(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other < 0 ? .max : .min) : difference
+  }
+
+  @inlinable
+  internal func multipliedSaturated(_ other: Int64) -> Int64 {
+    let (product, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
+  }
+}
+
+extension Moment: CustomStringConvertible {
+  /// Whole milliseconds: "60000".
+  public var description: String { "\(milliseconds)" }
+}
+
+extension TimeSpan: CustomStringConvertible {
+  /// Seconds with as many digits as there are: "0.8 s", "60 s".
+  public var description: String {
+    guard milliseconds != .max else { return "forever" }
+    let magnitude = milliseconds.magnitude
+    let sign = milliseconds < 0 ? "-" : ""
+    var fraction = magnitude % 1000
+    guard fraction != 0 else { return "\(sign)\(magnitude / 1000) s" }
+    var digits = 3
+    while fraction % 10 == 0 {
+      fraction /= 10
+      digits -= 1
+    }
+    var text = "\(fraction)"
+    while text.utf8.count < digits { text = "0" + text }
+    return "\(sign)\(magnitude / 1000).\(text) s"
+  }
+}
+
+extension MomentRange {
+  /// How long until then, as seen at `now`: "in 60 s"; "in (0, 0.8 s]" where any moment after now
+  /// will do; "in [54.37 s, 59.8 s]".
+  public func text(at now: Moment) -> String {
+    let last = latest - now
+    guard earliest != latest else { return "in \(last)" }
+    guard earliest - now != .milliseconds(1) else { return "in (0, \(last)]" }
+    return "in [\(earliest - now), \(last)]"
+  }
+}
