@@ -83,3 +83,45 @@ extension Said: CustomStringConvertible {
     }
   }
 }
+
+extension Simulate {
+  static let conformCommand = Command(
+    name: "conform",
+    summary: "replay conversations with the machine, to the letter",
+    help: """
+      Usage: simulate conform [FILE…]
+
+      Replays conversations of the machine, a JSON object a line: after each input the status, the
+      effects and the freshness must be exactly those in the file. Without a file: the copy that
+      ships with the project.
+
+      Prints how many conversations and steps agree, and the first difference.
+      Exit codes: 0 all agree, 1 one differs, 2 a file cannot be read.
+      """,
+    run: { words, console in
+      let arguments = try Arguments(words, takesFiles: true)
+      let files =
+        arguments.files.isEmpty ? [Shipped.recording("machine.jsonl")] : arguments.files
+      return try conform(files, console)
+    })
+
+  static func conform(_ files: [String], _ console: Console) throws(FileError) -> ExitCode {
+    var conformance = Conformance()
+    for file in files {
+      for (number, line) in try numberedLines(of: file) {
+        let conversation: Conversation
+        do {
+          conversation = try JSONDecoder().decode(Conversation.self, from: line)
+        } catch {
+          throw FileError(message: "\(file):\(number): \(reason(error))")
+        }
+        conformance.add(conversation, at: "\(file):\(number)")
+      }
+    }
+    if let difference = conformance.firstDifference { console.out(difference) }
+    console.out(
+      "conform: \(conformance.agreeing) of \(conformance.conversations) conversations agree, "
+        + "\(conformance.agreeingSteps) of \(conformance.steps) steps")
+    return conformance.agreeing == conformance.conversations ? .success : .failure
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// Finds what ships with the project, from any folder.
+enum Shipped {
+  /// The path of a file in `Simulations/Recordings`.
+  static func recording(_ name: String) -> String {
+    Bundle.module.resourceURL?.appendingPathComponent("Recordings/\(name)").path ?? name
+  }
+}
+
+/// A text file's lines with their numbers from 1, without empty ones.
+func numberedLines(of path: String) throws(FileError) -> [(number: Int, line: Data)] {
+  guard let data = FileManager.default.contents(atPath: path) else {
+    throw FileError(message: "\(path): cannot be read. Is it there?")
+  }
+  return data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    .enumerated().filter { !$0.element.isEmpty }.map { ($0.offset + 1, Data($0.element)) }
+}
+
+/// The explanation in a decoding error, without the machinery around it.
+func reason(_ error: any Error) -> String {
+  guard let error = error as? DecodingError else { return "\(error)" }
+  func place(_ path: [any CodingKey]) -> String {
+    path.isEmpty ? "" : path.map(\.stringValue).joined(separator: ".") + ": "
+  }
+  switch error {
+  case .typeMismatch(let type, let context): return place(context.codingPath) + "expected \(type)"
+  case .valueNotFound(let type, let context):
+    return place(context.codingPath) + "expected \(type), found null"
+  case .keyNotFound(let key, let context):
+    return place(context.codingPath) + "expected a field \"\(key.stringValue)\""
+  case .dataCorrupted(let context): return place(context.codingPath) + context.debugDescription
+  @unknown default: return "\(error)"
+  }
+}
