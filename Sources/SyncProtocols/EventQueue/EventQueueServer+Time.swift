@@ -41,6 +41,18 @@ extension EventQueueServer {
     }
   }
 
+  /// Puts something into every queue that is nothing to a model: an event of a type that clients do
+  /// not know.
+  public mutating func announceNothing() {
+    for index in queues.indices where queues[index].isAlive { push(nil, to: index) }
+  }
+
+  /// Somebody else polls a queue, acknowledging nothing new: a wait on it ends with nothing [05 B].
+  public mutating func interrupt(_ queue: QueueID) {
+    guard let index = aliveIndexIfAny(of: queue) else { return }
+    end(waitOn: index, with: .batch(Batch(queue: queue, events: [])))
+  }
+
   /// Loses one queue, whatever its age.
   public mutating func expire(_ queue: QueueID) {
     if let index = aliveIndexIfAny(of: queue) { remove(index) }

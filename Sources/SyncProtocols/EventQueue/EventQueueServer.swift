@@ -105,6 +105,9 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   /// The number of the queue of this name, for ``position(inQueue:eventID:)``.
   public func index(of queue: QueueID) -> Int? { queues.lastIndex { $0.id == queue } }
 
+  /// The name of the queue of this number.
+  public func id(at index: Int) -> QueueID { queues[index].id }
+
   /// As ``position(at:)``, for a caller that kept the queue's number.
   public func position(inQueue index: Int, eventID: Int64) -> Int64? {
     if eventID == -1 { return queues[index].base }
