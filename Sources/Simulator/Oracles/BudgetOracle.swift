@@ -13,6 +13,7 @@ struct BudgetOracle: Sendable {
   private var quietUntil: Moment = .distantPast
   private var transientFailures: Int64 = 0
   private var slowFailures: Int64 = 0
+  private var lastSlowFailure: Moment = .distantPast
 
   static var memory: Int { 40 }
 
@@ -60,8 +61,17 @@ struct BudgetOracle: Sendable {
   ///   - isSlow: whether it is one of those that cost the server much.
   ///   - asks: whether the machine asks again in the same step.
   ///   - wait: how long it may wait at most before it does; `nil`: it does not wait.
-  mutating func noteFailure(isSlow: Bool, asks: Bool, wait: TimeSpan?) -> String? {
-    if isSlow { slowFailures += 1 } else { transientFailures += 1 }
+  mutating func noteFailure(
+    isSlow: Bool, asks: Bool, wait: TimeSpan?, at now: Moment
+  ) -> String? {
+    if isSlow {
+      // Health, which only time brings, makes the next slow wait short.
+      if now - lastSlowFailure > settings.healthy { slowFailures = 0 }
+      lastSlowFailure = now
+      slowFailures += 1
+    } else {
+      transientFailures += 1
+    }
     if asks { return "a wait after a failure" }
     guard let wait else { return nil }
     let count = isSlow ? slowFailures : transientFailures

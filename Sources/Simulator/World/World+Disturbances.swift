@@ -204,8 +204,8 @@ extension World {
 
   /// The user looks at the app, and sees to it that it can go on.
   private mutating func isLookedAt(_ client: Int) -> Bool {
-    guard !isLevel(client) else { return false }
     agenda.add(.happens(client: client, .isLookedAt), at: after(15_000))
+    guard !isLevel(client) else { return false }
     guard let machine = clients[client].replica?.machine else {
       begin(client)
       return true

@@ -95,7 +95,8 @@ extension World {
     case .unreachable, .timedOut, .serverFault:
       let wait = effects.arm.map { $0.range.latest - now }
       let expected = clients[client].budget.noteFailure(
-        isSlow: isRegistering && failure != .unreachable, asks: effects.request != nil, wait: wait)
+        isSlow: isRegistering && failure != .unreachable, asks: effects.request != nil,
+        wait: wait, at: now)
       if let expected {
         let texts = effects.texts(at: now)
         report(.budget, client, expected: expected, found: "\(texts)")
