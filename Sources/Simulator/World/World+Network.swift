@@ -128,7 +128,7 @@ extension World {
 
   /// The waits that ended at the server are answered.
   mutating func deliverFinished() {
-    guard !server.finished.isEmpty else { return }
+    guard server.hasFinished else { return }
     for finished in server.takeFinished() {
       let index = Int(finished.waiter & 0xFFFF_FFFF)
       guard exchanges[index].generation == finished.waiter >> 32 else { continue }

@@ -5,6 +5,7 @@ public import UpdateMachine
 extension EventQueueServer {
   /// A register arrives: makes the queue, which hears every event from here on. The snapshot is
   /// read later, with ``finishRegister(_:at:)``.
+  @inlinable
   public mutating func beginRegister(
     lifetime: TimeSpan? = nil, at now: Moment
   ) -> Result<QueueID, QueueRefusal> {
@@ -12,6 +13,7 @@ extension EventQueueServer {
       return .failure(QueueRefusal(answer: .rateLimited(after: wait)))
     }
     let id = QueueID("q\(queues.count + 1)")
+    alive.append(queues.count)
     queues.append(
       Queue(id: id, lifetime: lifetime ?? configuration.lifetime, noted: now, base: position))
     return .success(id)
@@ -19,6 +21,7 @@ extension EventQueueServer {
 
   /// Reads the snapshot for a queue made before. What happened meanwhile is in it, and in the
   /// queue: the finger says up to where [03 S0]. Refused if the queue is gone.
+  @inlinable
   public mutating func finishRegister(_ queue: QueueID, at now: Moment) -> Reply {
     guard let index = index(of: queue), queues[index].isAlive else { return .refused(.serverError) }
     var lastEventID = queues[index].nextID - 1
@@ -38,9 +41,10 @@ extension EventQueueServer {
   }
 
   /// A poll arrives. Answered now, or `nil`: the client waits, and its answer will stand in
-  /// ``finished`` under `waiter`.
+  /// ``takeFinished()`` under `waiter`.
   ///
   /// - Parameter heartbeatAfter: when an empty wait ends; the real server draws 45 to 55 s.
+  @inlinable
   public mutating func poll(
     _ finger: QueueFinger, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
   ) -> Reply? {
@@ -64,6 +68,7 @@ extension EventQueueServer {
   }
 
   /// DELETE /api/v1/events. A wait on the queue ends with nothing [05 B7].
+  @inlinable
   public mutating func release(_ queue: QueueID) -> Reply {
     guard let index = index(of: queue), queues[index].isAlive else { return .refused(.badQueue) }
     remove(index)
@@ -71,26 +76,31 @@ extension EventQueueServer {
   }
 
   /// The client of a wait went away: queue and events stay as they were [05 C].
+  @inlinable
   public mutating func abandon(waiter: UInt64) {
-    for index in queues.indices where queues[index].waiter?.token == waiter {
+    for index in alive where queues[index].waiter?.token == waiter {
       queues[index].waiter = nil
     }
   }
 
   // MARK: Queues
 
+  @inlinable
   func aliveIndexIfAny(of queue: QueueID) -> Int? {
     guard let index = index(of: queue), queues[index].isAlive else { return nil }
     return index
   }
 
   /// The queue that a poll is on; with the breach, also one that is gone.
+  @inlinable
   mutating func aliveIndex(of finger: QueueFinger) -> Int? {
     guard let index = index(of: finger.queue) else { return nil }
     if queues[index].isAlive { return index }
     guard breach == .revivedQueue, finger.lastEventID < queues[index].nextID else { return nil }
     noteBreach()
     queues[index].isAlive = true
+    alive.append(index)
+    alive.sort()
     queues[index].newestPruned = finger.lastEventID
     queues[index].nextID = finger.lastEventID + 1
     queues[index].positions.removeLast(
@@ -99,6 +109,7 @@ extension EventQueueServer {
   }
 
   /// Forgets what was acknowledged. Asking from the future forgets everything, before it is refused.
+  @inlinable
   mutating func prune(_ index: Int, through id: Int64) {
     guard let newest = queues[index].pending.last(where: { $0.id <= id }) else { return }
     queues[index].newestPruned = newest.id
@@ -106,12 +117,11 @@ extension EventQueueServer {
   }
 
   /// Everything that is pending, which is then frozen: nothing is merged into it any more.
+  @inlinable
   mutating func delivered(_ index: Int) -> Batch {
     var source = index
     if breach == .eventsOfAnotherQueue,
-      let other = queues.firstIndex(where: {
-        $0.isAlive && $0.id != queues[index].id && !$0.pending.isEmpty
-      })
+      let other = alive.first(where: { $0 != index && !queues[$0].pending.isEmpty })
     {
       source = other
       noteBreach()
@@ -131,25 +141,37 @@ extension EventQueueServer {
     return Batch(events: events)
   }
 
+  @inlinable
   mutating func end(waitOn index: Int, with reply: Reply) {
     guard let waiter = queues[index].waiter else { return }
     queues[index].waiter = nil
     finished.append(Finished(waiter: waiter.token, reply: reply))
   }
 
+  @inlinable
   mutating func remove(_ index: Int) {
     end(waitOn: index, with: .batch(Batch(queue: queues[index].id, events: [])))
-    queues[index].isAlive = false
-    queues[index].pending = []
+    forget(index)
   }
 
+  @inlinable
+  mutating func forget(_ index: Int) {
+    queues[index].isAlive = false
+    queues[index].pending = []
+    alive.removeAll { $0 == index }
+  }
+
+  @inlinable
   mutating func noteBreach() {
     breach = nil
-    breachCount += 1
+    _breachCount += 1
   }
 }
 
 /// Why a register was refused before anything was made.
 public struct QueueRefusal: Error, Hashable, Sendable {
   public var answer: QueueAnswer
+
+  @inlinable
+  init(answer: QueueAnswer) { self.answer = answer }
 }

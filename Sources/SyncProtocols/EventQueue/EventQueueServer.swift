@@ -7,73 +7,53 @@ public import UpdateMachine
 /// real wait extends, and a collector that looks once a period; restarts that keep the queues or
 /// lose them; a rate limit; release.
 ///
-/// It reads no clock: every call says when. What a waiting client gets later stands in ``finished``,
-/// which the caller empties after every call.
+/// It reads no clock: every call says when. What a waiting client gets later is to be taken with
+/// ``takeFinished()`` after every call.
 public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   public typealias Reply = QueueReply<Truth.Snapshot, Truth.Event>
   public typealias Batch = QueueBatch<Truth.Event>
 
   public var configuration: QueueServerConfiguration
-  public internal(set) var truth: Truth
+  @usableFromInline var _truth: Truth
 
   /// The answers of waits that ended, in the order in which they ended.
-  public internal(set) var finished: [Finished] = []
+  @usableFromInline var finished: [Finished] = []
 
   /// How this server breaks its contract at the next occasion; `nil`: it does not.
   public var breach: QueueBreach?
   /// How often it did.
-  public internal(set) var breachCount: Int64 = 0
+  @usableFromInline var _breachCount: Int64 = 0
 
+  /// The queues that are alive, oldest first.
+  @usableFromInline var alive: [Int] = []
   /// Every queue there ever was, by number. Those that are gone are kept for the record: what
   /// state an event ID of theirs stood for can be asked for ever.
-  var queues: [Queue] = []
+  @usableFromInline var queues: [Queue] = []
   /// The state at position 0, and every event since: position *p* is the state after *p* events.
-  var initial: Truth
-  var events: [Truth.Event] = []
-  var checksums: [UInt64]
-  var limits = RateLimits()
-  var nextCollection: Moment
+  @usableFromInline var initial: Truth
+  @usableFromInline var events: [Truth.Event] = []
+  @usableFromInline var checksums: [UInt64]
+  @usableFromInline var limits = RateLimits()
+  @usableFromInline var nextCollection: Moment
 
   /// The end of a wait.
   public struct Finished: Sendable {
     public var waiter: UInt64
     public var reply: Reply
+
+    @inlinable
+    init(waiter: UInt64, reply: Reply) {
+      self.waiter = waiter
+      self.reply = reply
+    }
   }
 
-  /// One client's queue.
-  struct Queue: Sendable {
-    var id: QueueID
-    var isAlive = true
-    var lifetime: TimeSpan
-    /// When the last real wait began, or the queue was made.
-    var noted: Moment
-    /// Not acknowledged yet, ascending.
-    var pending: [Entry] = []
-    var newestPruned: Int64 = -1
-    var nextID: Int64 = 0
-    var waiter: Waiter?
-    /// The position of the state before event 0, and after each event ID.
-    var base: Int64
-    var positions: [Int64] = []
-  }
-
-  struct Entry: Sendable {
-    var id: Int64
-    var event: Truth.Event?
-    /// A later event may still be merged into it: it was never given to anybody.
-    var isOpen: Bool
-  }
-
-  struct Waiter: Sendable {
-    var token: UInt64
-    var heartbeatAt: Moment
-  }
-
+  @inlinable
   public init(
     truth: Truth, configuration: QueueServerConfiguration = QueueServerConfiguration(),
     at now: Moment
   ) {
-    self.truth = truth
+    _truth = truth
     self.configuration = configuration
     initial = truth
     checksums = [truth.checksum]
@@ -82,13 +62,24 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
 
   // MARK: The truth, now and before
 
+  /// The state that clients keep up with.
+  @inlinable
+  public var truth: Truth { _truth }
+
+  /// How often the server broke its contract.
+  @inlinable
+  public var breachCount: Int64 { _breachCount }
+
   /// How many events were committed.
+  @inlinable
   public var position: Int64 { Int64(events.count) }
 
   /// The checksum of the state at a position, from 0 to ``position``.
+  @inlinable
   public func checksum(at position: Int64) -> UInt64 { checksums[Int(position)] }
 
   /// The whole state at a position, from 0 to ``position``. O(position).
+  @inlinable
   public func truth(at position: Int64) -> Truth {
     var past = initial
     for event in events.prefix(Int(position)) { past.apply(event) }
@@ -97,18 +88,22 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
 
   /// The position of the state that a finger stands for; `nil` if this server never gave such a
   /// finger. Also for queues that are gone.
+  @inlinable
   public func position(at finger: QueueFinger) -> Int64? {
     guard let index = index(of: finger.queue) else { return nil }
     return position(inQueue: index, eventID: finger.lastEventID)
   }
 
   /// The number of the queue of this name, for ``position(inQueue:eventID:)``.
+  @inlinable
   public func index(of queue: QueueID) -> Int? { queues.lastIndex { $0.id == queue } }
 
   /// The name of the queue of this number.
+  @inlinable
   public func id(at index: Int) -> QueueID { queues[index].id }
 
   /// As ``position(at:)``, for a caller that kept the queue's number.
+  @inlinable
   public func position(inQueue index: Int, eventID: Int64) -> Int64? {
     if eventID == -1 { return queues[index].base }
     guard eventID >= 0, eventID < queues[index].nextID else { return nil }
@@ -116,7 +111,8 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   }
 
   /// The names of the queues that are alive, oldest first.
-  public var aliveQueues: [QueueID] { queues.filter(\.isAlive).map(\.id) }
+  @inlinable
+  public var aliveQueues: [QueueID] { alive.map { queues[$0].id } }
 }
 
 /// What a Zulip server is set to. The defaults are those of a real one.
@@ -136,9 +132,11 @@ public struct QueueServerConfiguration: Hashable, Sendable {
   public var requestsPerWindow: Int64?
   public var limitWindow: TimeSpan = .seconds(60)
 
+  @inlinable
   public init() {}
 
   /// What a register's answer promises.
+  @inlinable
   public var terms: Terms {
     Terms(longDeadline: longPollTimeout + .seconds(10), lifetime: lifetime)
   }
@@ -156,6 +154,7 @@ public enum QueueReply<Snapshot: Sendable, Event: Sendable>: Sendable {
 
 extension QueueReply {
   /// What the client half makes of it; `nil`: a success.
+  @inlinable
   public func failure() -> SyncFailure? {
     switch self {
     case .registered, .batch, .released: nil
@@ -166,30 +165,37 @@ extension QueueReply {
 
 extension QueueAnswer {
   /// The queue is not known here.
+  @inlinable
   public static var badQueue: QueueAnswer {
     QueueAnswer(status: 400, result: .error, code: "BAD_EVENT_QUEUE_ID")
   }
 
   /// Any other refusal of what was asked.
+  @inlinable
   public static var badRequest: QueueAnswer {
     QueueAnswer(status: 400, result: .error, code: "BAD_REQUEST")
   }
 
   /// A proxy found nobody behind it.
+  @inlinable
   public static var badGateway: QueueAnswer { QueueAnswer(status: 502, result: nil) }
 
   /// The server failed.
+  @inlinable
   public static var serverError: QueueAnswer { QueueAnswer(status: 500, result: .error) }
 
   /// A portal or proxy answered in the server's place, with a page and a cheerful status.
+  @inlinable
   public static var portal: QueueAnswer { QueueAnswer(status: 200, result: nil) }
 
   /// The credentials are not good.
+  @inlinable
   public static var unauthorized: QueueAnswer {
     QueueAnswer(status: 401, result: .error, code: "UNAUTHORIZED")
   }
 
   /// Too many requests.
+  @inlinable
   public static func rateLimited(after: TimeSpan?) -> QueueAnswer {
     QueueAnswer(status: 429, result: .error, code: "RATE_LIMIT_HIT", retryAfter: after)
   }

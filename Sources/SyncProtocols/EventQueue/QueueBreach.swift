@@ -1,4 +1,4 @@
-internal import UpdateMachine
+public import UpdateMachine
 
 /// The ways in which a server can break its contract (*plants*): what a client trusts and cannot
 /// check. Each must be caught by an oracle.
@@ -21,7 +21,9 @@ public enum QueueBreach: String, CaseIterable, Hashable, Sendable {
 
 /// How often clients may ask: a window that begins with the first request in it. Registers and
 /// polls are counted apart [04 RL].
+@usableFromInline
 struct RateLimits: Hashable, Sendable {
+  @usableFromInline
   enum Kind {
     case register
     case events
@@ -35,7 +37,11 @@ struct RateLimits: Hashable, Sendable {
   private var registers = Window()
   private var polls = Window()
 
+  @usableFromInline
+  init() {}
+
   /// Counts a request; says how long to wait if it is one too many.
+  @usableFromInline
   mutating func wait(
     _ kind: Kind, at now: Moment, _ configuration: QueueServerConfiguration
   ) -> TimeSpan? {
