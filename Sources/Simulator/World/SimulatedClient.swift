@@ -1,15 +1,16 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One device in a world: a replica, the disk under it, its way to the server, and what its oracles
-/// remember.
+/// One device in a world: a replica, the disk under it, its way to the
+/// server.
 struct SimulatedClient<App: SimulatedApp>: Sendable {
   typealias Sync = EventQueue<App.Truth.Event>
   typealias Replica = UpdateMachine.Replica<App.Model, Sync>
   typealias Saved = SavedReplica<App.Model, QueueFinger>
 
-  /// `nil`: the process is not running.
-  var replica: Replica?
+  /// The last life's, while the process is not running.
+  var replica: Replica
+  var isRunning = false
   var life: UInt64 = 0
 
   /// What is durable, and when it was written by the wall clock. A perfect disk: a write has
@@ -31,14 +32,6 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var connection = Connection.open
   var isRevoked = false
 
-  var walls = WallsOracle()
-  var budget: BudgetOracle
-  var honesty = HonestyOracle()
-  /// The number on the server of the queue that the finger names.
-  var queueIndex: Int?
-  /// The position of the state that the model shows; −1: there is no model.
-  var position: Int64 = -1
-
   struct Write: Sendable {
     var id: WriteID
     var saved: Saved?
@@ -52,19 +45,15 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
     case silent
   }
 
-  init(settings: MachineSettings) { budget = BudgetOracle(settings: settings) }
+  init(settings: MachineSettings) { replica = Replica(life: Life(0), settings: settings) }
 
-  /// A new process: what oracles remember of the last one does not bind it.
+  /// A new process.
   mutating func beginLife(settings: MachineSettings) {
     life += 1
+    isRunning = true
     replica = Replica(life: Life(life), settings: settings)
     timer = nil
     exchange = nil
-    walls = WallsOracle()
-    budget = BudgetOracle(settings: settings)
-    honesty = HonestyOracle()
-    queueIndex = nil
-    position = -1
   }
 }
 

@@ -5,16 +5,13 @@ internal import UpdateMachine
 // driver's work, done by the world.
 
 extension World {
-  /// Gives one input to a client's replica, has the oracles look, and performs the effects.
+  /// Gives one input to a client's replica, has the jury look, and performs the effects.
   mutating func feed(_ client: Int, _ input: Client.Replica.Input) {
-    guard result.finding == nil, let before = clients[client].replica?.machine else { return }
-    lookBefore(client)
-    guard let effects = clients[client].replica?.handle(input, at: now) else { return }
-    noteStatistics(client, input, before: before, effects)
-    judge(client, input, before: before, effects)
+    guard jury.result.finding == nil, clients[client].isRunning else { return }
+    let before = jury.look(before: input, client, clients[client].replica, server, at: now)
+    let effects = clients[client].replica.handle(input, at: now)
+    jury.judge(input, before, effects, client, clients[client].replica, server, at: now)
     perform(effects, by: client)
-    judgeAfter(client)
-    foldHash(client)
     if isTraced { noteTrace(client, input, effects) }
   }
 
@@ -52,7 +49,7 @@ extension World {
   // MARK: Disks
 
   private mutating func begin(_ write: WriteID, on client: Int) {
-    clients[client].write = Client.Write(id: write, saved: clients[client].replica?.saved)
+    clients[client].write = Client.Write(id: write, saved: clients[client].replica.saved)
     clients[client].erasesAfterWrite = false
     var delay = choices.draw(.disks, in: 1...Climate.quickWrite)
     var succeeds = true
@@ -93,6 +90,7 @@ extension World {
   /// A process begins: the app starts at once, the saved form is read a little later.
   mutating func begin(_ client: Int) {
     clients[client].beginLife(settings: climate.settings)
+    jury.beginLife(of: client)
     if isTraced { note(who(client), "begins life \(clients[client].life)") }
     agenda.add(.happens(client: client, .loads), at: after(choices.draw(.disks, in: 0...30)))
     feed(client, .started(foreground: !choices.happens(.users, 1, in: 8)))
@@ -100,10 +98,10 @@ extension World {
 
   /// The saved form is read; its age is what the wall clock says.
   mutating func load(_ client: Int) {
-    guard clients[client].replica?.isLoaded == false else { return }
+    guard !clients[client].replica.isLoaded else { return }
     var age: TimeSpan? = now - clients[client].writtenAt
     if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
-      result.faults[.clockJump] += 1
+      jury.result.faults[.clockJump] += 1
       age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
     }
     feed(client, .loaded(clients[client].disk, age: age))
@@ -113,7 +111,7 @@ extension World {
   mutating func crash(_ client: Int) {
     let happened = clients[client].write != nil && choices.happens(.disks, 1, in: 2)
     endWrite(client, succeeds: happened)
-    clients[client].replica = nil
+    clients[client].isRunning = false
     clients[client].timer = nil
     clients[client].asleepUntil = now
     if isTraced { note(who(client), "crashes") }

@@ -16,7 +16,7 @@ extension World {
     if strikesServer(fault, near: client) || strikesConnection(fault, client)
       || strikesDevice(fault, client)
     {
-      result.faults[fault] += 1
+      jury.result.faults[fault] += 1
     }
     deliverFinished()
     scheduleServer()
@@ -32,10 +32,10 @@ extension World {
     case .gentleRestart: restartServer(keepingQueues: true)
     case .killedServer: restartServer(keepingQueues: false)
     case .queueExpiry:
-      guard let queue = clients[client].replica?.finger?.queue else { return false }
+      guard let queue = clients[client].replica.finger?.queue else { return false }
       server.expire(queue)
     case .secondPoller:
-      guard let queue = clients[client].replica?.finger?.queue else { return false }
+      guard let queue = clients[client].replica.finger?.queue else { return false }
       server.interrupt(queue)
     case .unsupportedServer:
       isUnsupported = true
@@ -96,7 +96,7 @@ extension World {
   }
 
   private mutating func strikesDevice(_ fault: Fault, _ client: Int) -> Bool {
-    guard clients[client].replica != nil, now >= clients[client].asleepUntil else { return false }
+    guard clients[client].isRunning, now >= clients[client].asleepUntil else { return false }
     switch fault {
     case .background:
       feed(client, .backgrounded)
@@ -149,7 +149,7 @@ extension World {
   mutating func happens(_ client: Int, _ incident: Incident) -> Bool {
     switch incident {
     case .starts:
-      guard clients[client].replica == nil else { return false }
+      guard !clients[client].isRunning else { return false }
       begin(client)
       return true
     case .reconnects:
@@ -163,7 +163,7 @@ extension World {
     case .loads, .foregrounds, .backgrounds, .changesNetwork, .retries, .getsCredentials,
       .isStartedAgain:
       if postpone(.happens(client: client, incident), for: client) { return false }
-      guard clients[client].replica != nil else { return false }
+      guard clients[client].isRunning else { return false }
     }
     switch incident {
     case .loads: load(client)
@@ -206,12 +206,12 @@ extension World {
   private mutating func isLookedAt(_ client: Int) -> Bool {
     agenda.add(.happens(client: client, .isLookedAt), at: after(15_000))
     guard !isLevel(client) else { return false }
-    guard let machine = clients[client].replica?.machine else {
+    guard clients[client].isRunning else {
       begin(client)
       return true
     }
-    if !machine.isInForeground { feed(client, .foregrounded) }
-    switch machine.status {
+    if !clients[client].replica.machine.isInForeground { feed(client, .foregrounded) }
+    switch clients[client].replica.status {
     case .halted(.stopped): feed(client, .started(foreground: true))
     case .halted(.credentials): feed(client, .credentialsChanged)
     case .halted(.unsupported): feed(client, .retryRequested)

@@ -194,7 +194,7 @@ extension World {
     else { return }
     clients[client].exchange = nil
     if climate.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
-      result.faults[.lateAnswer] += 1
+      jury.result.faults[.lateAnswer] += 1
       return
     }
     exchanges[index].isCancelled = true
@@ -223,7 +223,7 @@ extension World {
   mutating func strike(_ faults: [Fault]) -> Fault? {
     guard !faults.isEmpty, choices.happens(.network, climate.strength, in: 64) else { return nil }
     let fault = choices.pick(.network, faults)
-    result.faults[fault] += 1
+    jury.result.faults[fault] += 1
     return fault
   }
 

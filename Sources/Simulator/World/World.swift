@@ -29,14 +29,10 @@ struct World<App: SimulatedApp>: Sendable {
   var isUnsupported = false
   /// From here on the server answers nobody (a plant).
   var isMute = false
-  /// When the event after each position was committed.
-  var committedAt: [Moment] = []
   var scheduledServerDue: Moment = .distantPast
   let faultBound: TimeSpan
-  /// The longest that one way takes before the calm.
-  let honestLatency: TimeSpan
 
-  var result: RunResult
+  var jury: Jury<App>
   var trace: Trace?
 
   /// What goes on.
@@ -64,10 +60,11 @@ struct World<App: SimulatedApp>: Sendable {
       settings: climate.settings, terms: serverConfiguration.terms,
       retryAfter: climate.faults.contains(.rateLimit) ? climate.settings.retryAfterCap : .zero,
       trip: climate.calmTrip)
-    honestLatency = climate.latencyMaximum
     self.climate = climate
     self.choices = choices
-    result = RunResult(seed: configuration.seed)
+    jury = Jury(
+      clients: configuration.clients, settings: climate.settings,
+      latency: climate.latencyMaximum, seed: configuration.seed)
   }
 
   /// Lives the whole life of this world.
@@ -79,26 +76,26 @@ struct World<App: SimulatedApp>: Sendable {
     agenda.add(.workload, at: after(choices.draw(.workload, in: 1...climate.workloadGap)))
     agenda.add(.disturbance, at: after(choices.draw(.faults, in: 1...climate.disturbanceGap)))
     scheduleServer()
-    while result.finding == nil, phase != .over, let next = agenda.takeNext() {
+    while jury.result.finding == nil, phase != .over, let next = agenda.takeNext() {
       now = next.at
       guard perform(next.step) else { continue }
-      result.steps += 1
-      if result.finding == nil { progress() }
+      jury.result.steps += 1
+      if jury.result.finding == nil { progress() }
     }
-    result.simulated = now - Moment(milliseconds: 0)
-    result.breaches = server.breachCount + (isMute ? 1 : 0)
-    result.choices = Int64(choices.record.count)
-    return result
+    jury.result.simulated = now - Moment(milliseconds: 0)
+    jury.result.breaches = server.breachCount + (isMute ? 1 : 0)
+    jury.result.choices = Int64(choices.record.count)
+    return jury.result
   }
 
   /// Goes from one phase to the next.
   private mutating func progress() {
     switch phase {
     case .stormy:
-      if result.steps >= configuration.steps { calmDown() }
+      if jury.result.steps >= configuration.steps { calmDown() }
     case .calm(let since, let until):
       if isEverybodyLevel {
-        result.convergence = max(result.convergence, now - since)
+        jury.result.convergence = now - since
         commitLastEvent()
       } else if now >= until {
         reportUnconverged(bound: until - since)
@@ -174,7 +171,6 @@ struct World<App: SimulatedApp>: Sendable {
   }
 
   mutating func commit(_ event: App.Truth.Event) {
-    committedAt.append(now)
     server.commit(event, at: now)
     if isTraced { note("server", "commits event \(server.position)") }
     deliverFinished()

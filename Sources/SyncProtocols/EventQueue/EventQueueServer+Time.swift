@@ -8,6 +8,7 @@ extension EventQueueServer {
   public mutating func commit(_ event: Truth.Event, at now: Moment) {
     _truth.apply(event)
     events.append(event)
+    moments.append(now)
     checksums.append(truth.checksum)
     if breach == .forgottenDeletion, Truth.isDeletion(event) { return noteBreach() }
     var spared: Int?

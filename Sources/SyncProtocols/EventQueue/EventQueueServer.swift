@@ -33,6 +33,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @usableFromInline var initial: Truth
   @usableFromInline var events: [Truth.Event] = []
   @usableFromInline var checksums: [UInt64]
+  @usableFromInline var moments: [Moment] = []
   @usableFromInline var limits = RateLimits()
   @usableFromInline var nextCollection: Moment
 
@@ -77,6 +78,10 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   /// The checksum of the state at a position, from 0 to ``position``.
   @inlinable
   public func checksum(at position: Int64) -> UInt64 { checksums[Int(position)] }
+
+  /// When the event was committed that led away from a position, from 0 to ``position`` − 1.
+  @inlinable
+  public func end(ofPosition position: Int64) -> Moment { moments[Int(position)] }
 
   /// The whole state at a position, from 0 to ``position``. O(position).
   @inlinable

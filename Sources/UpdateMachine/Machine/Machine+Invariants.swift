@@ -13,10 +13,13 @@ public struct Violation: Hashable, Sendable {
 }
 
 extension Machine {
+  @usableFromInline
+  func violated(_ rule: String) -> Violation { Violation(rule: rule, found: description) }
+
   /// The first rule of DESIGN §5's table that does not hold; `nil` if all do. Looked at after every
   /// input.
+  @inlinable
   public func violation() -> Violation? {
-    func violated(_ rule: String) -> Violation { Violation(rule: rule, found: description) }
     switch _status {
     case .stale:
       if _finger != nil { return violated("stale holds no finger") }

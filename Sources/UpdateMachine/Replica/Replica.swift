@@ -196,6 +196,7 @@ extension Replica: Equatable where Model: Equatable {}
 
 extension Replica {
   /// The first rule that does not hold; `nil` if all do.
+  @inlinable
   public func violation() -> Violation? {
     if let violation = _machine.violation() { return violation }
     if _machine.finger != nil, model == nil {

@@ -1,0 +1,175 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// All oracles together, with what they remember of each client: they look before and after every
+/// input, and the first that finds something is heard.
+///
+/// A jury touches nothing that it judges. Whoever runs the clients (a world, a driver) tells it what
+/// happens; so the same jury sits over replicas and over actors.
+struct Jury<App: SimulatedApp>: Sendable {
+  typealias Replica = UpdateMachine.Replica<App.Model, EventQueue<App.Truth.Event>>
+  typealias Server = EventQueueServer<App.Truth>
+
+  let settings: MachineSettings
+  /// The longest that one way takes.
+  let latency: TimeSpan
+  var accounts: [Account]
+  /// The verdict, the statistics and the hash.
+  var result: RunResult
+
+  /// What is remembered of one client.
+  struct Account: Sendable {
+    var walls = WallsOracle()
+    var budget: BudgetOracle
+    var honesty = HonestyOracle()
+    /// The finger's queue, and its number on the server.
+    var queue: QueueID?
+    var queueNumber: Int?
+    /// The position of the state that the model shows; −1: there is no model.
+    var position: Int64 = -1
+  }
+
+  /// What has to be remembered of a replica while it takes an input.
+  struct Before: Sendable {
+    var isRegistering: Bool
+    var isOverdue: Bool
+    var isAwaiting: Bool
+    /// The input is an answer that is awaited.
+    var isCurrent: Bool
+    /// The machine, where the input must not change it.
+    var machine: Machine<QueueFinger>?
+  }
+
+  init(clients: Int, settings: MachineSettings, latency: TimeSpan, seed: UInt64) {
+    self.settings = settings
+    self.latency = latency
+    accounts = (0..<clients).map { _ in Account(budget: BudgetOracle(settings: settings)) }
+    result = RunResult(seed: seed)
+  }
+
+  /// A new process: what is remembered of the last one does not bind it.
+  mutating func beginLife(of client: Int) {
+    accounts[client] = Account(budget: BudgetOracle(settings: settings))
+  }
+
+  mutating func report(
+    _ oracle: Oracle, _ client: Int?, _ now: Moment, _ expected: String, _ found: String
+  ) {
+    guard result.finding == nil else { return }
+    result.finding = Finding(oracle, client: client, at: now, expected: expected, found: found)
+  }
+
+  /// Just before an input: what the app could have seen until now.
+  mutating func look(
+    before input: Replica.Input, _ client: Int, _ replica: Replica,
+    _ server: Server,
+    at now: Moment
+  ) -> Before {
+    if replica.isLoaded {
+      result.checks += 1
+      let claim = replica.freshness(at: now).claim
+      if let expected = accounts[client].honesty.look(claim, at: now) {
+        report(.honesty, client, now, expected, "\(claim)")
+      }
+      judgeHonesty(client, claim, replica, server, at: now)
+    }
+    var before = Before(
+      isRegistering: replica.finger == nil, isOverdue: replica.machine.isOverdue(at: now),
+      isAwaiting: replica.status.outstanding != nil, isCurrent: false)
+    switch input {
+    case .snapshotArrived(let id, _, _, _), .batchArrived(let id, _), .failed(let id, _):
+      before.isCurrent = replica.machine.isCurrent(id)
+      if !before.isCurrent { before.machine = replica.machine }
+    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
+      .retryRequested, .credentialsChanged, .fired, .written, .writeFailed:
+      break
+    }
+    return before
+  }
+
+  /// After an input: its effects, the replica against the truth, and what it says of itself.
+  mutating func judge(
+    _ input: Replica.Input, _ before: Before, _ effects: Replica.Effects, _ client: Int,
+    _ replica: Replica, _ server: Server, at now: Moment
+  ) {
+    result.checks += 5
+    noteStatistics(input, before, effects, replica.status)
+    if let violation = replica.violation() {
+      report(.walls, client, now, violation.rule, violation.found)
+    }
+    judgeInput(input, before, effects, client, replica, at: now)
+    let objection = accounts[client].walls.perform(effects, status: replica.status, at: now)
+    if let objection {
+      report(
+        objection.oracle, client, now, objection.expected,
+        "\(effects.texts(at: now)), \(replica.machine)")
+    }
+    if effects.request != nil, let expected = accounts[client].budget.noteRequest(at: now) {
+      report(.budget, client, now, expected, "a request, \(replica.machine)")
+    }
+    if replica.isLoaded {
+      judgeReplica(client, replica, server, at: now)
+      let claim = replica.freshness(at: now).claim
+      accounts[client].honesty.note(claim, changesAt: replica.machine.freshnessChange(after: now))
+      judgeHonesty(client, claim, replica, server, at: now)
+      if !HonestyOracle.fits(claim, replica.status) {
+        report(.honesty, client, now, "a claim that fits \(replica.status)", "\(claim)")
+      }
+    }
+    foldHash(client, replica, at: now)
+  }
+
+  /// Whether a client is live and level with the server's present state.
+  func isLevel(
+    _ client: Int, _ replica: Replica, _ server: Server, at now: Moment
+  ) -> Bool {
+    guard case .live(.polling(let request)) = replica.status, request.waits,
+      accounts[client].position == server.position
+    else { return false }
+    return replica.freshness(at: now).claim == .connected
+  }
+
+  // MARK: Oracles A and F
+
+  private mutating func judgeReplica(
+    _ client: Int, _ replica: Replica, _ server: Server, at now: Moment
+  ) {
+    guard let finger = replica.finger else { return }
+    if accounts[client].queue != finger.queue {
+      accounts[client].queue = finger.queue
+      accounts[client].queueNumber = server.index(of: finger.queue)
+    }
+    var position: Int64?
+    if let number = accounts[client].queueNumber {
+      position = server.position(inQueue: number, eventID: finger.lastEventID)
+    }
+    accounts[client].position = position ?? -1
+    var expected: UInt64?
+    if let position { expected = server.checksum(at: position) }
+    guard !ReplicaOracle.holds(expected: expected, found: replica.model.map(App.checksum)) else {
+      return
+    }
+    let truth = position.map { App.describe(server.truth(at: $0)) }
+    report(
+      .replica, client, now, truth.map { "at \(finger) \($0)" } ?? "a finger that the server gave",
+      "at \(finger) \(replica.model.map(App.describe) ?? "no model")")
+  }
+
+  /// Never *connected* with an older state than promised.
+  private mutating func judgeHonesty(
+    _ client: Int, _ claim: Freshness.Claim, _ replica: Replica,
+    _ server: Server, at now: Moment
+  ) {
+    guard claim == .connected else { return }
+    let position = accounts[client].position
+    guard position != server.position else { return }
+    let staleness = position < 0 ? .forever : now - server.end(ofPosition: position)
+    let bound = HonestyOracle.bound(
+      settings: settings, terms: replica.machine.terms, latency: latency)
+    if !HonestyOracle.allows(claim, staleness: staleness, bound: bound) {
+      report(
+        .honesty, client, now, "connected only if at most \(bound) old",
+        "connected, \(staleness) old, \(replica.machine)")
+    }
+  }
+}
