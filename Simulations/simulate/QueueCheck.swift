@@ -1,0 +1,323 @@
+import SyncProtocols
+import UpdateMachine
+
+/// How answers are understood: the code under test. Tests put in wrong ones, to see that a wrong
+/// one would be noticed.
+struct Interpretation {
+  var classify: QueueReply.Classifier = { $0.failure() }
+  var advance: (QueueFinger, QueueBatch<String>) -> Advance<QueueFinger> = {
+    EventQueue<String>.advance($0, over: $1)
+  }
+}
+
+/// Holds one user's requests on one queue against a machine that is given the same answers.
+///
+/// Three parties are compared: the *machine*; the *recorder*, who sent what was recorded; and an
+/// *honest client*, derived from the answers alone by ``QueueLedger``. It registers, asks from the
+/// newest event it was given, one poll at a time, until it is refused or lets the queue go.
+///
+/// - The machine must want what the honest client sends, and stand where the last answer leads.
+///   If not, that is a *difference*.
+/// - The recorder may leave the honest path, but only in ways that the recording itself explains:
+///   two polls at once, a request that is no poll, one after the end, a place older than the
+///   newest, or a place that it was never given. That is a *departure*. Two of these are believed
+///   only if the server behaved accordingly: it gives again what is asked for from an old place,
+///   and refuses a place that it never gave. If it did not, the recording is not what happened
+///   (or we misread it), and that is a difference, too.
+/// - A queue that was gone once never answers with success again; else it is a difference.
+///
+/// After its first departure a queue is not followed any further: what the machine asked for was
+/// not answered, so nobody knows what it should do next. An answer that was on its way then is
+/// still given, and the end compared. The departing poll and those after it are looked at each
+/// alone: a machine with a saved finger at the place that was asked from is given the answer, and
+/// must end where that leads.
+struct QueueCheck {
+  private let interpretation: Interpretation
+  /// The queue's requests in the order in which they were sent, the register first.
+  private let exchanges: [Exchange]
+  private(set) var findings = Findings()
+  private var fed: FedMachine
+  private var ledger: QueueLedger?
+  private var terms = Terms.unspoken
+  /// The request that both have sent and that is not answered yet.
+  private var out: Exchange?
+  private var lastSign: Int64
+  private var isOver = false
+
+  /// What Zulip says by default, where a register asks for too little to be told.
+  private static let longPoll = TimeSpan.seconds(90)
+  /// A server that answers at the last moment needs time for it.
+  private static let longPollMargin = TimeSpan.seconds(10)
+
+  /// - Parameter exchanges: at least one.
+  init(_ exchanges: [Exchange], _ interpretation: Interpretation) {
+    self.interpretation = interpretation
+    let registers = exchanges.filter { $0.request.kind == .register }
+    let others = exchanges.filter { $0.request.kind != .register }
+    self.exchanges = registers + others.sorted { ($0.sent, $0.line) < ($1.sent, $1.line) }
+    let first = self.exchanges[0]
+    lastSign = first.sent
+    if case .number(let id) = first.request.lastEventID, let queue = first.request.queue {
+      let finger = QueueFinger(queue: QueueID(queue), lastEventID: id)
+      ledger = QueueLedger(finger)
+      fed = FedMachine(restoring: finger, terms: terms, at: first.sentAt)
+    } else {
+      fed = FedMachine(at: first.sentAt)
+    }
+  }
+
+  /// Goes through the queue's life.
+  mutating func run() {
+    begin(exchanges[0])
+    var followed = 1
+    for exchange in exchanges.dropFirst() {
+      if let out, out.ended <= exchange.sent { deliver(out) }
+      guard !isOver else { break }
+      followed += 1
+      switch exchange.request.kind {
+      case .release: release(exchange)
+      case .poll, .register, .other: poll(exchange)
+      }
+    }
+    if let out { deliver(out) }
+    let rest = exchanges.dropFirst(followed)
+    findings.pollsNotFollowed += rest.count { $0.request.kind == .poll }
+    if !findings.departures.isEmpty {
+      findings.departures[findings.departures.count - 1].notFollowed = rest.count
+    }
+    if isOver {
+      for exchange in exchanges.dropFirst(followed - 1) { lookAtAlone(exchange) }
+    }
+    checkThatGoneIsGone()
+  }
+
+  /// Whether a poll's answer has the same end for a machine that was restored to ask it.
+  private mutating func lookAtAlone(_ exchange: Exchange) {
+    guard exchange.request.kind == .poll, exchange.request.method == "GET",
+      case .number = exchange.request.lastEventID, exchange.request.queue != nil
+    else { return }
+    var alone = QueueCheck([exchange], interpretation)
+    guard let asked = alone.ledger?.finger, alone.fed.polledFinger == asked else {
+      return differ(exchange, "the poll", expected: exchange.want, found: alone.fed.want)
+    }
+    alone.deliver(exchange)
+    findings.differences += alone.findings.differences
+  }
+
+  private mutating func begin(_ first: Exchange) {
+    guard first.request.kind == .register else {
+      if let flaw = QueueCheck.flaw(of: first) {
+        return depart(.malformed, first, honest: "one of a queue that it registered", but: flaw)
+      }
+      return depart(.strangeQueue, first, honest: "register")
+    }
+    guard case .register = fed.wanted else {
+      return differ(first, "the start", expected: "register", found: fed.want)
+    }
+    out = first
+  }
+
+  /// The recorder polls, or tries to.
+  private mutating func poll(_ exchange: Exchange) {
+    let honest = ledger.map { "poll \($0.finger)" } ?? "register"
+    if let flaw = QueueCheck.flaw(of: exchange) {
+      return depart(.malformed, exchange, honest: honest, but: flaw)
+    }
+    if let out {
+      return depart(.twoAtOnce, exchange, honest: "nothing until line \(out.line) is answered")
+    }
+    guard let ledger, ledger.left == nil, case .number(let id) = exchange.request.lastEventID
+    else {
+      let left = ledger?.left ?? "the register failed"
+      return depart(.afterTheEnd, exchange, honest: "no poll of it, for \(left)")
+    }
+    guard id == ledger.newest else { return pollElsewhere(exchange, id, ledger) }
+    fed.bring(to: exchange.sentAt)
+    if fed.polledFinger == ledger.finger {
+      findings.pollsAgreed += 1
+      out = exchange
+      return
+    }
+    let silence = TimeSpan.milliseconds((exchange.sent - lastSign) / 1000)
+    let survived = terms.lifetime + fed.machine.settings.collector + terms.longDeadline
+    if case .register = fed.wanted, silence > survived {
+      return depart(.tooLate, exchange, honest: "register")
+    }
+    differ(exchange, "the poll", expected: exchange.want, found: fed.want)
+  }
+
+  /// The recorder asks from another place than the newest. Whether the server's answer bears that
+  /// out decides what it is.
+  private mutating func pollElsewhere(_ exchange: Exchange, _ id: Int64, _ ledger: QueueLedger) {
+    let reply = exchange.reply(interpretation.classify)
+    let honest = "poll \(ledger.finger)"
+    if ledger.knows(id), id < ledger.newest {
+      if case .polled(let batch) = reply, let lost = ledger.missing(from: batch, askedFrom: id) {
+        return differ(
+          exchange, "asked from an old place",
+          expected: "event \(lost) again, which was not acknowledged",
+          found: "events \(batch.events.map(\.id))")
+      }
+      return depart(.oldPlace, exchange, honest: honest)
+    }
+    switch Outcome(reply) {
+    case .rejected, .expired: depart(.unknownPlace, exchange, honest: honest)
+    case .success, .malformed, .unsupported, .unauthorized, .rateLimited, .serverFault,
+      .timedOut, .unreachable, .modelRefused:
+      differ(exchange, "the poll", expected: exchange.want, found: fed.want)
+    }
+  }
+
+  /// The recorder lets the queue go: it logs out, or does what the machine has done already.
+  private mutating func release(_ exchange: Exchange) {
+    if let out {
+      return depart(
+        .twoAtOnce, exchange, honest: "nothing until line \(out.line) is answered or given up")
+    }
+    guard let ledger else { return depart(.afterTheEnd, exchange, honest: "nothing") }
+    if fed.released == ledger.queue {
+      fed.released = nil
+      return
+    }
+    if let left = ledger.left {
+      return depart(.afterTheEnd, exchange, honest: "nothing, for \(left)")
+    }
+    fed.give(.loggedOut, at: exchange.sentAt)
+    self.ledger?.leave("it was let go on line \(exchange.line)")
+    guard fed.released == ledger.queue, fed.machine.status == .halted(.stopped) else {
+      return differ(
+        exchange, "logging out", expected: "release \(ledger.queue), halted(stopped)",
+        found: fed.machine.description)
+    }
+    fed.released = nil
+  }
+
+  /// Gives the machine the answer that it waits for, and looks where it stands then.
+  private mutating func deliver(_ exchange: Exchange) {
+    out = nil
+    lastSign = exchange.ended
+    let isRegister = exchange.request.kind == .register
+    let reply = exchange.reply(interpretation.classify)
+    var outcome = Expectation.outcome(of: exchange) ?? Outcome(reply)
+    switch reply {
+    case .registered(let finger, let longPoll):
+      terms = Terms(
+        longDeadline: (longPoll ?? QueueCheck.longPoll) + QueueCheck.longPollMargin,
+        lifetime: exchange.request.lifespan.map(TimeSpan.seconds) ?? Terms.unspoken.lifetime)
+      ledger = QueueLedger(finger)
+      fed.answer(exchange) { [terms] in .snapshotArrived($0, finger: finger, terms: terms) }
+    case .polled(let batch):
+      if ledger?.note(batch) != true { outcome = .malformed }
+      let advance = fed.machine.finger.map { interpretation.advance($0, batch) } ?? .gap
+      fed.answer(exchange) { id in
+        switch advance {
+        case .next(let finger, first: _): .polled(id, movedTo: finger)
+        case .seen: .polled(id, movedTo: nil)
+        case .gap: .failed(id, .malformed)
+        }
+      }
+    case .failed(let failure): fed.answer(exchange) { .failed($0, failure) }
+    case .succeeded: fed.answer(exchange) { .failed($0, .malformed) }
+    }
+    compareEnd(after: outcome, of: exchange, isRegister: isRegister)
+  }
+
+  private mutating func compareEnd(
+    after outcome: Outcome, of exchange: Exchange, isRegister: Bool
+  ) {
+    let end = Expectation.end(after: outcome, isRegister: isRegister)
+    if !end.keepsFinger || end == .haltedForCredentials {
+      ledger?.leave("line \(exchange.line) was \(outcome.rawValue)")
+    }
+    let finger = end.keepsFinger ? ledger?.finger : nil
+    let released = Expectation.releases(after: outcome, isRegister: isRegister)
+    var lines: [(String, String)] = []
+    if !end.allows(fed.machine.status) {
+      lines.append(("\(end)", "\(fed.machine.status)"))
+    }
+    if fed.machine.finger != finger {
+      lines.append(
+        (
+          "finger \(finger.map { "\($0)" } ?? "none")",
+          "finger \(fed.machine.finger.map { "\($0)" } ?? "none")"
+        ))
+    }
+    if (fed.released != nil) != released {
+      lines.append(
+        (released ? "the queue released" : "no release", fed.released.map { "\($0)" } ?? "none"))
+    }
+    if let violation = fed.violation { lines.append((violation.rule, violation.found)) }
+    guard !lines.isEmpty else { return }
+    differ(
+      exchange, "after this answer, \(outcome.rawValue)",
+      expected: lines.map(\.0).joined(separator: ", "),
+      found: lines.map(\.1).joined(separator: ", "))
+  }
+
+  /// A queue that is gone stays gone, whoever asks: looked at on all lines, followed or not.
+  private mutating func checkThatGoneIsGone() {
+    let ends = exchanges.filter { exchange in
+      let outcome = Expectation.outcome(of: exchange)
+      return outcome == .expired && exchange.request.kind != .register
+        || outcome == .success && exchange.request.kind == .release
+    }
+    guard let end = ends.min(by: { ($0.ended, $0.line) < ($1.ended, $1.line) }) else { return }
+    for exchange in exchanges
+    where exchange.sent >= end.ended && Expectation.outcome(of: exchange) == .success {
+      differ(
+        exchange, "a queue that was gone on line \(end.line)", expected: "expired",
+        found: "success")
+    }
+  }
+
+  // MARK: Helpers
+
+  private mutating func depart(
+    _ kind: Departure.Kind, _ exchange: Exchange, honest: String, but flaw: String? = nil
+  ) {
+    isOver = true
+    if exchange.request.kind == .poll { findings.pollsDeparting += 1 }
+    findings.departures.append(
+      Departure(
+        line: exchange.line, kind: kind,
+        sent: "\(exchange.want)\(flaw.map { ", \($0)" } ?? "") by \(exchange.client)",
+        honest: honest))
+  }
+
+  private mutating func differ(
+    _ exchange: Exchange, _ what: String, expected: String, found: String
+  ) {
+    isOver = true
+    findings.differences.append(
+      Difference(line: exchange.line, what: what, expected: expected, found: found))
+  }
+
+  /// Why a request to the queues is none of this protocol's; `nil`: it is one.
+  static func flaw(of exchange: Exchange) -> String? {
+    let request = exchange.request
+    if request.queue == nil { return "naming none" }
+    guard request.kind == .poll else { return nil }
+    if request.method != "GET" { return "as \(request.method)" }
+    if request.isConditional { return "with If-None-Match" }
+    switch request.lastEventID {
+    case .number: return nil
+    case .missing: return "without a last event ID"
+    case .text(let text): return "with the last event ID \"\(text)\""
+    }
+  }
+}
+
+extension Exchange {
+  /// What was sent, in the words in which the machine's want is told.
+  var want: String {
+    let queue = request.queue ?? "no queue"
+    switch request.kind {
+    case .register: return "register"
+    case .release: return "release \(queue)"
+    case .poll:
+      guard case .number(let id) = request.lastEventID else { return "poll \(queue)" }
+      return "poll \(queue):\(id)"
+    case .other: return "\(request.method) \(request.path)"
+    }
+  }
+}
