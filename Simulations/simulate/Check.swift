@@ -135,9 +135,11 @@ extension Check {
 extension Check.FileReport {
   /// The table of this file, then each departure and each difference.
   var texts: [String] {
+    let told = findings.pollsAgreed + findings.pollsDeparting + findings.pollsNotFollowed
+    let differing = polls > told ? ", \(polls - told) differing" : ""
     let polls =
       "\(polls): \(findings.pollsAgreed) agreed, \(findings.pollsDeparting) departing, "
-      + "\(findings.pollsNotFollowed) not followed"
+      + "\(findings.pollsNotFollowed) not followed\(differing)"
     let outcomes = Outcome.allCases.compactMap { outcome in
       answers[outcome].map { "\($0) \(outcome.rawValue)" }
     }
@@ -147,7 +149,7 @@ extension Check.FileReport {
       "  queues       \(queues), and \(registersRefused) registers refused",
       "  polls        \(polls)",
       "  answers      \(answerCount): \(outcomes.joined(separator: ", "))",
-      "  departures   \(findings.departures.count)",
+      "  departures   \(findings.departureCount)",
       "  differences  \(findings.differences.count)",
     ]
     texts += findings.departures.map { $0.text(in: file) }

@@ -15,7 +15,7 @@ extension Simulate {
 
       Some recordings break the protocol on purpose. Where a recording client does what no honest
       client would do, the line is printed as a departure, with what an honest client would have
-      sent, and the rest of that queue is not followed.
+      sent; from there on the machine does not follow that queue.
 
         --json   print one JSON object as the last line
 
@@ -43,8 +43,12 @@ extension Simulate {
     var check = Check(interpretation: interpretation)
     defer { console.progress(nil) }
     for (index, file) in files.enumerated() {
-      if elapsed() > 1 { console.progress("check: file \(index + 1) of \(files.count), \(file)") }
-      check.add(try Recording(file: file))
+      let recording = try Recording(file: file) { read, count in
+        guard elapsed() > 1 else { return }
+        console.progress(
+          "check: file \(index + 1) of \(files.count), line \(read) of \(count)")
+      }
+      check.add(recording)
       console.progress(nil)
       for text in check.files[index].texts { console.out(text) }
     }
@@ -54,13 +58,13 @@ extension Simulate {
     console.out(
       "check: \(files.count) files, \(total.lines) lines, \(total.queues) queues, "
         + "\(findings.pollsAgreed) of \(total.polls) polls agree, "
-        + "\(total.answerCount) answers classified, \(findings.departures.count) departures, "
+        + "\(total.answerCount) answers classified, \(findings.departureCount) departures, "
         + "\(findings.differences.count) differences, \(seconds) s")
     if asJSON {
       let fields: [(String, String)] = [
         ("files", "\(files.count)"), ("lines", "\(total.lines)"), ("queues", "\(total.queues)"),
         ("polls", "\(total.polls)"), ("answers", "\(total.answerCount)"),
-        ("departures", "\(findings.departures.count)"),
+        ("departures", "\(findings.departureCount)"),
         ("differences", "\(findings.differences.count)"), ("seconds", "\(seconds)"),
       ]
       console.out("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")

@@ -10,6 +10,9 @@ struct Findings {
   var departures: [Departure] = []
   var differences: [Difference] = []
 
+  /// Those told in one line counted one by one.
+  var departureCount: Int { departures.reduce(0) { $0 + 1 + $1.repeats } }
+
   static func += (one: inout Findings, other: Findings) {
     one.pollsAgreed += other.pollsAgreed
     one.pollsDeparting += other.pollsDeparting
@@ -26,8 +29,14 @@ struct Departure: Equatable {
   var sent: String
   /// What an honest client would have sent instead.
   var honest: String
-  /// How many later requests on the queue were therefore not followed.
-  var notFollowed = 0
+  /// How many times the same was sent again next on the queue, and where last.
+  var repeats = 0
+  var lastLine = 0
+
+  /// Whether `next`, coming right after it, is only more of the same.
+  func isRepeated(by next: Departure) -> Bool {
+    kind == next.kind && sent == next.sent && honest == next.honest
+  }
 
   enum Kind: String {
     /// The file shows nobody of this user register it.
@@ -36,7 +45,8 @@ struct Departure: Equatable {
     case twoAtOnce = "two at once"
     case afterTheEnd = "after the end"
     case oldPlace = "an old place"
-    /// From the future, or merged away.
+    case future = "a place from the future"
+    /// Merged away, or never there.
     case unknownPlace = "a place it was never given"
     case tooLate = "after a silence that no queue survives"
   }
@@ -52,11 +62,10 @@ struct Difference: Equatable {
 
 extension Departure {
   func text(in file: String) -> String {
-    let rest =
-      notFollowed == 0
-      ? "" : " (\(notFollowed) later request\(notFollowed == 1 ? "" : "s") not followed)"
+    let times = repeats == 1 ? "once" : "\(repeats) times"
+    let more = repeats == 0 ? "" : " (and \(times) more, to line \(lastLine))"
     return "\(file):\(line): departure, \(kind.rawValue): sent \(sent); "
-      + "an honest client: \(honest)\(rest)"
+      + "an honest client: \(honest)\(more)"
   }
 }
 

@@ -26,23 +26,27 @@ struct Interpretation {
 ///   (or we misread it), and that is a difference, too.
 /// - A queue that was gone once never answers with success again; else it is a difference.
 ///
-/// After its first departure a queue is not followed any further: what the machine asked for was
+/// After its first departure the machine does not follow a queue any further: what it asked for was
 /// not answered, so nobody knows what it should do next. An answer that was on its way then is
 /// still given, and the end compared. The departing poll and those after it are looked at each
 /// alone: a machine with a saved finger at the place that was asked from is given the answer, and
-/// must end where that leads.
+/// must end where that leads. And the recorder is held against the honest client to the end, so
+/// that no departure goes unnoticed behind another (`QueueCheck+Rest.swift`).
 struct QueueCheck {
-  private let interpretation: Interpretation
+  let interpretation: Interpretation
   /// The queue's requests in the order in which they were sent, the register first.
   private let exchanges: [Exchange]
-  private(set) var findings = Findings()
-  private var fed: FedMachine
-  private var ledger: QueueLedger?
+  var findings = Findings()
+  var fed: FedMachine
+  var ledger: QueueLedger?
   private var terms = Terms.unspoken
   /// The request that both have sent and that is not answered yet.
-  private var out: Exchange?
+  private(set) var out: Exchange?
   private var lastSign: Int64
+  /// The machine does not follow any more.
   private var isOver = false
+  /// What the recorder sent since then and is not answered yet.
+  var unanswered: [Exchange] = []
 
   /// What Zulip says by default, where a register asks for too little to be told.
   private static let longPoll = TimeSpan.seconds(90)
@@ -68,40 +72,17 @@ struct QueueCheck {
 
   /// Goes through the queue's life.
   mutating func run() {
+    checkThatGoneIsGone()
     begin(exchanges[0])
-    var followed = 1
     for exchange in exchanges.dropFirst() {
       if let out, out.ended <= exchange.sent { deliver(out) }
-      guard !isOver else { break }
-      followed += 1
       switch exchange.request.kind {
+      case _ where isOver: watch(exchange)
       case .release: release(exchange)
       case .poll, .register, .other: poll(exchange)
       }
     }
     if let out { deliver(out) }
-    let rest = exchanges.dropFirst(followed)
-    findings.pollsNotFollowed += rest.count { $0.request.kind == .poll }
-    if !findings.departures.isEmpty {
-      findings.departures[findings.departures.count - 1].notFollowed = rest.count
-    }
-    if isOver {
-      for exchange in exchanges.dropFirst(followed - 1) { lookAtAlone(exchange) }
-    }
-    checkThatGoneIsGone()
-  }
-
-  /// Whether a poll's answer has the same end for a machine that was restored to ask it.
-  private mutating func lookAtAlone(_ exchange: Exchange) {
-    guard exchange.request.kind == .poll, exchange.request.method == "GET",
-      case .number = exchange.request.lastEventID, exchange.request.queue != nil
-    else { return }
-    var alone = QueueCheck([exchange], interpretation)
-    guard let asked = alone.ledger?.finger, alone.fed.polledFinger == asked else {
-      return differ(exchange, "the poll", expected: exchange.want, found: alone.fed.want)
-    }
-    alone.deliver(exchange)
-    findings.differences += alone.findings.differences
   }
 
   private mutating func begin(_ first: Exchange) {
@@ -127,10 +108,7 @@ struct QueueCheck {
       return depart(.twoAtOnce, exchange, honest: "nothing until line \(out.line) is answered")
     }
     guard let ledger, ledger.left == nil, case .number(let id) = exchange.request.lastEventID
-    else {
-      let left = ledger?.left ?? "the register failed"
-      return depart(.afterTheEnd, exchange, honest: "no poll of it, for \(left)")
-    }
+    else { return departAfterTheEnd(exchange) }
     guard id == ledger.newest else { return pollElsewhere(exchange, id, ledger) }
     fed.bring(to: exchange.sentAt)
     if fed.polledFinger == ledger.finger {
@@ -161,9 +139,11 @@ struct QueueCheck {
       return depart(.oldPlace, exchange, honest: honest)
     }
     switch Outcome(reply) {
-    case .rejected, .expired: depart(.unknownPlace, exchange, honest: honest)
+    case .rejected, .expired:
+      depart(id > ledger.newest ? .future : .unknownPlace, exchange, honest: honest)
     case .success, .malformed, .unsupported, .unauthorized, .rateLimited, .serverFault,
       .timedOut, .unreachable, .modelRefused:
+      fed.bring(to: exchange.sentAt)
       differ(exchange, "the poll", expected: exchange.want, found: fed.want)
     }
   }
@@ -179,11 +159,9 @@ struct QueueCheck {
       fed.released = nil
       return
     }
-    if let left = ledger.left {
-      return depart(.afterTheEnd, exchange, honest: "nothing, for \(left)")
-    }
+    if ledger.left != nil { return departAfterTheEnd(exchange) }
     fed.give(.loggedOut, at: exchange.sentAt)
-    self.ledger?.leave("it was let go on line \(exchange.line)")
+    self.ledger?.letGo(on: exchange.line)
     guard fed.released == ledger.queue, fed.machine.status == .halted(.stopped) else {
       return differ(
         exchange, "logging out", expected: "release \(ledger.queue), halted(stopped)",
@@ -193,7 +171,7 @@ struct QueueCheck {
   }
 
   /// Gives the machine the answer that it waits for, and looks where it stands then.
-  private mutating func deliver(_ exchange: Exchange) {
+  mutating func deliver(_ exchange: Exchange) {
     out = nil
     lastSign = exchange.ended
     let isRegister = exchange.request.kind == .register
@@ -227,7 +205,7 @@ struct QueueCheck {
   ) {
     let end = Expectation.end(after: outcome, isRegister: isRegister)
     if !end.keepsFinger || end == .haltedForCredentials {
-      ledger?.leave("line \(exchange.line) was \(outcome.rawValue)")
+      ledger?.leave(outcome, on: exchange.line)
     }
     let finger = end.keepsFinger ? ledger?.finger : nil
     let released = Expectation.releases(after: outcome, isRegister: isRegister)
@@ -255,6 +233,8 @@ struct QueueCheck {
   }
 
   /// A queue that is gone stays gone, whoever asks: looked at on all lines, followed or not.
+  ///
+  /// First of all, because an end that is in doubt makes no departures.
   private mutating func checkThatGoneIsGone() {
     let ends = exchanges.filter { exchange in
       let outcome = Expectation.outcome(of: exchange)
@@ -262,29 +242,50 @@ struct QueueCheck {
         || outcome == .success && exchange.request.kind == .release
     }
     guard let end = ends.min(by: { ($0.ended, $0.line) < ($1.ended, $1.line) }) else { return }
-    for exchange in exchanges
-    where exchange.sent >= end.ended && Expectation.outcome(of: exchange) == .success {
-      differ(
-        exchange, "a queue that was gone on line \(end.line)", expected: "expired",
-        found: "success")
+    let contradiction = exchanges.first { exchange in
+      exchange.sent >= end.ended && Expectation.outcome(of: exchange) == .success
     }
+    guard let contradiction else { return }
+    findings.differences.append(
+      Difference(
+        line: contradiction.line, what: "a queue that was gone on line \(end.line)",
+        expected: "expired", found: "success"))
   }
 
   // MARK: Helpers
 
-  private mutating func depart(
+  mutating func depart(
     _ kind: Departure.Kind, _ exchange: Exchange, honest: String, but flaw: String? = nil
   ) {
     isOver = true
     if exchange.request.kind == .poll { findings.pollsDeparting += 1 }
-    findings.departures.append(
-      Departure(
-        line: exchange.line, kind: kind,
-        sent: "\(exchange.want)\(flaw.map { ", \($0)" } ?? "") by \(exchange.client)",
-        honest: honest))
+    let departure = Departure(
+      line: exchange.line, kind: kind,
+      sent: "\(exchange.want)\(flaw.map { ", \($0)" } ?? "") by \(exchange.client)",
+      honest: honest)
+    if let last = findings.departures.last, last.isRepeated(by: departure) {
+      findings.departures[findings.departures.count - 1].repeats += 1
+      findings.departures[findings.departures.count - 1].lastLine = exchange.line
+    } else {
+      findings.departures.append(departure)
+    }
+    unanswered.append(exchange)
+    lookAtAlone(exchange)
   }
 
-  private mutating func differ(
+  mutating func departAfterTheEnd(_ exchange: Exchange) {
+    guard findings.differences.isEmpty else {
+      // Only a consequence: the end itself is in doubt.
+      isOver = true
+      if exchange.request.kind == .poll { findings.pollsNotFollowed += 1 }
+      return
+    }
+    let left = ledger?.left ?? "the register failed"
+    let what = exchange.request.kind == .release ? "nothing" : "no poll of it"
+    depart(.afterTheEnd, exchange, honest: "\(what), for \(left)")
+  }
+
+  mutating func differ(
     _ exchange: Exchange, _ what: String, expected: String, found: String
   ) {
     isOver = true
@@ -310,13 +311,15 @@ struct QueueCheck {
 extension Exchange {
   /// What was sent, in the words in which the machine's want is told.
   var want: String {
-    let queue = request.queue ?? "no queue"
+    let queue = request.queue.map { " \($0)" } ?? ""
     switch request.kind {
     case .register: return "register"
-    case .release: return "release \(queue)"
+    case .release: return "release\(queue)"
     case .poll:
-      guard case .number(let id) = request.lastEventID else { return "poll \(queue)" }
-      return "poll \(queue):\(id)"
+      guard request.queue != nil, case .number(let id) = request.lastEventID else {
+        return "poll\(queue)"
+      }
+      return "poll\(queue):\(id)"
     case .other: return "\(request.method) \(request.path)"
     }
   }

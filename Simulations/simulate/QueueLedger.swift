@@ -25,8 +25,20 @@ struct QueueLedger {
   /// Whether the client was ever given this ID: a place that it could have asked from.
   func knows(_ id: Int64) -> Bool { known.contains(id) }
 
-  mutating func leave(_ reason: String) {
-    if left == nil { left = reason }
+  /// Whether letting the queue go is what an honest client does now: it still has it, or was
+  /// refused on it for a reason that leaves it on the server (MACHINE §5, `release`).
+  private(set) var mayLetGo = true
+
+  /// A poll had an outcome after which an honest client does not ask again.
+  mutating func leave(_ outcome: Outcome, on line: Int) {
+    guard left == nil else { return }
+    left = "line \(line) was \(outcome.rawValue)"
+    mayLetGo = Expectation.releases(after: outcome, isRegister: false)
+  }
+
+  mutating func letGo(on line: Int) {
+    mayLetGo = false
+    if left == nil { left = "it was let go on line \(line)" }
   }
 
   /// Notes what a poll gave; says whether it follows on what was given before, as the events of

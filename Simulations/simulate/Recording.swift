@@ -10,13 +10,15 @@ struct Recording {
   var lineCount: Int
   var exchanges: [Exchange]
 
-  init(file: String) throws(FileError) {
+  /// - Parameter progress: is told now and then how many of how many lines are read.
+  init(file: String, progress: (Int, Int) -> Void = { _, _ in }) throws(FileError) {
     self.file = file
     let lines = try numberedLines(of: file)
     lineCount = lines.count
     exchanges = []
     let decoder = JSONDecoder()
-    for (number, line) in lines {
+    for (index, (number, line)) in lines.enumerated() {
+      if index % 256 == 0 { progress(index, lines.count) }
       do {
         guard var exchange = try decoder.decode(RecordedLine.self, from: line).exchange else {
           continue
