@@ -38,14 +38,14 @@ enum Expectation {
   }
 
   enum Envelope {
-    case any
     case absent
     case says(QueueAnswer.Result)
   }
 
   /// The first row that fits counts.
   static let rows = [
-    Row(statuses: 429...429, envelope: .any, means: .rateLimited),
+    Row(statuses: 429...429, envelope: .says(.error), means: .rateLimited),
+    Row(statuses: 429...429, envelope: .absent, means: .rateLimited),
     Row(statuses: 100...599, envelope: .absent, means: .serverFault),
     Row(statuses: 200...299, envelope: .says(.success), means: .success),
     Row(
@@ -55,13 +55,19 @@ enum Expectation {
     Row(statuses: 500...599, envelope: .says(.error), means: .serverFault),
   ]
 
+  /// The codes that PROTOCOL.md shows with one status only.
+  static let statusOfCode = [
+    "AUTHENTICATION_FAILED": 401, "BAD_EVENT_QUEUE_ID": 400, "RATE_LIMIT_HIT": 429,
+    "UNAUTHORIZED": 401,
+  ]
+
   /// `nil`: no row fits. A status that contradicts its own envelope, as 200 with an error, is an
   /// answer that this protocol does not have.
   static func outcome(status: Int, result: QueueAnswer.Result?, code: String?) -> Outcome? {
-    rows.first { row in
+    if let code, let proper = statusOfCode[code], proper != status { return nil }
+    return rows.first { row in
       guard row.statuses.contains(status), row.code == nil || row.code == code else { return false }
       switch row.envelope {
-      case .any: return true
       case .absent: return result == nil
       case .says(let expected): return result == expected
       }

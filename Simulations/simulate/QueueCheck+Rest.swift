@@ -25,19 +25,12 @@ extension QueueCheck {
       return
     }
     if let ledger, case .number(let id) = exchange.request.lastEventID, id != ledger.newest {
-      let kind: Departure.Kind =
-        id > ledger.newest ? .future : ledger.knows(id) ? .oldPlace : .unknownPlace
-      return depart(kind, exchange, honest: honestPoll)
+      return pollElsewhere(exchange, id, ledger)
     }
     if ledger?.left != nil { return departAfterTheEnd(exchange) }
     findings.pollsNotFollowed += 1
     unanswered.append(exchange)
     lookAtAlone(exchange)
-  }
-
-  private var honestPoll: String {
-    guard let ledger else { return "register" }
-    return ledger.left.map { "no poll of it, for \($0)" } ?? "poll \(ledger.finger)"
   }
 
   /// Notes the answers that the recorder had by then.

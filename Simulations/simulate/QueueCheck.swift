@@ -22,8 +22,9 @@ struct Interpretation {
 ///   two polls at once, a request that is no poll, one after the end, a place older than the
 ///   newest, or a place that it was never given. That is a *departure*. Two of these are believed
 ///   only if the server behaved accordingly: it gives again what is asked for from an old place,
-///   and refuses a place that it never gave. If it did not, the recording is not what happened
-///   (or we misread it), and that is a difference, too.
+///   and refuses a place that it never gave (once: that destroys what was not delivered, so from
+///   then on places may be real that were never given [05 A9–A11]). If it did not, the recording
+///   is not what happened, or we misread it, and that is a difference, too.
 /// - A queue that was gone once never answers with success again; else it is a difference.
 ///
 /// After its first departure the machine does not follow a queue any further: what it asked for was
@@ -100,9 +101,8 @@ struct QueueCheck {
 
   /// The recorder polls, or tries to.
   private mutating func poll(_ exchange: Exchange) {
-    let honest = ledger.map { "poll \($0.finger)" } ?? "register"
     if let flaw = QueueCheck.flaw(of: exchange) {
-      return depart(.malformed, exchange, honest: honest, but: flaw)
+      return depart(.malformed, exchange, honest: honestPoll, but: flaw)
     }
     if let out {
       return depart(.twoAtOnce, exchange, honest: "nothing until line \(out.line) is answered")
@@ -126,9 +126,8 @@ struct QueueCheck {
 
   /// The recorder asks from another place than the newest. Whether the server's answer bears that
   /// out decides what it is.
-  private mutating func pollElsewhere(_ exchange: Exchange, _ id: Int64, _ ledger: QueueLedger) {
+  mutating func pollElsewhere(_ exchange: Exchange, _ id: Int64, _ ledger: QueueLedger) {
     let reply = exchange.reply(interpretation.classify)
-    let honest = "poll \(ledger.finger)"
     if ledger.knows(id), id < ledger.newest {
       if case .polled(let batch) = reply, let lost = ledger.missing(from: batch, askedFrom: id) {
         return differ(
@@ -136,16 +135,25 @@ struct QueueCheck {
           expected: "event \(lost) again, which was not acknowledged",
           found: "events \(batch.events.map(\.id))")
       }
-      return depart(.oldPlace, exchange, honest: honest)
+      return depart(.oldPlace, exchange, honest: honestPoll)
     }
     switch Outcome(reply) {
-    case .rejected, .expired:
-      depart(id > ledger.newest ? .future : .unknownPlace, exchange, honest: honest)
+    case .rejected, .expired: self.ledger?.noteRefusedPlace()
     case .success, .malformed, .unsupported, .unauthorized, .rateLimited, .serverFault,
       .timedOut, .unreachable, .modelRefused:
-      fed.bring(to: exchange.sentAt)
-      differ(exchange, "the poll", expected: exchange.want, found: fed.want)
+      guard ledger.wasRefusedAPlace else {
+        fed.bring(to: exchange.sentAt)
+        return differ(
+          exchange, "the poll", expected: exchange.want, found: isOver ? honestPoll : fed.want)
+      }
     }
+    depart(id > ledger.newest ? .future : .unknownPlace, exchange, honest: honestPoll)
+  }
+
+  /// What an honest client asks next.
+  var honestPoll: String {
+    guard let ledger else { return "register" }
+    return ledger.left.map { "no poll of it, for \($0)" } ?? "poll \(ledger.finger)"
   }
 
   /// The recorder lets the queue go: it logs out, or does what the machine has done already.

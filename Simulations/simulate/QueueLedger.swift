@@ -20,6 +20,11 @@ struct QueueLedger {
     known = [finger.lastEventID]
   }
 
+  /// The server refused a place that it had not given, and destroyed what was not delivered.
+  private(set) var wasRefusedAPlace = false
+
+  mutating func noteRefusedPlace() { wasRefusedAPlace = true }
+
   var finger: QueueFinger { QueueFinger(queue: queue, lastEventID: newest) }
 
   /// Whether the client was ever given this ID: a place that it could have asked from.

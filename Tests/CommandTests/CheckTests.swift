@@ -108,6 +108,13 @@ struct CheckTests {
       expected: "a status that agrees with its envelope",
       found: "502 success, taken as serverFault"),
     Tampering(
+      name: "a refusal with the status of a fault", line: 82,
+      change: {
+        $0["response", "status"] = 500
+        $0["response", "body"] = ["result": "error", "code": "BAD_EVENT_QUEUE_ID"]
+      }, noticed: 82, expected: "a status that agrees with its envelope",
+      found: "500 error BAD_EVENT_QUEUE_ID, taken as serverFault"),
+    Tampering(
       name: "an expiry that nothing came of", line: 10,
       change: {
         $0["response", "status"] = 400
