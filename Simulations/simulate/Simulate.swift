@@ -12,7 +12,7 @@ enum Simulate {
     var run: @Sendable ([String], Console) throws -> ExitCode
   }
 
-  static let commands: [Command] = [runCommand, traceCommand, conformCommand]
+  static let commands: [Command] = [runCommand, traceCommand, checkCommand, conformCommand]
 
   static func run(_ words: [String], console: Console) -> ExitCode {
     var name: String?
@@ -46,9 +46,17 @@ enum Simulate {
     }
   }
 
-  /// `simulate` alone: the main job.
+  /// `simulate` alone: the main job. Everything that ships with the project is tried, whatever the
+  /// part before it said; the exit code is the first that is not 0.
   static func runAll(_ console: Console) throws -> ExitCode {
-    try conformCommand.run([], console)
+    var first = ExitCode.success
+    for (index, command) in [runCommand, checkCommand, conformCommand].enumerated() {
+      if index > 0 { console.out("") }
+      let code = try command.run([], console)
+      if code == .interrupted { return code }
+      if first == .success { first = code }
+    }
+    return first
   }
 
   static var help: String {

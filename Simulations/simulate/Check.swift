@@ -1,0 +1,159 @@
+import SyncProtocols
+import UpdateMachine
+
+/// `simulate check`: whether recorded sessions with a real server are what the machine, the
+/// classifier and PROTOCOL.md say that such sessions are.
+struct Check {
+  var interpretation = Interpretation()
+  private(set) var files: [FileReport] = []
+
+  /// What was found in one file.
+  struct FileReport {
+    var file: String
+    var lines = 0
+    /// Queues that the file shows being registered.
+    var queues = 0
+    /// Registers that gave none; each is a machine of its own.
+    var registersRefused = 0
+    /// Requests sent to the queues' address, but to let one go.
+    var polls = 0
+    var answers: [Outcome: Int] = [:]
+    var findings = Findings()
+
+    var answerCount: Int { answers.values.reduce(0, +) }
+  }
+
+  mutating func add(_ recording: Recording) {
+    var report = FileReport(file: recording.file, lines: recording.lineCount)
+    for exchange in recording.exchanges {
+      classify(exchange, &report)
+      if exchange.request.kind == .poll { report.polls += 1 }
+    }
+    for life in lives(of: recording, &report) {
+      var check = QueueCheck(life, interpretation)
+      check.run()
+      report.findings += check.findings
+    }
+    report.findings.departures.sort { $0.line < $1.line }
+    report.findings.differences.sort { $0.line < $1.line }
+    files.append(report)
+  }
+
+  /// Every answer, whatever was asked, must be what PROTOCOL.md's table of errors makes of it.
+  private func classify(_ exchange: Exchange, _ report: inout FileReport) {
+    let reply = exchange.reply(interpretation.classify)
+    let found = Outcome(reply)
+    report.answers[found, default: 0] += 1
+    func differ(_ what: String, expected: String, found: String) {
+      report.findings.differences.append(
+        Difference(line: exchange.line, what: what, expected: expected, found: found))
+    }
+    guard let expected = Expectation.outcome(of: exchange) else {
+      return differ(
+        "the answer", expected: "a status that agrees with its envelope",
+        found: "\(exchange.answerText), taken as \(found.rawValue)")
+    }
+    guard expected == found else {
+      return differ(
+        "the answer, \(exchange.answerText)", expected: expected.rawValue, found: found.rawValue)
+    }
+    guard case .failed(.rateLimited(let after)) = reply else { return }
+    let seconds = Expectation.retryAfter(of: exchange)
+    let isSame =
+      switch (after, seconds) {
+      case (nil, nil): true
+      case (let after?, let seconds?): abs(Double(after.milliseconds) - seconds * 1000) <= 1
+      case (nil, _), (_, nil): false
+      }
+    guard !isSame else { return }
+    differ(
+      "the wait that a refusal asks for", expected: seconds.map { "\($0) s" } ?? "none",
+      found: after.map { "\($0)" } ?? "none")
+  }
+
+  /// One user's requests on one queue, for each such pair, in the order of their first line. A
+  /// register that gave no queue stands alone; so does a poll that names none, which is a
+  /// departure at once.
+  private func lives(of recording: Recording, _ report: inout FileReport) -> [[Exchange]] {
+    struct Key: Hashable {
+      var user: String
+      var queue: String
+    }
+    var lives: [[Exchange]] = []
+    var places: [Key: Int] = [:]
+    for exchange in recording.exchanges {
+      var queue = exchange.request.queue
+      if case .registered(let finger, _) = exchange.reply(interpretation.classify) {
+        queue = finger.queue.text
+        report.queues += 1
+      } else if exchange.request.kind == .register {
+        report.registersRefused += 1
+      }
+      guard exchange.request.kind != .other else { continue }
+      guard let queue else {
+        lives.append([exchange])
+        continue
+      }
+      let key = Key(user: exchange.user, queue: queue)
+      if let place = places[key] {
+        lives[place].append(exchange)
+      } else {
+        places[key] = lives.count
+        lives.append([exchange])
+      }
+    }
+    return lives
+  }
+}
+
+extension Exchange {
+  /// What came back, in short.
+  var answerText: String {
+    switch response {
+    case .transportError(let text): return text
+    case .answer(let status, _, let body):
+      guard let result = body?.result else { return "\(status) without an envelope" }
+      return "\(status) \(result)\(body?.code.map { " \($0)" } ?? "")"
+    }
+  }
+}
+
+extension Check {
+  /// All files together.
+  var total: FileReport {
+    files.reduce(into: FileReport(file: "")) { total, file in
+      total.lines += file.lines
+      total.queues += file.queues
+      total.registersRefused += file.registersRefused
+      total.polls += file.polls
+      total.answers.merge(file.answers) { $0 + $1 }
+      total.findings += file.findings
+    }
+  }
+}
+
+extension Check.FileReport {
+  /// The table of this file, then each departure and each difference.
+  var texts: [String] {
+    let told = findings.pollsAgreed + findings.pollsDeparting + findings.pollsNotFollowed
+    let differing = polls > told ? ", \(polls - told) differing" : ""
+    let polls =
+      "\(polls): \(findings.pollsAgreed) agreed, \(findings.pollsDeparting) departing, "
+      + "\(findings.pollsNotFollowed) not followed\(differing)"
+    let outcomes = Outcome.allCases.compactMap { outcome in
+      answers[outcome].map { "\($0) \(outcome.rawValue)" }
+    }
+    var texts = [
+      file,
+      "  lines        \(lines)",
+      "  queues       \(queues), and \(registersRefused) registers refused",
+      "  polls        \(polls)",
+      "  answers      \(answerCount): \(outcomes.joined(separator: ", "))",
+      "  departures   \(findings.departureCount)",
+      "  differences  \(findings.differences.count)",
+    ]
+    texts += findings.departures.map { $0.text(in: file) }
+    texts += findings.differences.map { $0.text(in: file) }
+    return texts
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+extension Simulate {
+  static let checkCommand = Command(
+    name: "check",
+    summary: "hold sessions recorded from a real server against the machine",
+    help: """
+      Usage: simulate check [--json] [FILE…]
+
+      Reads sessions recorded from a real Zulip server, one exchange a line. Every answer must be
+      classified as the protocol says. For each queue, a machine is given the recorded answers: each
+      poll that it wants must be the one that the recording client sent next (queue, last event
+      ID), and it must end where the last answer leads. Without a file: the recordings that ship
+      with the project.
+
+      Some recordings break the protocol on purpose. Where a recording client does what no honest
+      client would do, the line is printed as a departure, with what an honest client would have
+      sent; from there on the machine does not follow that queue.
+
+        --json   print one JSON object as the last line
+
+      Exit codes: 0 all agree, 1 something differs, 2 a file cannot be read or a line makes no
+      sense.
+      """,
+    run: { words, console in
+      let arguments = try Arguments(words, flags: ["--json"], takesFiles: true)
+      return try check(
+        arguments.files.isEmpty ? shippedSessions : arguments.files,
+        asJSON: arguments.has("--json"), Interpretation(), console)
+    })
+
+  /// The recordings that ship with the project, cut down.
+  static var shippedSessions: [String] {
+    ["session.jsonl", "errors.jsonl", "queue-lifecycle.jsonl", "tornado-restart.jsonl"]
+      .map(Shipped.recording)
+  }
+
+  static func check(
+    _ files: [String], asJSON: Bool, _ interpretation: Interpretation, _ console: Console
+  ) throws(FileError) -> ExitCode {
+    let start = ProcessInfo.processInfo.systemUptime
+    func elapsed() -> Double { ProcessInfo.processInfo.systemUptime - start }
+    var check = Check(interpretation: interpretation)
+    defer { console.progress(nil) }
+    for (index, file) in files.enumerated() {
+      let recording = try Recording(file: file) { read, count in
+        guard elapsed() > 1 else { return }
+        console.progress(
+          "check: file \(index + 1) of \(files.count), line \(read) of \(count)")
+      }
+      check.add(recording)
+      console.progress(nil)
+      for text in check.files[index].texts { console.out(text) }
+    }
+    let total = check.total
+    let findings = total.findings
+    let seconds = (elapsed() * 1000).rounded() / 1000
+    console.out(
+      "check: \(files.count) files, \(total.lines) lines, \(total.queues) queues, "
+        + "\(findings.pollsAgreed) of \(total.polls) polls agree, "
+        + "\(total.answerCount) answers classified, \(findings.departureCount) departures, "
+        + "\(findings.differences.count) differences, \(seconds) s")
+    if asJSON {
+      let fields: [(String, String)] = [
+        ("files", "\(files.count)"), ("lines", "\(total.lines)"), ("queues", "\(total.queues)"),
+        ("polls", "\(total.polls)"), ("answers", "\(total.answerCount)"),
+        ("departures", "\(findings.departureCount)"),
+        ("differences", "\(findings.differences.count)"), ("seconds", "\(seconds)"),
+      ]
+      console.out("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")
+    }
+    return findings.differences.isEmpty ? .success : .failure
+  }
+}

@@ -1,0 +1,80 @@
+/// What a check found on some lines: agreement, the recorder's departures, differences.
+struct Findings {
+  /// Polls that the machine wanted, too.
+  var pollsAgreed = 0
+  /// Polls that no honest client would have sent.
+  var pollsDeparting = 0
+  /// Polls that came after a departure or a difference on their queue, where nobody can say any
+  /// more what the machine should want. Their answers are looked at each alone.
+  var pollsNotFollowed = 0
+  var departures: [Departure] = []
+  var differences: [Difference] = []
+
+  /// Those told in one line counted one by one.
+  var departureCount: Int { departures.reduce(0) { $0 + 1 + $1.repeats } }
+
+  static func += (one: inout Findings, other: Findings) {
+    one.pollsAgreed += other.pollsAgreed
+    one.pollsDeparting += other.pollsDeparting
+    one.pollsNotFollowed += other.pollsNotFollowed
+    one.departures += other.departures
+    one.differences += other.differences
+  }
+}
+
+/// Where the recording client did what no honest client does.
+struct Departure: Equatable {
+  var line: Int
+  var kind: Kind
+  var sent: String
+  /// What an honest client would have sent instead.
+  var honest: String
+  /// How many times the same was sent again next on the queue, and where last.
+  var repeats = 0
+  var lastLine = 0
+
+  /// Whether `next`, coming right after it, is only more of the same.
+  func isRepeated(by next: Departure) -> Bool {
+    kind == next.kind && sent == next.sent && honest == next.honest
+  }
+
+  enum Kind: String {
+    /// The file shows nobody of this user register it.
+    case strangeQueue = "a queue that the user never registered"
+    case malformed = "no request of this protocol"
+    case twoAtOnce = "two at once"
+    case afterTheEnd = "after the end"
+    case oldPlace = "an old place"
+    case future = "a place from the future"
+    /// Merged away, or never there.
+    case unknownPlace = "a place it was never given"
+    case tooLate = "after a silence that no queue survives"
+  }
+}
+
+/// Where machine, classifier or recording are wrong.
+struct Difference: Equatable {
+  var line: Int
+  var what: String
+  var expected: String
+  var found: String
+}
+
+extension Departure {
+  func text(in file: String) -> String {
+    let times = repeats == 1 ? "once" : "\(repeats) times"
+    let more = repeats == 0 ? "" : " (and \(times) more, to line \(lastLine))"
+    return "\(file):\(line): departure, \(kind.rawValue): sent \(sent); "
+      + "an honest client: \(honest)\(more)"
+  }
+}
+
+extension Difference {
+  func text(in file: String) -> String {
+    """
+    \(file):\(line): \(what)
+      expected  \(expected)
+      found     \(found)
+    """
+  }
+}

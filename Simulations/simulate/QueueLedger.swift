@@ -1,0 +1,77 @@
+import SyncProtocols
+import UpdateMachine
+
+/// What a recording alone proves about one queue: which events its client was given, from which
+/// place an honest client asks next, and whether it would still ask at all.
+///
+/// It knows nothing of the machine, so that machine and recorder can both be held against it.
+struct QueueLedger {
+  let queue: QueueID
+  /// The place of the snapshot, or the newest event given: an honest client asks from there.
+  private(set) var newest: Int64
+  /// Why an honest client has left the queue; `nil`: it has not.
+  private(set) var left: String?
+  private var given: [(id: Int64, type: String?)] = []
+  private var known: Set<Int64>
+
+  init(_ finger: QueueFinger) {
+    queue = finger.queue
+    newest = finger.lastEventID
+    known = [finger.lastEventID]
+  }
+
+  /// The server refused a place that it had not given, and destroyed what was not delivered.
+  private(set) var wasRefusedAPlace = false
+
+  mutating func noteRefusedPlace() { wasRefusedAPlace = true }
+
+  var finger: QueueFinger { QueueFinger(queue: queue, lastEventID: newest) }
+
+  /// Whether the client was ever given this ID: a place that it could have asked from.
+  func knows(_ id: Int64) -> Bool { known.contains(id) }
+
+  /// Whether letting the queue go is what an honest client does now: it still has it, or was
+  /// refused on it for a reason that leaves it on the server (MACHINE §5, `release`).
+  private(set) var mayLetGo = true
+
+  /// A poll had an outcome after which an honest client does not ask again.
+  mutating func leave(_ outcome: Outcome, on line: Int) {
+    guard left == nil else { return }
+    left = "line \(line) was \(outcome.rawValue)"
+    mayLetGo = Expectation.releases(after: outcome, isRegister: false)
+  }
+
+  mutating func letGo(on line: Int) {
+    mayLetGo = false
+    if left == nil { left = "it was let go on line \(line)" }
+  }
+
+  /// Notes what a poll gave; says whether it follows on what was given before, as the events of
+  /// one queue do: growing IDs, and no other queue's name.
+  mutating func note(_ batch: QueueBatch<String>) -> Bool {
+    guard batch.queue == nil || batch.queue == queue else { return false }
+    for (one, next) in zip(batch.events, batch.events.dropFirst()) where one.id >= next.id {
+      return false
+    }
+    for event in batch.events where event.id > newest {
+      given.append((event.id, event.event))
+      known.insert(event.id)
+    }
+    newest = max(newest, batch.events.last?.id ?? newest)
+    return true
+  }
+
+  /// The first event that the server had to give again to who asks from `place`, because it had
+  /// been given and not been acknowledged, but that the answer lacks.
+  ///
+  /// Not expected again are the kinds of which the server keeps only the newest pending one, and
+  /// under its ID [05 D1].
+  func missing(from batch: QueueBatch<String>, askedFrom place: Int64) -> Int64? {
+    let merged = ["update_message_flags", "restart", "web_reload_client"]
+    let again = Set(batch.events.map(\.id))
+    return given.first { event in
+      event.id > place && !again.contains(event.id)
+        && !(event.type.map { merged.contains($0) } ?? false)
+    }?.id
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+@testable import simulate
+
+@Suite("conform: conversations")
+struct ConformTests {
+  @Test func `the shipped conversations agree`() {
+    let ran = Ran("conform")
+    #expect(ran.code == .success, "\(ran.text)")
+    #expect(ran.out.count == 1)
+    #expect(ran.error == [])
+  }
+
+  @Test func `a tampered conversation differs, and the step is named`() throws {
+    var lines = Array(try shippedLines("machine.jsonl").prefix(3))
+    var tree = try Tree(lines[1])
+    let name = try #require(tree["name"] as? String)
+    var steps = try #require(tree["steps"] as? [[String: Any]])
+    let place = steps.count - 1
+    let status = try #require(steps[place]["status"] as? String)
+    steps[place]["status"] = "halted(unsupported)"
+    tree["steps"] = steps
+    lines[1] = try tree.line
+    let scratch = try Scratch(lines)
+    let ran = Ran("conform", scratch.path)
+    #expect(ran.code == .failure)
+    let difference = try #require(ran.out.first)
+    #expect(
+      difference.hasPrefix(
+        "\(scratch.path):2: \"\(name)\", step \(place + 1) of \(steps.count) "), "\(difference)")
+    #expect(difference.contains("  expected  status halted(unsupported)"))
+    #expect(difference.contains("  found     status \(status)"))
+  }
+
+  @Test func `a conversation that makes no sense is told by file and line`() throws {
+    let scratch = try Scratch([#"{"name":"a","settings":{},"steps":[{"at":0}]}"#])
+    let ran = Ran("conform", scratch.path)
+    #expect(ran.code == .usage)
+    #expect(ran.error.first?.hasPrefix("simulate: \(scratch.path):1: ") == true, "\(ran.error)")
+  }
+}
