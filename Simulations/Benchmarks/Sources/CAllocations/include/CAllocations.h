@@ -1,0 +1,8 @@
+#ifndef CALLOCATIONS_H
+#define CALLOCATIONS_H
+
+/// How often malloc, calloc, realloc and aligned allocation were called in this process so far;
+/// -1 where they cannot be counted (anywhere but on Linux with glibc).
+long long allocation_count(void);
+
+#endif
