@@ -2,7 +2,7 @@ public import UpdateMachine
 
 /// What the protocol's envelope looks like from outside, after the transport and the JSON parser
 /// have done their work: all that is needed to say what an answer means.
-public struct QueueAnswer: Equatable, Sendable {
+public struct QueueAnswer: Hashable, Sendable {
   /// The HTTP status.
   public var status: Int
   /// The JSON object's `result`; `nil` if the body is not such an object: HTML, nothing, half of one.

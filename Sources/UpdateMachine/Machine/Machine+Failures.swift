@@ -25,7 +25,8 @@ extension Machine {
       _status = .halted(.unsupported)
     case .expired:
       if isRegistering {
-        effects.report = .failure(failure)  // Nothing was asked that could expire: a source's fault.
+        // Nothing was asked that could expire: a source's fault.
+        effects.report = .failure(failure)
         waitSlowly(at: now, &effects)
       } else {
         expired(at: now, &effects)
@@ -72,7 +73,8 @@ extension Machine {
       return waitSlowly(at: now, &effects)  // A finger that dies young is no progress.
     }
     guard settings.spread > .zero, let touched, _terms.lifetime > now - touched else {
-      return proceed(at: now, &effects)  // Its time was over: ours alone, so nobody is in the way.
+      // Its time was over: ours alone, so nobody is in the way.
+      return proceed(at: now, &effects)
     }
     // Before its time: the server lost everybody's, and everybody comes back.
     wait(settings.spread, at: now, &effects)

@@ -78,7 +78,7 @@ extension Machine {
 
   /// Only sleep, or a stuck process, makes a live machine so late.
   @inlinable
-  func isOverdue(at now: Moment) -> Bool {
+  public func isOverdue(at now: Moment) -> Bool {
     guard let due else { return false }
     return now > due + settings.late
   }

@@ -89,7 +89,7 @@ extension MachineStatus {
     }
   }
 
-  /// A small number for each state that a table or a hash can use, from 0 to ``codeCount`` − 1.
+  /// A small number for each state that a table or a hash can use: its place in ``names``.
   @inlinable
   public var code: Int {
     switch self {
@@ -107,24 +107,18 @@ extension MachineStatus {
     }
   }
 
-  @inlinable
-  public static var codeCount: Int { 11 }
+  /// Every state's name, by ``code``.
+  public static var names: [String] {
+    [
+      "stale", "idle", "registering", "registerFailed", "live.polling", "live.writing",
+      "live.pausing", "pollFailed", "halted(credentials)", "halted(unsupported)",
+      "halted(stopped)",
+    ]
+  }
 }
 
 extension MachineStatus: CustomStringConvertible {
-  public var description: String {
-    switch self {
-    case .stale: "stale"
-    case .idle: "idle"
-    case .registering: "registering"
-    case .registerFailed: "registerFailed"
-    case .live(.polling): "live.polling"
-    case .live(.writing): "live.writing"
-    case .live(.pausing): "live.pausing"
-    case .pollFailed: "pollFailed"
-    case .halted(let halt): "halted(\(halt))"
-    }
-  }
+  public var description: String { MachineStatus.names[code] }
 }
 
 extension MachineStatus.Halt: CustomStringConvertible {

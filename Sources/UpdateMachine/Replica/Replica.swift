@@ -210,3 +210,29 @@ extension Replica: CustomStringConvertible {
     isLoaded ? _machine.description : "not loaded, \(_machine)"
   }
 }
+
+extension Replica.Input: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .loaded(nil, _): "loaded nothing"
+    case .loaded(let saved?, let age):
+      "loaded \(saved.finger), \(age.map { "\($0)" } ?? "nobody knows how") old"
+    case .snapshotArrived(let id, _, let finger, let terms):
+      "\(Machine<Sync.Place>.Input.snapshotArrived(id, finger: finger, terms: terms))"
+    case .batchArrived(let id, let batch): "batchArrived \(id), \(batch.count) events"
+    case .started(let foreground):
+      "\(Machine<Sync.Place>.Input.started(foreground: foreground))"
+    case .stopped: "stopped"
+    case .loggedOut: "loggedOut"
+    case .foregrounded: "foregrounded"
+    case .backgrounded: "backgrounded"
+    case .networkChanged: "networkChanged"
+    case .retryRequested: "retryRequested"
+    case .credentialsChanged: "credentialsChanged"
+    case .failed(let id, let failure): "failed \(id) \(failure)"
+    case .fired(let timer): "fired \(timer)"
+    case .written(let write): "written \(write)"
+    case .writeFailed(let write): "writeFailed \(write)"
+    }
+  }
+}

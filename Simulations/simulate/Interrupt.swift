@@ -1,0 +1,17 @@
+import Foundation
+import Synchronization
+
+/// Whether the user has pressed Ctrl-C. Commands look at it between runs and stop with what they
+/// have; a second press ends the process the hard way.
+enum Interrupt {
+  private static let flag = Atomic<Bool>(false)
+
+  static var wasAsked: Bool { flag.load(ordering: .relaxed) }
+
+  static func watch() {
+    signal(SIGINT) { _ in
+      Interrupt.flag.store(true, ordering: .relaxed)
+      signal(SIGINT, SIG_DFL)
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Simulator
+import UpdateMachine
+
+/// What `run` and `trace` are asked to simulate.
+struct RunOptions {
+  var configuration: SimulationConfiguration
+  var first: UInt64 = 1
+  var seeds: UInt64 = 5000
+  var jobs = ProcessInfo.processInfo.activeProcessorCount
+  var json = false
+
+  static let names = [
+    "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
+  ]
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    configuration = SimulationConfiguration(seed: 1)
+    if let clients = try arguments.number("--clients", in: 1...1000) {
+      configuration.clients = clients
+    }
+    if let steps = try arguments.number("--steps", in: 1...Int64(1_000_000)) {
+      configuration.steps = steps
+    }
+    if let list = arguments.values["--faults"] {
+      configuration.faults = try RunOptions.faults(list)
+    }
+    if let name = arguments.values["--plant"] {
+      guard let plant = Plant(rawValue: name) else {
+        let known = Plant.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError(message: "unknown plant \"\(name)\". There are: \(known)")
+      }
+      configuration.plant = plant
+    }
+    if let number = try arguments.number("--seed", in: 0...UInt64.max) {
+      guard arguments.values["--seeds"] == nil, arguments.values["--first"] == nil else {
+        throw UsageError(message: "--seed is one seed; it goes with neither --seeds nor --first")
+      }
+      first = number
+      seeds = 1
+    }
+    if let number = try arguments.number("--seeds", in: 1...UInt64(1_000_000_000_000)) {
+      seeds = number
+    }
+    if let number = try arguments.number("--first", in: 0...UInt64.max) { first = number }
+    if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
+    json = arguments.has("--json")
+    configuration.seed = first
+  }
+
+  private static func faults(_ list: String) throws(UsageError) -> FaultSet {
+    if list == "none" { return .none }
+    if list == "all" { return .all }
+    var set = FaultSet()
+    for name in list.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let fault = Fault.allCases.first(where: { $0.name == name }) else {
+        throw UsageError(
+          message: "unknown fault \"\(name)\". There are: none, all, or some of "
+            + Fault.allCases.map(\.name).joined(separator: ","))
+      }
+      set.insert(fault)
+    }
+    return set
+  }
+
+  /// The words that repeat a run of one seed.
+  func words(forSeed seed: UInt64) -> String {
+    var words = "--seed \(seed)"
+    let plain = SimulationConfiguration(seed: 1)
+    if configuration.clients != plain.clients { words += " --clients \(configuration.clients)" }
+    if configuration.steps != plain.steps { words += " --steps \(configuration.steps)" }
+    if configuration.faults != plain.faults {
+      let names = configuration.faults.list.map(\.name).joined(separator: ",")
+      words += " --faults \(names.isEmpty ? "none" : names)"
+    }
+    if let plant = configuration.plant { words += " --plant \(plant.rawValue)" }
+    return words
+  }
+}
+
+extension Simulate {
+  static let runCommand = Command(
+    name: "run",
+    summary: "live many lives under faults, each from its seed",
+    help: """
+      Usage: simulate run [OPTIONS]
+
+      Runs whole worlds, each from one seed: clients, a server, and everything that can go wrong
+      between them. Then the faults stop, and every client must be live and level within a bound.
+      Oracles look after every step.
+
+        --seeds N       how many seeds (5000)
+        --first S       the first of them (1)
+        --seed S        one seed only
+        --clients N     devices in each world (4)
+        --steps N       steps until the faults stop (300)
+        --faults LIST   all (each seed draws some of them), none, or names joined by commas
+        --plant NAME    the server breaks its contract: an oracle must notice
+        --jobs N        threads (one a core)
+        --json          one JSON object on the last line
+        --list-faults, --list-plants
+                        their names, one a line
+
+      Exit codes: 0 all is well; 1 a run failed: the failing run of fewest steps is told, with the
+      command that repeats it; 2 bad usage; 130 interrupted, with what was done so far.
+      """,
+    run: { words, console in
+      let arguments = try Arguments(
+        words, options: RunOptions.names, flags: ["--json", "--list-faults", "--list-plants"])
+      if arguments.has("--list-faults") {
+        for fault in Fault.allCases { console.out(fault.name) }
+        return .success
+      }
+      if arguments.has("--list-plants") {
+        for plant in Plant.allCases { console.out(plant.rawValue) }
+        return .success
+      }
+      return run(try RunOptions(arguments), console)
+    })
+
+  static func run(_ options: RunOptions, _ console: Console) -> ExitCode {
+    Interrupt.watch()
+    let runner = Runner(
+      configuration: options.configuration, first: options.first, seeds: options.seeds,
+      jobs: options.jobs)
+    let outcome = runner.run(console)
+    let report = RunReport(options: options, outcome: outcome)
+    console.out(report.table)
+    if let story = report.story { console.out(story) }
+    if outcome.wasInterrupted { console.out("Interrupted: this is what was done so far.") }
+    if options.json { console.out(report.json) }
+    if outcome.wasInterrupted { return .interrupted }
+    return outcome.statistics.failures == 0 ? .success : .failure
+  }
+
+  static let traceCommand = Command(
+    name: "trace",
+    summary: "show the conversation of one seed, one line an event",
+    help: """
+      Usage: simulate trace --seed S [--clients N] [--steps N] [--faults LIST] [--plant NAME]
+
+      Prints one line an event: virtual time, who, what it was told, and what came of it; then the
+      hash of the run, which is that of `simulate run --seed S`.
+
+        --hash          only the hash
+
+      Exit codes: 0 all is well, 1 an oracle found something, 2 bad usage.
+      """,
+    run: { words, console in
+      let arguments = try Arguments(
+        words, options: ["--seed", "--clients", "--steps", "--faults", "--plant"],
+        flags: ["--hash"])
+      guard arguments.values["--seed"] != nil else {
+        throw UsageError(message: "which seed? Try --seed 1")
+      }
+      let options = try RunOptions(arguments)
+      if arguments.has("--hash") {
+        let result = Simulation.run(options.configuration)
+        console.out("\(result.hash)")
+        return result.finding == nil ? .success : .failure
+      }
+      let (result, trace) = Simulation.trace(options.configuration)
+      for line in trace.lines { console.out(line) }
+      if let finding = result.finding { console.out(RunReport.tell(finding)) }
+      console.out("hash \(result.hash)")
+      return result.finding == nil ? .success : .failure
+    })
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Simulator
+import UpdateMachine
+
+/// What `run` says at the end: a table, the story of a failure, and one JSON object.
+struct RunReport {
+  var options: RunOptions
+  var outcome: Runner.Outcome
+
+  private var statistics: RunStatistics { outcome.statistics }
+
+  var table: String {
+    let simulated = Double(statistics.simulatedMilliseconds) / 1000
+    var lines = [
+      row("seeds", "\(statistics.seeds) of \(options.configuration.clients) clients each"),
+      row("steps", "\(statistics.steps)"),
+      row("requests", "\(statistics.requests)"),
+      row("simulated time", String(format: "%.1f days", simulated / 86_400)),
+      row(
+        "real time",
+        String(
+          format: "%.2f s (%.0f seeds a second, %.0f × real time)", outcome.seconds,
+          Double(statistics.seeds) / max(outcome.seconds, 1e-9),
+          simulated / max(outcome.seconds, 1e-9))),
+      row("longest to converge", "\(statistics.longestConvergence)"),
+      row("faults", "\(faultLines)"),
+      row("statuses reached", reached(MachineStatus.names.count, statistics.missingStatuses)),
+      row("failure rows", reached(FailureRows.names.count * 2 + 1, statistics.missingRows)),
+    ]
+    if let plant = options.configuration.plant {
+      lines.append(row("plant", "\(plant.rawValue), contract broken \(statistics.breaches) times"))
+    }
+    lines.append(row("trace hash", "\(Digest(value: statistics.traceHash))"))
+    lines.append(row("failures", "\(statistics.failures)"))
+    return lines.joined(separator: "\n")
+  }
+
+  /// The failing run of fewest steps, on at most a screen; `nil`: none failed.
+  var story: String? {
+    guard let failure = statistics.shortestFailure, let finding = failure.finding else {
+      return nil
+    }
+    var configuration = options.configuration
+    configuration.seed = failure.seed
+    let lines = Simulation.trace(configuration).1.lines
+    var story = ["", "Seed \(failure.seed) failed after \(failure.steps) steps:"]
+    let shown = lines.suffix(RunReport.storyLines)
+    if shown.count < lines.count { story.append("  … \(lines.count - shown.count) lines before") }
+    story += shown.map { line in
+      "  " + (line.count > 160 ? line.prefix(159) + "…" : line)
+    }
+    story.append(RunReport.tell(finding))
+    story.append(
+      "Repeat it:\n  swift run -c release simulate trace \(options.words(forSeed: failure.seed))")
+    return story.joined(separator: "\n")
+  }
+
+  /// How much of a conversation fits on a screen, beside the finding.
+  private static let storyLines = 14
+
+  static func tell(_ finding: Finding) -> String {
+    let who = finding.client.map { "client \($0)" } ?? "the world"
+    return """
+      Oracle \(finding.oracle.rawValue), \(who), at \(finding.at) ms:
+        expected  \(finding.expected)
+        found     \(finding.found)
+      """
+  }
+
+  var json: String {
+    var oracle = "null"
+    if let finding = statistics.shortestFailure?.finding {
+      oracle = "\"\(finding.oracle.rawValue)\""
+    }
+    let faults = Fault.allCases.map { "\"\($0.name)\":\(statistics.faults[$0])" }
+    let rate = Double(statistics.steps) / max(outcome.seconds, 1e-9)
+    return "{\"seeds\":\(statistics.seeds),\"steps\":\(statistics.steps),"
+      + "\"clients\":\(options.configuration.clients),\"checks\":\(statistics.checks),"
+      + "\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
+      + "\"oracle\":\(oracle),"
+      + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
+      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\"}"
+  }
+
+  private var faultLines: String {
+    let struck = Fault.allCases.filter { statistics.faults[$0] > 0 }
+    guard !struck.isEmpty else { return "none" }
+    var text = ""
+    var width = 0
+    for fault in struck {
+      let word = "\(fault.name) \(statistics.faults[fault])"
+      if width + word.count > 70 {
+        text += "\n" + String(repeating: " ", count: RunReport.label)
+        width = 0
+      }
+      text += (width == 0 ? "" : ", ") + word
+      width += word.count + 2
+    }
+    return text
+  }
+
+  private func reached(_ total: Int, _ missing: [String]) -> String {
+    missing.isEmpty
+      ? "all \(total)"
+      : "\(total - missing.count) of \(total), not " + missing.joined(separator: "; ")
+  }
+
+  private static let label = 22
+
+  private func row(_ name: String, _ value: String) -> String {
+    name.padding(toLength: RunReport.label, withPad: " ", startingAt: 0) + value
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Simulator
+import Synchronization
+
+/// Runs many seeds, on several threads, and adds up what came of them.
+struct Runner: Sendable {
+  var configuration: SimulationConfiguration
+  var first: UInt64
+  var seeds: UInt64
+  var jobs: Int
+
+  struct Outcome: Sendable {
+    var statistics = RunStatistics()
+    var seconds = 0.0
+    var wasInterrupted = false
+  }
+
+  /// How many seeds a job takes at a time: enough that taking them costs nothing, few enough that
+  /// Ctrl-C and the progress line are prompt.
+  private static let portion: UInt64 = 16
+
+  private final class Shared: Sendable {
+    let next = Mutex<UInt64>(0)
+    let outcome = Mutex(Outcome())
+  }
+
+  func run(_ console: Console) -> Outcome {
+    let shared = Shared()
+    let start = ContinuousClock.now
+    let threads = (0..<jobs).map { _ in
+      let finished = DispatchSemaphore(value: 0)
+      let thread = Thread {
+        work(shared)
+        finished.signal()
+      }
+      thread.stackSize = 8 << 20
+      thread.start()
+      return finished
+    }
+    for thread in threads {
+      while thread.wait(timeout: .now() + .milliseconds(500)) == .timedOut {
+        let done = shared.outcome.withLock { $0.statistics }
+        console.progress(progressLine(done, since: start))
+      }
+    }
+    console.progress(nil)
+    var outcome = shared.outcome.withLock { $0 }
+    outcome.seconds = seconds(since: start)
+    return outcome
+  }
+
+  private func work(_ shared: Shared) {
+    var statistics = RunStatistics()
+    var configuration = configuration
+    while let portion = takePortion(shared) {
+      for offset in portion {
+        if Interrupt.wasAsked {
+          shared.outcome.withLock { $0.wasInterrupted = true }
+          break
+        }
+        configuration.seed = first &+ offset
+        statistics.add(Simulation.run(configuration))
+      }
+      let done = statistics
+      shared.outcome.withLock { $0.statistics.add(done) }
+      statistics = RunStatistics()
+      if Interrupt.wasAsked { return }
+    }
+  }
+
+  private func takePortion(_ shared: Shared) -> Range<UInt64>? {
+    shared.next.withLock { next in
+      guard next < seeds else { return nil }
+      let end = min(next + Runner.portion, seeds)
+      defer { next = end }
+      return next..<end
+    }
+  }
+
+  private func progressLine(_ done: RunStatistics, since start: ContinuousClock.Instant) -> String {
+    let elapsed = seconds(since: start)
+    let rate = Double(done.seeds) / max(elapsed, 0.001)
+    return "\(done.seeds) of \(seeds) seeds, \(Int(rate)) a second, \(done.failures) failures"
+  }
+
+  private func seconds(since start: ContinuousClock.Instant) -> Double {
+    let elapsed = ContinuousClock.now - start
+    return Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+  }
+}

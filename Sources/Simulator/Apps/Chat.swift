@@ -1,0 +1,180 @@
+public import SyncProtocols
+public import UpdateMachine
+
+/// The simulator's own app: a small chat. Few messages, but every kind of change that a client can
+/// get wrong: things that come, change, go and come back, flags for many at once, settings where
+/// the last one counts.
+public enum Chat: SimulatedApp {
+  public static func beginning(_ choices: inout Choices) -> ChatState {
+    var state = ChatState()
+    for id in 1...3 {
+      state.apply(
+        .new(id: Int64(id), content: UInt32(choices.draw(.workload, below: 100))))
+    }
+    return state
+  }
+
+  public static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
+    let content = UInt32(choices.draw(.workload, below: 1 << 20))
+    let slot = Int(choices.draw(.workload, below: 8))
+    let id = truth.ids[slot]
+    switch choices.draw(.workload, below: 8) {
+    case 0, 1:
+      // IDs only grow, and each has one slot that it can live in: the next free one.
+      let next = truth.newest + 1
+      guard truth.ids[Int(next % 8)] == 0 else { return .delete(id: truth.ids[Int(next % 8)]) }
+      return .new(id: next, content: content)
+    case 2: return id == 0 ? .setting(key: 0, value: content) : .delete(id: id)
+    case 3, 4: return id == 0 ? .setting(key: 1, value: content) : .edit(id: id, content: content)
+    case 5: return .setting(key: UInt8(slot % 4), value: content)
+    default:
+      return .flags(
+        adds: content & 1 == 0, flag: UInt8(content >> 1 & 1), slots: UInt8(content >> 2 & 0xFF))
+    }
+  }
+
+  public static func eventToRefuse(_ truth: ChatState) -> ChatEvent? {
+    .unreadable(value: UInt32(truncatingIfNeeded: truth.checksum) & 0xFFFF)
+  }
+
+  public static func snapshotToRefuse(_ truth: ChatState) -> ChatSnapshot? {
+    ChatSnapshot(state: truth, isReadable: false)
+  }
+
+  public static func checksum(of model: ChatModel) -> UInt64 { model.state.checksum }
+
+  public static func describe(_ model: ChatModel) -> String { model.state.description }
+
+  public static func describe(_ truth: ChatState) -> String { truth.description }
+}
+
+/// One change in the chat.
+public enum ChatEvent: Hashable, Sendable {
+  case new(id: Int64, content: UInt32)
+  case edit(id: Int64, content: UInt32)
+  case delete(id: Int64)
+  /// One flag, set or cleared on every message whose slot's bit is set.
+  case flags(adds: Bool, flag: UInt8, slots: UInt8)
+  case setting(key: UInt8, value: UInt32)
+  /// Of a kind that every client refuses; the state takes it as a setting.
+  case unreadable(value: UInt32)
+}
+
+/// The whole chat: at most eight messages, each in the slot of its ID modulo 8, and four settings.
+/// Of a fixed size, so that a copy costs nothing.
+public struct ChatState: ServerTruth, Hashable {
+  /// The message in each slot; 0: none.
+  public internal(set) var ids = SIMD8<Int64>(repeating: 0)
+  var contents = SIMD8<UInt32>(repeating: 0)
+  var flags = SIMD8<UInt8>(repeating: 0)
+  var settings = SIMD4<UInt32>(repeating: 0)
+  /// The greatest ID that there ever was.
+  public internal(set) var newest: Int64 = 0
+  public internal(set) var checksum: UInt64 = 0
+
+  public init() {}
+
+  public var snapshot: ChatSnapshot { ChatSnapshot(state: self, isReadable: true) }
+
+  public mutating func apply(_ event: ChatEvent) {
+    switch event {
+    case .new(let id, let content):
+      let slot = Int(id % 8)
+      change(slot) { state in
+        state.ids[slot] = id
+        state.contents[slot] = content
+        state.flags[slot] = 0
+      }
+      newest = max(newest, id)
+    case .edit(let id, let content):
+      let slot = Int(id % 8)
+      guard ids[slot] == id else { return }  // Not held: nothing to change.
+      change(slot) { $0.contents[slot] = content }
+    case .delete(let id):
+      let slot = Int(id % 8)
+      guard ids[slot] == id else { return }
+      change(slot) { $0.ids[slot] = 0 }
+    case .flags(let adds, let flag, let slots):
+      for slot in 0..<8 where slots & (1 << UInt8(slot)) != 0 && ids[slot] != 0 {
+        change(slot) { state in
+          if adds { state.flags[slot] |= 1 << flag } else { state.flags[slot] &= ~(1 << flag) }
+        }
+      }
+    case .setting(let key, let value):
+      set(Int(key % 4), to: value)
+    case .unreadable(let value):
+      set(3, to: value)
+    }
+  }
+
+  public static func merged(_ pending: ChatEvent, _ newer: ChatEvent) -> ChatEvent? {
+    guard case .flags(let adds, let flag, let slots) = pending,
+      case .flags(adds, flag, let more) = newer
+    else { return nil }
+    return .flags(adds: adds, flag: flag, slots: slots | more)
+  }
+
+  public static func isDeletion(_ event: ChatEvent) -> Bool {
+    if case .delete = event { true } else { false }
+  }
+
+  /// The sum of a word for each message and each setting: it does not hang on the order in which
+  /// they came, and a change costs two words.
+  private mutating func change(_ slot: Int, _ body: (inout ChatState) -> Void) {
+    checksum &-= word(slot)
+    body(&self)
+    checksum &+= word(slot)
+  }
+
+  private func word(_ slot: Int) -> UInt64 {
+    guard ids[slot] != 0 else { return 0 }
+    let rest = UInt64(contents[slot]) << 8 | UInt64(flags[slot])
+    return Digest.mixed(UInt64(bitPattern: ids[slot]) << 40 ^ rest)
+  }
+
+  private mutating func set(_ key: Int, to value: UInt32) {
+    checksum &-= Digest.mixed(UInt64(settings[key]) << 8 | UInt64(key) | 1 << 63)
+    settings[key] = value
+    checksum &+= Digest.mixed(UInt64(settings[key]) << 8 | UInt64(key) | 1 << 63)
+  }
+}
+
+/// The chat as a register's answer brings it.
+public struct ChatSnapshot: Hashable, Sendable {
+  public var state: ChatState
+  /// The fault `refused-snapshot`: a client cannot take it.
+  public var isReadable: Bool
+}
+
+/// The client's model of the chat.
+public struct ChatModel: SyncModel, Hashable {
+  public private(set) var state: ChatState
+
+  /// Why the model could not take something.
+  public enum Refusal: Error, Hashable, Sendable {
+    case unreadable
+  }
+
+  public init(snapshot: ChatSnapshot) throws(Refusal) {
+    guard snapshot.isReadable else { throw .unreadable }
+    state = snapshot.state
+  }
+
+  public mutating func apply(_ event: ChatEvent) throws(Refusal) {
+    if case .unreadable = event { throw .unreadable }
+    state.apply(event)
+  }
+}
+
+extension ChatState: CustomStringConvertible {
+  /// "1:47 2:3+1 · 0 0 0 0": each message with its content and flags, then the settings.
+  public var description: String {
+    var text = ""
+    for slot in 0..<8 where ids[slot] != 0 {
+      text += "\(ids[slot]):\(contents[slot])"
+      if flags[slot] != 0 { text += "+\(flags[slot])" }
+      text += " "
+    }
+    return text + "· \(settings[0]) \(settings[1]) \(settings[2]) \(settings[3])"
+  }
+}

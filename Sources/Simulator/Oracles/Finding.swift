@@ -1,0 +1,41 @@
+public import UpdateMachine
+
+// Oracles: the room of the checks that compare a client with what a simulator can know and a client
+// cannot: the true server, every other moment, every effect. Each is a small value with a file of
+// its own; a world asks them after every step.
+
+/// Who found something wrong (DESIGN §9).
+public enum Oracle: String, CaseIterable, Hashable, Sendable {
+  /// A: at finger f the model equals the server's state at f; at rest, the server's state.
+  case replica = "A replica"
+  /// C: after the faults stop, live and level within the bound.
+  case liveness = "C liveness"
+  /// D: requests in any window bounded by pace and waits; retry-after kept; failures escalate.
+  case budget = "D budget"
+  /// E: one loop; nothing superseded has an effect; nothing happens after a stop.
+  case ownership = "E ownership"
+  /// F: never *connected* with an older state than promised; freshness changes when it said.
+  case honesty = "F honesty"
+  /// G: giving any answer twice changes nothing.
+  case idempotence = "G idempotence"
+  /// J: no effect that the driver cannot perform; the machine's own invariants.
+  case walls = "J walls"
+}
+
+/// Something wrong: who found it, with whom, when, and what should have been.
+public struct Finding: Hashable, Sendable {
+  public var oracle: Oracle
+  /// The client's number from 0; `nil`: the world as a whole.
+  public var client: Int?
+  public var at: Moment
+  public var expected: String
+  public var found: String
+
+  public init(_ oracle: Oracle, client: Int?, at: Moment, expected: String, found: String) {
+    self.oracle = oracle
+    self.client = client
+    self.at = at
+    self.expected = expected
+    self.found = found
+  }
+}

@@ -1,0 +1,74 @@
+public import UpdateMachine
+
+/// What came of one run.
+public struct RunResult: Sendable {
+  public var seed: UInt64
+  public var steps: Int64 = 0
+  public var requests: Int64 = 0
+  /// How often an oracle looked.
+  public var checks: Int64 = 0
+  /// How much virtual time passed.
+  public var simulated: TimeSpan = .zero
+  /// How long it took after the faults had stopped until everybody was level.
+  public var convergence: TimeSpan = .zero
+  public var faults = FaultCounts()
+  /// The statuses that were reached, a bit each (``MachineStatus/code``).
+  public var statuses: UInt64 = 0
+  public var rows = FailureRows()
+  /// How often the server broke its contract.
+  public var breaches: Int64 = 0
+  /// How many draws the run took.
+  public var choices: Int64 = 0
+  /// Finger, status and the model's checksum at every step.
+  public var hash = Digest()
+  /// What was wrong; `nil`: nothing.
+  public var finding: Finding?
+
+  init(seed: UInt64) { self.seed = seed }
+}
+
+/// The rows of the failure table (MACHINE §5) that were reached, in both columns.
+public struct FailureRows: Hashable, Sendable {
+  public private(set) var registering: [Int64]
+  public private(set) var polling: [Int64]
+  /// Writes that failed.
+  public internal(set) var storeFailures: Int64 = 0
+
+  /// The names of the rows, in the table's order.
+  public static var names: [String] {
+    [
+      "unreachable", "timedOut", "serverFault", "rateLimited", "unauthorized", "unsupported",
+      "expired", "rejected", "malformed", "modelRefused",
+    ]
+  }
+
+  public init() {
+    registering = Array(repeating: 0, count: FailureRows.names.count)
+    polling = registering
+  }
+
+  mutating func note(_ failure: SyncFailure, isRegistering: Bool) {
+    let row =
+      switch failure {
+      case .unreachable: 0
+      case .timedOut: 1
+      case .serverFault: 2
+      case .rateLimited: 3
+      case .unauthorized: 4
+      case .unsupported: 5
+      case .expired: 6
+      case .rejected: 7
+      case .malformed: 8
+      case .modelRefused: 9
+      }
+    if isRegistering { registering[row] += 1 } else { polling[row] += 1 }
+  }
+
+  public mutating func add(_ other: FailureRows) {
+    for row in registering.indices {
+      registering[row] += other.registering[row]
+      polling[row] += other.polling[row]
+    }
+    storeFailures += other.storeFailures
+  }
+}

@@ -1,0 +1,88 @@
+public import UpdateMachine
+
+/// What came of many runs. Adding is commutative, so that it does not matter which job ran which
+/// seed.
+public struct RunStatistics: Sendable {
+  public private(set) var seeds: Int64 = 0
+  public private(set) var steps: Int64 = 0
+  public private(set) var requests: Int64 = 0
+  /// How often an oracle looked.
+  public private(set) var checks: Int64 = 0
+  public private(set) var simulatedMilliseconds: Int64 = 0
+  public private(set) var longestConvergence: TimeSpan = .zero
+  public private(set) var faults = FaultCounts()
+  public private(set) var statuses: UInt64 = 0
+  public private(set) var rows = FailureRows()
+  public private(set) var breaches: Int64 = 0
+  public private(set) var failures: Int64 = 0
+  /// The failing run of fewest steps; of several, that of the least seed.
+  public private(set) var shortestFailure: RunResult?
+  /// The sum of a word for each seed and the hash of its run.
+  public private(set) var traceHash: UInt64 = 0
+
+  public init() {}
+
+  public mutating func add(_ result: RunResult) {
+    seeds += 1
+    steps += result.steps
+    requests += result.requests
+    checks += result.checks
+    simulatedMilliseconds += result.simulated.milliseconds
+    longestConvergence = max(longestConvergence, result.convergence)
+    faults.add(result.faults)
+    statuses |= result.statuses
+    rows.add(result.rows)
+    breaches += result.breaches
+    traceHash &+= Digest.mixed(result.hash.value ^ Digest.mixed(result.seed))
+    guard result.finding != nil else { return }
+    failures += 1
+    noteFailure(result)
+  }
+
+  public mutating func add(_ other: RunStatistics) {
+    seeds += other.seeds
+    steps += other.steps
+    requests += other.requests
+    checks += other.checks
+    simulatedMilliseconds += other.simulatedMilliseconds
+    longestConvergence = max(longestConvergence, other.longestConvergence)
+    faults.add(other.faults)
+    statuses |= other.statuses
+    rows.add(other.rows)
+    breaches += other.breaches
+    traceHash &+= other.traceHash
+    failures += other.failures
+    if let failure = other.shortestFailure { noteFailure(failure) }
+  }
+
+  /// The statuses that no run reached, by name.
+  public var missingStatuses: [String] {
+    MachineStatus.names.indices.filter { statuses & 1 << UInt64($0) == 0 }
+      .map { MachineStatus.names[$0] }
+  }
+
+  /// The rows of the failure table that no run reached: "expired, registering".
+  public var missingRows: [String] {
+    var missing: [String] = []
+    for (row, name) in FailureRows.names.enumerated() {
+      if rows.registering[row] == 0 { missing.append("\(name), registering") }
+      if rows.polling[row] == 0 { missing.append("\(name), polling") }
+    }
+    if rows.storeFailures == 0 { missing.append("store") }
+    return missing
+  }
+
+  /// The faults that never struck, by name.
+  public var missingFaults: [String] {
+    Fault.allCases.filter { faults[$0] == 0 }.map(\.name)
+  }
+
+  private mutating func noteFailure(_ result: RunResult) {
+    if let best = shortestFailure,
+      (best.steps, best.seed) <= (result.steps, result.seed)
+    {
+      return
+    }
+    shortestFailure = result
+  }
+}

@@ -1,0 +1,80 @@
+internal import SyncProtocols
+
+// Run: the room that turns a seed into a result. It may use World and everything below it.
+
+/// What is simulated.
+public struct SimulationConfiguration: Hashable, Sendable {
+  public var seed: UInt64
+  /// How many devices follow the one server; at least 1.
+  public var clients: Int
+  /// After how many steps the faults stop.
+  public var steps: Int64
+  /// The faults that a seed may turn on; each seed draws some of them.
+  public var faults: FaultSet
+  /// How the server breaks its contract; `nil`: it does not.
+  public var plant: Plant?
+
+  public init(
+    seed: UInt64, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
+    plant: Plant? = nil
+  ) {
+    precondition(clients >= 1, "a world needs a client")
+    self.seed = seed
+    self.clients = clients
+    self.steps = steps
+    self.faults = faults
+    self.plant = plant
+  }
+}
+
+/// A server that breaks its contract in one way. Clients cannot survive it, and an oracle must see
+/// it: that is what plants are for.
+public enum Plant: String, CaseIterable, Hashable, Sendable {
+  case lostEvent = "lost-event"
+  case staleSnapshot = "stale-snapshot"
+  case reorderedEvents = "reordered-events"
+  case wrongFinger = "wrong-finger"
+  case eventsOfAnotherQueue = "events-of-another-queue"
+  case revivedQueue = "revived-queue"
+  case forgottenDeletion = "forgotten-deletion"
+  /// From some moment on, nobody is answered any more.
+  case neverAnswersAgain = "never-answers-again"
+
+  /// What the server's queues do; `nil`: nothing wrong.
+  var breach: QueueBreach? { QueueBreach(rawValue: rawValue) }
+}
+
+/// Runs the library's own world.
+public enum Simulation {
+  /// The life of one world. The same configuration gives the same result, to the last bit of its
+  /// hash, in any process on any platform.
+  public static func run(_ configuration: SimulationConfiguration) -> RunResult {
+    var world = World<Chat>(
+      configuration: configuration, choices: Choices(seed: configuration.seed))
+    return world.run()
+  }
+
+  /// As ``run(_:)``, with the whole conversation. Slower.
+  public static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
+    var world = World<Chat>(
+      configuration: configuration, choices: Choices(seed: configuration.seed), trace: Trace())
+    let result = world.run()
+    return (result, world.trace ?? Trace())
+  }
+
+  /// A run from a list of choices in place of a seed.
+  public static func replay(
+    _ record: [Choices.Choice], _ configuration: SimulationConfiguration
+  ) -> RunResult {
+    var world = World<Chat>(configuration: configuration, choices: Choices(replaying: record))
+    return world.run()
+  }
+
+  /// The choices that a run draws.
+  public static func choices(of configuration: SimulationConfiguration) -> [Choices.Choice] {
+    var world = World<Chat>(
+      configuration: configuration, choices: Choices(seed: configuration.seed))
+    _ = world.run()
+    return world.choices.record
+  }
+}

@@ -1,0 +1,61 @@
+internal import UpdateMachine
+
+/// What is pending in a world: steps with their moments, taken earliest first, and in the order in
+/// which they were put in where moments are equal. A binary heap: O(log n).
+struct Agenda<Step: Sendable>: Sendable {
+  private struct Entry {
+    var at: Int64
+    var order: UInt64
+    var step: Step
+  }
+
+  private var heap: [Entry] = []
+  private var count: UInt64 = 0
+
+  init() { heap.reserveCapacity(64) }
+
+  /// When the next step is due; `nil`: nothing is pending.
+  var nextMoment: Moment? {
+    heap.isEmpty ? nil : Moment(milliseconds: heap[0].at)
+  }
+
+  mutating func add(_ step: Step, at moment: Moment) {
+    count += 1
+    heap.append(Entry(at: moment.milliseconds, order: count, step: step))
+    var child = heap.count - 1
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard comes(child, before: parent) else { return }
+      heap.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  mutating func takeNext() -> (at: Moment, step: Step)? {
+    guard let first = heap.first else { return nil }
+    let last = heap.removeLast()
+    if !heap.isEmpty {
+      heap[0] = last
+      sink()
+    }
+    return (Moment(milliseconds: first.at), first.step)
+  }
+
+  private mutating func sink() {
+    var parent = 0
+    while true {
+      var least = parent
+      let left = 2 * parent + 1
+      if left < heap.count, comes(left, before: least) { least = left }
+      if left + 1 < heap.count, comes(left + 1, before: least) { least = left + 1 }
+      guard least != parent else { return }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+
+  private func comes(_ one: Int, before other: Int) -> Bool {
+    heap[one].at != heap[other].at
+      ? heap[one].at < heap[other].at : heap[one].order < heap[other].order
+  }
+}

@@ -1,0 +1,101 @@
+internal import UpdateMachine
+
+/// What kind of world a seed draws: how fast things happen, how far apart its parties are, and which
+/// faults there are. Swarm testing (Groce and others, "Swarm Testing", 2012): leaving most faults
+/// out of a run lets the others go deeper.
+struct Climate: Sendable {
+  var settings = MachineSettings()
+  var server = QueueServerSettings()
+  /// One-way latency: drawn from this table.
+  var latencies: [Int64]
+  /// From one committed event to the next, and from one disturbance to the next: up to these.
+  var workloadGap: Int64
+  var disturbanceGap: Int64
+  /// How many of 64 messages a fault strikes.
+  var strength: UInt64
+
+  /// The faults that there are, by when they strike.
+  var outgoing: [Fault] = []
+  var answering: [Fault] = []
+  var incoming: [Fault] = []
+  var writing: [Fault] = []
+  var disturbances: [Fault] = []
+  var faults = FaultSet()
+
+  struct QueueServerSettings: Sendable {
+    var lifetime: TimeSpan = .seconds(600)
+    var mergesFlags = true
+    var requestsPerWindow: Int64?
+  }
+
+  /// Latencies in milliseconds: next door, a city, a long tail.
+  private static var tables: [[Int64]] {
+    [[25], [1, 2, 5], [20, 40, 60, 80, 100, 150, 200], [10, 30, 50, 100, 300, 1000, 3000, 8000]]
+  }
+
+  /// Of the faults of the last resort, which each cost much time, the longest delays.
+  static var slowTrip: Int64 { 30_000 }
+  static var slowSnapshot: Int64 { 200_000 }
+  static var quickSnapshot: Int64 { 400 }
+  static var quickWrite: Int64 { 20 }
+  static var slowWrite: Int64 { 25_000 }
+
+  init(_ choices: inout Choices, allowed: FaultSet) {
+    latencies = Climate.tables[Int(choices.draw(.swarm, below: UInt64(Climate.tables.count)))]
+    workloadGap = choices.pick(.swarm, [2000, 300, 15_000, 120_000])
+    disturbanceGap = choices.pick(.swarm, [10_000, 1500, 60_000, 400_000])
+    strength = choices.pick(.swarm, [4, 1, 12, 24])
+    if choices.happens(.swarm, 1, in: 4) { settings.isDurable = false }
+    settings.refreshPeriod = choices.pick(.swarm, [nil, nil, .seconds(60), .seconds(300)])
+    server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
+    server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
+    for fault in Fault.allCases where allowed.contains(fault) {
+      if choices.happens(.swarm, 1, in: 3) { add(fault) }
+    }
+    if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
+      server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])
+    }
+  }
+
+  /// The longest that one way takes.
+  var latencyMaximum: TimeSpan {
+    .milliseconds(
+      (latencies.last ?? 0) + (faults.contains(.slowNetwork) ? Climate.slowTrip : 0))
+  }
+
+  /// The longest that a request takes to be answered, and its snapshot to be written, when nothing
+  /// goes wrong any more.
+  var calmTrip: TimeSpan {
+    .milliseconds((latencies.last ?? 0) * 2 + Climate.quickSnapshot + Climate.quickWrite)
+  }
+
+  private mutating func add(_ fault: Fault) {
+    faults.insert(fault)
+    switch fault {
+    case .lostRequest, .refusedConnection, .sourceTimeout, .halfOpen: outgoing.append(fault)
+    case .slowNetwork:
+      outgoing.append(fault)
+      incoming.append(fault)
+    case .lostAnswer, .repeatedAnswer: incoming.append(fault)
+    case .serverError, .portal, .rateLimit, .malformedAnswer, .rejectedRequest, .expiredRegister,
+      .refusedSnapshot, .slowSnapshot:
+      answering.append(fault)
+    case .slowWrite, .failedWrite: writing.append(fault)
+    case .lateAnswer, .clockJump: break  // They strike what a cancel or a crash leaves behind.
+    case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
+      .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
+      .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm:
+      disturbances.append(fault)
+    }
+  }
+
+  /// Nothing goes wrong any more.
+  mutating func calm() {
+    faults = .none
+    outgoing = []
+    answering = []
+    incoming = []
+    writing = []
+    disturbances = []
+  }
+}

@@ -1,0 +1,119 @@
+/// What can go wrong in a world (DESIGN §9). Each seed turns on a random subset.
+public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
+  case slowNetwork
+  case lostRequest
+  case lostAnswer
+  case lateAnswer
+  case repeatedAnswer
+  case halfOpen
+  case refusedConnection
+  case brokenConnection
+  case partition
+  case sourceTimeout
+  case serverError
+  case portal
+  case rateLimit
+  case malformedAnswer
+  case unknownEvent
+  case rejectedRequest
+  case expiredRegister
+  case revokedCredentials
+  case unsupportedServer
+  case refusedSnapshot
+  case refusedEvent
+  case slowSnapshot
+  case gentleRestart
+  case killedServer
+  case queueExpiry
+  case secondPoller
+  case background
+  case suspension
+  case crash
+  case stopAndStart
+  case logOut
+  case clockJump
+  case networkChanges
+  case storm
+  case slowWrite
+  case failedWrite
+
+  /// The name on the command line and in the JSON: words joined by hyphens.
+  public var name: String {
+    switch self {
+    case .slowNetwork: "slow-network"
+    case .lostRequest: "lost-request"
+    case .lostAnswer: "lost-answer"
+    case .lateAnswer: "late-answer"
+    case .repeatedAnswer: "repeated-answer"
+    case .halfOpen: "half-open"
+    case .refusedConnection: "refused-connection"
+    case .brokenConnection: "broken-connection"
+    case .partition: "partition"
+    case .sourceTimeout: "source-timeout"
+    case .serverError: "server-error"
+    case .portal: "portal"
+    case .rateLimit: "rate-limit"
+    case .malformedAnswer: "malformed-answer"
+    case .unknownEvent: "unknown-event"
+    case .rejectedRequest: "rejected-request"
+    case .expiredRegister: "expired-register"
+    case .revokedCredentials: "revoked-credentials"
+    case .unsupportedServer: "unsupported-server"
+    case .refusedSnapshot: "refused-snapshot"
+    case .refusedEvent: "refused-event"
+    case .slowSnapshot: "slow-snapshot"
+    case .gentleRestart: "gentle-restart"
+    case .killedServer: "killed-server"
+    case .queueExpiry: "queue-expiry"
+    case .secondPoller: "second-poller"
+    case .background: "background"
+    case .suspension: "suspension"
+    case .crash: "crash"
+    case .stopAndStart: "stop-and-start"
+    case .logOut: "log-out"
+    case .clockJump: "clock-jump"
+    case .networkChanges: "network-changes"
+    case .storm: "storm"
+    case .slowWrite: "slow-write"
+    case .failedWrite: "failed-write"
+    }
+  }
+}
+
+/// A set of faults, ordered as they are declared.
+public struct FaultSet: Hashable, Sendable {
+  private var bits: UInt64
+
+  public init() { bits = 0 }
+
+  public static var none: FaultSet { FaultSet() }
+
+  public static var all: FaultSet {
+    var set = FaultSet()
+    for fault in Fault.allCases { set.insert(fault) }
+    return set
+  }
+
+  public func contains(_ fault: Fault) -> Bool { bits & (1 << UInt64(fault.rawValue)) != 0 }
+
+  public mutating func insert(_ fault: Fault) { bits |= 1 << UInt64(fault.rawValue) }
+
+  /// The faults in it, in their order.
+  public var list: [Fault] { Fault.allCases.filter { contains($0) } }
+}
+
+/// How often each fault struck.
+public struct FaultCounts: Hashable, Sendable {
+  private var counts: [Int64]
+
+  public init() { counts = Array(repeating: 0, count: Fault.allCases.count) }
+
+  public subscript(fault: Fault) -> Int64 {
+    get { counts[Int(fault.rawValue)] }
+    set { counts[Int(fault.rawValue)] = newValue }
+  }
+
+  public mutating func add(_ other: FaultCounts) {
+    for index in counts.indices { counts[index] += other.counts[index] }
+  }
+}

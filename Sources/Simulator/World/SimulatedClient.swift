@@ -1,0 +1,131 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// One device in a world: a replica, the disk under it, its way to the server, and what its oracles
+/// remember.
+struct SimulatedClient<App: SimulatedApp>: Sendable {
+  typealias Sync = EventQueue<App.Truth.Event>
+  typealias Replica = UpdateMachine.Replica<App.Model, Sync>
+  typealias Saved = SavedReplica<App.Model, QueueFinger>
+
+  /// `nil`: the process is not running.
+  var replica: Replica?
+  var life: UInt64 = 0
+
+  /// What is durable, and when it was written by the wall clock. A perfect disk: a write has
+  /// happened, or it has not.
+  var disk: Saved?
+  var writtenAt: Moment = .distantPast
+  var write: Write?
+  /// An erase that waits for the write under way.
+  var erasesAfterWrite = false
+
+  /// The timer that is armed.
+  var timer: TimerID?
+  /// Where the request that is out is.
+  var exchange: Int?
+
+  /// Asleep until then: nothing reaches the process; what comes is kept for later.
+  var asleepUntil: Moment = .distantPast
+  var inbox: [Step] = []
+  var connection = Connection.open
+  var isRevoked = false
+
+  var walls = WallsOracle()
+  var budget: BudgetOracle
+  var honesty = HonestyOracle()
+  /// The number on the server of the queue that the finger names.
+  var queueIndex: Int?
+  /// The position of the state that the model shows; −1: there is no model.
+  var position: Int64 = -1
+
+  struct Write: Sendable {
+    var id: WriteID
+    var saved: Saved?
+  }
+
+  enum Connection: Sendable {
+    case open
+    /// Every attempt fails at once.
+    case refused
+    /// Everything vanishes.
+    case silent
+  }
+
+  init(settings: MachineSettings) { budget = BudgetOracle(settings: settings) }
+
+  /// A new process: what oracles remember of the last one does not bind it.
+  mutating func beginLife(settings: MachineSettings) {
+    life += 1
+    replica = Replica(life: Life(life), settings: settings)
+    timer = nil
+    exchange = nil
+    walls = WallsOracle()
+    budget = BudgetOracle(settings: settings)
+    honesty = HonestyOracle()
+    queueIndex = nil
+    position = -1
+  }
+}
+
+/// One request on its way, and its answer.
+struct Exchange<App: SimulatedApp>: Sendable {
+  var client: Int
+  var request: RequestID
+  var kind: Kind
+  /// Told apart from earlier users of the same place.
+  var generation: UInt64
+  var isCancelled = false
+  /// Waits at the server for news.
+  var isWaiting = false
+  /// The answer to a wait will never come back: the connection is half open.
+  var isHalfOpen = false
+  var outcome: Outcome?
+  /// How many pending steps name it.
+  var references: Int64 = 0
+
+  enum Kind: Sendable {
+    case register
+    case poll(QueueFinger, waits: Bool)
+  }
+
+  enum Outcome: Sendable {
+    case reply(QueueReply<App.Truth.Snapshot, App.Truth.Event>)
+    case failed(SyncFailure)
+  }
+}
+
+/// What is pending in a world.
+enum Step: Sendable {
+  case requestArrives(Int)
+  case snapshotIsReady(Int, queue: Int)
+  case answerArrives(Int)
+  case releaseArrives(queue: Int)
+  case timerFires(client: Int, life: UInt64, TimerID)
+  case writeEnds(client: Int, life: UInt64, WriteID, succeeds: Bool)
+  /// A heartbeat or a collection may be due at the server.
+  case serverIsDue
+  case workload
+  case disturbance
+  case happens(client: Int, Incident)
+  case serverRecovers
+  case serverIsSupportedAgain
+  case limitEnds
+  case judgement
+}
+
+/// What a disturbance leaves to be done later.
+enum Incident: Sendable {
+  case starts
+  case loads
+  case wakes
+  case foregrounds
+  case backgrounds
+  case changesNetwork
+  case retries
+  case reconnects
+  case getsCredentials
+  case isStartedAgain
+  /// After the faults: the user wants to see it level.
+  case isLookedAt
+}

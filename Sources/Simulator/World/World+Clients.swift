@@ -1,0 +1,146 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// The devices: what reaches a replica, and what becomes of the effects that it returns. This is the
+// driver's work, done by the world.
+
+extension World {
+  /// Gives one input to a client's replica, has the oracles look, and performs the effects.
+  mutating func feed(_ client: Int, _ input: Client.Replica.Input) {
+    guard result.finding == nil, let before = clients[client].replica?.machine else { return }
+    lookBefore(client)
+    guard let effects = clients[client].replica?.handle(input, at: now) else { return }
+    noteStatistics(client, input, before: before, effects)
+    judge(client, input, before: before, effects)
+    perform(effects, by: client)
+    judgeAfter(client)
+    foldHash(client)
+    if isTraced { noteTrace(client, input, effects) }
+  }
+
+  private mutating func perform(_ effects: Client.Replica.Effects, by client: Int) {
+    if let request = effects.cancel { cancel(client, request) }
+    if effects.disarm != nil { clients[client].timer = nil }
+    if let queue = effects.release, let number = server.index(of: queue),
+      clients[client].connection == .open
+    {
+      agenda.add(.releaseArrives(queue: number), at: after(latency()))
+    }
+    if effects.erase {
+      if clients[client].write == nil {
+        clients[client].disk = nil
+      } else {
+        clients[client].erasesAfterWrite = true
+      }
+    }
+    if let write = effects.persist { begin(write, on: client) }
+    switch effects.request {
+    case .register(let request): send(client, request, .register)
+    case .poll(let request, let finger, let waits):
+      send(client, request, .poll(finger, waits: waits))
+    case nil: break
+    }
+    if let arm = effects.arm {
+      clients[client].timer = arm.timer
+      let range = arm.range.earliest.milliseconds...arm.range.latest.milliseconds
+      agenda.add(
+        .timerFires(client: client, life: clients[client].life, arm.timer),
+        at: Moment(milliseconds: choices.draw(.timers, in: range)))
+    }
+  }
+
+  // MARK: Disks
+
+  private mutating func begin(_ write: WriteID, on client: Int) {
+    clients[client].write = Client.Write(id: write, saved: clients[client].replica?.saved)
+    clients[client].erasesAfterWrite = false
+    var delay = choices.draw(.disks, in: 1...Climate.quickWrite)
+    var succeeds = true
+    switch strike(climate.writing) {
+    case .slowWrite: delay = choices.draw(.disks, in: 1...Climate.slowWrite)
+    case .failedWrite: succeeds = false
+    default: break
+    }
+    agenda.add(
+      .writeEnds(client: client, life: clients[client].life, write, succeeds: succeeds),
+      at: after(delay))
+  }
+
+  mutating func writeEnds(
+    _ client: Int, life: UInt64, _ write: WriteID, succeeds: Bool
+  ) -> Bool {
+    let step = Step.writeEnds(client: client, life: life, write, succeeds: succeeds)
+    if postpone(step, for: client) { return false }
+    guard clients[client].life == life, clients[client].write?.id == write else { return false }
+    endWrite(client, succeeds: succeeds)
+    feed(client, succeeds ? .written(write) : .writeFailed(write))
+    return true
+  }
+
+  private mutating func endWrite(_ client: Int, succeeds: Bool) {
+    guard let write = clients[client].write else { return }
+    if succeeds {
+      clients[client].disk = write.saved
+      clients[client].writtenAt = now
+    }
+    if clients[client].erasesAfterWrite { clients[client].disk = nil }
+    clients[client].erasesAfterWrite = false
+    clients[client].write = nil
+  }
+
+  // MARK: Processes
+
+  /// A process begins: the app starts at once, the saved form is read a little later.
+  mutating func begin(_ client: Int) {
+    clients[client].beginLife(settings: climate.settings)
+    if isTraced { note(who(client), "begins life \(clients[client].life)") }
+    agenda.add(.happens(client: client, .loads), at: after(choices.draw(.disks, in: 0...30)))
+    feed(client, .started(foreground: !choices.happens(.users, 1, in: 8)))
+  }
+
+  /// The saved form is read; its age is what the wall clock says.
+  mutating func load(_ client: Int) {
+    guard clients[client].replica?.isLoaded == false else { return }
+    var age: TimeSpan? = now - clients[client].writtenAt
+    if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
+      result.faults[.clockJump] += 1
+      age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
+    }
+    feed(client, .loaded(clients[client].disk, age: age))
+  }
+
+  /// A process ends without a word. A write under way has happened, or it has not.
+  mutating func crash(_ client: Int) {
+    let happened = clients[client].write != nil && choices.happens(.disks, 1, in: 2)
+    endWrite(client, succeeds: happened)
+    clients[client].replica = nil
+    clients[client].timer = nil
+    clients[client].asleepUntil = now
+    if isTraced { note(who(client), "crashes") }
+  }
+
+  /// Keeps a step for a client that is asleep until it wakes; `true` if it did.
+  mutating func postpone(_ step: Step, for client: Int) -> Bool {
+    guard now < clients[client].asleepUntil else { return false }
+    clients[client].inbox.append(step)
+    return true
+  }
+
+  /// A device wakes: all that came meanwhile reaches it at once.
+  mutating func wake(_ client: Int) {
+    clients[client].asleepUntil = now
+    let inbox = clients[client].inbox
+    clients[client].inbox.removeAll(keepingCapacity: true)
+    for step in inbox { agenda.add(step, at: now) }
+  }
+
+  mutating func timerFires(_ client: Int, life: UInt64, _ timer: TimerID) -> Bool {
+    guard clients[client].life == life, clients[client].timer == timer else { return false }
+    if postpone(.timerFires(client: client, life: life, timer), for: client) { return false }
+    clients[client].timer = nil
+    feed(client, .fired(timer))
+    return true
+  }
+
+  func who(_ client: Int) -> String { "client \(client)" }
+}

@@ -1,0 +1,240 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// What goes wrong with the whole world, or with one client, and how it passes.
+
+extension World {
+  /// One disturbance, and when the next comes; `false` if there are none here, or no more.
+  mutating func disturbance() -> Bool {
+    guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
+    agenda.add(
+      .disturbance, at: after(choices.draw(.faults, in: 1...climate.disturbanceGap)))
+    armPlant()
+    let fault = choices.pick(.faults, climate.disturbances)
+    let client = Int(choices.draw(.faults, below: UInt64(clients.count)))
+    if isTraced { note("fault", "\(fault.name), \(who(client))") }
+    if strikesServer(fault, near: client) || strikesConnection(fault, client)
+      || strikesDevice(fault, client)
+    {
+      result.faults[fault] += 1
+    }
+    deliverFinished()
+    scheduleServer()
+    return true
+  }
+
+  private mutating func strikesServer(_ fault: Fault, near client: Int) -> Bool {
+    switch fault {
+    case .unknownEvent: server.announceNothing()
+    case .refusedEvent:
+      guard let event = App.eventToRefuse(server.truth) else { return false }
+      commit(event)
+    case .gentleRestart: restartServer(keepingQueues: true)
+    case .killedServer: restartServer(keepingQueues: false)
+    case .queueExpiry:
+      guard let queue = clients[client].replica?.finger?.queue else { return false }
+      server.expire(queue)
+    case .secondPoller:
+      guard let queue = clients[client].replica?.finger?.queue else { return false }
+      server.interrupt(queue)
+    case .unsupportedServer:
+      isUnsupported = true
+      let end = after(choices.pick(.faults, [5000, 60_000, 600_000]))
+      agenda.add(.serverIsSupportedAgain, at: end)
+      for client in clients.indices {
+        let patience = TimeSpan.milliseconds(choices.draw(.users, in: 0...30_000))
+        agenda.add(.happens(client: client, .retries), at: end + patience)
+      }
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func restartServer(keepingQueues: Bool) {
+    server.restart(keepingQueues: keepingQueues, at: now)
+    isServerDown = true
+    agenda.add(.serverRecovers, at: after(choices.pick(.faults, [500, 5000, 30_000])))
+  }
+
+  private mutating func strikesConnection(_ fault: Fault, _ client: Int) -> Bool {
+    switch fault {
+    case .brokenConnection: return breakConnection(client)
+    case .partition:
+      guard clients[client].connection == .open else { return false }
+      let isSilent = choices.happens(.faults, 1, in: 2)
+      clients[client].connection = isSilent ? .silent : .refused
+      if !isSilent { _ = breakConnection(client) }
+      let end = after(choices.pick(.faults, [2000, 40_000, 600_000]))
+      agenda.add(.happens(client: client, .reconnects), at: end)
+      if choices.happens(.users, 1, in: 2) {
+        agenda.add(.happens(client: client, .changesNetwork), at: end + .milliseconds(1))
+      }
+    case .revokedCredentials:
+      clients[client].isRevoked = true
+      agenda.add(
+        .happens(client: client, .getsCredentials),
+        at: after(choices.pick(.faults, [5000, 60_000, 900_000])))
+    case .networkChanges:
+      for change in 0...choices.draw(.users, in: 0...3) {
+        agenda.add(.happens(client: client, .changesNetwork), at: after(change * 150))
+      }
+    default: return false
+    }
+    return true
+  }
+
+  /// The connection of the request that is out breaks, and the client hears of it.
+  private mutating func breakConnection(_ client: Int) -> Bool {
+    guard let index = clients[client].exchange, exchanges[index].client == client,
+      exchanges[index].isWaiting
+    else { return false }
+    exchanges[index].isWaiting = false
+    exchanges[index].references -= 1
+    server.abandon(waiter: UInt64(index) | exchanges[index].generation << 32)
+    fail(index, .unreachable, after: latency())
+    return true
+  }
+
+  private mutating func strikesDevice(_ fault: Fault, _ client: Int) -> Bool {
+    guard clients[client].replica != nil, now >= clients[client].asleepUntil else { return false }
+    switch fault {
+    case .background:
+      feed(client, .backgrounded)
+      let back: Int64 = choices.pick(.users, [5000, 60_000, 700_000, 4_000_000])
+      agenda.add(.happens(client: client, .foregrounds), at: after(back))
+    case .suspension:
+      clients[client].asleepUntil = after(
+        choices.pick(.faults, [3000, 30_000, 300_000, 3_600_000]))
+      agenda.add(.happens(client: client, .wakes), at: clients[client].asleepUntil)
+    case .crash:
+      crash(client)
+      agenda.add(
+        .happens(client: client, .starts),
+        at: after(choices.pick(.faults, [100, 10_000, 600_000])))
+    case .stopAndStart, .logOut:
+      feed(client, fault == .logOut ? .loggedOut : .stopped)
+      agenda.add(
+        .happens(client: client, .isStartedAgain),
+        at: after(choices.pick(.users, [1000, 60_000, 900_000])))
+    case .storm: storm(client)
+    default: return false
+    }
+    return true
+  }
+
+  /// Much of one thing in a short time.
+  private mutating func storm(_ client: Int) {
+    switch choices.draw(.faults, below: 4) {
+    case 0:
+      for number: Int64 in 0..<25 {
+        agenda.add(
+          .happens(client: client, .changesNetwork), at: after(number * 200))
+      }
+    case 1:
+      for number: Int64 in 0..<12 {
+        agenda.add(
+          .happens(client: client, number % 2 == 0 ? .backgrounds : .foregrounds),
+          at: after(number * 1000))
+      }
+    case 2:
+      for number: Int64 in 0..<15 {
+        agenda.add(.happens(client: client, .retries), at: after(number * 300))
+      }
+    default:
+      for queue in server.aliveQueues { server.expire(queue) }
+    }
+  }
+
+  /// What a disturbance has left to be done; `false` if there is nobody left to do it to.
+  mutating func happens(_ client: Int, _ incident: Incident) -> Bool {
+    switch incident {
+    case .starts:
+      guard clients[client].replica == nil else { return false }
+      begin(client)
+      return true
+    case .reconnects:
+      clients[client].connection = .open
+      return true
+    case .wakes:
+      guard now >= clients[client].asleepUntil else { return false }  // Put to sleep again.
+      wake(client)
+      return true
+    case .isLookedAt: return isLookedAt(client)
+    case .loads, .foregrounds, .backgrounds, .changesNetwork, .retries, .getsCredentials,
+      .isStartedAgain:
+      if postpone(.happens(client: client, incident), for: client) { return false }
+      guard clients[client].replica != nil else { return false }
+    }
+    switch incident {
+    case .loads: load(client)
+    case .foregrounds: feed(client, .foregrounded)
+    case .backgrounds:
+      guard phase == .stormy else { return false }
+      feed(client, .backgrounded)
+    case .changesNetwork: feed(client, .networkChanged)
+    case .retries: feed(client, .retryRequested)
+    case .getsCredentials:
+      clients[client].isRevoked = false
+      feed(client, .credentialsChanged)
+    case .isStartedAgain: feed(client, .started(foreground: true))
+    case .starts, .reconnects, .wakes, .isLookedAt: break
+    }
+    return true
+  }
+
+  // MARK: The calm
+
+  /// The faults stop. What they left behind is there still: dead connections, long waits, lost
+  /// queues.
+  mutating func calmDown() {
+    phase = .calm(since: now, until: now + faultBound)
+    if isTraced { note("world", "the faults stop; everybody must be level within \(faultBound)") }
+    climate.calm()
+    isServerDown = false
+    isUnsupported = false
+    server.configuration.requestsPerWindow = nil
+    for client in clients.indices {
+      clients[client].connection = .open
+      clients[client].isRevoked = false
+      if now < clients[client].asleepUntil { wake(client) }
+      agenda.add(.happens(client: client, .isLookedAt), at: after(1))
+    }
+    agenda.add(.judgement, at: now + faultBound)
+  }
+
+  /// The user looks at the app, and sees to it that it can go on.
+  private mutating func isLookedAt(_ client: Int) -> Bool {
+    agenda.add(.happens(client: client, .isLookedAt), at: after(15_000))
+    guard !isLevel(client) else { return false }
+    guard let machine = clients[client].replica?.machine else {
+      begin(client)
+      return true
+    }
+    if !machine.isInForeground { feed(client, .foregrounded) }
+    switch machine.status {
+    case .halted(.stopped): feed(client, .started(foreground: true))
+    case .halted(.credentials): feed(client, .credentialsChanged)
+    case .halted(.unsupported): feed(client, .retryRequested)
+    case .stale, .idle, .registering, .registerFailed, .live, .pollFailed: break
+    }
+    return true
+  }
+
+  mutating func commitLastEvent() {
+    phase = .lastEvent(until: now + faultBound)
+    if isTraced { note("world", "everybody is level; one more event") }
+    commit(App.nextEvent(server.truth, &choices))
+    agenda.add(.judgement, at: now + faultBound)
+  }
+
+  /// Lets the server break its contract at the next occasion, if that is wanted.
+  mutating func armPlant() {
+    guard let plant = configuration.plant, phase == .stormy, server.breach == nil else { return }
+    if let breach = plant.breach {
+      if choices.happens(.faults, 1, in: 6) { server.breach = breach }
+    } else if !isMute, choices.happens(.faults, 1, in: 20) {
+      if isTraced { note("plant", "the server will never answer again") }
+      isMute = true
+    }
+  }
+}

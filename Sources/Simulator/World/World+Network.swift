@@ -1,0 +1,238 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// The way to the server and back, with everything that can happen on it.
+
+extension World {
+  /// A client sends a request.
+  mutating func send(_ client: Int, _ request: RequestID, _ kind: Exchange<App>.Kind) {
+    generation += 1
+    let made = Exchange<App>(client: client, request: request, kind: kind, generation: generation)
+    let index: Int
+    if let free = freeExchanges.popLast() {
+      index = free
+      exchanges[index] = made
+    } else {
+      index = exchanges.count
+      exchanges.append(made)
+    }
+    clients[client].exchange = index
+    switch clients[client].connection {
+    case .open: break
+    case .refused: return fail(index, .unreachable, after: latency())
+    case .silent: return free(index)  // It vanishes; so would its answer.
+    }
+    switch strike(climate.outgoing) {
+    case .lostRequest:
+      // Noticed by the transport, or by nobody until the deadline.
+      choices.happens(.network, 1, in: 2)
+        ? free(index) : fail(index, .unreachable, after: latency())
+    case .refusedConnection: fail(index, .unreachable, after: latency())
+    case .sourceTimeout:
+      fail(index, .timedOut, after: choices.draw(.network, in: 1...20_000))
+    case .halfOpen:
+      exchanges[index].isHalfOpen = true
+      schedule(.requestArrives(index), index, after: latency())
+    case .slowNetwork:
+      let late = choices.draw(.network, in: 1...Climate.slowTrip)
+      schedule(.requestArrives(index), index, after: latency() + late)
+    default: schedule(.requestArrives(index), index, after: latency())
+    }
+  }
+
+  /// A request is at the server.
+  mutating func requestArrives(_ index: Int) {
+    exchanges[index].references -= 1
+    guard !isMute else { return freeIfUnused(index) }
+    if isServerDown { return answer(index, .reply(.refused(.badGateway))) }
+    if isUnsupported { return answer(index, .failed(.unsupported)) }
+    if clients[exchanges[index].client].isRevoked {
+      return answer(index, .reply(.refused(.unauthorized)))
+    }
+    switch exchanges[index].kind {
+    case .register: registerArrives(index)
+    case .poll(let finger, let waits): pollArrives(index, finger, waits: waits)
+    }
+    deliverFinished()
+    scheduleServer()
+  }
+
+  private mutating func registerArrives(_ index: Int) {
+    var delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
+    let fault = strike(climate.answering)
+    switch fault {
+    case .slowSnapshot: delay = choices.draw(.server, in: 1...Climate.slowSnapshot)
+    case .expiredRegister: return answer(index, .reply(.refused(.badQueue)))
+    case .refusedSnapshot:
+      exchanges[index].outcome = .failed(.modelRefused)  // Marks it: see snapshotIsReady.
+    case let fault?:
+      if let outcome = outcome(of: fault) { return answer(index, outcome) }
+    case nil: break
+    }
+    switch server.beginRegister(at: now) {
+    case .failure(let refusal): answer(index, .reply(.refused(refusal.answer)))
+    case .success(let queue):
+      guard let number = server.index(of: queue) else { return }
+      schedule(.snapshotIsReady(index, queue: number), index, after: delay)
+    }
+  }
+
+  private mutating func pollArrives(_ index: Int, _ finger: QueueFinger, waits: Bool) {
+    if let fault = strike(climate.answering), let outcome = outcome(of: fault) {
+      return answer(index, outcome)
+    }
+    let token = UInt64(index) | exchanges[index].generation << 32
+    let heartbeat = choices.draw(.server, in: 45_000...55_000)
+    let reply = server.poll(
+      finger, waits: waits, waiter: token, heartbeatAfter: .milliseconds(heartbeat), at: now)
+    if let reply { return answer(index, .reply(reply)) }
+    if exchanges[index].isCancelled {
+      server.abandon(waiter: token)
+      return freeIfUnused(index)
+    }
+    exchanges[index].isWaiting = true
+    exchanges[index].references += 1
+  }
+
+  /// The answer that a fault of the server gives in place of the right one.
+  private mutating func outcome(of fault: Fault) -> Exchange<App>.Outcome? {
+    switch fault {
+    case .serverError: .reply(.refused(.serverError))
+    case .portal: .reply(.refused(.portal))
+    case .rateLimit:
+      .reply(.refused(.rateLimited(after: choices.pick(.server, World.retryAfters))))
+    case .malformedAnswer: .failed(.malformed)
+    case .rejectedRequest: .reply(.refused(.badRequest))
+    default: nil
+    }
+  }
+
+  /// What servers have said: nothing, nonsense, a moment, a minute, an hour.
+  private static var retryAfters: [TimeSpan?] {
+    [nil, .zero, .seconds(-5), .milliseconds(180), .milliseconds(54_370), .seconds(3600)]
+  }
+
+  /// The server has read the snapshot of a register.
+  mutating func snapshotIsReady(_ index: Int, queue: Int) {
+    exchanges[index].references -= 1
+    guard !isMute else { return freeIfUnused(index) }
+    armPlant()
+    var reply = server.finishRegister(server.id(at: queue), at: now)
+    if exchanges[index].outcome != nil, case .registered(_, let finger, let terms) = reply,
+      let snapshot = App.snapshotToRefuse(server.truth)
+    {
+      reply = .registered(snapshot, finger, terms)
+    }
+    answer(index, .reply(reply))
+  }
+
+  /// The waits that ended at the server are answered.
+  mutating func deliverFinished() {
+    guard server.hasFinished else { return }
+    for finished in server.takeFinished() {
+      let index = Int(finished.waiter & 0xFFFF_FFFF)
+      guard exchanges[index].generation == finished.waiter >> 32 else { continue }
+      exchanges[index].references -= 1
+      exchanges[index].isWaiting = false
+      answer(index, .reply(finished.reply))
+    }
+  }
+
+  /// An answer leaves the server.
+  mutating func answer(_ index: Int, _ outcome: Exchange<App>.Outcome) {
+    exchanges[index].outcome = outcome
+    let client = exchanges[index].client
+    if exchanges[index].isHalfOpen || isMute || clients[client].connection == .silent {
+      return freeIfUnused(index)
+    }
+    if clients[client].connection == .refused {
+      return fail(index, .unreachable, after: latency())
+    }
+    switch strike(climate.incoming) {
+    case .lostAnswer:
+      choices.happens(.network, 1, in: 2)
+        ? freeIfUnused(index) : fail(index, .unreachable, after: latency())
+    case .repeatedAnswer:
+      schedule(.answerArrives(index), index, after: latency())
+      schedule(
+        .answerArrives(index), index, after: latency() + choices.draw(.network, in: 0...5000))
+    case .slowNetwork:
+      let late = choices.draw(.network, in: 1...Climate.slowTrip)
+      schedule(.answerArrives(index), index, after: latency() + late)
+    default: schedule(.answerArrives(index), index, after: latency())
+    }
+  }
+
+  /// An answer is with the client; `false` if nobody is there to take it.
+  mutating func answerArrives(_ index: Int) -> Bool {
+    let exchange = exchanges[index]
+    if postpone(.answerArrives(index), for: exchange.client) { return false }
+    exchanges[index].references -= 1
+    defer { freeIfUnused(index) }
+    guard let outcome = exchange.outcome, !exchange.isCancelled else { return false }
+    switch outcome {
+    case .failed(let failure): feed(exchange.client, .failed(exchange.request, failure))
+    case .reply(let reply):
+      if let failure = reply.failure() {
+        feed(exchange.client, .failed(exchange.request, failure))
+      } else if case .registered(let snapshot, let finger, let terms) = reply {
+        feed(
+          exchange.client,
+          .snapshotArrived(exchange.request, snapshot, finger: finger, terms: terms))
+      } else if case .batch(let batch) = reply {
+        feed(exchange.client, .batchArrived(exchange.request, batch))
+      }
+    }
+    return true
+  }
+
+  /// A client gives a request up. The server may hear of it; an answer on its way may come all the
+  /// same.
+  mutating func cancel(_ client: Int, _ request: RequestID) {
+    guard let index = clients[client].exchange, exchanges[index].request == request,
+      exchanges[index].client == client
+    else { return }
+    clients[client].exchange = nil
+    if climate.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
+      result.faults[.lateAnswer] += 1
+      return
+    }
+    exchanges[index].isCancelled = true
+    guard exchanges[index].isWaiting else { return }
+    exchanges[index].isWaiting = false
+    exchanges[index].references -= 1
+    server.abandon(waiter: UInt64(index) | exchanges[index].generation << 32)
+    freeIfUnused(index)
+  }
+
+  // MARK: Small things
+
+  mutating func fail(_ index: Int, _ failure: SyncFailure, after delay: Int64) {
+    exchanges[index].outcome = .failed(failure)
+    schedule(.answerArrives(index), index, after: delay)
+  }
+
+  private mutating func schedule(_ step: Step, _ index: Int, after delay: Int64) {
+    exchanges[index].references += 1
+    agenda.add(step, at: after(delay))
+  }
+
+  mutating func latency() -> Int64 { choices.pick(.network, climate.latencies) }
+
+  /// Whether one of these faults strikes now, and which; counted.
+  mutating func strike(_ faults: [Fault]) -> Fault? {
+    guard !faults.isEmpty, choices.happens(.network, climate.strength, in: 64) else { return nil }
+    let fault = choices.pick(.network, faults)
+    result.faults[fault] += 1
+    return fault
+  }
+
+  private mutating func free(_ index: Int) {
+    exchanges[index].outcome = nil
+    freeExchanges.append(index)
+  }
+
+  private mutating func freeIfUnused(_ index: Int) {
+    if exchanges[index].references == 0 { free(index) }
+  }
+}

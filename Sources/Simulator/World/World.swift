@@ -1,0 +1,182 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// World: the room of the simulated world: clients, a server, the network between them, disks, users,
+// and everything that can go wrong. It may use Choices and Oracles.
+
+/// Several clients and their server, as one value, in virtual time that jumps from step to step.
+///
+/// First everything that the configuration allows goes wrong. Then the faults stop, and every client
+/// must be live and level within a bound; then one more event must reach everybody. Oracles look
+/// after every step; the first that finds something ends the run.
+struct World<App: SimulatedApp>: Sendable {
+  typealias Client = SimulatedClient<App>
+  typealias Server = EventQueueServer<App.Truth>
+
+  let configuration: SimulationConfiguration
+  var climate: Climate
+  var choices: Choices
+  var now = Moment(milliseconds: 0)
+  var agenda = Agenda<Step>()
+  var server: Server
+  var clients: [Client]
+  var exchanges: [Exchange<App>] = []
+  var freeExchanges: [Int] = []
+  var generation: UInt64 = 0
+
+  var phase = Phase.stormy
+  var isServerDown = false
+  var isUnsupported = false
+  /// From here on the server answers nobody (a plant).
+  var isMute = false
+  /// When the event after each position was committed.
+  var committedAt: [Moment] = []
+  var scheduledServerDue: Moment = .distantPast
+  let faultBound: TimeSpan
+  /// The longest that one way takes before the calm.
+  let honestLatency: TimeSpan
+
+  var result: RunResult
+  var trace: Trace?
+
+  /// What goes on.
+  enum Phase: Hashable, Sendable {
+    case stormy
+    /// The faults have stopped; every client must be level by then.
+    case calm(since: Moment, until: Moment)
+    /// One more event was committed; it must have reached every client by then.
+    case lastEvent(until: Moment)
+    case over
+  }
+
+  init(configuration: SimulationConfiguration, choices: Choices, trace: Trace? = nil) {
+    self.configuration = configuration
+    self.trace = trace
+    var choices = choices
+    let climate = Climate(&choices, allowed: configuration.faults)
+    var serverConfiguration = QueueServerConfiguration()
+    serverConfiguration.lifetime = climate.server.lifetime
+    serverConfiguration.mergesFlags = climate.server.mergesFlags
+    serverConfiguration.requestsPerWindow = climate.server.requestsPerWindow
+    server = Server(truth: App.beginning(&choices), configuration: serverConfiguration, at: now)
+    clients = (0..<configuration.clients).map { _ in Client(settings: climate.settings) }
+    faultBound = LivenessOracle.bound(
+      settings: climate.settings, terms: serverConfiguration.terms,
+      retryAfter: climate.faults.contains(.rateLimit) ? climate.settings.retryAfterCap : .zero,
+      trip: climate.calmTrip)
+    honestLatency = climate.latencyMaximum
+    self.climate = climate
+    self.choices = choices
+    result = RunResult(seed: configuration.seed)
+  }
+
+  /// Lives the whole life of this world.
+  mutating func run() -> RunResult {
+    for client in clients.indices {
+      agenda.add(
+        .happens(client: client, .starts), at: after(choices.draw(.users, in: 0...2000)))
+    }
+    agenda.add(.workload, at: after(choices.draw(.workload, in: 1...climate.workloadGap)))
+    agenda.add(.disturbance, at: after(choices.draw(.faults, in: 1...climate.disturbanceGap)))
+    scheduleServer()
+    while result.finding == nil, phase != .over, let next = agenda.takeNext() {
+      now = next.at
+      guard perform(next.step) else { continue }
+      result.steps += 1
+      if result.finding == nil { progress() }
+    }
+    result.simulated = now - Moment(milliseconds: 0)
+    result.breaches = server.breachCount + (isMute ? 1 : 0)
+    result.choices = Int64(choices.record.count)
+    return result
+  }
+
+  /// Goes from one phase to the next.
+  private mutating func progress() {
+    switch phase {
+    case .stormy:
+      if result.steps >= configuration.steps { calmDown() }
+    case .calm(let since, let until):
+      if isEverybodyLevel {
+        result.convergence = max(result.convergence, now - since)
+        commitLastEvent()
+      } else if now >= until {
+        reportUnconverged(bound: until - since)
+      }
+    case .lastEvent(let until):
+      if isEverybodyLevel {
+        phase = .over
+      } else if now >= until {
+        reportUnconverged(bound: faultBound)
+      }
+    case .over: break
+    }
+  }
+
+  /// Takes one step; `false` if it turned out to be about something that is gone.
+  private mutating func perform(_ step: Step) -> Bool {
+    switch step {
+    case .requestArrives(let exchange): requestArrives(exchange)
+    case .snapshotIsReady(let exchange, let queue): snapshotIsReady(exchange, queue: queue)
+    case .answerArrives(let exchange): return answerArrives(exchange)
+    case .releaseArrives(let queue):
+      if isTraced { note("server", "release \(server.id(at: queue))") }
+      _ = server.release(server.id(at: queue))
+      deliverFinished()
+    case .timerFires(let client, let life, let timer):
+      return timerFires(client, life: life, timer)
+    case .writeEnds(let client, let life, let write, let succeeds):
+      return writeEnds(client, life: life, write, succeeds: succeeds)
+    case .serverIsDue: return serverIsDue()
+    case .workload: workload()
+    case .disturbance: return disturbance()
+    case .happens(let client, let incident): return happens(client, incident)
+    case .serverRecovers: isServerDown = false
+    case .serverIsSupportedAgain: isUnsupported = false
+    case .limitEnds: server.configuration.requestsPerWindow = nil
+    case .judgement: break
+    }
+    return true
+  }
+
+  // MARK: Time and trace
+
+  var isTraced: Bool { trace != nil }
+
+  mutating func note(_ who: String, _ what: String) { trace?.note(now, who, what) }
+
+  func after(_ milliseconds: Int64) -> Moment { now + .milliseconds(milliseconds) }
+
+  /// Puts the server's next due moment on the agenda, unless it is there.
+  mutating func scheduleServer() {
+    let due = server.nextDue
+    guard due < scheduledServerDue || scheduledServerDue <= now else { return }
+    scheduledServerDue = due
+    agenda.add(.serverIsDue, at: max(due, now))
+  }
+
+  private mutating func serverIsDue() -> Bool {
+    guard now >= server.nextDue else {
+      scheduleServer()
+      return false
+    }
+    server.advance(to: now)
+    deliverFinished()
+    scheduleServer()
+    return true
+  }
+
+  private mutating func workload() {
+    guard phase == .stormy else { return }
+    armPlant()
+    commit(App.nextEvent(server.truth, &choices))
+    agenda.add(.workload, at: after(choices.draw(.workload, in: 1...climate.workloadGap)))
+  }
+
+  mutating func commit(_ event: App.Truth.Event) {
+    committedAt.append(now)
+    server.commit(event, at: now)
+    if isTraced { note("server", "commits event \(server.position)") }
+    deliverFinished()
+  }
+}

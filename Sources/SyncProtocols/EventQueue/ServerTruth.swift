@@ -1,0 +1,24 @@
+/// What a server is the truth about: the state that clients keep up with, as a value.
+///
+/// The server half of every protocol is generic over it, so that an app can simulate *its* server.
+public protocol ServerTruth: Sendable {
+  associatedtype Event: Sendable
+  associatedtype Snapshot: Sendable
+
+  /// What a client that registers now is given.
+  var snapshot: Snapshot { get }
+
+  /// A number that differs where two states differ, but for chance. Asked after every event, so it
+  /// should be kept, not computed.
+  var checksum: UInt64 { get }
+
+  /// Commits one event. Never fails: only what can happen is committed.
+  mutating func apply(_ event: Event)
+
+  /// One event that does what these two do, `pending` first; `nil` if the server does not merge
+  /// such events. Zulip merges flag changes of one flag and one direction.
+  static func merged(_ pending: Event, _ newer: Event) -> Event?
+
+  /// Whether the event takes something away (for the server that forgets to say so).
+  static func isDeletion(_ event: Event) -> Bool
+}
