@@ -74,7 +74,7 @@ public struct RunStatistics: Sendable {
 
   /// The faults that never struck, by name.
   public var missingFaults: [String] {
-    Fault.allCases.filter { faults[$0] == 0 }.map(\.name)
+    Fault.allCases.filter { faults[$0] == 0 }.map { $0.name }
   }
 
   private mutating func noteFailure(_ result: RunResult) {

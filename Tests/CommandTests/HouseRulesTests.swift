@@ -1,0 +1,265 @@
+import Foundation
+import Testing
+
+/// The house rules that a tool can check, checked on the sources as they are in the repository.
+@Suite struct HouseRulesTests {
+  let repository = Repository()
+
+  @Test func `the sources are found`() {
+    #expect(repository.paths.contains("Package.swift"))
+    #expect(repository.swift.count > 10)
+  }
+
+  @Test func `nothing but the driver reads a clock, and nothing draws from the system's chance`() {
+    var offences: [String] = []
+    for file in repository.swift where !file.path.hasPrefix("Sources/UpdateMachine/Driver/") {
+      for word in ["Date" + "()", "Date" + ".now", "Clock()" + ".now", "Task" + ".sleep"] {
+        offences += file.lines(containing: word)
+      }
+      offences += file.randomWithoutGenerator
+    }
+    #expect(offences == [])
+  }
+
+  @Test func `nothing is left for later`() {
+    var offences: [String] = []
+    for file in repository.sources {
+      for word in ["FIX" + "ME", "TO" + "DO"] { offences += file.lines(containing: word) }
+    }
+    #expect(offences == [])
+  }
+
+  @Test func `no source file is longer than 600 lines`() {
+    let long = repository.sources.filter { $0.lines.count > 600 }
+    #expect(long.map { "\($0.path): \($0.lines.count) lines" } == [])
+  }
+
+  @Test func `no function is longer than 70 lines`() {
+    #expect(repository.swift.flatMap { $0.functions(longerThan: 70) } == [])
+  }
+
+  @Test func `the top level holds nothing but what a newcomer expects there`() {
+    let expected = ["Package.swift", "README.md", "Sources", "Tests", "Simulations"]
+    let found = Set(repository.paths.map { String($0.prefix { $0 != "/" }) })
+    #expect(found.filter { !$0.hasPrefix(".") && !expected.contains($0) }.sorted() == [])
+  }
+
+  @Test func `no file names a place outside the repository`() {
+    let places = ["../" + "shared", "/" + "work/"].map { Data($0.utf8) }
+    let offences = repository.paths.filter { path in
+      guard let data = repository.contents(of: path) else { return false }
+      return places.contains { data.range(of: $0) != nil }
+    }
+    #expect(offences == [])
+  }
+
+  @Test func `no room imports what stands above it`() {
+    let allowed = [
+      ("Sources/UpdateMachine/", []), ("Sources/SyncProtocols/", ["UpdateMachine"]),
+      ("Sources/Simulator/", ["UpdateMachine", "SyncProtocols"]),
+    ]
+    var offences: [String] = []
+    for (folder, modules) in allowed {
+      for file in repository.swift where file.path.hasPrefix(folder) {
+        guard !file.path.hasPrefix("Sources/UpdateMachine/Driver/"), !file.isNativeOnly else {
+          continue
+        }
+        for (module, place) in file.imports where !modules.contains(module) {
+          offences.append("\(place): import \(module)")
+        }
+      }
+    }
+    #expect(offences == [])
+  }
+
+  @Test func `the length of a function is counted from its first line to its last brace`() {
+    let file = SourceFile(
+      path: "x.swift",
+      text: """
+        struct S {
+          var short: Int { 1 }
+          func requirement(
+            _ one: Int
+          )
+          func long(
+            _ one: Int
+          ) -> Int {
+            if one > 0 {
+              return 1
+            }
+            return one
+          }
+        }
+        """)
+    #expect(file.functions(longerThan: 7) == ["x.swift:6: 8 lines"])
+    #expect(file.functions(longerThan: 8) == [])
+  }
+
+  @Test func `an import is seen behind attributes and access levels`() {
+    let text = "@_spi(Some) public import Foundation\n// import Nothing\nimport struct A.B\n"
+    let file = SourceFile(path: "x.swift", text: text)
+    #expect(file.imports.map(\.module) == ["Foundation", "A.B"])
+  }
+
+  @Test func `chance without a generator is seen, also over several lines`() {
+    let call = ".random" + "(in: f(1)..<5"
+    func offences(_ text: String) -> Int {
+      SourceFile(path: "x.swift", text: text).randomWithoutGenerator.count
+    }
+    #expect(offences("let x = Int\(call))") == 1)
+    #expect(offences("let x = Int\(call), using: &chance)") == 0)
+    #expect(offences("let x = Int\(call),\n  using: &chance)") == 0)
+    #expect(offences("let x = Int\(call))\nf(using: &chance)") == 1)
+  }
+}
+
+/// The files of this repository.
+struct Repository {
+  let root: URL
+  /// What git tracks, relative to the root; without git, all that is there but dot-files.
+  let paths: [String]
+  /// What people wrote as code: Swift, C, and scripts, which have no extension.
+  let sources: [SourceFile]
+
+  var swift: [SourceFile] { sources.filter { $0.path.hasSuffix(".swift") } }
+
+  init() {
+    let root = URL(filePath: #filePath)  // …/Tests/CommandTests/HouseRulesTests.swift
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    self.root = root
+    paths = (Repository.tracked(in: root) ?? Repository.present(in: root)).sorted()
+    sources = paths.compactMap { path in
+      let kind = URL(filePath: path).pathExtension
+      let isScript = kind.isEmpty && (path.hasPrefix("Tests/") || path.hasPrefix(".ci/"))
+      guard isScript || ["swift", "c", "h"].contains(kind) else { return nil }
+      guard let data = FileManager.default.contents(atPath: root.appending(path: path).path)
+      else { return nil }
+      return SourceFile(path: path, text: String(decoding: data, as: UTF8.self))
+    }
+  }
+
+  func contents(of path: String) -> Data? {
+    FileManager.default.contents(atPath: root.appending(path: path).path)
+  }
+
+  private static func tracked(in root: URL) -> [String]? {
+    let git = Process()
+    git.executableURL = URL(filePath: "/usr/bin/env")
+    // In CI the repository may belong to another user, which git would refuse.
+    git.arguments = ["git", "-c", "safe.directory=*", "-C", root.path, "ls-files", "-z"]
+    let output = Pipe()
+    git.standardOutput = output
+    git.standardError = FileHandle.nullDevice
+    guard (try? git.run()) != nil else { return nil }
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    git.waitUntilExit()
+    guard git.terminationStatus == 0, !data.isEmpty else { return nil }
+    return data.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static func present(in root: URL) -> [String] {
+    let files = FileManager.default.enumerator(
+      at: root, includingPropertiesForKeys: nil, options: [.skipsHiddenFiles])
+    let prefix = root.path.hasSuffix("/") ? root.path : root.path + "/"
+    return (files?.compactMap { $0 as? URL } ?? []).filter { !$0.hasDirectoryPath }
+      .map { String($0.path.dropFirst(prefix.count)) }
+  }
+}
+
+/// One file as text, and what the rules ask of it. Judged line by line, which is enough for code
+/// that `swift format` has laid out.
+struct SourceFile {
+  let path: String
+  let lines: [Substring]
+
+  init(path: String, text: String) {
+    self.path = path
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    if lines.last == "" { lines.removeLast() }
+    self.lines = lines
+  }
+
+  func place(_ index: Int) -> String { "\(path):\(index + 1)" }
+
+  func lines(containing word: String) -> [String] {
+    lines.indices.filter { lines[$0].contains(word) }.map { "\(place($0)): \(word)" }
+  }
+
+  /// Calls that draw from the system's generator because they are given none.
+  var randomWithoutGenerator: [String] {
+    let call = ".random" + "("
+    return lines.indices.filter { index in
+      guard let start = lines[index].range(of: call)?.upperBound else { return false }
+      let rest = lines[index][start...] + lines[(index + 1)...].prefix(10).joined(separator: "\n")
+      var depth = 1
+      let arguments = rest.prefix { character in
+        if character == "(" { depth += 1 }
+        if character == ")" { depth -= 1 }
+        return depth > 0
+      }
+      return !arguments.contains("using:")
+    }.map { "\(place($0)): \(call) without using:" }
+  }
+
+  /// The modules that it imports, with the place of each.
+  var imports: [(module: String, place: String)] {
+    let kinds: Set<Substring> = [
+      "struct", "class", "enum", "protocol", "typealias", "func", "let", "var", "actor",
+    ]
+    let levels: Set<Substring> = ["public", "package", "internal", "fileprivate", "private"]
+    return lines.indices.compactMap { index in
+      let words = lines[index].split(separator: " ")
+      let rest = words.drop { $0.hasPrefix("@") || levels.contains($0) }
+      guard rest.first == "import",
+        let module = rest.dropFirst().first(where: { !kinds.contains($0) })
+      else { return nil }
+      return (String(module), place(index))
+    }
+  }
+
+  /// Left out of Embedded Swift as a whole, so it may use what only native code has.
+  var isNativeOnly: Bool {
+    lines.first { !$0.isEmpty && !$0.hasPrefix("//") } == "#if !hasFeature(Embedded)"
+  }
+
+  /// Where functions, initialisers and computed properties are longer.
+  func functions(longerThan maximum: Int) -> [String] {
+    lines.indices.compactMap { first in
+      guard isDeclaration(lines[first]), let last = end(of: first), last - first >= maximum
+      else { return nil }
+      return "\(place(first)): \(last - first + 1) lines"
+    }
+  }
+
+  /// Whether a body may follow: a word such as `func` that only modifiers stand before.
+  private func isDeclaration(_ line: Substring) -> Bool {
+    for word in line.split(separator: " ") {
+      let name = word.prefix { $0.isLetter }
+      if ["func", "init", "deinit", "subscript", "var"].contains(name) { return true }
+      guard modifiers.contains(name) || word.hasPrefix("@") else { return false }
+    }
+    return false
+  }
+
+  /// The line of the closing brace, which stands exactly below the declaration; `nil` if there is
+  /// none, or if it is on the first line.
+  private func end(of first: Int) -> Int? {
+    let indentation = lines[first].prefix { $0 == " " }.count
+    for index in (first + 1)..<max(lines.count, first + 1) {
+      let line = lines[index]
+      guard let start = line.firstIndex(where: { $0 != " " }) else { continue }
+      if line.distance(from: line.startIndex, to: start) > indentation { continue }
+      if line[start] == "}" { return index }
+      // The end of the parameters, a clause of its own, or a condition; anything else comes after.
+      let goesOn = [")", "where ", "->", "#"].contains { line[start...].hasPrefix($0) }
+      if !goesOn || line.distance(from: line.startIndex, to: start) < indentation { return nil }
+    }
+    return nil
+  }
+}
+
+private let modifiers: Set<Substring> = [
+  "public", "package", "internal", "fileprivate", "private", "open", "static", "final", "class",
+  "mutating", "nonmutating", "nonisolated", "isolated", "override", "required", "convenience",
+  "lazy", "weak", "unsafe", "consuming", "borrowing", "async", "indirect", "prefix", "postfix",
+]

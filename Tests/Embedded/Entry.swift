@@ -1,0 +1,18 @@
+// The program that is run on both sides of the walls: natively, and as Embedded Swift for
+// WebAssembly (`Tests/walls`). It prints one line for each seed, and the lines must be equal.
+
+internal import Simulator
+internal import UpdateMachine
+
+/// Prints each seed with the hash of its world's life.
+@main
+struct Entry {
+  /// As many as CI compares.
+  static let seeds: ClosedRange<UInt64> = 1...20
+
+  static func main() {
+    for seed in seeds {
+      print("seed \(seed) \(Simulation.run(SimulationConfiguration(seed: seed)).hash)")
+    }
+  }
+}
