@@ -12,7 +12,7 @@ enum Simulate {
     var run: @Sendable ([String], Console) throws -> ExitCode
   }
 
-  static let commands: [Command] = [conformCommand]
+  static let commands: [Command] = [conformCommand, scenarioCommand]
 
   static func run(_ words: [String], console: Console) -> ExitCode {
     var name: String?
