@@ -25,7 +25,8 @@ extension Machine {
       _status = .halted(.unsupported)
     case .expired:
       if isRegistering {
-        effects.report = .failure(failure)  // Nothing was asked that could expire: a source's fault.
+        // Nothing was asked that could expire: a source's fault.
+        effects.report = .failure(failure)
         waitSlowly(at: now, &effects)
       } else {
         expired(at: now, &effects)
