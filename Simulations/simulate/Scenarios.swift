@@ -6,24 +6,22 @@ extension Simulate {
     name: "scenario",
     summary: "play conversations written as text, and compare what they give",
     help: """
-      Usage: simulate scenario [--rewrite] FILE…
+      Usage: simulate scenario [--rewrite] [FILE…]
 
       Plays scenarios: text files of directives, each followed by its output. Says which files'
       output is as it is written there, and for the others the first line that differs.
 
       --rewrite   writes the fresh output into the files instead. Review the difference like code.
 
-      A folder stands for the .scenario files in it and below it. The project's own are in
-      Simulations/Scenarios.
+      A folder stands for the .scenario files in it and below it. Without a file: the folder
+      Simulations/Scenarios, as seen from the project's.
       Exit codes: 0 all are as written, 1 one differs, 2 a file cannot be read or makes no sense.
       """,
     run: { words, console in
       let arguments = try Arguments(words, flags: ["--rewrite"], takesFiles: true)
-      guard !arguments.files.isEmpty else {
-        throw UsageError(message: "expected a file or a folder such as Simulations/Scenarios")
-      }
+      let paths = arguments.files.isEmpty ? ["Simulations/Scenarios"] : arguments.files
       var files: [String] = []
-      for path in arguments.files { files += try scenarioFiles(at: path) }
+      for path in paths { files += try scenarioFiles(at: path) }
       return try scenarios(files, rewrite: arguments.has("--rewrite"), console)
     })
 

@@ -191,9 +191,11 @@ struct RunTally {
   }
 
   func summary(of stage: Stage) -> [String] {
-    let noun = registers.count == 1 ? "register" : "registers"
+    func count(_ number: Int, _ noun: String) -> String {
+      "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
     let requests = stage.clients.reduce(0) { $0 + $1.requestCount }
-    var lines = ["\(requests) requests so far, \(registers.count) \(noun)"]
+    var lines = ["\(count(requests, "request")) so far, \(count(registers.count, "register"))"]
     if stage.clients.count == 1 {
       if let level = levels.first {
         lines.append("level after \(level - begin)")

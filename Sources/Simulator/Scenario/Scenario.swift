@@ -18,34 +18,40 @@
 ///
 /// A line that begins with `#` is a comment, one that begins with two spaces is output, every other
 /// is a directive. Spans of time are whole numbers with a unit: `50ms`, `10s`, `10min`, `1h`, `7d`.
+/// Moments in the output are milliseconds of the machine's clock.
 ///
-/// | directive | what it does |
-/// | --- | --- |
-/// | `machine spread=30s durable=no` | settings by their names in MACHINE §1; comes first |
-/// | `terms longDeadline=100s lifetime=600s every=30s` | the next snapshot's terms; or `pushed` |
-/// | `restored q1:7 age 90s` | the machine begins with what was saved; no age: not known |
-/// | `started`, `started in background` | and every other input of MACHINE §2, by its name |
-/// | `snapshotArrived q1:-1`, `polled to 7`, `polled nothing`, `failed serverFault` | answers to the request that is out |
-/// | `fired`, `written`, `writeFailed` | the timer that is armed, the write that is out |
-/// | `polled 1 to 7`, `fired 3`, `failed 1 of life 1 timedOut` | the same for any request, timer or write |
-/// | `failed rateLimited 54s`, `failed rejected CODE`, `failed html 401` | failures with a detail; `html`: a web page came in place of an answer |
-/// | `look` | asks for freshness, and when it changes by itself |
-/// | `restart`, `backup`, `restart from backup` | a crash: a new life begins with what is durable |
-/// | `after 50ms …`, `at 10s …` | when: so much later, or at that moment |
+/// Directives of a conversation, of which the first three come before the first input:
+///
+/// - `machine spread=30s durable=no`: settings by their names in MACHINE §1.
+/// - `terms longDeadline=100s lifetime=600s every=30s`: what the next snapshot promises; `pushed` in
+///   place of `every=…` for a subscription. May be said again later.
+/// - `restored q1:7 age 90s`: the machine begins with what was saved. No age: it is not known.
+/// - `started`, `started in background`, and every other input of MACHINE §2 by its name.
+/// - `snapshotArrived q1:-1`, `polled to 7`, `polled nothing`, `failed serverFault`: answers to the
+///   request that is out. `failed rateLimited 54s`, `failed rejected CODE`, and `failed html 401`
+///   where a web page came in place of an answer.
+/// - `fired`, `written`, `writeFailed`: the timer that is armed, the write that is out.
+/// - `polled 1 to 7`, `fired 3`, `failed 1 of life 1 timedOut`: the same for any other.
+/// - `look`: asks for freshness, and when it changes by itself.
+/// - `restart`: a crash; a new life begins with what is durable. `backup` copies that, and `restart
+///   from backup` begins with the copy.
+/// - `after 50ms …`, `at 10s …`: so much later, or at that moment.
 ///
 /// A *run* plays machines against rules about what is around them, in virtual time:
 ///
-/// | directive | what it does |
-/// | --- | --- |
-/// | `server register after 50ms: snapshot` | how registers are answered: `snapshot`, `failed …`, `holds` (never) |
-/// | `server waiting after 50ms: event, failed expired` | waiting polls, `quick` ones or both (`poll`): `event`, `nothing`, `failed …`, `holds`; one after the other, again and again |
-/// | `server quick after 50ms: failed unreachable then nothing` | the last one stays |
-/// | `server gives 100 snapshots a second` | refuses more with `serverFault` |
-/// | `writes after 3ms`, `writes fail after 3ms` | how long a write takes, and how it ends |
-/// | `every 200ms: networkChanged` | any input without an ID, or `toggled`: to the background and back, in turn |
-/// | `clients 3000`, `processes 2` | as many machines, each with a log of its own, or all with one saved finger |
-/// | `seed 7` | the seed of the run's draws, else 1 |
-/// | `run 10min` | plays, and sums up |
+/// - `server register after 50ms: snapshot`: how registers are answered, and how soon: `snapshot`,
+///   `failed …` or `holds` (never).
+/// - `server waiting after 50ms: event, failed expired`: how waiting polls are, or `quick` ones, or
+///   all (`poll`): `event`, `nothing`, `failed …` or `holds`; one after the other, again and again.
+/// - `server quick after 50ms: failed unreachable then nothing`: the last one stays.
+/// - `server gives 100 snapshots a second`: more are refused with `serverFault`.
+/// - `writes after 3ms`, `writes fail after 3ms`: how long a write takes, and how it ends.
+/// - `every 200ms: networkChanged`: any input without an ID; or `toggled`, to the background and
+///   back, in turn.
+/// - `clients 3000`, `processes 2`: so many machines, each with a log of its own, or all on one saved
+///   finger, where a new waiting poll ends the one before with an empty answer.
+/// - `seed 7`: the seed of the run's draws, else 1.
+/// - `run 10min`: plays, and sums up.
 ///
 /// A run draws only when a timer fires: evenly from the timer's range, with SplitMix64. So the same
 /// text gives the same output everywhere. The form is that of etcd's raft (`interaction_test.go`).
