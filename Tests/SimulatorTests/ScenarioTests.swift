@@ -40,6 +40,17 @@ enum ScenarioFiles {
     #expect(found.subtracting(required).sorted() == [], "there, but not listed")
   }
 
+  @Test func `every failure has a scenario in both columns`() {
+    let failures = [
+      "unreachable", "timed-out", "server-fault", "rate-limited", "unauthorized", "unsupported",
+      "expired", "rejected", "malformed", "model-refused",
+    ]
+    for failure in failures {
+      #expect(RequiredScenarios.failures.contains("registering-\(failure)"))
+      #expect(RequiredScenarios.failures.contains("polling-\(failure)"))
+    }
+  }
+
   @Test(arguments: ScenarioFiles.names)
   func `a scenario says first what it is for`(name: String) throws {
     let file = ScenarioFiles.folder.appendingPathComponent(name)
@@ -101,9 +112,15 @@ enum ScenarioFiles {
     (
       "terms sometimes", 1, "longDeadline=100s, lifetime=600s, every=30s or pushed", "\"sometimes\""
     ),
-    ("started\nmachine spread=1s", 2, "\"machine\" before everything else", "it after an input"),
-    ("started\nrestored q1:7", 2, "\"restored\" before the first input", "it after an input"),
-    ("started\nclients 2", 2, "\"clients\" before the first input", "it after an input"),
+    (
+      "started\nmachine spread=1s", 2, "\"machine\" before restored, clients and inputs", "it later"
+    ),
+    (
+      "restored q1:7\nmachine spread=1s", 2, "\"machine\" before restored, clients and inputs",
+      "it later"
+    ),
+    ("started\nrestored q1:7", 2, "\"restored\" before the first input", "it later"),
+    ("started\nclients 2", 2, "\"clients\" before the first input", "it later"),
     ("restored q1", 1, "a finger such as q1:7", "\"q1\""),
     ("restored q1:-2", 1, "a finger such as q1:7", "\"q1:-2\""),
     ("restored :7", 1, "a finger such as q1:7", "\":7\""),

@@ -17,16 +17,24 @@ struct Stage {
   var logCount: Int64 = 0
   /// Something has happened: what the machines are can no longer be said.
   private var hasBegun = false
+  /// A machine was described, so that its settings can no longer be.
+  private var isDescribed = false
 
   /// Does what one line says; returns its output.
   mutating func perform(_ directive: Directive, line: Int) throws(ScenarioError) -> [String] {
     switch directive {
     case .machine(let settings):
-      try requireBeginning(line, "\"machine\" before everything else")
+      guard !hasBegun, !isDescribed else {
+        throw ScenarioError(
+          line: line, expected: "\"machine\" before restored, clients and inputs", found: "it later"
+        )
+      }
+      isDescribed = true
       clients = [Client(settings: settings)]
     case .terms(let terms): self.terms = terms
     case .restored(let finger, let age):
       try requireBeginning(line, "\"restored\" before the first input")
+      isDescribed = true
       let written = now - (age ?? .zero)
       for index in clients.indices {
         let form = Client.Form(finger: finger, terms: terms, written: written)
@@ -35,6 +43,7 @@ struct Stage {
       return [clients[0].machine.description]
     case .clients(let count, let shareFinger):
       try requireBeginning(line, "\"clients\" before the first input")
+      isDescribed = true
       clients = Array(repeating: clients[0], count: count)
       rules.isShared = shareFinger
     case .step(let time, let step):
@@ -61,7 +70,7 @@ struct Stage {
   }
 
   private func requireBeginning(_ line: Int, _ expected: String) throws(ScenarioError) {
-    if hasBegun { throw ScenarioError(line: line, expected: expected, found: "it after an input") }
+    if hasBegun { throw ScenarioError(line: line, expected: expected, found: "it later") }
   }
 
   private mutating func move(to time: Directive.Time, line: Int) throws(ScenarioError) {
