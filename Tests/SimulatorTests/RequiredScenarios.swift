@@ -167,7 +167,7 @@ enum RequiredScenarios {
     "busy-log-is-not-old",
     "slow-snapshot-is-old",
     "debounce-after-sleep",
-    "short-sleep-is-debounced",
+    "short-absence-is-debounced",
     "healthy-wake-is-no-failure",
     "background-refresh-is-not-connected",
     "crash-before-the-write",
