@@ -12,7 +12,9 @@ enum Simulate {
     var run: @Sendable ([String], Console) throws -> ExitCode
   }
 
-  static let commands: [Command] = [runCommand, traceCommand, checkCommand, conformCommand]
+  static let commands: [Command] = [
+    runCommand, traceCommand, checkCommand, conformCommand, scenarioCommand,
+  ]
 
   static func run(_ words: [String], console: Console) -> ExitCode {
     var name: String?

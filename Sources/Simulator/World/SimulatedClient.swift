@@ -34,6 +34,7 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
 
   struct Write: Sendable {
     var id: WriteID
+    /// `nil`: the finger was dropped in the same step, so there is nothing to write.
     var saved: Saved?
   }
 

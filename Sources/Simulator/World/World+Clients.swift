@@ -76,8 +76,8 @@ extension World {
 
   private mutating func endWrite(_ client: Int, succeeds: Bool) {
     guard let write = clients[client].write else { return }
-    if succeeds {
-      clients[client].disk = write.saved
+    if succeeds, let saved = write.saved {
+      clients[client].disk = saved
       clients[client].writtenAt = now
     }
     if clients[client].erasesAfterWrite { clients[client].disk = nil }

@@ -123,9 +123,10 @@ where Sync.Batch.Event == Model.Event {
   @inlinable
   mutating func loaded(_ saved: Saved?, age: TimeSpan?, at now: Moment) -> Effects {
     guard !isLoaded else {
-      // Logged out while it was read: the log that it names is wanted no more.
+      // Logged out while it was read: the log that it names is wanted no more, unless it is the one
+      // that we follow, which is then the same form read twice.
       var effects = Effects()
-      if let saved, _machine.status == .halted(.stopped) { effects.release = saved.finger.log }
+      if let log = saved?.finger.log, log != _machine.finger?.log { effects.release = log }
       return effects
     }
     let early = _machine

@@ -1,0 +1,96 @@
+import Foundation
+import Simulator
+
+extension Simulate {
+  static let scenarioCommand = Command(
+    name: "scenario",
+    summary: "play conversations written as text, and compare what they give",
+    help: """
+      Usage: simulate scenario [--rewrite] [FILE…]
+
+      Plays scenarios: text files of directives, each followed by its output. Says which files'
+      output is as it is written there, and for the others the first line that differs.
+
+      --rewrite   writes the fresh output into the files instead. Review the difference like code.
+
+      A folder stands for the .scenario files in it and below it. Without a file: the folder
+      Simulations/Scenarios, as seen from the project's.
+      Exit codes: 0 all are as written, 1 one differs, 2 a file cannot be read or makes no sense.
+      """,
+    run: { words, console in
+      let arguments = try Arguments(words, flags: ["--rewrite"], takesFiles: true)
+      let paths = arguments.files.isEmpty ? ["Simulations/Scenarios"] : arguments.files
+      var files: [String] = []
+      for path in paths { files += try scenarioFiles(at: path) }
+      return try scenarios(files, rewrite: arguments.has("--rewrite"), console)
+    })
+
+  static func scenarios(
+    _ files: [String], rewrite: Bool, _ console: Console
+  ) throws(FileError) -> ExitCode {
+    var changed = 0
+    for file in files {
+      let text = try scenarioText(of: file)
+      let fresh: String
+      do throws(ScenarioError) {
+        fresh = try Scenario.rewritten(text)
+      } catch {
+        throw FileError(
+          message: "\(file):\(error.line): expected \(error.expected), found \(error.found)")
+      }
+      guard fresh != text else { continue }
+      changed += 1
+      if rewrite {
+        try write(fresh, to: file)
+        console.out("rewritten \(file)")
+      } else {
+        console.out(firstDifference(text, fresh, in: file))
+      }
+    }
+    if rewrite {
+      console.out("scenario: \(changed) of \(files.count) rewritten")
+      return .success
+    }
+    console.out("scenario: \(files.count - changed) of \(files.count) are as written")
+    return changed == 0 ? .success : .failure
+  }
+
+  private static func scenarioText(of file: String) throws(FileError) -> String {
+    guard let data = FileManager.default.contents(atPath: file),
+      let text = String(data: data, encoding: .utf8)
+    else { throw FileError(message: "\(file): cannot be read as text. Is it there?") }
+    return text
+  }
+
+  private static func write(_ text: String, to file: String) throws(FileError) {
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+    } catch {
+      throw FileError(message: "\(file): cannot be written: \(error.localizedDescription)")
+    }
+  }
+
+  /// The file itself, or the scenarios of a folder in the order of their names.
+  private static func scenarioFiles(at path: String) throws(FileError) -> [String] {
+    let values = try? URL(fileURLWithPath: path).resourceValues(forKeys: [.isDirectoryKey])
+    guard let isFolder = values?.isDirectory else {
+      throw FileError(message: "\(path): is not there")
+    }
+    guard isFolder else { return [path] }
+    let names = FileManager.default.enumerator(atPath: path)?.allObjects ?? []
+    let files = names.compactMap { $0 as? String }.filter { $0.hasSuffix(".scenario") }
+    guard !files.isEmpty else { throw FileError(message: "\(path): holds no .scenario file") }
+    return files.sorted().map { path + "/" + $0 }
+  }
+
+  /// The first line in which two texts differ.
+  static func firstDifference(_ written: String, _ fresh: String, in file: String) -> String {
+    let old = written.split(separator: "\n", omittingEmptySubsequences: false)
+    let new = fresh.split(separator: "\n", omittingEmptySubsequences: false)
+    let shared = min(old.count, new.count)
+    let index = (0..<shared).first { old[$0] != new[$0] } ?? shared
+    let expected = index < old.count ? "\"\(old[index])\"" : "the end of the file"
+    let found = index < new.count ? "\"\(new[index])\"" : "the end of the output"
+    return "\(file):\(index + 1):\n  expected  \(expected)\n  found     \(found)"
+  }
+}

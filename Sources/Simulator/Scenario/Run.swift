@@ -1,0 +1,235 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// Plays the machines against the rules in virtual time, until a moment.
+struct Run {
+  /// More steps than this in one run is a mistake in the rules, or in the machine.
+  static var stepsMaximum: Int { 20_000_000 }
+
+  private(set) var stage: Stage
+  private let end: Moment
+  private var agenda = Agenda<Happening>()
+  private var tally: RunTally
+  /// The server's budget for snapshots, where it has one.
+  private var snapshots = Allowance()
+
+  /// What comes to a machine.
+  private enum Happening {
+    case answer(client: Int, RequestID, ServerRules.Reply)
+    case timer(client: Int, TimerID)
+    case write(client: Int, WriteID)
+    case habit(Int, turn: Int)
+  }
+
+  init(_ stage: Stage, until end: Moment) {
+    self.stage = stage
+    self.end = end
+    tally = RunTally(clients: stage.clients, registers: stage.registers, at: stage.now)
+  }
+
+  /// Plays to the end; returns the summary.
+  mutating func play(line: Int) throws(ScenarioError) -> [String] {
+    for index in stage.clients.indices { resume(index) }
+    for index in stage.habits.indices {
+      agenda.add(.habit(index, turn: 0), at: stage.now + stage.habits[index].period)
+    }
+    var steps = 0
+    while let (at, happening) = agenda.popFirst(until: end) {
+      stage.now = at
+      steps += 1
+      guard steps <= Run.stepsMaximum else {
+        throw ScenarioError(
+          line: line, expected: "a run of at most \(Run.stepsMaximum) steps", found: "more")
+      }
+      take(happening)
+      if let violation = tally.violation { return ["\(at): violated: \(violation.rule)"] }
+    }
+    stage.now = end
+    stage.registers = tally.registers
+    return tally.summary(of: stage)
+  }
+
+  /// What was out when the run began goes by its rules too.
+  private mutating func resume(_ index: Int) {
+    if let request = stage.clients[index].machine.status.outstanding {
+      schedule(request, of: index)
+    }
+    if let armed = stage.clients[index].armed { schedule(armed, of: index) }
+    if let id = stage.clients[index].writing?.id {
+      agenda.add(.write(client: index, id), at: stage.now + stage.writeLatency)
+    }
+  }
+
+  private mutating func take(_ happening: Happening) {
+    switch happening {
+    case .answer(let index, let id, let reply): answer(index, id, reply)
+    case .timer(let index, let id):
+      guard stage.clients[index].armed?.timer == id else { return }  // Disarmed.
+      put(.fired(id), into: index)
+    case .write(let index, let id):
+      put(stage.writesFail ? .writeFailed(id) : .written(id), into: index)
+    case .habit(let index, let turn):
+      let input: Machine<QueueFinger>.Input
+      switch stage.habits[index].habit {
+      case .signal(let signal): input = signal
+      case .toggled: input = turn % 2 == 0 ? .backgrounded : .foregrounded
+      }
+      for client in stage.clients.indices { put(input, into: client) }
+      agenda.add(.habit(index, turn: turn + 1), at: stage.now + stage.habits[index].period)
+    }
+  }
+
+  private mutating func answer(_ index: Int, _ id: RequestID, _ reply: ServerRules.Reply) {
+    switch reply {
+    case .holds: return
+    case .snapshot:
+      stage.logCount += 1
+      let finger = QueueFinger(queue: QueueID("s\(stage.logCount)"), lastEventID: -1)
+      put(.snapshotArrived(id, finger: finger, terms: stage.terms), into: index)
+    case .event:
+      let finger = stage.clients[index].machine.finger
+      let next = finger.map { $0.lastEventID &+ 1 }
+      put(.polled(id, movedTo: Stage.moved(finger, to: next)), into: index)
+    case .nothing: put(.polled(id, movedTo: nil), into: index)
+    case .failed(let failure): put(.failed(id, failure), into: index)
+    }
+  }
+
+  private mutating func put(_ input: Machine<QueueFinger>.Input, into index: Int) {
+    let effects = stage.clients[index].handle(input, at: stage.now)
+    tally.note(effects, of: index, machine: stage.clients[index].machine, at: stage.now)
+    if effects.request != nil, let request = stage.clients[index].machine.status.outstanding {
+      schedule(request, of: index)
+    }
+    if let arm = effects.arm { schedule(arm, of: index) }
+    if let write = effects.persist {
+      agenda.add(.write(client: index, write), at: stage.now + stage.writeLatency)
+    }
+  }
+
+  // MARK: What will come
+
+  private mutating func schedule(
+    _ arm: Machine<QueueFinger>.Effects.Arm, of index: Int
+  ) {
+    let drawn = stage.draws.moment(
+      from: max(arm.range.earliest, stage.now), to: max(arm.range.latest, stage.now))
+    agenda.add(.timer(client: index, arm.timer), at: drawn)
+  }
+
+  private mutating func schedule(_ request: Outstanding, of index: Int) {
+    let rule: ServerRules.Rule
+    var turn: Int
+    if stage.clients[index].machine.finger == nil {
+      rule = stage.rules.register
+      turn = stage.clients[index].turns.register
+      stage.clients[index].turns.register += 1
+    } else if request.waits, !stage.rules.pollsShareList {
+      rule = stage.rules.waiting
+      turn = stage.clients[index].turns.waiting
+      stage.clients[index].turns.waiting += 1
+    } else {
+      rule = stage.rules.quick
+      turn = stage.clients[index].turns.quick
+      stage.clients[index].turns.quick += 1
+    }
+    if stage.rules.isShared, request.waits { endOtherWaits(than: index, latency: rule.latency) }
+    var reply = rule.reply(turn)
+    if case .holds = reply { return }
+    if case .snapshot = reply, let rate = stage.rules.snapshotsASecond {
+      let isFree = snapshots.trySpending(
+        at: stage.now, burst: rate - 1, interval: .milliseconds(1000 / rate))
+      if !isFree { reply = .failed(.serverFault) }
+    }
+    agenda.add(
+      .answer(client: index, request.id, reply), at: max(stage.now, request.sent + rule.latency))
+  }
+
+  /// A log has one reader: whoever comes last. The one before gets an empty answer.
+  private mutating func endOtherWaits(than index: Int, latency: TimeSpan) {
+    for other in stage.clients.indices where other != index {
+      guard let request = stage.clients[other].machine.status.outstanding, request.waits else {
+        continue
+      }
+      agenda.add(.answer(client: other, request.id, .nothing), at: stage.now + latency)
+    }
+  }
+}
+
+/// What a run counts.
+struct RunTally {
+  private(set) var violation: Violation?
+  /// When each register was sent, in the steps before too; ascending.
+  private(set) var registers: [Moment]
+  /// As of when each client was level when the run began.
+  private var levelBefore: [Moment?]
+  /// When clients were first connected on the word of an answer in this run; ascending.
+  private var levels: [Moment] = []
+  private var isLevel: [Bool]
+  private let begin: Moment
+
+  init(clients: [Client], registers: [Moment], at now: Moment) {
+    self.registers = registers
+    levelBefore = clients.map { $0.machine.freshness(at: now).levelAsOf }
+    isLevel = [Bool](repeating: false, count: clients.count)
+    begin = now
+  }
+
+  mutating func note(
+    _ effects: Machine<QueueFinger>.Effects, of index: Int, machine: Machine<QueueFinger>,
+    at now: Moment
+  ) {
+    if case .register = effects.request { registers.append(now) }
+    if !isLevel[index] {
+      let freshness = machine.freshness(at: now)
+      if freshness.claim == .connected, freshness.levelAsOf != levelBefore[index] {
+        isLevel[index] = true
+        levels.append(now)
+      }
+    }
+    if violation == nil { violation = machine.violation() }
+  }
+
+  func summary(of stage: Stage) -> [String] {
+    func count(_ number: Int, _ noun: String) -> String {
+      "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+    let requests = stage.clients.reduce(0) { $0 + $1.requestCount }
+    var lines = ["\(count(requests, "request")) so far, \(count(registers.count, "register"))"]
+    if stage.clients.count == 1 {
+      if let level = levels.first {
+        lines.append("level after \(level - begin)")
+      } else {
+        lines.append("never level")
+      }
+      lines.append(
+        "\(Stage.line(stage.clients[0].machine, at: stage.now)), finger "
+          + (stage.clients[0].machine.finger?.description ?? "none"))
+      return lines
+    }
+    if !registers.isEmpty {
+      lines.append("\(worstWindow(of: .milliseconds(100))) registers in the worst 0.1 s")
+    }
+    var level = "\(levels.count) level"
+    if levels.count == stage.clients.count {
+      level += ": half after \(part(50)), 99 % after \(part(99)), all after \(part(100))"
+    }
+    lines.append(level)
+    return lines + stage.statusCounts
+  }
+
+  private func part(_ percent: Int) -> TimeSpan {
+    levels[max(0, (levels.count * percent + 99) / 100 - 1)] - begin
+  }
+
+  /// The most registers in any window of that length.
+  private func worstWindow(of span: TimeSpan) -> Int {
+    var worst = 0
+    var first = 0
+    for last in registers.indices {
+      while registers[last] - registers[first] >= span { first += 1 }
+      worst = max(worst, last - first + 1)
+    }
+    return worst
+  }
+}

@@ -1,0 +1,120 @@
+// Scenario: the room of conversations as text: what a machine is given, a line each, and below it
+// what it answered. It owns the language, the player and the golden output, and may use
+// UpdateMachine and SyncProtocols. It reads no file and imports nothing else.
+
+/// A conversation with one machine, or with many, as text that people read and tests compare.
+///
+///     # A quick poll that fails keeps the finger and waits briefly.
+///     restored q1:7
+///       idle finger q1:7 not started
+///     started
+///       0: live.polling · connecting since 0, as of none
+///       poll 1 from q1:7, quick
+///       arm 1 in 10 s
+///     after 50ms failed serverFault
+///       50: pollFailed · unreachable since 0, as of none
+///       disarm 1
+///       arm 2 in (0, 0.1 s]
+///
+/// A line that begins with `#` is a comment, one that begins with two spaces is output, every other
+/// is a directive. Spans of time are whole numbers with a unit: `50ms`, `10s`, `10min`, `1h`, `7d`.
+/// Moments in the output are milliseconds of the machine's clock.
+///
+/// Directives of a conversation, of which the first three come before the first input:
+///
+/// - `machine spread=30s durable=no`: settings by their names in MACHINE §1.
+/// - `terms longDeadline=100s lifetime=600s every=30s`: what the next snapshot promises; `pushed` in
+///   place of `every=…` for a subscription. May be said again later.
+/// - `restored q1:7 age 90s`: the machine begins with what was saved. No age: it is not known.
+/// - `started`, `started in background`, and every other input of MACHINE §2 by its name.
+/// - `snapshotArrived q1:-1`, `polled to 7`, `polled nothing`, `failed serverFault`: answers to the
+///   request that is out. `failed rateLimited 54s`, `failed rejected CODE`, and `failed html 401`
+///   where a web page came in place of an answer.
+/// - `fired`, `written`, `writeFailed`: the timer that is armed, the write that is out.
+/// - `polled 1 to 7`, `fired 3`, `failed 1 of life 1 timedOut`: the same for any other.
+/// - `look`: asks for freshness, and when it changes by itself.
+/// - `restart`: a crash; a new life begins with what is durable. `backup` copies that, and `restart
+///   from backup` begins with the copy.
+/// - `after 50ms …`, `at 10s …`: so much later, or at that moment.
+///
+/// A *run* plays machines against rules about what is around them, in virtual time:
+///
+/// - `server register after 50ms: snapshot`: how registers are answered, and how soon: `snapshot`,
+///   `failed …` or `holds` (never).
+/// - `server waiting after 50ms: event, failed expired`: how waiting polls are, or `quick` ones, or
+///   all (`poll`): `event`, `nothing`, `failed …` or `holds`; one after the other, again and again.
+/// - `server quick after 50ms: failed unreachable then nothing`: the last one stays.
+/// - `server gives 100 snapshots a second`: more are refused with `serverFault`.
+/// - `writes after 3ms`, `writes fail after 3ms`: how long a write takes, and how it ends.
+/// - `every 200ms: networkChanged`: any input without an ID; or `toggled`, to the background and
+///   back, in turn.
+/// - `clients 3000`, `processes 2`: so many machines, each with a log of its own, or all on one saved
+///   finger, where a new waiting poll ends the one before with an empty answer.
+/// - `seed 7`: the seed of the run's draws, else 1.
+/// - `run 10min`: plays, and sums up.
+///
+/// A run draws only when a timer fires: evenly from the timer's range, with SplitMix64. So the same
+/// text gives the same output everywhere. The form is that of etcd's raft (`interaction_test.go`).
+public enum Scenario {
+  /// The same text with fresh output. A scenario passes if that changes nothing.
+  ///
+  /// Shape: comments, blank lines and directives stay as they are; every directive's output stands
+  /// below it, indented by two spaces; lines end with a line feed, the last one too.
+  /// - Throws: ``ScenarioError`` for the first line that makes no sense.
+  public static func rewritten(_ text: String) throws(ScenarioError) -> String {
+    var stage = Stage()
+    var result = ""
+    var number = 0
+    for line in lines(of: text) {
+      number += 1
+      if line.utf8.isEmpty || line.utf8.first == UInt8(ascii: "#") {
+        result += line + "\n"
+        continue
+      }
+      if line.utf8.starts(with: "  ".utf8) { continue }  // Output, old or not.
+      var words = Words(line, number: number)
+      let directive = try Directive(&words)
+      result += line + "\n"
+      for output in try stage.perform(directive, line: number) { result += "  " + output + "\n" }
+    }
+    return result
+  }
+
+  /// The lines without their line feeds; what follows the last line feed counts only if it is
+  /// something.
+  private static func lines(of text: String) -> [String] {
+    var lines: [String] = []
+    var line: [UInt8] = []
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "\n") {
+        lines.append(String(decoding: line, as: UTF8.self))
+        line = []
+      } else {
+        line.append(byte)
+      }
+    }
+    if !line.isEmpty { lines.append(String(decoding: line, as: UTF8.self)) }
+    return lines
+  }
+}
+
+/// A scenario's text makes no sense: where, and what to write there. Nothing was played after it.
+public struct ScenarioError: Error, Equatable {
+  /// From 1.
+  public var line: Int
+  /// What would have made sense there.
+  public var expected: String
+  /// What was found instead: a word, or "the end of the line".
+  public var found: String
+
+  public init(line: Int, expected: String, found: String) {
+    self.line = line
+    self.expected = expected
+    self.found = found
+  }
+}
+
+extension ScenarioError: CustomStringConvertible {
+  /// "line 3: expected a failure, found "sereverFault"".
+  public var description: String { "line \(line): expected \(expected), found \(found)" }
+}

@@ -1,0 +1,184 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// Where a scenario is played: the machines, the time, and the rules that a run goes by.
+struct Stage {
+  var now = Moment(milliseconds: 0)
+  var terms = Terms.unspoken
+  var clients = [Client(settings: MachineSettings())]
+  var rules = ServerRules()
+  var writeLatency: TimeSpan = .zero
+  var writesFail = false
+  var habits: [(period: TimeSpan, habit: Directive.Habit)] = []
+  var draws = Draws(seed: 1)
+  /// When each register was sent.
+  var registers: [Moment] = []
+  /// Names the logs that a run's server makes.
+  var logCount: Int64 = 0
+  /// Something has happened: what the machines are can no longer be said.
+  private var hasBegun = false
+  /// A machine was described, so that its settings can no longer be.
+  private var isDescribed = false
+
+  /// Does what one line says; returns its output.
+  mutating func perform(_ directive: Directive, line: Int) throws(ScenarioError) -> [String] {
+    switch directive {
+    case .machine(let settings):
+      guard !hasBegun, !isDescribed else {
+        throw ScenarioError(
+          line: line, expected: "\"machine\" before restored, clients and inputs", found: "it later"
+        )
+      }
+      isDescribed = true
+      clients = [Client(settings: settings)]
+    case .terms(let terms): self.terms = terms
+    case .restored(let finger, let age):
+      try requireBeginning(line, "\"restored\" before the first input")
+      isDescribed = true
+      let written = now - (age ?? .zero)
+      for index in clients.indices {
+        let form = Client.Form(finger: finger, terms: terms, written: written)
+        clients[index].restore(form, age: age, at: now)
+      }
+      return [clients[0].machine.description]
+    case .clients(let count, let shareFinger):
+      try requireBeginning(line, "\"clients\" before the first input")
+      isDescribed = true
+      clients = Array(repeating: clients[0], count: count)
+      rules.isShared = shareFinger
+    case .step(let time, let step):
+      hasBegun = true
+      try move(to: time, line: line)
+      return try take(step, line: line)
+    case .server(let kind, let rule):
+      rules.set(kind, rule)
+      for index in clients.indices { clients[index].turns = (0, 0, 0) }
+    case .capacity(let count): rules.snapshotsASecond = count
+    case .writes(let latency, let fail):
+      writeLatency = latency
+      writesFail = fail
+    case .habit(let period, let habit): habits.append((period, habit))
+    case .seed(let seed): draws = Draws(seed: seed)
+    case .run(let span):
+      hasBegun = true
+      var run = Run(self, until: now + span)
+      let summary = try run.play(line: line)
+      self = run.stage
+      return summary
+    }
+    return []
+  }
+
+  private func requireBeginning(_ line: Int, _ expected: String) throws(ScenarioError) {
+    if hasBegun { throw ScenarioError(line: line, expected: expected, found: "it later") }
+  }
+
+  private mutating func move(to time: Directive.Time, line: Int) throws(ScenarioError) {
+    switch time {
+    case .now: return
+    case .after(let span): now = now + span
+    case .at(let moment):
+      guard moment >= now else {
+        throw ScenarioError(
+          line: line, expected: "a moment from \(now) on", found: "\(moment), which is over")
+      }
+      now = moment
+    }
+  }
+
+  // MARK: Steps
+
+  private mutating func take(
+    _ step: Directive.Step, line: Int
+  ) throws(ScenarioError) -> [String] {
+    switch step {
+    case .look: return looks
+    case .backup:
+      for index in clients.indices { clients[index].backup = clients[index].durable }
+      return []
+    case .restart(let fromBackup):
+      for index in clients.indices { clients[index].restart(fromBackup: fromBackup, at: now) }
+      return [clients[0].machine.description]
+    case .signal, .snapshotArrived, .polled, .failed, .fired, .written, .writeFailed: break
+    }
+    var texts: [String] = []
+    for index in clients.indices {
+      guard let input = try input(for: step, to: clients[index], line: line) else { continue }
+      let effects = clients[index].handle(input, at: now)
+      if case .register = effects.request { registers.append(now) }
+      texts = effects.texts(at: now)
+      if let violation = clients[index].machine.violation() {
+        texts.append("violated: \(violation.rule)")
+      }
+    }
+    guard clients.count == 1 else { return statusCounts }
+    return [Stage.line(clients[0].machine, at: now)] + texts
+  }
+
+  private var looks: [String] {
+    guard clients.count == 1 else { return statusCounts }
+    var lines = [Stage.line(clients[0].machine, at: now)]
+    if let change = clients[0].machine.freshnessChange(after: now) {
+      lines.append(
+        "at \(change): \(clients[0].machine.freshness(at: change)), if nothing happens")
+    }
+    return lines
+  }
+
+  /// "50: live.polling · connected, as of 50".
+  static func line(_ machine: Machine<QueueFinger>, at now: Moment) -> String {
+    "\(now): \(machine.status) · \(machine.freshness(at: now))"
+  }
+
+  /// How many machines are in which status, where there is more than one.
+  var statusCounts: [String] {
+    var counts = [Int](repeating: 0, count: MachineStatus.codeCount)
+    var names = [String](repeating: "", count: MachineStatus.codeCount)
+    for client in clients {
+      counts[client.machine.status.code] += 1
+      names[client.machine.status.code] = client.machine.status.description
+    }
+    return counts.indices.filter { counts[$0] > 0 }.map { "\(now): \(counts[$0]) × \(names[$0])" }
+  }
+
+  /// What goes in; `nil`: nothing.
+  private func input(
+    for step: Directive.Step, to client: Client, line: Int
+  ) throws(ScenarioError) -> Machine<QueueFinger>.Input? {
+    func missing(_ what: String) -> ScenarioError {
+      ScenarioError(line: line, expected: "a number, for no \(what) is out", found: "none")
+    }
+    func request(_ id: Directive.ID?) throws(ScenarioError) -> RequestID {
+      if let id {
+        return RequestID(life: id.life ?? client.machine.life, number: id.number)
+      }
+      guard let out = client.machine.status.outstanding else { throw missing("request") }
+      return out.id
+    }
+    switch step {
+    case .look, .backup, .restart: return nil
+    case .signal(let input): return input
+    case .snapshotArrived(let id, let finger):
+      return .snapshotArrived(try request(id), finger: finger, terms: terms)
+    case .polled(let id, let lastEventID):
+      return .polled(
+        try request(id), movedTo: Stage.moved(client.machine.finger, to: lastEventID))
+    case .failed(let id, let failure): return .failed(try request(id), failure)
+    case .fired(let timer):
+      guard let timer = timer ?? client.armed?.timer else { throw missing("timer") }
+      return .fired(timer)
+    case .written(let write):
+      guard let write = write ?? client.writing?.id else { throw missing("write") }
+      return .written(write)
+    case .writeFailed(let write):
+      guard let write = write ?? client.writing?.id else { throw missing("write") }
+      return .writeFailed(write)
+    }
+  }
+
+  /// Where a batch that ends there leads; `nil` if nothing in it is new.
+  static func moved(_ finger: QueueFinger?, to lastEventID: Int64?) -> QueueFinger? {
+    guard let finger, let lastEventID, lastEventID > finger.lastEventID else { return nil }
+    return QueueFinger(queue: finger.queue, lastEventID: lastEventID)
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import simulate
+
+@Suite struct ScenarioCommandTests {
+  /// A folder of its own for each test.
+  let folder: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  func write(_ text: String, to name: String) throws -> String {
+    let file = folder.appendingPathComponent(name)
+    try Data(text.utf8).write(to: file)
+    return file.path
+  }
+
+  /// Runs `simulate scenario`; gives back its exit code and all that it printed.
+  func scenario(_ words: String...) -> (code: ExitCode, text: String) {
+    let printed = Printed()
+    let console = Console(
+      out: { printed.add($0) }, error: { printed.add($0) }, progress: { _ in })
+    return (Simulate.run(["scenario"] + words, console: console), printed.text)
+  }
+
+  final class Printed: Sendable {
+    private let lines = Mutex<[String]>([])
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var text: String { lines.withLock { $0.joined(separator: "\n") } }
+  }
+
+  @Test func `what is as written passes`() throws {
+    let file = try write(
+      "started in background\n  0: stale · resting, as of none\n", to: "a.scenario")
+    let (code, text) = scenario(file)
+    #expect(code == .success)
+    #expect(text == "scenario: 1 of 1 are as written")
+  }
+
+  @Test func `the first line that differs is shown`() throws {
+    let file = try write("started in background\n  0: idle\n", to: "a.scenario")
+    let (code, text) = scenario(file)
+    #expect(code == .failure)
+    #expect(
+      text == """
+        \(file):2:
+          expected  "  0: idle"
+          found     "  0: stale · resting, as of none"
+        scenario: 0 of 1 are as written
+        """)
+  }
+
+  @Test func `rewriting makes a whole folder pass`() throws {
+    let file = try write("started in background\n", to: "a.scenario")
+    _ = try write("started\nrun 1min\n", to: "b.scenario")
+    _ = try write("not a scenario", to: "c.txt")
+    #expect(scenario(folder.path).code == .failure)
+    #expect(scenario("--rewrite", folder.path).text.hasSuffix("scenario: 2 of 2 rewritten"))
+    #expect(scenario(folder.path).code == .success)
+    #expect(
+      try String(contentsOfFile: file, encoding: .utf8)
+        == "started in background\n  0: stale · resting, as of none\n")
+  }
+
+  @Test func `a line that makes no sense is an unreadable file`() throws {
+    let file = try write("started\n\ndance\n", to: "a.scenario")
+    let (code, text) = scenario(file)
+    #expect(code == .usage)
+    #expect(
+      text
+        == "simulate: \(file):3: expected a directive, or an input such as networkChanged, "
+        + "found \"dance\"")
+  }
+
+  @Test func `what is not there is said to be`() throws {
+    let (code, text) = scenario(folder.path + "/none.scenario")
+    #expect(code == .usage)
+    #expect(text.hasSuffix("none.scenario: is not there"))
+    #expect(scenario(folder.path).text.hasSuffix("holds no .scenario file"))
+  }
+}

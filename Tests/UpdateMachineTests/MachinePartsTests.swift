@@ -1,0 +1,120 @@
+import Testing
+import UpdateMachine
+
+@Suite struct SlowBackoffTests {
+  let settings = MachineSettings()
+
+  @Test func `it doubles from 1 s to 60 s, and nothing but time resets it`() {
+    var slow = SlowBackoff()
+    let waits = (0..<8).map { slow.take(at: .ms(Int64($0) * 1000), settings: settings) }
+    #expect(
+      waits.map(\.description) == ["1 s", "2 s", "4 s", "8 s", "16 s", "32 s", "60 s", "60 s"])
+  }
+
+  @Test func `more than the healthy time and the next wait later, it is short again`() {
+    var slow = SlowBackoff()
+    _ = slow.take(at: .ms(0), settings: settings)
+    var onTheBound = slow
+    #expect(onTheBound.take(at: .ms(62_000), settings: settings) == .seconds(2))
+    #expect(slow.take(at: .ms(62_001), settings: settings) == .seconds(1))
+  }
+
+  @Test func `what is left counts from the failure`() {
+    var slow = SlowBackoff()
+    #expect(slow.left(at: .ms(5)) <= .zero)
+    _ = slow.take(at: .ms(0), settings: settings)
+    _ = slow.take(at: .ms(100), settings: settings)
+    #expect(slow.left(at: .ms(100)) == .seconds(2))
+    #expect(slow.left(at: .ms(2099)) == .milliseconds(1))
+    #expect(slow.left(at: .ms(2100)) <= .zero)
+  }
+}
+
+@Suite struct OutageTests {
+  @Test func `an outage counts from its first loss`() {
+    var outage = Outage()
+    outage.lose(at: .ms(10))
+    outage.lose(at: .ms(20))
+    #expect(outage.lostSince == .ms(10))
+    #expect(!outage.hasFailed)
+    outage.fail(at: .ms(30))
+    #expect(outage.lostSince == .ms(10))
+    #expect(outage.hasFailed)
+  }
+
+  @Test func `a failure alone begins one`() {
+    var outage = Outage()
+    outage.fail(at: .ms(30))
+    #expect(outage.lostSince == .ms(30))
+  }
+
+  @Test func `a user who comes back counts from then, without the failure`() {
+    var outage = Outage()
+    outage.fail(at: .ms(30))
+    outage.restart(at: .ms(99))
+    #expect(outage.lostSince == .ms(99))
+    #expect(!outage.hasFailed)
+  }
+
+  @Test func `a level answer ends it`() {
+    var outage = Outage()
+    outage.fail(at: .ms(30))
+    outage.recover(levelAsOf: .ms(25))
+    #expect(outage.levelAsOf == .ms(25))
+    #expect(outage.lostSince == nil)
+    #expect(!outage.hasFailed)
+  }
+}
+
+@Suite struct EffectsTests {
+  @Test func `effects come in the order of the specification`() {
+    var effects = SpotMachine.Effects()
+    #expect(effects.isEmpty)
+    effects.arm = .init(timer: TimerID(8), range: MomentRange(from: .ms(101), to: .ms(900)))
+    effects.request = .poll(.of(7), finger: Spot("a", 3), waits: false)
+    effects.persist = WriteID(6)
+    effects.erase = true
+    effects.release = "old"
+    effects.report = .failure(.rejected(RejectionCode("NO")))
+    effects.disarm = TimerID(2)
+    effects.cancel = .of(1)
+    #expect(!effects.isEmpty)
+    #expect(
+      effects.texts(at: .ms(100)) == [
+        "cancel 1", "disarm 2", "report rejected(NO)", "release old", "erase", "persist 6",
+        "poll 7 from a:3, quick", "arm 8 in (0, 0.8 s]",
+      ])
+    #expect(effects.list.count == 8)
+    #expect(effects.list.last?.description == "arm 8 in [101, 900]")
+  }
+
+  @Test func `each effect alone makes them not empty`() {
+    let changes: [(inout SpotMachine.Effects) -> Void] = [
+      { $0.cancel = .of(1) }, { $0.disarm = TimerID(1) }, { $0.report = .store },
+      { $0.release = "a" }, { $0.erase = true }, { $0.persist = WriteID(1) },
+      { $0.request = .register(.of(1)) },
+      { $0.arm = .init(timer: TimerID(1), range: MomentRange(at: .ms(1))) },
+    ]
+    for change in changes {
+      var effects = SpotMachine.Effects()
+      change(&effects)
+      #expect(!effects.isEmpty)
+      #expect(effects.list.count == 1)
+    }
+  }
+
+  @Test func `every status has a code of its own`() {
+    let request = Outstanding(id: .of(1), sent: .ms(0), waits: true)
+    let all: [MachineStatus] = [
+      .stale, .idle, .registering(request), .registerFailed, .live(.polling(request)),
+      .live(.writing), .live(.pausing), .pollFailed, .halted(.credentials), .halted(.unsupported),
+      .halted(.stopped),
+    ]
+    #expect(all.map(\.code) == Array(0..<MachineStatus.codeCount))
+    #expect(Set(all.map(\.description)).count == all.count)
+    #expect(all.filter(\.isLive).count == 3)
+    #expect(all.filter(\.isHalted).count == 3)
+    #expect(all.filter(\.isResting).count == 2)
+    #expect(all.filter { $0.outstanding != nil }.count == 2)
+  }
+}

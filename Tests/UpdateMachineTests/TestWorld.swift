@@ -1,0 +1,75 @@
+import UpdateMachine
+
+/// A finger for tests: "a:3" is the third place of log a.
+struct Spot: Finger {
+  var log: String
+  var index: Int
+
+  init(_ log: String, _ index: Int) {
+    self.log = log
+    self.index = index
+  }
+
+  var description: String { "\(log):\(index)" }
+}
+
+typealias SpotMachine = Machine<Spot>
+
+let testTerms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+
+extension Moment {
+  static func ms(_ count: Int64) -> Moment { Moment(milliseconds: count) }
+}
+
+extension RequestID {
+  static func of(_ number: UInt64, life: UInt64 = 1) -> RequestID {
+    RequestID(life: Life(life), number: number)
+  }
+}
+
+/// SplitMix64, for walks that are the same in every run.
+struct Steps {
+  var state: UInt64
+
+  mutating func below(_ count: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Int(Digest.mixed(state).multipliedFullWidth(by: UInt64(count)).high)
+  }
+
+  mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
+}
+
+/// A machine with somebody who notes its effects, so that tests can say "the timer".
+struct Attended {
+  var machine: SpotMachine
+  var now = Moment.ms(0)
+  var timer: TimerID?
+  var write: WriteID?
+
+  init(restored: Spot?, terms: Terms = testTerms, settings: MachineSettings = MachineSettings()) {
+    machine = SpotMachine(life: Life(1), settings: settings)
+    if let restored {
+      machine = SpotMachine(
+        restoring: restored, terms: terms, age: .seconds(60), at: now, life: Life(1),
+        settings: settings)
+    }
+  }
+
+  /// Puts one input in, so much later; returns the effects as texts.
+  @discardableResult
+  mutating func put(_ input: SpotMachine.Input, after span: TimeSpan = .zero) -> [String] {
+    now = now + span
+    if case .fired = input { timer = nil }
+    let effects = machine.handle(input, at: now)
+    if effects.disarm != nil { timer = nil }
+    if let arm = effects.arm { timer = arm.timer }
+    if let persist = effects.persist { write = persist }
+    return effects.texts(at: now)
+  }
+
+  var status: String { machine.status.description }
+  var freshness: String { machine.freshness(at: now).description }
+  var request: RequestID { machine.status.outstanding?.id ?? .of(999) }
+  var spot: Spot { machine.finger ?? Spot("none", -1) }
+  var next: Spot { Spot(spot.log, spot.index + 1) }
+}
