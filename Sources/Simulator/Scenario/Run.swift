@@ -34,7 +34,7 @@ struct Run {
       agenda.add(.habit(index, turn: 0), at: stage.now + stage.habits[index].period)
     }
     var steps = 0
-    while let (at, happening) = agenda.popFirst(until: end) {
+    while let (at, happening) = agenda.takeNext(until: end) {
       stage.now = at
       steps += 1
       guard steps <= Run.stepsMaximum else {
@@ -112,8 +112,9 @@ struct Run {
   private mutating func schedule(
     _ arm: Machine<QueueFinger>.Effects.Arm, of index: Int
   ) {
-    let drawn = stage.draws.moment(
-      from: max(arm.range.earliest, stage.now), to: max(arm.range.latest, stage.now))
+    let earliest = max(arm.range.earliest, stage.now).milliseconds
+    let range = earliest...max(arm.range.latest.milliseconds, earliest)
+    let drawn = Moment(milliseconds: stage.choices.draw(.timers, in: range))
     agenda.add(.timer(client: index, arm.timer), at: drawn)
   }
 

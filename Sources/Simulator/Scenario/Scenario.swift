@@ -53,7 +53,7 @@
 /// - `seed 7`: the seed of the run's draws, else 1.
 /// - `run 10min`: plays, and sums up.
 ///
-/// A run draws only when a timer fires: evenly from the timer's range, with SplitMix64. So the same
+/// A run draws only when a timer fires: evenly from the timer's range (``Choices``). So the same
 /// text gives the same output everywhere. The form is that of etcd's raft (`interaction_test.go`).
 public enum Scenario {
   /// The same text with fresh output. A scenario passes if that changes nothing.

@@ -10,7 +10,7 @@ struct Stage {
   var writeLatency: TimeSpan = .zero
   var writesFail = false
   var habits: [(period: TimeSpan, habit: Directive.Habit)] = []
-  var draws = Draws(seed: 1)
+  var choices = Choices(seed: 1)
   /// When each register was sent.
   var registers: [Moment] = []
   /// Names the logs that a run's server makes.
@@ -58,7 +58,7 @@ struct Stage {
       writeLatency = latency
       writesFail = fail
     case .habit(let period, let habit): habits.append((period, habit))
-    case .seed(let seed): draws = Draws(seed: seed)
+    case .seed(let seed): choices = Choices(seed: seed)
     case .run(let span):
       hasBegun = true
       var run = Run(self, until: now + span)
@@ -132,12 +132,9 @@ struct Stage {
 
   /// How many machines are in which status, where there is more than one.
   var statusCounts: [String] {
-    var counts = [Int](repeating: 0, count: MachineStatus.codeCount)
-    var names = [String](repeating: "", count: MachineStatus.codeCount)
-    for client in clients {
-      counts[client.machine.status.code] += 1
-      names[client.machine.status.code] = client.machine.status.description
-    }
+    let names = MachineStatus.names
+    var counts = names.map { _ in 0 }
+    for client in clients { counts[client.machine.status.code] += 1 }
     return counts.indices.filter { counts[$0] > 0 }.map { "\(now): \(counts[$0]) × \(names[$0])" }
   }
 

@@ -1,6 +1,8 @@
 internal import UpdateMachine
 
-/// What is pending in a world: steps with their moments, taken earliest first, and in the order in
+// Agenda: the room of virtual time. It may use Values only.
+
+/// What is pending: steps with their moments, taken earliest first, and in the order in
 /// which they were put in where moments are equal. A binary heap: O(log n).
 struct Agenda<Step: Sendable>: Sendable {
   private struct Entry {
@@ -14,11 +16,6 @@ struct Agenda<Step: Sendable>: Sendable {
 
   init() { heap.reserveCapacity(64) }
 
-  /// When the next step is due; `nil`: nothing is pending.
-  var nextMoment: Moment? {
-    heap.isEmpty ? nil : Moment(milliseconds: heap[0].at)
-  }
-
   mutating func add(_ step: Step, at moment: Moment) {
     count += 1
     heap.append(Entry(at: moment.milliseconds, order: count, step: step))
@@ -31,8 +28,11 @@ struct Agenda<Step: Sendable>: Sendable {
     }
   }
 
-  mutating func takeNext() -> (at: Moment, step: Step)? {
-    guard let first = heap.first else { return nil }
+  /// Takes the first step, if it is due by `end`; `nil`: nothing is.
+  mutating func takeNext(
+    until end: Moment = Moment(milliseconds: .max)
+  ) -> (at: Moment, step: Step)? {
+    guard let first = heap.first, first.at <= end.milliseconds else { return nil }
     let last = heap.removeLast()
     if !heap.isEmpty {
       heap[0] = last
