@@ -4,7 +4,7 @@ import UpdateMachine
 /// How answers are understood: the code under test. Tests put in wrong ones, to see that a wrong
 /// one would be noticed.
 struct Interpretation {
-  var classify: QueueReply.Classifier = { $0.failure() }
+  var classify: DecodedReply.Classifier = { $0.failure() }
   var advance: (QueueFinger, QueueBatch<String>) -> Advance<QueueFinger> = {
     EventQueue<String>.advance($0, over: $1)
   }

@@ -91,7 +91,7 @@ struct Exchange {
     case transportError(String)
   }
 
-  var question: QueueReply.Question {
+  var question: DecodedReply.Question {
     switch request.kind {
     case .register: .register
     case .poll: .poll
@@ -100,10 +100,10 @@ struct Exchange {
   }
 
   /// What a client's source makes of it.
-  func reply(_ classify: QueueReply.Classifier) -> QueueReply {
+  func reply(_ classify: DecodedReply.Classifier) -> DecodedReply {
     switch response {
     case .answer(let status, let headers, let body):
-      QueueReply(
+      DecodedReply(
         to: question, status: status, headers: headers, body: body, classify: classify)
     case .transportError(let text):
       .failed(text.contains("Timeout") ? .timedOut : .unreachable)
@@ -186,7 +186,7 @@ extension Exchange.Request: Decodable {
     method = try fields.decode(String.self, forKey: .method)
     path = try fields.decode(String.self, forKey: .path)
     let headers = try fields.decodeIfPresent([String: String].self, forKey: .headers) ?? [:]
-    isConditional = QueueReply.header("if-none-match", in: headers) != nil
+    isConditional = DecodedReply.header("if-none-match", in: headers) != nil
     lastEventID = .missing
     guard fields.contains(.params), try !fields.decodeNil(forKey: .params) else { return }
     let params = try fields.nestedContainer(keyedBy: Field.self, forKey: .params)

@@ -110,7 +110,7 @@ import UpdateMachine
       .live(.writing), .live(.pausing), .pollFailed, .halted(.credentials), .halted(.unsupported),
       .halted(.stopped),
     ]
-    #expect(all.map(\.code) == Array(0..<MachineStatus.codeCount))
+    #expect(all.map(\.code) == Array(0..<MachineStatus.names.count))
     #expect(Set(all.map(\.description)).count == all.count)
     #expect(all.filter(\.isLive).count == 3)
     #expect(all.filter(\.isHalted).count == 3)

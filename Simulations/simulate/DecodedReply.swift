@@ -7,7 +7,7 @@ import UpdateMachine
 ///
 /// Nothing that a server, a proxy or a broken disk puts into the bytes may trap here, and whatever
 /// is not a whole answer becomes a classified failure. So half an answer never reaches a model.
-enum QueueReply: Equatable {
+enum DecodedReply: Equatable {
   case registered(QueueFinger, longPoll: TimeSpan?)
   case polled(QueueBatch<String>)
   /// A success of which this protocol reads nothing.
@@ -36,7 +36,7 @@ enum QueueReply: Equatable {
   ) {
     let answer = QueueAnswer(
       status: status, result: body?.result, code: body?.code,
-      retryAfter: QueueReply.retryAfter(body: body, headers: headers))
+      retryAfter: DecodedReply.retryAfter(body: body, headers: headers))
     if let failure = classify(answer) {
       self = .failed(failure)
       return

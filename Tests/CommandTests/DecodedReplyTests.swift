@@ -6,7 +6,7 @@ import UpdateMachine
 @testable import simulate
 
 @Suite("From bytes to answers")
-struct QueueReplyTests {
+struct DecodedReplyTests {
   // MARK: Every answer of the errors
 
   /// The table of PROTOCOL.md, Errors, a third time, on what another parser reads.
@@ -40,7 +40,7 @@ struct QueueReplyTests {
       case let body?: bytes = try JSONSerialization.data(withJSONObject: body)
       case nil: bytes = Data()
       }
-      let reply = QueueReply(
+      let reply = DecodedReply(
         to: .other, status: status, headers: response["headers"] as? [String: String] ?? [:],
         bytes: bytes)
       let expected = try #require(meaning(of: response), "\(file):\(index + 1)")
@@ -52,7 +52,7 @@ struct QueueReplyTests {
 
   @Test func `the wait of a refusal is the body's, else the header's, never shortened`() {
     func after(_ body: String, _ header: String?) -> TimeSpan? {
-      let reply = QueueReply(
+      let reply = DecodedReply(
         to: .poll, status: 429, headers: header.map { ["Retry-After": $0] } ?? [:],
         bytes: Data(body.utf8))
       guard case .failed(.rateLimited(let after)) = reply else { return .forever }
@@ -70,8 +70,8 @@ struct QueueReplyTests {
   }
 
   @Test func `a success that lacks what we need is malformed`() {
-    func reply(_ question: QueueReply.Question, _ body: String) -> QueueReply {
-      QueueReply(to: question, status: 200, headers: [:], bytes: Data(body.utf8))
+    func reply(_ question: DecodedReply.Question, _ body: String) -> DecodedReply {
+      DecodedReply(to: question, status: 200, headers: [:], bytes: Data(body.utf8))
     }
     #expect(reply(.poll, #"{"result":"success"}"#) == .failed(.malformed))
     #expect(reply(.poll, #"{"result":"success","events":{}}"#) == .failed(.malformed))
@@ -126,7 +126,7 @@ struct QueueReplyTests {
     let (before, id) = try polling()
     var replica = before
     let now = Moment(milliseconds: 100)
-    switch QueueReply(to: .poll, status: status, headers: [:], bytes: bytes) {
+    switch DecodedReply(to: .poll, status: status, headers: [:], bytes: bytes) {
     case .polled(let batch):
       #expect(!keepsFinger, "\(status): \(Array(bytes)) was taken for events")
       _ = replica.handle(.batchArrived(id, batch), at: now)
