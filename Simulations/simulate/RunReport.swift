@@ -23,7 +23,8 @@ struct RunReport {
           Double(statistics.seeds) / max(outcome.seconds, 1e-9),
           simulated / max(outcome.seconds, 1e-9))),
       row("longest to converge", "\(statistics.longestConvergence)"),
-      row("faults", "\(faultLines)"),
+      row("faults struck", reached(Fault.allCases.count, statistics.missingFaults)),
+      row("  how often", "\(faultLines)"),
       row("statuses reached", reached(MachineStatus.names.count, statistics.missingStatuses)),
       row("failure rows", reached(FailureRows.names.count * 2 + 1, statistics.missingRows)),
     ]
