@@ -7,8 +7,8 @@ internal import UpdateMachine
 extension Jury {
   /// An answer that is not awaited changes nothing, and neither does one that is given twice.
   mutating func judgeInput(
-    _ input: Replica.Input, _ before: Before, _ effects: Replica.Effects, _ client: Int,
-    _ replica: Replica, at now: Moment
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
   ) {
     switch input {
     case .snapshotArrived(let id, _, _, _), .batchArrived(let id, _), .failed(let id, _):
@@ -34,7 +34,7 @@ extension Jury {
   }
 
   private mutating func judgeTwice(
-    _ input: Replica.Input, _ client: Int, _ replica: Replica, at now: Moment
+    _ input: Body.Input, _ client: Int, _ replica: Body, at now: Moment
   ) {
     // A write that began with old news is overdue at once; the next input notes that, whatever it
     // is.
@@ -50,7 +50,7 @@ extension Jury {
   }
 
   private mutating func noteFailure(
-    _ input: Replica.Input, _ before: Before, _ effects: Replica.Effects, _ client: Int,
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
     at now: Moment
   ) {
     guard case .failed(_, let failure) = input else { return accounts[client].budget.noteOther() }
@@ -70,7 +70,7 @@ extension Jury {
   // MARK: Statistics and hash
 
   mutating func noteStatistics(
-    _ input: Replica.Input, _ before: Before, _ effects: Replica.Effects, _ status: MachineStatus
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ status: MachineStatus
   ) {
     result.statuses |= 1 << UInt64(status.code)
     if effects.request != nil { result.requests += 1 }
@@ -85,7 +85,7 @@ extension Jury {
     }
   }
 
-  mutating func foldHash(_ client: Int, _ replica: Replica, at now: Moment) {
+  mutating func foldHash(_ client: Int, _ replica: Body, at now: Moment) {
     result.hash.fold(now.milliseconds)
     result.hash.fold(UInt64(client) << 8 | UInt64(replica.status.code))
     if let finger = replica.finger {

@@ -7,7 +7,7 @@ internal import UpdateMachine
 /// A jury touches nothing that it judges. Whoever runs the clients (a world, a driver) tells it what
 /// happens; so the same jury sits over replicas and over actors.
 struct Jury<App: SimulatedApp>: Sendable {
-  typealias Replica = UpdateMachine.Replica<App.Model, EventQueue<App.Truth.Event>>
+  typealias Body = Replica<App.Model, EventQueue<App.Truth.Event>>
   typealias Server = EventQueueServer<App.Truth>
 
   let settings: MachineSettings
@@ -61,7 +61,7 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// Just before an input: what the app could have seen until now.
   mutating func look(
-    before input: Replica.Input, _ client: Int, _ replica: Replica,
+    before input: Body.Input, _ client: Int, _ replica: Body,
     _ server: Server,
     at now: Moment
   ) -> Before {
@@ -89,8 +89,8 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// After an input: its effects, the replica against the truth, and what it says of itself.
   mutating func judge(
-    _ input: Replica.Input, _ before: Before, _ effects: Replica.Effects, _ client: Int,
-    _ replica: Replica, _ server: Server, at now: Moment
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, _ server: Server, at now: Moment
   ) {
     result.checks += 5
     noteStatistics(input, before, effects, replica.status)
@@ -121,7 +121,7 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// Whether a client is live and level with the server's present state.
   func isLevel(
-    _ client: Int, _ replica: Replica, _ server: Server, at now: Moment
+    _ client: Int, _ replica: Body, _ server: Server, at now: Moment
   ) -> Bool {
     guard case .live(.polling(let request)) = replica.status, request.waits,
       accounts[client].position == server.position
@@ -132,7 +132,7 @@ struct Jury<App: SimulatedApp>: Sendable {
   // MARK: Oracles A and F
 
   private mutating func judgeReplica(
-    _ client: Int, _ replica: Replica, _ server: Server, at now: Moment
+    _ client: Int, _ replica: Body, _ server: Server, at now: Moment
   ) {
     guard let finger = replica.finger else { return }
     if accounts[client].queue != finger.queue {
@@ -157,7 +157,7 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// Never *connected* with an older state than promised.
   private mutating func judgeHonesty(
-    _ client: Int, _ claim: Freshness.Claim, _ replica: Replica,
+    _ client: Int, _ claim: Freshness.Claim, _ replica: Body,
     _ server: Server, at now: Moment
   ) {
     guard claim == .connected else { return }

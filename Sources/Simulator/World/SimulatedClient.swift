@@ -5,11 +5,11 @@ internal import UpdateMachine
 /// server.
 struct SimulatedClient<App: SimulatedApp>: Sendable {
   typealias Sync = EventQueue<App.Truth.Event>
-  typealias Replica = UpdateMachine.Replica<App.Model, Sync>
+  typealias Body = Replica<App.Model, Sync>
   typealias Saved = SavedReplica<App.Model, QueueFinger>
 
   /// The last life's, while the process is not running.
-  var replica: Replica
+  var replica: Body
   var isRunning = false
   var life: UInt64 = 0
 
@@ -46,13 +46,13 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
     case silent
   }
 
-  init(settings: MachineSettings) { replica = Replica(life: Life(0), settings: settings) }
+  init(settings: MachineSettings) { replica = Body(life: Life(0), settings: settings) }
 
   /// A new process.
   mutating func beginLife(settings: MachineSettings) {
     life += 1
     isRunning = true
-    replica = Replica(life: Life(life), settings: settings)
+    replica = Body(life: Life(life), settings: settings)
     timer = nil
     exchange = nil
   }

@@ -6,7 +6,7 @@ internal import UpdateMachine
 
 extension World {
   /// Gives one input to a client's replica, has the jury look, and performs the effects.
-  mutating func feed(_ client: Int, _ input: Client.Replica.Input) {
+  mutating func feed(_ client: Int, _ input: Client.Body.Input) {
     guard jury.result.finding == nil, clients[client].isRunning else { return }
     let before = jury.look(before: input, client, clients[client].replica, server, at: now)
     let effects = clients[client].replica.handle(input, at: now)
@@ -15,7 +15,7 @@ extension World {
     if isTraced { noteTrace(client, input, effects) }
   }
 
-  private mutating func perform(_ effects: Client.Replica.Effects, by client: Int) {
+  private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {
     if let request = effects.cancel { cancel(client, request) }
     if effects.disarm != nil { clients[client].timer = nil }
     if let queue = effects.release, let number = server.index(of: queue),

@@ -27,7 +27,7 @@ extension World {
   }
 
   mutating func noteTrace(
-    _ client: Int, _ input: Client.Replica.Input, _ effects: Client.Replica.Effects
+    _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects
   ) {
     var line = "\(input) → \(clients[client].replica.status)"
     for (index, text) in effects.texts(at: now).enumerated() {

@@ -1,6 +1,6 @@
 /// What became of a request that did not succeed. Classified once, at the source (DESIGN §5, 5);
 /// MACHINE §5 says what each leads to.
-public enum SyncFailure: Hashable, Sendable {
+public enum SyncFailure: Error, Hashable, Sendable {
   /// No connection, or one that broke.
   case unreachable
   /// The source, or our own deadline, gave up waiting.

@@ -1,0 +1,86 @@
+#if !hasFeature(Embedded)
+
+  private import Foundation
+
+  /// Where a driver's time comes from.
+  public protocol DriverClock: Sendable {
+    /// The present moment of a clock that never leaps and counts sleep.
+    var now: Moment { get }
+
+    /// What the wall clock shows. It may leap; only the age of a saved form hangs on it.
+    var wallTime: WallTime { get }
+
+    /// Returns at that moment or soon after, or throws when the task is cancelled.
+    func sleep(until moment: Moment) async throws(CancellationError)
+  }
+
+  /// A moment of the wall clock, in milliseconds since 1970 began (UTC).
+  public struct WallTime: Hashable, Comparable, Sendable {
+    public var milliseconds: Int64
+
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    public static func < (one: WallTime, other: WallTime) -> Bool {
+      one.milliseconds < other.milliseconds
+    }
+
+    /// How long ago `earlier` was; `nil` if it is yet to come, for then the clock went back.
+    public func age(of earlier: WallTime) -> TimeSpan? {
+      guard earlier <= self else { return nil }
+      return Moment(milliseconds: milliseconds) - Moment(milliseconds: earlier.milliseconds)
+    }
+  }
+
+  /// The system's clocks. Moments count from the start of the process.
+  public struct SystemClock: DriverClock {
+    private static let origin = ContinuousClock().now
+
+    public init() { _ = SystemClock.origin }
+
+    public var now: Moment {
+      let elapsed = (ContinuousClock().now - SystemClock.origin).components
+      return Moment(
+        milliseconds: elapsed.seconds * 1000 + elapsed.attoseconds / 1_000_000_000_000_000)
+    }
+
+    public var wallTime: WallTime {
+      WallTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+
+    public func sleep(until moment: Moment) async throws(CancellationError) {
+      let deadline = SystemClock.origin + .milliseconds(moment.milliseconds)
+      do {
+        try await ContinuousClock().sleep(until: deadline)
+      } catch {
+        throw CancellationError()  // The only error that sleeping throws.
+      }
+    }
+  }
+
+  /// Where a driver's chance comes from.
+  public protocol Chance: Sendable {
+    /// A moment of the range, both ends included, each as likely as the others.
+    func draw(from range: MomentRange) -> Moment
+
+    /// A life that no start of this replica ever had.
+    func newLife() -> Life
+  }
+
+  /// The system's generator.
+  public struct SystemChance: Chance {
+    public init() {}
+
+    public func draw(from range: MomentRange) -> Moment {
+      var generator = SystemRandomNumberGenerator()
+      return Moment(
+        milliseconds: Int64.random(
+          in: range.earliest.milliseconds...range.latest.milliseconds, using: &generator))
+    }
+
+    public func newLife() -> Life {
+      var generator = SystemRandomNumberGenerator()
+      return Life(generator.next())
+    }
+  }
+
+#endif

@@ -1,0 +1,46 @@
+#if !hasFeature(Embedded)
+
+  /// What an app sees of a replica, as one value: never half of one change.
+  public struct ReplicaState<Model: Sendable>: Sendable {
+    /// What there is to show. *Unknown* until the saved form was read; stays readable while stale.
+    public var holding: Holding<Model>
+    /// `nil` until the saved form was read.
+    public var status: MachineStatus?
+    /// What to tell the user, as of ``at``.
+    public var freshness: Freshness
+    /// When this was so, by the driver's clock.
+    public var at: Moment
+
+    public init(
+      holding: Holding<Model>, status: MachineStatus?, freshness: Freshness, at: Moment
+    ) {
+      self.holding = holding
+      self.status = status
+      self.freshness = freshness
+      self.at = at
+    }
+
+    /// The model, if one is held.
+    public var model: Model? {
+      if case .model(let model) = holding { model } else { nil }
+    }
+
+    /// The latest moment at which the model is known to have been the server's state.
+    public var levelAsOf: Moment? { freshness.levelAsOf }
+  }
+
+  extension ReplicaState: Equatable where Model: Equatable {}
+
+  /// The states of a replica, as they come: the present one first, then the newest whenever the
+  /// reader is ready for one. States in between are skipped, so a slow reader costs nothing. Ends
+  /// when the machine goes away. One reader each.
+  public struct ReplicaStates<Model: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = ReplicaState<Model>
+    public typealias Failure = Never
+
+    let stream: AsyncStream<Element>
+
+    public func makeAsyncIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
+  }
+
+#endif
