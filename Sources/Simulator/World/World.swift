@@ -93,9 +93,8 @@ struct World<App: SimulatedApp>: Sendable {
 
   /// Goes from one phase to the next.
   private mutating func progress() {
+    if phase == .stormy, result.steps >= configuration.steps { calmDown() }
     switch phase {
-    case .stormy:
-      if result.steps >= configuration.steps { calmDown() }
     case .calm(let since, let until):
       if isEverybodyLevel {
         result.convergence = max(result.convergence, now - since)
@@ -109,7 +108,7 @@ struct World<App: SimulatedApp>: Sendable {
       } else if now >= until {
         reportUnconverged(bound: faultBound)
       }
-    case .over: break
+    case .stormy, .over: break
     }
   }
 
