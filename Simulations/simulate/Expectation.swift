@@ -93,7 +93,8 @@ enum Expectation {
   /// Seconds that a client refused for its rate must wait: the body's word, else the header's.
   static func retryAfter(of exchange: Exchange) -> Double? {
     guard case .answer(_, let headers, let body) = exchange.response else { return nil }
-    return body?.retryAfter ?? DecodedReply.header("retry-after", in: headers).flatMap { Double($0) }
+    return body?.retryAfter
+      ?? DecodedReply.header("retry-after", in: headers).flatMap { Double($0) }
   }
 
   /// Where an outcome leads (MACHINE §4–5).

@@ -90,9 +90,8 @@ struct World<App: SimulatedApp>: Sendable {
 
   /// Goes from one phase to the next.
   private mutating func progress() {
+    if phase == .stormy, jury.result.steps >= configuration.steps { calmDown() }
     switch phase {
-    case .stormy:
-      if jury.result.steps >= configuration.steps { calmDown() }
     case .calm(let since, let until):
       if isEverybodyLevel {
         jury.result.convergence = now - since
@@ -106,7 +105,7 @@ struct World<App: SimulatedApp>: Sendable {
       } else if now >= until {
         reportUnconverged(bound: faultBound)
       }
-    case .over: break
+    case .stormy, .over: break
     }
   }
 

@@ -32,7 +32,7 @@ extension EventQueueServer {
   struct Entry: Sendable {
     @usableFromInline var id: Int64
     @usableFromInline var event: Truth.Event?
-    /// A later event may still be merged into it: it was never given to anybody.
+    /// A later event may still be merged into it: it was never read.
     @usableFromInline var isOpen: Bool
 
     @inlinable

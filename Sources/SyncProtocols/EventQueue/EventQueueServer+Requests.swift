@@ -20,10 +20,12 @@ extension EventQueueServer {
   }
 
   /// Reads the snapshot for a queue made before. What happened meanwhile is in it, and in the
-  /// queue: the finger says up to where [03 S0]. Refused if the queue is gone.
+  /// queue: the finger says up to where [03 S0]. The queue is read for that, so nothing is merged
+  /// into those events any more: their last ID can be acknowledged. Refused if the queue is gone.
   @inlinable
   public mutating func finishRegister(_ queue: QueueID, at now: Moment) -> Reply {
     guard let index = index(of: queue), queues[index].isAlive else { return .refused(.serverError) }
+    freeze(index)
     var lastEventID = queues[index].nextID - 1
     var snapshot = truth.snapshot
     if breach == .staleSnapshot, position > 0 {
@@ -129,9 +131,8 @@ extension EventQueueServer {
     }
     var events: [QueuedEvent<Truth.Event>] = []
     events.reserveCapacity(queues[source].pending.count)
-    for entry in queues[source].pending.indices {
-      queues[source].pending[entry].isOpen = false
-      let pending = queues[source].pending[entry]
+    freeze(source)
+    for pending in queues[source].pending {
       events.append(QueuedEvent(id: pending.id, event: pending.event))
     }
     if breach == .reorderedEvents, events.count > 1 {
@@ -140,6 +141,12 @@ extension EventQueueServer {
       noteBreach()
     }
     return Batch(events: events)
+  }
+
+  /// Nothing is merged any more into what is pending.
+  @inlinable
+  mutating func freeze(_ index: Int) {
+    for entry in queues[index].pending.indices { queues[index].pending[entry].isOpen = false }
   }
 
   @inlinable

@@ -65,8 +65,8 @@ extension EventQueueServer {
     if let index = aliveIndexIfAny(of: queue) { remove(index) }
   }
 
-  /// Stops and starts. Gently: waits end with a proxy's 502, queues stay, and each gets a `restart`
-  /// event that is nothing to a model. Killed: every queue is lost, and nobody is answered [06].
+  /// Stops and starts; a proxy ends the waits with a 502. Gently: queues stay, and each gets a
+  /// `restart` event that is nothing to a model. Killed: every queue is lost [06].
   @inlinable
   public mutating func restart(keepingQueues: Bool, at now: Moment) {
     for index in alive {

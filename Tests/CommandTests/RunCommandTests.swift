@@ -1,0 +1,299 @@
+import Foundation
+import Simulator
+import Synchronization
+import Testing
+
+@testable import simulate
+
+/// `simulate run` and `simulate trace`, as they are typed.
+struct RunCommandTests {
+  // MARK: What was typed makes no sense
+
+  @Test(arguments: [
+    ("walk", "simulate: unknown command \"walk\""),
+    ("--seeds 5", "simulate: unknown command \"--seeds\""),
+    ("run --speed 3", "simulate run: unknown option --speed"),
+    ("run --list-fault", "simulate run: unknown option --list-fault"),
+    ("run 7", "simulate run: unexpected \"7\""),
+    ("run -x", "simulate run: unexpected \"-x\""),
+    ("run --seeds", "simulate run: --seeds needs a value"),
+    ("run --json --jobs", "simulate run: --jobs needs a value"),
+    ("run --json=yes", "simulate run: --json takes no value"),
+    ("run --seeds 5 --seeds 6", "simulate run: --seeds is given twice"),
+    ("run --seeds five", "--seeds needs a whole number from 1 to 1000000000000, found \"five\""),
+    ("run --seeds 0", "--seeds needs a whole number from 1 to 1000000000000, found \"0\""),
+    ("run --seeds=", "--seeds needs a whole number from 1 to 1000000000000, found \"\""),
+    (
+      "run --seeds --json", "--seeds needs a whole number from 1 to 1000000000000, found \"--json\""
+    ),
+    ("run --seed -1", "--seed needs a whole number from 0 to 18446744073709551615, found \"-1\""),
+    ("run --first 1e3", "--first needs a whole number from 0 to 18446744073709551615"),
+    ("run --clients 0", "--clients needs a whole number from 1 to 1000, found \"0\""),
+    ("run --clients 1001", "--clients needs a whole number from 1 to 1000, found \"1001\""),
+    ("run --steps 0", "--steps needs a whole number from 1 to 1000000, found \"0\""),
+    ("run --jobs 0", "--jobs needs a whole number from 1 to 1024, found \"0\""),
+    ("run --faults crash,earthquake", "unknown fault \"earthquake\". There are: none, all, or"),
+    ("run --faults crash,,storm", "unknown fault \"\". There are: none, all, or"),
+    ("run --plant tree", "unknown plant \"tree\". There are: lost-event, stale-snapshot"),
+    ("run --seed 3 --seeds 5", "--seed is one seed; it goes with neither --seeds nor --first"),
+    ("run --seed 3 --first 5", "--seed is one seed; it goes with neither --seeds nor --first"),
+    ("trace", "simulate trace: which seed? Try --seed 1"),
+    ("trace --hash", "simulate trace: which seed? Try --seed 1"),
+    ("trace --seed", "simulate trace: --seed needs a value"),
+    ("trace --seed x", "simulate trace: --seed needs a whole number"),
+    ("trace --seed 1 --seeds 4", "simulate trace: unknown option --seeds"),
+    ("trace --seed 1 --faults fire", "simulate trace: unknown fault \"fire\""),
+  ])
+  func `bad usage gives exit code 2 and says what to type`(typed: String, said: String) {
+    let heard = Said(typed)
+    #expect(heard.code == .usage)
+    #expect(heard.code.rawValue == 2)
+    #expect(heard.output == [])
+    #expect(heard.errors.count == 2)
+    #expect(heard.errors.first?.contains(said) == true, "\(heard.errors)")
+    let command = ["run", "trace"].first { typed.hasPrefix($0) }.map { " \($0)" } ?? ""
+    #expect(heard.errors.last == "Type: swift run -c release simulate\(command) --help")
+  }
+
+  @Test func `what is unknown comes with what there is`() {
+    let faults = Said("run --faults x").errors.joined()
+    #expect(Fault.allCases.allSatisfy { faults.contains($0.name) })
+    let plants = Said("run --plant x").errors.joined()
+    #expect(Plant.allCases.allSatisfy { plants.contains($0.rawValue) })
+  }
+
+  // MARK: Help
+
+  @Test(arguments: ["--help", "-h", "help"])
+  func `help names every command`(typed: String) {
+    let help = Said(typed)
+    #expect(help.code == .success)
+    #expect(help.errors == [])
+    let text = help.output.joined(separator: "\n")
+    for command in Simulate.commands {
+      #expect(text.contains("  \(command.name) "))
+      #expect(text.contains(command.summary))
+    }
+  }
+
+  @Test func `every command has help, wherever it is asked for`() {
+    for command in Simulate.commands {
+      for typed in ["--help", "-h", "--bogus --help", "x -h"] {
+        let help = Said("\(command.name) \(typed)")
+        #expect(help.code == .success)
+        #expect(help.errors == [])
+        #expect(help.output == [command.help])
+        #expect(command.help.hasPrefix("Usage: simulate \(command.name)"))
+      }
+    }
+  }
+
+  private static let values = [
+    "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
+  ]
+
+  @Test func `run's help names every option that there is, and no other`() {
+    let flags = ["--json", "--list-faults", "--list-plants"]
+    let known = Set(RunCommandTests.values + flags)
+    #expect(Set(RunOptions.names) == Set(RunCommandTests.values))
+    #expect(options(in: Simulate.runCommand.help) == known)
+    for option in RunCommandTests.values {
+      #expect(Said("run \(option)").errors.first == "simulate run: \(option) needs a value")
+    }
+    for flag in flags {
+      #expect(Said("run \(flag)=1").errors.first == "simulate run: \(flag) takes no value")
+    }
+  }
+
+  @Test func `trace's help names every option that there is, and no other`() {
+    let values = ["--seed", "--clients", "--steps", "--faults", "--plant"]
+    #expect(options(in: Simulate.traceCommand.help) == Set(values + ["--hash"]))
+    for option in RunCommandTests.values where !values.contains(option) {
+      #expect(Said("trace \(option) 1").errors.first == "simulate trace: unknown option \(option)")
+    }
+    for option in values {
+      #expect(Said("trace \(option)").errors.first == "simulate trace: \(option) needs a value")
+    }
+  }
+
+  /// The words of a text that begin with two hyphens.
+  private func options(in help: String) -> Set<String> {
+    let words = help.split { !($0.isLetter || $0 == "-") }
+    return Set(words.filter { $0.hasPrefix("--") && $0.count > 2 }.map(String.init))
+  }
+
+  @Test func `the names of faults and plants can be had, one a line`() {
+    #expect(Said("run --list-faults").output == Fault.allCases.map(\.name))
+    #expect(Said("run --list-plants").output == Plant.allCases.map(\.rawValue))
+  }
+
+  // MARK: Running
+
+  @Test func `run tells what was done, and its last line is one JSON object`() throws {
+    let run = Said("run --seeds 50 --json")
+    #expect(run.code == .success)
+    #expect(run.errors == [])
+    let object = try run.json()
+    let fields = [
+      "seeds", "steps", "clients", "checks", "faults", "failures", "oracle", "seconds",
+      "stepsPerSecond", "traceHash",
+    ]
+    #expect(Set(object.keys) == Set(fields))
+    #expect(object["seeds"] as? Int == 50)
+    #expect(object["clients"] as? Int == 4)
+    #expect(object["failures"] as? Int == 0)
+    #expect(object["oracle"] is NSNull)
+    #expect(try #require(object["steps"] as? Int) > 50 * 300)
+    #expect(try #require(object["checks"] as? Int) > 50 * 300)
+    #expect(try #require(object["seconds"] as? Double) > 0)
+    #expect(try #require(object["stepsPerSecond"] as? Double) > 0)
+    let faults = try #require(object["faults"] as? [String: Int])
+    #expect(Set(faults.keys) == Set(Fault.allCases.map(\.name)))
+    #expect(faults.values.contains { $0 > 0 })
+    let hash = try #require(object["traceHash"] as? String)
+    #expect(hash.count == 16 && hash.allSatisfy(\.isHexDigit))
+    #expect(run.output.joined().contains("trace hash            \(hash)"))
+  }
+
+  @Test func `without --json there is no JSON`() {
+    let run = Said("run --seeds 1")
+    #expect(run.code == .success)
+    #expect(!run.output.joined().contains("{"))
+  }
+
+  @Test(arguments: ["--seeds=40 --first=7", "--seeds 40 --first 7 --clients 2 --plant lost-event"])
+  func `the number of jobs changes nothing`(typed: String) throws {
+    let one = try Said("run \(typed) --jobs 1 --json").json()
+    for jobs in [2, 3] {
+      let more = try Said("run \(typed) --jobs \(jobs) --json").json()
+      for field in ["seeds", "steps", "checks", "failures", "traceHash"] {
+        #expect("\(one[field] ?? "")" == "\(more[field] ?? "-")", "\(field)")
+      }
+    }
+  }
+
+  @Test func `other seeds, clients, steps and faults are other runs`() throws {
+    let runs = ["", " --first 2", " --clients 3", " --steps 200", " --faults crash,storm"]
+    var hashes: Set<String> = []
+    for run in runs {
+      let object = try Said("run --seeds 3 --json" + run).json()
+      hashes.insert(try #require(object["traceHash"] as? String))
+    }
+    #expect(hashes.count == runs.count)
+  }
+
+  @Test func `the sum of two halves is the whole`() throws {
+    func steps(_ typed: String) throws -> Int {
+      try #require(try Said("run --json \(typed)").json()["steps"] as? Int)
+    }
+    let halves = try steps("--seeds 20") + steps("--seeds 20 --first 21")
+    #expect(try steps("--seeds 40") == halves)
+  }
+
+  @Test func `without faults none strikes`() throws {
+    let faults = try Said("run --seeds 5 --faults none --json").json()["faults"] as? [String: Int]
+    #expect(try #require(faults).values.allSatisfy { $0 == 0 })
+  }
+
+  @Test(arguments: Plant.allCases)
+  func `a plant gives exit code 1 and a short story with a command that repeats it`(
+    plant: Plant
+  ) throws {
+    let run = Said("run --seeds 60 --clients 3 --plant \(plant.rawValue) --json")
+    #expect(run.code == .failure)
+    #expect(run.code.rawValue == 1)
+    let story = try #require(run.output.first { $0.hasPrefix("\nSeed ") })
+    let lines = story.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count <= 24)
+    let oracle: Oracle = plant == .neverAnswersAgain ? .liveness : .replica
+    #expect(story.contains("Oracle \(oracle.rawValue), client "))
+    #expect(story.contains("  expected  ") && story.contains("  found     "))
+    #expect(try run.json()["oracle"] as? String == oracle.rawValue)
+    #expect(try #require(run.json()["failures"] as? Int) > 0)
+    #expect(
+      run.output.joined().contains("plant                 \(plant.rawValue), contract broken"))
+
+    let command = try #require(lines.last).split(separator: " simulate ")
+    #expect(command.first == "  swift run -c release")
+    let again = Said(String(try #require(command.last)))
+    #expect(again.code == .failure)
+    let finding = lines.drop { !$0.hasPrefix("Oracle ") }.prefix(3).joined(separator: "\n")
+    #expect(again.output.contains(finding))
+  }
+
+  // MARK: Tracing
+
+  @Test func `trace ends with the hash that --hash says, and that run has`() throws {
+    let trace = Said("trace --seed 3")
+    #expect(trace.code == .success)
+    #expect(trace.output.count > 100)
+    let hash = Said("trace --seed 3 --hash")
+    #expect(hash.code == .success)
+    #expect(hash.output.count == 1)
+    #expect(trace.output.last == "hash \(hash.output[0])")
+    let result = Simulation.run(SimulationConfiguration(seed: 3))
+    #expect(hash.output == ["\(result.hash)"])
+  }
+
+  @Test func `a trace is told line by line, and the same every time`() {
+    let trace = Said("trace --seed 4 --clients 2 --steps 60 --faults crash,gentle-restart")
+    #expect(trace.code == .success)
+    #expect(trace.output.allSatisfy { !$0.contains("\n") })
+    #expect(trace.output.contains { $0.contains("begins life 1") })
+    let again = Said("trace --seed=4 --clients=2 --steps=60 --faults=crash,gentle-restart")
+    #expect(again.output == trace.output)
+  }
+
+  @Test func `a trace of a failing seed gives exit code 1, also with --hash`() throws {
+    let run = Said("run --seeds 30 --plant stale-snapshot")
+    let story = try #require(run.output.first { $0.hasPrefix("\nSeed ") })
+    let seed = try #require(story.split(separator: " ").dropFirst().first)
+    #expect(Said("trace --seed \(seed) --plant stale-snapshot").code == .failure)
+    #expect(Said("trace --seed \(seed) --plant stale-snapshot --hash").code == .failure)
+    #expect(Said("trace --seed \(seed)").code == .success)
+  }
+
+  @Test func `the command that repeats a run names what is not the default`() throws {
+    func words(_ typed: String) throws -> String {
+      let arguments = try Arguments(
+        typed.split(separator: " ").map(String.init), options: RunOptions.names)
+      return try RunOptions(arguments).words(forSeed: 9)
+    }
+    #expect(try words("") == "--seed 9")
+    #expect(try words("--seeds 3 --jobs 2 --clients 4 --steps 300 --faults all") == "--seed 9")
+    #expect(
+      try words("--clients 2 --steps 7 --faults storm,crash --plant lost-event")
+        == "--seed 9 --clients 2 --steps 7 --faults crash,storm --plant lost-event")
+    #expect(try words("--faults none") == "--seed 9 --faults none")
+  }
+}
+
+/// A command that was run, and what it said.
+private struct Said {
+  var code: ExitCode
+  var output: [String]
+  var errors: [String]
+
+  init(_ typed: String) {
+    final class Lines: Sendable {
+      let output = Mutex<[String]>([])
+      let errors = Mutex<[String]>([])
+    }
+    let lines = Lines()
+    let console = Console(
+      out: { line in lines.output.withLock { $0.append(line) } },
+      error: { line in lines.errors.withLock { $0.append(line) } },
+      progress: { _ in })
+    code = Simulate.run(typed.split(separator: " ").map(String.init), console: console)
+    output = lines.output.withLock { $0 }
+    errors = lines.errors.withLock { $0 }
+  }
+
+  /// The JSON object on the last line.
+  func json() throws -> [String: Any] {
+    let last = try #require(output.last)
+    #expect(!last.contains("\n"))
+    return try #require(
+      try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
+  }
+}

@@ -1,0 +1,158 @@
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+struct BudgetOracleTests {
+  private static func at(_ milliseconds: Int64) -> Moment { Moment(milliseconds: milliseconds) }
+
+  /// The first of these requests that the oracle objects to, and what it says.
+  private func objection(
+    to moments: [Int64], _ oracle: BudgetOracle = BudgetOracle(settings: MachineSettings())
+  ) -> String? {
+    var oracle = oracle
+    for moment in moments {
+      if let objection = oracle.noteRequest(at: BudgetOracleTests.at(moment)) {
+        return "\(moment): \(objection)"
+      }
+    }
+    return nil
+  }
+
+  // MARK: The window
+
+  @Test func `eleven at once and then one per interval is what the pace allows`() {
+    let burst = [Int64](repeating: 0, count: 11)
+    #expect(objection(to: burst) == nil)
+    #expect(objection(to: burst + (1...200).map { $0 * 400 }) == nil)
+  }
+
+  @Test func `a twelfth at once is one too many`() {
+    #expect(
+      objection(to: [Int64](repeating: 7, count: 12)) == "7: at most 11 requests in 0 ms, found 12")
+  }
+
+  @Test func `one more is allowed after the interval, not before`() {
+    let burst = [Int64](repeating: 0, count: 11)
+    #expect(objection(to: burst + [400]) == nil)
+    #expect(objection(to: burst + [399]) == "399: at most 11 requests in 399 ms, found 12")
+    #expect(objection(to: burst + [400, 799]) == "799: at most 12 requests in 799 ms, found 13")
+  }
+
+  @Test func `a burst after a long time at the pace is seen, also when the memory is full`() {
+    let paced = (0..<300).map { Int64($0) * 400 }
+    #expect(objection(to: paced) == nil)
+    let last = paced[299]
+    #expect(objection(to: paced + [Int64](repeating: last, count: 10)) == nil)
+    #expect(
+      objection(to: paced + [Int64](repeating: last, count: 11))
+        == "\(last): at most 11 requests in 0 ms, found 12")
+  }
+
+  @Test func `a little too fast for long is seen`() {
+    let hasty = (0..<300).map { Int64($0) * 250 }
+    #expect(objection(to: hasty) != nil)
+  }
+
+  // MARK: Retry-after
+
+  @Test(
+    arguments: [
+      (asked: nil, kept: 100), (.zero, 100), (.seconds(-5), 100), (.milliseconds(99), 100),
+      (.milliseconds(180), 180), (.milliseconds(54_370), 54_370), (.minutes(10), 600_000),
+      (.seconds(3600), 600_000), (.forever, 600_000),
+    ] as [(asked: TimeSpan?, kept: Int64)])
+  func `nothing is sent before a retry-after is over, clamped to what makes sense`(
+    asked: TimeSpan?, kept: Int64
+  ) {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    oracle.noteRateLimit(after: asked, at: BudgetOracleTests.at(1000))
+    #expect(
+      objection(to: [999 + kept], oracle)
+        == "\(999 + kept): no request before \(1000 + kept), as the server asked")
+    #expect(objection(to: [1000 + kept], oracle) == nil)
+  }
+
+  // MARK: Escalation
+
+  /// What the oracle says of failures in a row, a second apart, each with the longest wait that
+  /// followed.
+  private func objection(isSlow: Bool, waits: [Int64], apart: Int64 = 1000) -> String? {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    for (index, wait) in waits.enumerated() {
+      let now = BudgetOracleTests.at(Int64(index) * apart)
+      if let objection = oracle.noteFailure(
+        isSlow: isSlow, asks: false, wait: .milliseconds(wait), at: now)
+      {
+        return objection
+      }
+    }
+    return nil
+  }
+
+  @Test func `waits that double up to the cap are right`() {
+    let transient: [Int64] = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000]
+    #expect(objection(isSlow: false, waits: transient) == nil)
+    let slow: [Int64] = [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]
+    #expect(objection(isSlow: true, waits: slow) == nil)
+  }
+
+  @Test func `a wait that did not double is too short`() {
+    #expect(
+      objection(isSlow: false, waits: [100, 100])
+        == "a wait of up to 0.2 s after 2 failures in a row, found 0.1 s")
+    #expect(
+      objection(isSlow: true, waits: [1000, 2000, 3999])
+        == "a wait of up to 4 s after 3 failures in a row, found 3.999 s")
+    #expect(objection(isSlow: false, waits: [99]) != nil)
+    #expect(objection(isSlow: true, waits: [999]) != nil)
+  }
+
+  @Test func `asking in the same breath as a failure is refused, even when it is the first`() {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    let now = BudgetOracleTests.at(0)
+    #expect(
+      oracle.noteFailure(isSlow: false, asks: true, wait: nil, at: now)
+        == "a wait after a failure")
+    #expect(
+      oracle.noteFailure(isSlow: true, asks: true, wait: .seconds(99), at: now)
+        == "a wait after a failure")
+  }
+
+  @Test func `a client that rests after a failure does not wait`() {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    #expect(
+      oracle.noteFailure(isSlow: false, asks: false, wait: nil, at: BudgetOracleTests.at(0)) == nil)
+  }
+
+  @Test func `each kind of failure has its own backoff`() {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    let now = BudgetOracleTests.at(0)
+    func fail(isSlow: Bool, _ wait: Int64) -> String? {
+      oracle.noteFailure(isSlow: isSlow, asks: false, wait: .milliseconds(wait), at: now)
+    }
+    #expect(fail(isSlow: false, 100) == nil)
+    #expect(fail(isSlow: true, 1000) == nil)
+    #expect(fail(isSlow: false, 200) == nil)
+    #expect(fail(isSlow: true, 2000) == nil)
+    #expect(fail(isSlow: false, 200) != nil)
+  }
+
+  @Test func `anything else that happens may make the next wait short again`() {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    let now = BudgetOracleTests.at(0)
+    for isSlow in [false, true] {
+      let first = MachineSettings().slowFirst
+      _ = oracle.noteFailure(isSlow: isSlow, asks: false, wait: .seconds(60), at: now)
+      #expect(oracle.noteFailure(isSlow: isSlow, asks: false, wait: .zero, at: now) != nil)
+      oracle.noteOther()
+      #expect(oracle.noteFailure(isSlow: isSlow, asks: false, wait: first, at: now) == nil)
+    }
+  }
+
+  @Test func `only health, which time brings, makes a slow wait short again`() {
+    #expect(objection(isSlow: true, waits: [1000, 1000], apart: 60_000) != nil)
+    #expect(objection(isSlow: true, waits: [1000, 1000], apart: 60_001) == nil)
+    #expect(objection(isSlow: false, waits: [100, 100], apart: 60_001) != nil)
+  }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Simulator
+
+struct FaultSetTests {
+  @Test func `all holds every fault, none holds none`() {
+    #expect(FaultSet.all.list == Fault.allCases)
+    #expect(FaultSet.none.list == [])
+    #expect(FaultSet() == .none)
+  }
+
+  @Test(arguments: Fault.allCases)
+  func `a set holds what was put in, and nothing else`(fault: Fault) {
+    var set = FaultSet()
+    set.insert(fault)
+    #expect(set.list == [fault])
+    set.insert(fault)
+    #expect(set.list == [fault])
+    #expect(Fault.allCases.filter { set.contains($0) } == [fault])
+  }
+
+  @Test func `a set is ordered as the faults are declared, however it was filled`() {
+    var set = FaultSet()
+    for fault in [Fault.storm, .slowNetwork, .crash] { set.insert(fault) }
+    #expect(set.list == [.slowNetwork, .crash, .storm])
+  }
+
+  @Test func `faults have names of their own, of small words`() {
+    let names = Fault.allCases.map(\.name)
+    #expect(Set(names).count == names.count)
+    for name in names { #expect(name.allSatisfy { $0.isLowercase || $0 == "-" }, "\(name)") }
+  }
+
+  @Test func `counts are kept and added by fault`() {
+    var one = FaultCounts()
+    one[.crash] += 2
+    var other = FaultCounts()
+    other[.crash] += 3
+    other[.storm] += 1
+    one.add(other)
+    #expect(one[.crash] == 5)
+    #expect(one[.storm] == 1)
+    #expect(one[.logOut] == 0)
+  }
+
+  @Test(arguments: Fault.allCases)
+  func `a world may have any fault alone, and then no other`(fault: Fault) {
+    var allowed = FaultSet()
+    allowed.insert(fault)
+    var drew = 0
+    for seed: UInt64 in 1...40 {
+      var choices = Choices(seed: seed)
+      let climate = Climate(&choices, allowed: allowed)
+      #expect(climate.faults == allowed || climate.faults == .none)
+      let strikes = climate.outgoing + climate.answering + climate.incoming + climate.writing
+      #expect((strikes + climate.disturbances).allSatisfy { $0 == fault })
+      if climate.faults == allowed { drew += 1 }
+    }
+    #expect((1..<40).contains(drew))
+  }
+
+  @Test func `each seed turns on some of the faults, and every fault is turned on by some seed`() {
+    var union = FaultSet()
+    var sizes: Set<Int> = []
+    for seed: UInt64 in 1...60 {
+      var choices = Choices(seed: seed)
+      let climate = Climate(&choices, allowed: .all)
+      sizes.insert(climate.faults.list.count)
+      for fault in climate.faults.list { union.insert(fault) }
+    }
+    #expect(union == .all)
+    #expect(sizes.count > 5)
+  }
+
+  @Test func `in the calm there are no faults`() {
+    var choices = Choices(seed: 1)
+    var climate = Climate(&choices, allowed: .all)
+    climate.calm()
+    #expect(climate.faults == .none)
+    let strikes = climate.outgoing + climate.answering + climate.incoming + climate.writing
+    #expect((strikes + climate.disturbances).isEmpty)
+  }
+}

@@ -1,0 +1,161 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+struct LivenessOracleTests {
+  private func bound(
+    _ settings: MachineSettings = MachineSettings(), terms: Terms = .unspoken,
+    retryAfter: TimeSpan = .zero, trip: TimeSpan = .zero
+  ) -> TimeSpan {
+    LivenessOracle.bound(settings: settings, terms: terms, retryAfter: retryAfter, trip: trip)
+  }
+
+  // MARK: The bound
+
+  @Test func `the bound of a default client next door is the sum of its numbers`() {
+    // Deadline 300, wait 66 at most (slow wait 60 beats a retry-after of 0), one more slow wait 60,
+    // pace 14 × 0.4, four paid wakes 40.
+    #expect(bound() == .milliseconds(465_600))
+  }
+
+  @Test func `the bound grows with the trip, four times over`() {
+    #expect(bound(trip: .seconds(1)) == bound() + .seconds(4))
+  }
+
+  @Test func `the bound grows with what the server asks for, up to the cap`() {
+    var last = TimeSpan.zero
+    for seconds: Int64 in [0, 1, 10, 60, 100, 300, 599, 600] {
+      let now = bound(retryAfter: .seconds(seconds))
+      #expect(now >= last)
+      #expect(now >= bound() + .seconds(seconds))
+      last = now
+    }
+    #expect(bound(retryAfter: .seconds(601)) == last)
+    #expect(bound(retryAfter: .forever) == last)
+  }
+
+  @Test func `no number of the machine can grow and the bound shrink`() {
+    let changes: [@Sendable (inout MachineSettings) -> Void] = [
+      { $0.deadlineCap = $0.deadlineCap * 2 }, { $0.slowCap = $0.slowCap * 2 },
+      { $0.transientCap = $0.transientCap * 20 }, { $0.spread = $0.spread * 30 },
+      { $0.paceInterval = $0.paceInterval * 2 }, { $0.paceBurst *= 2 },
+      { $0.wakeInterval = $0.wakeInterval * 2 },
+    ]
+    for change in changes {
+      var settings = MachineSettings()
+      change(&settings)
+      #expect(bound(settings) > bound())
+    }
+    let terms = Terms(longDeadline: .seconds(1000), lifetime: .seconds(600))
+    #expect(bound(terms: terms) > bound())
+  }
+
+  // MARK: Lives that are scripted
+
+  /// A client whose registers are all swallowed, until its deadline and its waits are the longest
+  /// that there are. Every timer fires as late as it may.
+  private struct ScriptedLife {
+    var machine = Machine<QueueFinger>(life: Life(1))
+    var now = Moment(milliseconds: 0)
+    var effects = Machine<QueueFinger>.Effects()
+    var arm: Machine<QueueFinger>.Effects.Arm?
+
+    mutating func handle(_ input: Machine<QueueFinger>.Input) {
+      effects = machine.handle(input, at: now)
+      if effects.disarm != nil { arm = nil }
+      if let arm = effects.arm { self.arm = arm }
+    }
+
+    /// Waits for the timer.
+    mutating func fire() throws {
+      let armed = try #require(arm)
+      arm = nil
+      now = armed.range.latest
+      handle(.fired(armed.timer))
+    }
+
+    /// From now on everything succeeds, each thing after `trip`.
+    mutating func recover(trip: TimeSpan) throws {
+      let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
+      var steps = 0
+      while machine.freshness(at: now).claim != .connected
+        || machine.status.outstanding?.waits != true
+      {
+        steps += 1
+        try #require(steps < 50)
+        if let request = effects.request {
+          now = now + trip
+          switch request {
+          case .register(let id):
+            handle(.snapshotArrived(id, finger: finger, terms: .unspoken))
+          case .poll(let id, _, _): handle(.polled(id, movedTo: nil))
+          }
+        } else if let write = effects.persist {
+          now = now + trip
+          handle(.written(write))
+        } else {
+          try fire()
+        }
+      }
+    }
+  }
+
+  @Test func `a life that times out at its worst comes near the bound, and not beyond`() throws {
+    let trip = TimeSpan.seconds(3)
+    var life = ScriptedLife()
+    life.handle(.started(foreground: true))
+    for _ in 0..<40 { try life.fire() }
+    if life.machine.status.outstanding == nil { try life.fire() }
+    // A register was just sent, and swallowed. The faults stop.
+    let calm = life.now
+    try life.fire()
+    try life.recover(trip: trip)
+    let took = life.now - calm
+    let bound = bound(trip: trip)
+    #expect(took <= bound)
+    // The longest deadline outlasts the health that shortens the slow wait, so the two never add up.
+    #expect(took.milliseconds * 5 >= bound.milliseconds * 3, "\(took) of \(bound)")
+  }
+
+  @Test func `a life that is told to wait at its worst comes close to the bound, and not beyond`()
+    throws
+  {
+    let asked = TimeSpan.minutes(10)
+    var life = ScriptedLife()
+    life.handle(.started(foreground: true))
+    for _ in 0..<40 { try life.fire() }
+    if life.machine.status.outstanding == nil { try life.fire() }
+    let calm = life.now
+    let id = try #require(life.machine.status.outstanding?.id)
+    life.now = life.now + .seconds(299)
+    life.handle(.failed(id, .rateLimited(after: asked)))
+    try life.fire()
+    try life.recover(trip: .seconds(3))
+    let took = life.now - calm
+    let bound = bound(retryAfter: asked, trip: .seconds(3))
+    #expect(took <= bound)
+    #expect(took.milliseconds * 10 >= bound.milliseconds * 8, "\(took) of \(bound)")
+  }
+
+  @Test func `a world that does not converge is found out at the bound, to the millisecond`() throws
+  {
+    var found = 0
+    for seed: UInt64 in 1...10 {
+      let configuration = SimulationConfiguration(
+        seed: seed, clients: 2, steps: 100, plant: .neverAnswersAgain)
+      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      let result = world.run()
+      guard let finding = result.finding, case .calm(let since, let until) = world.phase else {
+        continue
+      }
+      found += 1
+      #expect(finding.oracle == .liveness)
+      #expect(until - since == world.faultBound)
+      #expect(finding.at == until)
+      #expect(finding.expected.hasSuffix("within \(world.faultBound)"))
+    }
+    #expect(found > 5)
+  }
+}

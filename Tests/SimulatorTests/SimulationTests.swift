@@ -1,0 +1,235 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// Whole worlds.
+struct SimulationTests {
+  /// All of a result that can be compared, as text.
+  private func text(_ result: RunResult) -> String { "\(result)" }
+
+  // MARK: Nothing is wrong
+
+  @Test(arguments: [0, 100, 200] as [UInt64])
+  func `three hundred lives find nothing`(first: UInt64) {
+    var statistics = RunStatistics()
+    for seed in first..<first + 100 {
+      let result = Simulation.run(SimulationConfiguration(seed: seed))
+      if let finding = result.finding { Issue.record("seed \(seed): \(finding)") }
+      statistics.add(result)
+    }
+    #expect(statistics.seeds == 100)
+    #expect(statistics.failures == 0)
+    #expect(statistics.steps > 100 * 300)
+    #expect(statistics.checks > statistics.steps)
+    #expect(statistics.breaches == 0)
+  }
+
+  @Test func `three hundred lives reach every status, every row and every fault`() {
+    var statistics = RunStatistics()
+    for seed: UInt64 in 1000..<1300 {
+      statistics.add(Simulation.run(SimulationConfiguration(seed: seed)))
+    }
+    #expect(statistics.missingStatuses == [])
+    #expect(statistics.missingRows == [])
+    #expect(statistics.missingFaults == [])
+  }
+
+  @Test(arguments: [1, 2, 7])
+  func `a world may have any number of clients`(clients: Int) {
+    for seed: UInt64 in 1...25 {
+      let configuration = SimulationConfiguration(seed: seed, clients: clients)
+      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      let result = world.run()
+      #expect(result.finding == nil, "seed \(seed)")
+      #expect(world.clients.count == clients)
+      #expect(world.phase == .over)
+      #expect(result.requests >= Int64(clients))
+    }
+  }
+
+  @Test func `at the end of a world every client shows what the server says`() {
+    for seed: UInt64 in 1...40 {
+      let configuration = SimulationConfiguration(seed: seed)
+      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      _ = world.run()
+      for client in world.clients {
+        #expect(client.replica.model?.state == world.server.truth)
+        #expect(client.replica.freshness(at: world.now).claim == .connected)
+      }
+    }
+  }
+
+  @Test func `a world has the steps that it was asked for, and the calm after them`() {
+    for steps: Int64 in [1, 50, 700] {
+      let result = Simulation.run(SimulationConfiguration(seed: 5, steps: steps))
+      #expect(result.steps > steps)
+      #expect(result.finding == nil)
+    }
+  }
+
+  @Test func `a world without a client is a fault of the program`() async {
+    await #expect(processExitsWith: .failure) {
+      _ = SimulationConfiguration(seed: 1, clients: 0)
+    }
+  }
+
+  // MARK: Without faults
+
+  @Test func `without faults and near the server nothing fails, and all are level in seconds`() {
+    var near = 0
+    for seed: UInt64 in 1...100 {
+      let configuration = SimulationConfiguration(seed: seed, faults: .none)
+      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      // Far away a quick poll can take longer than its deadline, and a queue that lives for less
+      // than a wait can be lost between two; neither is a fault of the world.
+      guard world.climate.latencyMaximum <= .milliseconds(200),
+        world.climate.server.lifetime == .seconds(600)
+      else { continue }
+      near += 1
+      let result = world.run()
+      #expect(result.finding == nil)
+      #expect(result.rows == FailureRows(), "seed \(seed)")
+      #expect(result.faults == FaultCounts())
+      #expect(result.convergence <= .seconds(3), "seed \(seed): \(result.convergence)")
+    }
+    #expect(near > 25)
+  }
+
+  @Test func `without faults no world finds anything, however far away`() {
+    for seed: UInt64 in 1...60 {
+      let result = Simulation.run(SimulationConfiguration(seed: seed, faults: .none))
+      #expect(result.finding == nil)
+      #expect(result.faults == FaultCounts())
+      #expect(result.convergence <= .seconds(60), "seed \(seed): \(result.convergence)")
+    }
+  }
+
+  @Test(arguments: Fault.allCases)
+  func `each fault alone strikes, and is survived`(fault: Fault) {
+    var faults = FaultSet()
+    faults.insert(fault)
+    // These strike only what a cancel or a crash leaves behind.
+    if fault == .lateAnswer { faults.insert(.background) }
+    if fault == .clockJump { faults.insert(.crash) }
+    var statistics = RunStatistics()
+    var seed: UInt64 = 0
+    while seed < 20 || statistics.faults[fault] == 0, seed < 200 {
+      seed += 1
+      let result = Simulation.run(SimulationConfiguration(seed: seed, clients: 2, faults: faults))
+      #expect(result.finding == nil, "seed \(seed)")
+      statistics.add(result)
+    }
+    #expect(statistics.faults[fault] > 0)
+    #expect(Fault.allCases.allSatisfy { faults.contains($0) || statistics.faults[$0] == 0 })
+  }
+
+  // MARK: Again
+
+  @Test func `the same seed twice gives the same result, other seeds give others`() {
+    var hashes: Set<UInt64> = []
+    for seed: UInt64 in 1...30 {
+      let configuration = SimulationConfiguration(seed: seed)
+      let once = Simulation.run(configuration)
+      #expect(text(once) == text(Simulation.run(configuration)))
+      hashes.insert(once.hash.value)
+    }
+    #expect(hashes.count == 30)
+  }
+
+  @Test func `a trace is of the run itself, and the same every time`() {
+    for seed: UInt64 in 1...15 {
+      let configuration = SimulationConfiguration(seed: seed, clients: 3)
+      let (result, trace) = Simulation.trace(configuration)
+      #expect(text(result) == text(Simulation.run(configuration)))
+      #expect(trace.lines == Simulation.trace(configuration).1.lines)
+      #expect(trace.lines.count > 100)
+      #expect(trace.lines.contains { $0.contains("the faults stop") })
+    }
+  }
+
+  @Test func `a run from its own choices is the same run`() {
+    for seed: UInt64 in 1...30 {
+      let configuration = SimulationConfiguration(seed: seed)
+      let choices = Simulation.choices(of: configuration)
+      let result = Simulation.run(configuration)
+      #expect(Int64(choices.count) == result.choices)
+      #expect(text(Simulation.replay(choices, configuration)) == text(result))
+    }
+  }
+
+  @Test func `a run from choices that were cut short, lowered or left out is a right one`() {
+    var mutations = Choices(seed: 77)
+    for seed: UInt64 in 1...30 {
+      let configuration = SimulationConfiguration(seed: seed)
+      var choices = Simulation.choices(of: configuration)
+      for _ in 0..<20 {
+        let index = Int(mutations.draw(.faults, below: UInt64(choices.count)))
+        switch mutations.draw(.faults, below: 3) {
+        case 0: choices[index].value /= 2
+        case 1: choices.remove(at: index)
+        default: choices[index].value = .max
+        }
+      }
+      choices.removeLast(choices.count / 3)
+      let result = Simulation.replay(choices, configuration)
+      #expect(result.finding == nil, "seed \(seed)")
+    }
+  }
+
+  @Test func `a run from no choices is the tamest life`() {
+    let result = Simulation.replay([], SimulationConfiguration(seed: 1))
+    #expect(result.finding == nil)
+    #expect(result.faults == FaultCounts())
+    #expect(result.rows == FailureRows())
+  }
+
+  // MARK: Plants
+
+  @Test func `every breach of a server can be planted`() {
+    let breaches = Plant.allCases.compactMap(\.breach)
+    #expect(Set(breaches) == Set(QueueBreach.allCases))
+    #expect(Plant.allCases.filter { $0.breach == nil } == [.neverAnswersAgain])
+  }
+
+  @Test(arguments: Plant.allCases)
+  func `every plant is found within 200 seeds, by the oracle that is for it`(plant: Plant) {
+    var oracles: Set<Oracle> = []
+    var seed: UInt64 = 0
+    while seed < 200, oracles.isEmpty || seed < 40 {
+      seed += 1
+      let result = Simulation.run(SimulationConfiguration(seed: seed, plant: plant))
+      guard let finding = result.finding else { continue }
+      #expect(result.breaches > 0, "seed \(seed)")
+      oracles.insert(finding.oracle)
+    }
+    switch plant {
+    case .neverAnswersAgain: #expect(oracles == [.liveness])
+    case .revivedQueue:
+      // A model that fits its finger, on a queue that says nothing any more, is a lie of the status.
+      #expect(oracles.contains(.replica) && oracles.isSubset(of: [.replica, .honesty]))
+    case .lostEvent, .staleSnapshot, .reorderedEvents, .wrongFinger, .eventsOfAnotherQueue,
+      .forgottenDeletion:
+      #expect(oracles == [.replica])
+    }
+  }
+
+  @Test(arguments: Plant.allCases)
+  func `a plant that never broke anything is never found`(plant: Plant) {
+    for seed: UInt64 in 1...40 {
+      let result = Simulation.run(SimulationConfiguration(seed: seed, steps: 30, plant: plant))
+      if result.breaches == 0 { #expect(result.finding == nil, "seed \(seed)") }
+    }
+  }
+
+  @Test func `a failing run fails again in the same words, from seed and from choices`() throws {
+    let configuration = try #require(
+      (UInt64(1)...50).lazy.map { SimulationConfiguration(seed: $0, plant: .lostEvent) }
+        .first { Simulation.run($0).finding != nil })
+    let finding = try #require(Simulation.run(configuration).finding)
+    #expect(Simulation.trace(configuration).0.finding == finding)
+    let choices = Simulation.choices(of: configuration)
+    #expect(Simulation.replay(choices, configuration).finding == finding)
+  }
+}
