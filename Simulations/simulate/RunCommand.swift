@@ -5,13 +5,14 @@ import UpdateMachine
 /// What `run` and `trace` are asked to simulate.
 struct RunOptions {
   var configuration: SimulationConfiguration
+  var engine = Engine.value
   var first: UInt64 = 1
   var seeds: UInt64 = 5000
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var json = false
 
   static let names = [
-    "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
+    "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant", "--engine",
   ]
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -31,6 +32,12 @@ struct RunOptions {
         throw UsageError(message: "unknown plant \"\(name)\". There are: \(known)")
       }
       configuration.plant = plant
+    }
+    if let name = arguments.values["--engine"] {
+      guard let engine = Engine(rawValue: name) else {
+        throw UsageError(message: "unknown engine \"\(name)\". There are: value, actor")
+      }
+      self.engine = engine
     }
     if let number = try arguments.number("--seed", in: 0...UInt64.max) {
       guard arguments.values["--seeds"] == nil, arguments.values["--first"] == nil else {
@@ -73,6 +80,7 @@ struct RunOptions {
       let names = configuration.faults.list.map(\.name).joined(separator: ",")
       words += " --faults \(names.isEmpty ? "none" : names)"
     }
+    if engine != .value { words += " --engine \(engine.rawValue)" }
     if let plant = configuration.plant { words += " --plant \(plant.rawValue)" }
     return words
   }
@@ -96,6 +104,7 @@ extension Simulate {
         --steps N       steps until the faults stop (300)
         --faults LIST   all (each seed draws some of them), none, or names joined by commas
         --plant NAME    the server breaks its contract: an oracle must notice
+        --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
         --jobs N        threads (one a core)
         --json          one JSON object on the last line
         --list-faults, --list-plants
@@ -121,7 +130,7 @@ extension Simulate {
   static func run(_ options: RunOptions, _ console: Console) -> ExitCode {
     Interrupt.watch()
     let runner = Runner(
-      configuration: options.configuration, first: options.first, seeds: options.seeds,
+      configuration: options.configuration, engine: options.engine, first: options.first, seeds: options.seeds,
       jobs: options.jobs)
     let outcome = runner.run(console)
     let report = RunReport(options: options, outcome: outcome)
@@ -138,6 +147,7 @@ extension Simulate {
     summary: "show the conversation of one seed, one line an event",
     help: """
       Usage: simulate trace --seed S [--clients N] [--steps N] [--faults LIST] [--plant NAME]
+                            [--engine NAME]
 
       Prints one line an event: virtual time, who, what it was told, and what came of it; then the
       hash of the run, which is that of `simulate run --seed S`.
@@ -148,18 +158,18 @@ extension Simulate {
       """,
     run: { words, console in
       let arguments = try Arguments(
-        words, options: ["--seed", "--clients", "--steps", "--faults", "--plant"],
+        words, options: ["--seed", "--clients", "--steps", "--faults", "--plant", "--engine"],
         flags: ["--hash"])
       guard arguments.values["--seed"] != nil else {
         throw UsageError(message: "which seed? Try --seed 1")
       }
       let options = try RunOptions(arguments)
       if arguments.has("--hash") {
-        let result = Simulation.run(options.configuration)
+        let result = options.engine.run(options.configuration)
         console.out("\(result.hash)")
         return result.finding == nil ? .success : .failure
       }
-      let (result, trace) = Simulation.trace(options.configuration)
+      let (result, trace) = options.engine.trace(options.configuration)
       for line in trace.lines { console.out(line) }
       if let finding = result.finding { console.out(RunReport.tell(finding)) }
       console.out("hash \(result.hash)")

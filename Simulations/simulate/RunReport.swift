@@ -43,7 +43,7 @@ struct RunReport {
     }
     var configuration = options.configuration
     configuration.seed = failure.seed
-    let lines = Simulation.trace(configuration).1.lines
+    let lines = options.engine.trace(configuration).1.lines
     var story = ["", "Seed \(failure.seed) failed after \(failure.steps) steps:"]
     let shown = lines.suffix(RunReport.storyLines)
     if shown.count < lines.count { story.append("  … \(lines.count - shown.count) lines before") }

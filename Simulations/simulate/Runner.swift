@@ -2,9 +2,34 @@ import Foundation
 import Simulator
 import Synchronization
 
+/// What runs the clients.
+enum Engine: String, CaseIterable, Sendable {
+  /// The world performs the effects of bare replicas.
+  case value
+  /// Real drivers: actors and tasks.
+  case actor
+
+  func run(_ configuration: SimulationConfiguration) -> RunResult {
+    switch self {
+    case .value: Simulation.run(configuration)
+    case .actor: Simulation.runActors(configuration).result
+    }
+  }
+
+  func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
+    switch self {
+    case .value: return Simulation.trace(configuration)
+    case .actor:
+      let run = Simulation.runActors(configuration, isTraced: true)
+      return (run.result, run.trace)
+    }
+  }
+}
+
 /// Runs many seeds, on several threads, and adds up what came of them.
 struct Runner: Sendable {
   var configuration: SimulationConfiguration
+  var engine = Engine.value
   var first: UInt64
   var seeds: UInt64
   var jobs: Int
@@ -59,7 +84,7 @@ struct Runner: Sendable {
           break
         }
         configuration.seed = first &+ offset
-        statistics.add(Simulation.run(configuration))
+        statistics.add(engine.run(configuration))
       }
       let done = statistics
       shared.outcome.withLock { $0.statistics.add(done) }

@@ -25,6 +25,8 @@ public struct Choices: Sendable {
     case timers
     case disks
     case workload
+    /// Which of several ready jobs runs next.
+    case jobs
   }
 
   /// One draw, as recorded: who drew, and what came.

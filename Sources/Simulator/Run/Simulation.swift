@@ -62,6 +62,24 @@ public enum Simulation {
     return (result, world.trace ?? Trace())
   }
 
+  #if !hasFeature(Embedded)
+    /// The life of one world with real actors in it, and how many of their jobs ran.
+    ///
+    /// - Parameters:
+    ///   - choosesJobs: which of several ready jobs runs next is drawn; if not, it is the oldest.
+    ///   - isTraced: whether the conversation is written down, too.
+    public static func runActors(
+      _ configuration: SimulationConfiguration, choosesJobs: Bool = true, isTraced: Bool = false
+    ) -> (result: RunResult, jobs: Int64, trace: Trace) {
+      let world = World<Chat>(
+        configuration: configuration, choices: Choices(seed: configuration.seed),
+        trace: isTraced ? Trace() : nil)
+      let engine = ActorEngine(world: world, choosesJobs: choosesJobs)
+      let result = engine.run()
+      return (result, engine.jobs, engine.world.trace ?? Trace())
+    }
+  #endif
+
   /// A run from a list of choices in place of a seed.
   public static func replay(
     _ record: [Choices.Choice], _ configuration: SimulationConfiguration

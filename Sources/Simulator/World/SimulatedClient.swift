@@ -61,7 +61,8 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
 /// One request on its way, and its answer.
 struct Exchange<App: SimulatedApp>: Sendable {
   var client: Int
-  var request: RequestID
+  /// `nil`: an actor asks, and keeps the request's ID to itself.
+  var request: RequestID?
   var kind: Kind
   /// Told apart from earlier users of the same place.
   var generation: UInt64
@@ -92,6 +93,7 @@ enum Step: Sendable {
   case answerArrives(Int)
   case releaseArrives(queue: Int)
   case timerFires(client: Int, life: UInt64, TimerID)
+  case sleepEnds(client: Int, life: UInt64, sleeper: UInt64)
   case writeEnds(client: Int, life: UInt64, WriteID, succeeds: Bool)
   /// A heartbeat or a collection may be due at the server.
   case serverIsDue
@@ -102,6 +104,30 @@ enum Step: Sendable {
   case serverIsSupportedAgain
   case limitEnds
   case judgement
+}
+
+/// What a user or a system says to an app.
+enum AppSignal: Sendable {
+  case started(foreground: Bool)
+  case stopped
+  case loggedOut
+  case foregrounded
+  case backgrounded
+  case networkChanged
+  case retryRequested
+  case credentialsChanged
+}
+
+/// Something that reaches a client, where the world does not run its replica but hands it over.
+enum Delivery<App: SimulatedApp>: Sendable {
+  case begins(client: Int, life: UInt64, foreground: Bool)
+  case crashes(client: Int)
+  case loads(client: Int, SavedReplica<App.Model, QueueFinger>?, age: TimeSpan?)
+  case writeEnds(client: Int, succeeds: Bool)
+  case sleepEnds(sleeper: UInt64)
+  /// What came of the exchange of this generation.
+  case answer(generation: UInt64, Exchange<App>.Outcome)
+  case signal(client: Int, AppSignal)
 }
 
 /// What a disturbance leaves to be done later.

@@ -18,23 +18,13 @@ extension World {
   private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {
     if let request = effects.cancel { cancel(client, request) }
     if effects.disarm != nil { clients[client].timer = nil }
-    if let queue = effects.release, let number = server.index(of: queue),
-      clients[client].connection == .open
-    {
-      agenda.add(.releaseArrives(queue: number), at: after(latency()))
-    }
-    if effects.erase {
-      if clients[client].write == nil {
-        clients[client].disk = nil
-      } else {
-        clients[client].erasesAfterWrite = true
-      }
-    }
-    if let write = effects.persist { begin(write, on: client) }
+    if let queue = effects.release { release(queue, by: client) }
+    if effects.erase { erase(on: client) }
+    if let write = effects.persist { begin(write, clients[client].replica.saved, on: client) }
     switch effects.request {
-    case .register(let request): send(client, request, .register)
+    case .register(let request): send(client, .register, request)
     case .poll(let request, let finger, let waits):
-      send(client, request, .poll(finger, waits: waits))
+      send(client, .poll(finger, waits: waits), request)
     case nil: break
     }
     if let arm = effects.arm {
@@ -46,10 +36,31 @@ extension World {
     }
   }
 
+  /// Best effort: a client without a connection releases nothing.
+  mutating func release(_ queue: QueueID, by client: Int) {
+    guard let number = server.index(of: queue), clients[client].connection == .open else { return }
+    agenda.add(.releaseArrives(queue: number), at: after(latency()))
+  }
+
+  /// Something is said to a client's app.
+  mutating func signal(_ client: Int, _ signal: AppSignal) {
+    guard !isHandingOver else { return deliveries.append(.signal(client: client, signal)) }
+    switch signal {
+    case .started(let foreground): feed(client, .started(foreground: foreground))
+    case .stopped: feed(client, .stopped)
+    case .loggedOut: feed(client, .loggedOut)
+    case .foregrounded: feed(client, .foregrounded)
+    case .backgrounded: feed(client, .backgrounded)
+    case .networkChanged: feed(client, .networkChanged)
+    case .retryRequested: feed(client, .retryRequested)
+    case .credentialsChanged: feed(client, .credentialsChanged)
+    }
+  }
+
   // MARK: Disks
 
-  private mutating func begin(_ write: WriteID, on client: Int) {
-    clients[client].write = Client.Write(id: write, saved: clients[client].replica.saved)
+  mutating func begin(_ write: WriteID, _ saved: Client.Saved?, on client: Int) {
+    clients[client].write = Client.Write(id: write, saved: saved)
     clients[client].erasesAfterWrite = false
     var delay = choices.draw(.disks, in: 1...Climate.quickWrite)
     var succeeds = true
@@ -70,7 +81,11 @@ extension World {
     if postpone(step, for: client) { return false }
     guard clients[client].life == life, clients[client].write?.id == write else { return false }
     endWrite(client, succeeds: succeeds)
-    feed(client, succeeds ? .written(write) : .writeFailed(write))
+    if isHandingOver {
+      deliveries.append(.writeEnds(client: client, succeeds: succeeds))
+    } else {
+      feed(client, succeeds ? .written(write) : .writeFailed(write))
+    }
     return true
   }
 
@@ -85,6 +100,14 @@ extension World {
     clients[client].write = nil
   }
 
+  mutating func erase(on client: Int) {
+    if clients[client].write == nil {
+      clients[client].disk = nil
+    } else {
+      clients[client].erasesAfterWrite = true
+    }
+  }
+
   // MARK: Processes
 
   /// A process begins: the app starts at once, the saved form is read a little later.
@@ -93,7 +116,13 @@ extension World {
     jury.beginLife(of: client)
     if isTraced { note(who(client), "begins life \(clients[client].life)") }
     agenda.add(.happens(client: client, .loads), at: after(choices.draw(.disks, in: 0...30)))
-    feed(client, .started(foreground: !choices.happens(.users, 1, in: 8)))
+    let foreground = !choices.happens(.users, 1, in: 8)
+    if isHandingOver {
+      let life = clients[client].life
+      deliveries.append(.begins(client: client, life: life, foreground: foreground))
+    } else {
+      feed(client, .started(foreground: foreground))
+    }
   }
 
   /// The saved form is read; its age is what the wall clock says.
@@ -104,7 +133,12 @@ extension World {
       jury.result.faults[.clockJump] += 1
       age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
     }
-    feed(client, .loaded(clients[client].disk, age: age))
+    let saved = clients[client].disk
+    if isHandingOver {
+      deliveries.append(.loads(client: client, saved, age: age))
+    } else {
+      feed(client, .loaded(saved, age: age))
+    }
   }
 
   /// A process ends without a word. A write under way has happened, or it has not.
@@ -112,6 +146,7 @@ extension World {
     let happened = clients[client].write != nil && choices.happens(.disks, 1, in: 2)
     endWrite(client, succeeds: happened)
     clients[client].isRunning = false
+    if isHandingOver { deliveries.append(.crashes(client: client)) }
     clients[client].timer = nil
     clients[client].asleepUntil = now
     if isTraced { note(who(client), "crashes") }

@@ -99,7 +99,7 @@ extension World {
     guard clients[client].isRunning, now >= clients[client].asleepUntil else { return false }
     switch fault {
     case .background:
-      feed(client, .backgrounded)
+      signal(client, .backgrounded)
       let back: Int64 = choices.pick(.users, [5000, 60_000, 700_000, 4_000_000])
       agenda.add(.happens(client: client, .foregrounds), at: after(back))
     case .suspension:
@@ -112,7 +112,7 @@ extension World {
         .happens(client: client, .starts),
         at: after(choices.pick(.faults, [100, 10_000, 600_000])))
     case .stopAndStart, .logOut:
-      feed(client, fault == .logOut ? .loggedOut : .stopped)
+      signal(client, fault == .logOut ? .loggedOut : .stopped)
       agenda.add(
         .happens(client: client, .isStartedAgain),
         at: after(choices.pick(.users, [1000, 60_000, 900_000])))
@@ -167,16 +167,16 @@ extension World {
     }
     switch incident {
     case .loads: load(client)
-    case .foregrounds: feed(client, .foregrounded)
+    case .foregrounds: signal(client, .foregrounded)
     case .backgrounds:
       guard phase == .stormy else { return false }
-      feed(client, .backgrounded)
-    case .changesNetwork: feed(client, .networkChanged)
-    case .retries: feed(client, .retryRequested)
+      signal(client, .backgrounded)
+    case .changesNetwork: signal(client, .networkChanged)
+    case .retries: signal(client, .retryRequested)
     case .getsCredentials:
       clients[client].isRevoked = false
-      feed(client, .credentialsChanged)
-    case .isStartedAgain: feed(client, .started(foreground: true))
+      signal(client, .credentialsChanged)
+    case .isStartedAgain: signal(client, .started(foreground: true))
     case .starts, .reconnects, .wakes, .isLookedAt: break
     }
     return true
@@ -210,11 +210,14 @@ extension World {
       begin(client)
       return true
     }
-    if !clients[client].replica.machine.isInForeground { feed(client, .foregrounded) }
+    if !clients[client].replica.machine.isInForeground {
+      signal(client, .foregrounded)
+      return true
+    }
     switch clients[client].replica.status {
-    case .halted(.stopped): feed(client, .started(foreground: true))
-    case .halted(.credentials): feed(client, .credentialsChanged)
-    case .halted(.unsupported): feed(client, .retryRequested)
+    case .halted(.stopped): signal(client, .started(foreground: true))
+    case .halted(.credentials): signal(client, .credentialsChanged)
+    case .halted(.unsupported): signal(client, .retryRequested)
     case .stale, .idle, .registering, .registerFailed, .live, .pollFailed: break
     }
     return true

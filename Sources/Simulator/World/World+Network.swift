@@ -4,19 +4,29 @@ internal import UpdateMachine
 // The way to the server and back, with everything that can happen on it.
 
 extension World {
-  /// A client sends a request.
-  mutating func send(_ client: Int, _ request: RequestID, _ kind: Exchange<App>.Kind) {
+  /// A client sends a request. Gives the number of the exchange.
+  @discardableResult
+  mutating func send(
+    _ client: Int, _ kind: Exchange<App>.Kind, _ request: RequestID? = nil
+  ) -> UInt64 {
     generation += 1
-    let made = Exchange<App>(client: client, request: request, kind: kind, generation: generation)
-    let index: Int
-    if let free = freeExchanges.popLast() {
-      index = free
-      exchanges[index] = made
-    } else {
-      index = exchanges.count
-      exchanges.append(made)
-    }
+    let index = place(
+      Exchange<App>(client: client, request: request, kind: kind, generation: generation))
     clients[client].exchange = index
+    depart(index, from: client)
+    return generation
+  }
+
+  private mutating func place(_ exchange: Exchange<App>) -> Int {
+    guard let free = freeExchanges.popLast() else {
+      exchanges.append(exchange)
+      return exchanges.count - 1
+    }
+    exchanges[free] = exchange
+    return free
+  }
+
+  private mutating func depart(_ index: Int, from client: Int) {
     switch clients[client].connection {
     case .open: break
     case .refused: return fail(index, .unreachable, after: latency())
@@ -170,39 +180,54 @@ extension World {
     exchanges[index].references -= 1
     defer { freeIfUnused(index) }
     guard let outcome = exchange.outcome, !exchange.isCancelled else { return false }
-    switch outcome {
-    case .failed(let failure): feed(exchange.client, .failed(exchange.request, failure))
-    case .reply(let reply):
-      if let failure = reply.failure() {
-        feed(exchange.client, .failed(exchange.request, failure))
-      } else if case .registered(let snapshot, let finger, let terms) = reply {
-        feed(
-          exchange.client,
-          .snapshotArrived(exchange.request, snapshot, finger: finger, terms: terms))
-      } else if case .batch(let batch) = reply {
-        feed(exchange.client, .batchArrived(exchange.request, batch))
-      }
-    }
+    give(outcome, of: exchange)
     return true
   }
 
-  /// A client gives a request up. The server may hear of it; an answer on its way may come all the
-  /// same.
+  private mutating func give(_ outcome: Exchange<App>.Outcome, of exchange: Exchange<App>) {
+    guard let request = exchange.request else {
+      return deliveries.append(.answer(generation: exchange.generation, outcome))
+    }
+    switch outcome {
+    case .failed(let failure): feed(exchange.client, .failed(request, failure))
+    case .reply(let reply):
+      if let failure = reply.failure() {
+        feed(exchange.client, .failed(request, failure))
+      } else if case .registered(let snapshot, let finger, let terms) = reply {
+        feed(exchange.client, .snapshotArrived(request, snapshot, finger: finger, terms: terms))
+      } else if case .batch(let batch) = reply {
+        feed(exchange.client, .batchArrived(request, batch))
+      }
+    }
+  }
+
+  /// A client gives a request up.
   mutating func cancel(_ client: Int, _ request: RequestID) {
-    guard let index = clients[client].exchange, exchanges[index].request == request,
-      exchanges[index].client == client
-    else { return }
+    guard let index = clients[client].exchange, exchanges[index].request == request else { return }
+    _ = giveUp(client, exchanges[index].generation)
+  }
+
+  /// A client gives an exchange up. The server may hear of it; an answer on its way may come all the
+  /// same, and then it is `true`.
+  mutating func giveUp(_ client: Int, _ generation: UInt64) -> Bool {
+    guard let index = clients[client].exchange, exchanges[index].generation == generation else {
+      return false
+    }
     clients[client].exchange = nil
-    if climate.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
+    let isOnItsWay = exchanges[index].outcome != nil && exchanges[index].references > 0
+    if climate.faults.contains(.lateAnswer), isOnItsWay || !isHandingOver,
+      choices.happens(.network, 1, in: 2)
+    {
       jury.result.faults[.lateAnswer] += 1
-      return
+      return true
     }
     exchanges[index].isCancelled = true
-    guard exchanges[index].isWaiting else { return }
+    guard exchanges[index].isWaiting else { return false }
     exchanges[index].isWaiting = false
     exchanges[index].references -= 1
     server.abandon(waiter: UInt64(index) | exchanges[index].generation << 32)
     freeIfUnused(index)
+    return false
   }
 
   // MARK: Small things

@@ -33,6 +33,10 @@ struct World<App: SimulatedApp>: Sendable {
   let faultBound: TimeSpan
 
   var jury: Jury<App>
+  /// What reaches a client is not given to its replica here, but handed to whoever runs it.
+  var isHandingOver = false
+  var deliveries: [Delivery<App>] = []
+  var sleepers: [UInt64] = []
   var trace: Trace?
 
   /// What goes on.
@@ -69,6 +73,13 @@ struct World<App: SimulatedApp>: Sendable {
 
   /// Lives the whole life of this world.
   mutating func run() -> RunResult {
+    begin()
+    while isGoingOn, takeStep() { progress() }
+    return conclude()
+  }
+
+  /// Puts the first steps on the agenda.
+  mutating func begin() {
     for client in clients.indices {
       agenda.add(
         .happens(client: client, .starts), at: after(choices.draw(.users, in: 0...2000)))
@@ -76,12 +87,22 @@ struct World<App: SimulatedApp>: Sendable {
     agenda.add(.workload, at: after(choices.draw(.workload, in: 1...climate.workloadGap)))
     agenda.add(.disturbance, at: after(choices.draw(.faults, in: 1...climate.disturbanceGap)))
     scheduleServer()
-    while jury.result.finding == nil, phase != .over, let next = agenda.takeNext() {
+  }
+
+  var isGoingOn: Bool { jury.result.finding == nil && phase != .over }
+
+  /// Takes the next step; `false`: there is none.
+  mutating func takeStep() -> Bool {
+    while let next = agenda.takeNext() {
       now = next.at
       guard perform(next.step) else { continue }
       jury.result.steps += 1
-      if jury.result.finding == nil { progress() }
+      return true
     }
+    return false
+  }
+
+  mutating func conclude() -> RunResult {
     jury.result.simulated = now - Moment(milliseconds: 0)
     jury.result.breaches = server.breachCount + (isMute ? 1 : 0)
     jury.result.choices = Int64(choices.record.count)
@@ -89,7 +110,8 @@ struct World<App: SimulatedApp>: Sendable {
   }
 
   /// Goes from one phase to the next.
-  private mutating func progress() {
+  mutating func progress() {
+    guard isGoingOn else { return }
     if phase == .stormy, jury.result.steps >= configuration.steps { calmDown() }
     switch phase {
     case .calm(let since, let until):
@@ -121,6 +143,8 @@ struct World<App: SimulatedApp>: Sendable {
       deliverFinished()
     case .timerFires(let client, let life, let timer):
       return timerFires(client, life: life, timer)
+    case .sleepEnds(let client, let life, let sleeper):
+      return sleepEnds(client, life: life, sleeper)
     case .writeEnds(let client, let life, let write, let succeeds):
       return writeEnds(client, life: life, write, succeeds: succeeds)
     case .serverIsDue: return serverIsDue()

@@ -1,0 +1,214 @@
+#if !hasFeature(Embedded)
+
+  internal import SyncProtocols
+  internal import UpdateMachine
+
+  /// Lives the life of a world with real drivers in place of bare replicas. The world decides what
+  /// happens and when, as ever; what reaches a client is handed to its actor, and the actor's calls
+  /// come back as what the value engine does with effects. The same jury looks at every input.
+  ///
+  /// Everything happens on the thread that calls ``run()``: the world takes a step, then the
+  /// executor runs until no job is ready.
+  final class ActorEngine<App: SimulatedApp>: @unchecked Sendable {
+    typealias Driver = UpdateMachine<SimulatedSource<App>>
+
+    var world: World<App>
+    private let executor = WorldExecutor()
+    /// Whether the order of ready jobs is a choice; if not, the oldest is next.
+    private let choosesJobs: Bool
+    private var lives: [SimulatedLife<App>?]
+    private var drivers: [Driver?]
+    private var calls: [SimulatedCall<App>] = []
+    /// In the order of their numbers.
+    private var sleepers: [SimulatedSleeper] = []
+    private var sleeperCount: UInt64 = 0
+
+    init(world: World<App>, choosesJobs: Bool) {
+      self.world = world
+      self.choosesJobs = choosesJobs
+      self.world.isHandingOver = true
+      lives = world.clients.map { _ in nil }
+      drivers = world.clients.map { _ in nil }
+    }
+
+    func run() -> RunResult {
+      world.begin()
+      while world.isGoingOn, world.takeStep() {
+        for delivery in world.takeDeliveries() {
+          perform(delivery)
+          drain()
+        }
+        world.progress()
+      }
+      let result = world.conclude()
+      for client in lives.indices { end(client) }
+      return result
+    }
+
+    /// How many jobs ran.
+    var jobs: Int64 { executor.count }
+
+    private func drain() {
+      executor.drain { count in
+        choosesJobs ? Int(world.choices.draw(.jobs, below: UInt64(count))) : 0
+      }
+    }
+
+    // MARK: From the world to the actors
+
+    private func perform(_ delivery: Delivery<App>) {
+      switch delivery {
+      case .begins(let client, let life, let foreground): begin(client, life, foreground)
+      case .crashes(let client): end(client)
+      case .loads(let client, let saved, let age): load(client, saved, age: age)
+      case .writeEnds(let client, let succeeds):
+        let save = lives[client]?.save
+        lives[client]?.save = nil
+        save?.resume(returning: succeeds)
+      case .sleepEnds(let number):
+        guard let index = sleepers.firstIndex(where: { $0.number == number }) else { return }
+        sleepers.remove(at: index).end(true)
+      case .answer(let generation, let outcome):
+        guard let index = calls.firstIndex(where: { $0.generation == generation }) else { return }
+        calls.remove(at: index).end(with: outcome)
+      case .signal(let client, let signal): give(signal, to: client)
+      }
+    }
+
+    private func begin(_ client: Int, _ number: UInt64, _ foreground: Bool) {
+      let life = SimulatedLife(client: client, number: number, engine: self)
+      let clock = SimulatedClock(life: life)
+      lives[client] = life
+      let driver = Driver(
+        source: SimulatedSource(life: life), store: SimulatedStore(life: life),
+        settings: world.climate.settings, clock: clock, chance: clock, executor: executor,
+        tap: { [weak life] input, effects, replica, now in
+          guard let life else { return }
+          life.engine?.look(at: input, effects, replica, now, life)
+        })
+      drivers[client] = driver
+      run(driver, life, foreground: foreground)
+    }
+
+    private func run(_ driver: Driver, _ life: SimulatedLife<App>, foreground: Bool) {
+      guard !life.isRunning else { return }
+      life.isRunning = true
+      Task(executorPreference: executor) {
+        await driver.run(inForeground: foreground)
+        life.isRunning = false
+      }
+    }
+
+    /// A process is gone: its adapters reach nobody, and whoever waits for them is let go.
+    private func end(_ client: Int) {
+      guard let life = lives[client], let driver = drivers[client] else { return }
+      life.engine = nil
+      lives[client] = nil
+      drivers[client] = nil
+      let load = life.load
+      life.load = nil
+      load?.resume(returning: nil)
+      let save = life.save
+      life.save = nil
+      save?.resume(returning: false)
+      Task(executorPreference: executor) { await driver.stop() }
+      drain()
+      endCalls(of: client)
+      drain()
+    }
+
+    private func endCalls(of client: Int) {
+      for call in calls where call.client == client { call.end(with: .failed(.unreachable)) }
+      calls.removeAll { $0.client == client }
+      for sleeper in sleepers where sleeper.client == client {
+        world.forget(sleeper: sleeper.number)
+        sleeper.end(false)
+      }
+      sleepers.removeAll { $0.isOver }
+    }
+
+    private func load(
+      _ client: Int, _ saved: SavedReplica<App.Model, QueueFinger>?, age: TimeSpan?
+    ) {
+      guard let continuation = lives[client]?.load else { return }
+      lives[client]?.load = nil
+      // An age that is not known: the wall clock has gone back since.
+      let written = world.now - (age ?? .milliseconds(-1))
+      continuation.resume(
+        returning: saved.map {
+          StoredReplica(replica: $0, writtenAt: WallTime(milliseconds: written.milliseconds))
+        })
+    }
+
+    private func give(_ signal: AppSignal, to client: Int) {
+      guard let driver = drivers[client], let life = lives[client] else { return }
+      if case .started(let foreground) = signal { return run(driver, life, foreground: foreground) }
+      Task(executorPreference: executor) {
+        switch signal {
+        case .started: break
+        case .stopped: await driver.stop()
+        case .loggedOut:
+          do throws(StoreError) { try await driver.logOut() } catch {}
+        case .foregrounded: await driver.enterForeground()
+        case .backgrounded: await driver.enterBackground()
+        case .networkChanged: await driver.networkChanged()
+        case .retryRequested: await driver.retryNow()
+        case .credentialsChanged: await driver.credentialsChanged()
+        }
+      }
+    }
+
+    // MARK: From the actors to the world
+
+    private func look(
+      at input: Driver.Inputs, _ effects: Machine<QueueFinger>.Effects,
+      _ replica: Replica<App.Model, EventQueue<App.Truth.Event>>, _ now: Moment,
+      _ life: SimulatedLife<App>
+    ) {
+      world.look(life.client, input, effects, replica)
+    }
+
+    func send(_ kind: Exchange<App>.Kind, _ call: SimulatedCall<App>, _ life: SimulatedLife<App>) {
+      call.client = life.client
+      call.generation = world.send(life.client, kind)
+      calls.append(call)
+    }
+
+    func giveUp(_ call: SimulatedCall<App>, _ life: SimulatedLife<App>) {
+      guard call.continuation != nil, let generation = call.generation else { return }
+      guard !world.giveUp(life.client, generation) else { return }
+      calls.removeAll { $0 === call }
+      call.end(with: .failed(.unreachable))
+    }
+
+    func release(_ queue: QueueID, _ life: SimulatedLife<App>) {
+      world.release(queue, by: life.client)
+    }
+
+    func save(_ saved: SavedReplica<App.Model, QueueFinger>, _ life: SimulatedLife<App>) {
+      world.save(saved, on: life.client)
+    }
+
+    func erase(_ life: SimulatedLife<App>) { world.erase(on: life.client) }
+
+    func sleep(until moment: Moment, _ sleeper: SimulatedSleeper, _ life: SimulatedLife<App>) {
+      sleeperCount += 1
+      sleeper.client = life.client
+      sleeper.number = sleeperCount
+      sleepers.append(sleeper)
+      world.sleep(life.client, until: moment, sleeper: sleeperCount)
+    }
+
+    /// A sleep is cut short.
+    func wake(_ sleeper: SimulatedSleeper) {
+      sleepers.removeAll { $0 === sleeper }
+      world.forget(sleeper: sleeper.number)
+    }
+
+    func draw(_ range: MomentRange) -> Moment {
+      let bounds = range.earliest.milliseconds...range.latest.milliseconds
+      return Moment(milliseconds: world.choices.draw(.timers, in: bounds))
+    }
+  }
+
+#endif

@@ -1,0 +1,154 @@
+#if !hasFeature(Embedded)
+
+  internal import SyncProtocols
+  internal import UpdateMachine
+
+  /// One life of one client, as the driver's adapters see it. When the process has crashed, its
+  /// adapters reach nobody any more.
+  ///
+  /// All of it runs on the world's thread, by the world's executor; that is what makes the
+  /// `@unchecked` true.
+  final class SimulatedLife<App: SimulatedApp>: @unchecked Sendable {
+    let client: Int
+    let number: UInt64
+    /// `nil`: the process is gone.
+    weak var engine: ActorEngine<App>?
+    /// `run()` is going on.
+    var isRunning = false
+
+    var load: CheckedContinuation<StoredReplica<App.Model, QueueFinger>?, Never>?
+    var save: CheckedContinuation<Bool, Never>?
+
+    init(client: Int, number: UInt64, engine: ActorEngine<App>) {
+      self.client = client
+      self.number = number
+      self.engine = engine
+    }
+  }
+
+  /// The way from a driver to the world's network.
+  struct SimulatedSource<App: SimulatedApp>: Source {
+    typealias Model = App.Model
+    typealias Sync = EventQueue<App.Truth.Event>
+
+    let life: SimulatedLife<App>
+
+    func register() async throws(SyncFailure) -> Registered<Model.Snapshot, QueueFinger> {
+      switch await ask(.register) {
+      case .failed(let failure): throw failure
+      case .reply(.registered(let snapshot, let finger, let terms)):
+        return Registered(snapshot: snapshot, finger: finger, terms: terms)
+      case .reply(let reply): throw reply.failure() ?? .malformed
+      }
+    }
+
+    func poll(
+      after finger: QueueFinger, waits: Bool
+    ) async throws(SyncFailure) -> QueueBatch<App.Truth.Event> {
+      switch await ask(.poll(finger, waits: waits)) {
+      case .failed(let failure): throw failure
+      case .reply(.batch(let batch)): return batch
+      case .reply(let reply): throw reply.failure() ?? .malformed
+      }
+    }
+
+    func release(_ log: QueueID) async { life.engine?.release(log, life) }
+
+    /// Sends a request and waits for what comes of it. Given up: ends at once, unless the answer is
+    /// on its way and comes all the same.
+    private func ask(_ kind: Exchange<App>.Kind) async -> Exchange<App>.Outcome {
+      let call = SimulatedCall<App>()
+      return await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          call.continuation = continuation
+          if call.isGivenUp { return call.end(with: .failed(.unreachable)) }
+          life.engine?.send(kind, call, life)
+        }
+      } onCancel: {
+        call.isGivenUp = true
+        life.engine?.giveUp(call, life)
+      }
+    }
+  }
+
+  /// One request that waits for its answer.
+  final class SimulatedCall<App: SimulatedApp>: @unchecked Sendable {
+    var continuation: CheckedContinuation<Exchange<App>.Outcome, Never>?
+    var client = 0
+    var generation: UInt64?
+    var isGivenUp = false
+
+    func end(with outcome: Exchange<App>.Outcome) {
+      let waiting = continuation
+      continuation = nil
+      waiting?.resume(returning: outcome)
+    }
+  }
+
+  /// The way from a driver to the world's disks.
+  struct SimulatedStore<App: SimulatedApp>: Store {
+    typealias Model = App.Model
+    typealias Place = QueueFinger
+
+    let life: SimulatedLife<App>
+
+    func load() async throws(StoreError) -> StoredReplica<Model, QueueFinger>? {
+      await withCheckedContinuation { life.load = $0 }
+    }
+
+    func save(_ replica: StoredReplica<Model, QueueFinger>) async throws(StoreError) {
+      let isDone = await withCheckedContinuation { continuation in
+        life.save = continuation
+        life.engine?.save(replica.replica, life)
+      }
+      if !isDone { throw .failed("the disk is full") }
+    }
+
+    func erase() async throws(StoreError) { life.engine?.erase(life) }
+  }
+
+  /// The world's clock and chance, as a driver sees them.
+  struct SimulatedClock<App: SimulatedApp>: DriverClock, Chance {
+    let life: SimulatedLife<App>
+
+    var now: Moment { life.engine?.world.now ?? .distantPast }
+
+    var wallTime: WallTime { WallTime(milliseconds: now.milliseconds) }
+
+    func sleep(until moment: Moment) async throws(CancellationError) {
+      let sleeper = SimulatedSleeper()
+      let isOver = await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          sleeper.continuation = continuation
+          if sleeper.isOver { return sleeper.end(false) }
+          life.engine?.sleep(until: moment, sleeper, life)
+        }
+      } onCancel: {
+        life.engine?.wake(sleeper)
+        sleeper.end(false)
+      }
+      if !isOver { throw CancellationError() }
+    }
+
+    func draw(from range: MomentRange) -> Moment { life.engine?.draw(range) ?? range.latest }
+
+    func newLife() -> Life { Life(life.number) }
+  }
+
+  /// Somebody who waits for a moment.
+  final class SimulatedSleeper: @unchecked Sendable {
+    var continuation: CheckedContinuation<Bool, Never>?
+    var client = 0
+    var number: UInt64 = 0
+    /// Nobody waits any more.
+    private(set) var isOver = false
+
+    func end(_ result: Bool) {
+      isOver = true
+      let waiting = continuation
+      continuation = nil
+      waiting?.resume(returning: result)
+    }
+  }
+
+#endif
