@@ -92,7 +92,8 @@ struct EventQueueServerLifetimeTests {
     }
   }
 
-  @Test func `a queue whose lifetime is shorter than a wait can be lost between two waits`() throws {
+  @Test func `a queue whose lifetime is shorter than a wait can be lost between two waits`() throws
+  {
     var desk = Desk()
     desk.wait(seconds: 10)
     let queue = try desk.register(lifetime: .seconds(20))

@@ -59,7 +59,8 @@ extension EventQueueServer {
     }
     prune(index, through: finger.lastEventID)
     if finger.lastEventID != queues[index].newestPruned {
-      return .refused(.badRequest)  // "Event … was not in this queue"; what it pruned is gone [05 A9]
+      // "Event … was not in this queue"; what it pruned is gone [05 A9].
+      return .refused(.badRequest)
     }
     end(waitOn: index, with: .batch(Batch(queue: queues[index].id, events: [])))  // [05 B]
     let batch = delivered(index)
