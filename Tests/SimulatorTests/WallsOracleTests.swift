@@ -213,6 +213,16 @@ struct WallsOracleTests {
     }
   }
 
+  @Test(arguments: [.stale, .idle] as [MachineStatus])
+  func `a resting machine has no request out, but may have a timer and a write`(
+    status: MachineStatus
+  ) {
+    var request = busy()
+    expect(&request, status, "E ownership: no request out of a resting machine") { _ in }
+    var rest = busy()
+    expect(&rest, status, nil) { $0.cancel = WallsOracleTests.id(5) }
+  }
+
   @Test(
     arguments: [.registerFailed, .pollFailed, .live(.writing), .live(.pausing)]
       as [MachineStatus])

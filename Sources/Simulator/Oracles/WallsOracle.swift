@@ -79,7 +79,11 @@ struct WallsOracle: Sendable {
   /// Something is always pending: a request, a timer, a write, or the app.
   private func pending(_ status: MachineStatus) -> Objection? {
     switch status {
-    case .stale, .idle: return nil
+    case .stale, .idle:
+      guard request == nil else {
+        return Objection(oracle: .ownership, expected: "no request out of a resting machine")
+      }
+      return nil
     case .halted:
       guard request == nil, timer == nil else {
         return Objection(oracle: .ownership, expected: "nothing pending in a halted machine")
