@@ -12,7 +12,8 @@ struct RunOptions {
   var json = false
 
   static let names = [
-    "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant", "--engine",
+    "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
+    "--engine",
   ]
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -130,7 +131,8 @@ extension Simulate {
   static func run(_ options: RunOptions, _ console: Console) -> ExitCode {
     Interrupt.watch()
     let runner = Runner(
-      configuration: options.configuration, engine: options.engine, first: options.first, seeds: options.seeds,
+      configuration: options.configuration, engine: options.engine, first: options.first,
+      seeds: options.seeds,
       jobs: options.jobs)
     let outcome = runner.run(console)
     let report = RunReport(options: options, outcome: outcome)

@@ -45,7 +45,7 @@ struct RunCommandTests {
     ("trace --seed 1 --faults fire", "simulate trace: unknown fault \"fire\""),
   ])
   func `bad usage gives exit code 2 and says what to type`(typed: String, said: String) {
-    let ran = Ran(typed)
+    let ran = CommandRun(typed)
     #expect(ran.code == .usage)
     #expect(ran.code.rawValue == 2)
     #expect(ran.output == [])
@@ -56,9 +56,9 @@ struct RunCommandTests {
   }
 
   @Test func `what is unknown comes with what there is`() {
-    let faults = Ran("run --faults x").errors.joined()
+    let faults = CommandRun("run --faults x").errors.joined()
     #expect(Fault.allCases.allSatisfy { faults.contains($0.name) })
-    let plants = Ran("run --plant x").errors.joined()
+    let plants = CommandRun("run --plant x").errors.joined()
     #expect(Plant.allCases.allSatisfy { plants.contains($0.rawValue) })
   }
 
@@ -66,7 +66,7 @@ struct RunCommandTests {
 
   @Test(arguments: ["--help", "-h", "help"])
   func `help names every command`(typed: String) {
-    let help = Ran(typed)
+    let help = CommandRun(typed)
     #expect(help.code == .success)
     #expect(help.errors == [])
     let text = help.output.joined(separator: "\n")
@@ -79,7 +79,7 @@ struct RunCommandTests {
   @Test func `every command has help, wherever it is asked for`() {
     for command in Simulate.commands {
       for typed in ["--help", "-h", "--bogus --help", "x -h"] {
-        let help = Ran("\(command.name) \(typed)")
+        let help = CommandRun("\(command.name) \(typed)")
         #expect(help.code == .success)
         #expect(help.errors == [])
         #expect(help.output == [command.help])
@@ -98,10 +98,10 @@ struct RunCommandTests {
     #expect(Set(RunOptions.names) == Set(RunCommandTests.values))
     #expect(options(in: Simulate.runCommand.help) == known)
     for option in RunCommandTests.values {
-      #expect(Ran("run \(option)").errors.first == "simulate run: \(option) needs a value")
+      #expect(CommandRun("run \(option)").errors.first == "simulate run: \(option) needs a value")
     }
     for flag in flags {
-      #expect(Ran("run \(flag)=1").errors.first == "simulate run: \(flag) takes no value")
+      #expect(CommandRun("run \(flag)=1").errors.first == "simulate run: \(flag) takes no value")
     }
   }
 
@@ -109,10 +109,12 @@ struct RunCommandTests {
     let values = ["--seed", "--clients", "--steps", "--faults", "--plant"]
     #expect(options(in: Simulate.traceCommand.help) == Set(values + ["--hash"]))
     for option in RunCommandTests.values where !values.contains(option) {
-      #expect(Ran("trace \(option) 1").errors.first == "simulate trace: unknown option \(option)")
+      #expect(
+        CommandRun("trace \(option) 1").errors.first == "simulate trace: unknown option \(option)")
     }
     for option in values {
-      #expect(Ran("trace \(option)").errors.first == "simulate trace: \(option) needs a value")
+      #expect(
+        CommandRun("trace \(option)").errors.first == "simulate trace: \(option) needs a value")
     }
   }
 
@@ -123,14 +125,14 @@ struct RunCommandTests {
   }
 
   @Test func `the names of faults and plants can be had, one a line`() {
-    #expect(Ran("run --list-faults").output == Fault.allCases.map(\.name))
-    #expect(Ran("run --list-plants").output == Plant.allCases.map(\.rawValue))
+    #expect(CommandRun("run --list-faults").output == Fault.allCases.map(\.name))
+    #expect(CommandRun("run --list-plants").output == Plant.allCases.map(\.rawValue))
   }
 
   // MARK: Running
 
   @Test func `run tells what was done, and its last line is one JSON object`() throws {
-    let run = Ran("run --seeds 50 --json")
+    let run = CommandRun("run --seeds 50 --json")
     #expect(run.code == .success)
     #expect(run.errors == [])
     let object = try run.json()
@@ -156,16 +158,16 @@ struct RunCommandTests {
   }
 
   @Test func `without --json there is no JSON`() {
-    let run = Ran("run --seeds 1")
+    let run = CommandRun("run --seeds 1")
     #expect(run.code == .success)
     #expect(!run.output.joined().contains("{"))
   }
 
   @Test(arguments: ["--seeds=40 --first=7", "--seeds 40 --first 7 --clients 2 --plant lost-event"])
   func `the number of jobs changes nothing`(typed: String) throws {
-    let one = try Ran("run \(typed) --jobs 1 --json").json()
+    let one = try CommandRun("run \(typed) --jobs 1 --json").json()
     for jobs in [2, 3] {
-      let more = try Ran("run \(typed) --jobs \(jobs) --json").json()
+      let more = try CommandRun("run \(typed) --jobs \(jobs) --json").json()
       for field in ["seeds", "steps", "checks", "failures", "traceHash"] {
         #expect("\(one[field] ?? "")" == "\(more[field] ?? "-")", "\(field)")
       }
@@ -176,7 +178,7 @@ struct RunCommandTests {
     let runs = ["", " --first 2", " --clients 3", " --steps 200", " --faults crash,storm"]
     var hashes: Set<String> = []
     for run in runs {
-      let object = try Ran("run --seeds 3 --json" + run).json()
+      let object = try CommandRun("run --seeds 3 --json" + run).json()
       hashes.insert(try #require(object["traceHash"] as? String))
     }
     #expect(hashes.count == runs.count)
@@ -184,14 +186,15 @@ struct RunCommandTests {
 
   @Test func `the sum of two halves is the whole`() throws {
     func steps(_ typed: String) throws -> Int {
-      try #require(try Ran("run --json \(typed)").json()["steps"] as? Int)
+      try #require(try CommandRun("run --json \(typed)").json()["steps"] as? Int)
     }
     let halves = try steps("--seeds 20") + steps("--seeds 20 --first 21")
     #expect(try steps("--seeds 40") == halves)
   }
 
   @Test func `without faults none strikes`() throws {
-    let faults = try Ran("run --seeds 5 --faults none --json").json()["faults"] as? [String: Int]
+    let faults =
+      try CommandRun("run --seeds 5 --faults none --json").json()["faults"] as? [String: Int]
     #expect(try #require(faults).values.allSatisfy { $0 == 0 })
   }
 
@@ -199,7 +202,7 @@ struct RunCommandTests {
   func `a plant gives exit code 1 and a short story with a command that repeats it`(
     plant: Plant
   ) throws {
-    let run = Ran("run --seeds 60 --clients 3 --plant \(plant.rawValue) --json")
+    let run = CommandRun("run --seeds 60 --clients 3 --plant \(plant.rawValue) --json")
     #expect(run.code == .failure)
     #expect(run.code.rawValue == 1)
     let story = try #require(run.output.first { $0.hasPrefix("\nSeed ") })
@@ -215,7 +218,7 @@ struct RunCommandTests {
 
     let command = try #require(lines.last).split(separator: " simulate ")
     #expect(command.first == "  swift run -c release")
-    let again = Ran(String(try #require(command.last)))
+    let again = CommandRun(String(try #require(command.last)))
     #expect(again.code == .failure)
     let finding = lines.drop { !$0.hasPrefix("Oracle ") }.prefix(3).joined(separator: "\n")
     #expect(again.output.contains(finding))
@@ -224,10 +227,10 @@ struct RunCommandTests {
   // MARK: Tracing
 
   @Test func `trace ends with the hash that --hash says, and that run has`() throws {
-    let trace = Ran("trace --seed 3")
+    let trace = CommandRun("trace --seed 3")
     #expect(trace.code == .success)
     #expect(trace.output.count > 100)
-    let hash = Ran("trace --seed 3 --hash")
+    let hash = CommandRun("trace --seed 3 --hash")
     #expect(hash.code == .success)
     #expect(hash.output.count == 1)
     #expect(trace.output.last == "hash \(hash.output[0])")
@@ -236,21 +239,21 @@ struct RunCommandTests {
   }
 
   @Test func `a trace is told line by line, and the same every time`() {
-    let trace = Ran("trace --seed 4 --clients 2 --steps 60 --faults crash,gentle-restart")
+    let trace = CommandRun("trace --seed 4 --clients 2 --steps 60 --faults crash,gentle-restart")
     #expect(trace.code == .success)
     #expect(trace.output.allSatisfy { !$0.contains("\n") })
     #expect(trace.output.contains { $0.contains("begins life 1") })
-    let again = Ran("trace --seed=4 --clients=2 --steps=60 --faults=crash,gentle-restart")
+    let again = CommandRun("trace --seed=4 --clients=2 --steps=60 --faults=crash,gentle-restart")
     #expect(again.output == trace.output)
   }
 
   @Test func `a trace of a failing seed gives exit code 1, also with --hash`() throws {
-    let run = Ran("run --seeds 30 --plant stale-snapshot")
+    let run = CommandRun("run --seeds 30 --plant stale-snapshot")
     let story = try #require(run.output.first { $0.hasPrefix("\nSeed ") })
     let seed = try #require(story.split(separator: " ").dropFirst().first)
-    #expect(Ran("trace --seed \(seed) --plant stale-snapshot").code == .failure)
-    #expect(Ran("trace --seed \(seed) --plant stale-snapshot --hash").code == .failure)
-    #expect(Ran("trace --seed \(seed)").code == .success)
+    #expect(CommandRun("trace --seed \(seed) --plant stale-snapshot").code == .failure)
+    #expect(CommandRun("trace --seed \(seed) --plant stale-snapshot --hash").code == .failure)
+    #expect(CommandRun("trace --seed \(seed)").code == .success)
   }
 
   @Test func `the command that repeats a run names what is not the default`() throws {
@@ -269,7 +272,7 @@ struct RunCommandTests {
 }
 
 /// A command that was run, and what it said.
-private struct Ran {
+private struct CommandRun {
   var code: ExitCode
   var output: [String]
   var errors: [String]

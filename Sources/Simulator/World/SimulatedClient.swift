@@ -102,7 +102,6 @@ enum Step: Sendable {
   case happens(client: Int, Incident)
   case serverRecovers
   case serverIsSupportedAgain
-  case limitEnds
   case judgement
 }
 

@@ -127,7 +127,6 @@ extension World {
 
   /// The saved form is read; its age is what the wall clock says.
   mutating func load(_ client: Int) {
-    guard !clients[client].replica.isLoaded else { return }
     var age: TimeSpan? = now - clients[client].writtenAt
     if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
       jury.result.faults[.clockJump] += 1

@@ -153,7 +153,6 @@ struct World<App: SimulatedApp>: Sendable {
     case .happens(let client, let incident): return happens(client, incident)
     case .serverRecovers: isServerDown = false
     case .serverIsSupportedAgain: isUnsupported = false
-    case .limitEnds: server.configuration.requestsPerWindow = nil
     case .judgement: break
     }
     return true
