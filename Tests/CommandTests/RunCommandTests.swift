@@ -90,6 +90,7 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
+    "--engine",
   ]
 
   @Test func `run's help names every option that there is, and no other`() {
@@ -106,7 +107,7 @@ struct RunCommandTests {
   }
 
   @Test func `trace's help names every option that there is, and no other`() {
-    let values = ["--seed", "--clients", "--steps", "--faults", "--plant"]
+    let values = ["--seed", "--clients", "--steps", "--faults", "--plant", "--engine"]
     #expect(options(in: Simulate.traceCommand.help) == Set(values + ["--hash"]))
     for option in RunCommandTests.values where !values.contains(option) {
       #expect(
