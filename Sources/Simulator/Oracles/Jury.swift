@@ -16,6 +16,8 @@ struct Jury<App: SimulatedApp>: Sendable {
   var accounts: [Account]
   /// The verdict, the statistics and the hash.
   var result: RunResult
+  /// A verdict was given; only the first counts.
+  private(set) var hasFound = false
 
   /// What is remembered of one client.
   struct Account: Sendable {
@@ -55,7 +57,8 @@ struct Jury<App: SimulatedApp>: Sendable {
   mutating func report(
     _ oracle: Oracle, _ client: Int?, _ now: Moment, _ expected: String, _ found: String
   ) {
-    guard result.finding == nil else { return }
+    guard !hasFound else { return }
+    hasFound = true
     result.finding = Finding(oracle, client: client, at: now, expected: expected, found: found)
   }
 

@@ -239,7 +239,7 @@ extension World {
 
   private mutating func schedule(_ step: Step, _ index: Int, after delay: Int64) {
     exchanges[index].references += 1
-    agenda.add(step, at: after(delay))
+    agenda.add(step, at: now + .milliseconds(delay))
   }
 
   mutating func latency() -> Int64 { choices.pick(.network, climate.latencies) }
