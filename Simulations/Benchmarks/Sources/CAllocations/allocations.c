@@ -4,6 +4,7 @@
 
 #if defined(__linux__) && defined(__GLIBC__)
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 
 extern void *__libc_malloc(size_t);
@@ -35,6 +36,10 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
 }
 
 long long allocation_count(void) { return atomic_load_explicit(&count, memory_order_relaxed); }
+
+long long allocated_bytes(void) { return (long long)mallinfo2().uordblks; }
 #else
 long long allocation_count(void) { return -1; }
+
+long long allocated_bytes(void) { return -1; }
 #endif
