@@ -161,6 +161,7 @@ extension World {
 
   /// A device wakes: all that came meanwhile reaches it at once.
   mutating func wake(_ client: Int) {
+    jury.noteSleep(of: client, for: now - clients[client].asleepSince)
     clients[client].asleepUntil = now
     let inbox = clients[client].inbox
     clients[client].inbox.removeAll(keepingCapacity: true)

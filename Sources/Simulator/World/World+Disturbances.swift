@@ -104,6 +104,7 @@ extension World {
       let back: Int64 = choices.pick(.users, [5000, 60_000, 700_000, 4_000_000])
       agenda.add(.happens(client: client, .foregrounds), at: now + .milliseconds(back))
     case .suspension:
+      clients[client].asleepSince = now
       clients[client].asleepUntil =
         now
         + .milliseconds(

@@ -203,7 +203,9 @@ extension World {
 
   /// A client gives a request up.
   mutating func cancel(_ client: Int, _ request: RequestID) {
-    guard let index = clients[client].exchange, exchanges[index].request == request else { return }
+    guard let index = clients[client].exchange, exchanges[index].client == client,
+      exchanges[index].request == request
+    else { return }
     _ = giveUp(client, exchanges[index].generation)
   }
 

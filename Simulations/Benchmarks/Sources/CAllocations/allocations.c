@@ -1,6 +1,7 @@
 // Counts allocations by standing in front of glibc's own functions.
 #include "CAllocations.h"
 #include <stddef.h>
+#include <stdlib.h> // Tells whether this is glibc.
 
 #if defined(__linux__) && defined(__GLIBC__)
 #include <errno.h>
