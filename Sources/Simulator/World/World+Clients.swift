@@ -8,9 +8,12 @@ extension World {
   /// Gives one input to a client's replica, has the jury look, and performs the effects.
   mutating func feed(_ client: Int, _ input: Client.Body.Input) {
     guard !jury.hasFound, clients[client].isRunning else { return }
-    let before = jury.look(before: input, client, clients[client].replica, server, at: now)
-    let effects = clients[client].replica.handle(input, at: now)
-    jury.judge(input, before, effects, client, clients[client].replica, server, at: now)
+    // Taken out of the array, for each read in it would copy all that a client is.
+    var replica = clients[client].replica
+    let before = jury.look(before: input, client, replica, server, at: now)
+    let effects = replica.handle(input, at: now)
+    jury.judge(input, before, effects, client, replica, server, at: now)
+    clients[client].replica = replica
     perform(effects, by: client)
     if isTraced { noteTrace(client, input, effects) }
   }
