@@ -10,6 +10,8 @@ struct RunOptions {
   var seeds: UInt64 = 5000
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var json = false
+  /// Only bare replicas can be run from a list of choices.
+  var shrinks: Bool { engine == .value }
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
@@ -137,11 +139,27 @@ extension Simulate {
     let outcome = runner.run(console)
     let report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
-    if let story = report.story { console.out(story) }
+    if let story = report.story(while: shrinkingGoesOn(console)) { console.out(story) }
+    console.progress(nil)
     if outcome.wasInterrupted { console.out("Interrupted: this is what was done so far.") }
     if options.json { console.out(report.json) }
     if outcome.wasInterrupted { return .interrupted }
     return outcome.statistics.failures == 0 ? .success : .failure
+  }
+
+  /// A failing run is made small for at most this long.
+  private static let shrinkingTime = Duration.milliseconds(1500)
+
+  private static func shrinkingGoesOn(_ console: Console) -> (Shrinker) -> Bool {
+    let clock = ContinuousClock()
+    let start = clock.now
+    return { shrinker in
+      if shrinker.runs % 200 == 0 {
+        console.progress(
+          "making it small: \(shrinker.runs) runs, \(shrinker.best.choicesLeft) choices left")
+      }
+      return !Interrupt.wasAsked && start.duration(to: clock.now) < shrinkingTime
+    }
   }
 
   static let traceCommand = Command(

@@ -36,28 +36,48 @@ struct RunReport {
     return lines.joined(separator: "\n")
   }
 
-  /// The failing run of fewest steps, on at most a screen; `nil`: none failed.
-  var story: String? {
-    guard let failure = statistics.shortestFailure, let finding = failure.finding else {
-      return nil
-    }
+  /// The failing run of fewest steps, made small, on at most a screen; `nil`: none failed.
+  ///
+  /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
+  func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
+    guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
     var configuration = options.configuration
     configuration.seed = failure.seed
-    let lines = options.engine.trace(configuration).1.lines
-    var story = ["", "Seed \(failure.seed) failed after \(failure.steps) steps:"]
-    let shown = lines.suffix(RunReport.storyLines)
-    if shown.count < lines.count { story.append("  … \(lines.count - shown.count) lines before") }
-    story += shown.map { line in
-      "  " + (line.count > 160 ? line.prefix(159) + "…" : line)
+    let lines: [String]
+    let finding: Finding?
+    var story = ["", "Seed \(failure.seed) failed after \(failure.steps) steps."]
+    if let shrunk = options.shrinks ? Simulation.shrunk(configuration, while: goesOn) : nil {
+      let (result, trace) = Simulation.traceReplay(shrunk.token)
+      (lines, finding) = (trace.lines, result.finding)
+      let struck = Fault.allCases.filter { result.faults[$0] > 0 }.map(\.name)
+      story.append(
+        "Made small in \(shrunk.runs) runs: choices left \(shrunk.choicesLeft) of "
+          + "\(shrunk.choicesBefore), \(result.steps) steps; faults: "
+          + (struck.isEmpty ? "none." : struck.joined(separator: ", ") + "."))
+      story.append(contentsOf: RunReport.shown(lines))
+      if let finding { story.append(RunReport.tell(finding)) }
+      story.append("Repeat it:\n  swift run -c release simulate replay \(shrunk.token.text)")
+    } else {
+      let (result, trace) = options.engine.trace(configuration)
+      (lines, finding) = (trace.lines, result.finding)
+      story.append(contentsOf: RunReport.shown(lines))
+      if let finding { story.append(RunReport.tell(finding)) }
     }
-    story.append(RunReport.tell(finding))
     story.append(
-      "Repeat it:\n  swift run -c release simulate trace \(options.words(forSeed: failure.seed))")
+      "The whole of it:\n  swift run -c release simulate trace "
+        + options.words(forSeed: failure.seed))
     return story.joined(separator: "\n")
   }
 
+  private static func shown(_ lines: [String]) -> [String] {
+    let shown = lines.suffix(storyLines)
+    let before = lines.count - shown.count
+    return (before > 0 ? ["  … \(before) lines before"] : [])
+      + shown.map { line in "  " + (line.count > 160 ? line.prefix(159) + "…" : line) }
+  }
+
   /// How much of a conversation fits on a screen, beside the finding.
-  private static let storyLines = 14
+  private static let storyLines = 12
 
   static func tell(_ finding: Finding) -> String {
     let who = finding.client.map { "client \($0)" } ?? "the world"

@@ -44,6 +44,16 @@ public enum Plant: String, CaseIterable, Hashable, Sendable {
   var breach: QueueBreach? { QueueBreach(rawValue: rawValue) }
 }
 
+/// A failing run made small.
+public struct Shrunk: Sendable {
+  public var token: RunToken
+  /// How many runs it took.
+  public var runs: Int64
+  /// How many choices were not the tamest, before and after.
+  public var choicesBefore: Int64
+  public var choicesLeft: Int64
+}
+
 /// Runs the library's own world.
 public enum Simulation {
   /// The life of one world. The same configuration gives the same result, to the last bit of its
@@ -86,6 +96,44 @@ public enum Simulation {
   ) -> RunResult {
     var world = World<Chat>(configuration: configuration, choices: Choices(replaying: record))
     return world.run()
+  }
+
+  /// As ``replay(_:_:)``, with the whole conversation.
+  public static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
+    var world = World<Chat>(
+      configuration: token.configuration, choices: Choices(replaying: token.choices.record),
+      trace: Trace())
+    let result = world.run()
+    return (result, world.trace ?? Trace())
+  }
+
+  /// Makes a failing run small: the same oracle must object to the same client or another, with as
+  /// few choices as can be found.
+  ///
+  /// - Parameters:
+  ///   - budget: how many runs may be tried.
+  ///   - goesOn: asked after every run; `false` stops with what there is.
+  public static func shrunk(
+    _ configuration: SimulationConfiguration, budget: Int64 = 20_000,
+    while goesOn: @escaping (Shrinker) -> Bool = { _ in true }
+  ) -> Shrunk? {
+    let record = choices(of: configuration)
+    guard let oracle = replay(record, configuration).finding?.oracle else { return nil }
+    var smaller = configuration
+    // Fewer steps of trouble first: each halving makes every later run cheaper.
+    while smaller.steps > 1 {
+      var half = smaller
+      half.steps = smaller.steps / 2
+      guard replay(record, half).finding?.oracle == oracle else { break }
+      smaller = half
+    }
+    var shrinker = Shrinker(record, budget: budget)
+    let chosen = smaller
+    shrinker.shrink(while: goesOn) { replay($0, chosen).finding?.oracle == oracle }
+    return Shrunk(
+      token: RunToken(chosen, shrinker.best), runs: shrinker.runs,
+      choicesBefore: Int64(record.filter { $0.value != 0 }.count),
+      choicesLeft: shrinker.best.choicesLeft)
   }
 
   /// The choices that a run draws.

@@ -82,9 +82,13 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
 
 /// A set of faults, ordered as they are declared.
 public struct FaultSet: Hashable, Sendable {
-  private var bits: UInt64
+  /// A bit for each fault that there is.
+  private(set) var bits: UInt64
 
   public init() { bits = 0 }
+
+  /// The faults of these bits; others mean nothing.
+  init(bits: UInt64) { self.bits = bits & FaultSet.all.bits }
 
   public static var none: FaultSet { FaultSet() }
 

@@ -1,0 +1,233 @@
+internal import UpdateMachine
+
+// Shrinking: the room that makes a failing run small enough to be read. It knows nothing of worlds:
+// only a list of choices, and somebody who says what a list leads to. It may use Choices.
+
+/// Makes a list of choices smaller for as long as it leads to the same failure.
+///
+/// Smaller means: fewer choices that are not 0 (the least value of every draw is the tamest, so a 0
+/// is as good as none), then a shorter list, then lower values. Passes cut, zero, delete, lower and
+/// swap, over and over until none helps or the budget is spent. As in Hypothesis (MacIver and
+/// Donaldson, "Test-Case Reduction via Test-Case Generation", 2020), what is shrunk is not the run
+/// but the choices that made it, so it works for any world.
+///
+/// Each stream is a list of its own, as each subsystem draws from its own: a choice that goes moves
+/// none of another stream's.
+public struct Shrinker: Sendable {
+  /// The smallest list so far, by stream.
+  public private(set) var best: ChoiceLists
+  /// How many runs were tried.
+  public private(set) var runs: Int64 = 0
+
+  private let budget: Int64
+
+  /// - Parameters:
+  ///   - record: the choices of a failing run.
+  ///   - budget: how many runs may be tried.
+  public init(_ record: [Choices.Choice], budget: Int64) {
+    best = ChoiceLists(record)
+    self.budget = budget
+  }
+
+  /// Shrinks.
+  ///
+  /// - Parameters:
+  ///   - fails: runs a list; whether it leads to the same failure.
+  ///   - goesOn: asked after every run; `false` stops with what there is.
+  public mutating func shrink(
+    while goesOn: @escaping (Shrinker) -> Bool = { _ in true },
+    fails: @escaping ([Choices.Choice]) -> Bool
+  ) {
+    var attempt = Attempt(budget: budget, goesOn: goesOn, fails: fails)
+    var size = best.size
+    repeat {
+      size = best.size
+      cutEnds(&attempt)
+      spans(&attempt) { lists, stream, span in lists.zero(stream, span) }
+      spans(&attempt) { lists, stream, span in lists.delete(stream, span) }
+      lower(&attempt)
+      swap(&attempt)
+    } while best.size < size && !isSpent(attempt)
+  }
+
+  /// What one shrinking is given.
+  private struct Attempt {
+    var budget: Int64
+    var goesOn: (Shrinker) -> Bool
+    var fails: ([Choices.Choice]) -> Bool
+    var isStopped = false
+
+    init(
+      budget: Int64, goesOn: @escaping (Shrinker) -> Bool,
+      fails: @escaping ([Choices.Choice]) -> Bool
+    ) {
+      self.budget = budget
+      self.goesOn = goesOn
+      self.fails = fails
+    }
+  }
+
+  private func isSpent(_ attempt: Attempt) -> Bool { attempt.isStopped || runs >= attempt.budget }
+
+  /// Tries a list; keeps it if it is smaller and fails the same way.
+  @discardableResult
+  private mutating func consider(_ lists: ChoiceLists, _ attempt: inout Attempt) -> Bool {
+    guard lists.size < best.size, !isSpent(attempt) else { return false }
+    runs += 1
+    let fails = attempt.fails(lists.record)
+    if fails { best = lists }
+    if !attempt.goesOn(self) { attempt.isStopped = true }
+    return fails
+  }
+
+  /// Leaves out the end of each stream: half of it, a quarter, one.
+  private mutating func cutEnds(_ attempt: inout Attempt) {
+    for stream in best.streams {
+      var cut = best.count(stream)
+      while cut > 0, !isSpent(attempt) {
+        var lists = best
+        lists.delete(stream, max(0, best.count(stream) - cut)..<best.count(stream))
+        if !consider(lists, &attempt) { cut /= 2 }
+        cut = min(cut, best.count(stream))
+      }
+    }
+  }
+
+  /// Does something to spans of each stream, from the end, long ones first.
+  private mutating func spans(
+    _ attempt: inout Attempt, _ change: (inout ChoiceLists, Int, Range<Int>) -> Void
+  ) {
+    for stream in best.streams {
+      var length = max(1, best.count(stream) / 2)
+      while true {
+        var end = best.count(stream)
+        while end > 0, !isSpent(attempt) {
+          var lists = best
+          change(&lists, stream, max(0, end - length)..<end)
+          consider(lists, &attempt)
+          end = min(end - length, best.count(stream))
+        }
+        if length == 1 || isSpent(attempt) { break }
+        length /= 2
+      }
+    }
+  }
+
+  /// Lowers each value as far as it goes, by halving.
+  private mutating func lower(_ attempt: inout Attempt) {
+    for stream in best.streams {
+      var index = 0
+      while index < best.count(stream), !isSpent(attempt) {
+        var low: UInt64 = 0
+        // What is kept may have lost its end, and this choice with it.
+        while index < best.count(stream), low < best.value(stream, index), !isSpent(attempt) {
+          var lists = best
+          lists.set(stream, index, to: low + (best.value(stream, index) - low) / 2)
+          let middle = lists.value(stream, index, else: 0)
+          if !consider(lists, &attempt) { low = middle + 1 }
+        }
+        index += 1
+      }
+    }
+  }
+
+  /// Puts neighbours into order, the lower one first.
+  private mutating func swap(_ attempt: inout Attempt) {
+    for stream in best.streams {
+      var index = 1
+      while index < best.count(stream), !isSpent(attempt) {
+        if best.value(stream, index) < best.value(stream, index - 1) {
+          var lists = best
+          lists.swap(stream, index - 1, index)
+          consider(lists, &attempt)
+        }
+        index += 1
+      }
+    }
+  }
+}
+
+/// Choices by stream: what a replay looks at.
+public struct ChoiceLists: Hashable, Sendable {
+  private var values: [[UInt64]]
+
+  public init(_ record: [Choices.Choice]) {
+    values = Choices.Stream.allCases.map { _ in [] }
+    for choice in record { values[Int(choice.stream.rawValue)].append(choice.value) }
+    for stream in values.indices { trim(stream) }
+  }
+
+  /// The choices as a record, stream after stream.
+  public var record: [Choices.Choice] {
+    var record: [Choices.Choice] = []
+    for (index, stream) in Choices.Stream.allCases.enumerated() {
+      for value in values[index] { record.append(Choices.Choice(stream: stream, value: value)) }
+    }
+    return record
+  }
+
+  /// How many choices are not the tamest.
+  public var choicesLeft: Int64 { size.choices }
+
+  /// What is smaller is simpler.
+  struct Size: Comparable {
+    var choices: Int64 = 0
+    var length: Int64 = 0
+    /// The sum of the bits of all values, then of their places: lower, and earlier.
+    var weight: UInt64 = 0
+    var order: UInt64 = 0
+
+    static func < (one: Size, other: Size) -> Bool {
+      (one.choices, one.length, one.weight, one.order)
+        < (other.choices, other.length, other.weight, other.order)
+    }
+  }
+
+  var size: Size {
+    var size = Size()
+    for stream in values {
+      size.length += Int64(stream.count)
+      for (index, value) in stream.enumerated() where value != 0 {
+        size.choices += 1
+        size.weight &+= min(value, 1 << 48)
+        size.order &+= UInt64(stream.count - index) &* min(value, 1 << 40)
+      }
+    }
+    return size
+  }
+
+  var streams: Range<Int> { values.indices }
+
+  func count(_ stream: Int) -> Int { values[stream].count }
+
+  func value(_ stream: Int, _ index: Int) -> UInt64 { values[stream][index] }
+
+  func value(_ stream: Int, _ index: Int, else other: UInt64) -> UInt64 {
+    index < values[stream].count ? values[stream][index] : other
+  }
+
+  mutating func set(_ stream: Int, _ index: Int, to value: UInt64) {
+    values[stream][index] = value
+    trim(stream)
+  }
+
+  mutating func zero(_ stream: Int, _ span: Range<Int>) {
+    for index in span { values[stream][index] = 0 }
+    trim(stream)
+  }
+
+  mutating func delete(_ stream: Int, _ span: Range<Int>) {
+    values[stream].removeSubrange(span)
+    trim(stream)
+  }
+
+  mutating func swap(_ stream: Int, _ one: Int, _ other: Int) {
+    values[stream].swapAt(one, other)
+    trim(stream)
+  }
+
+  /// Zeros at the end are what comes anyway.
+  private mutating func trim(_ stream: Int) {
+    while values[stream].last == 0 { values[stream].removeLast() }
+  }
+}
