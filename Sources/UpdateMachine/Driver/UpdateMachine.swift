@@ -48,9 +48,8 @@
 
     var errands = Errands<Place, Model>()
     var observers = Observers<Model>()
-    /// What the store said when it last failed to save, and why it could not erase.
+    /// What the store said when it last failed to save.
     var saveError: StoreError?
-    var eraseError: StoreError?
     /// The sleep until freshness changes by itself.
     var alarm: (errand: ErrandID, at: Moment)?
 
@@ -84,14 +83,16 @@
     ///
     /// - Parameter inForeground: whether the app is in front of its user. A server process is.
     public func run(inForeground: Bool = true) async {
-      if errands.isEnding { await waitForOver() }
+      let endings = errands.endings
+      while errands.endsSoon { await waitForOver() }
+      guard errands.endings == endings, !Task.isCancelled else { return }
       await serve { $0.feed(.started(foreground: inForeground)) }
     }
 
     /// Ends `run()`. Nothing is released or erased: the next start goes on from here.
     public func stop() {
-      feed(.stopped)
-      endServing()
+      errands.noteEnding()
+      stopServing()
     }
 
     /// The account goes: the model is dropped, the saved form erased, and the server's log released,
@@ -100,18 +101,19 @@
     ///
     /// Throws if the saved form could not be erased; it may then be called again.
     public func logOut() async throws(StoreError) {
-      eraseError = nil
+      errands.noteEnding()
+      let error: StoreError?
       if errands.isServing {
         feed(.loggedOut)
         endServing()
-        await waitForOver()
+        error = await waitForOver()
       } else {
-        await serve {
+        error = await serve {
           $0.feed(.loggedOut)
           $0.endServing()
         }
       }
-      if let eraseError { throw eraseError }
+      if let error { throw error }
     }
 
     // MARK: What the app says
