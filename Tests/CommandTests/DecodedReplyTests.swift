@@ -50,6 +50,19 @@ struct DecodedReplyTests {
     #expect(seen == count)
   }
 
+  @Test(arguments: [
+    "Bad event queue ID: 1517975029:0", "Die Warteschlange ist abgelaufen", "", "%00",
+  ])
+  func `bug 24: an expiry is an expiry in any words`(_ words: String) {
+    func reply(code: String) -> DecodedReply {
+      DecodedReply(
+        to: .poll, status: 400, headers: [:],
+        bytes: Data(#"{"result":"error","msg":"\#(words)","code":"\#(code)"}"#.utf8))
+    }
+    #expect(reply(code: "BAD_EVENT_QUEUE_ID") == .failed(.expired))
+    #expect(reply(code: "BAD_REQUEST") == .failed(.rejected(RejectionCode("BAD_REQUEST"))))
+  }
+
   @Test func `the wait of a refusal is the body's, else the header's, never shortened`() {
     func after(_ body: String, _ header: String?) -> TimeSpan? {
       let reply = DecodedReply(

@@ -6,7 +6,15 @@ struct HonestyOracle: Sendable {
   private var claim: Freshness.Claim?
   private var changesAt: Moment?
 
-  /// The oldest that a state may be while the app says *connected* (MACHINE §6).
+  /// The oldest that a state may be while the app says *connected* (MACHINE §6), on a device that
+  /// does not sleep.
+  ///
+  /// A sleep that ends before the poll's deadline leaves no trace: an answer that lay in the device
+  /// meanwhile is taken for news of the moment of waking. So for as long as only such an answer
+  /// vouches for the state, it may be older by the length of the sleep. Story (seed 7274): a poll is
+  /// out, the device sleeps for 30 s; an event's answer reaches it after 1 s, three more events come;
+  /// awake, the answer says *connected*; the next poll is swallowed by a dead connection, and for
+  /// 100 s nobody can know: 124.8 s old, where the bound alone allows 124.7.
   static func bound(settings: MachineSettings, terms: Terms, latency: TimeSpan) -> TimeSpan {
     terms.longDeadline + settings.writeDue + latency * 2 + settings.quickDeadline
       + settings.late * 2 + settings.debounce

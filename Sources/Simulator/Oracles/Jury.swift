@@ -16,6 +16,8 @@ struct Jury<App: SimulatedApp>: Sendable {
   var accounts: [Account]
   /// The verdict, the statistics and the hash.
   var result: RunResult
+  /// A verdict was given; only the first counts.
+  private(set) var hasFound = false
 
   /// What is remembered of one client.
   struct Account: Sendable {
@@ -27,6 +29,13 @@ struct Jury<App: SimulatedApp>: Sendable {
     var queueNumber: Int?
     /// The position of the state that the model shows; −1: there is no model.
     var position: Int64 = -1
+    /// How long the device has slept, until an answer to a question that was asked since vouches for
+    /// the state.
+    var sleep: TimeSpan = .zero
+    var levelAsOf: Moment?
+    var hasAskedSinceSleep = false
+    /// The model as it was after the last input that may change one.
+    var checksum: UInt64?
   }
 
   /// What has to be remembered of a replica while it takes an input.
@@ -52,10 +61,17 @@ struct Jury<App: SimulatedApp>: Sendable {
     accounts[client] = Account(budget: BudgetOracle(settings: settings))
   }
 
+  /// A device wakes. Nothing that reached it meanwhile is news.
+  mutating func noteSleep(of client: Int, for length: TimeSpan) {
+    accounts[client].sleep = max(accounts[client].sleep, length)
+    accounts[client].hasAskedSinceSleep = false
+  }
+
   mutating func report(
     _ oracle: Oracle, _ client: Int?, _ now: Moment, _ expected: String, _ found: String
   ) {
-    guard result.finding == nil else { return }
+    guard !hasFound else { return }
+    hasFound = true
     result.finding = Finding(oracle, client: client, at: now, expected: expected, found: found)
   }
 
@@ -98,6 +114,12 @@ struct Jury<App: SimulatedApp>: Sendable {
       report(.walls, client, now, violation.rule, violation.found)
     }
     judgeInput(input, before, effects, client, replica, at: now)
+    let levelAsOf = replica.freshness(at: now).levelAsOf
+    if levelAsOf != accounts[client].levelAsOf {
+      accounts[client].levelAsOf = levelAsOf
+      if accounts[client].hasAskedSinceSleep { accounts[client].sleep = .zero }
+    }
+    if effects.request != nil { accounts[client].hasAskedSinceSleep = true }
     let objection = accounts[client].walls.perform(effects, status: replica.status, at: now)
     if let objection {
       report(
@@ -108,7 +130,8 @@ struct Jury<App: SimulatedApp>: Sendable {
       report(.budget, client, now, expected, "a request, \(replica.machine)")
     }
     if replica.isLoaded {
-      judgeReplica(client, replica, server, at: now)
+      let mayChange = Jury.mayChangeModel(input, before, effects)
+      judgeReplica(client, replica, server, mayChange: mayChange, at: now)
       let claim = replica.freshness(at: now).claim
       accounts[client].honesty.note(claim, changesAt: replica.machine.freshnessChange(after: now))
       judgeHonesty(client, claim, replica, server, at: now)
@@ -132,8 +155,15 @@ struct Jury<App: SimulatedApp>: Sendable {
   // MARK: Oracles A and F
 
   private mutating func judgeReplica(
-    _ client: Int, _ replica: Body, _ server: Server, at now: Moment
+    _ client: Int, _ replica: Body, _ server: Server, mayChange: Bool, at now: Moment
   ) {
+    let found = replica.model.map(App.checksum)
+    if mayChange {
+      accounts[client].checksum = found
+    } else if let found, found != accounts[client].checksum {
+      // While stale, too, the last model stays readable as it was.
+      report(.replica, client, now, "a model changes only by what it took whole", "\(replica)")
+    }
     guard let finger = replica.finger else { return }
     if accounts[client].queue != finger.queue {
       accounts[client].queue = finger.queue
@@ -146,13 +176,25 @@ struct Jury<App: SimulatedApp>: Sendable {
     accounts[client].position = position ?? -1
     var expected: UInt64?
     if let position { expected = server.checksum(at: position) }
-    guard !ReplicaOracle.holds(expected: expected, found: replica.model.map(App.checksum)) else {
-      return
-    }
+    guard !ReplicaOracle.holds(expected: expected, found: found) else { return }
     let truth = position.map { App.describe(server.truth(at: $0)) }
     report(
       .replica, client, now, truth.map { "at \(finger) \($0)" } ?? "a finger that the server gave",
       "at \(finger) \(replica.model.map(App.describe) ?? "no model")")
+  }
+
+  /// Whether the model may be another after this input: it was loaded, or an answer that was awaited
+  /// was taken.
+  private static func mayChangeModel(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects
+  ) -> Bool {
+    switch input {
+    case .loaded, .loggedOut: return true
+    case .snapshotArrived, .batchArrived: return before.isCurrent && effects.report == nil
+    case .started, .stopped, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
+      .credentialsChanged, .failed, .fired, .written, .writeFailed:
+      return false
+    }
   }
 
   /// Never *connected* with an older state than promised.
@@ -164,8 +206,10 @@ struct Jury<App: SimulatedApp>: Sendable {
     let position = accounts[client].position
     guard position != server.position else { return }
     let staleness = position < 0 ? .forever : now - server.end(ofPosition: position)
-    let bound = HonestyOracle.bound(
-      settings: settings, terms: replica.machine.terms, latency: latency)
+    let bound =
+      HonestyOracle.bound(
+        settings: settings, terms: replica.machine.terms, latency: latency)
+      + accounts[client].sleep
     if !HonestyOracle.allows(claim, staleness: staleness, bound: bound) {
       report(
         .honesty, client, now, "connected only if at most \(bound) old",

@@ -24,7 +24,10 @@ public struct RunResult: Sendable {
   /// What was wrong; `nil`: nothing.
   public var finding: Finding?
 
-  init(seed: UInt64) { self.seed = seed }
+  init(seed: UInt64) {
+    self.seed = seed
+    hash.fold(seed)
+  }
 }
 
 /// The rows of the failure table (MACHINE §5) that were reached, in both columns.

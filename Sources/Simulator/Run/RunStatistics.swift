@@ -17,7 +17,7 @@ public struct RunStatistics: Sendable {
   public private(set) var failures: Int64 = 0
   /// The failing run of fewest steps; of several, that of the least seed.
   public private(set) var shortestFailure: RunResult?
-  /// The sum of a word for each seed and the hash of its run.
+  /// The sum of the hashes of all runs: of one run, its hash.
   public private(set) var traceHash: UInt64 = 0
 
   public init() {}
@@ -33,7 +33,7 @@ public struct RunStatistics: Sendable {
     statuses |= result.statuses
     rows.add(result.rows)
     breaches += result.breaches
-    traceHash &+= Digest.mixed(result.hash.value ^ Digest.mixed(result.seed))
+    traceHash &+= result.hash.value
     guard result.finding != nil else { return }
     failures += 1
     noteFailure(result)

@@ -28,6 +28,7 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
 
   /// Asleep until then: nothing reaches the process; what comes is kept for later.
   var asleepUntil: Moment = .distantPast
+  var asleepSince: Moment = .distantPast
   var inbox: [Step] = []
   var connection = Connection.open
   var isRevoked = false

@@ -7,10 +7,13 @@ internal import UpdateMachine
 extension World {
   /// Gives one input to a client's replica, has the jury look, and performs the effects.
   mutating func feed(_ client: Int, _ input: Client.Body.Input) {
-    guard jury.result.finding == nil, clients[client].isRunning else { return }
-    let before = jury.look(before: input, client, clients[client].replica, server, at: now)
-    let effects = clients[client].replica.handle(input, at: now)
-    jury.judge(input, before, effects, client, clients[client].replica, server, at: now)
+    guard !jury.hasFound, clients[client].isRunning else { return }
+    // Taken out of the array, for each read in it would copy all that a client is.
+    var replica = clients[client].replica
+    let before = jury.look(before: input, client, replica, server, at: now)
+    let effects = replica.handle(input, at: now)
+    jury.judge(input, before, effects, client, replica, server, at: now)
+    clients[client].replica = replica
     perform(effects, by: client)
     if isTraced { noteTrace(client, input, effects) }
   }
@@ -39,7 +42,7 @@ extension World {
   /// Best effort: a client without a connection releases nothing.
   mutating func release(_ queue: QueueID, by client: Int) {
     guard let number = server.index(of: queue), clients[client].connection == .open else { return }
-    agenda.add(.releaseArrives(queue: number), at: after(latency()))
+    agenda.add(.releaseArrives(queue: number), at: now + .milliseconds(latency()))
   }
 
   /// Something is said to a client's app.
@@ -71,7 +74,7 @@ extension World {
     }
     agenda.add(
       .writeEnds(client: client, life: clients[client].life, write, succeeds: succeeds),
-      at: after(delay))
+      at: now + .milliseconds(delay))
   }
 
   mutating func writeEnds(
@@ -115,7 +118,8 @@ extension World {
     clients[client].beginLife(settings: climate.settings)
     jury.beginLife(of: client)
     if isTraced { note(who(client), "begins life \(clients[client].life)") }
-    agenda.add(.happens(client: client, .loads), at: after(choices.draw(.disks, in: 0...30)))
+    agenda.add(
+      .happens(client: client, .loads), at: now + .milliseconds(choices.draw(.disks, in: 0...30)))
     let foreground = !choices.happens(.users, 1, in: 8)
     if isHandingOver {
       let life = clients[client].life
@@ -160,6 +164,7 @@ extension World {
 
   /// A device wakes: all that came meanwhile reaches it at once.
   mutating func wake(_ client: Int) {
+    jury.noteSleep(of: client, for: now - clients[client].asleepSince)
     clients[client].asleepUntil = now
     let inbox = clients[client].inbox
     clients[client].inbox.removeAll(keepingCapacity: true)

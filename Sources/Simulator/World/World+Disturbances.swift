@@ -8,7 +8,7 @@ extension World {
   mutating func disturbance() -> Bool {
     guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
     agenda.add(
-      .disturbance, at: after(choices.draw(.faults, in: 1...climate.disturbanceGap)))
+      .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...climate.disturbanceGap)))
     armPlant()
     let fault = choices.pick(.faults, climate.disturbances)
     let client = Int(choices.draw(.faults, below: UInt64(clients.count)))
@@ -39,7 +39,7 @@ extension World {
       server.interrupt(queue)
     case .unsupportedServer:
       isUnsupported = true
-      let end = after(choices.pick(.faults, [5000, 60_000, 600_000]))
+      let end = now + .milliseconds(choices.pick(.faults, [5000, 60_000, 600_000]))
       agenda.add(.serverIsSupportedAgain, at: end)
       for client in clients.indices {
         let patience = TimeSpan.milliseconds(choices.draw(.users, in: 0...30_000))
@@ -53,7 +53,8 @@ extension World {
   private mutating func restartServer(keepingQueues: Bool) {
     server.restart(keepingQueues: keepingQueues, at: now)
     isServerDown = true
-    agenda.add(.serverRecovers, at: after(choices.pick(.faults, [500, 5000, 30_000])))
+    agenda.add(
+      .serverRecovers, at: now + .milliseconds(choices.pick(.faults, [500, 5000, 30_000])))
   }
 
   private mutating func strikesConnection(_ fault: Fault, _ client: Int) -> Bool {
@@ -64,7 +65,7 @@ extension World {
       let isSilent = choices.happens(.faults, 1, in: 2)
       clients[client].connection = isSilent ? .silent : .refused
       if !isSilent { _ = breakConnection(client) }
-      let end = after(choices.pick(.faults, [2000, 40_000, 600_000]))
+      let end = now + .milliseconds(choices.pick(.faults, [2000, 40_000, 600_000]))
       agenda.add(.happens(client: client, .reconnects), at: end)
       if choices.happens(.users, 1, in: 2) {
         agenda.add(.happens(client: client, .changesNetwork), at: end + .milliseconds(1))
@@ -73,10 +74,10 @@ extension World {
       clients[client].isRevoked = true
       agenda.add(
         .happens(client: client, .getsCredentials),
-        at: after(choices.pick(.faults, [5000, 60_000, 900_000])))
+        at: now + .milliseconds(choices.pick(.faults, [5000, 60_000, 900_000])))
     case .networkChanges:
       for change in 0...choices.draw(.users, in: 0...3) {
-        agenda.add(.happens(client: client, .changesNetwork), at: after(change * 150))
+        agenda.add(.happens(client: client, .changesNetwork), at: now + .milliseconds(change * 150))
       }
     default: return false
     }
@@ -101,21 +102,24 @@ extension World {
     case .background:
       signal(client, .backgrounded)
       let back: Int64 = choices.pick(.users, [5000, 60_000, 700_000, 4_000_000])
-      agenda.add(.happens(client: client, .foregrounds), at: after(back))
+      agenda.add(.happens(client: client, .foregrounds), at: now + .milliseconds(back))
     case .suspension:
-      clients[client].asleepUntil = after(
-        choices.pick(.faults, [3000, 30_000, 300_000, 3_600_000]))
+      clients[client].asleepSince = now
+      clients[client].asleepUntil =
+        now
+        + .milliseconds(
+          choices.pick(.faults, [3000, 30_000, 300_000, 3_600_000]))
       agenda.add(.happens(client: client, .wakes), at: clients[client].asleepUntil)
     case .crash:
       crash(client)
       agenda.add(
         .happens(client: client, .starts),
-        at: after(choices.pick(.faults, [100, 10_000, 600_000])))
+        at: now + .milliseconds(choices.pick(.faults, [100, 10_000, 600_000])))
     case .stopAndStart, .logOut:
       signal(client, fault == .logOut ? .loggedOut : .stopped)
       agenda.add(
         .happens(client: client, .isStartedAgain),
-        at: after(choices.pick(.users, [1000, 60_000, 900_000])))
+        at: now + .milliseconds(choices.pick(.users, [1000, 60_000, 900_000])))
     case .storm: storm(client)
     default: return false
     }
@@ -128,17 +132,17 @@ extension World {
     case 0:
       for number: Int64 in 0..<25 {
         agenda.add(
-          .happens(client: client, .changesNetwork), at: after(number * 200))
+          .happens(client: client, .changesNetwork), at: now + .milliseconds(number * 200))
       }
     case 1:
       for number: Int64 in 0..<12 {
         agenda.add(
           .happens(client: client, number % 2 == 0 ? .backgrounds : .foregrounds),
-          at: after(number * 1000))
+          at: now + .milliseconds(number * 1000))
       }
     case 2:
       for number: Int64 in 0..<15 {
-        agenda.add(.happens(client: client, .retries), at: after(number * 300))
+        agenda.add(.happens(client: client, .retries), at: now + .milliseconds(number * 300))
       }
     default:
       for queue in server.aliveQueues { server.expire(queue) }
@@ -197,14 +201,14 @@ extension World {
       clients[client].connection = .open
       clients[client].isRevoked = false
       if now < clients[client].asleepUntil { wake(client) }
-      agenda.add(.happens(client: client, .isLookedAt), at: after(1))
+      agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(1))
     }
     agenda.add(.judgement, at: now + faultBound)
   }
 
   /// The user looks at the app, and sees to it that it can go on.
   private mutating func isLookedAt(_ client: Int) -> Bool {
-    agenda.add(.happens(client: client, .isLookedAt), at: after(15_000))
+    agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(15_000))
     guard !isLevel(client) else { return false }
     guard clients[client].isRunning else {
       begin(client)

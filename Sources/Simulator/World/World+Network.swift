@@ -203,7 +203,9 @@ extension World {
 
   /// A client gives a request up.
   mutating func cancel(_ client: Int, _ request: RequestID) {
-    guard let index = clients[client].exchange, exchanges[index].request == request else { return }
+    guard let index = clients[client].exchange, exchanges[index].client == client,
+      exchanges[index].request == request
+    else { return }
     _ = giveUp(client, exchanges[index].generation)
   }
 
@@ -239,7 +241,7 @@ extension World {
 
   private mutating func schedule(_ step: Step, _ index: Int, after delay: Int64) {
     exchanges[index].references += 1
-    agenda.add(step, at: after(delay))
+    agenda.add(step, at: now + .milliseconds(delay))
   }
 
   mutating func latency() -> Int64 { choices.pick(.network, climate.latencies) }

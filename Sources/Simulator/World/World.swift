@@ -82,14 +82,17 @@ struct World<App: SimulatedApp>: Sendable {
   mutating func begin() {
     for client in clients.indices {
       agenda.add(
-        .happens(client: client, .starts), at: after(choices.draw(.users, in: 0...2000)))
+        .happens(client: client, .starts),
+        at: now + .milliseconds(choices.draw(.users, in: 0...2000)))
     }
-    agenda.add(.workload, at: after(choices.draw(.workload, in: 1...climate.workloadGap)))
-    agenda.add(.disturbance, at: after(choices.draw(.faults, in: 1...climate.disturbanceGap)))
+    agenda.add(
+      .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...climate.workloadGap)))
+    agenda.add(
+      .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...climate.disturbanceGap)))
     scheduleServer()
   }
 
-  var isGoingOn: Bool { jury.result.finding == nil && phase != .over }
+  var isGoingOn: Bool { !jury.hasFound && phase != .over }
 
   /// Takes the next step; `false`: there is none.
   mutating func takeStep() -> Bool {
@@ -164,8 +167,6 @@ struct World<App: SimulatedApp>: Sendable {
 
   mutating func note(_ who: String, _ what: String) { trace?.note(now, who, what) }
 
-  func after(_ milliseconds: Int64) -> Moment { now + .milliseconds(milliseconds) }
-
   /// Puts the server's next due moment on the agenda, unless it is there.
   mutating func scheduleServer() {
     let due = server.nextDue
@@ -189,7 +190,8 @@ struct World<App: SimulatedApp>: Sendable {
     guard phase == .stormy else { return }
     armPlant()
     commit(App.nextEvent(server.truth, &choices))
-    agenda.add(.workload, at: after(choices.draw(.workload, in: 1...climate.workloadGap)))
+    agenda.add(
+      .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...climate.workloadGap)))
   }
 
   mutating func commit(_ event: App.Truth.Event) {

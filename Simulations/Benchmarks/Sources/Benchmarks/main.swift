@@ -11,13 +11,20 @@ import UpdateMachine
 func seconds(_ body: () -> Void) -> Double {
   var best = Double.infinity
   for _ in 0..<5 {
-    let start = ContinuousClock.now
-    body()
-    let elapsed = ContinuousClock.now - start
-    best = min(
-      best, Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18)
+    best = min(best, elapsed(body))
   }
   return best
+}
+
+func elapsed(_ body: () -> Void) -> Double {
+  let start = ContinuousClock.now
+  body()
+  return since(start)
+}
+
+func since(_ start: ContinuousClock.Instant) -> Double {
+  let elapsed = ContinuousClock.now - start
+  return Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
 }
 
 func line(_ name: String, _ value: String) {
@@ -67,6 +74,8 @@ func benchmarkMachine() {
   let before = allocation_count()
   rounds(1000) { seen &+= $0.arm?.timer.number ?? 0 }
   let allocations = allocation_count() - before
+  rounds(1000) { seen &+= UInt64($0.list.count) }
+  let inArraysAllocations = allocation_count() - before - allocations
   precondition(seen > 0, "effects were seen")
   let each = inPlace / Double(count * 3) * 1e9
   let baseline = inArrays / Double(count * 3) * 1e9
@@ -75,7 +84,10 @@ func benchmarkMachine() {
     "  baseline: the same, effects in an array",
     String(format: "%.1f ns, %.2f ×", baseline, baseline / each))
   line(
-    "  allocations in 3,000 inputs", allocations < 0 ? "not counted here" : "\(allocations)")
+    "  allocations in 3,000 inputs", before < 0 ? "not counted here" : "\(allocations)")
+  line(
+    "  baseline: the same, effects in an array",
+    before < 0 ? "not counted here" : "\(inArraysAllocations)")
 }
 
 // MARK: Whole simulations
@@ -95,9 +107,7 @@ func simulate(seeds: UInt64, jobs: Int, faults: FaultSet) -> (seconds: Double, R
     }
     sum.lock.withLock { sum.statistics.add(statistics) }
   }
-  let elapsed = ContinuousClock.now - start
-  let seconds =
-    Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+  let seconds = since(start)
   precondition(sum.statistics.failures == 0, "every run is well")
   return (seconds, sum.statistics)
 }
@@ -126,6 +136,110 @@ func benchmarkSimulations() {
       Double(quiet.1.simulatedMilliseconds) / 1000 / quiet.seconds))
 }
 
+// MARK: The actor
+
+func benchmarkActors() {
+  let seeds: ClosedRange<UInt64> = 1...1000
+  var steps: Int64 = 0
+  var jobs: Int64 = 0
+  let actors = elapsed {
+    for seed in seeds {
+      let run = Simulation.runActors(SimulationConfiguration(seed: seed))
+      precondition(run.result.finding == nil, "every run is well")
+      steps += run.result.steps
+      jobs += run.jobs
+    }
+  }
+  var valueSteps: Int64 = 0
+  let values = elapsed {
+    for seed in seeds { valueSteps += Simulation.run(SimulationConfiguration(seed: seed)).steps }
+  }
+  let rate = Double(steps) / actors
+  let baseline = Double(valueSteps) / values
+  line("steps through the real actor, a core", String(format: "%.0f a second", rate))
+  line(
+    "  baseline: the value engine",
+    String(format: "%.0f a second, %.1f ×", baseline, baseline / rate))
+  line("  jobs", String(format: "%.0f a second", Double(jobs) / actors))
+}
+
+/// A counter that goes up.
+struct Count: ServerTruth {
+  var snapshot: Int64 = 0
+  var checksum: UInt64 { UInt64(bitPattern: snapshot) }
+  mutating func apply(_ event: Int64) { snapshot = event }
+  static func merged(_ pending: Int64, _ newer: Int64) -> Int64? { nil }
+  static func isDeletion(_ event: Int64) -> Bool { false }
+}
+
+struct CountModel: SyncModel {
+  var count: Int64
+  init(snapshot: Int64) throws(Never) { count = snapshot }
+  mutating func apply(_ event: Int64) throws(Never) { count = event }
+}
+
+/// From the server's commit to the observer's next state, through a real executor.
+func benchmarkObserver() async {
+  let server = LocalEventQueue(truth: Count())
+  var settings = MachineSettings()
+  settings.paceInterval = .milliseconds(0)
+  let machine = UpdateMachine(source: server.source(for: CountModel.self), settings: settings)
+  let rounds: Int64 = 20_000
+  await withDiscardingTaskGroup { group in
+    group.addTask { await machine.run() }
+    var states = await machine.states().makeAsyncIterator()
+    while await states.next()?.model == nil {}
+    let start = ContinuousClock.now
+    for round in 1...rounds {
+      await server.commit(round)
+      while await states.next()?.model?.count != round {}
+    }
+    let each = since(start) / Double(rounds) * 1e6
+    let baseline = await baselineOfObserver(rounds)
+    line("an event from the server's commit to an observer", String(format: "%.1f µs", each))
+    line(
+      "  baseline: a number through two streams",
+      String(format: "%.1f µs, %.1f ×", baseline, each / baseline))
+    await machine.stop()
+  }
+}
+
+/// There and back between two tasks: the least that a question and its answer cost.
+func baselineOfObserver(_ rounds: Int64) async -> Double {
+  let (there, go) = AsyncStream.makeStream(of: Int64.self)
+  let (back, come) = AsyncStream.makeStream(of: Int64.self)
+  return await withDiscardingTaskGroup { group in
+    group.addTask { for await number in there { come.yield(number) } }
+    var answers = back.makeAsyncIterator()
+    let start = ContinuousClock.now
+    for round in 1...rounds {
+      go.yield(round)
+      _ = await answers.next()
+    }
+    go.finish()
+    return since(start) / Double(rounds) * 1e6
+  }
+}
+
+func benchmarkMemory() {
+  let server = LocalEventQueue(truth: Count())
+  let count = 10_000
+  let before = allocated_bytes()
+  var machines: [UpdateMachine<LocalEventQueueSource<Count, CountModel>>] = []
+  machines.reserveCapacity(count)
+  for _ in 0..<count {
+    machines.append(UpdateMachine(source: server.source(for: CountModel.self)))
+  }
+  let each = (allocated_bytes() - before) / Int64(machines.count)
+  line("memory of an idle machine", before < 0 ? "not measured here" : "\(each) bytes")
+  line(
+    "  baseline: its replica as a value",
+    "\(MemoryLayout<Replica<CountModel, EventQueue<Int64>>>.size) bytes")
+}
+
 line("benchmark", "result")
 benchmarkMachine()
 benchmarkSimulations()
+benchmarkActors()
+await benchmarkObserver()
+benchmarkMemory()

@@ -1,9 +1,11 @@
 // Counts allocations by standing in front of glibc's own functions.
 #include "CAllocations.h"
 #include <stddef.h>
+#include <stdlib.h> // Tells whether this is glibc.
 
 #if defined(__linux__) && defined(__GLIBC__)
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 
 extern void *__libc_malloc(size_t);
@@ -35,6 +37,10 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
 }
 
 long long allocation_count(void) { return atomic_load_explicit(&count, memory_order_relaxed); }
+
+long long allocated_bytes(void) { return (long long)mallinfo2().uordblks; }
 #else
 long long allocation_count(void) { return -1; }
+
+long long allocated_bytes(void) { return -1; }
 #endif

@@ -5,4 +5,7 @@
 /// -1 where they cannot be counted (anywhere but on Linux with glibc).
 long long allocation_count(void);
 
+/// How many bytes are allocated now; -1 where that cannot be told.
+long long allocated_bytes(void);
+
 #endif

@@ -1,0 +1,124 @@
+import Simulator
+import Testing
+
+/// Bugs of the field whose trigger is a history, each as a pinned seed in which it happens.
+///
+/// A seed says nothing by itself: a change to the world draws another history from it. So each test
+/// first makes sure that the trigger is there, in the count of the fault and in the conversation;
+/// if it is gone, look for another seed with `simulate trace`. That all is well is what the oracles
+/// say, the last of them that everybody is live and level after the faults.
+@Suite struct BugSeedTests {
+  /// One run under these faults alone.
+  struct History {
+    let result: RunResult
+    let lines: [String]
+
+    init(seed: UInt64, steps: Int64 = 250, faults: [Fault], plant: Plant? = nil) {
+      var set = FaultSet.none
+      for fault in faults { set.insert(fault) }
+      (result, lines) = {
+        let (result, trace) = Simulation.trace(
+          SimulationConfiguration(
+            seed: seed, clients: 2, steps: steps, faults: set, plant: plant))
+        return (result, trace.lines)
+      }()
+    }
+
+    /// The lines in which all of these occur, one after the other.
+    func lines(_ parts: String...) -> [String] {
+      lines.filter { line in
+        var rest = Substring(line)
+        for part in parts {
+          guard let range = rest.firstRange(of: part) else { return false }
+          rest = rest[range.upperBound...]
+        }
+        return true
+      }
+    }
+
+    /// The numbers of the clients of whom a line has `first`, and no later line of theirs has
+    /// `second`.
+    func clientsLeftWith(_ first: String, without second: String) -> [Int] {
+      (0..<2).filter { client in
+        let own = lines.filter { $0.contains("  client \(client)  ") }
+        guard let last = own.lastIndex(where: { $0.contains(first) }) else { return false }
+        return !own[last...].contains { $0.contains(second) }
+      }
+    }
+  }
+
+  @Test func `bug 1 in a seed: registers fail again and again, and somebody always tries anew`() {
+    let history = History(seed: 36, faults: [.killedServer, .serverError])
+    #expect(history.result.finding == nil)
+    #expect(history.result.faults[.killedServer] > 10)
+    #expect(history.result.rows.registering[2] > 1)  // serverFault
+    #expect(history.lines("failed ", "serverFault → registerFailed", "arm ").count > 1)
+    #expect(history.clientsLeftWith("→ registerFailed", without: "→ live.polling") == [])
+  }
+
+  @Test func `bug 8: what a half-open connection swallows ends at our own deadline`() {
+    let history = History(seed: 7, faults: [.halfOpen])
+    #expect(history.result.finding == nil)
+    #expect(history.result.faults[.halfOpen] > 3)
+    #expect(!history.lines("fired ", "→ pollFailed: cancel ").isEmpty)
+    #expect(!history.lines("fired ", "→ registerFailed: cancel ").isEmpty)
+    #expect(history.clientsLeftWith("→ pollFailed: cancel ", without: "→ live.polling") == [])
+  }
+
+  @Test func `bug 12: a deadline that was slept through is no failure`() {
+    let history = History(seed: 24, faults: [.suspension, .halfOpen])
+    #expect(history.result.finding == nil)
+    #expect(history.result.faults[.suspension] > 3)
+    #expect(history.result.faults[.halfOpen] > 0)
+    #expect(!history.lines("fired ", "→ live.polling: cancel ", "poll ", ", quick").isEmpty)
+  }
+
+  @Test func `bug 13 in a seed: nobody asks before the server's time is over`() {
+    let history = History(seed: 4, faults: [.rateLimit])
+    #expect(history.result.finding == nil)
+    #expect(history.result.faults[.rateLimit] > 3)
+    #expect(history.result.rows.polling[3] + history.result.rows.registering[3] > 3)
+    #expect(!history.lines("rateLimited(after ", "→ ", "arm ", " in [").isEmpty)
+  }
+
+  @Test func `bug 14 in a seed: a revoked key halts, and new credentials lead out`() {
+    let history = History(seed: 15, faults: [.revokedCredentials])
+    #expect(history.result.finding == nil)
+    #expect(history.result.faults[.revokedCredentials] > 3)
+    #expect(!history.lines("unauthorized → halted(credentials)").isEmpty)
+    #expect(history.lines("unauthorized → halted(credentials)", ", arm ").isEmpty)
+    #expect(!history.lines("credentialsChanged → live.polling").isEmpty)
+  }
+
+  @Test func `bug 17: who lost a queue gets another, whatever comes between`() {
+    let history = History(seed: 36, faults: [.killedServer, .background])
+    #expect(history.result.finding == nil)
+    #expect(history.result.faults[.killedServer] > 10)
+    #expect(history.result.faults[.background] > 10)
+    #expect(history.lines("expired → ").count > 3)
+    #expect(history.clientsLeftWith("expired → ", without: "snapshotArrived") == [])
+  }
+
+  @Test func `bug 33: coming back from a pause leaves no client with nothing pending`() {
+    let history = History(seed: 24, faults: [.background, .suspension, .lateAnswer])
+    #expect(history.result.finding == nil)
+    #expect(history.result.faults[.background] > 3)
+    #expect(history.result.faults[.suspension] > 3)
+    #expect(!history.lines("backgrounded → idle: cancel ").isEmpty)
+    #expect(!history.lines("batchArrived ", "→ idle").isEmpty)  // Late: nobody waits for it.
+    #expect(history.lines("foregrounded → ").count > 1)
+    #expect(history.lines("foregrounded → idle").isEmpty)
+    #expect(history.lines("foregrounded → stale").isEmpty)
+  }
+
+  @Test(arguments: [Plant.staleSnapshot, .wrongFinger, .reorderedEvents])
+  func `bugs 26, 32 and 35 in the server itself do not go unseen`(plant: Plant) throws {
+    for seed in 1...200 as ClosedRange<UInt64> {
+      let history = History(seed: seed, faults: [.killedServer], plant: plant)
+      guard history.result.breaches > 0, let finding = history.result.finding else { continue }
+      #expect(finding.oracle == .replica)
+      return
+    }
+    Issue.record("no seed in which \(plant.rawValue) was seen")
+  }
+}

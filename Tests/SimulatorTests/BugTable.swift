@@ -1,0 +1,286 @@
+import Foundation
+import Testing
+
+/// One bug that a sync client had in the field, by its number in our list of them, and how we know
+/// that ours has not.
+struct Bug {
+  var number: Int
+  var answers: [Answer]
+
+  enum Answer {
+    /// A conversation below `Simulations/Scenarios`, without the end of its name.
+    case scenario(String)
+    /// A test somewhere in `Tests`, by its whole name.
+    case test(String)
+    /// The part of the library that could have it is not there yet.
+    case waits(Step, String)
+    /// No code of ours could have it.
+    case cannotOccur(String)
+  }
+
+  /// Where the library goes from here. What is written there moves its bugs out of `waits`.
+  enum Step: String {
+    case driver = "2, the actor driver"
+    case knowledge = "4, knowledge"
+    case localChanges = "5, local changes"
+    case storage = "6, storage and crashes"
+    case zulip = "7, ZulipSync"
+    case later = "later, the other protocols"
+  }
+
+  init(_ number: Int, _ answers: Answer...) {
+    self.number = number
+    self.answers = answers
+  }
+}
+
+/// Every bug from 1 to 84.
+enum BugTable {
+  static let bugs = registerAndPoll + models + knowledge + localChanges + storage
+
+  /// The scenarios that it names.
+  static var scenarios: [String] {
+    bugs.flatMap { bug in
+      bug.answers.compactMap { if case .scenario(let name) = $0 { name } else { nil } }
+    }
+  }
+
+  /// The loop: does it go on, does it wait, is it honest?
+  static let registerAndPoll = [
+    Bug(
+      1, .scenario("bugs/01-one-failed-re-register"),
+      .test("bug 1 in a seed: registers fail again and again, and somebody always tries anew")),
+    Bug(
+      2, .scenario("bugs/02-event-that-throws"),
+      .test("bug 2: an event that the model refuses does not end the following")),
+    Bug(3, .scenario("bugs/03-two-to-the-n-overflowed")),
+    Bug(4, .scenario("bugs/04-jitter-rounded-to-nothing")),
+    Bug(5, .scenario("bugs/05-backoff-never-reset")),
+    Bug(6, .scenario("bugs/06-backoff-reset-by-an-attempt")),
+    Bug(
+      7, .scenario("bugs/07-first-wait-ignored-and-gave-up"), .scenario("bugs/07-jitter-ignored")),
+    Bug(
+      8, .scenario("bugs/08-half-open-connection"),
+      .test("bug 8: what a half-open connection swallows ends at our own deadline")),
+    Bug(9, .waits(.driver, "a request that its task never ends, though the machine gave it up")),
+    Bug(10, .scenario("bugs/10-long-poll-first-after-recovery")),
+    Bug(11, .scenario("bugs/11-backoff-grown-while-asleep")),
+    Bug(
+      12, .scenario("bugs/12-timer-ran-while-suspended"),
+      .test("bug 12: a deadline that was slept through is no failure")),
+    Bug(
+      13, .scenario("bugs/13-rate-limit-not-honoured"),
+      .test("bug 13 in a seed: nobody asks before the server's time is over")),
+    Bug(
+      14, .scenario("bugs/14-revoked-key"),
+      .test("bug 14 in a seed: a revoked key halts, and new credentials lead out")),
+    Bug(15, .scenario("bugs/15-endless-reload")),
+    Bug(
+      16, .scenario("bugs/16-undecodable-batch"),
+      .test("bug 16: a batch that makes no sense is not asked for again")),
+    Bug(
+      17, .scenario("bugs/17-reload-asked-for-never-done"),
+      .test("bug 17: who lost a queue gets another, whatever comes between")),
+    Bug(18, .waits(.driver, "log-out while a task waits for the register")),
+    Bug(19, .waits(.driver, "tasks that outlive the actor that began them")),
+    Bug(20, .waits(.driver, "a cancel that races a write or a timer")),
+    Bug(21, .scenario("bugs/21-syncing-while-stopped")),
+  ]
+
+  /// Model, finger and saved form; and what a server calls its refusals.
+  static let models = [
+    Bug(
+      22, .scenario("bugs/22-old-event-id-with-a-new-queue"),
+      .test("bug 22: a new queue is asked from its own place"),
+      .test("bug 22: an answer of the old queue is no news of the new one")),
+    Bug(23, .test("bug 23: a new queue comes with a new snapshot, or not at all")),
+    Bug(
+      24, .test("bug 24: an expiry is known by its code, for no wording is even looked at"),
+      .test("bug 24: an expiry is an expiry in any words")),
+    Bug(
+      25, .scenario("bugs/25-cleared-before-the-snapshot"),
+      .test("bug 25: the old state is there to be read until the new one is"),
+      .test("bug 25: nothing, not known yet and empty are three things")),
+    Bug(
+      26, .test("bug 26: events are applied in the order of the log, whatever they are"),
+      .test("bug 26: a batch whose numbers do not grow is no batch of this log"),
+      .test("bugs 26, 32 and 35 in the server itself do not go unseen")),
+    Bug(27, .test("bug 27: each event of a batch sees what the one before it did")),
+    Bug(28, .waits(.localChanges, "sends in flight while a new snapshot comes")),
+    Bug(
+      29, .test("bug 29: the finger is the place of the last event that was applied"),
+      .test("bug 29: an empty answer leads nowhere, and what is nothing to us counts")),
+    Bug(
+      30, .test("bug 30: what the model refused moves neither the finger nor the disk"),
+      .test("bug 30: a crash before the write brings back model and finger together")),
+    Bug(
+      31, .scenario("bugs/31-recovery-reset-the-cursor"),
+      .test("bug 31: after an error it goes on from where it was")),
+    Bug(
+      32, .scenario("bugs/32-resumed-from-now"),
+      .test("bug 32: what happens while the snapshot is made, or after it, is not lost"),
+      .test("bugs 26, 32 and 35 in the server itself do not go unseen")),
+    Bug(
+      33, .scenario("bugs/33-pause-and-resume"),
+      .test("bug 33: coming back from a pause leaves no client with nothing pending"),
+      .waits(.driver, "the same with tasks and a real clock")),
+    Bug(
+      34, .scenario("bugs/34-poisoned-saved-handle"),
+      .test("bug 34: a saved finger that the server refuses costs one poll, then heals")),
+    // A server whose newest answer is old cannot be seen through by a client. The register's
+    // contract is that finger and snapshot are of one moment; who breaks it is seen in simulation.
+    Bug(
+      35, .scenario("bugs/35-older-snapshot-comes-late"),
+      .test("bug 35: the answer of a register that was given up takes nothing back"),
+      .test("bugs 26, 32 and 35 in the server itself do not go unseen")),
+    Bug(
+      36, .scenario("bugs/36-refused-but-not-expired"),
+      .test("bug 36: whatever a server calls its refusal of a finger, it is asked from no more")),
+    Bug(37, .waits(.later, "snapshots in pages: RecordSync's first pull")),
+    Bug(38, .waits(.later, "a buffer beside a snapshot that streams in: TableSync")),
+    Bug(39, .waits(.knowledge, "things that come back under an ID that was deleted")),
+    Bug(40, .waits(.knowledge, "flag events assign, so given twice they change nothing")),
+    Bug(41, .waits(.knowledge, "a page and an event that tell of the same message")),
+    Bug(42, .waits(.knowledge, "places that send no events are never called complete")),
+    Bug(43, .waits(.storage, "an erase that is cut short by a crash")),
+  ]
+
+  /// Partial lists.
+  static let knowledge = [
+    Bug(44, .waits(.knowledge, "an event while a page to the very end is out")),
+    Bug(45, .waits(.knowledge, "a new message beyond a gap")),
+    Bug(46, .waits(.knowledge, "a live message and an old list")),
+    Bug(47, .waits(.knowledge, "a page of which half is known")),
+    Bug(48, .waits(.knowledge, "an older page and a known very end")),
+    Bug(49, .waits(.knowledge, "a list fetched anew, and its ends")),
+    Bug(50, .waits(.knowledge, "a move from one narrow to another")),
+    Bug(51, .waits(.knowledge, "moves between muted and unmuted topics")),
+    Bug(52, .waits(.knowledge, "lists ordered by their IDs as numbers")),
+    Bug(53, .waits(.knowledge, "lists ordered by ID, not by arrival")),
+    Bug(54, .waits(.knowledge, "a flag for a message that is not held")),
+    Bug(55, .waits(.knowledge, "a message in a page and in an event")),
+    Bug(56, .waits(.knowledge, "an event for a message of a page that is still out")),
+    Bug(57, .waits(.knowledge, "a page that fails and is wanted by every scroll")),
+    Bug(58, .waits(.knowledge, "an own echo is no evidence")),
+    Bug(59, .waits(.knowledge, "an older page that lands after a newer one")),
+    Bug(60, .waits(.knowledge, "the edges of a page, and a walk that must end")),
+    Bug(61, .waits(.knowledge, "a page of an earlier generation")),
+  ]
+
+  /// What the user changes.
+  static let localChanges = [
+    Bug(62, .waits(.localChanges, "a mutation that throws in replay")),
+    Bug(63, .waits(.localChanges, "mutations made while others are being sent")),
+    Bug(64, .waits(.localChanges, "a mutation that is stuck, and those behind it")),
+    Bug(65, .waits(.localChanges, "something always sends what is pending, and not in a loop")),
+    Bug(66, .waits(.localChanges, "a change to what is being sent")),
+    Bug(67, .waits(.later, "created and deleted in one page: RecordSync")),
+    Bug(68, .waits(.later, "a record that changes between pull and push: RecordSync")),
+    Bug(69, .waits(.later, "own pushes that come back: RecordSync")),
+    Bug(70, .waits(.later, "records that are marked as synced: RecordSync")),
+    Bug(71, .waits(.localChanges, "deleted and made again, coalesced")),
+    Bug(72, .waits(.storage, "an outbox of which an entry cannot be decoded")),
+    Bug(73, .waits(.localChanges, "an echo that comes before, or long after, the answer")),
+    Bug(74, .waits(.localChanges, "only confirmed state is a base, and it has one writer")),
+    Bug(75, .waits(.later, "a pull that brings changes and no new place: ClientView")),
+    Bug(76, .waits(.storage, "a mutation and its outbox entry in one transaction")),
+    Bug(77, .waits(.localChanges, "stored and acknowledged, two awaits")),
+  ]
+
+  /// Maps, disks and costs.
+  static let storage = [
+    Bug(78, .waits(.localChanges, "VersionedMap's differences")),
+    Bug(79, .waits(.storage, "journals that are cleared up to a checkpoint")),
+    Bug(80, .cannotOccur("numbers are Int64 and Double, and are compared as such; none is text")),
+    Bug(81, .waits(.storage, "lists, finger and knowledge in one saved form")),
+    Bug(82, .waits(.later, "a first pull in bounded memory: RecordSync")),
+    Bug(83, .waits(.storage, "a poll that brings nothing writes nothing")),
+    Bug(84, .waits(.zulip, "unread counts over several topics of one event")),
+  ]
+}
+
+@Suite struct BugTableTests {
+  @Test func `every bug is answered once`() {
+    #expect(BugTable.bugs.map(\.number) == Array(1...84))
+    #expect(BugTable.bugs.filter(\.answers.isEmpty).map(\.number) == [])
+  }
+
+  @Test func `what the machine alone decides is shown, and waits for nothing else`() {
+    let here = Set(1...8).union(10...17).union(21...27).union(29...36)
+    for bug in BugTable.bugs {
+      let isShown = bug.answers.contains { answer in
+        switch answer {
+        case .scenario, .test: true
+        case .waits, .cannotOccur: false
+        }
+      }
+      #expect(isShown == here.contains(bug.number), "bug \(bug.number)")
+    }
+  }
+
+  @Test func `a scenario is there, and is about its bug`() throws {
+    for bug in BugTable.bugs {
+      for case .scenario(let name) in bug.answers {
+        let file = ScenarioFiles.folder.appendingPathComponent("\(name).scenario")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let digits = bug.number < 10 ? "0\(bug.number)" : "\(bug.number)"
+        #expect(name.hasPrefix("bugs/\(digits)-"))
+        #expect(text.hasPrefix("# BUGS \(bug.number). "), "\(name)")
+        #expect(text.contains("Trigger"), "\(name)")
+        #expect(text.split(separator: "\n").prefix { $0.hasPrefix("#") }.count <= 6, "\(name)")
+      }
+    }
+  }
+
+  @Test func `every scenario of a bug is in the table`() {
+    let found = ScenarioFiles.names.filter { $0.hasPrefix("bugs/") }
+    #expect(found == BugTable.scenarios.map { "\($0).scenario" }.sorted())
+  }
+
+  @Test func `a test is there, and every test that names a bug is in the table`() throws {
+    var listed: Set<String> = []
+    let found = try TestNames.all()
+    for bug in BugTable.bugs {
+      for case .test(let name) in bug.answers {
+        #expect(found.contains(name), "no test \"\(name)\"")
+        #expect(TestNames.numbers(in: name).contains(bug.number), "bug \(bug.number): \(name)")
+        listed.insert(name)
+      }
+    }
+    let unlisted = found.filter { !TestNames.numbers(in: $0).isEmpty && !listed.contains($0) }
+    #expect(unlisted.sorted() == [])
+  }
+
+  @Test func `numbers are read from the beginning of a name`() {
+    #expect(TestNames.numbers(in: "bug 8: a thing of 10 s") == [8])
+    #expect(TestNames.numbers(in: "bugs 26, 32 and 35 in the server") == [26, 32, 35])
+    #expect(TestNames.numbers(in: "a bug of 10 s") == [])
+  }
+}
+
+/// The names of the tests, read from their sources.
+enum TestNames {
+  /// All that are sentences, in every target.
+  static func all() throws -> Set<String> {
+    let folder = URL(fileURLWithPath: #filePath)
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let paths = FileManager.default.enumerator(atPath: folder.path)?.allObjects ?? []
+    var names: Set<String> = []
+    for case let path as String in paths where path.hasSuffix(".swift") {
+      let file = folder.appendingPathComponent(path)
+      let text = try String(contentsOf: file, encoding: .utf8)
+      for line in text.split(separator: "\n") {
+        guard let start = line.firstRange(of: "func `") else { continue }
+        names.insert(String(line[start.upperBound...].prefix { $0 != "`" }))
+      }
+    }
+    return names
+  }
+
+  /// The bugs that a test's name begins with: "bug 8: …" or "bugs 26, 32 and 35 …".
+  static func numbers(in name: String) -> [Int] {
+    let words = name.split { $0 == " " || $0 == "," || $0 == ":" }
+    guard let first = words.first, first == "bug" || first == "bugs" else { return [] }
+    return words.dropFirst().prefix { $0 == "and" || Int($0) != nil }.compactMap { Int($0) }
+  }
+}

@@ -1,0 +1,171 @@
+import SyncProtocols
+import UpdateMachine
+
+/// What happens to a notebook. An amendment makes sense only where its note is: a model that reads
+/// an event against the wrong state shows it at once.
+enum NoteEvent: Hashable, Sendable {
+  case write(Int, String)
+  case amend(Int, String)
+  case remove(Int)
+  /// Every model refuses it; the server knows nothing of that.
+  case torn
+}
+
+/// Notes by number, for the server's truth and the client's model alike.
+struct Notes: Hashable, Sendable {
+  var texts: [Int: String] = [:]
+
+  /// `false`: it made no sense here.
+  mutating func take(_ event: NoteEvent) -> Bool {
+    switch event {
+    case .write(let number, let text): texts[number] = text
+    case .amend(let number, let text):
+      guard let old = texts[number] else { return false }
+      texts[number] = old + text
+    case .remove(let number): return texts.removeValue(forKey: number) != nil
+    case .torn: return false
+    }
+    return true
+  }
+}
+
+/// The client's model: refuses what makes no sense to it.
+struct Notebook: SyncModel, Equatable {
+  struct Refusal: Error {}
+  var notes: Notes
+
+  init(notes: Notes) { self.notes = notes }
+
+  /// An empty text is a page that cannot be read.
+  init(snapshot: Notes) throws(Refusal) {
+    if snapshot.texts.values.contains("") { throw Refusal() }
+    notes = snapshot
+  }
+
+  mutating func apply(_ event: NoteEvent) throws(Refusal) {
+    guard notes.take(event) else { throw Refusal() }
+  }
+}
+
+/// The server's state.
+struct NoteTruth: ServerTruth {
+  var notes = Notes()
+  var checksum: UInt64 = 0
+
+  var snapshot: Notes { notes }
+
+  mutating func apply(_ event: NoteEvent) {
+    _ = notes.take(event)
+    checksum &+= 1
+  }
+
+  static func merged(_ pending: NoteEvent, _ newer: NoteEvent) -> NoteEvent? { nil }
+
+  static func isDeletion(_ event: NoteEvent) -> Bool {
+    if case .remove = event { true } else { false }
+  }
+}
+
+/// A replica of a notebook and the server that it follows, with nothing between them: each test
+/// says what is asked and answered, and when.
+struct Desk {
+  typealias Sync = EventQueue<NoteEvent>
+  typealias Follower = Replica<Notebook, Sync>
+
+  var replica: Follower
+  var server: EventQueueServer<NoteTruth>
+  var now = Moment(milliseconds: 0)
+  private(set) var timer: TimerID?
+  private(set) var write: WriteID?
+  /// What a process that begins anew would read.
+  private(set) var disk: Follower.Saved?
+
+  init(_ events: [NoteEvent] = [.write(1, "a")]) {
+    replica = Follower(life: Life(1))
+    server = EventQueueServer(truth: NoteTruth(), at: now)
+    for event in events { server.commit(event, at: now) }
+  }
+
+  /// One that was started without a saved form, and has become live.
+  static func live(_ events: [NoteEvent] = [.write(1, "a")]) -> Desk {
+    var desk = Desk(events)
+    desk.put(.loaded(nil, age: nil))
+    desk.put(.started(foreground: true))
+    desk.exchange()
+    desk.endWrite()
+    return desk
+  }
+
+  /// Puts one input in, so much later; returns the effects as texts.
+  @discardableResult
+  mutating func put(_ input: Follower.Input, after span: TimeSpan = .zero) -> [String] {
+    now = now + span
+    let effects = replica.handle(input, at: now)
+    if effects.disarm != nil { timer = nil }
+    if let arm = effects.arm { timer = arm.timer }
+    if let persist = effects.persist { write = persist }
+    return effects.texts(at: now)
+  }
+
+  /// The request that is out; the tests ask only when there is one.
+  var request: RequestID {
+    replica.status.outstanding?.id ?? RequestID(life: Life(0), number: 0)
+  }
+
+  mutating func commit(_ events: [NoteEvent]) {
+    for event in events { server.commit(event, at: now) }
+  }
+
+  /// The server answers what is out, at once; a wait is not entered, it ends with nothing.
+  @discardableResult
+  mutating func exchange() -> [String] {
+    guard let finger = replica.finger else {
+      guard case .success(let queue) = server.beginRegister(at: now) else { return [] }
+      return answer(server.finishRegister(queue, at: now))
+    }
+    let reply = server.poll(
+      finger, waits: false, waiter: 0, heartbeatAfter: .seconds(50), at: now)
+    return reply.map { answer($0) } ?? []
+  }
+
+  /// What the server said reaches the client, as the transport would bring it.
+  @discardableResult
+  mutating func answer(_ reply: EventQueueServer<NoteTruth>.Reply) -> [String] {
+    if let failure = reply.failure() { return put(.failed(request, failure)) }
+    switch reply {
+    case .registered(let notes, let finger, let terms):
+      return put(.snapshotArrived(request, notes, finger: finger, terms: terms))
+    case .batch(let batch): return put(.batchArrived(request, batch))
+    case .released, .refused: return []
+    }
+  }
+
+  /// The write under way ends well.
+  @discardableResult
+  mutating func endWrite() -> [String] {
+    guard let ended = write else { return [] }
+    write = nil
+    disk = replica.saved
+    return put(.written(ended))
+  }
+
+  @discardableResult
+  mutating func fire(after span: TimeSpan) -> [String] {
+    guard let fired = timer else { return [] }
+    timer = nil
+    return put(.fired(fired), after: span)
+  }
+
+  /// The process ends without a word; another begins with what is on the disk.
+  @discardableResult
+  mutating func restart(after span: TimeSpan = .zero) -> [String] {
+    now = now + span
+    replica = Follower(life: Life(replica.machine.life.number + 1))
+    timer = nil
+    write = nil
+    put(.loaded(disk, age: span))
+    return put(.started(foreground: true))
+  }
+
+  var notes: [Int: String]? { replica.model?.notes.texts }
+}

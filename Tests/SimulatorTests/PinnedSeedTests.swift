@@ -1,0 +1,25 @@
+import Simulator
+import Testing
+
+/// Seeds that once found something, each with its story. They must stay well.
+@Suite struct PinnedSeedTests {
+  /// The story is told at `HonestyOracle.bound`: a sleep that ends before the poll's deadline leaves
+  /// no trace, so an answer that lay in the device is taken for news.
+  @Test func `seed 7274: an answer that lay in a sleeping device`() {
+    let run = Simulation.trace(SimulationConfiguration(seed: 7274))
+    #expect(run.0.finding == nil)
+    #expect(run.0.faults[.suspension] > 0)
+    #expect(run.0.faults[.halfOpen] > 0)
+  }
+
+  /// Two clients' requests had the same number, and one's place among the exchanges had gone to the
+  /// other: giving the one up lost the other's answer.
+  @Test func `seed 45800: who gives up a request takes nobody else's answer`() {
+    #expect(Simulation.run(SimulationConfiguration(seed: 45800)).finding == nil)
+  }
+
+  /// As seed 7274, with a failure that came before the next good answer.
+  @Test func `seed 27200: a failure vouches for nothing`() {
+    #expect(Simulation.run(SimulationConfiguration(seed: 27200)).finding == nil)
+  }
+}
