@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `log-out while registering: what comes of it is not taken (BUGS 18)`(
+  func `bug 18: what comes of a register after a log-out is not taken`(
     endsWhenCancelled: Bool
   ) {
     let bench = Bench(store: ScriptedStore(), endsWhenCancelled: endsWhenCancelled)

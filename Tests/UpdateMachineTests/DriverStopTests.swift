@@ -95,7 +95,7 @@ import Testing
     #expect(bench.entries == [1])
   }
 
-  @Test func `what was to be asked when stop came is not asked (BUGS 19)`() {
+  @Test func `bug 19: what was to be asked when stop came is not asked`() {
     for steps in 0..<60 {
       let bench = Bench(store: ScriptedStore(Bench.saved), endsWhenCancelled: false)
       let run = bench.run()
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `pause and resume at any moment loses no request and no timer (BUGS 33)`() {
+  @Test func `bug 33: pause and resume at any moment lose no request and no timer`() {
     for steps in 0..<80 {
       let bench = Bench(store: ScriptedStore(Bench.saved))
       _ = bench.run()
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `after the phone wakes a request that never settled is given up (BUGS 9)`() {
+  @Test func `bug 9: after the phone wakes a request that never settled is given up`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let stuck = bench.source.open[0].number
     bench.advance(.milliseconds(100_100))  // Nothing ever comes for it.
@@ -148,7 +148,7 @@ import Testing
     #expect(bench.claim == "connected")
   }
 
-  @Test func `a timer and a write that end after stop have no effect (BUGS 20)`() {
+  @Test func `bug 20: a timer and a write that end after stop have no effect`() {
     let (bench, run) = Bench.following()
     bench.store?.isSlow = true
     bench.source.batch(from: 8, [2])
