@@ -10,7 +10,7 @@ struct Started: Sendable {
 
 /// One driver on the bench, with all that it stands on.
 final class Bench {
-  let executor = StepExecutor()
+  let executor: StepExecutor
   let clock = HandClock()
   let source: ScriptedSource
   let store: ScriptedStore?
@@ -25,8 +25,9 @@ final class Bench {
 
   init(
     store: ScriptedStore? = nil, endsWhenCancelled: Bool = true,
-    settings: MachineSettings = MachineSettings()
+    settings: MachineSettings = MachineSettings(), seed: UInt64? = nil
   ) {
+    executor = StepExecutor(seed: seed)
     source = ScriptedSource(endsWhenCancelled: endsWhenCancelled)
     self.store = store
     let reports = reports
@@ -41,8 +42,9 @@ final class Bench {
   }
 
   /// A bench whose driver follows from a:7 with a waiting poll out, connected as of 50.
-  static func following(endsWhenCancelled: Bool = true) -> (Bench, Started) {
-    let bench = Bench(store: ScriptedStore(saved), endsWhenCancelled: endsWhenCancelled)
+  static func following(endsWhenCancelled: Bool = true, seed: UInt64? = nil) -> (Bench, Started) {
+    let bench = Bench(
+      store: ScriptedStore(saved), endsWhenCancelled: endsWhenCancelled, seed: seed)
     let run = bench.run()
     bench.drain()
     bench.advance(.milliseconds(50))

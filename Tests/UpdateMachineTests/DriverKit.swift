@@ -7,19 +7,27 @@ import Testing
 // by hand, a source and a store that are answered by hand. Nothing runs by itself, so nothing here
 // sleeps, and every test goes the same way every time.
 
-/// Runs the jobs of actors and tasks when a test says so, on the test's own thread.
+/// Runs the jobs of actors and tasks when a test says so, on the test's own thread: the oldest that is
+/// ready first or, with a seed, any.
 final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
   private let ready = Locked<[UnownedJob]>([])
+  private let order: Locked<Steps>?
+
+  init(seed: UInt64? = nil) { order = seed.map { Locked(Steps(state: $0)) } }
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     ready.withLock { $0.append(job) }
   }
 
-  /// Runs the oldest job that is ready; `false`: none is.
+  /// Runs one job that is ready; `false`: none is.
   @discardableResult
   func step() -> Bool {
-    guard let job = ready.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
+    let next = ready.withLock { ready -> UnownedJob? in
+      if ready.isEmpty { return nil }
+      return ready.remove(at: order?.withLock { $0.below(ready.count) } ?? 0)
+    }
+    guard let job = next else { return false }
     unsafe job.runSynchronously(
       isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
     return true

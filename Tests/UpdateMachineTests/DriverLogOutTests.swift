@@ -160,19 +160,29 @@ import Testing
   }
 
   @Test func `run and log-out in any order of their jobs never trap, and end`() {
-    for steps in 0..<60 {
-      let (bench, old) = Bench.following()
-      bench.start { await $0.stop() }
+    var begun = 0
+    for seed: UInt64 in 0..<600 {
+      let (bench, old) = Bench.following(seed: seed)
+      let stop = bench.start { await $0.stop() }
+      while !stop.isOver.value { bench.executor.step() }
       let new = bench.run()
-      for _ in 0..<steps { bench.executor.step() }
+      for _ in 0..<(seed % 20) { bench.executor.step() }
       let (logOut, _) = bench.logOut()
       bench.drain()
       for call in bench.source.open { bench.source.answer(call.number, .done) }
       bench.drain()
-      #expect(old.isOver.value && new.isOver.value && logOut.isOver.value, "after \(steps)")
-      #expect(bench.store?.content == "nothing", "after \(steps) steps")
-      bench.expectNoEffectAfterwards("after \(steps) steps")
+      #expect(old.isOver.value && logOut.isOver.value, "seed \(seed)")
+      #expect(bench.store?.content == "nothing", "seed \(seed)")
+      let isLast = bench.inputs.value.last { $0.hasPrefix("started") || $0.hasPrefix("loggedOut") }
+      if isLast?.hasPrefix("started") == true {
+        begun += 1  // The log-out came first, so it did not concern the new run.
+        #expect(!new.isOver.value, "seed \(seed)")
+        bench.tell { $0.stop() }
+      }
+      #expect(new.isOver.value, "seed \(seed)")
+      bench.expectNoEffectAfterwards("seed \(seed)")
     }
+    #expect((1..<500).contains(begun), "both orders came up")
   }
 
   @Test func `after log-out another start begins anew`() {
