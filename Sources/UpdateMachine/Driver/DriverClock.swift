@@ -2,9 +2,10 @@
 
   private import Foundation
 
-  /// Where a driver's time comes from.
+  /// Where a driver's time comes from. Asked from the actor and from its child tasks.
   public protocol DriverClock: Sendable {
-    /// The present moment of a clock that never leaps and counts sleep.
+    /// The present moment, in milliseconds from any origin, of a clock that never leaps or goes back,
+    /// and counts the time that the device sleeps.
     var now: Moment { get }
 
     /// What the wall clock shows. It may leap; only the age of a saved form hangs on it.
@@ -16,8 +17,10 @@
 
   /// A moment of the wall clock, in milliseconds since 1970 began (UTC).
   public struct WallTime: Hashable, Comparable, Sendable {
+    /// Since 1970 began (UTC).
     public var milliseconds: Int64
 
+    /// So many milliseconds after 1970 began (UTC).
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     public static func < (one: WallTime, other: WallTime) -> Bool {
@@ -35,6 +38,7 @@
   public struct SystemClock: DriverClock {
     private static let origin = ContinuousClock().now
 
+    /// Every one is the same clock.
     public init() { _ = SystemClock.origin }
 
     public var now: Moment {
@@ -57,17 +61,18 @@
     }
   }
 
-  /// Where a driver's chance comes from.
+  /// Where a driver's chance comes from. Asked on the actor, and when that is made; must not block.
   public protocol Chance: Sendable {
     /// A moment of the range, both ends included, each as likely as the others.
     func draw(from range: MomentRange) -> Moment
 
-    /// A life that no start of this replica ever had.
+    /// A life that no start of this replica ever had. Asked once by each machine.
     func newLife() -> Life
   }
 
   /// The system's generator.
   public struct SystemChance: Chance {
+    /// Every one draws from the same generator.
     public init() {}
 
     public func draw(from range: MomentRange) -> Moment {

@@ -1,5 +1,7 @@
 #if !hasFeature(Embedded)
 
+  internal import Synchronization
+
   /// Names one errand of one driver.
   struct ErrandID: Hashable, Sendable {
     var number: UInt64
@@ -17,22 +19,43 @@
     case erase
   }
 
+  /// A word that is said once: something is wanted no more. Said anywhere, and heard anywhere at
+  /// once, so that nothing is begun that was given up before.
+  final class GivenUp: Sendable {
+    private let isSaid = Atomic(false)
+
+    func say() { isSaid.store(true, ordering: .releasing) }
+
+    var wasSaid: Bool { isSaid.load(ordering: .acquiring) }
+  }
+
   /// The driver's table of what is going on: which errands wait to be begun, which are out, and who
   /// waits for the end of each. Belongs to the actor.
   struct Errands<Place: Finger, Model: SyncModel>: Sendable {
-    typealias Job = (id: ErrandID, errand: Errand<Place, Model>)
+    /// An errand that may begin.
+    struct Job: Sendable {
+      var id: ErrandID
+      var errand: Errand<Place, Model>
+      /// Set when the errand is over, or wanted no more.
+      var givenUp: GivenUp
+    }
 
-    /// `run()` is going on.
-    private(set) var isServing = false
+    /// What `run()`, while it is going on, is told of the cancellation of its task.
+    private var serving: GivenUp?
     /// It shall end, and has not yet.
     private(set) var isEnding = false
+    /// Counts the times that somebody called for an end: a `run()` that waits for its turn and sees
+    /// it grow does not begin.
+    private(set) var endings: UInt64 = 0
+    /// Why the saved form could not be erased.
+    private var eraseError: StoreError?
     private var count: UInt64 = 0
     private var waiting: [Job] = []
     private var out: [Out] = []
     /// `run()`, when it has nothing to begin.
     private var loop: CheckedContinuation<Void, Never>?
     /// Those who wait for `run()` to end.
-    private var whenOver: [CheckedContinuation<Void, Never>] = []
+    private var whenOver: [CheckedContinuation<StoreError?, Never>] = []
 
     /// The store is asked one thing at a time.
     private var storeQueue: [Errand<Place, Model>] = []
@@ -43,33 +66,45 @@
       var id: ErrandID
       var request: RequestID?
       var timer: TimerID?
-      /// Wanted no more.
-      var isCancelled = false
+      /// Over, or wanted no more.
+      var givenUp = GivenUp()
       /// The errand's task, which waits to be told that it is over.
       var end: CheckedContinuation<Void, Never>?
     }
 
-    mutating func begin() {
+    /// `run()` is going on.
+    var isServing: Bool { serving != nil }
+
+    /// - Parameter cancelled: told of the cancellation of the task that serves.
+    mutating func begin(_ cancelled: GivenUp) {
       precondition(!isServing, "run() is running already: one machine has one loop")
-      isServing = true
+      serving = cancelled
       isEnding = false
+      eraseError = nil
     }
 
-    mutating func finish() {
-      isServing = false
+    /// Returns why the saved form could not be erased, as it tells those who wait.
+    mutating func finish() -> StoreError? {
+      serving = nil
       isEnding = false
       let waiting = whenOver
       whenOver = []
-      for continuation in waiting { continuation.resume() }
+      for continuation in waiting { continuation.resume(returning: eraseError) }
+      return eraseError
     }
 
     /// `run()` takes new errands.
     var isOpen: Bool { isServing && !isEnding }
 
-    mutating func waitForOver(_ continuation: CheckedContinuation<Void, Never>) {
-      guard isServing else { return continuation.resume() }
+    /// `run()` is going on, and is bound to end: it was told to, or its task was cancelled.
+    var endsSoon: Bool { serving.map { isEnding || $0.wasSaid } ?? false }
+
+    mutating func waitForOver(_ continuation: CheckedContinuation<StoreError?, Never>) {
+      guard isServing else { return continuation.resume(returning: nil) }
       whenOver.append(continuation)
     }
+
+    mutating func noteEnding() { endings += 1 }
 
     /// `run()` shall return as soon as nothing is going on any more.
     mutating func end() {
@@ -77,6 +112,8 @@
       isEnding = true
       wakeLoop()
     }
+
+    mutating func eraseEnded(_ error: StoreError?) { eraseError = error }
 
     // MARK: Adding
 
@@ -91,7 +128,7 @@
       case .alarm, .release, .load, .save, .erase: break
       }
       out.append(entry)
-      waiting.append((id, errand))
+      waiting.append(Job(id: id, errand: errand, givenUp: entry.givenUp))
       wakeLoop()
       return id
     }
@@ -118,18 +155,20 @@
 
     private mutating func cancel(where matches: (Out) -> Bool) {
       guard let index = out.firstIndex(where: matches) else { return }
-      out[index].isCancelled = true
+      out[index].givenUp.say()
       let end = out[index].end
       out[index].end = nil
       end?.resume()
     }
 
-    /// Whether an errand is wanted no more.
-    func isCancelled(_ id: ErrandID) -> Bool { out.first { $0.id == id }?.isCancelled ?? true }
+    /// Whether an errand is over, or wanted no more.
+    func isGivenUp(_ id: ErrandID) -> Bool {
+      out.first { $0.id == id }?.givenUp.wasSaid ?? true
+    }
 
     /// The errand's task waits here for its end; told at once if that has come.
     mutating func wait(for id: ErrandID, _ end: CheckedContinuation<Void, Never>) {
-      guard let index = out.firstIndex(where: { $0.id == id }), !out[index].isCancelled else {
+      guard let index = out.firstIndex(where: { $0.id == id }), !out[index].givenUp.wasSaid else {
         return end.resume()
       }
       out[index].end = end
@@ -146,8 +185,21 @@
 
     // MARK: The loop
 
-    /// The next errand to begin, if one waits.
-    mutating func takeNext() -> Job? { waiting.isEmpty ? nil : waiting.removeFirst() }
+    /// The next errand to begin, if one waits. What was given up before it began never does.
+    mutating func takeNext() -> Job? {
+      while !waiting.isEmpty {
+        let job = waiting.removeFirst()
+        if !job.givenUp.wasSaid { return job }
+        out.removeAll { $0.id == job.id }
+      }
+      return nil
+    }
+
+    /// Nothing is going on, waits to, or waits for the end of something.
+    var isIdle: Bool {
+      !isServing && out.isEmpty && waiting.isEmpty && storeQueue.isEmpty && !isStoreBusy
+        && loop == nil && whenOver.isEmpty
+    }
 
     /// Nothing is going on, and nothing shall.
     var isOver: Bool { isEnding && out.isEmpty && waiting.isEmpty }

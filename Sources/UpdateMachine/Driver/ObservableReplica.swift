@@ -15,9 +15,11 @@
     /// The newest state. *Unknown* until ``follow()`` has begun.
     public private(set) var state: ReplicaState<Origin.Model>
 
+    /// For everything but looking: `run()`, `logOut()`, what the app says.
     @ObservationIgnored
     public let machine: UpdateMachine<Origin>
 
+    /// Begins *unknown*; nothing is read before ``follow()``.
     public init(_ machine: UpdateMachine<Origin>) {
       self.machine = machine
       state = ReplicaState(
@@ -25,8 +27,9 @@
         at: machine.clock.now)
     }
 
-    /// Keeps ``state`` new until the surrounding task is cancelled. Runs nothing: somebody calls the
-    /// machine's `run()`.
+    /// Keeps ``state`` new until the surrounding task is cancelled, on the main actor: states that
+    /// come faster than it is free are skipped. Runs nothing: somebody calls the machine's `run()`.
+    /// May be called again when it has returned.
     public func follow() async {
       for await newer in await machine.states() { state = newer }
     }

@@ -2,34 +2,46 @@
 
   /// Those who follow a replica's states. Each has room for one state that it has not read yet.
   struct Observers<Model: Sendable>: Sendable {
-    private var continuations: [AsyncStream<ReplicaState<Model>>.Continuation] = []
+    private var seats: [Seat] = []
 
-    var isEmpty: Bool { continuations.isEmpty }
+    private struct Seat: Sendable {
+      var continuation: AsyncStream<ReplicaState<Model>>.Continuation
+      /// Said when the reader goes: its sequence is dropped, or its task cancelled.
+      var left: GivenUp
+    }
+
+    /// How many there are, and those who went since the last change.
+    var count: Int { seats.count }
+
+    var isEmpty: Bool { seats.allSatisfy { $0.left.wasSaid } }
 
     mutating func add(_ state: ReplicaState<Model>) -> ReplicaStates<Model> {
+      // Here, too, for nothing may ever be published again.
+      seats.removeAll { $0.left.wasSaid }
       let (stream, continuation) = AsyncStream.makeStream(
         of: ReplicaState<Model>.self, bufferingPolicy: .bufferingNewest(1))
+      let left = GivenUp()
+      continuation.onTermination = { _ in left.say() }
       continuation.yield(state)
-      continuations.append(continuation)
+      seats.append(Seat(continuation: continuation, left: left))
       return ReplicaStates(stream: stream)
     }
 
     /// Hands a state to everybody; those who have gone are forgotten.
     mutating func publish(_ state: ReplicaState<Model>) {
-      continuations.removeAll { continuation in
-        if case .terminated = continuation.yield(state) { true } else { false }
-      }
+      seats.removeAll { $0.left.wasSaid }
+      for seat in seats { seat.continuation.yield(state) }
     }
 
     func finish() {
-      for continuation in continuations { continuation.finish() }
+      for seat in seats { seat.continuation.finish() }
     }
   }
 
   extension UpdateMachine {
     /// Shows the present state to whoever looks.
     func publish() {
-      guard !observers.isEmpty else { return }
+      guard observers.count > 0 else { return }
       observers.publish(state)
       setAlarm()
     }

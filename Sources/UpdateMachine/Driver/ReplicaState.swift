@@ -1,6 +1,7 @@
 #if !hasFeature(Embedded)
 
-  /// What an app sees of a replica, as one value: never half of one change.
+  /// What an app sees of a replica, as one value: never half of one change. Made by the driver; an
+  /// app makes one itself only for previews and tests.
   public struct ReplicaState<Model: Sendable>: Sendable {
     /// What there is to show. *Unknown* until the saved form was read; stays readable while stale.
     public var holding: Holding<Model>
@@ -11,6 +12,7 @@
     /// When this was so, by the driver's clock.
     public var at: Moment
 
+    /// A state for a preview or a test.
     public init(
       holding: Holding<Model>, status: MachineStatus?, freshness: Freshness, at: Moment
     ) {
@@ -25,7 +27,8 @@
       if case .model(let model) = holding { model } else { nil }
     }
 
-    /// The latest moment at which the model is known to have been the server's state.
+    /// The latest moment, by the driver's clock, at which the model is known to have been the
+    /// server's state; `nil`: not known.
     public var levelAsOf: Moment? { freshness.levelAsOf }
   }
 
@@ -40,6 +43,7 @@
 
     let stream: AsyncStream<Element>
 
+    /// The way to read them, for one reader: iterators of one sequence share one place.
     public func makeAsyncIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
   }
 

@@ -34,24 +34,38 @@
 
     // MARK: The loop
 
-    /// Begins errands as they come, until all is over.
-    func serve(_ begin: (isolated UpdateMachine<Origin>) -> Void) async {
-      errands.begin()
+    /// Begins errands as they come, until all is over. Returns why the saved form could not be
+    /// erased, if it should have been.
+    ///
+    /// Nothing is awaited before `begin` is done.
+    @discardableResult
+    func serve(_ begin: (isolated UpdateMachine<Origin>) -> Void) async -> StoreError? {
+      let cancelled = GivenUp()
+      errands.begin(cancelled)
+      if !replica.isLoaded {
+        if store == nil { feed(.loaded(nil, age: nil)) } else { errands.addForStore(.load) }
+      }
+      begin(self)
+      setAlarm()
+      await withTaskCancellationHandler {
+        // Over, but a log-out came while the last task ended: it has something to do.
+        repeat { await performErrands() } while !errands.isOver
+      } onCancel: {
+        cancelled.say()
+      }
+      alarm = nil
+      return errands.finish()
+    }
+
+    private func performErrands() async {
       let (over, end) = AsyncStream.makeStream(of: Never.self)
       await withDiscardingTaskGroup { group in
-        group.addTask { await self.stopWhenCancelled(over) }
-        if !replica.isLoaded {
-          if store == nil { feed(.loaded(nil, age: nil)) } else { errands.addForStore(.load) }
-        }
-        begin(self)
-        setAlarm()
-        while let (id, errand) = await nextErrand() {
-          group.addTask { await self.run(errand, id) }
+        group.addTask { await self.endWhenCancelled(over) }
+        while let job = await nextErrand() {
+          group.addTask { await self.run(job) }
         }
         end.finish()
       }
-      errands.finish()
-      alarm = nil
     }
 
     /// What is going on comes to its end; nothing new is begun but what the end needs.
@@ -61,11 +75,13 @@
       errands.end()
     }
 
-    func waitForOver() async {
+    /// Returns why the saved form could not be erased, if it should have been.
+    @discardableResult
+    func waitForOver() async -> StoreError? {
       await withCheckedContinuation { errands.waitForOver($0) }
     }
 
-    private func nextErrand() async -> (ErrandID, Errand<Place, Model>)? {
+    private func nextErrand() async -> Errands<Place, Model>.Job? {
       while true {
         if let next = errands.takeNext() { return next }
         if errands.isOver { return nil }
@@ -73,22 +89,27 @@
       }
     }
 
-    /// Cancelling `run()` means `stop()`.
-    private nonisolated func stopWhenCancelled(_ over: AsyncStream<Never>) async {
+    /// Cancelling `run()` means `stop()`, but for a run that waits for its turn: that is another's.
+    private nonisolated func endWhenCancelled(_ over: AsyncStream<Never>) async {
       for await _ in over {}
-      if Task.isCancelled { await stop() }
+      if Task.isCancelled { await stopServing() }
+    }
+
+    func stopServing() {
+      feed(.stopped)
+      endServing()
     }
 
     // MARK: Errands
 
     /// One errand in a task of its own, with its work in another, so that it can be given up.
-    private nonisolated func run(_ errand: Errand<Place, Model>, _ id: ErrandID) async {
+    private nonisolated func run(_ job: Errands<Place, Model>.Job) async {
       await withDiscardingTaskGroup { group in
-        group.addTask { await self.work(on: errand, id) }
-        await self.waitForEnd(of: id)
+        group.addTask { await self.work(on: job) }
+        await self.waitForEnd(of: job.id)
         group.cancelAll()
       }
-      await remove(id)
+      await remove(job.id)
     }
 
     private func waitForEnd(of id: ErrandID) async {
@@ -97,11 +118,12 @@
 
     private func remove(_ id: ErrandID) { errands.remove(id) }
 
-    private nonisolated func work(on errand: Errand<Place, Model>, _ id: ErrandID) async {
-      switch errand {
-      case .register(let request): await register(request, id)
+    private nonisolated func work(on job: Errands<Place, Model>.Job) async {
+      let id = job.id
+      switch job.errand {
+      case .register(let request): await register(request, job)
       case .poll(let request, let finger, let waits):
-        await poll(request, after: finger, waits: waits, id)
+        await poll(request, after: finger, waits: waits, job)
       case .timer(let timer, let moment):
         if await sleep(until: moment) { await end(id, .fired(timer)) }
       case .alarm(let moment):
@@ -136,31 +158,34 @@
       return !Task.isCancelled
     }
 
-    private nonisolated func register(_ request: RequestID, _ id: ErrandID) async {
+    private nonisolated func register(
+      _ request: RequestID, _ job: Errands<Place, Model>.Job
+    ) async {
+      guard !job.givenUp.wasSaid else { return }  // Nothing is asked after `stop()`.
       do throws(SyncFailure) {
         let registered = try await source.register()
         await end(
-          id,
+          job.id,
           .snapshotArrived(
             request, registered.snapshot, finger: registered.finger, terms: registered.terms))
       } catch {
-        await fail(request, error, id)
+        await fail(request, error, job.id, isCancelled: Task.isCancelled)
       }
     }
 
     /// Polls; goes on under the same request for as long as the machine leaves it out, as it does
     /// with a subscription.
     private nonisolated func poll(
-      _ request: RequestID, after finger: Place, waits: Bool, _ id: ErrandID
+      _ request: RequestID, after finger: Place, waits: Bool, _ job: Errands<Place, Model>.Job
     ) async {
       var next: Place? = finger
       do throws(SyncFailure) {
-        while let finger = next {
+        while let finger = next, !job.givenUp.wasSaid {
           let batch = try await source.poll(after: finger, waits: waits)
-          next = await pushed(request, batch, id)
+          next = await pushed(request, batch, job.id)
         }
       } catch {
-        await fail(request, error, id)
+        await fail(request, error, job.id, isCancelled: Task.isCancelled)
       }
     }
 
@@ -174,11 +199,14 @@
       return nil
     }
 
-    /// A request that was given up has nothing to say of its end.
-    private func fail(_ request: RequestID, _ failure: SyncFailure, _ id: ErrandID) {
-      let wasGivenUp = errands.isCancelled(id)
+    /// A request that was given up has nothing to say of its end. Nor has one whose task is
+    /// cancelled: if nobody gave the request up, then `run()` is, and `stopped` is on its way.
+    private func fail(
+      _ request: RequestID, _ failure: SyncFailure, _ id: ErrandID, isCancelled: Bool
+    ) {
+      let wasGivenUp = errands.isGivenUp(id)
       errands.complete(id)
-      if !wasGivenUp { feed(.failed(request, failure)) }
+      if !wasGivenUp, !isCancelled { feed(.failed(request, failure)) }
     }
 
     private nonisolated func release(_ log: Place.Log, _ id: ErrandID) async {
@@ -200,6 +228,8 @@
         let age = found.flatMap { clock.wallTime.age(of: $0.writtenAt) }
         await storeEnds(id, .loaded(found?.replica, age: age))
       } catch {
+        // Cut short: that says nothing of what is saved. The next run reads it.
+        if Task.isCancelled { return await storeEnds(id, nil) }
         // What cannot be read is left as it is; the replica starts stale.
         await noteLoad(error)
         await storeEnds(id, .loaded(nil, age: nil))
@@ -221,6 +251,7 @@
     private nonisolated func erase(_ id: ErrandID) async {
       do throws(StoreError) {
         try await store?.erase()
+        await noteErase(nil)
       } catch {
         await noteErase(error)
       }
@@ -229,9 +260,9 @@
 
     private func noteSave(_ error: StoreError) { saveError = error }  // The machine reports it.
 
-    private func noteErase(_ error: StoreError) {
-      eraseError = error
-      reporter?(.store(error))
+    private func noteErase(_ error: StoreError?) {
+      errands.eraseEnded(error)
+      if let error { reporter?(.store(error)) }
     }
 
     private func noteLoad(_ error: StoreError) { reporter?(.store(error)) }

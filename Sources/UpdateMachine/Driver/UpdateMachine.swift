@@ -8,28 +8,42 @@
   ///
   /// It owns one ``Replica`` and performs its effects; all decisions are made there. Every method
   /// feeds one input, with no `await` between reading the replica and storing it back. Any method
-  /// may be called from anywhere, at any time, before, during and after ``run(inForeground:)``.
+  /// may be called from anywhere, any task or actor, at any time: before, during and after
+  /// ``run(inForeground:)``. Only ``logOut()`` throws. All moments are the driver's clock's.
   ///
-  /// Everything that it does runs in child tasks of `run()`: when that has returned, nothing is
-  /// going on. It holds nobody who holds it, so it goes when its last user goes.
+  /// Everything that it does runs in child tasks of `run()` (of ``logOut()``, if that is called
+  /// while nothing runs): when that has returned, nothing is going on, and no call of the source or
+  /// the store is out. It holds nobody who holds it, so it goes when its last user goes; `run()`,
+  /// while it goes on, is one.
+  ///
+  /// Two ends, which are two things: ``stop()`` keeps log and saved form for the next start,
+  /// ``logOut()`` releases and erases them.
   public actor UpdateMachine<Origin: Source> {
+    /// The app's model.
     public typealias Model = Origin.Model
+    /// The protocol's finger.
     public typealias Place = Origin.Sync.Place
+    /// What the app sees.
     public typealias State = ReplicaState<Model>
+    /// What the replica is told.
     public typealias Inputs = Replica<Model, Origin.Sync>.Input
     /// Hears of every input after it was taken, before its effects are performed: for logs and
-    /// tests. Called on the actor; must not block.
+    /// tests. Gets the input, its effects, the replica as it is then, and the moment; inputs come in
+    /// the order in which they are taken. Called on the actor, synchronously; must not block.
     public typealias Tap =
       @Sendable (Inputs, Machine<Place>.Effects, Replica<Model, Origin.Sync>, Moment) -> Void
 
-    /// Hears what the app's log should hear. Called on the actor; must not block.
+    /// Hears what the app's log should hear, in the order in which it happens. Called on the actor,
+    /// synchronously; must not block.
     public typealias Reporter = @Sendable (DriverReport) -> Void
 
-    /// How long a log-out may try to release the server's log.
+    /// How long the release of a server's log may take: then its task is cancelled.
     public static var releaseTime: TimeSpan { .seconds(5) }
 
+    /// Runs the actor's jobs, one after the other.
     public nonisolated let executor: any SerialExecutor
 
+    /// For the runtime: ``executor``, which lives as long as the actor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe executor.asUnownedSerialExecutor()
     }
@@ -48,16 +62,24 @@
 
     var errands = Errands<Place, Model>()
     var observers = Observers<Model>()
-    /// What the store said when it last failed to save, and why it could not erase.
+    /// What the store said when it last failed to save.
     var saveError: StoreError?
-    var eraseError: StoreError?
     /// The sleep until freshness changes by itself.
     var alarm: (errand: ErrandID, at: Moment)?
 
+    /// A machine that does nothing until ``run(inForeground:)``. May be called from anywhere; nothing
+    /// is read yet. One account may have several, side by side.
+    ///
     /// - Parameters:
-    ///   - store: where the replica outlives the process; `nil`: nowhere, as is right for presence
-    ///     and typing, which are worth nothing after a restart.
+    ///   - source: the way to the server; the machine is its only user.
+    ///   - store: where the replica outlives the process, for this machine alone; `nil`: nowhere, as
+    ///     is right for presence and typing, which are worth nothing after a restart.
+    ///   - settings: the machine's numbers; right as they are for most.
+    ///   - clock: where moments and the wall's time come from.
+    ///   - chance: draws waits and the life's number.
     ///   - executor: runs the actor's jobs; must run them one after the other.
+    ///   - reporter: hears what the app's log should hear; `nil`: nobody does.
+    ///   - tap: hears every input; `nil`: nobody does.
     public init(
       source: Origin, store: (any Store<Model, Place>)? = nil,
       settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
@@ -78,40 +100,61 @@
 
     // MARK: Running
 
-    /// Follows the server until ``stop()``, ``logOut()`` or the cancellation of the surrounding
-    /// task, which means `stop()`. Then it may be called again, and goes on from the finger it has.
-    /// Failures never end it. Calling it while it runs is a programmer's mistake, and traps.
+    /// Reads the saved form, if that has not been read, and follows the server until ``stop()``,
+    /// ``logOut()`` or the cancellation of the surrounding task, which means `stop()`. Failures never
+    /// end it, and it never throws. When it returns nothing is going on: it waits for calls of the
+    /// source and the store that are out, all but writes cancelled.
+    ///
+    /// It may then be called again, and goes on from the finger it has. Called after one of these
+    /// ends, but before the old run has returned, it waits for that, and then begins; not if another
+    /// `stop()` or `logOut()` comes meanwhile. Called while another runs that nobody ended, it is a
+    /// programmer's mistake, and traps.
+    ///
+    /// A `stop()` that comes before the run does not concern it. Call it from a task that lives as
+    /// long as the app follows: SwiftUI's `.task`, a service's `run`.
     ///
     /// - Parameter inForeground: whether the app is in front of its user. A server process is.
     public func run(inForeground: Bool = true) async {
-      if errands.isEnding { await waitForOver() }
+      let endings = errands.endings
+      while errands.endsSoon { await waitForOver() }
+      guard errands.endings == endings, !Task.isCancelled else { return }
       await serve { $0.feed(.started(foreground: inForeground)) }
     }
 
-    /// Ends `run()`. Nothing is released or erased: the next start goes on from here.
+    /// Ends `run()`, and a `run()` that waits for it. Nothing is released or erased: the next start
+    /// goes on from here. The state is *stopped* when this returns, and nothing is asked of the
+    /// server any more; what was asked has no effect. `run()` itself returns a little later: when
+    /// the write under way, if there is one, and the calls that were cancelled have ended.
+    ///
+    /// Never throws; stopping what does not run is right, too.
     public func stop() {
-      feed(.stopped)
-      endServing()
+      errands.noteEnding()
+      stopServing()
     }
 
-    /// The account goes: the model is dropped, the saved form erased, and the server's log released,
-    /// for which it may take ``releaseTime``. Returns when all that is done and `run()`, if it was
-    /// going on, has nothing more to do.
+    /// The account goes: the model is dropped at once, the saved form erased, after the write under
+    /// way if there is one, and the server's log released, for which it may take ``releaseTime``.
+    /// Returns when all that is done and `run()`, if it was going on, has nothing more to do. May be
+    /// called without `run()`: then it reads the saved form first, to know what to release.
     ///
-    /// Throws if the saved form could not be erased; it may then be called again.
+    /// Throws the store's error if the saved form could not be erased: the model is gone all the
+    /// same, what is saved is not. It may then be called again. That a log was not released is not
+    /// an error; the server forgets it in time. If the surrounding task is cancelled, the release is
+    /// given up, and the store is asked all the same.
     public func logOut() async throws(StoreError) {
-      eraseError = nil
+      errands.noteEnding()
+      let error: StoreError?
       if errands.isServing {
         feed(.loggedOut)
         endServing()
-        await waitForOver()
+        error = await waitForOver()
       } else {
-        await serve {
+        error = await serve {
           $0.feed(.loggedOut)
           $0.endServing()
         }
       }
-      if let eraseError { throw eraseError }
+      if let error { throw error }
     }
 
     // MARK: What the app says
@@ -136,7 +179,8 @@
 
     // MARK: What the app sees
 
-    /// The present state.
+    /// The present state; its freshness is as of now, by the driver's clock. O(1), but for the copy
+    /// of a model that is not copied on write.
     public var state: State {
       let now = clock.now
       return State(
@@ -144,11 +188,14 @@
         freshness: replica.freshness(at: now), at: now)
     }
 
-    /// Reads several things of one state, with nothing in between.
+    /// Reads several things of one state, with nothing in between. `body` runs on the actor, at
+    /// once; must not block.
     public func read<Value: Sendable>(_ body: (State) -> Value) -> Value { body(state) }
 
-    /// The present state and every newer one. Subscribed when the call returns. Each call gives a
-    /// sequence of its own.
+    /// The present state and then the newest, whenever the reader asks for one. Subscribed when the
+    /// call returns: nothing that comes later is missed. Each call gives a sequence of its own, for
+    /// one reader, whose place is given up when the sequence is dropped or its task cancelled. Holds
+    /// the machine neither here nor there: the sequence ends when that goes.
     public func states() -> ReplicaStates<Model> {
       let states = observers.add(state)
       setAlarm()

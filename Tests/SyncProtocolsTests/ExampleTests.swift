@@ -1,0 +1,138 @@
+import Foundation
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// The examples do what they say.
+@Suite struct ExampleTests {
+  // MARK: The README
+
+  @Test func `the README's ten lines follow a counter`() async {
+    var shown: [Int] = []
+    func show(_ count: Int?, _ freshness: Freshness) { if let count { shown.append(count) } }
+
+    // README example begins
+    let server = LocalEventQueue(truth: Counter())
+    let machine = UpdateMachine(source: server.source(for: CounterModel.self))
+    async let following: Void = machine.run()
+
+    await server.commit(40)
+    await server.commit(2)
+    for await state in await machine.states() {
+      show(state.model?.count, state.freshness)
+      if state.model?.count == 42 { await machine.stop() }
+      if state.status == .halted(.stopped) { break }
+    }
+    // README example ends
+
+    await following
+    #expect(shown.last == 42)
+    #expect(shown == shown.sorted())
+  }
+
+  @Test func `the README shows exactly these lines`() throws {
+    let here = URL(filePath: #filePath)
+    let root = here.deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let source = try String(contentsOf: here, encoding: .utf8)
+    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+    // The markers alone on their lines; the words below are not.
+    let begin = try #require(lines.firstIndex { $0 == "    // README example begins" })
+    let end = try #require(lines.firstIndex { $0 == "    // README example ends" })
+    let example = lines[(begin + 1)..<end].map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
+    #expect(example.count <= 12)
+    #expect(readme.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))
+  }
+
+  // MARK: One account, two machines
+
+  @Test func `the directory outlives the process, presence does not`() async throws {
+    let people = LocalEventQueue(truth: Directory(names: ["Ada"]))
+    let present = LocalEventQueue(truth: Counter(count: 1))
+    let store = MemoryStore<DirectoryModel, QueueFinger>()
+    func account() -> Account {
+      Account(
+        directory: people.source(for: DirectoryModel.self),
+        presence: present.source(for: CounterModel.self), store: store)
+    }
+
+    let first = account()
+    async let following: Void = first.run()
+    await people.commit("Grace")
+    await present.commit(1)
+    await wait(for: first.directory) { $0.model?.names == ["Ada", "Grace"] && $0.isWritten }
+    await wait(for: first.presence) { $0.model?.count == 2 }
+    await first.stop()
+    await following
+
+    // The process ends; another begins in the background, where nothing is asked of the server.
+    let second = account()
+    async let resting: Void = second.run(inForeground: false)
+    await wait(for: second.directory) { $0.status != nil }
+    await wait(for: second.presence) { $0.status != nil }
+    #expect(await second.directory.state.model?.names == ["Ada", "Grace"])
+    #expect(await second.presence.state.holding == .nothing)
+
+    await people.commit("Edsger")
+    await second.directory.enterForeground()
+    await second.presence.enterForeground()
+    await wait(for: second.directory) { $0.model?.names == ["Ada", "Grace", "Edsger"] }
+    await wait(for: second.presence) { $0.model?.count == 2 }
+
+    try await second.logOut()
+    await resting
+    #expect(await second.directory.state.holding == .nothing)
+    #expect(try await store.load() == nil)
+  }
+
+  /// Returns when a state is as it should be. Nothing is waited for but the state itself.
+  private func wait<Origin: Source>(
+    for machine: UpdateMachine<Origin>, until isRight: (ReplicaState<Origin.Model>) -> Bool
+  ) async {
+    for await state in await machine.states() where isRight(state) { return }
+    Issue.record("the machine went away")
+  }
+
+  // MARK: An app that owns the loop
+
+  @Test func `an app that drives the value itself follows, and goes on after a crash`() {
+    let start = Moment(milliseconds: 0)
+    var server = EventQueueServer(
+      truth: Counter(count: 40), configuration: QueueServerConfiguration(), at: start)
+    var app = HandDrivenApp(
+      store: HandDrivenApp.Store(drafts: ["dear all"]), life: Life(1), at: start)
+    while app.ask(&server) {}
+    #expect(app.replica.model?.count == 40)
+    #expect(app.replica.freshness(at: app.now).claim == .connected)
+
+    server.commit(2, at: app.now)
+    while app.ask(&server) {}
+    #expect(app.replica.model?.count == 42)
+    #expect(app.store.replica?.model.count == 42)
+
+    // The process is killed. What is left is the app's store.
+    server.commit(1, at: app.now)
+    app = HandDrivenApp(store: app.store, life: Life(2), at: app.now)
+    #expect(app.replica.model?.count == 42)
+    while app.ask(&server) {}
+    #expect(app.replica.model?.count == 43)
+    #expect(app.store.drafts == ["dear all"])
+    #expect(server.aliveQueues.count == 1, "nothing was registered anew")
+
+    // The server loses its queues: the model stays readable until there is a snapshot.
+    server.restart(keepingQueues: false, at: app.now)
+    while app.ask(&server) {}
+    #expect(app.replica.model?.count == 43)
+    #expect(app.replica.status == .registerFailed)
+    app.sleep()
+    while app.ask(&server) {}
+    #expect(app.replica.freshness(at: app.now).claim == .connected)
+    #expect(server.aliveQueues.count == 1)
+  }
+}
+
+extension ReplicaState {
+  /// All that was applied is durable: nothing is asked before it is.
+  fileprivate var isWritten: Bool { status?.outstanding?.waits == true }
+}

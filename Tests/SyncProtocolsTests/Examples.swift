@@ -1,0 +1,168 @@
+import SyncProtocols
+import UpdateMachine
+
+// Apps that are as small as apps can be. The README and the documentation quote them.
+
+/// A server's state: one number, to which events add.
+struct Counter: ServerTruth {
+  var count = 0
+
+  var snapshot: Int { count }
+  var checksum: UInt64 { UInt64(bitPattern: Int64(count)) }
+  mutating func apply(_ event: Int) { count += event }
+  static func merged(_ pending: Int, _ newer: Int) -> Int? { nil }
+  static func isDeletion(_ event: Int) -> Bool { false }
+}
+
+/// What an app holds of it.
+struct CounterModel: SyncModel, Equatable {
+  typealias Refusal = Never
+  var count: Int
+
+  init(snapshot: Int) { count = snapshot }
+  mutating func apply(_ event: Int) { count += event }
+}
+
+// MARK: One account, two machines
+
+/// A server's state: names, in the order in which people came.
+struct Directory: ServerTruth, Equatable {
+  var names: [String] = []
+
+  var snapshot: [String] { names }
+  var checksum: UInt64 {
+    names.reduce(UInt64(names.count)) { sum, name in
+      name.utf8.reduce(sum) { Digest.mixed($0 ^ UInt64($1)) }
+    }
+  }
+  mutating func apply(_ event: String) { names.append(event) }
+  static func merged(_ pending: String, _ newer: String) -> String? { nil }
+  static func isDeletion(_ event: String) -> Bool { false }
+}
+
+/// The people of the account: worth keeping.
+struct DirectoryModel: SyncModel, Equatable {
+  typealias Refusal = Never
+  var names: [String]
+
+  init(snapshot: [String]) { names = snapshot }
+  mutating func apply(_ event: String) { names.append(event) }
+}
+
+/// One account with two machines side by side, each with a log of its own on the server: the
+/// directory outlives the process, presence is worth nothing after a restart. How many are present
+/// is a ``Counter``.
+struct Account: Sendable {
+  typealias DirectorySource = LocalEventQueueSource<Directory, DirectoryModel>
+  typealias PresenceSource = LocalEventQueueSource<Counter, CounterModel>
+
+  let directory: UpdateMachine<DirectorySource>
+  let presence: UpdateMachine<PresenceSource>
+
+  init(
+    directory: DirectorySource, presence: PresenceSource,
+    store: MemoryStore<DirectoryModel, QueueFinger>
+  ) {
+    self.directory = UpdateMachine(source: directory, store: store)
+    self.presence = UpdateMachine(source: presence)
+  }
+
+  /// Follows until the surrounding task is cancelled, or ``stop()`` or ``logOut()`` is called.
+  func run(inForeground: Bool = true) async {
+    async let directory: Void = directory.run(inForeground: inForeground)
+    async let presence: Void = presence.run(inForeground: inForeground)
+    _ = await (directory, presence)
+  }
+
+  func stop() async {
+    await directory.stop()
+    await presence.stop()
+  }
+
+  func logOut() async throws(StoreError) {
+    try await presence.logOut()
+    try await directory.logOut()
+  }
+}
+
+// MARK: An app that owns the loop
+
+/// An app that keeps the replica in its own store, and has no use for actors: it drives the value
+/// machine itself. Every input goes through ``feed(_:)``; what comes of it is done by the app's own
+/// means, here a server in the same process and a store that is a value.
+struct HandDrivenApp {
+  typealias Body = Replica<CounterModel, EventQueue<Int>>
+
+  /// The app's own store: the replica stands in it beside whatever else the app keeps, and both are
+  /// written in one step.
+  struct Store {
+    var replica: Body.Saved?
+    var drafts: [String] = []
+  }
+
+  /// What is going on. There is never more than one of each.
+  private(set) var timer: (id: TimerID, at: Moment)?
+  private(set) var request: Body.Effects.Request?
+  private(set) var replica: Body
+  var store: Store
+  var now: Moment
+
+  /// - Parameter life: a number that no start of this app ever had.
+  init(store: Store, life: Life, at now: Moment) {
+    self.store = store
+    self.now = now
+    replica = Body(life: life)
+    feed(.loaded(store.replica, age: .zero))
+    feed(.started(foreground: true))
+  }
+
+  /// Puts one input in and does what it leads to, in that order.
+  mutating func feed(_ input: Body.Input) {
+    let effects = replica.handle(input, at: now)
+    if effects.cancel != nil { request = nil }
+    if effects.disarm != nil { timer = nil }
+    // `report` is for the app's log, `release` for the server: neither is answered.
+    if effects.erase { store.replica = nil }
+    if let next = effects.request { request = next }
+    if let arm = effects.arm { timer = (arm.timer, arm.range.latest) }
+    if let write = effects.persist {
+      store.replica = replica.saved
+      feed(.written(write))
+    }
+  }
+
+  /// Asks the server what is to be asked; `false`: nothing is, or it waits for news.
+  mutating func ask(_ server: inout EventQueueServer<Counter>) -> Bool {
+    switch request {
+    case nil: return false
+    case .register(let id):
+      guard case .success(let queue) = server.beginRegister(at: now),
+        case .registered(let count, let finger, let terms) = server.finishRegister(queue, at: now)
+      else { return false }
+      request = nil
+      feed(.snapshotArrived(id, count, finger: finger, terms: terms))
+    case .poll(let id, let finger, let waits):
+      let reply = server.poll(
+        finger, waits: waits, waiter: 1, heartbeatAfter: .seconds(50), at: now)
+      guard let reply else {
+        server.abandon(waiter: 1)
+        return false
+      }
+      request = nil
+      if case .batch(let batch) = reply {
+        feed(.batchArrived(id, batch))
+      } else {
+        feed(.failed(id, reply.failure() ?? .malformed))
+      }
+    }
+    return true
+  }
+
+  /// Lets time pass until the timer, and fires it.
+  mutating func sleep() {
+    guard let (id, moment) = timer else { return }
+    now = max(now, moment)
+    timer = nil
+    feed(.fired(id))
+  }
+}

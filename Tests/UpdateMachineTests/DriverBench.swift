@@ -1,0 +1,209 @@
+import Testing
+
+@testable import UpdateMachine
+
+/// A task that a test has started.
+struct Started: Sendable {
+  let task: Task<Void, Never>
+  let isOver: Box<Bool>
+}
+
+/// One driver on the bench, with all that it stands on.
+final class Bench {
+  let executor: StepExecutor
+  let clock = HandClock()
+  let source: ScriptedSource
+  let store: ScriptedStore?
+  var machine: LedgerDriver!
+  /// What the driver reported to the app's log.
+  let reports = Box<[DriverReport]>([])
+  /// Every input that the replica took, with its effects.
+  let inputs = Box<[String]>([])
+
+  static let saved = SavedReplica(
+    model: Ledger(entries: [1]), finger: Spot("a", 7), terms: testTerms)
+
+  init(
+    store: ScriptedStore? = nil, endsWhenCancelled: Bool = true,
+    settings: MachineSettings = MachineSettings(), seed: UInt64? = nil
+  ) {
+    executor = StepExecutor(seed: seed)
+    source = ScriptedSource(endsWhenCancelled: endsWhenCancelled)
+    self.store = store
+    let reports = reports
+    let inputs = inputs
+    machine = LedgerDriver(
+      source: source, store: store, settings: settings, clock: clock, chance: FixedChance(),
+      executor: executor, reporter: { report in reports.change { $0.append(report) } },
+      tap: { input, effects, _, now in
+        let texts = effects.texts(at: now).joined(separator: ", ")
+        inputs.change { $0.append("\(input) → \(texts)") }
+      })
+  }
+
+  /// A bench whose driver follows from a:7 with a waiting poll out, connected as of 50.
+  static func following(endsWhenCancelled: Bool = true, seed: UInt64? = nil) -> (Bench, Started) {
+    let bench = Bench(
+      store: ScriptedStore(saved), endsWhenCancelled: endsWhenCancelled, seed: seed)
+    let run = bench.run()
+    bench.drain()
+    bench.advance(.milliseconds(50))
+    bench.source.batch(from: 8, [])
+    bench.drain()
+    #expect(bench.source.asked == ["poll a:7, quick", "poll a:7"])
+    return (bench, run)
+  }
+
+  // MARK: Doing
+
+  func drain() { executor.drain() }
+
+  /// Starts something with the driver; does not let it run yet.
+  @discardableResult
+  func start(_ body: @escaping @Sendable (LedgerDriver) async -> Void) -> Started {
+    let isOver = Box(false)
+    let machine = machine!
+    let task = Task(executorPreference: executor) {
+      await body(machine)
+      isOver.value = true
+    }
+    return Started(task: task, isOver: isOver)
+  }
+
+  func run(foreground: Bool = true) -> Started {
+    start { await $0.run(inForeground: foreground) }
+  }
+
+  /// Log-out, with what it threw.
+  func logOut() -> (Started, Box<StoreError?>) {
+    let failure = Box<StoreError?>(nil)
+    let started = start { machine in
+      do throws(StoreError) { try await machine.logOut() } catch { failure.value = error }
+    }
+    return (started, failure)
+  }
+
+  /// Does something with the driver and lets all come to rest.
+  func tell(_ body: @escaping @Sendable (isolated LedgerDriver) -> Void) {
+    start { await body($0) }
+    drain()
+  }
+
+  /// Reads something of the driver, when all has come to rest.
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (isolated LedgerDriver) -> Value
+  ) -> Value {
+    let box = Box<Value?>(nil)
+    start { box.value = await body($0) }
+    drain()
+    return box.value!
+  }
+
+  /// Lets time pass, with a rest at every moment for which somebody sleeps.
+  func advance(_ span: TimeSpan) {
+    let end = clock.now + span
+    drain()
+    while clock.advance(towards: end) { drain() }
+    drain()
+  }
+
+  // MARK: Seeing
+
+  var state: LedgerState { read { $0.state } }
+  var entries: [Int]? { state.model?.entries }
+  var status: String { state.status?.description ?? "unknown" }
+  var claim: String { state.freshness.claim.description }
+
+  /// What the machine holds when nothing goes on: its status, model and finger, as text.
+  var summary: String {
+    read { machine in
+      let entries = machine.replica.model.map { "\($0.entries)" } ?? "nothing"
+      let finger = machine.replica.finger.map { "\($0)" } ?? "none"
+      return "\(machine.replica.status), \(entries), \(finger)"
+    }
+  }
+
+  /// Nobody sleeps, nothing is asked, nothing is written, and no errand is on the table.
+  func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
+  {
+    #expect(clock.alarms == [], comment, sourceLocation: place)
+    #expect(source.open.map(\.ask) == [], comment, sourceLocation: place)
+    #expect(store?.open ?? [] == [], comment, sourceLocation: place)
+    #expect(read { $0.errands.isIdle }, comment, sourceLocation: place)
+  }
+
+  /// Five minutes pass with every signal there is, and nothing happens.
+  func expectNoEffectAfterwards(
+    _ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation
+  ) {
+    let asked = source.asked.count
+    let done = store?.done
+    let before = summary
+    tell { machine in
+      machine.enterBackground()
+      machine.networkChanged()
+      machine.enterForeground()
+      machine.retryNow()
+      machine.credentialsChanged()
+    }
+    advance(.minutes(5))
+    #expect(source.asked.count == asked, comment, sourceLocation: place)
+    #expect(store?.done == done, comment, sourceLocation: place)
+    #expect(summary == before, comment, sourceLocation: place)
+    expectNothingPending(comment, at: place)
+  }
+}
+
+/// Somebody who reads states, one when he is asked to.
+final class Reader: Sendable {
+  private let executor: StepExecutor
+  let seen = Box<[LedgerState]>([])
+  let hasEnded = Box(false)
+  private let iterator: Box<Reading>
+
+  /// An iterator on its way between a test and the tasks that it starts, one after the other.
+  struct Reading: @unchecked Sendable {
+    var iterator: ReplicaStates<Ledger>.AsyncIterator?
+  }
+
+  init(_ states: ReplicaStates<Ledger>, on executor: StepExecutor) {
+    self.executor = executor
+    iterator = Box(Reading(iterator: states.makeAsyncIterator()))
+  }
+
+  /// Asks for one more; it is there when it comes.
+  @discardableResult
+  func next() -> LedgerState? {
+    let before = seen.value.count
+    let task = Task(executorPreference: executor) { [self] in
+      var reading = iterator.value
+      let state = await reading.iterator?.next()
+      iterator.value = reading
+      if let state { seen.change { $0.append(state) } } else { hasEnded.value = true }
+    }
+    _ = task
+    executor.drain()
+    return seen.value.count > before ? seen.value.last : nil
+  }
+
+  /// Reads on for as long as there is something.
+  func follow() {
+    let seen = seen
+    let hasEnded = hasEnded
+    let reading = iterator.change { content in
+      defer { content.iterator = nil }
+      return content
+    }
+    Task(executorPreference: executor) {
+      var reading = reading
+      while let state = await reading.iterator?.next() { seen.change { $0.append(state) } }
+      hasEnded.value = true
+    }
+    executor.drain()
+  }
+
+  /// Goes away.
+  func leave() { iterator.change { $0.iterator = nil } }
+
+  var claims: [String] { seen.value.map(\.freshness.claim.description) }
+}

@@ -1,0 +1,386 @@
+import Foundation
+import Testing
+
+@testable import UpdateMachine
+
+// What the tests of the driver stand on: an executor that is stepped by hand, a clock that is moved
+// by hand, a source and a store that are answered by hand. Nothing runs by itself, so nothing here
+// sleeps, and every test goes the same way every time.
+
+/// Runs the jobs of actors and tasks when a test says so, on the test's own thread: the oldest that is
+/// ready first or, with a seed, any.
+final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
+  private let ready = Locked<[UnownedJob]>([])
+  private let order: Locked<Steps>?
+
+  init(seed: UInt64? = nil) { order = seed.map { Locked(Steps(state: $0)) } }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    ready.withLock { $0.append(job) }
+  }
+
+  /// Runs one job that is ready; `false`: none is.
+  @discardableResult
+  func step() -> Bool {
+    let next = ready.withLock { ready -> UnownedJob? in
+      if ready.isEmpty { return nil }
+      return ready.remove(at: order?.withLock { $0.below(ready.count) } ?? 0)
+    }
+    guard let job = next else { return false }
+    unsafe job.runSynchronously(
+      isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    return true
+  }
+
+  /// Runs until no job is ready.
+  func drain() {
+    var count = 0
+    while step() {
+      count += 1
+      precondition(count < 1_000_000, "the jobs never end")
+    }
+  }
+}
+
+/// A value behind a lock. Not a `Mutex`: the thread sanitizer does not see how that one waits when it
+/// is contended, and then finds races where there are none.
+final class Locked<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return body(&value)
+  }
+}
+
+/// Something that tests and the tasks they start both touch.
+final class Box<Value: Sendable>: Sendable {
+  private let content: Locked<Value>
+
+  init(_ value: Value) { content = Locked(value) }
+
+  var value: Value {
+    get { content.withLock { $0 } }
+    set { content.withLock { $0 = newValue } }
+  }
+
+  func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+    content.withLock { value in body(&value) }
+  }
+}
+
+/// Several who wait to be told something, each by its number. Somebody who is cancelled before it
+/// waits, while it waits or after it was told, is let go at most once.
+final class Waiters<Answer: Sendable>: Sendable {
+  private struct State {
+    var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
+    var letGo: [Int: Answer] = [:]
+  }
+  private let state = Locked(State())
+
+  var count: Int { state.withLock { $0.waiting.count } }
+
+  /// Waits; `letGoWith`: what to be told when cancelled, `nil`: cancelling changes nothing.
+  func wait(
+    for number: Int, letGoWith early: Answer?, onCancel note: @escaping @Sendable () -> Void = {}
+  ) async -> Answer {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let told = state.withLock { state in
+          if let told = state.letGo.removeValue(forKey: number) { return told as Answer? }
+          state.waiting[number] = continuation
+          return nil
+        }
+        if let told { continuation.resume(returning: told) }
+      }
+    } onCancel: {
+      note()
+      guard let early else { return }
+      if !tell(number, early) { state.withLock { $0.letGo[number] = early } }
+    }
+  }
+
+  /// `false`: nobody of that number waits.
+  @discardableResult
+  func tell(_ number: Int, _ answer: Answer) -> Bool {
+    let waiting = state.withLock { $0.waiting.removeValue(forKey: number) }
+    waiting?.resume(returning: answer)
+    return waiting != nil
+  }
+}
+
+/// A clock that stands still until a test moves it.
+final class HandClock: DriverClock {
+  private struct State {
+    var now = Moment.ms(0)
+    var wall = WallTime(milliseconds: 1_000_000)
+    var count = 0
+    var sleepers: [Int: Moment] = [:]
+  }
+  private let state = Locked(State())
+  private let waiters = Waiters<Bool>()
+
+  var now: Moment { state.withLock { $0.now } }
+  var wallTime: WallTime {
+    get { state.withLock { $0.wall } }
+    set { state.withLock { $0.wall = newValue } }
+  }
+
+  /// When each sleeper is to be woken, earliest first.
+  var alarms: [Moment] { state.withLock { $0.sleepers.values.sorted() } }
+
+  func sleep(until moment: Moment) async throws(CancellationError) {
+    let number: Int? = state.withLock { state in
+      guard moment > state.now else { return nil }
+      state.count += 1
+      state.sleepers[state.count] = moment
+      return state.count
+    }
+    guard let number else { return }
+    let isOver = await waiters.wait(for: number, letGoWith: false)
+    _ = state.withLock { $0.sleepers.removeValue(forKey: number) }
+    if !isOver { throw CancellationError() }
+  }
+
+  /// Goes on to the next sleeper's moment, or to `end` if none is before it, and wakes him. `false`:
+  /// the end is reached.
+  func advance(towards end: Moment) -> Bool {
+    let next = state.withLock { state in
+      let next = state.sleepers.filter { $0.value <= end }
+        .min { ($0.value, $0.key) < ($1.value, $1.key) }
+      let moment = max(state.now, next?.value ?? end)
+      state.wall.milliseconds += (moment - state.now).milliseconds
+      state.now = moment
+      if let next { state.sleepers[next.key] = nil }
+      return next
+    }
+    guard let next else { return false }
+    waiters.tell(next.key, true)
+    return true
+  }
+}
+
+/// Draws the end of every range, and counts lives from 1.
+final class FixedChance: Chance {
+  private let lives = Box<UInt64>(0)
+
+  func draw(from range: MomentRange) -> Moment { range.latest }
+
+  func newLife() -> Life {
+    lives.change { count in
+      count += 1
+      return Life(count)
+    }
+  }
+}
+
+/// A source that answers when and what a test says.
+final class ScriptedSource: Source {
+  typealias Model = Ledger
+  typealias Sync = LedgerSync
+
+  enum Ask: Equatable, Sendable, CustomStringConvertible {
+    case register
+    case poll(Spot, waits: Bool)
+    case release(String)
+
+    var description: String {
+      switch self {
+      case .register: "register"
+      case .poll(let spot, let waits): waits ? "poll \(spot)" : "poll \(spot), quick"
+      case .release(let log): "release \(log)"
+      }
+    }
+  }
+
+  enum Answer: Sendable {
+    case snapshot([Int], Spot, Terms)
+    case batch(LedgerBatch)
+    case failure(SyncFailure)
+    case done
+  }
+
+  struct Call: Sendable {
+    var number: Int
+    var ask: Ask
+    var isCancelled = false
+    var isOver = false
+  }
+
+  /// Whether a call ends when its task is cancelled, or only when the test answers it.
+  let endsWhenCancelled: Bool
+  private let calls = Locked<[Call]>([])
+  private let waiters = Waiters<Answer>()
+
+  init(endsWhenCancelled: Bool = true) { self.endsWhenCancelled = endsWhenCancelled }
+
+  /// Everything that was ever asked, in order.
+  var asked: [String] { calls.withLock { $0.map(\.ask.description) } }
+
+  /// What has not ended yet.
+  var open: [Call] { calls.withLock { $0.filter { !$0.isOver } } }
+
+  func register() async throws(SyncFailure) -> Registered<[Int], Spot> {
+    switch await call(.register) {
+    case .snapshot(let entries, let spot, let terms):
+      return Registered(snapshot: entries, finger: spot, terms: terms)
+    case .failure(let failure): throw failure
+    case .batch, .done: throw .malformed
+    }
+  }
+
+  func poll(after finger: Spot, waits: Bool) async throws(SyncFailure) -> LedgerBatch {
+    switch await call(.poll(finger, waits: waits)) {
+    case .batch(let batch): return batch
+    case .failure(let failure): throw failure
+    case .snapshot, .done: throw .malformed
+    }
+  }
+
+  func release(_ log: String) async { _ = await call(.release(log)) }
+
+  private func call(_ ask: Ask) async -> Answer {
+    let number = calls.withLock { calls in
+      calls.append(Call(number: calls.count, ask: ask))
+      return calls.count - 1
+    }
+    // What a careless adapter makes of its own cancellation: the worst that the machine can hear.
+    let early = endsWhenCancelled ? Answer.failure(.malformed) : nil
+    let answer = await waiters.wait(for: number, letGoWith: early) {
+      self.calls.withLock { $0[number].isCancelled = true }
+    }
+    calls.withLock { $0[number].isOver = true }
+    return answer
+  }
+
+  /// Answers a call; a second answer to the same call reaches nobody.
+  func answer(_ number: Int, _ answer: Answer) { waiters.tell(number, answer) }
+
+  /// Answers the newest call that is open.
+  func answer(_ answer: Answer) {
+    guard let call = open.last else {
+      Issue.record("nothing is asked")
+      return
+    }
+    self.answer(call.number, answer)
+  }
+
+  func snapshot(_ entries: [Int], _ spot: Spot, terms: Terms = testTerms) {
+    answer(.snapshot(entries, spot, terms))
+  }
+
+  func batch(from first: Int, _ events: [Int?]) {
+    answer(.batch(LedgerBatch(first: first, events: events)))
+  }
+
+  func fail(_ failure: SyncFailure) { answer(.failure(failure)) }
+}
+
+/// A store that does what a test says, when it says so.
+final class ScriptedStore: Store {
+  typealias Model = Ledger
+  typealias Place = Spot
+
+  private struct State {
+    var stored: StoredReplica<Ledger, Spot>?
+    var notes: [String] = []
+    var begun: [(number: Int, note: String)] = []
+    var count = 0
+    var isSlow = false
+    var failure: StoreError?
+    var heedsCancellation = false
+  }
+  private let state = Locked(State())
+  private let waiters = Waiters<Bool>()
+
+  init(_ stored: SavedReplica<Ledger, Spot>? = nil, writtenAt: Int64 = 940_000) {
+    guard let stored else { return }
+    state.withLock {
+      $0.stored = StoredReplica(
+        replica: stored, writtenAt: WallTime(milliseconds: writtenAt))
+    }
+  }
+
+  /// What is saved: "[1] a:7".
+  var content: String {
+    state.withLock { state in
+      state.stored.map { "\($0.replica.model.entries) \($0.replica.finger)" } ?? "nothing"
+    }
+  }
+
+  /// What was done, in order; each when it was over.
+  var done: [String] { state.withLock { $0.notes } }
+
+  /// What was begun and is not over.
+  var open: [String] { state.withLock { $0.begun.map(\.note) } }
+
+  /// Whether what is begun waits for ``finish()``.
+  var isSlow: Bool {
+    get { state.withLock { $0.isSlow } }
+    set { state.withLock { $0.isSlow = newValue } }
+  }
+
+  /// What everything ends in.
+  var failure: StoreError? {
+    get { state.withLock { $0.failure } }
+    set { state.withLock { $0.failure = newValue } }
+  }
+
+  /// Whether what is slow is given up, and fails, when its task is cancelled.
+  var heedsCancellation: Bool {
+    get { state.withLock { $0.heedsCancellation } }
+    set { state.withLock { $0.heedsCancellation = newValue } }
+  }
+
+  /// Ends the oldest that is slow.
+  func finish() {
+    guard let number = state.withLock({ $0.begun.first?.number }) else {
+      Issue.record("nothing is begun")
+      return
+    }
+    waiters.tell(number, true)
+  }
+
+  func load() async throws(StoreError) -> StoredReplica<Ledger, Spot>? {
+    try await perform("load")
+    return state.withLock { $0.stored }
+  }
+
+  func save(_ replica: StoredReplica<Ledger, Spot>) async throws(StoreError) {
+    try await perform("save \(replica.replica.finger)")
+    state.withLock { $0.stored = replica }
+  }
+
+  func erase() async throws(StoreError) {
+    try await perform("erase")
+    state.withLock { $0.stored = nil }
+  }
+
+  private func perform(_ note: String) async throws(StoreError) {
+    let (number, isSlow) = state.withLock { state in
+      state.count += 1
+      #expect(state.begun.isEmpty, "the store is asked one thing at a time")
+      state.begun.append((state.count, note))
+      return (state.count, state.isSlow)
+    }
+    var isDone = true
+    if isSlow {
+      isDone = await waiters.wait(for: number, letGoWith: heedsCancellation ? false : nil)
+    }
+    let failure = state.withLock { state in
+      state.begun.removeAll { $0.number == number }
+      let failure = isDone ? state.failure : StoreError.failed("given up")
+      state.notes.append(failure == nil ? note : "\(note) failed")
+      return failure
+    }
+    if let failure { throw failure }
+  }
+}
+
+typealias LedgerDriver = UpdateMachine<ScriptedSource>
+typealias LedgerState = ReplicaState<Ledger>

@@ -1,0 +1,158 @@
+import Testing
+
+@testable import UpdateMachine
+
+/// A driver whose source answers as it likes.
+@Suite struct DriverSourceTests {
+  @Test func `a first start registers, writes, and follows`() {
+    let bench = Bench(store: ScriptedStore())
+    let run = bench.run()
+    bench.drain()
+    #expect(bench.source.asked == ["register"])
+    bench.source.snapshot([4], Spot("a", 0))
+    bench.drain()
+    #expect(bench.store?.done == ["load", "save a:0"])
+    #expect(bench.source.asked == ["register", "poll a:0"])
+    bench.source.batch(from: 1, [5, nil, 6])
+    bench.drain()
+    #expect(bench.entries == [4, 5, 6])
+    #expect(bench.store?.content == "[4, 5, 6] a:3")
+    #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 3), waits: true)])
+    #expect(bench.claim == "connected")
+    #expect(!run.isOver.value)
+  }
+
+  @Test func `without a store what was applied is taken for written at once`() {
+    let bench = Bench()
+    _ = bench.run()
+    bench.drain()
+    bench.source.snapshot([4], Spot("a", 0))
+    bench.drain()
+    #expect(bench.source.asked == ["register", "poll a:0"])
+    #expect(bench.inputs.value.contains("written 1 → poll 2 from a:0, arm 2 in 100 s"))
+  }
+
+  @Test func `a source that never answers is given up at the deadline and asked again`() {
+    let (bench, run) = Bench.following()
+    bench.advance(.seconds(100))
+    #expect(bench.source.asked.last == "poll a:7")
+    #expect(bench.status == "pollFailed")
+    bench.advance(.milliseconds(100))
+    #expect(bench.source.asked.last == "poll a:7, quick")
+    #expect(bench.source.open.count == 1)
+    #expect(!run.isOver.value)
+  }
+
+  @Test(arguments: [true, false])
+  func `an answer to a request that was given up changes nothing`(endsWhenCancelled: Bool) {
+    let (bench, _) = Bench.following(endsWhenCancelled: endsWhenCancelled)
+    let old = bench.source.open[0].number
+    bench.tell { $0.networkChanged() }
+    #expect(bench.source.asked.last == "poll a:7, quick")
+    #expect(bench.source.open.count == (endsWhenCancelled ? 1 : 2))
+    let before = bench.summary
+    bench.source.answer(old, .batch(LedgerBatch(first: 8, events: [66])))
+    bench.drain()
+    #expect(bench.summary == before)
+    bench.source.batch(from: 8, [2])
+    bench.drain()
+    #expect(bench.entries == [1, 2])
+  }
+
+  @Test func `answers in the wrong order: the newer request's counts, the older's does not`() {
+    let (bench, _) = Bench.following(endsWhenCancelled: false)
+    let old = bench.source.open[0].number
+    bench.tell { $0.networkChanged() }
+    bench.source.batch(from: 8, [2])  // The newer one first.
+    bench.drain()
+    bench.source.answer(old, .batch(LedgerBatch(first: 8, events: [66, 67])))
+    bench.drain()
+    #expect(bench.entries == [1, 2])
+    #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 8), waits: true)])
+  }
+
+  @Test func `a request that was given up has nothing to say of its end`() {
+    let (bench, _) = Bench.following(endsWhenCancelled: true)
+    bench.tell { $0.networkChanged() }  // Ends the poll, which calls that malformed.
+    #expect(!bench.inputs.value.contains { $0.contains("malformed") })
+    #expect(bench.reports.value == [])
+    #expect(bench.entries == [1])
+  }
+
+  @Test func `an answer that is given twice counts once`() {
+    let (bench, _) = Bench.following()
+    let first = bench.source.open[0].number
+    bench.source.batch(from: 8, [2])
+    bench.source.answer(first, .batch(LedgerBatch(first: 8, events: [2])))
+    bench.drain()
+    bench.source.batch(from: 8, [2])  // The next poll brings the same events once more.
+    bench.drain()
+    #expect(bench.entries == [1, 2])
+  }
+
+  @Test func `a snapshot that comes after its register was given up is released`() {
+    let bench = Bench(endsWhenCancelled: false)
+    _ = bench.run()
+    bench.drain()
+    bench.advance(.seconds(61))  // The deadline, and the wait after it.
+    #expect(bench.source.asked == ["register", "register"])
+    bench.source.answer(0, .snapshot([9], Spot("old", 0), testTerms))
+    bench.drain()
+    #expect(bench.source.asked.last == "release old")
+    #expect(bench.entries == nil)
+  }
+
+  @Test func `a failure is reported as the machine says, and tried again`() {
+    let (bench, _) = Bench.following()
+    bench.source.fail(.rejected(RejectionCode("NO")))
+    bench.drain()
+    #expect(bench.reports.value == [.failure(.rejected(RejectionCode("NO")))])
+    #expect(bench.source.asked.last == "release a")
+    bench.source.answer(.done)
+    bench.advance(.seconds(1))
+    #expect(bench.source.asked.last == "register")
+  }
+
+  @Test func `a subscription keeps one request out, however much it brings`() {
+    var terms = testTerms
+    terms.cadence = .pushed
+    let bench = Bench()
+    _ = bench.run()
+    bench.drain()
+    bench.source.snapshot([], Spot("a", 0), terms: terms)
+    bench.drain()
+    for place in 1...5 {
+      #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", place - 1), waits: true)])
+      bench.source.batch(from: place, [place])
+      bench.drain()
+    }
+    bench.source.batch(from: 5, [5])  // Given twice.
+    bench.drain()
+    bench.source.batch(from: 6, [])  // A ping.
+    bench.drain()
+    #expect(bench.entries == [1, 2, 3, 4, 5])
+    let requests = bench.inputs.value.filter { $0.contains("poll ") }
+    #expect(requests.count == 1, "the machine asked once")
+    #expect(bench.source.open.count == 1)
+    #expect(bench.clock.alarms.count == 1, "and one deadline is out")
+    bench.advance(.seconds(100))
+    #expect(bench.source.open.isEmpty, "silence is a timeout")
+  }
+
+  @Test func `a subscription that is given up brings nothing more`() {
+    var terms = testTerms
+    terms.cadence = .pushed
+    let bench = Bench(endsWhenCancelled: false)
+    let run = bench.run()
+    bench.drain()
+    bench.source.snapshot([], Spot("a", 0), terms: terms)
+    bench.drain()
+    bench.tell { $0.stop() }
+    #expect(!run.isOver.value)
+    bench.source.batch(from: 1, [1])
+    bench.drain()
+    #expect(run.isOver.value)
+    #expect(bench.entries == [])
+    bench.expectNothingPending()
+  }
+}

@@ -1,0 +1,269 @@
+import Observation
+import Testing
+
+@testable import UpdateMachine
+
+/// What the app sees of a driver.
+@Suite struct DriverStateTests {
+  private func reader(of bench: Bench) -> Reader {
+    Reader(bench.read { $0.states() }, on: bench.executor)
+  }
+
+  @Test func `states begin with the present one and are subscribed when the call returns`() {
+    let bench = Bench(store: ScriptedStore(Bench.saved))
+    let states = bench.read { $0.states() }
+    _ = bench.run()
+    bench.drain()
+    // Nothing was read yet, and nothing is lost: the newest is there.
+    let reader = Reader(states, on: bench.executor)
+    #expect(reader.next()?.model == Ledger(entries: [1]))
+    let other = self.reader(of: bench)
+    #expect(other.next()?.model == Ledger(entries: [1]))
+    #expect(other.next() == nil, "nothing newer")
+  }
+
+  @Test func `the first state before the saved form is read says that nothing is known`() {
+    let store = ScriptedStore(Bench.saved)
+    store.isSlow = true
+    let bench = Bench(store: store)
+    _ = bench.run()
+    let reader = reader(of: bench)
+    #expect(reader.next()?.holding == .unknown)
+    #expect(reader.claims == ["unknown"])
+    store.finish()
+    bench.drain()
+    #expect(reader.next()?.model == Ledger(entries: [1]))
+  }
+
+  @Test func `a slow reader gets the newest, whatever came in between`() {
+    let (bench, _) = Bench.following()
+    let reader = reader(of: bench)
+    reader.next()
+    for place in 8..<1_000 {
+      bench.source.batch(from: place, [place])
+      bench.advance(.milliseconds(400))
+    }
+    #expect(reader.next()?.model?.entries.count == 993)
+    #expect(reader.next() == nil, "one place is kept, not a thousand")
+  }
+
+  @Test func `a slow reader costs no memory`() {
+    let alive = Box(0)
+    var observers = Observers<Witness>()
+    let states = observers.add(Witness.state(alive))
+    for _ in 1...1_000 { observers.publish(Witness.state(alive)) }
+    #expect(alive.value == 1, "the newest state is kept, and no other")
+    withExtendedLifetime(states) {}
+  }
+
+  @Test func `several readers see the same, each at its own pace`() {
+    let (bench, _) = Bench.following()
+    let quick = reader(of: bench)
+    let slow = reader(of: bench)
+    quick.follow()
+    for place in 8...10 {
+      bench.source.batch(from: place, [place])
+      bench.drain()
+    }
+    #expect(quick.seen.value.compactMap { $0.model?.entries.count }.max() == 4)
+    #expect(Set(quick.seen.value.compactMap { $0.model?.entries.count }) == [1, 2, 3, 4])
+    #expect(slow.next()?.model == quick.seen.value.last?.model)
+    #expect(slow.seen.value.count == 1)
+  }
+
+  @Test func `a reader that goes away is forgotten`() {
+    let (bench, _) = Bench.following()
+    let stays = reader(of: bench)
+    stays.next()
+    for _ in 1...100 {
+      let goes = reader(of: bench)
+      goes.next()
+      goes.leave()
+      #expect(bench.read { $0.observers.count } <= 2, "also when nothing happens")
+    }
+    bench.source.batch(from: 8, [2])
+    bench.drain()
+    #expect(bench.read { $0.observers.count } == 1)
+    #expect(stays.next()?.model == Ledger(entries: [1, 2]))
+  }
+
+  @Test func `a reader whose task is cancelled is forgotten`() {
+    let (bench, _) = Bench.following()
+    let states = bench.read { $0.states() }
+    let task = Task(executorPreference: bench.executor) { for await _ in states {} }
+    bench.drain()
+    task.cancel()
+    bench.drain()
+    bench.tell { $0.networkChanged() }
+    #expect(bench.read { $0.observers.count } == 0)
+  }
+
+  @Test func `the banner that is due after 300 ms arrives without any input`() {
+    let (bench, _) = Bench.following()
+    let reader = reader(of: bench)
+    reader.follow()
+    bench.tell { $0.networkChanged() }  // A quick poll is out, and not answered.
+    #expect(bench.claim == "connected")
+    let inputs = bench.inputs.value.count
+    let seen = reader.seen.value.count
+    bench.advance(.milliseconds(299))
+    #expect(reader.seen.value.count == seen)
+    bench.advance(.milliseconds(1))
+    #expect(bench.inputs.value.count == inputs, "no input")
+    #expect(reader.claims.last == "connecting since 50")
+    #expect(reader.seen.value.last?.at == .ms(350))
+  }
+
+  @Test func `a banner that is due for a reader who comes later arrives as well`() {
+    let (bench, _) = Bench.following()
+    bench.tell { $0.networkChanged() }
+    bench.advance(.milliseconds(100))
+    let reader = reader(of: bench)
+    reader.follow()
+    #expect(reader.claims == ["connected"])
+    bench.advance(.milliseconds(200))
+    #expect(reader.claims == ["connected", "connecting since 50"])
+  }
+
+  @Test func `who does not look costs no alarm, and one who looks costs one`() {
+    let (bench, _) = Bench.following()
+    #expect(bench.clock.alarms.count == 1, "the poll's deadline")
+    let reader = reader(of: bench)
+    for _ in 1...20 {
+      bench.tell { $0.networkChanged() }
+      #expect(bench.clock.alarms.count == 2)
+      bench.advance(.milliseconds(10))
+    }
+    bench.tell { $0.stop() }
+    #expect(bench.clock.alarms == [])
+    #expect(reader.next()?.freshness.claim == .halted(.stopped))
+  }
+
+  @Test func `an alarm is no busy loop`() {
+    let (bench, _) = Bench.following()
+    let reader = reader(of: bench)
+    reader.follow()
+    for _ in 1...20 {
+      bench.source.batch(from: bench.read { $0.replica.finger!.index } + 1, [nil])
+      bench.advance(.seconds(30))
+    }
+    // Each poll is three inputs, and an alarm rings at most once in a poll's deadline.
+    #expect(reader.seen.value.count <= 20 * 5)
+  }
+
+  @Test func `the states end when the machine goes, and the machine goes with its last user`() {
+    let (bench, run) = Bench.following()
+    let reader = reader(of: bench)
+    reader.next()
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+    weak let machine = bench.machine
+    #expect(machine != nil)
+    #expect(reader.next()?.freshness.claim == .halted(.stopped))
+    bench.machine = nil
+    #expect(machine == nil, "though somebody still holds its states")
+    #expect(reader.next() == nil)
+    #expect(reader.hasEnded.value)
+  }
+
+  @Test func `a reader that waits is told of the end`() {
+    let bench = Bench()
+    let reader = reader(of: bench)
+    reader.follow()
+    #expect(reader.claims == ["unknown"])
+    weak let machine = bench.machine
+    bench.machine = nil
+    bench.drain()
+    #expect(machine == nil)
+    #expect(reader.hasEnded.value)
+  }
+
+  @Test func `a machine that runs is held by its run alone`() {
+    let (bench, run) = Bench.following()
+    weak let machine = bench.machine
+    bench.machine = nil
+    #expect(machine != nil)
+    run.task.cancel()
+    bench.drain()
+    #expect(run.isOver.value)
+    #expect(machine == nil)
+  }
+
+  @Test func `a machine that was logged out goes, too`() {
+    let (bench, _) = Bench.following()
+    let (logOut, _) = bench.logOut()
+    bench.drain()
+    bench.source.answer(.done)
+    bench.drain()
+    #expect(logOut.isOver.value)
+    weak let machine = bench.machine
+    bench.machine = nil
+    #expect(machine == nil)
+  }
+
+  @Test func `several things are read of one state`() {
+    let (bench, _) = Bench.following()
+    let (entries, levelAsOf, claim) = bench.read { machine in
+      machine.read { state in (state.model?.entries, state.levelAsOf, state.freshness.claim) }
+    }
+    #expect(entries == [1])
+    #expect(levelAsOf == .ms(0))
+    #expect(claim == .connected)
+  }
+
+  @Test @MainActor func `the façade follows on the main actor until its task is cancelled`() async {
+    let source = ScriptedSource()
+    let store = MemoryStore<Ledger, Spot>()
+    do throws(StoreError) {
+      let written = WallTime(milliseconds: 1_000_000)
+      try await store.save(StoredReplica(replica: Bench.saved, writtenAt: written))
+    } catch {
+      Issue.record("\(error)")
+    }
+    // On the system's executors; nothing but what is awaited happens at any special time.
+    let machine = LedgerDriver(
+      source: source, store: store, clock: HandClock(), chance: FixedChance())
+    let replica = ObservableReplica(machine)
+    #expect(replica.state.holding == .unknown)
+    #expect(replica.state.freshness.claim == .unknown)
+    let following = Task { await replica.follow() }
+    let running = Task { await machine.run() }
+    while replica.state.model != Ledger(entries: [1]) { await change(of: replica) }
+    await machine.stop()
+    await running.value
+    while replica.state.freshness.claim != .halted(.stopped) { await change(of: replica) }
+    following.cancel()
+    await following.value
+    #expect(replica.machine === machine)
+  }
+
+  /// Returns when the state is about to change; it has when the main actor is free again.
+  @MainActor
+  private func change(of replica: ObservableReplica<ScriptedSource>) async {
+    await withCheckedContinuation { continuation in
+      withObservationTracking {
+        _ = replica.state
+      } onChange: {
+        continuation.resume()
+      }
+    }
+  }
+}
+
+/// Tells how many of its kind there are.
+private final class Witness: Sendable {
+  private let alive: Box<Int>
+
+  private init(_ alive: Box<Int>) {
+    self.alive = alive
+    alive.change { $0 += 1 }
+  }
+
+  deinit { alive.change { $0 -= 1 } }
+
+  static func state(_ alive: Box<Int>) -> ReplicaState<Witness> {
+    ReplicaState(
+      holding: .model(Witness(alive)), status: nil, freshness: Freshness(.unknown, levelAsOf: nil),
+      at: .ms(0))
+  }
+}
