@@ -50,6 +50,10 @@ extension Simulate {
       }
       check.add(recording)
       console.progress(nil)
+      guard check.files[index].lines > 0 else {
+        throw FileError(message: "\(file): holds no exchange")
+      }
+      if Interrupt.wasAsked { break }
       for text in check.files[index].texts { console.out(text) }
     }
     let total = check.total
@@ -68,6 +72,10 @@ extension Simulate {
         ("differences", "\(findings.differences.count)"), ("seconds", "\(seconds)"),
       ]
       console.out("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")
+    }
+    if Interrupt.wasAsked {
+      console.out("Interrupted: this is what was done so far.")
+      return .interrupted
     }
     return findings.differences.isEmpty ? .success : .failure
   }

@@ -108,7 +108,10 @@ extension Simulate {
   static func conform(_ files: [String], _ console: Console) throws(FileError) -> ExitCode {
     var conformance = Conformance()
     for file in files {
-      for (number, line) in try numberedLines(of: file) {
+      let lines = try numberedLines(of: file)
+      guard !lines.isEmpty else { throw FileError(message: "\(file): holds no conversation") }
+      for (number, line) in lines {
+        if Interrupt.wasAsked { break }
         let conversation: Conversation
         do {
           conversation = try JSONDecoder().decode(Conversation.self, from: line)
@@ -122,6 +125,10 @@ extension Simulate {
     console.out(
       "conform: \(conformance.agreeing) of \(conformance.conversations) conversations agree, "
         + "\(conformance.agreeingSteps) of \(conformance.steps) steps")
+    if Interrupt.wasAsked {
+      console.out("Interrupted: this is what was done so far.")
+      return .interrupted
+    }
     return conformance.agreeing == conformance.conversations ? .success : .failure
   }
 }

@@ -28,6 +28,7 @@ struct RunOptions {
     }
     if let list = arguments.values["--faults"] {
       configuration.faults = try RunOptions.faults(list)
+      configuration.isSwarm = list == "all"  // Who names a fault means it.
     }
     if let name = arguments.values["--plant"] {
       guard let plant = Plant(rawValue: name) else {
@@ -79,7 +80,7 @@ struct RunOptions {
     let plain = SimulationConfiguration(seed: 1)
     if configuration.clients != plain.clients { words += " --clients \(configuration.clients)" }
     if configuration.steps != plain.steps { words += " --steps \(configuration.steps)" }
-    if configuration.faults != plain.faults {
+    if !configuration.isSwarm {
       let names = configuration.faults.list.map(\.name).joined(separator: ",")
       words += " --faults \(names.isEmpty ? "none" : names)"
     }
@@ -105,7 +106,8 @@ extension Simulate {
         --seed S        one seed only
         --clients N     devices in each world (4)
         --steps N       steps until the faults stop (300)
-        --faults LIST   all (each seed draws some of them), none, or names joined by commas
+        --faults LIST   all (each seed draws some of them), none, or names joined by commas (each
+                        seed has all of these)
         --plant NAME    the server breaks its contract: an oracle must notice
         --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
         --jobs N        threads (one a core)
@@ -131,7 +133,6 @@ extension Simulate {
     })
 
   static func run(_ options: RunOptions, _ console: Console) -> ExitCode {
-    Interrupt.watch()
     let runner = Runner(
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
@@ -139,6 +140,7 @@ extension Simulate {
     let outcome = runner.run(console)
     let report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
+    if let failure = report.firstWord { console.out(failure) }
     if let story = report.story(while: shrinkingGoesOn(console)) { console.out(story) }
     console.progress(nil)
     if outcome.wasInterrupted { console.out("Interrupted: this is what was done so far.") }

@@ -36,6 +36,15 @@ struct RunReport {
     return lines.joined(separator: "\n")
   }
 
+  /// Which run failed, and what was found: said before it is made small, which takes a moment.
+  var firstWord: String? {
+    guard let failure = statistics.shortestFailure, let finding = failure.finding else {
+      return nil
+    }
+    return "\nFirst found by \(finding.oracle.rawValue), in seed \(failure.seed): "
+      + "\(options.words(forSeed: failure.seed))"
+  }
+
   /// The failing run of fewest steps, made small, on at most a screen; `nil`: none failed.
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.

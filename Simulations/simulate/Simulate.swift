@@ -17,6 +17,7 @@ enum Simulate {
   ]
 
   static func run(_ words: [String], console: Console) -> ExitCode {
+    Interrupt.watch()
     var name: String?
     do {
       guard let first = words.first else { return try runAll(console) }

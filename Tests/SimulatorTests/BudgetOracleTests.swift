@@ -138,16 +138,73 @@ struct BudgetOracleTests {
     #expect(fail(isSlow: false, 200) != nil)
   }
 
-  @Test func `anything else that happens may make the next wait short again`() {
+  @Test func `progress makes the next transient wait short again, and no slow one`() {
     var oracle = BudgetOracle(settings: MachineSettings())
     let now = BudgetOracleTests.at(0)
-    for isSlow in [false, true] {
-      let first = MachineSettings().slowFirst
-      _ = oracle.noteFailure(isSlow: isSlow, asks: false, wait: .seconds(60), at: now)
-      #expect(oracle.noteFailure(isSlow: isSlow, asks: false, wait: .zero, at: now) != nil)
-      oracle.noteOther()
-      #expect(oracle.noteFailure(isSlow: isSlow, asks: false, wait: first, at: now) == nil)
+    func fail(isSlow: Bool, _ wait: Int64) -> String? {
+      oracle.noteFailure(isSlow: isSlow, asks: false, wait: .milliseconds(wait), at: now)
     }
+    #expect(fail(isSlow: false, 100) == nil)
+    #expect(fail(isSlow: true, 1000) == nil)
+    oracle.noteProgress()
+    #expect(fail(isSlow: false, 100) == nil)
+    #expect(fail(isSlow: true, 1000) != nil)
+    oracle.noteSnapshot(at: now)
+    #expect(fail(isSlow: false, 100) == nil)
+    #expect(fail(isSlow: true, 1000) != nil)
+  }
+
+  @Test func `three wakes at once, then one per ten seconds`() {
+    func objection(_ moments: [Int64]) -> String? {
+      var oracle = BudgetOracle(settings: MachineSettings())
+      for moment in moments {
+        if let said = oracle.noteWake(at: BudgetOracleTests.at(moment)) { return said }
+      }
+      return nil
+    }
+    #expect(objection([0, 0, 0]) == nil)
+    #expect(objection([0, 0, 0, 10_000, 20_000]) == nil)
+    #expect(objection([0, 0, 0, 0]) == "at most 3 wake-ups in 0 s, found 4")
+    #expect(objection([0, 0, 0, 9999]) != nil)
+    #expect(objection([0, 0, 0, 10_000, 19_999]) != nil)
+  }
+
+  @Test func `deadlines grow with timeouts, up to the cap, until an answer`() {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    func register(_ seconds: Int64) -> String? {
+      oracle.noteDeadline(.seconds(seconds), isRegister: true, waits: false, long: .seconds(100))
+    }
+    #expect(register(60) == nil)
+    oracle.noteTimeout()
+    #expect(register(60) == "a deadline of 120 s after 1 timeouts, found 60 s")
+    #expect(register(120) == nil)
+    for _ in 0..<5 { oracle.noteTimeout() }
+    #expect(register(300) == nil && register(299) != nil)
+    func quick(_ seconds: Int64) -> String? {
+      oracle.noteDeadline(.seconds(seconds), isRegister: false, waits: false, long: .seconds(100))
+    }
+    #expect(quick(100) == nil && quick(99) != nil)
+    oracle.noteAnswer()
+    #expect(quick(10) == nil && quick(9) != nil && register(60) == nil)
+  }
+
+  @Test func `a slow wait is on for as long as its wait, and longer with each failure`() {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    #expect(!oracle.isSlowWaitOn(at: BudgetOracleTests.at(0)))
+    for wait in [1000, 2000] as [Int64] {
+      _ = oracle.noteFailure(
+        isSlow: true, asks: false, wait: .milliseconds(wait), at: BudgetOracleTests.at(0))
+      #expect(oracle.isSlowWaitOn(at: BudgetOracleTests.at(wait - 1)))
+      #expect(!oracle.isSlowWaitOn(at: BudgetOracleTests.at(wait)))
+    }
+  }
+
+  @Test func `a finger that was got less than a minute ago is young`() {
+    var oracle = BudgetOracle(settings: MachineSettings())
+    #expect(!oracle.isYoung(at: BudgetOracleTests.at(0)))
+    oracle.noteSnapshot(at: BudgetOracleTests.at(5))
+    #expect(oracle.isYoung(at: BudgetOracleTests.at(60_004)))
+    #expect(!oracle.isYoung(at: BudgetOracleTests.at(60_005)))
   }
 
   @Test func `only health, which time brings, makes a slow wait short again`() {

@@ -3,8 +3,9 @@ internal import UpdateMachine
 /// Oracle D: what one life of one client may ask of a server.
 ///
 /// In any window *w* at most `burst + 1 + w / interval` requests, whatever the server does; nothing
-/// before a retry-after is over; no request in the same breath as a failure; and failures in a row
-/// wait longer and longer.
+/// before a retry-after is over; no request in the same breath as a failure; failures in a row wait
+/// longer and longer, and only time makes a slow wait short again; deadlines grow with timeouts; and
+/// waits are cut by no more wake-ups than are paid for.
 struct BudgetOracle: Sendable {
   private let settings: MachineSettings
   /// The moments of the last requests, as a ring.
@@ -14,6 +15,10 @@ struct BudgetOracle: Sendable {
   private var transientFailures: Int64 = 0
   private var slowFailures: Int64 = 0
   private var lastSlowFailure: Moment = .distantPast
+  private var timeouts: Int64 = 0
+  private var registeredAt: Moment?
+  /// The moments of the last wake-ups.
+  private var wakes: [Moment] = []
 
   static var memory: Int { 40 }
 
@@ -49,13 +54,59 @@ struct BudgetOracle: Sendable {
     quietUntil = now + after
   }
 
-  /// Anything that may make the next wait short again.
-  mutating func noteOther() {
-    transientFailures = 0
-    slowFailures = 0
+  /// An answer that is progress, or a paid wake: the next transient wait may be short again. It says
+  /// nothing of slow waits: a server that gives good snapshots and refuses what follows would be
+  /// stormed (MACHINE §5, *nS*).
+  mutating func noteProgress() { transientFailures = 0 }
+
+  /// A request was answered, whatever it brought.
+  mutating func noteAnswer() { timeouts = 0 }
+
+  mutating func noteSnapshot(at now: Moment) {
+    registeredAt = now
+    noteProgress()
+    noteAnswer()
   }
 
-  /// A request failed in a way that is likely to pass. Each kind of failure has its own backoff.
+  mutating func noteTimeout() { timeouts = min(timeouts + 1, 20) }
+
+  /// Whether the finger was got so short a time ago that its end is no progress.
+  func isYoung(at now: Moment) -> Bool {
+    registeredAt.map { now - $0 < settings.healthy } ?? false
+  }
+
+  /// A request goes out with this deadline.
+  func noteDeadline(_ deadline: TimeSpan, isRegister: Bool, waits: Bool, long: TimeSpan) -> String?
+  {
+    let first = isRegister ? settings.registerDeadline : settings.quickDeadline
+    var least = first.doubled(times: timeouts, cap: settings.deadlineCap)
+    if !isRegister { least = waits ? long : min(least, long) }
+    return deadline >= least
+      ? nil : "a deadline of \(least) after \(timeouts) timeouts, found \(deadline)"
+  }
+
+  /// A signal has cut a wait, or a waiting poll.
+  mutating func noteWake(at now: Moment) -> String? {
+    noteProgress()
+    wakes.append(now)
+    if wakes.count > BudgetOracle.memory { wakes.removeFirst() }
+    for (index, first) in wakes.enumerated() {
+      let count = Int64(wakes.count - index)
+      let window = now - first
+      let most = settings.wakeBurst + window.milliseconds / settings.wakeInterval.milliseconds
+      if count > most { return "at most \(most) wake-ups in \(window), found \(count)" }
+    }
+    return nil
+  }
+
+  /// Whether a slow wait is on, by what this oracle has seen: the machine may know of a longer one.
+  func isSlowWaitOn(at now: Moment) -> Bool {
+    guard slowFailures > 0 else { return false }
+    return now
+      < lastSlowFailure + settings.slowFirst.doubled(times: slowFailures - 1, cap: settings.slowCap)
+  }
+
+  /// A request failed, or brought nothing. Each kind of failure has its own backoff.
   ///
   /// - Parameters:
   ///   - isSlow: whether it is one of those that cost the server much.

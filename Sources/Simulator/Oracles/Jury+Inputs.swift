@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Oracles D, E and G look at inputs and at what they lead to; the statistics and the hash are taken
+// Oracles E and G look at inputs and at what they lead to; the statistics and the hash are taken
 // here, too.
 
 extension Jury {
@@ -23,13 +23,12 @@ extension Jury {
         return
       }
       accounts[client].walls.noteAnswer(to: id)
-      noteFailure(input, before, effects, client, at: now)
       judgeTwice(input, client, replica, at: now)
     case .fired(let timer): accounts[client].walls.noteFired(timer)
     case .written(let write), .writeFailed(let write): accounts[client].walls.noteWriteEnded(write)
     case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged:
-      accounts[client].budget.noteOther()
+      break
     }
   }
 
@@ -47,24 +46,6 @@ extension Jury {
     report(
       .idempotence, client, now, "the same answer again changes nothing: \(replica.machine)",
       "\(twice.machine)")
-  }
-
-  private mutating func noteFailure(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    at now: Moment
-  ) {
-    guard case .failed(_, let failure) = input else { return accounts[client].budget.noteOther() }
-    switch failure {
-    case .unreachable, .timedOut, .serverFault:
-      let wait = effects.arm.map { $0.range.latest - now }
-      let expected = accounts[client].budget.noteFailure(
-        isSlow: before.isRegistering && failure != .unreachable, asks: effects.request != nil,
-        wait: wait, at: now)
-      if let expected { report(.budget, client, now, expected, "\(effects.texts(at: now))") }
-    case .rateLimited(let after): accounts[client].budget.noteRateLimit(after: after, at: now)
-    case .unauthorized, .unsupported, .expired, .rejected, .malformed, .modelRefused:
-      accounts[client].budget.noteOther()
-    }
   }
 
   // MARK: Statistics and hash

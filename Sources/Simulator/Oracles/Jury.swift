@@ -34,6 +34,8 @@ struct Jury<App: SimulatedApp>: Sendable {
     var sleep: TimeSpan = .zero
     var levelAsOf: Moment?
     var hasAskedSinceSleep = false
+    /// The wall clock has lied about the age of the saved form.
+    var hasWrongAge = false
     /// The model as it was after the last input that may change one.
     var checksum: UInt64?
   }
@@ -45,6 +47,11 @@ struct Jury<App: SimulatedApp>: Sendable {
     var isAwaiting: Bool
     /// The input is an answer that is awaited.
     var isCurrent: Bool
+    var status: MachineStatus
+    var finger: QueueFinger?
+    /// Of the request that was out.
+    var sent: Moment
+    var waits: Bool
     /// The machine, where the input must not change it.
     var machine: Machine<QueueFinger>?
   }
@@ -66,6 +73,9 @@ struct Jury<App: SimulatedApp>: Sendable {
     accounts[client].sleep = max(accounts[client].sleep, length)
     accounts[client].hasAskedSinceSleep = false
   }
+
+  /// The saved form's age is not what the wall clock says: what follows from it may be wrong.
+  mutating func noteWrongAge(of client: Int) { accounts[client].hasWrongAge = true }
 
   mutating func report(
     _ oracle: Oracle, _ client: Int?, _ now: Moment, _ expected: String, _ found: String
@@ -91,7 +101,9 @@ struct Jury<App: SimulatedApp>: Sendable {
     }
     var before = Before(
       isRegistering: replica.finger == nil, isOverdue: replica.machine.isOverdue(at: now),
-      isAwaiting: replica.status.outstanding != nil, isCurrent: false)
+      isAwaiting: replica.status.outstanding != nil, isCurrent: false, status: replica.status,
+      finger: replica.finger, sent: replica.status.outstanding?.sent ?? now,
+      waits: replica.status.outstanding?.waits ?? false)
     switch input {
     case .snapshotArrived(let id, _, _, _), .batchArrived(let id, _), .failed(let id, _):
       before.isCurrent = replica.machine.isCurrent(id)
@@ -126,9 +138,8 @@ struct Jury<App: SimulatedApp>: Sendable {
         objection.oracle, client, now, objection.expected,
         "\(effects.texts(at: now)), \(replica.machine)")
     }
-    if effects.request != nil, let expected = accounts[client].budget.noteRequest(at: now) {
-      report(.budget, client, now, expected, "a request, \(replica.machine)")
-    }
+    judgeBudget(input, before, effects, client, replica, at: now)
+    judgeDrop(input, before, client, replica, server, at: now)
     if replica.isLoaded {
       let mayChange = Jury.mayChangeModel(input, before, effects)
       judgeReplica(client, replica, server, mayChange: mayChange, at: now)
@@ -181,6 +192,26 @@ struct Jury<App: SimulatedApp>: Sendable {
     report(
       .replica, client, now, truth.map { "at \(finger) \($0)" } ?? "a finger that the server gave",
       "at \(finger) \(replica.model.map(App.describe) ?? "no model")")
+  }
+
+  /// A finger is given up unasked only when the server has surely forgotten its log (rule 8).
+  private mutating func judgeDrop(
+    _ input: Body.Input, _ before: Before, _ client: Int, _ replica: Body, _ server: Server,
+    at now: Moment
+  ) {
+    guard let finger = before.finger, replica.finger == nil, !accounts[client].hasWrongAge else {
+      return
+    }
+    switch input {
+    case .failed, .batchArrived, .loggedOut: return  // Somebody said so.
+    case .loaded, .started, .stopped, .foregrounded, .backgrounded, .networkChanged,
+      .retryRequested, .credentialsChanged, .snapshotArrived, .fired, .written, .writeFailed:
+      break
+    }
+    guard let number = accounts[client].queueNumber, server.isAlive(at: number) else { return }
+    report(
+      .budget, client, now, "a finger is given up unasked only when its log is gone",
+      "\(finger) is alive; \(input), \(replica.machine)")
   }
 
   /// Whether the model may be another after this input: it was loaded, or an answer that was awaited

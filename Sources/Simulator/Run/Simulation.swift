@@ -9,20 +9,23 @@ public struct SimulationConfiguration: Hashable, Sendable {
   public var clients: Int
   /// After how many steps the faults stop.
   public var steps: Int64
-  /// The faults that a seed may turn on; each seed draws some of them.
+  /// The faults that there may be.
   public var faults: FaultSet
+  /// Each seed draws some of them; if not, all of them are on in every seed.
+  public var isSwarm: Bool
   /// How the server breaks its contract; `nil`: it does not.
   public var plant: Plant?
 
   public init(
     seed: UInt64, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
-    plant: Plant? = nil
+    isSwarm: Bool = true, plant: Plant? = nil
   ) {
     precondition(clients >= 1, "a world needs a client")
     self.seed = seed
     self.clients = clients
     self.steps = steps
     self.faults = faults
+    self.isSwarm = isSwarm
     self.plant = plant
   }
 }

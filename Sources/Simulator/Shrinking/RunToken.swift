@@ -31,6 +31,7 @@ public struct RunToken: Sendable {
     configuration.clients = Int(try reader.next(below: 1001))
     configuration.steps = Int64(try reader.next(below: 1_000_001))
     configuration.faults = FaultSet(bits: try reader.next())
+    configuration.isSwarm = try reader.next(below: 2) == 1
     let plant = Int(try reader.next(below: UInt64(Plant.allCases.count + 1)))
     configuration.plant = plant == 0 ? nil : Plant.allCases[plant - 1]
     var record: [Choices.Choice] = []
@@ -51,7 +52,7 @@ public struct RunToken: Sendable {
   public var text: String {
     var words: [UInt64] = [
       RunToken.version, UInt64(configuration.clients), UInt64(configuration.steps),
-      configuration.faults.bits,
+      configuration.faults.bits, configuration.isSwarm ? 1 : 0,
     ]
     let plant = configuration.plant.flatMap { Plant.allCases.firstIndex(of: $0) }
     words.append(UInt64((plant ?? -1) + 1))

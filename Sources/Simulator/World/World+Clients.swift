@@ -134,6 +134,7 @@ extension World {
     var age: TimeSpan? = now - clients[client].writtenAt
     if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
       jury.result.faults[.clockJump] += 1
+      jury.noteWrongAge(of: client)
       age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
     }
     let saved = clients[client].disk

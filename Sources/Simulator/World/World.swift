@@ -53,7 +53,8 @@ struct World<App: SimulatedApp>: Sendable {
     self.configuration = configuration
     self.trace = trace
     var choices = choices
-    let climate = Climate(&choices, allowed: configuration.faults)
+    let climate = Climate(
+      &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm)
     var serverConfiguration = QueueServerConfiguration()
     serverConfiguration.lifetime = climate.server.lifetime
     serverConfiguration.mergesFlags = climate.server.mergesFlags

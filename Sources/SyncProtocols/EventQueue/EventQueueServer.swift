@@ -107,6 +107,10 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @inlinable
   public func id(at index: Int) -> QueueID { queues[index].id }
 
+  /// Whether the queue of this number can still be polled.
+  @inlinable
+  public func isAlive(at index: Int) -> Bool { queues[index].isAlive }
+
   /// As ``position(at:)``, for a caller that kept the queue's number.
   @inlinable
   public func position(inQueue index: Int, eventID: Int64) -> Int64? {

@@ -44,9 +44,11 @@
 
   /// Why a store could not do what it was asked to.
   public enum StoreError: Error, Hashable, Sendable {
-    /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits.
+    /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits; loading is
+    /// not, and the replica starts stale.
     case failed(String)
-    /// What is there cannot be understood. It is left as it is, and the replica starts stale.
+    /// What is there cannot be understood: the replica starts stale, and the next save replaces it. A
+    /// store that wants to keep what it could not read moves it aside.
     case unreadable(String)
   }
 

@@ -7,12 +7,12 @@
     func perform(_ effects: Machine<Place>.Effects) {
       if let request = effects.cancel { errands.cancel(request) }
       if let timer = effects.disarm { errands.cancel(timer) }
-      if let log = effects.release { errands.add(.release(log)) }
       switch effects.report {
       case .failure(let failure): reporter?(.failure(failure))
       case .store: if let saveError { reporter?(.store(saveError)) }
       case nil: break
       }
+      if let log = effects.release { errands.add(.release(log)) }
       if effects.erase, store != nil { errands.addForStore(.erase) }
       if let write = effects.persist { persist(write) }
       switch effects.request {

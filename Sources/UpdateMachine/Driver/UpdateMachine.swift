@@ -4,7 +4,10 @@
   ///
   ///     let machine = UpdateMachine(source: source, store: store)
   ///     async let following: Void = machine.run()
-  ///     for await state in await machine.states() { show(state.model, state.freshness) }
+  ///     for await state in await machine.states() {
+  ///       show(state.model, state.freshness)
+  ///       if state.status == .halted(.stopped) { break }  // Stopped, or logged out.
+  ///     }
   ///
   /// It owns one ``Replica`` and performs its effects; all decisions are made there. Every method
   /// feeds one input, with no `await` between reading the replica and storing it back. Any method

@@ -8,10 +8,12 @@ public struct Terms: Hashable, Sendable {
   /// When the next question is due.
   public var cadence: Cadence
 
+  /// Spans that make no sense are the least that do: a server that promises a lifetime below zero
+  /// would otherwise have each of its snapshots dropped as too old, and register for ever.
   @inlinable
   public init(longDeadline: TimeSpan, lifetime: TimeSpan, cadence: Cadence = .waits) {
-    self.longDeadline = longDeadline
-    self.lifetime = lifetime
+    self.longDeadline = max(longDeadline, .milliseconds(1))
+    self.lifetime = max(lifetime, .zero)
     self.cadence = cadence
   }
 

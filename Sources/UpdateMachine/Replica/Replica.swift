@@ -156,7 +156,8 @@ where Sync.Batch.Event == Model.Event {
   mutating func snapshotArrived(
     _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: Terms, at now: Moment
   ) -> Effects {
-    if _machine.isCurrent(id) {
+    // Only a register's: a model never changes without its finger.
+    if case .registering(let request) = _machine.status, request.id == id {
       do throws(Model.Refusal) {
         _holding = .model(try Model(snapshot: snapshot))
       } catch {

@@ -1,0 +1,114 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// Oracle D: what every input cost, and whether it was owed.
+
+extension Jury {
+  mutating func judgeBudget(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
+  ) {
+    noteOutcome(input, before, effects, client, replica, at: now)
+    if cutsWait(input, before, effects, client, replica, at: now),
+      let expected = accounts[client].budget.noteWake(at: now)
+    {
+      report(.budget, client, now, expected, "\(input), \(replica.machine)")
+    }
+    guard let request = effects.request else { return }
+    if let expected = accounts[client].budget.noteRequest(at: now) {
+      report(.budget, client, now, expected, "a request, \(replica.machine)")
+    }
+    guard let arm = effects.arm else { return }
+    var isRegister = false
+    var waits = false
+    switch request {
+    case .register: isRegister = true
+    case .poll(_, _, waits: let mayWait): waits = mayWait
+    }
+    let expected = accounts[client].budget.noteDeadline(
+      arm.range.latest - now, isRegister: isRegister, waits: waits,
+      long: replica.machine.terms.longDeadline)
+    if let expected { report(.budget, client, now, expected, "\(replica.machine)") }
+  }
+
+  /// What became of the request that was out, if this input ended it.
+  private mutating func noteOutcome(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
+  ) {
+    switch input {
+    case .failed(_, let failure):
+      if before.isCurrent { noteFailure(failure, before, effects, client, at: now) }
+    case .fired:
+      guard before.isAwaiting, effects.cancel != nil, !before.isOverdue else { return }
+      noteFailure(.timedOut, before, effects, client, at: now)
+    case .snapshotArrived, .batchArrived:
+      guard before.isCurrent else { return }
+      if case .failure(let failure) = effects.report {
+        return noteFailure(failure, before, effects, client, at: now)
+      }
+      if before.isRegistering { return accounts[client].budget.noteSnapshot(at: now) }
+      accounts[client].budget.noteAnswer()
+      let hasMoved = replica.finger != before.finger
+      let out = now - before.sent
+      if hasMoved || (before.waits && out >= settings.productive) {
+        accounts[client].budget.noteProgress()
+      } else if before.waits, !before.isOverdue {
+        // Somebody else's doing, or old news: asking again at once would loop.
+        noteWait(isSlow: false, effects, client, at: now)
+      }
+    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
+      .retryRequested, .credentialsChanged, .written, .writeFailed:
+      break
+    }
+  }
+
+  private mutating func noteFailure(
+    _ failure: SyncFailure, _ before: Before, _ effects: Body.Effects, _ client: Int, at now: Moment
+  ) {
+    switch failure {
+    case .unreachable: noteWait(isSlow: false, effects, client, at: now)
+    case .timedOut:
+      accounts[client].budget.noteTimeout()
+      noteWait(isSlow: before.isRegistering, effects, client, at: now)
+    case .serverFault: noteWait(isSlow: before.isRegistering, effects, client, at: now)
+    case .rateLimited(let after):
+      accounts[client].budget.noteRateLimit(after: after, at: now)
+      noteWait(isSlow: before.isRegistering, effects, client, at: now)
+    case .rejected, .malformed, .modelRefused: noteWait(isSlow: true, effects, client, at: now)
+    case .expired:
+      // One that has lived may be replaced at once, or after the spread of a herd.
+      if before.isRegistering || accounts[client].budget.isYoung(at: now) {
+        noteWait(isSlow: true, effects, client, at: now)
+      }
+    case .unauthorized, .unsupported: break  // Only the app can go on.
+    }
+  }
+
+  private mutating func noteWait(
+    isSlow: Bool, _ effects: Body.Effects, _ client: Int, at now: Moment
+  ) {
+    let expected = accounts[client].budget.noteFailure(
+      isSlow: isSlow, asks: effects.request != nil, wait: effects.arm.map { $0.range.latest - now },
+      at: now)
+    if let expected { report(.budget, client, now, expected, "\(effects.texts(at: now))") }
+  }
+
+  /// Whether a signal has ended a wait, a waiting poll or a halt before its time, which has to be
+  /// paid for.
+  private func cutsWait(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
+  ) -> Bool {
+    switch input {
+    case .foregrounded where before.status.isResting:
+      before.status == .stale && effects.request != nil
+        && accounts[client].budget.isSlowWaitOn(at: now)
+    case .foregrounded, .networkChanged, .retryRequested:
+      !effects.isEmpty || replica.status != before.status
+    case .loaded, .started, .stopped, .loggedOut, .backgrounded, .credentialsChanged, .failed,
+      .fired, .snapshotArrived, .batchArrived, .written, .writeFailed:
+      false
+    }
+  }
+}
