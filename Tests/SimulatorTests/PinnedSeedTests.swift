@@ -22,4 +22,10 @@ import Testing
   @Test func `seed 27200: a failure vouches for nothing`() {
     #expect(Simulation.run(SimulationConfiguration(seed: 27200)).finding == nil)
   }
+
+  /// A return to the foreground paid a wake for a slow wait that the oracle had forgotten: its count
+  /// of slow failures begins anew after a minute, the machine's only after a minute and the wait.
+  @Test func `seed 30561: a paid wake makes the next wait short, whoever knows of it`() {
+    #expect(Simulation.run(SimulationConfiguration(seed: 30561)).finding == nil)
+  }
 }

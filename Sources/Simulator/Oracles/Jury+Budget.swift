@@ -15,6 +15,10 @@ extension Jury {
       report(.budget, client, now, expected, "\(input), \(replica.machine)")
     }
     guard let request = effects.request else { return }
+    // A wake may have been paid for a longer slow wait than this oracle knows of.
+    if case .foregrounded = input, before.status == .stale {
+      accounts[client].budget.noteProgress()
+    }
     if let expected = accounts[client].budget.noteRequest(at: now) {
       report(.budget, client, now, expected, "a request, \(replica.machine)")
     }
