@@ -13,7 +13,7 @@ enum Simulate {
   }
 
   static let commands: [Command] = [
-    runCommand, traceCommand, checkCommand, conformCommand, scenarioCommand,
+    runCommand, traceCommand, checkCommand, conformCommand, scenarioCommand, exploreCommand,
   ]
 
   static func run(_ words: [String], console: Console) -> ExitCode {
