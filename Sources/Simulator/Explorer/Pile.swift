@@ -18,7 +18,7 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
 
   @inlinable
   deinit {
-    for unsafechunk in unsafe chunks { unsafe chunk?.deallocate() }
+    for index in unsafe chunks.indices { unsafe chunks[index]?.deallocate() }
   }
 
   @inlinable
