@@ -46,7 +46,8 @@ extension Simulate {
         --json            one JSON object on the last line
 
       Generated states count as TLC counts them: the initial one, and every successor of every
-      state, seen before or not. Its depth is in states, the initial one being the first.
+      state, seen before or not; statesPerSecond is of these. The depth is in states, the initial
+      one being the first. bytesPerState is the most memory taken, by distinct states.
 
       Exit codes: 0 all is well; 1 something is wrong, and the shortest way there is told; 2 bad
       usage, or out of memory; 130 interrupted, with what was done so far.
