@@ -14,6 +14,7 @@ enum Simulate {
 
   static let commands: [Command] = [
     runCommand, traceCommand, replayCommand, checkCommand, conformCommand, scenarioCommand,
+    exploreCommand,
   ]
 
   static func run(_ words: [String], console: Console) -> ExitCode {

@@ -1,10 +1,10 @@
 // The program that is run on both sides of the walls: natively, and as Embedded Swift for
-// WebAssembly (`Tests/walls`). It prints one line for each seed, and the lines must be equal.
+// WebAssembly (`Tests/walls`). It prints one line for each seed, and a few more; all must be equal.
 
 internal import Simulator
 internal import UpdateMachine
 
-/// Prints each seed with the hash of its world's life.
+/// Prints each seed with the hash of its world's life, and what the explorer finds in a small world.
 @main
 struct Entry {
   /// As many as CI compares.
@@ -13,6 +13,11 @@ struct Entry {
   static func main() {
     for seed in seeds {
       print("seed \(seed) \(Simulation.run(SimulationConfiguration(seed: seed)).hash)")
+    }
+    for votes in 2...3 {
+      let explored = Explorer(TwoPhaseCommit(participants: 3, votesNeeded: votes)).run()
+      print("explored \(explored.counts.generated), \(explored.counts.distinct) distinct")
+      for line in explored.counterexample?.lines ?? [] { print(line) }
     }
   }
 }

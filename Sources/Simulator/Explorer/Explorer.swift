@@ -1,0 +1,290 @@
+// Explorer: the room that visits every state of a small world. It uses nothing but Values; it knows
+// nothing of clients and servers, so that a page of TLA+ can be explored as well as ours.
+
+/// Visits every reachable state of a model, breadth first, each once, and looks at each.
+///
+/// The first state in which something does not hold is one of those that the fewest steps lead to,
+/// because whole levels are visited one after the other; so its ``Counterexample`` is a shortest one.
+///
+/// A complete model, Lamport's *Die Hard*: measure four gallons with jugs of three and five.
+///
+/// ```swift
+/// struct Jugs: ExplorableModel {
+///   enum Step: String {
+///     case fillSmall, fillBig, emptySmall, emptyBig, pourSmall, pourBig
+///   }
+///
+///   /// Gallons in the small jug, and above them those in the big one.
+///   func pack(_ small: UInt64, _ big: UInt64) -> UInt64 { small | big << 8 }
+///
+///   var initialStates: [UInt64] { [pack(0, 0)] }
+///
+///   func forEachSuccessor(of state: UInt64, _ visit: (Step, UInt64) -> Void) {
+///     let small = state & 255
+///     let big = state >> 8
+///     let up = min(small, 5 - big)
+///     let down = min(big, 3 - small)
+///     visit(.fillSmall, pack(3, big))
+///     visit(.fillBig, pack(small, 5))
+///     visit(.emptySmall, pack(0, big))
+///     visit(.emptyBig, pack(small, 0))
+///     visit(.pourSmall, pack(small - up, big + up))
+///     visit(.pourBig, pack(small + down, big - down))
+///   }
+///
+///   func violation(of state: UInt64) -> String? {
+///     state >> 8 == 4 ? "four gallons are in the big jug" : nil
+///   }
+///
+///   func description(of state: UInt64) -> String {
+///     "small \(state & 255), big \(state >> 8)"
+///   }
+///
+///   func description(ofStep step: Step) -> String { step.rawValue }
+/// }
+///
+/// let exploration = Explorer(Jugs()).run()
+/// for line in exploration.counterexample?.lines ?? [] { print(line) }
+/// ```
+///
+/// **What is remembered.** Of each state a fingerprint of 64 bits, 8 bytes at a load of a half to
+/// three quarters, and the number of its parent, 4 bytes; the state itself only until its
+/// successors are known. If the fingerprint is exact (``PackedState/hasExactFingerprint``), as for
+/// states of 64 bits, nothing is missed. If not, two states may share one, and what only the second
+/// leads to is missed: for n states with a probability of at most n² / 2⁶⁵ (a union over the pairs,
+/// for fingerprints as good as random), 3 in 100 million for a million states.
+///
+/// **What is counted.** As TLC does (Yu, Manolios and Lamport, "Model Checking TLA+ Specifications",
+/// 1999): see ``ExplorationCounts``.
+///
+/// **A counterexample** costs nothing until there is one: the parents' numbers give the numbers of
+/// the states on the way, and a second run, the same up to there, meets them again.
+public struct Explorer<Model: ExplorableModel> {
+  public var model: Model
+  /// The memory that it may take, in bytes; it ends clearly before it takes more. The second run
+  /// for a counterexample takes no more than the first.
+  public var memoryLimit: UInt64
+  /// Levels beyond this one are not visited; at least 1, the level of the initial states.
+  public var depthLimit: Int64
+
+  @inlinable
+  public init(_ model: Model, memoryLimit: UInt64 = 1 << 30, depthLimit: Int64 = .max) {
+    self.model = model
+    self.memoryLimit = memoryLimit
+    self.depthLimit = depthLimit
+  }
+
+  /// Explores until there is nothing new, something does not hold, or a limit is reached.
+  ///
+  /// `watch` is asked every 65,536 generated states or so, and says whether to go on: for a progress
+  /// line, and for Ctrl-C.
+  @inlinable
+  public func run(
+    watch: (ExplorationProgress) -> ExplorationVerdict = { _ in .goOn }
+  ) -> Exploration<Model> {
+    var search = ExplorationSearch(self)
+    let ending = search.run(watch)
+    var exploration = Exploration<Model>(
+      ending: ending, counts: search.counts, memory: search.peak, counterexample: nil)
+    if let violation = search.violation {
+      let path = search.pathToLast()
+      search.restart(meeting: path)
+      _ = search.run(watch)
+      if search.met.count == path.count {
+        exploration.counterexample = Counterexample(model, search.met, violation)
+      }
+      exploration.memory = max(exploration.memory, search.peak)
+    }
+    return exploration
+  }
+}
+
+/// What the caller says when it is asked.
+public enum ExplorationVerdict: Hashable, Sendable {
+  case goOn
+  case stop
+}
+
+/// The search itself: what is known so far.
+@usableFromInline
+struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
+  @usableFromInline let explorer: Explorer<Model>
+  @usableFromInline var seen = FingerprintSet(capacity: 4096)
+  /// The number of the state that each state was first reached from; states are numbered as they
+  /// are found.
+  @usableFromInline var parents = Pile<UInt32>()
+  /// The states by number, until their successors are known.
+  @usableFromInline var states = Pile<Model.State>()
+  @usableFromInline var batch = Batch<Model.State>()
+  @usableFromInline var counts = ExplorationCounts()
+  @usableFromInline var violation: String?
+  @usableFromInline var ending: ExplorationEnding?
+  /// The most memory that it has taken, in bytes.
+  @usableFromInline var peak: UInt64 = 0
+  /// The states whose numbers are on the path, in a second run.
+  @usableFromInline var met: [Model.State] = []
+  @usableFromInline var path: [UInt32] = []
+  @usableFromInline var nextOnPath = UInt32.max
+  @usableFromInline var nextWatch: Int64 = 0
+  /// Keeps the optimiser from leaving out reads that only warm the cache.
+  @usableFromInline var warmth: UInt64 = 0
+
+  /// The parent of an initial state, and a number that no state has.
+  @inlinable static var nobody: UInt32 { .max }
+
+  /// States that are expanded between two looks at whether the caller is to be asked.
+  @inlinable static var stride: Int { 1024 }
+
+  /// Generated states between two questions: some milliseconds.
+  @inlinable static var patience: Int64 { 65_536 }
+
+  @inlinable
+  init(_ explorer: Explorer<Model>) { self.explorer = explorer }
+
+  @inlinable
+  deinit { batch.deallocate() }
+
+  @inlinable
+  mutating func run(
+    _ watch: (ExplorationProgress) -> ExplorationVerdict
+  ) -> ExplorationEnding {
+    for state in explorer.model.initialStates { batch.add(state, parent: Self.nobody) }
+    lookUp()
+    counts.waiting = counts.distinct
+    var index = 0
+    while counts.distinct > Int64(index) {
+      counts.depth += 1
+      if ending == nil, counts.depth >= explorer.depthLimit { ending = .depthLimit }
+      guard ending == nil else { break }
+      let levelEnd = Int(counts.distinct)
+      while index < levelEnd, ending == nil {
+        index = expand(from: index, to: min(levelEnd, index + Self.stride))
+        if ending == nil, counts.generated >= nextWatch { ask(watch) }
+      }
+      if ending != nil, counts.distinct == Int64(levelEnd) { break }
+    }
+    note()
+    return ending ?? .closed
+  }
+
+  /// Looks up the successors of the states of these numbers; the number of the first that was not
+  /// expanded. They are all of one level.
+  @inlinable
+  mutating func expand(from first: Int, to end: Int) -> Int {
+    let model = explorer.model
+    var index = first
+    while index < end, ending == nil {
+      let state = states.take(index)
+      var gathered = batch
+      let parent = UInt32(truncatingIfNeeded: index)
+      model.forEachSuccessor(of: state) { _, next in gathered.add(next, parent: parent) }
+      batch = gathered
+      index &+= 1
+      if batch.count >= Batch<Model.State>.size { lookUp() }
+    }
+    lookUp()
+    counts.waiting = counts.distinct - Int64(index)
+    return index
+  }
+
+  /// Looks up what is gathered, and takes in what is new.
+  @inlinable
+  mutating func lookUp() {
+    let found = batch
+    batch.count = 0
+    guard ending == nil, hasRoom(for: found.count) else { return }
+    var warm: UInt64 = 0
+    for index in 0..<found.count { warm |= seen.touch(unsafe found.fingerprints[index]) }
+    warmth |= warm
+    for index in 0..<found.count where seen.insert(unsafe found.fingerprints[index]) {
+      take(unsafe found.states[index], from: unsafe found.parents[index])
+      if ending != nil {
+        counts.generated += Int64(index + 1)
+        return
+      }
+    }
+    counts.generated += Int64(found.count)
+  }
+
+  /// A state that was not seen before.
+  @inlinable
+  @inline(__always)
+  mutating func take(_ state: Model.State, from parent: UInt32) {
+    let number = UInt32(truncatingIfNeeded: counts.distinct)
+    counts.distinct &+= 1
+    parents.append(parent)
+    states.append(state)
+    if number == nextOnPath { meet(state) }
+    if let violation = explorer.model.violation(of: state) {
+      self.violation = violation
+      ending = .violated
+    }
+  }
+
+  @inlinable
+  mutating func meet(_ state: Model.State) {
+    met.append(state)
+    nextOnPath = met.count < path.count ? path[met.count] : Self.nobody
+  }
+
+  /// Whether as many can be taken in; if not, it ends here.
+  @inlinable
+  mutating func hasRoom(for more: Int) -> Bool {
+    let others = parents.bytes + states.bytes + batch.bytes
+    let limit = explorer.memoryLimit
+    let isNumbered = counts.distinct + Int64(more) < Int64(Self.nobody)
+    let before = seen.bytes
+    if isNumbered, others + before <= limit, seen.makeRoom(for: more, within: limit - others) {
+      // While it grew, both tables were held.
+      if seen.bytes != before { peak = max(peak, others + before + seen.bytes) }
+      return true
+    }
+    ending = .memoryLimit
+    return false
+  }
+
+  @inlinable
+  mutating func note() {
+    peak = max(peak, seen.bytes + parents.bytes + states.bytes + batch.bytes)
+  }
+
+  @inlinable
+  @inline(never)
+  mutating func ask(_ watch: (ExplorationProgress) -> ExplorationVerdict) {
+    nextWatch = counts.generated + Self.patience
+    note()
+    let progress = ExplorationProgress(counts: counts, memory: peak, isSecondRun: !path.isEmpty)
+    switch watch(progress) {
+    case .goOn: return
+    case .stop: ending = .stopped
+    }
+  }
+
+  /// The numbers of the states from an initial one to the last that was found.
+  @inlinable
+  func pathToLast() -> [UInt32] {
+    var path: [UInt32] = []
+    var number = UInt32(truncatingIfNeeded: counts.distinct - 1)
+    while number != Self.nobody {
+      path.append(number)
+      number = parents[Int(number)]
+    }
+    path.reverse()
+    return path
+  }
+
+  /// Makes everything as new for a run that looks out for the states of these numbers.
+  @inlinable
+  mutating func restart(meeting path: [UInt32]) {
+    seen.removeAll()
+    parents = Pile()
+    states = Pile()
+    batch.count = 0
+    counts = ExplorationCounts()
+    violation = nil
+    ending = nil
+    nextWatch = 0
+    self.path = path
+    nextOnPath = path.first ?? Self.nobody
+  }
+}

@@ -1,0 +1,132 @@
+/// A list that grows at its end and may be dropped from its front, in chunks: nothing is ever
+/// copied, so that it never takes twice its size for a moment, and what was read is given back.
+@usableFromInline
+@safe
+struct Pile<Element: BitwiseCopyable>: ~Copyable {
+  /// `nil`: dropped.
+  @usableFromInline var chunks: [UnsafeMutablePointer<Element>?] = unsafe []
+  @usableFromInline var count = 0
+  /// Elements before this one are dropped, chunk by chunk.
+  @usableFromInline var heldChunks = 0
+
+  /// Elements of a chunk, as a power of 2: a quarter of a megabyte of 16-byte states.
+  @inlinable static var shift: Int { 14 }
+  @inlinable static var mask: Int { (1 << shift) - 1 }
+
+  @inlinable
+  init() {}
+
+  @inlinable
+  deinit {
+    for index in unsafe chunks.indices { unsafe chunks[index]?.deallocate() }
+  }
+
+  @inlinable
+  var bytes: UInt64 {
+    let links = unsafe chunks.capacity * MemoryLayout<UnsafeMutablePointer<Element>?>.stride
+    return UInt64(links) + UInt64(heldChunks) * UInt64(MemoryLayout<Element>.stride << Self.shift)
+  }
+
+  /// Takes one more in. O(1).
+  @inlinable
+  @inline(__always)
+  mutating func append(_ element: Element) {
+    if count & Self.mask == 0 { addChunk() }
+    let chunk = unsafe chunks[count >> Self.shift].unsafelyUnwrapped
+    unsafe (chunk + (count & Self.mask)).initialize(to: element)
+    count &+= 1
+  }
+
+  @inlinable
+  @inline(never)
+  mutating func addChunk() {
+    unsafe chunks.append(.allocate(capacity: 1 << Self.shift))
+    heldChunks += 1
+  }
+
+  /// One that is not dropped. O(1).
+  @inlinable
+  @inline(__always)
+  subscript(index: Int) -> Element {
+    precondition(index < count, "there are only so many")
+    guard let chunk = unsafe chunks[index >> Self.shift] else {
+      preconditionFailure("it is dropped")
+    }
+    return unsafe chunk[index & Self.mask]
+  }
+
+  /// The one at `index`, which nobody will ask for again: nor for any before it.
+  @inlinable
+  @inline(__always)
+  mutating func take(_ index: Int) -> Element {
+    let element = self[index]
+    if index & Self.mask == Self.mask { drop(index >> Self.shift) }
+    return element
+  }
+
+  @inlinable
+  @inline(never)
+  mutating func drop(_ chunk: Int) {
+    unsafe chunks[chunk]?.deallocate()
+    unsafe chunks[chunk] = nil
+    heldChunks -= 1
+  }
+}
+
+/// Successors that are not yet looked up: gathered first, so that their places in the table can be
+/// fetched together. Grows if one state has very many successors, then stays.
+@usableFromInline
+@safe
+struct Batch<State: PackedState> {
+  @usableFromInline var states: UnsafeMutablePointer<State>
+  @usableFromInline var fingerprints: UnsafeMutablePointer<UInt64>
+  @usableFromInline var parents: UnsafeMutablePointer<UInt32>
+  @usableFromInline var capacity: Int
+  @usableFromInline var count = 0
+
+  /// From this on it is looked up. Enough that fetching overlaps, few enough for the first cache.
+  @inlinable static var size: Int { 256 }
+
+  @inlinable
+  init() {
+    capacity = Self.size * 2
+    unsafe states = .allocate(capacity: capacity)
+    unsafe fingerprints = .allocate(capacity: capacity)
+    unsafe parents = .allocate(capacity: capacity)
+  }
+
+  /// It is a bag of pointers that closures may hold, so the end is its owner's to tell.
+  @inlinable
+  func deallocate() {
+    unsafe states.deallocate()
+    unsafe fingerprints.deallocate()
+    unsafe parents.deallocate()
+  }
+
+  @inlinable
+  var bytes: UInt64 { UInt64(capacity * (MemoryLayout<State>.stride + 12)) }
+
+  @inlinable
+  @inline(__always)
+  mutating func add(_ state: State, parent: UInt32) {
+    if count == capacity { grow() }
+    unsafe (states + count).initialize(to: state)
+    unsafe fingerprints[count] = state.fingerprint
+    unsafe parents[count] = parent
+    count &+= 1
+  }
+
+  @inlinable
+  @inline(never)
+  mutating func grow() {
+    let old = self
+    capacity *= 2
+    unsafe states = .allocate(capacity: capacity)
+    unsafe fingerprints = .allocate(capacity: capacity)
+    unsafe parents = .allocate(capacity: capacity)
+    unsafe states.update(from: old.states, count: count)
+    unsafe fingerprints.update(from: old.fingerprints, count: count)
+    unsafe parents.update(from: old.parents, count: count)
+    old.deallocate()
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import simulate
+
+/// `simulate explore`, as it is typed.
+struct ExploreCommandTests {
+  @Test(arguments: [
+    ("explore", "which model? Try --model NAME. There are: two-phase-commit"),
+    ("explore --json", "which model? Try --model NAME. There are: two-phase-commit"),
+    ("explore --model x", "unknown model \"x\". There are: two-phase-commit"),
+    ("explore --model", "--model needs a value"),
+    ("explore --clients 2", "unknown option --clients"),
+    ("explore --json=1", "--json takes no value"),
+    ("explore two-phase-commit", "unexpected \"two-phase-commit\""),
+    (
+      "explore --model two-phase-commit --participants 0",
+      "--participants needs a whole number from 1 to 15, found \"0\""
+    ),
+    (
+      "explore --model two-phase-commit --participants 16",
+      "--participants needs a whole number from 1 to 15, found \"16\""
+    ),
+    (
+      "explore --model two-phase-commit --votes 4",
+      "--votes needs a whole number from 0 to 3, found \"4\""
+    ),
+    (
+      "explore --model two-phase-commit --memory 0",
+      "--memory needs a whole number from 1 to 1000000, found \"0\""
+    ),
+  ])
+  func `bad usage gives exit code 2 and says what to type`(typed: String, said: String) {
+    let ran = Typed(typed)
+    #expect(ran.code == .usage)
+    #expect(ran.output == [])
+    #expect(ran.errors.first == "simulate explore: \(said)")
+    #expect(ran.errors.last == "Type: swift run -c release simulate explore --help")
+  }
+
+  @Test func `help names every option`() {
+    for option in ExploreOptions.names + ["--json"] {
+      #expect(Simulate.exploreCommand.help.contains("  \(option) "))
+    }
+  }
+
+  @Test func `a closed state space is told as a table and as JSON`() throws {
+    let ran = Typed("explore --model two-phase-commit --participants 4 --json")
+    #expect(ran.code == .success)
+    #expect(ran.errors == [])
+    let table = try #require(ran.output.first)
+    #expect(table.contains("ended                 closed: every state was visited"))
+    let json = try ran.json()
+    #expect(json["distinct"] as? Int == 1568)
+    #expect(json["depth"] as? Int == 14)
+    #expect(json["participants"] as? Int == 4)
+    #expect(json["votes"] as? Int == 4)
+    #expect(json["ending"] as? String == "closed")
+    #expect(json["counterexampleSteps"] is NSNull)
+    #expect(table.contains("states generated      \(try #require(json["generated"] as? Int))\n"))
+    for name in ["seconds", "statesPerSecond", "bytesPerState"] {
+      #expect(try #require(json[name] as? Double) >= 0)
+    }
+  }
+
+  @Test func `what does not hold is told with the way there, and gives exit code 1`() throws {
+    let ran = Typed("explore --model two-phase-commit --participants 3 --votes 2 --json")
+    #expect(ran.code == .failure)
+    #expect(ran.output.contains { $0.hasPrefix("7. ") })
+    #expect(!ran.output.contains { $0.hasPrefix("8. ") })
+    #expect(ran.output.contains { $0.hasPrefix("Does not hold: ") })
+    let json = try ran.json()
+    #expect(json["ending"] as? String == "violated")
+    #expect(json["counterexampleSteps"] as? Int == 7)
+  }
+
+  @Test func `out of memory it says how far it came and what to do`() throws {
+    let ran = Typed("explore --model two-phase-commit --participants 8 --memory 1 --json")
+    #expect(ran.code == .usage)
+    let error = try #require(ran.errors.first)
+    #expect(error.contains("1 MB are full"))
+    #expect(error.contains("Give it more with --memory, or take fewer --participants"))
+    #expect(try ran.json()["ending"] as? String == "memoryLimit")
+  }
+}
+
+private struct Typed {
+  var code: ExitCode
+  var output: [String]
+  var errors: [String]
+
+  init(_ typed: String) {
+    final class Lines: Sendable {
+      let output = Mutex<[String]>([])
+      let errors = Mutex<[String]>([])
+    }
+    let lines = Lines()
+    let console = Console(
+      out: { line in lines.output.withLock { $0.append(line) } },
+      error: { line in lines.errors.withLock { $0.append(line) } },
+      progress: { _ in })
+    code = Simulate.run(typed.split(separator: " ").map(String.init), console: console)
+    output = lines.output.withLock { $0 }
+    errors = lines.errors.withLock { $0 }
+  }
+
+  /// The JSON object on the last line.
+  func json() throws -> [String: Any] {
+    let last = try #require(output.last)
+    return try #require(try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
+  }
+}
