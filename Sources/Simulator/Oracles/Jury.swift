@@ -34,6 +34,8 @@ struct Jury<App: SimulatedApp>: Sendable {
     var sleep: TimeSpan = .zero
     var levelAsOf: Moment?
     var hasAskedSinceSleep = false
+    /// When the answer that comes next left the server.
+    var answerLeft: Moment = .distantPast
     /// The wall clock has lied about the age of the saved form.
     var hasWrongAge = false
     /// The model as it was after the last input that may change one.
@@ -73,6 +75,9 @@ struct Jury<App: SimulatedApp>: Sendable {
     accounts[client].sleep = max(accounts[client].sleep, length)
     accounts[client].hasAskedSinceSleep = false
   }
+
+  /// The answer that comes next left the server then.
+  mutating func noteAnswer(for client: Int, left: Moment) { accounts[client].answerLeft = left }
 
   /// The saved form's age is not what the wall clock says: what follows from it may be wrong.
   mutating func noteWrongAge(of client: Int) { accounts[client].hasWrongAge = true }
@@ -129,6 +134,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     let levelAsOf = replica.freshness(at: now).levelAsOf
     if levelAsOf != accounts[client].levelAsOf {
       accounts[client].levelAsOf = levelAsOf
+      judgeNews(input, levelAsOf, client, replica, at: now)
       if accounts[client].hasAskedSinceSleep { accounts[client].sleep = .zero }
     }
     if effects.request != nil { accounts[client].hasAskedSinceSleep = true }
@@ -226,6 +232,20 @@ struct Jury<App: SimulatedApp>: Sendable {
       .credentialsChanged, .failed, .fired, .written, .writeFailed:
       return false
     }
+  }
+
+  /// What an answer says was so when it left the server. It may have lain in a sleeping device, but
+  /// not for longer than its request could be out without the machine's noticing that it slept.
+  private mutating func judgeNews(
+    _ input: Body.Input, _ levelAsOf: Moment?, _ client: Int, _ replica: Body, at now: Moment
+  ) {
+    guard case .batchArrived = input, let levelAsOf else { return }
+    let lain = levelAsOf - accounts[client].answerLeft
+    let most = replica.machine.terms.longDeadline + settings.late
+    guard lain > most else { return }
+    report(
+      .honesty, client, now, "level as of at most \(most) after the answer left the server",
+      "\(lain) after, \(replica.machine)")
   }
 
   /// Never *connected* with an older state than promised.

@@ -73,6 +73,8 @@ struct Exchange<App: SimulatedApp>: Sendable {
   /// The answer to a wait will never come back: the connection is half open.
   var isHalfOpen = false
   var outcome: Outcome?
+  /// When the answer left the server: what it says was so then at the latest.
+  var left: Moment = .distantPast
   /// How many pending steps name it.
   var references: Int64 = 0
 

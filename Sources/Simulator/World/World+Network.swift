@@ -83,6 +83,12 @@ extension World {
     case .failure(let refusal): answer(index, .reply(.refused(refusal.answer)))
     case .success(let queue):
       guard let number = server.index(of: queue) else { return }
+      if fault == .slowSnapshot, choices.happens(.server, 1, in: 2) {
+        // Read at once, and long on its way: old when it comes.
+        exchanges[index].outcome = .reply(server.finishRegister(queue, at: now))
+        exchanges[index].left = now
+        return schedule(.answerArrives(index), index, after: delay)
+      }
       schedule(.snapshotIsReady(index, queue: number), index, after: delay)
     }
   }
@@ -151,6 +157,7 @@ extension World {
   /// An answer leaves the server.
   mutating func answer(_ index: Int, _ outcome: Exchange<App>.Outcome) {
     exchanges[index].outcome = outcome
+    exchanges[index].left = now
     let client = exchanges[index].client
     if exchanges[index].isHalfOpen || isMute || clients[client].connection == .silent {
       return freeIfUnused(index)
@@ -185,6 +192,7 @@ extension World {
   }
 
   private mutating func give(_ outcome: Exchange<App>.Outcome, of exchange: Exchange<App>) {
+    jury.noteAnswer(for: exchange.client, left: exchange.left)
     guard let request = exchange.request else {
       return deliveries.append(.answer(generation: exchange.generation, outcome))
     }
