@@ -178,31 +178,10 @@ private struct ChangedSettings: Decodable {
 extension MachineSettings {
   /// Sets one number by its name in MACHINE §1; `false` if there is none of that name.
   mutating func set(_ name: String, to number: Int64) -> Bool {
-    let span = TimeSpan.milliseconds(number)
     switch name {
-    case "transientFirst": transientFirst = span
-    case "transientCap": transientCap = span
-    case "slowFirst": slowFirst = span
-    case "slowCap": slowCap = span
-    case "quickDeadline": quickDeadline = span
-    case "registerDeadline": registerDeadline = span
-    case "deadlineCap": deadlineCap = span
-    case "retryAfterFloor": retryAfterFloor = span
-    case "retryAfterCap": retryAfterCap = span
-    case "collector": collector = span
-    case "spread": spread = span
-    case "healthy": healthy = span
-    case "productive": productive = span
-    case "reallyWaited": reallyWaited = span
-    case "paceInterval": paceInterval = span
     case "paceBurst": paceBurst = number
-    case "wakeInterval": wakeInterval = span
     case "wakeBurst": wakeBurst = number
-    case "late": late = span
-    case "writeDue": writeDue = span
-    case "debounce": debounce = span
-    case "refreshPeriod": refreshPeriod = span
-    default: return false
+    default: return set(name, to: .milliseconds(number))
     }
     return true
   }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import simulate
@@ -32,7 +31,7 @@ struct ExploreCommandTests {
     ),
   ])
   func `bad usage gives exit code 2 and says what to type`(typed: String, said: String) {
-    let ran = Typed(typed)
+    let ran = CommandRun(typed)
     #expect(ran.code == .usage)
     #expect(ran.output == [])
     #expect(ran.errors.first == "simulate explore: \(said)")
@@ -46,7 +45,7 @@ struct ExploreCommandTests {
   }
 
   @Test func `a closed state space is told as a table and as JSON`() throws {
-    let ran = Typed("explore --model two-phase-commit --participants 4 --json")
+    let ran = CommandRun("explore --model two-phase-commit --participants 4 --json")
     #expect(ran.code == .success)
     #expect(ran.errors == [])
     let table = try #require(ran.output.first)
@@ -65,7 +64,7 @@ struct ExploreCommandTests {
   }
 
   @Test func `what does not hold is told with the way there, and gives exit code 1`() throws {
-    let ran = Typed("explore --model two-phase-commit --participants 3 --votes 2 --json")
+    let ran = CommandRun("explore --model two-phase-commit --participants 3 --votes 2 --json")
     #expect(ran.code == .failure)
     #expect(ran.output.contains { $0.hasPrefix("7. ") })
     #expect(!ran.output.contains { $0.hasPrefix("8. ") })
@@ -76,38 +75,11 @@ struct ExploreCommandTests {
   }
 
   @Test func `out of memory it says how far it came and what to do`() throws {
-    let ran = Typed("explore --model two-phase-commit --participants 8 --memory 1 --json")
+    let ran = CommandRun("explore --model two-phase-commit --participants 8 --memory 1 --json")
     #expect(ran.code == .usage)
     let error = try #require(ran.errors.first)
     #expect(error.contains("1 MB are full"))
     #expect(error.contains("Give it more with --memory, or take fewer --participants"))
     #expect(try ran.json()["ending"] as? String == "memoryLimit")
-  }
-}
-
-private struct Typed {
-  var code: ExitCode
-  var output: [String]
-  var errors: [String]
-
-  init(_ typed: String) {
-    final class Lines: Sendable {
-      let output = Mutex<[String]>([])
-      let errors = Mutex<[String]>([])
-    }
-    let lines = Lines()
-    let console = Console(
-      out: { line in lines.output.withLock { $0.append(line) } },
-      error: { line in lines.errors.withLock { $0.append(line) } },
-      progress: { _ in })
-    code = Simulate.run(typed.split(separator: " ").map(String.init), console: console)
-    output = lines.output.withLock { $0 }
-    errors = lines.errors.withLock { $0 }
-  }
-
-  /// The JSON object on the last line.
-  func json() throws -> [String: Any] {
-    let last = try #require(output.last)
-    return try #require(try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
   }
 }

@@ -273,33 +273,3 @@ struct RunCommandTests {
     #expect(try words("--faults none") == "--seed 9 --faults none")
   }
 }
-
-/// A command that was run, and what it said.
-private struct CommandRun {
-  var code: ExitCode
-  var output: [String]
-  var errors: [String]
-
-  init(_ typed: String) {
-    final class Lines: Sendable {
-      let output = Mutex<[String]>([])
-      let errors = Mutex<[String]>([])
-    }
-    let lines = Lines()
-    let console = Console(
-      out: { line in lines.output.withLock { $0.append(line) } },
-      error: { line in lines.errors.withLock { $0.append(line) } },
-      progress: { _ in })
-    code = Simulate.run(typed.split(separator: " ").map(String.init), console: console)
-    output = lines.output.withLock { $0 }
-    errors = lines.errors.withLock { $0 }
-  }
-
-  /// The JSON object on the last line.
-  func json() throws -> [String: Any] {
-    let last = try #require(output.last)
-    #expect(!last.contains("\n"))
-    return try #require(
-      try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
-  }
-}

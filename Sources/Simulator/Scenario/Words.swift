@@ -180,34 +180,7 @@ extension MachineSettings {
       return true
     default:
       guard let span = Words.span(text) else { return false }
-      return assign(name, span)
+      return set(name, to: span)
     }
-  }
-
-  private mutating func assign(_ name: String, _ span: TimeSpan) -> Bool {
-    switch name {
-    case "transientFirst": transientFirst = span
-    case "transientCap": transientCap = span
-    case "slowFirst": slowFirst = span
-    case "slowCap": slowCap = span
-    case "quickDeadline": quickDeadline = span
-    case "registerDeadline": registerDeadline = span
-    case "deadlineCap": deadlineCap = span
-    case "retryAfterFloor": retryAfterFloor = span
-    case "retryAfterCap": retryAfterCap = span
-    case "collector": collector = span
-    case "spread": spread = span
-    case "healthy": healthy = span
-    case "productive": productive = span
-    case "reallyWaited": reallyWaited = span
-    case "paceInterval": paceInterval = span
-    case "wakeInterval": wakeInterval = span
-    case "late": late = span
-    case "writeDue": writeDue = span
-    case "debounce": debounce = span
-    case "refreshPeriod": refreshPeriod = span
-    default: return false
-    }
-    return true
   }
 }

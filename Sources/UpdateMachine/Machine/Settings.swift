@@ -45,3 +45,33 @@ public struct MachineSettings: Hashable, Sendable {
   @inlinable
   public init() {}
 }
+
+extension MachineSettings {
+  /// Sets one span by its name in MACHINE §1; `false` if no span has that name.
+  public mutating func set(_ name: String, to span: TimeSpan) -> Bool {
+    switch name {
+    case "transientFirst": transientFirst = span
+    case "transientCap": transientCap = span
+    case "slowFirst": slowFirst = span
+    case "slowCap": slowCap = span
+    case "quickDeadline": quickDeadline = span
+    case "registerDeadline": registerDeadline = span
+    case "deadlineCap": deadlineCap = span
+    case "retryAfterFloor": retryAfterFloor = span
+    case "retryAfterCap": retryAfterCap = span
+    case "collector": collector = span
+    case "spread": spread = span
+    case "healthy": healthy = span
+    case "productive": productive = span
+    case "reallyWaited": reallyWaited = span
+    case "paceInterval": paceInterval = span
+    case "wakeInterval": wakeInterval = span
+    case "late": late = span
+    case "writeDue": writeDue = span
+    case "debounce": debounce = span
+    case "refreshPeriod": refreshPeriod = span
+    default: return false
+    }
+    return true
+  }
+}
