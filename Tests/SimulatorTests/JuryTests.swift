@@ -1,0 +1,103 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// What the jury sees beyond the single oracles: histories that no single value is wrong in.
+@Suite struct JuryTests {
+  private typealias Body = Jury<Chat>.Body
+
+  private static func at(_ milliseconds: Int64) -> Moment { Moment(milliseconds: milliseconds) }
+
+  /// A server, a client that has registered and waits for news, and the jury that saw it all.
+  private struct Court {
+    var server = EventQueueServer(truth: ChatState(), at: JuryTests.at(0))
+    var replica = Body(life: Life(1))
+    var jury: Jury<Chat>
+
+    init() throws {
+      jury = Jury(
+        clients: 1, settings: MachineSettings(), latency: .milliseconds(50), seed: 1)
+      give(.loaded(nil, age: nil), at: 0)
+      give(.started(foreground: true), at: 0)
+      let queue = try server.beginRegister(at: JuryTests.at(10)).get()
+      guard
+        case .registered(let snapshot, let finger, let terms) = server.finishRegister(
+          queue, at: JuryTests.at(20)), let request = replica.status.outstanding
+      else { return }
+      give(.snapshotArrived(request.id, snapshot, finger: finger, terms: terms), at: 50)
+      give(.written(WriteID(1)), at: 60)
+    }
+
+    mutating func give(_ input: Body.Input, at milliseconds: Int64) {
+      let now = JuryTests.at(milliseconds)
+      let before = jury.look(before: input, 0, replica, server, at: now)
+      let effects = replica.handle(input, at: now)
+      jury.judge(input, before, effects, 0, replica, server, at: now)
+    }
+
+    /// Somebody else's replica stands where this client's stood a moment ago.
+    mutating func replace(
+      with other: Body, after input: Body.Input, _ effects: Body.Effects = Body.Effects(),
+      at milliseconds: Int64
+    ) {
+      let now = JuryTests.at(milliseconds)
+      let before = jury.look(before: input, 0, replica, server, at: now)
+      jury.judge(input, before, effects, 0, other, server, at: now)
+    }
+  }
+
+  @Test func `a client that does as it should is found nothing with`() throws {
+    var court = try Court()
+    court.server.commit(.setting(key: 1, value: 7), at: JuryTests.at(1000))
+    let request = try #require(court.replica.status.outstanding)
+    court.jury.noteAnswer(for: 0, left: JuryTests.at(1000))
+    let batch = QueueBatch<ChatEvent>(
+      events: [QueuedEvent(id: 0, event: .setting(key: 1, value: 7))])
+    court.give(.batchArrived(request.id, batch), at: 1050)
+    #expect(court.jury.result.finding == nil)
+    #expect(court.replica.finger?.lastEventID == 0)
+  }
+
+  @Test func `a finger that is given up while its log is alive is seen, and not when it is gone`()
+    throws
+  {
+    var court = try Court()
+    var loggedOut = court.replica
+    let effects = loggedOut.handle(.loggedOut, at: JuryTests.at(100))
+    var gone = court
+    court.replace(with: loggedOut, after: .networkChanged, effects, at: 100)
+    let finding = try #require(court.jury.result.finding)
+    #expect(finding.oracle == .budget)
+    #expect(finding.expected == "a finger is given up unasked only when its log is gone")
+
+    gone.server.expire(try #require(gone.replica.finger).queue)
+    gone.replace(with: loggedOut, after: .networkChanged, effects, at: 100)
+    #expect(gone.jury.result.finding == nil)
+  }
+
+  @Test func `an answer that left the server long ago is no news of now`() throws {
+    for (left, isWrong) in [(Int64(-200_000), true), (1000, false)] {
+      var court = try Court()
+      let request = try #require(court.replica.status.outstanding)
+      court.jury.noteAnswer(for: 0, left: JuryTests.at(left))
+      court.give(.batchArrived(request.id, QueueBatch(events: [])), at: 7000)
+      #expect((court.jury.result.finding?.oracle == .honesty) == isWrong)
+    }
+  }
+
+  @Test func `a model that changes without an answer is seen`() throws {
+    var court = try Court()
+    let request = try #require(court.replica.status.outstanding)
+    court.server.commit(.setting(key: 1, value: 7), at: JuryTests.at(100))
+    var other = court.replica
+    let batch = QueueBatch<ChatEvent>(
+      events: [QueuedEvent(id: 0, event: .setting(key: 1, value: 7))])
+    let effects = other.handle(.batchArrived(request.id, batch), at: JuryTests.at(100))
+    court.replace(with: other, after: .failed(request.id, .unreachable), effects, at: 100)
+    let finding = try #require(court.jury.result.finding)
+    #expect(finding.oracle == .replica)
+    #expect(finding.expected == "a model changes only by what it took whole")
+  }
+}
