@@ -31,7 +31,9 @@ public struct Choices: Sendable {
 
   /// One draw, as recorded: who drew, and what came.
   public struct Choice: Hashable, Sendable {
+    /// Who drew.
     public var stream: Stream
+    /// What came, from 0.
     public var value: UInt64
 
     public init(stream: Stream, value: UInt64) {

@@ -24,11 +24,15 @@ public enum Oracle: String, CaseIterable, Hashable, Sendable {
 
 /// Something wrong: who found it, with whom, when, and what should have been.
 public struct Finding: Hashable, Sendable {
+  /// Who objects.
   public var oracle: Oracle
   /// The client's number from 0; `nil`: the world as a whole.
   public var client: Int?
+  /// When, in the world's time.
   public var at: Moment
+  /// What holds in a right history, stated positively.
   public var expected: String
+  /// What was found instead.
   public var found: String
 
   public init(_ oracle: Oracle, client: Int?, at: Moment, expected: String, found: String) {

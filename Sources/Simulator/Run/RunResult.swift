@@ -2,8 +2,11 @@ public import UpdateMachine
 
 /// What came of one run.
 public struct RunResult: Sendable {
+  /// What the run was drawn from; 0 for one that was replayed from a list.
   public var seed: UInt64
+  /// How many steps the world took.
   public var steps: Int64 = 0
+  /// How many registers and polls the clients sent.
   public var requests: Int64 = 0
   /// How often an oracle looked.
   public var checks: Int64 = 0
@@ -11,9 +14,11 @@ public struct RunResult: Sendable {
   public var simulated: TimeSpan = .zero
   /// How long it took after the faults had stopped until everybody was level.
   public var convergence: TimeSpan = .zero
+  /// How often each fault struck.
   public var faults = FaultCounts()
   /// The statuses that were reached, a bit each (``MachineStatus/code``).
   public var statuses: UInt64 = 0
+  /// Which rows of the failure table were reached, and how often.
   public var rows = FailureRows()
   /// How often the server broke its contract.
   public var breaches: Int64 = 0
@@ -32,7 +37,9 @@ public struct RunResult: Sendable {
 
 /// The rows of the failure table (MACHINE §5) that were reached, in both columns.
 public struct FailureRows: Hashable, Sendable {
+  /// How often each row was reached while registering, in the order of ``names``.
   public private(set) var registering: [Int64]
+  /// How often each row was reached while polling, in the order of ``names``.
   public private(set) var polling: [Int64]
   /// Writes that failed.
   public internal(set) var storeFailures: Int64 = 0
@@ -67,6 +74,7 @@ public struct FailureRows: Hashable, Sendable {
     if isRegistering { registering[row] += 1 } else { polling[row] += 1 }
   }
 
+  /// Adds what another run reached.
   public mutating func add(_ other: FailureRows) {
     for row in registering.indices {
       registering[row] += other.registering[row]

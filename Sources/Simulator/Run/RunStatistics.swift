@@ -3,17 +3,27 @@ public import UpdateMachine
 /// What came of many runs. Adding is commutative, so that it does not matter which job ran which
 /// seed.
 public struct RunStatistics: Sendable {
+  /// How many runs were added.
   public private(set) var seeds: Int64 = 0
+  /// How many steps their worlds took.
   public private(set) var steps: Int64 = 0
+  /// How many registers and polls their clients sent.
   public private(set) var requests: Int64 = 0
   /// How often an oracle looked.
   public private(set) var checks: Int64 = 0
+  /// How much virtual time passed in all of them.
   public private(set) var simulatedMilliseconds: Int64 = 0
+  /// The longest time from the end of the faults until everybody was level.
   public private(set) var longestConvergence: TimeSpan = .zero
+  /// How often each fault struck.
   public private(set) var faults = FaultCounts()
+  /// The statuses that were reached, a bit each (``MachineStatus/code``).
   public private(set) var statuses: UInt64 = 0
+  /// Which rows of the failure table were reached, and how often.
   public private(set) var rows = FailureRows()
+  /// How often a server broke its contract.
   public private(set) var breaches: Int64 = 0
+  /// How many runs an oracle objected to.
   public private(set) var failures: Int64 = 0
   /// The failing run of fewest steps; of several, that of the least seed.
   public private(set) var shortestFailure: RunResult?
@@ -22,6 +32,7 @@ public struct RunStatistics: Sendable {
 
   public init() {}
 
+  /// Adds one run.
   public mutating func add(_ result: RunResult) {
     seeds += 1
     steps += result.steps
@@ -39,6 +50,7 @@ public struct RunStatistics: Sendable {
     noteFailure(result)
   }
 
+  /// Adds what another job has added up.
   public mutating func add(_ other: RunStatistics) {
     seeds += other.seeds
     steps += other.steps

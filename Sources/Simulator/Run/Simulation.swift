@@ -4,6 +4,7 @@ internal import SyncProtocols
 
 /// What is simulated.
 public struct SimulationConfiguration: Hashable, Sendable {
+  /// What everything is drawn from.
   public var seed: UInt64
   /// How many devices follow the one server; at least 1.
   public var clients: Int
@@ -49,6 +50,7 @@ public enum Plant: String, CaseIterable, Hashable, Sendable {
 
 /// A failing run made small.
 public struct Shrunk: Sendable {
+  /// What repeats the small run.
   public var token: RunToken
   /// How many runs it took.
   public var runs: Int64

@@ -2,6 +2,7 @@ internal import UpdateMachine
 
 /// The conversation of one run, one line an event: virtual time, who, what.
 public struct Trace: Sendable {
+  /// One line an event, in the order in which they happened.
   public private(set) var lines: [String] = []
 
   public init() {}

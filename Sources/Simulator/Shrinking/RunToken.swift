@@ -4,7 +4,9 @@
 /// pasted anywhere. A token of another version of the simulator may lead elsewhere; it is never
 /// misread.
 public struct RunToken: Sendable {
+  /// What was simulated; its seed means nothing here.
   public var configuration: SimulationConfiguration
+  /// What was chosen.
   public var choices: ChoiceLists
 
   /// What is wrong with a text that should be a token.
@@ -22,6 +24,7 @@ public struct RunToken: Sendable {
     self.choices = choices
   }
 
+  /// Reads a token's text. Never traps, whatever the text is.
   public init(_ text: String) throws(Malformed) {
     var reader = WordReader(try Base64.decoded(text))
     guard try reader.next() == RunToken.version else {
@@ -49,6 +52,7 @@ public struct RunToken: Sendable {
     choices = ChoiceLists(record)
   }
 
+  /// The token as text.
   public var text: String {
     var words: [UInt64] = [
       RunToken.version, UInt64(configuration.clients), UInt64(configuration.steps),

@@ -90,16 +90,20 @@ public struct FaultSet: Hashable, Sendable {
   /// The faults of these bits; others mean nothing.
   init(bits: UInt64) { self.bits = bits & FaultSet.all.bits }
 
+  /// Nothing goes wrong.
   public static var none: FaultSet { FaultSet() }
 
+  /// Everything that there is.
   public static var all: FaultSet {
     var set = FaultSet()
     for fault in Fault.allCases { set.insert(fault) }
     return set
   }
 
+  /// Whether the fault is in it.
   public func contains(_ fault: Fault) -> Bool { bits & (1 << UInt64(fault.rawValue)) != 0 }
 
+  /// Puts the fault in, if it is not.
   public mutating func insert(_ fault: Fault) { bits |= 1 << UInt64(fault.rawValue) }
 
   /// The faults in it, in their order.
@@ -117,6 +121,7 @@ public struct FaultCounts: Hashable, Sendable {
     set { counts[Int(fault.rawValue)] = newValue }
   }
 
+  /// Adds what struck elsewhere.
   public mutating func add(_ other: FaultCounts) {
     for index in counts.indices { counts[index] += other.counts[index] }
   }

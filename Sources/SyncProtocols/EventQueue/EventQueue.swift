@@ -36,6 +36,7 @@ public enum EventQueue<Event: Sendable>: SyncProtocol {
 
 /// Names one queue on the server. Opaque: a UUID on today's Zulip servers, other text on old ones.
 public struct QueueID: Hashable, Sendable {
+  /// The ID as the server spells it.
   public var text: String
 
   @inlinable
@@ -44,7 +45,9 @@ public struct QueueID: Hashable, Sendable {
 
 /// Our place in a queue: the ID of the last event that we have applied, −1 before the first.
 public struct QueueFinger: Finger, Hashable {
+  /// Which queue.
   public var queue: QueueID
+  /// The last event that we have applied; −1 before the first.
   public var lastEventID: Int64
 
   @inlinable
@@ -59,6 +62,7 @@ public struct QueueFinger: Finger, Hashable {
 
 /// An event with its place in a queue.
 public struct QueuedEvent<Event: Sendable>: Sendable {
+  /// Its number in the queue, from 0.
   public var id: Int64
   /// `nil`: nothing for a model, as in a heartbeat, or of a type that this client does not know.
   public var event: Event?

@@ -13,6 +13,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   public typealias Reply = QueueReply<Truth.Snapshot, Truth.Event>
   public typealias Batch = QueueBatch<Truth.Event>
 
+  /// What it is set to; may be changed at any time, and holds from then on.
   public var configuration: QueueServerConfiguration
   @usableFromInline var _truth: Truth
 
@@ -39,7 +40,9 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
 
   /// The end of a wait.
   public struct Finished: Sendable {
+    /// The token that the poll was given with.
     public var waiter: UInt64
+    /// What it is answered with.
     public var reply: Reply
 
     @inlinable
@@ -139,6 +142,7 @@ public struct QueueServerConfiguration: Hashable, Sendable {
   public var reordersMerged = false
   /// So many requests a window, registers and polls counted apart; `nil`: no limit.
   public var requestsPerWindow: Int64?
+  /// How long a window of the limit is.
   public var limitWindow: TimeSpan = .seconds(60)
 
   @inlinable

@@ -33,13 +33,21 @@ extension Machine {
   /// release, erase, persist, register or poll, arm; each at most once (MACHINE §3). There is one
   /// place for each, so the order holds by construction and nothing is allocated.
   public struct Effects: Equatable, Sendable {
+    /// The request to give up.
     public var cancel: RequestID?
+    /// The timer that must not fire any more.
     public var disarm: TimerID?
+    /// What the app's log should hear.
     public var report: Report?
+    /// The log that is wanted no more.
     public var release: Place.Log?
+    /// The saved form is to be deleted, after any write under way.
     public var erase = false
+    /// The write to begin, of the replica as it is now.
     public var persist: WriteID?
+    /// The question to send.
     public var request: Request?
+    /// The timer to arm.
     public var arm: Arm?
 
     /// What is sent to the server.

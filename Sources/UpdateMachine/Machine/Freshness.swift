@@ -1,10 +1,12 @@
 /// What an app may tell its user about the state it shows (MACHINE §6): a pure function of what the
 /// machine knows and of the time.
 public struct Freshness: Hashable, Sendable {
+  /// What may be said at the moment that was asked about.
   public var claim: Claim
   /// The latest moment at which the state is known to have been the server's; `nil`: never.
   public var levelAsOf: Moment?
 
+  /// What an app may tell its user.
   public enum Claim: Hashable, Sendable {
     /// The saved form has not been read yet: nothing is known, not even that there is nothing.
     case unknown
@@ -75,6 +77,7 @@ public struct Outage: Hashable, Sendable {
     hasFailed = false
   }
 
+  /// An attempt failed: we cannot vouch for the model, and the user may hear why.
   @inlinable
   public mutating func fail(at moment: Moment) {
     lose(at: moment)

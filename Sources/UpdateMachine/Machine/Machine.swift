@@ -19,6 +19,7 @@
 /// `Place` is the protocol's finger. Source: MACHINE.md, which was model-checked; the design is
 /// that of Zulip's note on "update machines".
 public struct Machine<Place: Finger>: Equatable, Sendable {
+  /// The numbers that it lives by; the same for its whole life.
   public let settings: MachineSettings
   /// The start that this machine is; part of every request's ID.
   public let life: Life

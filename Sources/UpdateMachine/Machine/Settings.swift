@@ -2,16 +2,21 @@
 public struct MachineSettings: Hashable, Sendable {
   /// First and longest wait after a failure that is likely to pass: 0.1, 0.2, 0.4 … 10 s.
   public var transientFirst: TimeSpan = .milliseconds(100)
+  /// The longest wait after a failure that is likely to pass.
   public var transientCap: TimeSpan = .seconds(10)
   /// First and longest wait after a failure that costs the server much: 1, 2, 4 … 60 s.
   public var slowFirst: TimeSpan = .seconds(1)
+  /// The longest wait after a failure that costs the server much.
   public var slowCap: TimeSpan = .seconds(60)
   /// Deadlines of a quick poll and of a register; they double with each timeout.
   public var quickDeadline: TimeSpan = .seconds(10)
+  /// How long a register may be out; doubles with each timeout.
   public var registerDeadline: TimeSpan = .seconds(60)
+  /// The longest that a doubled deadline gets.
   public var deadlineCap: TimeSpan = .minutes(5)
   /// What a server's retry-after is clamped to.
   public var retryAfterFloor: TimeSpan = .milliseconds(100)
+  /// The longest that a server's retry-after is believed.
   public var retryAfterCap: TimeSpan = .minutes(10)
   /// How often the server looks for logs whose lifetime is over.
   public var collector: TimeSpan = .seconds(60)
@@ -29,9 +34,11 @@ public struct MachineSettings: Hashable, Sendable {
   public var isDurable = true
   /// All requests pass this: 11 at once, then one per 400 ms.
   public var paceInterval: TimeSpan = .milliseconds(400)
+  /// One less than the requests that may be sent at once. A count, at least 0.
   public var paceBurst: Int64 = 10
   /// Wake-ups that may cut a wait: 3 at once, then one per 10 s.
   public var wakeInterval: TimeSpan = .seconds(10)
+  /// The wake-ups that may be spent at once. A count, at least 1.
   public var wakeBurst: Int64 = 3
   /// How late a timer or a write may be before we believe that we slept.
   public var late: TimeSpan = .seconds(2)

@@ -39,6 +39,7 @@ public enum MachineStatus: Hashable, Sendable {
 
 /// The one request that is out.
 public struct Outstanding: Hashable, Sendable {
+  /// Its name; only an answer to it is believed.
   public var id: RequestID
   /// When we sent it. A server's notes about it are never earlier.
   public var sent: Moment

@@ -25,6 +25,7 @@ public enum SyncFailure: Error, Hashable, Sendable {
 
 /// A server's own code for a refusal, kept for the report. Equal codes are equal refusals.
 public struct RejectionCode: Hashable, Sendable {
+  /// The code as the server spells it; empty if it gave none.
   public var text: String
 
   @inlinable

@@ -67,8 +67,11 @@ extension Holding: Equatable where Model: Equatable {}
 
 /// A replica as it is on disk. Model and finger are one thing there, too (BUGS 81).
 public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
+  /// The model as of the finger.
   public var model: Model
+  /// The place up to which the model has taken everything.
   public var finger: Place
+  /// What the server promised with the last snapshot.
   public var terms: Terms
 
   @inlinable

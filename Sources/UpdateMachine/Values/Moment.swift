@@ -92,7 +92,9 @@ public struct TimeSpan: Hashable, Comparable, Sendable {
 /// From `earliest` to `latest`, both included. Whoever performs an effect that carries one draws a
 /// moment from it; the machine itself draws nothing (MACHINE §1).
 public struct MomentRange: Hashable, Sendable {
+  /// The first moment that may be drawn.
   public var earliest: Moment
+  /// The last moment that may be drawn; not before ``earliest``.
   public var latest: Moment
 
   @inlinable
