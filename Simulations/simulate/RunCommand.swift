@@ -31,8 +31,8 @@ struct RunOptions {
       configuration.isSwarm = list == "all"  // Who names a fault means it.
     }
     if let name = arguments.values["--plant"] {
-      guard let plant = Plant(rawValue: name) else {
-        let known = Plant.allCases.map(\.rawValue).joined(separator: ", ")
+      guard let plant = Plant(name: name) else {
+        let known = Plant.all.map(\.name).joined(separator: ", ")
         throw UsageError(message: "unknown plant \"\(name)\". There are: \(known)")
       }
       configuration.plant = plant
@@ -85,7 +85,7 @@ struct RunOptions {
       words += " --faults \(names.isEmpty ? "none" : names)"
     }
     if engine != .value { words += " --engine \(engine.rawValue)" }
-    if let plant = configuration.plant { words += " --plant \(plant.rawValue)" }
+    if let plant = configuration.plant { words += " --plant \(plant.name)" }
     return words
   }
 }
@@ -126,7 +126,7 @@ extension Simulate {
         return .success
       }
       if arguments.has("--list-plants") {
-        for plant in Plant.allCases { console.out(plant.rawValue) }
+        for plant in Plant.all { console.out(plant.name) }
         return .success
       }
       return run(try RunOptions(arguments), console)

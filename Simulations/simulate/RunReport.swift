@@ -29,7 +29,7 @@ struct RunReport {
       row("failure rows", reached(FailureRows.names.count * 2 + 1, statistics.missingRows)),
     ]
     if let plant = options.configuration.plant {
-      lines.append(row("plant", "\(plant.rawValue), contract broken \(statistics.breaches) times"))
+      lines.append(row("plant", "\(plant.name), contract broken \(statistics.breaches) times"))
     }
     lines.append(row("trace hash", "\(Digest(value: statistics.traceHash))"))
     lines.append(row("failures", "\(statistics.failures)"))

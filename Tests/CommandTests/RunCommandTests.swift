@@ -59,7 +59,7 @@ struct RunCommandTests {
     let faults = CommandRun("run --faults x").errors.joined()
     #expect(Fault.allCases.allSatisfy { faults.contains($0.name) })
     let plants = CommandRun("run --plant x").errors.joined()
-    #expect(Plant.allCases.allSatisfy { plants.contains($0.rawValue) })
+    #expect(Plant.all.allSatisfy { plants.contains($0.name) })
   }
 
   // MARK: Help
@@ -127,7 +127,7 @@ struct RunCommandTests {
 
   @Test func `the names of faults and plants can be had, one a line`() {
     #expect(CommandRun("run --list-faults").output == Fault.allCases.map(\.name))
-    #expect(CommandRun("run --list-plants").output == Plant.allCases.map(\.rawValue))
+    #expect(CommandRun("run --list-plants").output == Plant.all.map(\.name))
   }
 
   // MARK: Running
@@ -199,11 +199,11 @@ struct RunCommandTests {
     #expect(try #require(faults).values.allSatisfy { $0 == 0 })
   }
 
-  @Test(arguments: Plant.allCases)
+  @Test(arguments: Plant.all)
   func `a plant gives exit code 1 and a short story with a command that repeats it`(
     plant: Plant
   ) throws {
-    let run = CommandRun("run --seeds 60 --clients 3 --plant \(plant.rawValue) --json")
+    let run = CommandRun("run --seeds 60 --clients 3 --plant \(plant.name) --json")
     #expect(run.code == .failure)
     #expect(run.code.rawValue == 1)
     let story = try #require(run.output.first { $0.hasPrefix("\nSeed ") })
@@ -215,7 +215,7 @@ struct RunCommandTests {
     #expect(try run.json()["oracle"] as? String == oracle.rawValue)
     #expect(try #require(run.json()["failures"] as? Int) > 0)
     #expect(
-      run.output.joined().contains("plant                 \(plant.rawValue), contract broken"))
+      run.output.joined().contains("plant                 \(plant.name), contract broken"))
 
     // Both commands repeat the failure: the small run says the same, the whole one what its seed did.
     let commands = lines.filter { $0.hasPrefix("  swift run -c release simulate ") }

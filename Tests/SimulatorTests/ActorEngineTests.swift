@@ -86,7 +86,7 @@ struct ActorEngineTests {
 
   // MARK: Plants
 
-  @Test(arguments: Plant.allCases)
+  @Test(arguments: Plant.all)
   func `every plant is found with drivers, too`(plant: Plant) {
     let found = (UInt64(1)...200).first { seed in
       Simulation.runActors(SimulationConfiguration(seed: seed, plant: plant)).result.finding != nil

@@ -1,4 +1,5 @@
 import Simulator
+import SyncProtocols
 import Testing
 
 /// Bugs of the field whose trigger is a history, each as a pinned seed in which it happens.
@@ -111,14 +112,15 @@ import Testing
     #expect(history.lines("foregrounded → stale").isEmpty)
   }
 
-  @Test(arguments: [Plant.staleSnapshot, .wrongFinger, .reorderedEvents])
-  func `bugs 26, 32 and 35 in the server itself do not go unseen`(plant: Plant) throws {
+  @Test(arguments: [QueueBreach.staleSnapshot, .wrongFinger, .reorderedEvents])
+  func `bugs 26, 32 and 35 in the server itself do not go unseen`(breach: QueueBreach) throws {
+    let plant = Plant.breach(breach)
     for seed in 1...200 as ClosedRange<UInt64> {
       let history = History(seed: seed, faults: [.killedServer], plant: plant)
       guard history.result.breaches > 0, let finding = history.result.finding else { continue }
       #expect(finding.oracle == .replica)
       return
     }
-    Issue.record("no seed in which \(plant.rawValue) was seen")
+    Issue.record("no seed in which \(plant.name) was seen")
   }
 }

@@ -100,4 +100,23 @@ import UpdateMachine
     #expect(finding.oracle == .replica)
     #expect(finding.expected == "a model changes only by what it took whole")
   }
+
+  @Test func `a finger that goes back in its queue is seen`() throws {
+    var court = try Court()
+    // One that heard nothing, and asks under the same number.
+    var behind = court.replica
+    let request = try #require(court.replica.status.outstanding)
+    _ = behind.handle(
+      .batchArrived(request.id, QueueBatch(events: [])), at: JuryTests.at(7000))
+    court.server.commit(.setting(key: 1, value: 7), at: JuryTests.at(7000))
+    court.jury.noteAnswer(for: 0, left: JuryTests.at(7000))
+    let batch = QueueBatch<ChatEvent>(
+      events: [QueuedEvent(id: 0, event: .setting(key: 1, value: 7))])
+    court.give(.batchArrived(request.id, batch), at: 7050)
+    court.give(.written(WriteID(2)), at: 7060)
+    #expect(court.jury.result.finding == nil)
+    #expect(behind.status.outstanding?.id == court.replica.status.outstanding?.id)
+    court.replace(with: behind, after: .networkChanged, at: 7070)
+    #expect(court.jury.result.finding?.expected == "a finger at or after q1:0")
+  }
 }

@@ -1,3 +1,4 @@
+import SyncProtocols
 import Testing
 import UpdateMachine
 
@@ -13,7 +14,7 @@ struct RunStatisticsTests {
   /// Real results, with failures among them.
   private func results() -> [RunResult] {
     (UInt64(1)...24).map { seed in
-      let plant: Plant? = seed % 3 == 0 ? .lostEvent : nil
+      let plant: Plant? = seed % 3 == 0 ? .breach(.lostEvent) : nil
       return Simulation.run(SimulationConfiguration(seed: seed, clients: 2, plant: plant))
     }
   }

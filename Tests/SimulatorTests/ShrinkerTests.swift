@@ -1,4 +1,5 @@
 import Simulator
+import SyncProtocols
 import Testing
 
 /// A failing run becomes small, stays a failure of the same kind, and can be repeated from a text.
@@ -16,7 +17,7 @@ import Testing
 
   private struct NotFound: Error {}
 
-  @Test(arguments: Plant.allCases)
+  @Test(arguments: Plant.all)
   func `a plant shrinks to few choices, and the same oracle objects`(plant: Plant) throws {
     let (configuration, oracle) = try failure(plant)
     let shrunk = try #require(Simulation.shrunk(configuration, budget: 3000))
@@ -28,7 +29,7 @@ import Testing
   }
 
   @Test func `a fault that was not needed is gone`() throws {
-    let (configuration, _) = try failure(.wrongFinger)
+    let (configuration, _) = try failure(.breach(.wrongFinger))
     let shrunk = try #require(Simulation.shrunk(configuration, budget: 3000))
     let (result, _) = Simulation.traceReplay(shrunk.token)
     #expect(Fault.allCases.allSatisfy { result.faults[$0] == 0 })
@@ -40,12 +41,12 @@ import Testing
   }
 
   @Test func `the budget bounds the runs`() throws {
-    let (configuration, _) = try failure(.lostEvent)
+    let (configuration, _) = try failure(.breach(.lostEvent))
     #expect(try #require(Simulation.shrunk(configuration, budget: 10)).runs <= 10)
   }
 
   @Test func `whoever is asked after every run can stop it`() throws {
-    let (configuration, _) = try failure(.lostEvent)
+    let (configuration, _) = try failure(.breach(.lostEvent))
     let shrunk = Simulation.shrunk(configuration) { $0.runs < 5 }
     #expect(try #require(shrunk).runs == 5)
   }
@@ -71,7 +72,7 @@ import Testing
 
   // MARK: Tokens
 
-  @Test(arguments: Plant.allCases)
+  @Test(arguments: Plant.all)
   func `a token's text says all of it`(plant: Plant) throws {
     let (configuration, _) = try failure(plant)
     let lists = ChoiceLists(Simulation.choices(of: configuration))

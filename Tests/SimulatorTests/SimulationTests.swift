@@ -188,12 +188,12 @@ struct SimulationTests {
   // MARK: Plants
 
   @Test func `every breach of a server can be planted`() {
-    let breaches = Plant.allCases.compactMap(\.breach)
+    let breaches = Plant.all.compactMap(\.breach)
     #expect(Set(breaches) == Set(QueueBreach.allCases))
-    #expect(Plant.allCases.filter { $0.breach == nil } == [.neverAnswersAgain])
+    #expect(Plant.all.filter { $0.breach == nil } == [.neverAnswersAgain])
   }
 
-  @Test(arguments: Plant.allCases)
+  @Test(arguments: Plant.all)
   func `every plant is found within 200 seeds, by the oracle that is for it`(plant: Plant) {
     var oracles: Set<Oracle> = []
     var seed: UInt64 = 0
@@ -206,16 +206,16 @@ struct SimulationTests {
     }
     switch plant {
     case .neverAnswersAgain: #expect(oracles == [.liveness])
-    case .revivedQueue:
+    case .breach(.revivedQueue):
       // A model that fits its finger, on a queue that says nothing any more, is a lie of the status.
       #expect(oracles.contains(.replica) && oracles.isSubset(of: [.replica, .honesty]))
-    case .lostEvent, .staleSnapshot, .reorderedEvents, .wrongFinger, .eventsOfAnotherQueue,
-      .forgottenDeletion:
+    case .breach(.lostEvent), .breach(.staleSnapshot), .breach(.reorderedEvents),
+      .breach(.wrongFinger), .breach(.eventsOfAnotherQueue), .breach(.forgottenDeletion):
       #expect(oracles == [.replica])
     }
   }
 
-  @Test(arguments: Plant.allCases)
+  @Test(arguments: Plant.all)
   func `a plant that never broke anything is never found`(plant: Plant) {
     for seed: UInt64 in 1...40 {
       let result = Simulation.run(SimulationConfiguration(seed: seed, steps: 30, plant: plant))
@@ -225,7 +225,7 @@ struct SimulationTests {
 
   @Test func `a failing run fails again in the same words, from seed and from choices`() throws {
     let configuration = try #require(
-      (UInt64(1)...50).lazy.map { SimulationConfiguration(seed: $0, plant: .lostEvent) }
+      (UInt64(1)...50).lazy.map { SimulationConfiguration(seed: $0, plant: .breach(.lostEvent)) }
         .first { Simulation.run($0).finding != nil })
     let finding = try #require(Simulation.run(configuration).finding)
     #expect(Simulation.trace(configuration).0.finding == finding)

@@ -98,13 +98,6 @@ struct WallsOracleTests {
     }
   }
 
-  @Test func `a subscription goes on after an answer`() {
-    var oracle = busy()
-    oracle.noteAnswer(to: WallsOracleTests.id(5))
-    oracle.noteStillOut(WallsOracleTests.id(5))
-    expect(&oracle, WallsOracleTests.polling(5), nil) { _ in }
-  }
-
   // MARK: Every objection
 
   @Test func `a request that is not out cannot be given up`() {

@@ -145,6 +145,7 @@ struct Jury<App: SimulatedApp>: Sendable {
         "\(effects.texts(at: now)), \(replica.machine)")
     }
     judgeBudget(input, before, effects, client, replica, at: now)
+    judgeFinger(before, client, replica, at: now)
     judgeDrop(input, before, client, replica, server, at: now)
     if replica.isLoaded {
       let mayChange = Jury.mayChangeModel(input, before, effects)
@@ -198,6 +199,16 @@ struct Jury<App: SimulatedApp>: Sendable {
     report(
       .replica, client, now, truth.map { "at \(finger) \($0)" } ?? "a finger that the server gave",
       "at \(finger) \(replica.model.map(App.describe) ?? "no model")")
+  }
+
+  /// In one queue a finger only moves forward.
+  private mutating func judgeFinger(
+    _ before: Before, _ client: Int, _ replica: Body, at now: Moment
+  ) {
+    guard let old = before.finger, let new = replica.finger, old.queue == new.queue,
+      new.lastEventID < old.lastEventID
+    else { return }
+    report(.replica, client, now, "a finger at or after \(old)", "\(new)")
   }
 
   /// A finger is given up unasked only when the server has surely forgotten its log (rule 8).

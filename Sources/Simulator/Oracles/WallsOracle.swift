@@ -18,9 +18,6 @@ struct WallsOracle: Sendable {
   /// The input ends what was out.
   mutating func noteAnswer(to id: RequestID) { if request == id { request = nil } }
 
-  /// A subscription goes on after an answer.
-  mutating func noteStillOut(_ id: RequestID) { request = id }
-
   mutating func noteFired(_ id: TimerID) { if timer == id { timer = nil } }
 
   mutating func noteWriteEnded(_ id: WriteID) { if write == id { write = nil } }

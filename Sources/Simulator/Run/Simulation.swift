@@ -1,4 +1,4 @@
-internal import SyncProtocols
+public import SyncProtocols
 
 // Run: the room that turns a seed into a result. It may use World and everything below it.
 
@@ -33,19 +33,33 @@ public struct SimulationConfiguration: Hashable, Sendable {
 
 /// A server that breaks its contract in one way. Clients cannot survive it, and an oracle must see
 /// it: that is what plants are for.
-public enum Plant: String, CaseIterable, Hashable, Sendable {
-  case lostEvent = "lost-event"
-  case staleSnapshot = "stale-snapshot"
-  case reorderedEvents = "reordered-events"
-  case wrongFinger = "wrong-finger"
-  case eventsOfAnotherQueue = "events-of-another-queue"
-  case revivedQueue = "revived-queue"
-  case forgottenDeletion = "forgotten-deletion"
+public enum Plant: Hashable, Sendable {
+  /// The server's queues do something wrong.
+  case breach(QueueBreach)
   /// From some moment on, nobody is answered any more.
-  case neverAnswersAgain = "never-answers-again"
+  case neverAnswersAgain
+
+  /// Every plant, in the order of the command line's list.
+  public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
+
+  /// The plant of this name; `nil`: there is none.
+  public init?(name: String) {
+    guard let plant = Plant.all.first(where: { $0.name == name }) else { return nil }
+    self = plant
+  }
+
+  /// The name on the command line: words joined by hyphens.
+  public var name: String {
+    switch self {
+    case .breach(let breach): breach.rawValue
+    case .neverAnswersAgain: "never-answers-again"
+    }
+  }
 
   /// What the server's queues do; `nil`: nothing wrong.
-  var breach: QueueBreach? { QueueBreach(rawValue: rawValue) }
+  var breach: QueueBreach? {
+    if case .breach(let breach) = self { breach } else { nil }
+  }
 }
 
 /// A failing run made small.

@@ -35,8 +35,8 @@ public struct RunToken: Sendable {
     configuration.steps = Int64(try reader.next(below: 1_000_001))
     configuration.faults = FaultSet(bits: try reader.next())
     configuration.isSwarm = try reader.next(below: 2) == 1
-    let plant = Int(try reader.next(below: UInt64(Plant.allCases.count + 1)))
-    configuration.plant = plant == 0 ? nil : Plant.allCases[plant - 1]
+    let plant = Int(try reader.next(below: UInt64(Plant.all.count + 1)))
+    configuration.plant = plant == 0 ? nil : Plant.all[plant - 1]
     var record: [Choices.Choice] = []
     for stream in Choices.Stream.allCases {
       // Pairs of how many zeros, then a value; ended by a value of 0.
@@ -58,7 +58,7 @@ public struct RunToken: Sendable {
       RunToken.version, UInt64(configuration.clients), UInt64(configuration.steps),
       configuration.faults.bits, configuration.isSwarm ? 1 : 0,
     ]
-    let plant = configuration.plant.flatMap { Plant.allCases.firstIndex(of: $0) }
+    let plant = configuration.plant.flatMap { Plant.all.firstIndex(of: $0) }
     words.append(UInt64((plant ?? -1) + 1))
     for stream in choices.streams {
       var zeros: UInt64 = 0

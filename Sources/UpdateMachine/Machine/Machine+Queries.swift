@@ -20,10 +20,6 @@ extension Machine {
   @inlinable
   public func isCurrent(_ id: RequestID) -> Bool { _status.outstanding?.id == id }
 
-  /// The end of the range of the timer that is armed; `nil` if none is.
-  @inlinable
-  public var timerLatest: Moment? { timer?.latest }
-
   /// What the app may tell its user at `now`.
   @inlinable
   public func freshness(at now: Moment) -> Freshness {

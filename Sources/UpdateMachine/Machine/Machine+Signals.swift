@@ -74,13 +74,12 @@ extension Machine {
   /// A sign that trying now may do better than what we are doing.
   @inlinable
   mutating func signalled(_ signal: Signal, at now: Moment, _ effects: inout Effects) {
-    switch _status {
-    case .halted(let halt):
-      guard signal == .retryRequested, isStarted, halt != .stopped, payWake(at: now) else { return }
-      return resume(at: now, &effects)
-    case .stale, .idle, .registering, .registerFailed, .live, .pollFailed: break
+    guard isStarted else { return }
+    if case .halted(let halt) = _status {
+      if signal == .retryRequested, halt != .stopped, payWake(at: now) { resume(at: now, &effects) }
+      return
     }
-    guard isForeground, isStarted else { return }
+    guard isForeground else { return }
     switch _status {
     case .stale, .idle, .halted: return
     case .registering: return  // It costs the server a snapshot and a log: never disturbed.
