@@ -5,8 +5,8 @@
 extension Machine {
   /// How to pack machines of the same settings and terms: from when on a moment is merely past.
   public struct Packing: Hashable, Sendable {
-    @usableFromInline let settings: MachineSettings
-    @usableFromInline let terms: Terms
+    public let settings: MachineSettings
+    public let terms: Terms
     /// Nothing is ever compared with a moment that is longer ago than this.
     @usableFromInline let past: TimeSpan
     @usableFromInline let transientMaximum: UInt8

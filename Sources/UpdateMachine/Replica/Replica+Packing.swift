@@ -2,6 +2,10 @@
 // model. The model itself is packed by whoever knows what it is.
 
 extension Replica {
+  /// Whether it will start as soon as the saved form was read.
+  @inlinable
+  public var isStartPending: Bool { startsWhenLoaded }
+
   /// Puts all of it but model and finger into `bits`, as seen from `now`.
   @inlinable
   public func pack(into bits: inout Bits, at now: Moment, _ packing: Machine<Place>.Packing) {
