@@ -116,7 +116,10 @@ struct World<App: SimulatedApp>: Sendable {
   /// Goes from one phase to the next.
   mutating func progress() {
     guard isGoingOn else { return }
-    if phase == .stormy, jury.result.steps >= configuration.steps { calmDown() }
+    if phase == .stormy, jury.result.steps >= configuration.steps {
+      guard configuration.judgesLiveness else { return phase = .over }
+      calmDown()
+    }
     switch phase {
     case .calm(let since, let until):
       if isEverybodyLevel {
