@@ -110,7 +110,9 @@ struct RunCommandTests {
 
   @Test func `trace's help names every option that there is, and no other`() {
     let values = ["--seed", "--clients", "--steps", "--faults", "--plant", "--engine"]
-    #expect(options(in: Simulate.traceCommand.help) == Set(values + ["--hash", "--no-swarm", "--no-liveness"]))
+    #expect(
+      options(in: Simulate.traceCommand.help)
+        == Set(values + ["--hash", "--no-swarm", "--no-liveness"]))
     for option in RunCommandTests.values where !values.contains(option) {
       #expect(
         CommandRun("trace \(option) 1").errors.first == "simulate trace: unknown option \(option)")

@@ -22,12 +22,12 @@ struct Schemata {
   static let selector = (
     path: "Sources/UpdateMachine/Values/Zoo.swift",
     text: """
-      /// Which planted bug is in force; 0: none.
-      public enum Zoo {
-        @safe nonisolated(unsafe) public static var mutant: UInt32 = 0
-      }
+    /// Which planted bug is in force; 0: none.
+    public enum Zoo {
+      @safe nonisolated(unsafe) public static var mutant: UInt32 = 0
+    }
 
-      """
+    """
   )
 
   /// Comments in the text with which a compiler's complaint is led back to its mutant.

@@ -69,7 +69,9 @@ struct ScratchPackage {
   private func files() throws -> [String] {
     var files = ["Package.swift"]
     for folder in ["Sources", "Simulations/simulate", "Simulations/Recordings"] {
-      files += ScratchPackage.files(below: original.appending(path: folder)).map { "\(folder)/\($0)" }
+      files += ScratchPackage.files(below: original.appending(path: folder)).map {
+        "\(folder)/\($0)"
+      }
     }
     return files
   }

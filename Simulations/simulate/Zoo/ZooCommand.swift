@@ -178,7 +178,8 @@ extension Simulate {
         configuration: SimulationConfiguration(seed: 1), engine: engine, first: 1, seeds: seeds,
         jobs: 1)
       let hash = "\(Digest(value: runner.run(.silent).statistics.traceHash))"
-      guard let answer = RunAnswer(end.output), answer.failures == 0, answer.traceHash == hash else {
+      guard let answer = RunAnswer(end.output), answer.failures == 0, answer.traceHash == hash
+      else {
         return "the copy without any mutant tells another story than this command: "
           + "expected trace hash \(hash) and no failure, found "
           + (RunAnswer(end.output).map { "\($0.traceHash) and \($0.failures) failures" }

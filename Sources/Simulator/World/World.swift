@@ -117,8 +117,7 @@ struct World<App: SimulatedApp>: Sendable {
   mutating func progress() {
     guard isGoingOn else { return }
     if phase == .stormy, jury.result.steps >= configuration.steps {
-      guard configuration.judgesLiveness else { return phase = .over }
-      calmDown()
+      if configuration.judgesLiveness { calmDown() } else { phase = .over }
     }
     switch phase {
     case .calm(let since, let until):
