@@ -66,22 +66,50 @@ struct Schemata {
         throw Inapplicable(
           mutant: mutant.name, message: "line \(hunk.line): overlaps a change before it")
       }
-      mine.append(Change(mutant: mutant.name, range: found[0], replacement: replacement))
+      let change = Change(mutant: mutant.name, range: found[0], replacement: replacement)
+      mine.append(try settled(change, hunk))
     }
-    for change in mine { try check(change) }
     changes += mine
   }
 
-  /// A change stands in one body, or touches none.
-  private func check(_ change: Change) throws(Inapplicable) {
-    for body in bodies.bodies where body.range.overlaps(change.range) {
-      guard body.range.contains(change.range) else {
-        throw Inapplicable(
-          mutant: change.mutant,
-          message: "\(file): a change begins in a function's body and ends outside of it. "
-            + "Search only within the body")
-      }
+  /// A change stands in one body, or touches none. One that does not is cut to what differs.
+  private func settled(_ change: Change, _ hunk: Mutant.Hunk) throws(Inapplicable) -> Change {
+    let touched = bodies.bodies.filter { $0.range.overlaps(change.range) }
+    if touched.allSatisfy({ $0.range.contains(change.range) }) { return change }
+    let cut = onlyDifference(change)
+    guard touched.contains(where: { $0.range.contains(cut.range) }) else {
+      throw Inapplicable(
+        mutant: change.mutant,
+        message: "line \(hunk.line): begins in a function's body of \(file) and ends outside of "
+          + "it. Make each body's change one of its own")
     }
+    return cut
+  }
+
+  /// A change without the bytes at its ends that stay, line breaks being as good as any indentation.
+  private func onlyDifference(_ change: Change) -> Change {
+    let old = Array(text[change.range])
+    let new = change.replacement
+    var front = (old: 0, new: 0)
+    while front.old < old.count, front.new < new.count, old[front.old] == new[front.new] {
+      let isBreak = old[front.old] == UInt8(ascii: "\n")
+      front = (front.old + 1, front.new + 1)
+      while isBreak, front.old < old.count, old[front.old] == UInt8(ascii: " ") { front.old += 1 }
+    }
+    var back = (old: old.count, new: new.count)
+    while back.old > front.old, back.new > front.new {
+      if new[back.new - 1] == UInt8(ascii: "\n"), old[back.old - 1] == UInt8(ascii: " ") {
+        back.old -= 1
+        continue
+      }
+      guard old[back.old - 1] == new[back.new - 1] else { break }
+      back = (back.old - 1, back.new - 1)
+    }
+    var cut = change
+    let start = change.range.lowerBound
+    cut.range = (start + front.old)..<(start + back.old)
+    cut.replacement = Array(new[front.new..<back.new])
+    return cut
   }
 
   /// Where lines occur; between two of them may be any indentation.
@@ -112,14 +140,14 @@ struct Schemata {
   // MARK: The text with all mutants
 
   /// The file's text with every change behind a switch.
-  func woven() throws(Inapplicable) -> String {
+  func woven() -> String {
     var pieces: [(range: Range<Int>, text: [UInt8])] = []
     var free = changes
     for body in bodies.bodies {
       let inside = changes.filter { body.range.contains($0.range) }
       guard !inside.isEmpty else { continue }
       free.removeAll { body.range.contains($0.range) }
-      pieces.append((body.range, try woven(body, inside)))
+      pieces.append((body.range, woven(body, inside)))
     }
     pieces += wovenExpressions(free)
     var result = text
@@ -148,32 +176,23 @@ struct Schemata {
     return result
   }
 
-  private func woven(
-    _ body: SwiftBodies.Body, _ changes: [Change]
-  ) throws(Inapplicable) -> [UInt8] {
+  private func woven(_ body: SwiftBodies.Body, _ changes: [Change]) -> [UInt8] {
     var lines = "  switch Zoo.mutant {  // \(Schemata.mark)begin\n"
     for name in Set(changes.map(\.mutant)).sorted() {
       let variant = changed(body.range, changes.filter { $0.mutant == name })
       lines += "case \(Schemata.number(of: name)):  // \(Schemata.mark)\(name)\n"
-      do throws(SwiftTokens.Malformed) {
-        lines += try branch(variant, body)
-      } catch {
-        throw Inapplicable(
-          mutant: name, message: "\(file): with the change there is \(error.found)")
-      }
+      lines += branch(variant, body)
     }
-    lines += "default:  // \(Schemata.mark)the original\n"
-    let original = (try? branch(Array(text[body.range]), body)) ?? ""
-    return Array((lines + original + "}  // \(Schemata.mark)end\n").utf8)
+    lines += "default:  // \(Schemata.mark)the original\n" + branch(Array(text[body.range]), body)
+    return Array((lines + "}  // \(Schemata.mark)end\n").utf8)
   }
 
-  /// A body as one branch of the switch.
-  private func branch(
-    _ text: [UInt8], _ body: SwiftBodies.Body
-  ) throws(SwiftTokens.Malformed) -> String {
-    let variant = try BodyText(text)
-    let bytes = body.returnsValue && variant.isOneExpression ? variant.returning : text
-    return String(decoding: bytes, as: UTF8.self) + (variant.isEmpty ? "\nbreak\n" : "\n")
+  /// A body as one branch of the switch. What makes no sense is left to the compiler.
+  private func branch(_ text: [UInt8], _ body: SwiftBodies.Body) -> String {
+    let variant = try? BodyText(text)
+    let isValue = body.returnsValue && variant?.isOneExpression == true
+    let bytes = isValue ? variant?.returning ?? text : text
+    return String(decoding: bytes, as: UTF8.self) + (variant?.isEmpty == true ? "\nbreak\n" : "\n")
   }
 
   // MARK: Outside of bodies

@@ -33,20 +33,7 @@ struct ScratchPackage {
     for file in try files() {
       wanted[file] = try Data(contentsOf: original.appending(path: file))
     }
-    for file in Set(mutants.flatMap(\.hunks).map(\.file)).sorted() {
-      guard let data = wanted[file] else {
-        let name = mutants.first { $0.hunks.contains { $0.file == file } }?.name ?? ""
-        throw Schemata.Inapplicable(mutant: name, message: "there is no file \(file)")
-      }
-      var schemata: Schemata
-      do throws(SwiftTokens.Malformed) {
-        schemata = try Schemata(file: file, text: String(decoding: data, as: UTF8.self))
-      } catch {
-        throw FileError(message: "\(file):\(error.line): found \(error.found)")
-      }
-      for mutant in mutants { try schemata.add(mutant) }
-      wanted[file] = Data(try schemata.woven().utf8)
-    }
+    try weave(mutants, into: &wanted)
     wanted[Schemata.selector.path] = Data(Schemata.selector.text.utf8)
     for folder in testFolders() {
       wanted["Tests/\(folder)/Empty.swift"] = Data("// The manifest names this folder.\n".utf8)
@@ -54,6 +41,36 @@ struct ScratchPackage {
     let main = "Simulations/simulate/main.swift"
     wanted[main] = Data(ScratchPackage.selection.utf8) + (wanted[main] ?? Data())
     try put(wanted)
+  }
+
+  /// Puts every mutant into its files. Says of all that do not apply why.
+  private func weave(_ mutants: [Mutant], into files: inout [String: Data]) throws(FileError) {
+    var complaints: [String] = []
+    for file in Set(mutants.flatMap(\.hunks).map(\.file)).sorted() {
+      let concerned = mutants.filter { $0.hunks.contains { $0.file == file } }
+      guard let data = files[file] else {
+        let names = concerned.map(\.name).joined(separator: ", ")
+        complaints.append("\(names): there is no file \(file)")
+        continue
+      }
+      var schemata: Schemata
+      do throws(SwiftTokens.Malformed) {
+        schemata = try Schemata(file: file, text: String(decoding: data, as: UTF8.self))
+      } catch {
+        throw FileError(message: "\(file):\(error.line): found \(error.found)")
+      }
+      for mutant in concerned {
+        do throws(Schemata.Inapplicable) {
+          try schemata.add(mutant)
+        } catch {
+          complaints.append("\(error.mutant): \(error.message)")
+        }
+      }
+      files[file] = Data(schemata.woven().utf8)
+    }
+    guard complaints.isEmpty else {
+      throw FileError(message: "these do not apply:\n" + complaints.joined(separator: "\n"))
+    }
   }
 
   /// What the copy's command does before anything else.

@@ -153,11 +153,7 @@ extension Simulate {
     _ mutants: [Mutant], _ options: ZooOptions, _ console: Console
   ) throws -> String {
     let package = ScratchPackage(original: options.root, copy: options.scratch)
-    do {
-      try package.write(mutants)
-    } catch let error as Schemata.Inapplicable {
-      throw FileError(message: "\(error.mutant): \(error.message)")
-    }
+    try package.write(mutants)
     console.progress("building…")
     try package.build()
     console.progress(nil)
