@@ -70,29 +70,44 @@ struct Hunt: Sendable {
   /// A mutant may fill the memory; it must not be everybody's. In kilobytes, where the system can.
   private static let memory = 4_000_000
 
-  /// Hunts all of them; fewer if interrupted. In the order of the list.
-  func hunt(_ mutants: [Mutant], _ console: Console) -> [Catch] {
+  private final class Shared: Sendable {
     let next = Mutex(0)
     let caught = Mutex<[Int: Catch]>([:])
-    DispatchQueue.concurrentPerform(iterations: min(jobs, max(mutants.count, 1))) { _ in
-      while !Interrupt.wasAsked {
-        let index = next.withLock { next in
-          defer { next += 1 }
-          return next
-        }
-        guard index < mutants.count else { return }
-        let result = hunt(mutants[index])
-        if Interrupt.wasAsked, !result.isFound { return }
-        let (done, found) = caught.withLock { caught in
-          caught[index] = result
-          return (caught.count, caught.values.count { $0.isFound })
-        }
-        console.progress(
-          "\(technique.rawValue): \(done) of \(mutants.count) hunted, \(found) found")
-      }
+  }
+
+  /// Hunts all of them; fewer if interrupted. In the order of the list.
+  func hunt(_ mutants: [Mutant], _ console: Console) -> [Catch] {
+    let shared = Shared()
+    // Not on dispatch queues: their threads are as few as the cores, and all would wait.
+    let ends = (0..<jobs).map { _ in
+      let end = DispatchSemaphore(value: 0)
+      Thread {
+        work(shared, mutants, console)
+        end.signal()
+      }.start()
+      return end
     }
+    for end in ends { end.wait() }
     console.progress(nil)
-    return caught.withLock { caught in mutants.indices.compactMap { caught[$0] } }
+    return shared.caught.withLock { caught in mutants.indices.compactMap { caught[$0] } }
+  }
+
+  private func work(_ shared: Shared, _ mutants: [Mutant], _ console: Console) {
+    while !Interrupt.wasAsked {
+      let index = shared.next.withLock { next in
+        defer { next += 1 }
+        return next
+      }
+      guard index < mutants.count else { return }
+      let result = hunt(mutants[index])
+      // It may have been ended before its time.
+      if Interrupt.wasAsked, result.runs == nil { return }
+      let (done, found) = shared.caught.withLock { caught in
+        caught[index] = result
+        return (caught.count, caught.values.count { $0.isFound })
+      }
+      console.progress("\(technique.rawValue): \(done) of \(mutants.count) hunted, \(found) found")
+    }
   }
 
   func hunt(_ mutant: Mutant) -> Catch {

@@ -69,7 +69,22 @@ struct Schemata {
       let change = Change(mutant: mutant.name, range: found[0], replacement: replacement)
       mine.append(try settled(change, hunk))
     }
+    try checkBrackets(mutant, mine)
     changes += mine
+  }
+
+  /// A change that opens a bracket must close it: the compiler would complain of everything after.
+  private func checkBrackets(_ mutant: Mutant, _ mine: [Change]) throws(Inapplicable) {
+    for body in bodies.bodies {
+      let inside = mine.filter { body.range.contains($0.range) }
+      if inside.isEmpty { continue }
+      do throws(SwiftTokens.Malformed) {
+        _ = try BodyText(changed(body.range, inside))
+      } catch {
+        throw Inapplicable(
+          mutant: mutant.name, message: "\(file): with the change there is \(error.found)")
+      }
+    }
   }
 
   /// A change stands in one body, or touches none. One that does not is cut to what differs.

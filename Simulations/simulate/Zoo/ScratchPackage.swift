@@ -158,29 +158,32 @@ struct ScratchPackage {
     return ScratchPackage.mutants(at: number, in: lines)
   }
 
-  /// The mutant whose text stands in a line; at the end of a switch, all that are in it.
+  /// The mutant whose text stands in a line, counted from 1; at the end of a switch, all that are in
+  /// it.
   static func mutants(at number: Int, in lines: [String]) -> [String] {
+    guard lines.indices.contains(number - 1) else { return [] }
+    let inline = marks(in: lines[number - 1], after: "/* ")
+    if !inline.isEmpty { return inline }
     var found: [String] = []
     var isAtEnd = false
-    for line in lines.prefix(number).reversed() {
-      var names: [String] = []
-      for part in line.split(separator: "// ", omittingEmptySubsequences: false).dropFirst()
-        + line.split(separator: "/* ", omittingEmptySubsequences: false).dropFirst()
-      where part.hasPrefix(Schemata.mark) {
-        names.append(String(part.dropFirst(Schemata.mark.count).prefix { $0 != " " }))
-      }
-      if line.contains("\(Schemata.mark)the original") { names = ["the"] }
-      if names == ["begin"] { break }
-      if names == ["end"] {
-        isAtEnd = true
-      } else if names == ["the"] {
-        if !isAtEnd { break }
-      } else if !names.isEmpty {
-        found += names
-        if !isAtEnd { break }
+    for (index, line) in lines.enumerated().prefix(number).reversed() {
+      guard let mark = marks(in: line, after: "// ").first else { continue }
+      switch mark {
+      case "end" where number - 1 - index <= 1: isAtEnd = true
+      case "begin", "end": return found.sorted()
+      case "the" where !isAtEnd: return []
+      case "the": continue
+      default:
+        found.append(mark)
+        if !isAtEnd { return found }
       }
     }
-    return found.sorted()
+    return []
+  }
+
+  private static func marks(in line: String, after comment: String) -> [String] {
+    line.components(separatedBy: comment + Schemata.mark).dropFirst()
+      .map { String($0.prefix { $0 != " " }) }
   }
 }
 
@@ -223,15 +226,17 @@ struct ChildProcess {
     process.standardInput = FileHandle.nullDevice
     do { try process.run() } catch { return End(output: "\(executable): \(error)") }
     let id = process.processIdentifier
-    let overdue = DispatchWorkItem { kill(id, SIGKILL) }
-    if let limit {
-      let time = DispatchTime.now() + .milliseconds(Int(limit.milliseconds))
-      DispatchQueue.global().asyncAfter(deadline: time, execute: overdue)
-    }
     let start = ContinuousClock.now
+    let watch = DispatchSource.makeTimerSource(queue: .global())
+    watch.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
+    watch.setEventHandler { [limit] in
+      if Interrupt.wasAsked { kill(id, SIGINT) }
+      if let limit, ContinuousClock.now - start >= limit { kill(id, SIGKILL) }
+    }
+    watch.resume()
+    defer { watch.cancel() }
     let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    overdue.cancel()
     let isSignal = process.terminationReason == .uncaughtSignal
     let isOverdue = isSignal && limit.map { ContinuousClock.now - start >= $0 } == true
     return End(
