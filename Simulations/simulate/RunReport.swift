@@ -6,6 +6,8 @@ import UpdateMachine
 struct RunReport {
   var options: RunOptions
   var outcome: Runner.Outcome
+  /// The failing run made small, of a run that stops at it.
+  var small: SmallRun?
 
   private var statistics: RunStatistics { outcome.statistics }
 
@@ -41,7 +43,10 @@ struct RunReport {
     guard let failure = statistics.shortestFailure, let finding = failure.finding else {
       return nil
     }
-    return "\nFirst found by \(finding.oracle.rawValue), in seed \(failure.seed): "
+    let hunt =
+      options.untilFailure
+      ? String(format: ", run %lld, after %.3f ms", statistics.seeds, outcome.seconds * 1000) : ""
+    return "\nFirst found by \(finding.oracle.rawValue), in seed \(failure.seed)\(hunt): "
       + "\(options.words(forSeed: failure.seed))"
   }
 
@@ -109,7 +114,8 @@ struct RunReport {
       + "\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
       + "\"oracle\":\(oracle),"
       + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
-      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\"}"
+      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\""
+      + (options.untilFailure ? ",\"failure\":\(failureJSON)" : "") + "}"
   }
 
   private var faultLines: String {

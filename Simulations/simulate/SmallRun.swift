@@ -1,0 +1,55 @@
+import Foundation
+import Simulator
+
+/// The run at which `run --until-failure` stopped, made small.
+struct SmallRun {
+  /// `nil`: a run of real drivers, which cannot be repeated from a list of choices.
+  var shrunk: Shrunk?
+  var milliseconds: Double
+}
+
+extension RunReport {
+  /// Makes the failing run small; without one it does nothing.
+  mutating func makeSmall(while goesOn: @escaping (Shrinker) -> Bool) {
+    guard options.shrinks, let failure = outcome.statistics.shortestFailure else { return }
+    var configuration = options.configuration
+    configuration.seed = failure.seed
+    let clock = ContinuousClock()
+    let start = clock.now
+    let shrunk = Simulation.shrunk(configuration, while: goesOn)
+    small = SmallRun(shrunk: shrunk, milliseconds: (clock.now - start).milliseconds)
+  }
+
+  /// What is left of the failing run, and how to see it.
+  var smallWords: String? {
+    guard let small, let shrunk = small.shrunk else { return nil }
+    return "Made small in \(shrunk.runs) runs: choices left \(shrunk.choicesLeft) of "
+      + "\(shrunk.choicesBefore).\nRepeat it:\n  swift run -c release simulate replay "
+      + shrunk.token.text
+  }
+
+  /// The failing run as a JSON object; `null`: none failed.
+  var failureJSON: String {
+    guard let failure = outcome.statistics.shortestFailure, let finding = failure.finding else {
+      return "null"
+    }
+    var fields = [
+      "\"seed\":\(failure.seed)", "\"runs\":\(outcome.statistics.seeds)",
+      String(format: "\"milliseconds\":%.3f", outcome.seconds * 1000),
+      "\"oracle\":\"\(finding.oracle.rawValue)\"",
+    ]
+    if let small, let shrunk = small.shrunk {
+      fields.append("\"choicesLeft\":\(shrunk.choicesLeft)")
+      fields.append(String(format: "\"shrinkingMilliseconds\":%.3f", small.milliseconds))
+      fields.append("\"token\":\"\(shrunk.token.text)\"")
+    }
+    return "{\(fields.joined(separator: ","))}"
+  }
+}
+
+extension Duration {
+  /// As a number of milliseconds.
+  var milliseconds: Double {
+    Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
+  }
+}
