@@ -57,7 +57,7 @@ struct RunShrinking {
       var fewer = configuration
       fewer.clients = clients
       guard let fails = tries(fewer) else { return }
-      if fails { return configuration = fewer }
+      if fails { configuration = fewer }
       clients *= 2
     }
   }

@@ -7,9 +7,9 @@ internal import UpdateMachine
 ///
 /// Smaller means: fewer choices that are not 0 (the least value of every draw is the tamest, so a 0
 /// is as good as none), then a shorter list, then lower values. Passes cut, zero, delete, gather,
-/// lower and swap, over and over until none helps or the budget is spent. As in Hypothesis (MacIver and
-/// Donaldson, "Test-Case Reduction via Test-Case Generation", 2020), what is shrunk is not the run
-/// but the choices that made it, so it works for any world.
+/// lower and swap, over and over until none helps or the budget is spent. As in Hypothesis (MacIver
+/// and Donaldson, "Test-Case Reduction via Test-Case Generation", 2020), what is shrunk is not the
+/// run but the choices that made it, so it works for any world.
 ///
 /// Each stream is a list of its own, as each subsystem draws from its own: a choice that goes moves
 /// none of another stream's.
