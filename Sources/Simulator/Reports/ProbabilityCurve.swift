@@ -120,7 +120,8 @@ extension ProbabilityCurve {
     }
     let rise = "from \(percent(low)) % to \(percent(high)) %"
     if let cause {
-      return "▶ Step \(cause) is the cause: it raised the share \(rise). \(runs) runs were measured."
+      return
+        "▶ Step \(cause) is the cause: it raised the share \(rise). \(runs) runs were measured."
     }
     return "The cause is one of the steps \(low.step + 1) to \(high.step): they raised the share "
       + "\(rise). \(runs) runs were measured."
@@ -132,7 +133,8 @@ extension ProbabilityCurve {
     var isShown = points.map { _ in false }
     for index in points.indices {
       let isEdge = index == points.indices.first || index == points.indices.last
-      isShown[index] = isEdge || points[index].step == steepest?.low.step
+      isShown[index] =
+        isEdge || points[index].step == steepest?.low.step
         || points[index].step == steepest?.high.step
     }
     let others = points.indices.dropFirst().filter { !isShown[$0] && change($0) != 0 }
