@@ -65,17 +65,6 @@ public enum Plant: Hashable, Sendable {
   }
 }
 
-/// A failing run made small.
-public struct Shrunk: Sendable {
-  /// What repeats the small run.
-  public var token: RunToken
-  /// How many runs it took.
-  public var runs: Int64
-  /// How many choices were not the tamest, before and after.
-  public var choicesBefore: Int64
-  public var choicesLeft: Int64
-}
-
 /// Runs the library's own world.
 public enum Simulation {
   /// The life of one world. The same configuration gives the same result, to the last bit of its
@@ -141,21 +130,10 @@ public enum Simulation {
   ) -> Shrunk? {
     let record = choices(of: configuration)
     guard let oracle = replay(record, configuration).finding?.oracle else { return nil }
-    var smaller = configuration
-    // Fewer steps of trouble first: each halving makes every later run cheaper.
-    while smaller.steps > 1 {
-      var half = smaller
-      half.steps = smaller.steps / 2
-      guard replay(record, half).finding?.oracle == oracle else { break }
-      smaller = half
+    var shrinking = RunShrinking(configuration, record, budget: budget, while: goesOn) {
+      replay($0, $1).finding?.oracle == oracle
     }
-    var shrinker = Shrinker(record, budget: budget)
-    let chosen = smaller
-    shrinker.shrink(while: goesOn) { replay($0, chosen).finding?.oracle == oracle }
-    return Shrunk(
-      token: RunToken(chosen, shrinker.best), runs: shrinker.runs,
-      choicesBefore: Int64(record.filter { $0.value != 0 }.count),
-      choicesLeft: shrinker.best.choicesLeft)
+    return shrinking.shrunk()
   }
 
   /// The choices that a run draws.
