@@ -119,6 +119,7 @@ struct ZooReportTests {
   @Test func `the explorer finds with exit code 1, and nothing within its time`() {
     #expect(reading("", code: 1, .explorer).oracle == "explorer")
     #expect(reading("", code: 1, .explorer).isExpected)
+    #expect(reading("x\n{\"seconds\":1.5}", code: 1, .explorer).milliseconds == 1500)
     #expect(!reading("", code: 0, .explorer).isFound)
     #expect(!reading("", code: nil, isOverdue: true, .explorer).isFound)
   }
