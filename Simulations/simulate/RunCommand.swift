@@ -160,12 +160,7 @@ extension Simulate {
     var report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
     if let failure = report.firstWord { console.out(failure) }
-    if options.untilFailure {
-      report.makeSmall(while: shrinkingGoesOn(console))
-      if let words = report.smallWords { console.out(words) }
-    } else if let story = report.story(while: shrinkingGoesOn(console)) {
-      console.out(story)
-    }
+    if let story = report.story(while: shrinkingGoesOn(console)) { console.out(story) }
     console.progress(nil)
     if outcome.wasInterrupted { console.out("Interrupted: this is what was done so far.") }
     if options.json { console.out(report.json) }

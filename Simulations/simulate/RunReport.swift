@@ -6,7 +6,7 @@ import UpdateMachine
 struct RunReport {
   var options: RunOptions
   var outcome: Runner.Outcome
-  /// The failing run made small, of a run that stops at it.
+  /// The failing run made small, once its story was told.
   var small: SmallRun?
 
   private var statistics: RunStatistics { outcome.statistics }
@@ -53,11 +53,12 @@ struct RunReport {
   /// The failing run of fewest steps, made small, on at most a screen; `nil`: none failed.
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
-  func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
+  mutating func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
     guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
     var configuration = options.configuration
     configuration.seed = failure.seed
-    let shrunk = options.shrinks ? Simulation.shrunk(configuration, while: goesOn) : nil
+    makeSmall(while: goesOn)
+    let shrunk = small?.shrunk
     let (result, trace) =
       shrunk.map { Simulation.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []

@@ -1,9 +1,9 @@
 import Foundation
 import Simulator
 
-/// The run at which `run --until-failure` stopped, made small.
+/// A failing run made small, and how long that took.
 struct SmallRun {
-  /// `nil`: a run of real drivers, which cannot be repeated from a list of choices.
+  /// `nil`: it could not be repeated.
   var shrunk: Shrunk?
   var milliseconds: Double
 }
@@ -18,14 +18,6 @@ extension RunReport {
     let start = clock.now
     let shrunk = Simulation.shrunk(configuration, while: goesOn)
     small = SmallRun(shrunk: shrunk, milliseconds: (clock.now - start).milliseconds)
-  }
-
-  /// What is left of the failing run, and how to see it.
-  var smallWords: String? {
-    guard let small, let shrunk = small.shrunk else { return nil }
-    return "Made small in \(shrunk.runs) runs: choices left \(shrunk.choicesLeft) of "
-      + "\(shrunk.choicesBefore).\nRepeat it:\n  swift run -c release simulate replay "
-      + shrunk.token.text
   }
 
   /// The failing run as a JSON object; `null`: none failed.

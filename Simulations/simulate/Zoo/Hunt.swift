@@ -144,8 +144,9 @@ struct Hunt: Sendable {
       result.oracle = "trap"
       result.milliseconds = milliseconds
     } else if technique == .explorer {
-      if end.code == ExitCode.failure.rawValue { result.oracle = "explorer" }
-      result.milliseconds = end.code == ExitCode.failure.rawValue ? milliseconds : nil
+      guard end.code == ExitCode.failure.rawValue else { return result }
+      result.oracle = "explorer"
+      result.milliseconds = ExploreAnswer(end.output).map { $0.seconds * 1000 } ?? milliseconds
     } else if let failure = RunAnswer(end.output)?.failure {
       result.oracle = failure.oracle
       result.seed = failure.seed
@@ -193,9 +194,23 @@ struct RunAnswer: Decodable {
   var failure: Failure?
 
   init?(_ output: String) {
-    guard let line = output.split(separator: "\n").last,
-      let answer = try? JSONDecoder().decode(RunAnswer.self, from: Data(line.utf8))
-    else { return nil }
+    guard let answer: RunAnswer = lastLine(of: output) else { return nil }
     self = answer
   }
+}
+
+/// What `simulate explore --json` says on its last line, as far as it concerns a hunt.
+struct ExploreAnswer: Decodable {
+  var seconds: Double
+
+  init?(_ output: String) {
+    guard let answer: ExploreAnswer = lastLine(of: output) else { return nil }
+    self = answer
+  }
+}
+
+/// The JSON object on the last line; `nil`: there is none, or it is another.
+private func lastLine<Answer: Decodable>(of output: String) -> Answer? {
+  output.split(separator: "\n").last
+    .flatMap { try? JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
 }
