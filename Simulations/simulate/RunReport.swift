@@ -45,14 +45,23 @@ struct RunReport {
       + "\(options.words(forSeed: failure.seed))"
   }
 
-  /// The failing run of fewest steps, made small, on at most a screen; `nil`: none failed.
+  /// The failing run of fewest steps, made small; `nil`: none failed, or none can be made small.
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
-  func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
+  func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
+    guard let failure = statistics.shortestFailure, options.shrinks else { return nil }
+    var configuration = options.configuration
+    configuration.seed = failure.seed
+    return Simulation.shrunk(configuration, while: goesOn)
+  }
+
+  /// The failing run of fewest steps on at most a screen; `nil`: none failed.
+  ///
+  /// - Parameter shrunk: how it was made small, if it could be.
+  func story(_ shrunk: Shrunk?) -> String? {
     guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
     var configuration = options.configuration
     configuration.seed = failure.seed
-    let shrunk = options.shrinks ? Simulation.shrunk(configuration, while: goesOn) : nil
     let (result, trace) =
       shrunk.map { Simulation.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []
