@@ -13,12 +13,13 @@ struct RunOptions {
   var untilFailure = false
   /// After so long no run is begun; `nil`: all of them are.
   var budget: Duration?
+  var failure = FailureOptions()
   /// Only bare replicas can be run from a list of choices.
   var shrinks: Bool { engine == .value }
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-    "--engine", "--seconds",
+    "--engine", "--seconds", "--save",
   ]
   /// Flags that change what happens in a run.
   static let ways = ["--no-swarm", "--no-liveness"]
@@ -67,6 +68,10 @@ struct RunOptions {
     }
     untilFailure = arguments.has("--until-failure")
     json = arguments.has("--json")
+    failure = try FailureOptions(arguments)
+    guard shrinks || !failure.isAsked else {
+      throw UsageError(message: "--curve and --save go with the engine \"value\" only")
+    }
     configuration.seed = first
   }
 
@@ -129,6 +134,8 @@ extension Simulate {
         --until-failure stop at the first run that fails, and make it small
         --seconds N     begin no run after so long
         --jobs N        threads (one a core)
+        --curve         how likely the failure was after each step: where it jumps, the cause is
+        --save FILE     the life of the client that failed, as a scenario that can be checked in
         --json          one JSON object on the last line
         --list-faults, --list-plants
                         their names, one a line
@@ -139,7 +146,8 @@ extension Simulate {
     run: { words, console in
       let arguments = try Arguments(
         words, options: RunOptions.names,
-        flags: RunOptions.ways + ["--json", "--until-failure", "--list-faults", "--list-plants"])
+        flags: RunOptions.ways
+          + ["--curve", "--json", "--until-failure", "--list-faults", "--list-plants"])
       if arguments.has("--list-faults") {
         for fault in Fault.allCases { console.out(fault.name) }
         return .success
@@ -148,10 +156,10 @@ extension Simulate {
         for plant in Plant.all { console.out(plant.name) }
         return .success
       }
-      return run(try RunOptions(arguments), console)
+      return try run(try RunOptions(arguments), console)
     })
 
-  static func run(_ options: RunOptions, _ console: Console) -> ExitCode {
+  static func run(_ options: RunOptions, _ console: Console) throws(FileError) -> ExitCode {
     let runner = Runner(
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
@@ -160,8 +168,10 @@ extension Simulate {
     var report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
     if let failure = report.firstWord { console.out(failure) }
-    if let story = report.story(while: shrinkingGoesOn(console)) { console.out(story) }
+    let shrunk = report.shrunk(while: shrinkingGoesOn(console))
+    if let story = report.story(shrunk) { console.out(story) }
     console.progress(nil)
+    try options.failure.tell(shrunk?.token, console)
     if outcome.wasInterrupted { console.out("Interrupted: this is what was done so far.") }
     if options.json { console.out(report.json) }
     if outcome.wasInterrupted { return .interrupted }

@@ -50,15 +50,22 @@ struct RunReport {
       + "\(options.words(forSeed: failure.seed))"
   }
 
-  /// The failing run of fewest steps, made small, on at most a screen; `nil`: none failed.
+  /// The failing run of fewest steps, made small; `nil`: none failed, or none can be made small.
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
-  mutating func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
+  mutating func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
+    guard statistics.shortestFailure != nil, options.shrinks else { return nil }
+    makeSmall(while: goesOn)
+    return small?.shrunk
+  }
+
+  /// The failing run of fewest steps on at most a screen; `nil`: none failed.
+  ///
+  /// - Parameter shrunk: how it was made small, if it could be.
+  func story(_ shrunk: Shrunk?) -> String? {
     guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
     var configuration = options.configuration
     configuration.seed = failure.seed
-    makeSmall(while: goesOn)
-    let shrunk = small?.shrunk
     let (result, trace) =
       shrunk.map { Simulation.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []

@@ -90,12 +90,13 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
-    "--engine", "--seconds",
+    "--engine", "--seconds", "--save",
   ]
 
   @Test func `run's help names every option that there is, and no other`() {
     let flags = [
-      "--json", "--list-faults", "--list-plants", "--until-failure", "--no-swarm", "--no-liveness",
+      "--curve", "--json", "--list-faults", "--list-plants", "--until-failure", "--no-swarm",
+      "--no-liveness",
     ]
     let known = Set(RunCommandTests.values + flags)
     #expect(Set(RunOptions.names) == Set(RunCommandTests.values))
