@@ -55,8 +55,8 @@ struct RunReport {
     let lines: [String]
     let finding: Finding?
     var story = ["", "Seed \(failure.seed) failed after \(failure.steps) steps."]
-    if let shrunk = options.shrinks ? Simulation.shrunk(configuration, while: goesOn) : nil {
-      let (result, trace) = Simulation.traceReplay(shrunk.token)
+    if let shrunk = options.shrinks ? Simulation<Chat>.shrunk(configuration, while: goesOn) : nil {
+      let (result, trace) = Simulation<Chat>.traceReplay(shrunk.token)
       (lines, finding) = (trace.lines, result.finding)
       let struck = Fault.allCases.filter { result.faults[$0] > 0 }.map(\.name)
       story.append(

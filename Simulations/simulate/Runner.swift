@@ -10,16 +10,16 @@ enum Engine: String, CaseIterable, Sendable {
 
   func run(_ configuration: SimulationConfiguration) -> RunResult {
     switch self {
-    case .value: Simulation.run(configuration)
-    case .actor: Simulation.runActors(configuration).result
+    case .value: Simulation<Chat>.run(configuration)
+    case .actor: Simulation<Chat>.runActors(configuration).result
     }
   }
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
     switch self {
-    case .value: return Simulation.trace(configuration)
+    case .value: return Simulation<Chat>.trace(configuration)
     case .actor:
-      let run = Simulation.runActors(configuration, isTraced: true)
+      let run = Simulation<Chat>.runActors(configuration, isTraced: true)
       return (run.result, run.trace)
     }
   }
