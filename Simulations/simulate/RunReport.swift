@@ -52,49 +52,26 @@ struct RunReport {
     guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
     var configuration = options.configuration
     configuration.seed = failure.seed
-    let lines: [String]
-    let finding: Finding?
-    var story = ["", "Seed \(failure.seed) failed after \(failure.steps) steps."]
-    if let shrunk = options.shrinks ? Simulation<Chat>.shrunk(configuration, while: goesOn) : nil {
-      let (result, trace) = Simulation<Chat>.traceReplay(shrunk.token)
-      (lines, finding) = (trace.lines, result.finding)
-      let struck = Fault.allCases.filter { result.faults[$0] > 0 }.map(\.name)
-      story.append(
-        "Made small in \(shrunk.runs) runs: choices left \(shrunk.choicesLeft) of "
-          + "\(shrunk.choicesBefore), \(result.steps) steps; faults: "
-          + (struck.isEmpty ? "none." : struck.joined(separator: ", ") + "."))
-      story.append(contentsOf: RunReport.shown(lines))
-      if let finding { story.append(RunReport.tell(finding)) }
-      story.append("Repeat it:\n  swift run -c release simulate replay \(shrunk.token.text)")
-    } else {
-      let (result, trace) = options.engine.trace(configuration)
-      (lines, finding) = (trace.lines, result.finding)
-      story.append(contentsOf: RunReport.shown(lines))
-      if let finding { story.append(RunReport.tell(finding)) }
+    let shrunk = options.shrinks ? Simulation<Chat>.shrunk(configuration, while: goesOn) : nil
+    let (result, trace) =
+      shrunk.map { Simulation<Chat>.traceReplay($0.token) } ?? options.engine.trace(configuration)
+    var repeating: [String] = []
+    if let shrunk {
+      repeating = ["Repeat it:", "  swift run -c release simulate replay \(shrunk.token.text)"]
     }
-    story.append(
-      "The whole of it:\n  swift run -c release simulate trace "
-        + options.words(forSeed: failure.seed))
-    return story.joined(separator: "\n")
+    repeating += [
+      "The whole of it:",
+      "  swift run -c release simulate trace " + options.words(forSeed: failure.seed),
+    ]
+    let head = ["", "Seed \(failure.seed) failed after \(failure.steps) steps."]
+    let story = Story(result, trace, shrunk: shrunk)
+    let rest = story?.lines(atMost: Story.linesMaximum - head.count, repeating: repeating) ?? []
+    return (head + rest).joined(separator: "\n")
   }
-
-  private static func shown(_ lines: [String]) -> [String] {
-    let shown = lines.suffix(storyLines)
-    let before = lines.count - shown.count
-    return (before > 0 ? ["  … \(before) lines before"] : [])
-      + shown.map { line in "  " + (line.count > 160 ? line.prefix(159) + "…" : line) }
-  }
-
-  /// How much of a conversation fits on a screen, beside the finding.
-  private static let storyLines = 12
 
   static func tell(_ finding: Finding) -> String {
-    let who = finding.client.map { "client \($0)" } ?? "the world"
-    return """
-      Oracle \(finding.oracle.rawValue), \(who), at \(finding.at) ms:
-        expected  \(finding.expected)
-        found     \(finding.found)
-      """
+    let difference = WordDifference(from: finding.expected, to: finding.found)
+    return Story.told(finding, difference).joined(separator: "\n")
   }
 
   var json: String {

@@ -50,6 +50,17 @@ extension Jury {
 
   // MARK: Statistics and hash
 
+  /// Somebody said something to an app that was running; that a life begins does not count.
+  static func isAction(_ input: Body.Input, _ replica: Body) -> Bool {
+    switch input {
+    case .started: replica.isLoaded
+    case .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
+      .credentialsChanged:
+      true
+    case .loaded, .snapshotArrived, .batchArrived, .failed, .fired, .written, .writeFailed: false
+    }
+  }
+
   mutating func noteStatistics(
     _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ status: MachineStatus
   ) {

@@ -127,6 +127,7 @@ struct Jury<App: SimulatedApp>: Sendable {
   ) {
     result.checks += 5
     noteStatistics(input, before, effects, replica.status)
+    if Jury.isAction(input, replica) { result.userActions += 1 }
     if let violation = replica.violation() {
       report(.walls, client, now, violation.rule, violation.found)
     }

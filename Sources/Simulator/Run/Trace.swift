@@ -1,15 +1,52 @@
-internal import UpdateMachine
+public import UpdateMachine
 
-/// The conversation of one run, one line an event: virtual time, who, what.
+/// The conversation of one run, event by event: virtual time, who, what.
 public struct Trace: Sendable {
-  /// One line an event, in the order in which they happened.
-  public private(set) var lines: [String] = []
+  /// One thing that was seen.
+  public struct Event: Hashable, Sendable {
+    /// When, in the world's time.
+    public var at: Moment
+    /// The number of the world's step in which it happened, from 1.
+    public var step: Int64
+    /// Whose doing it was: a client, the server, a fault, the world.
+    public var who: String
+    /// What happened, in one line.
+    public var what: String
+    /// The number of the client that it is about; `nil`: it is about everybody.
+    public var client: Int?
+
+    /// "0:12.345  client 1  written 1 → live.polling: …".
+    public var line: String {
+      "\(Trace.clock(at))  \(Trace.padded(who, to: 8))  \(what)"
+    }
+  }
+
+  /// What was seen, in the order in which it happened.
+  public private(set) var events: [Event] = []
+  /// How many choices had been drawn at the end of each step.
+  public private(set) var choices: [Int64] = []
+
+  private var breaches: Int64 = 0
 
   public init() {}
 
-  mutating func note(_ now: Moment, _ who: String, _ what: String) {
-    lines.append("\(Trace.clock(now))  \(Trace.padded(who, to: 8))  \(what)")
+  /// One line an event.
+  public var lines: [String] { events.map { $0.line } }
+
+  mutating func note(
+    _ now: Moment, step: Int64, _ who: String, _ what: String, about client: Int?
+  ) {
+    events.append(Event(at: now, step: step, who: who, what: what, client: client))
   }
+
+  /// How often the server has broken its contract by now; whether that is news.
+  mutating func noteBreaches(_ count: Int64) -> Bool {
+    defer { breaches = count }
+    return count > breaches
+  }
+
+  /// A step is over.
+  mutating func noteStep(choices count: Int64) { choices.append(count) }
 
   /// Minutes, seconds and milliseconds: "12:03.450".
   static func clock(_ moment: Moment) -> String {
@@ -17,6 +54,11 @@ public struct Trace: Sendable {
     let seconds = milliseconds / 1000 % 60
     let rest = milliseconds % 1000
     return "\(leading(milliseconds / 60_000, to: 3)):\(zeros(seconds, to: 2)).\(zeros(rest, to: 3))"
+  }
+
+  /// The same without spaces before it.
+  static func trimmedClock(_ moment: Moment) -> String {
+    String(decoding: clock(moment).utf8.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
   }
 
   private static func zeros(_ number: Int64, to width: Int) -> String {

@@ -80,6 +80,22 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   }
 }
 
+extension Fault {
+  /// It strikes the server, and so everybody, whomever it names.
+  var isOfServer: Bool {
+    switch self {
+    case .unknownEvent, .refusedEvent, .gentleRestart, .killedServer, .unsupportedServer, .storm:
+      true
+    case .slowNetwork, .lostRequest, .lostAnswer, .lateAnswer, .repeatedAnswer, .halfOpen,
+      .refusedConnection, .brokenConnection, .partition, .sourceTimeout, .serverError, .portal,
+      .rateLimit, .malformedAnswer, .rejectedRequest, .expiredRegister, .revokedCredentials,
+      .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
+      .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite:
+      false
+    }
+  }
+}
+
 /// A set of faults, ordered as they are declared.
 public struct FaultSet: Hashable, Sendable {
   /// A bit for each fault that there is.

@@ -14,8 +14,8 @@ extension World {
     let effects = replica.handle(input, at: now)
     jury.judge(input, before, effects, client, replica, server, at: now)
     clients[client].replica = replica
-    perform(effects, by: client)
     if isTraced { noteTrace(client, input, effects) }
+    perform(effects, by: client)
   }
 
   private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {
@@ -67,7 +67,7 @@ extension World {
     clients[client].erasesAfterWrite = false
     var delay = choices.draw(.disks, in: 1...Climate.quickWrite)
     var succeeds = true
-    switch strike(climate.writing) {
+    switch strike(climate.writing, client) {
     case .slowWrite: delay = choices.draw(.disks, in: 1...Climate.slowWrite)
     case .failedWrite: succeeds = false
     default: break
@@ -117,7 +117,7 @@ extension World {
   mutating func begin(_ client: Int) {
     clients[client].beginLife(settings: climate.settings)
     jury.beginLife(of: client)
-    if isTraced { note(who(client), "begins life \(clients[client].life)") }
+    if isTraced { note(who(client), "begins life \(clients[client].life)", about: client) }
     agenda.add(
       .happens(client: client, .loads), at: now + .milliseconds(choices.draw(.disks, in: 0...30)))
     let foreground = !choices.happens(.users, 1, in: 8)
@@ -134,6 +134,7 @@ extension World {
     var age: TimeSpan? = now - clients[client].writtenAt
     if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
       jury.result.faults[.clockJump] += 1
+      if isTraced { note("fault", "clock-jump, \(who(client))", about: client) }
       jury.noteWrongAge(of: client)
       age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
     }
@@ -153,7 +154,7 @@ extension World {
     if isHandingOver { deliveries.append(.crashes(client: client)) }
     clients[client].timer = nil
     clients[client].asleepUntil = now
-    if isTraced { note(who(client), "crashes") }
+    if isTraced { note(who(client), "crashes", about: client) }
   }
 
   /// Keeps a step for a client that is asleep until it wakes; `true` if it did.

@@ -12,7 +12,9 @@ extension World {
     armPlant()
     let fault = choices.pick(.faults, climate.disturbances)
     let client = Int(choices.draw(.faults, below: UInt64(clients.count)))
-    if isTraced { note("fault", "\(fault.name), \(who(client))") }
+    if isTraced {
+      note("fault", "\(fault.name), \(who(client))", about: fault.isOfServer ? nil : client)
+    }
     if strikesServer(fault, near: client) || strikesConnection(fault, client)
       || strikesDevice(fault, client)
     {
@@ -231,6 +233,7 @@ extension World {
     phase = .lastEvent(until: now + faultBound)
     if isTraced { note("world", "everybody is level; one more event") }
     commit(App.nextEvent(server.truth, &choices))
+    if isTraced { noteBreach() }
     agenda.add(.judgement, at: now + faultBound)
   }
 

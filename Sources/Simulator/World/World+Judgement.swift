@@ -33,6 +33,20 @@ extension World {
     for (index, text) in effects.texts(at: now).enumerated() {
       line += (index == 0 ? ": " : ", ") + text
     }
-    note(who(client), line)
+    note(who(client), line, about: client)
+  }
+
+  /// A step is over.
+  mutating func noteStep() {
+    noteBreach()
+    trace?.noteStep(choices: Int64(choices.record.count))
+  }
+
+  /// The server may just have broken its contract.
+  mutating func noteBreach() {
+    guard let plant = configuration.plant, trace?.noteBreaches(server.breachCount) == true else {
+      return
+    }
+    note("plant", "the server broke its contract: \(plant.name)")
   }
 }

@@ -32,7 +32,7 @@ extension World {
     case .refused: return fail(index, .unreachable, after: latency())
     case .silent: return free(index)  // It vanishes; so would its answer.
     }
-    switch strike(climate.outgoing) {
+    switch strike(climate.outgoing, client) {
     case .lostRequest:
       // Noticed by the transport, or by nobody until the deadline.
       choices.happens(.network, 1, in: 2)
@@ -69,7 +69,7 @@ extension World {
 
   private mutating func registerArrives(_ index: Int) {
     var delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
-    let fault = strike(climate.answering)
+    let fault = strike(climate.answering, exchanges[index].client)
     switch fault {
     case .slowSnapshot: delay = choices.draw(.server, in: 1...Climate.slowSnapshot)
     case .expiredRegister: return answer(index, .reply(.refused(.badQueue)))
@@ -94,7 +94,9 @@ extension World {
   }
 
   private mutating func pollArrives(_ index: Int, _ finger: QueueFinger, waits: Bool) {
-    if let fault = strike(climate.answering), let outcome = outcome(of: fault) {
+    if let fault = strike(climate.answering, exchanges[index].client),
+      let outcome = outcome(of: fault)
+    {
       return answer(index, outcome)
     }
     let token = UInt64(index) | exchanges[index].generation << 32
@@ -165,7 +167,7 @@ extension World {
     if clients[client].connection == .refused {
       return fail(index, .unreachable, after: latency())
     }
-    switch strike(climate.incoming) {
+    switch strike(climate.incoming, client) {
     case .lostAnswer:
       choices.happens(.network, 1, in: 2)
         ? freeIfUnused(index) : fail(index, .unreachable, after: latency())
@@ -229,6 +231,7 @@ extension World {
       choices.happens(.network, 1, in: 2)
     {
       jury.result.faults[.lateAnswer] += 1
+      if isTraced { note("fault", "late-answer, \(who(client))", about: client) }
       return true
     }
     exchanges[index].isCancelled = true
@@ -254,11 +257,12 @@ extension World {
 
   mutating func latency() -> Int64 { choices.pick(.network, climate.latencies) }
 
-  /// Whether one of these faults strikes now, and which; counted.
-  mutating func strike(_ faults: [Fault]) -> Fault? {
+  /// Whether one of these faults strikes this client now, and which; counted.
+  mutating func strike(_ faults: [Fault], _ client: Int) -> Fault? {
     guard !faults.isEmpty, choices.happens(.network, climate.strength, in: 64) else { return nil }
     let fault = choices.pick(.network, faults)
     jury.result.faults[fault] += 1
+    if isTraced { note("fault", "\(fault.name), \(who(client))", about: client) }
     return fault
   }
 

@@ -100,6 +100,7 @@ struct World<App: SimulatedApp>: Sendable {
     while let next = agenda.takeNext() {
       now = next.at
       guard perform(next.step) else { continue }
+      if isTraced { noteStep() }
       jury.result.steps += 1
       return true
     }
@@ -166,7 +167,10 @@ struct World<App: SimulatedApp>: Sendable {
 
   var isTraced: Bool { trace != nil }
 
-  mutating func note(_ who: String, _ what: String) { trace?.note(now, who, what) }
+  /// - Parameter client: whom it is about; `nil`: everybody.
+  mutating func note(_ who: String, _ what: String, about client: Int? = nil) {
+    trace?.note(now, step: jury.result.steps + 1, who, what, about: client)
+  }
 
   /// Puts the server's next due moment on the agenda, unless it is there.
   mutating func scheduleServer() {

@@ -1,0 +1,148 @@
+// Reports: the room that tells of a failing run what people want to know: what was found, what led
+// to it, what caused it. It takes results, conversations and tokens, runs no world, and may use Run
+// and everything below it.
+
+/// A failing run on at most a screen: what was found, by whom, with whom and when; what was
+/// expected, what was found, and where they differ; the last events before it that matter; what is
+/// left of the choices, the faults and the user actions; and how to repeat it.
+public struct Story: Sendable {
+  /// What was found.
+  public var finding: Finding
+  /// Where what was found differs from what was expected; `nil`: they have too little in common.
+  public var difference: WordDifference?
+  /// What led to it, oldest first: what concerns the client that it was found with, and what
+  /// concerns everybody.
+  public var events: [Trace.Event]
+  /// How many events are left out, for they are about other clients.
+  public var othersCount: Int
+  /// The run itself.
+  public var result: RunResult
+  /// How it was made small; `nil`: it is as it was drawn.
+  public var shrunk: Shrunk?
+
+  /// What a screen holds, and a line.
+  public static var linesMaximum: Int { 24 }
+  public static var widthMaximum: Int { 160 }
+
+  /// The story of a run; `nil`: nothing was found in it.
+  public init?(_ result: RunResult, _ trace: Trace, shrunk: Shrunk? = nil) {
+    guard let finding = result.finding else { return nil }
+    self.finding = finding
+    self.result = result
+    self.shrunk = shrunk
+    difference = WordDifference(from: finding.expected, to: finding.found)
+    events = trace.events.filter { event in
+      finding.client == nil || event.client == nil || event.client == finding.client
+    }
+    othersCount = trace.events.count - events.count
+  }
+
+  /// The story, a line each.
+  ///
+  /// Shape: at most `count` lines of at most ``widthMaximum`` characters, but for those of
+  /// `repeating`, which are not cut: they are to be typed. Of the events, as many of the last as
+  /// there is room for.
+  /// - Parameters:
+  ///   - count: how many lines there may be.
+  ///   - repeating: what to type to repeat the run; told last.
+  public func lines(
+    atMost count: Int = Story.linesMaximum, repeating: [String] = []
+  ) -> [String] {
+    let head = Story.told(finding, difference)
+    let room = max(0, count - head.count - 1 - repeating.count)
+    return head + told(events: room) + [Story.fitted(left)] + repeating
+  }
+
+  /// Who found what, with whom and when; expected, found, and where they differ.
+  public static func told(_ finding: Finding, _ difference: WordDifference? = nil) -> [String] {
+    let who = finding.client.map { "client \($0)" } ?? "the world"
+    var lines = [
+      "Oracle \(finding.oracle.rawValue), \(who), at \(Trace.trimmedClock(finding.at)):",
+      "  expected    \(finding.expected)",
+      "  found       \(finding.found)",
+    ]
+    if let difference { lines.append("  difference  \(difference)") }
+    return lines.map { fitted($0) }
+  }
+
+  /// "Choices left 10 of 161, faults left 2 (crash, storm), user actions left 0; 70 steps …".
+  public var left: String {
+    let struck = Fault.allCases.filter { result.faults[$0] > 0 }
+    let count = struck.reduce(0) { $0 + result.faults[$1] }
+    var faults = "\(count)"
+    for (index, fault) in struck.enumerated() {
+      faults += (index == 0 ? " (" : ", ") + fault.name
+      if result.faults[fault] > 1 { faults += " \(result.faults[fault])" }
+    }
+    if !struck.isEmpty { faults += ")" }
+    guard let shrunk else {
+      return "In all: choices \(result.choices), steps \(result.steps), user actions "
+        + "\(result.userActions), faults \(faults)"
+    }
+    return "Left: choices \(shrunk.choicesLeft) of \(shrunk.choicesBefore), clients "
+      + "\(shrunk.token.configuration.clients), steps \(result.steps), user actions "
+      + "\(result.userActions), faults \(faults); made small in \(shrunk.runs) runs"
+  }
+
+  // MARK: Events
+
+  /// The last events that matter, in so many lines, and how many are not shown.
+  private func told(events room: Int) -> [String] {
+    let folded = Story.folded(events)
+    var shown = folded.suffix(room)
+    if room > 0, shown.count < folded.count || othersCount > 0 {
+      shown = folded.suffix(room - 1)
+    }
+    var before = 0
+    for fold in folded.dropLast(shown.count) { before += fold.count }
+    var parts: [String] = []
+    if before > 0 { parts.append("\(before) earlier lines") }
+    if othersCount > 0 { parts.append("\(othersCount) lines of other clients") }
+    var lines: [String] = []
+    if let first = parts.first, room > 0 {
+      lines.append("  … \(first)\(parts.count > 1 ? " and \(parts[1])" : "") left out")
+    }
+    for fold in shown {
+      let more = fold.count > 1 ? " (the last of \(fold.count) alike)" : ""
+      lines.append(Story.fitted("  \(fold.event.line)\(more)"))
+    }
+    return lines
+  }
+
+  /// Neighbours that differ in numbers only, as one.
+  private static func folded(_ events: [Trace.Event]) -> [(event: Trace.Event, count: Int)] {
+    var folded: [(event: Trace.Event, count: Int)] = []
+    var last = ""
+    for event in events {
+      let form = withoutNumbers(event)
+      if form == last, let previous = folded.popLast() {
+        folded.append((event, previous.count + 1))
+      } else {
+        folded.append((event, 1))
+      }
+      last = form
+    }
+    return folded
+  }
+
+  private static func withoutNumbers(_ event: Trace.Event) -> String {
+    let bytes = event.what.utf8.filter { $0 < UInt8(ascii: "0") || $0 > UInt8(ascii: "9") }
+    return "\(event.who) \(String(decoding: bytes, as: UTF8.self))"
+  }
+
+  /// One line that fits: no line feeds, and cut where it is too long.
+  static func fitted(_ text: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    var count = 0
+    for scalar in text.unicodeScalars {
+      count += 1
+      if count > widthMaximum {
+        scalars.removeLast()
+        scalars.append("…")
+        break
+      }
+      scalars.append(scalar.value < 0x20 ? " " : scalar)
+    }
+    return String(scalars)
+  }
+}

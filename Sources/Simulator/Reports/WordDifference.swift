@@ -1,0 +1,110 @@
+// What differs between two texts, word by word.
+
+/// The words in which what was found differs from what was expected, where both say the same thing
+/// in the same words but for some: "5:0 → nothing, 147481 → 0".
+///
+/// The fewest words that have to be replaced, left out and put in (Wagner and Fischer, "The
+/// String-to-String Correction Problem", 1974).
+public struct WordDifference: Hashable, Sendable {
+  /// Some words, and what stands in their place.
+  public struct Change: Hashable, Sendable {
+    public var expected: [String]
+    public var found: [String]
+  }
+
+  /// In the order of the texts; not empty.
+  public private(set) var changes: [Change] = []
+
+  /// Of texts that are longer, nothing is said: the table would take too much.
+  private static var wordsMaximum: Int { 300 }
+
+  /// `nil`: there is none, or the texts have so little in common (less than a third of the words of
+  /// the longer one) that nothing is learnt from it.
+  public init?(from expected: String, to found: String) {
+    let (old, new) = (WordDifference.words(expected), WordDifference.words(found))
+    guard max(old.count, new.count) <= WordDifference.wordsMaximum else { return nil }
+    let costs = WordDifference.costs(old, new)
+    let width = new.count + 1
+    var (i, j) = (0, 0)
+    var kept = 0
+    var change = Change(expected: [], found: [])
+    func end(_ changes: inout [Change]) {
+      guard change != Change(expected: [], found: []) else { return }
+      changes.append(change)
+      change = Change(expected: [], found: [])
+    }
+    while i < old.count || j < new.count {
+      let cost = costs[i * width + j]
+      if i < old.count, j < new.count, old[i] == new[j], cost == costs[(i + 1) * width + j + 1] {
+        end(&changes)
+        kept += 1
+        (i, j) = (i + 1, j + 1)
+        continue
+      }
+      let isReplaced =
+        i < old.count && j < new.count && cost == costs[(i + 1) * width + j + 1] + 1
+      let isLost = isReplaced || (i < old.count && cost == costs[(i + 1) * width + j] + 1)
+      if isLost {
+        change.expected.append(old[i])
+        i += 1
+      }
+      if isReplaced || !isLost {
+        change.found.append(new[j])
+        j += 1
+      }
+    }
+    end(&changes)
+    guard !changes.isEmpty, kept * 3 >= max(old.count, new.count) else { return nil }
+  }
+
+  /// For each pair of places, how many words have to be changed from there on; row by row.
+  private static func costs(_ old: [String], _ new: [String]) -> [Int] {
+    let width = new.count + 1
+    var costs = Array(repeating: 0, count: (old.count + 1) * width)
+    for i in (0...old.count).reversed() {
+      for j in (0...new.count).reversed() {
+        let place = i * width + j
+        if i == old.count || j == new.count {
+          costs[place] = old.count - i + new.count - j
+        } else if old[i] == new[j] {
+          costs[place] = costs[place + width + 1]
+        } else {
+          costs[place] =
+            1 + min(costs[place + width + 1], costs[place + width], costs[place + 1])
+        }
+      }
+    }
+    return costs
+  }
+
+  private static func words(_ text: String) -> [String] {
+    var words: [String] = []
+    var word: [UInt8] = []
+    for byte in text.utf8 {
+      if byte > 0x20 {
+        word.append(byte)
+      } else if !word.isEmpty {
+        words.append(String(decoding: word, as: UTF8.self))
+        word = []
+      }
+    }
+    if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
+    return words
+  }
+}
+
+extension WordDifference: CustomStringConvertible {
+  /// "2:47+1 → 2:47, nothing → 10:0".
+  public var description: String {
+    var text = ""
+    for (index, change) in changes.enumerated() {
+      text += (index == 0 ? "" : ", ") + joined(change.expected) + " → " + joined(change.found)
+    }
+    return text
+  }
+
+  private func joined(_ words: [String]) -> String {
+    guard let first = words.first else { return "nothing" }
+    return words.dropFirst().reduce(first) { "\($0) \($1)" }
+  }
+}

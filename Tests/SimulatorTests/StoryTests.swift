@@ -1,0 +1,118 @@
+import Simulator
+import SyncProtocols
+import Testing
+
+/// What is told of a failing run: the finding, where it differs, the events that matter, what is left.
+@Suite struct StoryTests {
+  /// The first failing run of a plant.
+  private func failure(_ plant: Plant) throws -> (RunResult, Trace) {
+    for seed in UInt64(1)...200 {
+      let configuration = SimulationConfiguration(seed: seed, plant: plant)
+      guard Simulation<Chat>.run(configuration).finding != nil else { continue }
+      return Simulation<Chat>.trace(configuration)
+    }
+    throw NotFound()
+  }
+
+  private struct NotFound: Error {}
+
+  @Test(arguments: Plant.all)
+  func `a story fits on a screen, and ends with what to type`(plant: Plant) throws {
+    let (result, trace) = try failure(plant)
+    let story = try #require(Story(result, trace))
+    for count in [8, 12, Story.linesMaximum] {
+      let lines = story.lines(atMost: count, repeating: ["Repeat it:", "  so"])
+      #expect(lines.count <= count)
+      #expect(lines.allSatisfy { $0.count <= 160 && !$0.contains("\n") })
+      #expect(lines.suffix(2) == ["Repeat it:", "  so"])
+    }
+    #expect(story.lines(atMost: 0).count == Story.told(story.finding, story.difference).count + 1)
+  }
+
+  @Test func `there is no story of a run in which all is well`() {
+    let (result, trace) = Simulation<Chat>.trace(SimulationConfiguration(seed: 1))
+    #expect(Story(result, trace) == nil)
+  }
+
+  @Test(arguments: Plant.all)
+  func `it tells what concerns the client, and counts the rest`(plant: Plant) throws {
+    let (result, trace) = try failure(plant)
+    let story = try #require(Story(result, trace))
+    let client = try #require(story.finding.client)
+    #expect(story.events.allSatisfy { $0.client == nil || $0.client == client })
+    #expect(story.events.count + story.othersCount == trace.events.count)
+    #expect(story.othersCount > 0)
+    let lines = story.lines(atMost: 1000)
+    #expect(lines.contains { $0.contains("\(story.othersCount) lines of other clients left out") })
+    #expect(lines.contains { $0.contains("  client \(client)  ") })
+    #expect(!lines.contains { $0.contains("  client \(client == 0 ? 1 : 0)  ") })
+    #expect(lines.contains { $0.contains("  plant  ") })
+  }
+
+  @Test func `it counts what is left`() throws {
+    let (result, trace) = try failure(.breach(.wrongFinger))
+    let drawn = try #require(Story(result, trace)).left
+    #expect(drawn.hasPrefix("In all: choices \(result.choices), steps \(result.steps), "))
+    let configuration = SimulationConfiguration(seed: result.seed, plant: .breach(.wrongFinger))
+    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 3000))
+    let (small, smallTrace) = Simulation<Chat>.traceReplay(shrunk.token)
+    let left = try #require(Story(small, smallTrace, shrunk: shrunk)).left
+    #expect(left.hasPrefix("Left: choices \(shrunk.choicesLeft) of \(shrunk.choicesBefore), "))
+    #expect(left.contains(", user actions 0, faults 0; made small in \(shrunk.runs) runs"))
+  }
+
+  @Test func `user actions and faults are counted, and the faults named`() throws {
+    var faults = FaultSet.none
+    for fault in [Fault.background, .networkChanges] { faults.insert(fault) }
+    let configuration = SimulationConfiguration(
+      seed: 3, faults: faults, isSwarm: false, plant: .neverAnswersAgain)
+    let (result, trace) = Simulation<Chat>.trace(configuration)
+    let signals = ["backgrounded →", "foregrounded →", "networkChanged →"]
+    let count = trace.events.filter { event in signals.contains { event.what.hasPrefix($0) } }.count
+    #expect(count > 2)
+    #expect(result.userActions == Int64(count))
+    let left = try #require(Story(result, trace)).left
+    #expect(left.contains("user actions \(count), faults "))
+    #expect(left.contains("background \(result.faults[.background]), network-changes "))
+  }
+
+  @Test func `what the network does to a message is told`() throws {
+    var faults = FaultSet.none
+    faults.insert(.lostRequest)
+    let (result, trace) = Simulation<Chat>.trace(
+      SimulationConfiguration(seed: 3, faults: faults, isSwarm: false))
+    let told = trace.events.filter { event in
+      event.who == "fault" && event.what.hasPrefix("lost-request, client ")
+    }
+    #expect(told.count > 2)
+    #expect(Int64(told.count) == result.faults[.lostRequest])
+  }
+
+  @Test func `each step says how many choices there were`() {
+    let configuration = SimulationConfiguration(seed: 5)
+    let (result, trace) = Simulation<Chat>.trace(configuration)
+    #expect(Int64(trace.choices.count) == result.steps)
+    #expect(zip(trace.choices, trace.choices.dropFirst()).allSatisfy { $0 <= $1 })
+    #expect(trace.choices.last == result.choices)
+    #expect(trace.events.allSatisfy { (1...result.steps + 1).contains($0.step) })
+  }
+
+  // MARK: The difference
+
+  @Test(arguments: [
+    (
+      "at q1:1 1:24 2:47+1 3:63 · 0 147481 0 0", "at q1:1 1:24 2:47 3:63 · 0 0 0 0",
+      "2:47+1 → 2:47, 147481 → 0"
+    ),
+    ("1:0 2:0 5:0 · 0", "1:0 2:0 · 0", "5:0 → nothing"),
+    ("1:0 2:0 · 0", "8:0 1:0 2:0 · 0", "nothing → 8:0"),
+    ("a  b\nc", "a x y c", "b → x y"),
+    ("a b c d", "b c d a", "a → nothing, nothing → a"),
+    ("same words", "same words", nil),
+    ("something pending", "registering request 4 finger none timer 7", nil),
+    ("", "", nil),
+  ])
+  func `the words that differ are told`(expected: String, found: String, told: String?) {
+    #expect(WordDifference(from: expected, to: found)?.description == told)
+  }
+}
