@@ -49,7 +49,11 @@ struct RunReport {
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
   func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
-    guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
+    guard let failure = statistics.shortestFailure, let finding = failure.finding else {
+      return nil
+    }
+    // Not a function of its seed: there is nothing that could be made small or repeated.
+    if finding.oracle == .determinism { return "\n" + RunReport.tell(finding) }
     var configuration = options.configuration
     configuration.seed = failure.seed
     let shrunk = options.shrinks ? Simulation<Chat>.shrunk(configuration, while: goesOn) : nil

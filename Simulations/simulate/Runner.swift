@@ -1,27 +1,16 @@
 import Foundation
 import Simulator
 
-/// What runs the clients.
-enum Engine: String, CaseIterable, Sendable {
-  /// The world performs the effects of bare replicas.
-  case value
-  /// Real drivers: actors and tasks.
-  case actor
+/// What runs the clients, here those of the library's own world.
+typealias Engine = SimulationEngine
 
-  func run(_ configuration: SimulationConfiguration) -> RunResult {
-    switch self {
-    case .value: Simulation<Chat>.run(configuration)
-    case .actor: Simulation<Chat>.runActors(configuration).result
-    }
+extension Engine {
+  func run(_ configuration: SimulationConfiguration, twice: Bool = false) -> RunResult {
+    Simulation<Chat>.run(configuration, engine: self, twice: twice)
   }
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    switch self {
-    case .value: return Simulation<Chat>.trace(configuration)
-    case .actor:
-      let run = Simulation<Chat>.runActors(configuration, isTraced: true)
-      return (run.result, run.trace)
-    }
+    Simulation<Chat>.trace(configuration, engine: self)
   }
 }
 
@@ -83,7 +72,8 @@ struct Runner: Sendable {
           break
         }
         configuration.seed = first &+ offset
-        statistics.add(engine.run(configuration))
+        let twice = Simulation<Chat>.isRunTwice(offset)
+        statistics.add(engine.run(configuration, twice: twice))
       }
       let done = statistics
       shared.outcome.withLock { $0.statistics.add(done) }

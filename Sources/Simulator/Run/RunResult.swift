@@ -36,6 +36,17 @@ public struct RunResult: Sendable {
     self.seed = seed
     hash.fold(seed)
   }
+
+  /// Holds the same run, done once more, against this one. If they differ, that is what was found:
+  /// nothing else that is said of them can be trusted.
+  mutating func compare(with again: RunResult) {
+    guard hash != again.hash || steps != again.steps || choices != again.choices else { return }
+    finding = Finding(
+      .determinism, client: nil, at: Moment(milliseconds: 0) + max(simulated, again.simulated),
+      expected: "seed \(seed) tells one story: hash \(hash), \(steps) steps, \(choices) choices",
+      found: "seed \(seed) told two stories: hash \(hash) and \(again.hash), "
+        + "\(steps) and \(again.steps) steps, \(choices) and \(again.choices) choices")
+  }
 }
 
 /// The rows of the failure table (MACHINE §5) that were reached, in both columns.
