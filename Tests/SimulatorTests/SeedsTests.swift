@@ -22,20 +22,34 @@ import UpdateMachine
   }
 
   @Test func `the least failing seed is told, and nothing after it is counted`() async throws {
-    let plant = Plant.breach(.lostEvent)
+    let plant = Plant.breach(.revivedQueue)
     let first = try #require(
       (UInt64(1)...200).first { seed in
-        let configuration = SimulationConfiguration(seed: seed, steps: 30, plant: plant)
+        let configuration = SimulationConfiguration(seed: seed, clients: 2, steps: 10, plant: plant)
         return Simulation<Chat>.run(configuration).finding != nil
       })
-    for last in [first, first + 1, 300] {
-      let runs = await Simulation<Chat>.run(seeds: 1...last, steps: 30, plant: plant)
+    try #require(first > 17, "it is not of the first task")
+    for last in [first, first + 1, 200] {
+      let runs = await Simulation<Chat>.run(seeds: 1...last, clients: 2, steps: 10, plant: plant)
       #expect(runs.failure?.seed == first)
       #expect(runs.statistics.seeds == Int64(first))
       #expect(runs.statistics.failures == 1)
     }
-    let before = await Simulation<Chat>.run(seeds: 1...(first - 1), steps: 30, plant: plant)
+    let before = await Simulation<Chat>.run(
+      seeds: 1...(first - 1), clients: 2, steps: 10, plant: plant)
     #expect(before.failure == nil)
+  }
+
+  @Test func `a failure that is not to be made small is repeated as it was drawn`() async throws {
+    let plant = Plant.breach(.lostEvent)
+    let runs = await Simulation<Chat>.run(seeds: 1...100, plant: plant, shrinking: 0)
+    let failure = try #require(runs.failure)
+    let seed = try #require(failure.seed)
+    let drawn = Simulation<Chat>.trace(SimulationConfiguration(seed: seed, plant: plant))
+    #expect(failure.finding == drawn.0.finding)
+    #expect(failure.trace.lines == drawn.1.lines)
+    let again = try #require(try Simulation<Chat>.replay(#require(failure.token)))
+    #expect(again.trace.lines == drawn.1.lines)
   }
 
   @Test func `a failure of actors is made small as one of bare replicas`() async throws {
@@ -100,4 +114,5 @@ private enum MoodyApp: SimulatedApp {
   static func checksum(of model: ChatModel) -> UInt64 { Chat.checksum(of: model) }
   static func describe(_ model: ChatModel) -> String { Chat.describe(model) }
   static func describe(_ truth: ChatState) -> String { Chat.describe(truth) }
+  static func describe(_ event: ChatEvent) -> String { "\(event)" }
 }

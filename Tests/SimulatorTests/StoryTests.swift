@@ -91,7 +91,7 @@ import Testing
   @Test func `each step says how many choices there were`() {
     let configuration = SimulationConfiguration(seed: 5)
     let (result, trace) = Simulation<Chat>.trace(configuration)
-    #expect(Int64(trace.choices.count) == result.steps)
+    #expect(Int64(trace.choices.count) == result.steps + 1)
     #expect(zip(trace.choices, trace.choices.dropFirst()).allSatisfy { $0 <= $1 })
     #expect(trace.choices.last == result.choices)
     #expect(trace.events.allSatisfy { (1...result.steps + 1).contains($0.step) })

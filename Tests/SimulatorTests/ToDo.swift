@@ -84,15 +84,21 @@ struct ToDoServer: ServerTruth {
 
 // Article example begins: words
 extension ToDo: CustomStringConvertible {
-  var description: String { "\(id.short):\(title):\(isCompleted ? "done" : "open"):\(label.rawValue)" }
+  var description: String {
+    "\(id.short):\(title):\(isCompleted ? "done" : "open"):\(label.rawValue)"
+  }
 }
 
 extension ToDoList: CustomStringConvertible {
-  var description: String { items.map(\.description).joined(separator: " ") }
+  var description: String { told(items) }
 }
 
 extension ToDoServer: CustomStringConvertible {
-  var description: String { items.map(\.description).joined(separator: " ") }
+  var description: String { told(items) }
+}
+
+private func told(_ items: [ToDo]) -> String {
+  items.isEmpty ? "empty" : items.map(\.description).joined(separator: " ")
 }
 // Article example ends
 

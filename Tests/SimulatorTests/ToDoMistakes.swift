@@ -44,7 +44,8 @@ enum AddsTwice: Mistake {
 /// The labels of a snapshot are lost; those that events bring are not.
 enum ForgetsLabels: Mistake {
   static func take(_ snapshot: [ToDo]) -> ToDoList {
-    ToDoList(snapshot: snapshot.map { ToDo(id: $0.id, title: $0.title, isCompleted: $0.isCompleted) })
+    ToDoList(
+      snapshot: snapshot.map { ToDo(id: $0.id, title: $0.title, isCompleted: $0.isCompleted) })
   }
 }
 

@@ -29,7 +29,7 @@ import UpdateMachine
   // Article example begins: plants
   @Test(arguments: Plant.all)
   func `a server that breaks its contract would be noticed`(plant: Plant) async {
-    let runs = await Simulation<ToDoApp>.run(seeds: 1...200, plant: plant)
+    let runs = await Simulation<ToDoApp>.run(seeds: 1...200, plant: plant, shrinking: 0)
     #expect(runs.failure != nil)
   }
   // Article example ends
@@ -57,7 +57,8 @@ import UpdateMachine
       let story = issue.comments.map(\.rawValue).joined()
       return ["Oracle A replica", "  expected  ", "  difference  ", "server    commits event"]
         .allSatisfy { story.contains($0) }
-        && story.contains("try Simulation<\(app)>.replay(\"") && story.split(separator: "\n").count <= 24
+        && story.contains("try Simulation<\(app)>.replay(\"")
+        && story.split(separator: "\n").count <= 24
     }
   }
 

@@ -45,6 +45,7 @@ public struct Choices: Sendable {
   /// What was drawn so far, in order.
   public private(set) var record: [Choice] = []
 
+  /// The generators, by stream; none: what is not replayed is 0.
   private var states: [UInt64]
   /// The values to give back, by stream; `nil`: draw anew.
   private var replay: [[UInt64]]?
@@ -66,6 +67,13 @@ public struct Choices: Sendable {
     for choice in record { values[Int(choice.stream.rawValue)].append(choice.value) }
     replay = values
     replayed = values.map { _ in 0 }
+  }
+
+  /// Gives back what a list says, each stream for itself; where it has nothing left, draws from
+  /// generators that are seeded with `seed`.
+  public init(replaying record: [Choice], then seed: UInt64) {
+    self.init(replaying: record)
+    states = Choices(seed: seed).states
   }
 
   /// A number from 0 to `bound` − 1; `bound` is at least 1.
@@ -108,8 +116,8 @@ public struct Choices: Sendable {
     if replay != nil {
       let index = replayed[stream]
       replayed[stream] += 1
-      guard index < replay![stream].count else { return 0 }
-      return min(replay![stream][index], bound - 1)
+      if index < replay![stream].count { return min(replay![stream][index], bound - 1) }
+      guard !states.isEmpty else { return 0 }
     }
     states[stream] &+= 0x9E37_79B9_7F4A_7C15
     return Digest.mixed(states[stream]).multipliedFullWidth(by: bound).high

@@ -62,17 +62,6 @@ public enum Plant: Hashable, Sendable {
   }
 }
 
-/// A failing run made small.
-public struct Shrunk: Sendable {
-  /// What repeats the small run.
-  public var token: RunToken
-  /// How many runs it took.
-  public var runs: Int64
-  /// How many choices were not the tamest, before and after.
-  public var choicesBefore: Int64
-  public var choicesLeft: Int64
-}
-
 /// Runs an app's world: the library's own is `Simulation<Chat>`, an app's tests run
 /// `Simulation<TheirApp>`.
 public enum Simulation<App: SimulatedApp> {
@@ -128,21 +117,10 @@ public enum Simulation<App: SimulatedApp> {
   ) -> Shrunk? {
     let record = choices(of: configuration)
     guard let oracle = replay(record, configuration).finding?.oracle else { return nil }
-    var smaller = configuration
-    // Fewer steps of trouble first: each halving makes every later run cheaper.
-    while smaller.steps > 1 {
-      var half = smaller
-      half.steps = smaller.steps / 2
-      guard replay(record, half).finding?.oracle == oracle else { break }
-      smaller = half
+    var shrinking = RunShrinking(configuration, record, budget: budget, while: goesOn) {
+      replay($0, $1).finding?.oracle == oracle
     }
-    var shrinker = Shrinker(record, budget: budget)
-    let chosen = smaller
-    shrinker.shrink(while: goesOn) { replay($0, chosen).finding?.oracle == oracle }
-    return Shrunk(
-      token: RunToken(chosen, shrinker.best), runs: shrinker.runs,
-      choicesBefore: Int64(record.filter { $0.value != 0 }.count),
-      choicesLeft: shrinker.best.choicesLeft)
+    return shrinking.shrunk()
   }
 
   /// The choices that a run draws.
@@ -155,7 +133,7 @@ public enum Simulation<App: SimulatedApp> {
   /// Everything goes through here, so that the library's own app is fast however generic its caller
   /// is: the compiler makes a version for it, and the general one hands over to that.
   @_specialize(where App == Chat)
-  private static func live(
+  static func live(
     _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
   ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {
     var world = World<App>(configuration: configuration, choices: choices, trace: trace)

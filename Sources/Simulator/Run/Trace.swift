@@ -23,7 +23,7 @@ public struct Trace: Sendable {
 
   /// What was seen, in the order in which it happened.
   public private(set) var events: [Event] = []
-  /// How many choices had been drawn at the end of each step.
+  /// How many choices had been drawn before the first step, and at the end of each.
   public private(set) var choices: [Int64] = []
 
   private var breaches: Int64 = 0
@@ -56,7 +56,8 @@ public struct Trace: Sendable {
     let milliseconds = moment.milliseconds
     let seconds = milliseconds / 1000 % 60
     let rest = milliseconds % 1000
-    return "\(leading(milliseconds / 60_000, to: 3)):\(zeros(seconds, to: 2)).\(zeros(rest, to: 3))"
+    let minutes = padded("\(milliseconds / 60_000)", before: 3)
+    return "\(minutes):\(zeros(seconds, to: 2)).\(zeros(rest, to: 3))"
   }
 
   /// The same without spaces before it.
@@ -69,11 +70,12 @@ public struct Trace: Sendable {
     return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
   }
 
-  private static func leading(_ number: Int64, to width: Int) -> String {
-    let text = "\(number)"
-    return String(repeating: " ", count: max(0, width - text.utf8.count)) + text
+  /// With spaces before it.
+  static func padded(_ text: String, before width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.utf8.count)) + text
   }
 
+  /// With spaces after it.
   static func padded(_ text: String, to width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
   }

@@ -58,6 +58,8 @@
       if let part = RunFailure.parting(one.lines, other.lines) {
         lines.append("Told twice more, they part in line \(part.line):")
         lines += [part.one, part.other].map { Story.fitted("  \($0 ?? "(no more)")") }
+      } else {
+        lines.append("Told twice more, it was the same conversation, line by line.")
       }
       lines.append(
         "Something in the app is not a function of its arguments: a clock, chance that is not of the "

@@ -20,7 +20,7 @@
     ///   - plant: how the server breaks its contract; `nil`: it does not. With a plant, a run *must*
     ///     fail: so tests show that a bad server would be noticed.
     ///   - engine: bare replicas, or the library's real driver.
-    ///   - budget: how many runs making a failure small may take.
+    ///   - budget: how many runs making a failure small may take; 0: it is told as it was drawn.
     public static func run(
       seeds: ClosedRange<UInt64>, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
       isSwarm: Bool = true, plant: Plant? = nil, engine: SimulationEngine = .value,
@@ -125,17 +125,17 @@
         return twoStories(failing, configuration, engine)
       }
       // A run of actors cannot be shrunk; but mostly bare replicas fail in the same way.
-      let isShared =
-        engine == .value || run(configuration).finding?.oracle == failing.finding?.oracle
-      if isShared, let shrunk = shrunk(configuration, budget: budget) {
-        return failure(shrunk.token, seed: failing.seed, shrunk)
+      if engine == .value || run(configuration).finding?.oracle == failing.finding?.oracle {
+        let shrunk = budget > 0 ? shrunk(configuration, budget: budget) : nil
+        let token =
+          shrunk?.token ?? RunToken(configuration, ChoiceLists(choices(of: configuration)))
+        return failure(token, seed: failing.seed, shrunk)
       }
       let (result, trace) = trace(configuration, engine: engine)
       return Story(result, trace).map { story in
-        let seeds = "\(failing.seed)...\(failing.seed)"
-        return RunFailure(
+        RunFailure(
           seed: failing.seed, story, trace, token: nil,
-          repeating: "await Simulation<\(App.self)>.run(seeds: \(seeds), engine: .\(engine))")
+          repeating: "the same test with seeds: \(failing.seed)...\(failing.seed)")
       }
     }
 

@@ -6,10 +6,10 @@ internal import UpdateMachine
 /// Makes a list of choices smaller for as long as it leads to the same failure.
 ///
 /// Smaller means: fewer choices that are not 0 (the least value of every draw is the tamest, so a 0
-/// is as good as none), then a shorter list, then lower values. Passes cut, zero, delete, lower and
-/// swap, over and over until none helps or the budget is spent. As in Hypothesis (MacIver and
-/// Donaldson, "Test-Case Reduction via Test-Case Generation", 2020), what is shrunk is not the run
-/// but the choices that made it, so it works for any world.
+/// is as good as none), then a shorter list, then lower values. Passes cut, zero, delete, gather,
+/// lower and swap, over and over until none helps or the budget is spent. As in Hypothesis (MacIver
+/// and Donaldson, "Test-Case Reduction via Test-Case Generation", 2020), what is shrunk is not the
+/// run but the choices that made it, so it works for any world.
 ///
 /// Each stream is a list of its own, as each subsystem draws from its own: a choice that goes moves
 /// none of another stream's.
@@ -20,6 +20,8 @@ public struct Shrinker: Sendable {
   public private(set) var runs: Int64 = 0
 
   private let budget: Int64
+  /// Somebody has said that it shall not go on.
+  private(set) var isStopped = false
 
   /// - Parameters:
   ///   - record: the choices of a failing run.
@@ -40,14 +42,29 @@ public struct Shrinker: Sendable {
   ) {
     var attempt = Attempt(budget: budget, goesOn: goesOn, fails: fails)
     var size = best.size
+    guard !isSpent(attempt) else { return }
     repeat {
       size = best.size
       cutEnds(&attempt)
       spans(&attempt) { lists, stream, span in lists.zero(stream, span) }
       spans(&attempt) { lists, stream, span in lists.delete(stream, span) }
+      spans(&attempt) { lists, stream, span in lists.gather(stream, span) }
       lower(&attempt)
       swap(&attempt)
     } while best.size < size && !isSpent(attempt)
+  }
+
+  /// Tries something else than a list, and counts it as a run; `nil`: there may be no more runs.
+  ///
+  /// - Parameters:
+  ///   - goesOn: asked after the run; `false` stops with what there is.
+  ///   - fails: runs it; whether it leads to the same failure.
+  mutating func tries(while goesOn: (Shrinker) -> Bool, _ fails: () -> Bool) -> Bool? {
+    guard runs < budget, !isStopped else { return nil }
+    runs += 1
+    let fails = fails()
+    if !goesOn(self) { isStopped = true }
+    return fails
   }
 
   /// What one shrinking is given.
@@ -55,7 +72,6 @@ public struct Shrinker: Sendable {
     var budget: Int64
     var goesOn: (Shrinker) -> Bool
     var fails: ([Choices.Choice]) -> Bool
-    var isStopped = false
 
     init(
       budget: Int64, goesOn: @escaping (Shrinker) -> Bool,
@@ -67,7 +83,7 @@ public struct Shrinker: Sendable {
     }
   }
 
-  private func isSpent(_ attempt: Attempt) -> Bool { attempt.isStopped || runs >= attempt.budget }
+  private func isSpent(_ attempt: Attempt) -> Bool { isStopped || runs >= attempt.budget }
 
   /// Tries a list; keeps it if it is smaller and fails the same way.
   @discardableResult
@@ -76,7 +92,7 @@ public struct Shrinker: Sendable {
     runs += 1
     let fails = attempt.fails(lists.record)
     if fails { best = lists }
-    if !attempt.goesOn(self) { attempt.isStopped = true }
+    if !attempt.goesOn(self) { isStopped = true }
     return fails
   }
 
@@ -214,6 +230,13 @@ public struct ChoiceLists: Hashable, Sendable {
   mutating func zero(_ stream: Int, _ span: Range<Int>) {
     for index in span { values[stream][index] = 0 }
     trim(stream)
+  }
+
+  /// All of a span's values in the place of its last: one long wait for many short ones.
+  mutating func gather(_ stream: Int, _ span: Range<Int>) {
+    guard let last = span.last(where: { values[stream][$0] != 0 }) else { return }
+    let sum = span.reduce(0) { $0 &+ values[stream][$1] }
+    for index in span { values[stream][index] = index == last ? sum : 0 }
   }
 
   mutating func delete(_ stream: Int, _ span: Range<Int>) {

@@ -241,7 +241,9 @@ extension World {
   mutating func armPlant() {
     guard let plant = configuration.plant, phase == .stormy, server.breach == nil else { return }
     if let breach = plant.breach {
-      if choices.happens(.faults, 1, in: 6) { server.breach = breach }
+      guard choices.happens(.faults, 1, in: 6) else { return }
+      if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
+      server.breach = breach
     } else if !isMute, choices.happens(.faults, 1, in: 20) {
       if isTraced { note("plant", "the server will never answer again") }
       isMute = true

@@ -91,6 +91,7 @@ struct World<App: SimulatedApp>: Sendable {
     agenda.add(
       .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...climate.disturbanceGap)))
     scheduleServer()
+    trace?.noteStep(choices: Int64(choices.record.count))
   }
 
   var isGoingOn: Bool { !jury.hasFound && phase != .over }

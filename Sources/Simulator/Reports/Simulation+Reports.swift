@@ -1,0 +1,24 @@
+extension Simulation {
+  /// The probability curve of a failing run, with its conversation; `nil`: nothing was found in it.
+  ///
+  /// - Parameters:
+  ///   - token: the run, best made small (``shrunk(_:budget:while:)``).
+  ///   - goesOn: asked before every measurement; `false` stops with what there is.
+  public static func curve(
+    of token: RunToken, continuations: Int64 = 40, budget: Int64 = 4000,
+    while goesOn: (ProbabilityCurve) -> Bool = { _ in true }
+  ) -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle)? {
+    let (result, trace, record) = live(
+      token.configuration, Choices(replaying: token.choices.record), Trace())
+    guard let oracle = result.finding?.oracle else { return nil }
+    let curve = ProbabilityCurve(
+      steps: result.steps, continuations: continuations, budget: budget, while: goesOn
+    ) { step, seed in
+      let count = Int(trace.choices[Int(step)])
+      let other = live(
+        token.configuration, Choices(replaying: Array(record.prefix(count)), then: seed), nil)
+      return other.result.finding?.oracle == oracle
+    }
+    return (curve, trace, oracle)
+  }
+}
