@@ -10,12 +10,13 @@ struct RunOptions {
   var seeds: UInt64 = 5000
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var json = false
+  var failure = FailureOptions()
   /// Only bare replicas can be run from a list of choices.
   var shrinks: Bool { engine == .value }
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-    "--engine",
+    "--engine", "--save",
   ]
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -56,6 +57,10 @@ struct RunOptions {
     if let number = try arguments.number("--first", in: 0...UInt64.max) { first = number }
     if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
     json = arguments.has("--json")
+    failure = try FailureOptions(arguments)
+    guard shrinks || !failure.isAsked else {
+      throw UsageError(message: "--curve and --save go with the engine \"value\" only")
+    }
     configuration.seed = first
   }
 
@@ -111,6 +116,8 @@ extension Simulate {
         --plant NAME    the server breaks its contract: an oracle must notice
         --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
         --jobs N        threads (one a core)
+        --curve         how likely the failure was after each step: where it jumps, the cause is
+        --save FILE     the life of the client that failed, as a scenario that can be checked in
         --json          one JSON object on the last line
         --list-faults, --list-plants
                         their names, one a line
@@ -120,7 +127,8 @@ extension Simulate {
       """,
     run: { words, console in
       let arguments = try Arguments(
-        words, options: RunOptions.names, flags: ["--json", "--list-faults", "--list-plants"])
+        words, options: RunOptions.names,
+        flags: ["--curve", "--json", "--list-faults", "--list-plants"])
       if arguments.has("--list-faults") {
         for fault in Fault.allCases { console.out(fault.name) }
         return .success
@@ -129,10 +137,10 @@ extension Simulate {
         for plant in Plant.all { console.out(plant.name) }
         return .success
       }
-      return run(try RunOptions(arguments), console)
+      return try run(try RunOptions(arguments), console)
     })
 
-  static func run(_ options: RunOptions, _ console: Console) -> ExitCode {
+  static func run(_ options: RunOptions, _ console: Console) throws(FileError) -> ExitCode {
     let runner = Runner(
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
@@ -141,8 +149,10 @@ extension Simulate {
     let report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
     if let failure = report.firstWord { console.out(failure) }
-    if let story = report.story(while: shrinkingGoesOn(console)) { console.out(story) }
+    let shrunk = report.shrunk(while: shrinkingGoesOn(console))
+    if let story = report.story(shrunk) { console.out(story) }
     console.progress(nil)
+    try options.failure.tell(shrunk?.token, console)
     if outcome.wasInterrupted { console.out("Interrupted: this is what was done so far.") }
     if options.json { console.out(report.json) }
     if outcome.wasInterrupted { return .interrupted }

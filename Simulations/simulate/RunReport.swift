@@ -45,10 +45,20 @@ struct RunReport {
       + "\(options.words(forSeed: failure.seed))"
   }
 
-  /// The failing run of fewest steps, made small, on at most a screen; `nil`: none failed.
+  /// The failing run of fewest steps, made small; `nil`: none failed, or none can be made small.
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
-  func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
+  func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
+    guard let failure = statistics.shortestFailure, options.shrinks else { return nil }
+    var configuration = options.configuration
+    configuration.seed = failure.seed
+    return Simulation<Chat>.shrunk(configuration, while: goesOn)
+  }
+
+  /// The failing run of fewest steps on at most a screen; `nil`: none failed.
+  ///
+  /// - Parameter shrunk: how it was made small, if it could be.
+  func story(_ shrunk: Shrunk?) -> String? {
     guard let failure = statistics.shortestFailure, let finding = failure.finding else {
       return nil
     }
@@ -56,7 +66,6 @@ struct RunReport {
     if finding.oracle == .determinism { return "\n" + RunReport.tell(finding) }
     var configuration = options.configuration
     configuration.seed = failure.seed
-    let shrunk = options.shrinks ? Simulation<Chat>.shrunk(configuration, while: goesOn) : nil
     let (result, trace) =
       shrunk.map { Simulation<Chat>.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []

@@ -48,7 +48,8 @@ import UpdateMachine
     let drawn = Simulation<Chat>.trace(SimulationConfiguration(seed: seed, plant: plant))
     #expect(failure.finding == drawn.0.finding)
     #expect(failure.trace.lines == drawn.1.lines)
-    let again = try #require(try Simulation<Chat>.replay(#require(failure.token)))
+    let token = try #require(failure.token)
+    let again = try #require(try Simulation<Chat>.replay(token))
     #expect(again.trace.lines == drawn.1.lines)
   }
 

@@ -34,7 +34,7 @@ public struct ProbabilityCurve: Sendable {
   ///   - goesOn: asked before every measurement; `false` stops with what there is.
   ///   - fails: repeats so many steps, goes on from a seed; whether that fails in the same way.
   public init(
-    steps: Int64, continuations: Int64 = 40, budget: Int64 = 4000,
+    steps: Int64, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true },
     fails: (_ step: Int64, _ seed: UInt64) -> Bool
   ) {
@@ -93,8 +93,8 @@ extension ProbabilityCurve {
     _ trace: Trace, oracle: Oracle, atMost count: Int = Story.linesMaximum - 3
   ) -> [String] {
     var lines = [
-      "How likely the failure was after each step: of \(continuations) runs that go on from there by "
-        + "chance, so many fail by \(oracle.rawValue).",
+      "How likely the failure was after each step: of \(continuations) runs that go on from there "
+        + "by chance, so many fail by \(oracle.rawValue).",
       "      step  share",
     ]
     for point in shown(atMost: count) {
@@ -104,7 +104,7 @@ extension ProbabilityCurve {
       let length = Int(percent(point) / 5)
       let bar =
         String(repeating: "█", count: length) + String(repeating: " ", count: 20 - length)
-      let event = ProbabilityCurve.event(of: point.step, trace, isCause: isCause)
+      let event = ProbabilityCurve.event(of: point.step, trace)
       lines.append(
         Story.fitted(
           "\(isCause ? "▶" : " ") \(step)\(share)  \(bar)  \(event)"))
@@ -120,8 +120,8 @@ extension ProbabilityCurve {
     }
     let rise = "from \(percent(low)) % to \(percent(high)) %"
     if let cause {
-      return
-        "▶ Step \(cause) is the cause: it raised the share \(rise). \(runs) runs were measured."
+      return "▶ Step \(cause) is the cause: it raised the share \(rise). "
+        + "\(runs) runs were measured."
     }
     return "The cause is one of the steps \(low.step + 1) to \(high.step): they raised the share "
       + "\(rise). \(runs) runs were measured."
@@ -148,13 +148,10 @@ extension ProbabilityCurve {
     return change < 0 ? -change : change
   }
 
-  /// What was seen in a step; of several things the one that says most: a fault, then a client.
-  private static func event(of step: Int64, _ trace: Trace, isCause: Bool) -> String {
-    guard step > 0 else { return "the world as it was drawn: nothing has happened yet" }
+  /// What was seen in a step: a fault rather than anything else; if nothing was, what the step is.
+  private static func event(of step: Int64, _ trace: Trace) -> String {
     let events = trace.events.filter { $0.step == step }
     let told = events.first { $0.who == "plant" || $0.who == "fault" } ?? events.first
-    if let told { return told.line }
-    guard isCause, let next = trace.events.first(where: { $0.step > step }) else { return "" }
-    return "(before \(next.line))"
+    return told?.line ?? (step < trace.steps.count ? "(\(trace.steps[Int(step)]))" : "")
   }
 }

@@ -5,7 +5,7 @@ extension Simulation {
   ///   - token: the run, best made small (``shrunk(_:budget:while:)``).
   ///   - goesOn: asked before every measurement; `false` stops with what there is.
   public static func curve(
-    of token: RunToken, continuations: Int64 = 40, budget: Int64 = 4000,
+    of token: RunToken, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true }
   ) -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle)? {
     let (result, trace, record) = live(

@@ -48,12 +48,14 @@ public struct Story: Sendable {
   public func lines(
     atMost count: Int = Story.linesMaximum, repeating: [String] = []
   ) -> [String] {
-    let head = Story.told(finding, difference)
     let room = max(0, count - head.count - 1 - repeating.count)
     return head + told(events: room) + [Story.fitted(left)] + repeating
   }
 
   /// Who found what, with whom and when; expected, found, and where they differ.
+  public var head: [String] { Story.told(finding, difference) }
+
+  /// The same of any finding.
   public static func told(_ finding: Finding, _ difference: WordDifference? = nil) -> [String] {
     let who = finding.client.map { "client \($0)" } ?? "the world"
     var lines = [

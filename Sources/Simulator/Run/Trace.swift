@@ -1,3 +1,4 @@
+internal import SyncProtocols
 public import UpdateMachine
 
 /// The conversation of one run, event by event: virtual time, who, what.
@@ -25,6 +26,11 @@ public struct Trace: Sendable {
   public private(set) var events: [Event] = []
   /// How many choices had been drawn before the first step, and at the end of each.
   public private(set) var choices: [Int64] = []
+  /// What each step was, after what comes before the first.
+  public private(set) var steps: [String] = []
+
+  /// What the clients' machines were told, in the order in which it happened.
+  private(set) var inputs: [MachineInput] = []
 
   private var breaches: Int64 = 0
 
@@ -42,6 +48,8 @@ public struct Trace: Sendable {
     events.append(Event(at: now, step: step, who: who, what: what, client: client))
   }
 
+  mutating func noteInput(_ input: MachineInput) { inputs.append(input) }
+
   /// How often the server has broken its contract by now; whether that is news.
   mutating func noteBreaches(_ count: Int64) -> Bool {
     defer { breaches = count }
@@ -49,7 +57,10 @@ public struct Trace: Sendable {
   }
 
   /// A step is over.
-  mutating func noteStep(choices count: Int64) { choices.append(count) }
+  mutating func noteStep(_ name: String, choices count: Int64) {
+    steps.append(name)
+    choices.append(count)
+  }
 
   /// Minutes, seconds and milliseconds: "12:03.450".
   static func clock(_ moment: Moment) -> String {
@@ -78,5 +89,23 @@ public struct Trace: Sendable {
   /// With spaces after it.
   static func padded(_ text: String, to width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
+  }
+}
+
+/// What the machine of one client was told.
+struct MachineInput: Sendable {
+  var at: Moment
+  var client: Int
+  /// Which of the client's processes it was, from 1.
+  var life: UInt64
+  var settings: MachineSettings
+  var what: What
+
+  enum What: Sendable {
+    /// The machine begins anew, with what was saved.
+    case restored(QueueFinger, Terms, age: TimeSpan?)
+    case input(Machine<QueueFinger>.Input)
+    /// Something that was no input of a machine, and has changed it all the same.
+    case unknown(String)
   }
 }

@@ -13,6 +13,7 @@ extension World {
     let before = jury.look(before: input, client, replica, server, at: now)
     let effects = replica.handle(input, at: now)
     jury.judge(input, before, effects, client, replica, server, at: now)
+    if isTraced { noteInput(client, input, from: clients[client].replica, to: replica) }
     clients[client].replica = replica
     if isTraced { noteTrace(client, input, effects) }
     perform(effects, by: client)

@@ -37,9 +37,29 @@ extension World {
   }
 
   /// A step is over.
-  mutating func noteStep() {
+  mutating func noteStep(_ name: String) {
     noteBreach()
-    trace?.noteStep(choices: Int64(choices.record.count))
+    trace?.noteStep(name, choices: Int64(choices.record.count))
+  }
+
+  /// What a step is, for those in which nothing is seen.
+  func name(of step: Step) -> String {
+    switch step {
+    case .requestArrives(let index): "a request of \(who(exchanges[index].client)) arrives"
+    case .snapshotIsReady(let index, _): "the snapshot for \(who(exchanges[index].client)) is ready"
+    case .answerArrives(let index): "an answer to \(who(exchanges[index].client)) arrives"
+    case .releaseArrives: "a release arrives"
+    case .timerFires(let client, _, _): "a timer of \(who(client)) fires"
+    case .sleepEnds(let client, _, _): "a sleep of \(who(client)) ends"
+    case .writeEnds(let client, _, _, _): "a write of \(who(client)) ends"
+    case .serverIsDue: "the server looks at its queues"
+    case .workload: "something happens at the server"
+    case .disturbance: "a disturbance"
+    case .happens(let client, _): "something happens to \(who(client))"
+    case .serverRecovers: "the server is back"
+    case .serverIsSupportedAgain: "the server is supported again"
+    case .judgement: "the bound is over"
+    }
   }
 
   /// The server may just have broken its contract.

@@ -91,7 +91,7 @@ struct World<App: SimulatedApp>: Sendable {
     agenda.add(
       .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...climate.disturbanceGap)))
     scheduleServer()
-    trace?.noteStep(choices: Int64(choices.record.count))
+    trace?.noteStep("the world is drawn", choices: Int64(choices.record.count))
   }
 
   var isGoingOn: Bool { !jury.hasFound && phase != .over }
@@ -100,8 +100,9 @@ struct World<App: SimulatedApp>: Sendable {
   mutating func takeStep() -> Bool {
     while let next = agenda.takeNext() {
       now = next.at
+      let name = isTraced ? name(of: next.step) : ""
       guard perform(next.step) else { continue }
-      if isTraced { noteStep() }
+      if isTraced { noteStep(name) }
       jury.result.steps += 1
       return true
     }

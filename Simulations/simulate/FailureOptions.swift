@@ -1,0 +1,64 @@
+import Foundation
+import Simulator
+
+/// What else is wanted of a failure, once it has been told: `--curve` and `--save FILE`.
+struct FailureOptions {
+  var hasCurve = false
+  /// Where its scenario goes; the file is not there yet.
+  var file: String?
+
+  var isAsked: Bool { hasCurve || file != nil }
+
+  init() {}
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    hasCurve = arguments.has("--curve")
+    file = arguments.values["--save"]
+    if let file, FileManager.default.fileExists(atPath: file) {
+      throw UsageError(message: "\(file) is there already. --save FILE writes a new file")
+    }
+  }
+
+  /// Tells what is wanted of the run that a token stands for; `nil`: none failed.
+  func tell(_ token: RunToken?, _ console: Console) throws(FileError) {
+    guard let token else {
+      if isAsked { console.out("No run failed: there is nothing to tell.") }
+      return
+    }
+    if hasCurve { tellCurve(of: token, console) }
+    if let file { try save(token, to: file, console) }
+  }
+
+  private func tellCurve(of token: RunToken, _ console: Console) {
+    let told = Simulation<Chat>.curve(of: token) { curve in
+      console.progress("measuring the curve: \(curve.runs) runs")
+      return !Interrupt.wasAsked
+    }
+    console.progress(nil)
+    guard let told else { return console.out("No oracle objects: there is no curve.") }
+    console.out("\n" + told.curve.lines(told.trace, oracle: told.oracle).joined(separator: "\n"))
+  }
+
+  private func save(
+    _ token: RunToken, to file: String, _ console: Console
+  ) throws(FileError) {
+    let (result, trace) = Simulation<Chat>.traceReplay(token)
+    guard let story = Story(result, trace), let client = story.finding.client,
+      let transcript = Transcript(of: client, trace)
+    else { return console.out("\(file): not written, for there is no client with whom it fails") }
+    let comment = story.head + ["", "simulate replay \(token.text)", ""]
+    let text: String
+    do throws(ScenarioError) {
+      text = try transcript.scenario(comment)
+    } catch {
+      throw FileError(message: "\(file): not written: \(error)")
+    }
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .withoutOverwriting)
+    } catch {
+      throw FileError(message: "\(file): cannot be written: \(error.localizedDescription)")
+    }
+    console.out("Saved \(file): life \(transcript.life) of client \(client). Play it:")
+    console.out("  swift run -c release simulate scenario \(file)")
+  }
+}

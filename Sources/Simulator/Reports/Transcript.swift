@@ -1,0 +1,179 @@
+internal import SyncProtocols
+public import UpdateMachine
+
+/// One life of one client as a scenario (``Scenario``): its settings, what it began with, and
+/// everything that its machine was told, with the moment; below each, what the machine answers now.
+///
+/// A scenario is about a machine, which holds no model and meets no server: what an oracle found in
+/// a model cannot be seen there, but what led to it can.
+public struct Transcript: Sendable {
+  /// Who it is.
+  public let client: Int
+  /// Which of the client's lives: the last one that there was.
+  public let life: UInt64
+  /// How many of its inputs the language has no words for; the text says where they were.
+  public private(set) var unsaidCount = 0
+  /// Where the scenario's time begins, in the world's.
+  public let beginning: Moment
+
+  private var lines: [String] = []
+  private var machine: Machine<QueueFinger>
+  private var terms = Terms.unspoken
+
+  /// `nil`: the client was told nothing.
+  public init?(of client: Int, _ trace: Trace) {
+    guard let last = trace.inputs.last(where: { $0.client == client }) else { return nil }
+    self.client = client
+    life = last.life
+    var inputs = trace.inputs.filter { $0.client == client && $0.life == last.life }[...]
+    // What was said before the saved form was read is in what the machine was told then.
+    let restored = inputs.lastIndex { if case .restored = $0.what { true } else { false } }
+    beginning = restored.map { inputs[$0].at } ?? Moment(milliseconds: 0)
+    if let restored { inputs = inputs[restored...] }
+    machine = Machine(life: Life(last.life), settings: last.settings)
+    let settings = last.settings.words
+    if !settings.isEmpty { lines.append("machine\(settings)") }
+    for input in inputs { say(input) }
+  }
+
+  /// The scenario.
+  ///
+  /// - Parameter comment: lines that say what it is, told first.
+  /// - Throws: ``ScenarioError`` if the language does not take what was written; it should.
+  public func scenario(_ comment: [String]) throws(ScenarioError) -> String {
+    var text = ""
+    for line in comment { text += line.utf8.isEmpty ? "#\n" : "# \(line)\n" }
+    text += "# Life \(life) of client \(client)"
+    text +=
+      beginning == Moment(milliseconds: 0)
+      ? "; moments are the run's.\n"
+      : "; 0 is \(Trace.trimmedClock(beginning)) in the run, when what was saved had been read.\n"
+    for line in lines { text += line + "\n" }
+    return try Scenario.rewritten(text)
+  }
+
+  // MARK: Words
+
+  private mutating func say(_ input: MachineInput) {
+    let time = "at \(Words.text(input.at - beginning))"
+    switch input.what {
+    case .restored(let finger, let terms, let age):
+      say(terms)
+      lines.append("restored \(finger)" + (age.map { " age \(Words.text($0))" } ?? ""))
+      machine = Machine(
+        restoring: finger, terms: terms, age: age, at: input.at, life: machine.life,
+        settings: machine.settings)
+    case .input(let heard):
+      if case .snapshotArrived(_, _, let terms) = heard { say(terms) }
+      if let words = words(heard) {
+        lines.append("\(time) \(words)")
+      } else {
+        leaveOut("\(heard)", time)
+      }
+      _ = machine.handle(heard, at: input.at)
+    case .unknown(let what): leaveOut(what, time)
+    }
+  }
+
+  private mutating func leaveOut(_ what: String, _ time: String) {
+    unsaidCount += 1
+    lines.append("# Left out, for the language has no words for it: \(time) \(what)")
+  }
+
+  private mutating func say(_ terms: Terms) {
+    guard terms != self.terms else { return }
+    self.terms = terms
+    var words = "terms longDeadline=\(Words.text(terms.longDeadline))"
+    words += " lifetime=\(Words.text(terms.lifetime))"
+    switch terms.cadence {
+    case .waits: break
+    case .every(let span): words += " every=\(Words.text(span))"
+    case .pushed: words += " pushed"
+    }
+    lines.append(words)
+  }
+
+  /// `nil`: there are none.
+  private func words(_ input: Machine<QueueFinger>.Input) -> String? {
+    switch input {
+    case .started(let foreground): foreground ? "started" : "started in background"
+    case .stopped: "stopped"
+    case .loggedOut: "loggedOut"
+    case .foregrounded: "foregrounded"
+    case .backgrounded: "backgrounded"
+    case .networkChanged: "networkChanged"
+    case .retryRequested: "retryRequested"
+    case .credentialsChanged: "credentialsChanged"
+    case .snapshotArrived(let id, let finger, _): "snapshotArrived\(number(id)) \(finger)"
+    case .polled(let id, nil): "polled\(number(id)) nothing"
+    case .polled(let id, let finger?): "polled\(number(id)) to \(finger.lastEventID)"
+    case .failed(let id, let failure):
+      Words.text(failure).map { "failed\(number(id)) \($0)" }
+    case .fired: "fired"
+    case .written: "written"
+    case .writeFailed: "writeFailed"
+    }
+  }
+
+  /// None for the request that is out. Every life but the machine's own is as good as any other.
+  private func number(_ id: RequestID) -> String {
+    guard !machine.isCurrent(id) else { return "" }
+    return id.life == machine.life ? " \(id.number)" : " \(id.number) of life 0"
+  }
+}
+
+extension Words {
+  /// A span as it is written: "1500ms", "10s", "7d".
+  static func text(_ span: TimeSpan) -> String {
+    let units: [(name: String, length: Int64)] = [
+      ("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000),
+    ]
+    let unit = units.first { span != .zero && span.milliseconds % $0.length == 0 }
+    return unit.map { "\(span.milliseconds / $0.length)\($0.name)" } ?? "\(span.milliseconds)ms"
+  }
+
+  /// A failure as it is written; `nil`: it cannot be.
+  static func text(_ failure: SyncFailure) -> String? {
+    switch failure {
+    case .rateLimited(let after): return "rateLimited" + (after.map { " \(text($0))" } ?? "")
+    case .rejected(let code):
+      guard !code.text.utf8.isEmpty else { return "rejected" }
+      let isWord = code.text.utf8.allSatisfy { byte in
+        byte > 0x20 && byte != UInt8(ascii: ",") && byte != UInt8(ascii: ":")
+      }
+      return isWord && code.text != "then" ? "rejected \(code.text)" : nil
+    case .unreachable, .timedOut, .serverFault, .unauthorized, .unsupported, .expired, .malformed,
+      .modelRefused:
+      return failure.description
+    }
+  }
+}
+
+extension MachineSettings {
+  /// What differs from the defaults, as a scenario says it, each after a space.
+  fileprivate var words: String {
+    var words = ""
+    for (mine, plain) in zip(spans, MachineSettings().spans) where mine.1 != plain.1 {
+      if let span = mine.1 { words += " \(mine.0)=\(Words.text(span))" }
+    }
+    let plain = MachineSettings()
+    if isDurable != plain.isDurable { words += " durable=\(isDurable ? "yes" : "no")" }
+    if paceBurst != plain.paceBurst { words += " paceBurst=\(paceBurst)" }
+    if wakeBurst != plain.wakeBurst { words += " wakeBurst=\(wakeBurst)" }
+    return words
+  }
+
+  /// Every span with its name in MACHINE §1.
+  private var spans: [(String, TimeSpan?)] {
+    [
+      ("transientFirst", transientFirst), ("transientCap", transientCap), ("slowFirst", slowFirst),
+      ("slowCap", slowCap), ("quickDeadline", quickDeadline),
+      ("registerDeadline", registerDeadline), ("deadlineCap", deadlineCap),
+      ("retryAfterFloor", retryAfterFloor), ("retryAfterCap", retryAfterCap),
+      ("collector", collector), ("spread", spread), ("healthy", healthy),
+      ("productive", productive), ("reallyWaited", reallyWaited), ("paceInterval", paceInterval),
+      ("wakeInterval", wakeInterval), ("late", late), ("writeDue", writeDue),
+      ("debounce", debounce), ("refreshPeriod", refreshPeriod),
+    ]
+  }
+}

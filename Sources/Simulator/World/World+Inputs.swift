@@ -1,0 +1,68 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// What a replica's inputs mean to the machine in it.
+
+extension World {
+  /// Writes down what a client's machine heard of an input. Only the replica knows whether its model
+  /// took an answer; so everything that the machine can have heard is tried, and what leads to the
+  /// same machine is it.
+  mutating func noteInput(
+    _ client: Int, _ input: Client.Body.Input, from before: Client.Body, to after: Client.Body
+  ) {
+    var machine = before.machine
+    if case .loaded(let saved, let age) = input {
+      if before.isLoaded { return }  // Read twice: the machine hears nothing.
+      if let saved {
+        machine = Machine(
+          restoring: saved.finger, terms: saved.terms, age: age, at: now, life: machine.life,
+          settings: machine.settings)
+        noteInput(client, .restored(saved.finger, saved.terms, age: age))
+      }
+      if machine == after.machine { return }
+    }
+    for meaning in World.meanings(of: input, from: before.finger, to: after.finger) {
+      var other = machine
+      _ = other.handle(meaning, at: now)
+      if other == after.machine { return noteInput(client, .input(meaning)) }
+    }
+    noteInput(client, .unknown("\(input)"))
+  }
+
+  private mutating func noteInput(_ client: Int, _ what: MachineInput.What) {
+    trace?.noteInput(
+      MachineInput(
+        at: now, client: client, life: clients[client].life, settings: climate.settings, what: what)
+    )
+  }
+
+  /// What the machine can have heard, the likeliest first.
+  private static func meanings(
+    of input: Client.Body.Input, from before: QueueFinger?, to after: QueueFinger?
+  ) -> [Machine<QueueFinger>.Input] {
+    switch input {
+    case .loaded:
+      [.started(foreground: true), .started(foreground: false), .stopped, .backgrounded]
+    case .started(let foreground):
+      [.started(foreground: foreground), foreground ? .foregrounded : .backgrounded]
+    case .snapshotArrived(let id, _, let finger, let terms):
+      [.snapshotArrived(id, finger: finger, terms: terms), .failed(id, .modelRefused)]
+    case .batchArrived(let id, _):
+      [
+        .polled(id, movedTo: before == after ? nil : after), .failed(id, .malformed),
+        .failed(id, .modelRefused),
+      ]
+    case .stopped: [.stopped]
+    case .loggedOut: [.loggedOut]
+    case .foregrounded: [.foregrounded]
+    case .backgrounded: [.backgrounded]
+    case .networkChanged: [.networkChanged]
+    case .retryRequested: [.retryRequested]
+    case .credentialsChanged: [.credentialsChanged]
+    case .failed(let id, let failure): [.failed(id, failure)]
+    case .fired(let timer): [.fired(timer)]
+    case .written(let write): [.written(write)]
+    case .writeFailed(let write): [.writeFailed(write)]
+    }
+  }
+}
