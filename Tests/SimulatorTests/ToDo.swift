@@ -7,6 +7,7 @@ import UpdateMachine
 
 // MARK: What the app ships
 
+// Article example begins: model
 /// A thing to do. Its ID is made by the device that adds it.
 struct ToDo: Equatable, Sendable {
   enum Label: String, CaseIterable, Sendable { case gray, red, green, blue }
@@ -51,6 +52,7 @@ struct ToDoList: SyncModel {
     if let index = index(of: id) { body(&items[index]) }
   }
 }
+// Article example ends
 
 // MARK: What its tests add: the server, and what goes on there
 
@@ -143,8 +145,9 @@ enum ToDoApp: SimulatedApp {
 }
 // Article example ends
 
+// Article example begins: uuid
 extension UUID {
-  /// A UUID of version 4 whose 122 random bits are chosen. Those that differ first are drawn first.
+  /// A UUID of version 4 (RFC 9562), whose 122 random bits are chosen.
   init(from choices: inout Choices) {
     let high = choices.draw(.workload, below: .max)
     let low = choices.draw(.workload, below: .max)
@@ -158,7 +161,10 @@ extension UUID {
         byte(low, 2), byte(low, 3), byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
       ))
   }
+}
+// Article example ends
 
+extension UUID {
   /// Enough of it to tell a few things apart.
   fileprivate var short: String {
     String(UInt32(uuid.0) << 16 | UInt32(uuid.1) << 8 | UInt32(uuid.2), radix: 16)

@@ -19,6 +19,13 @@ import UpdateMachine
   }
   // Article example ends
 
+  // Article example begins: token
+  @Test func `completing a thing twice completes it`() throws {
+    let failure = try Simulation<ToDoApp>.replay("AQEE______8BAQAAAAAAAAAAAAAAAAAAAAAAAAA")
+    #expect(failure == nil)
+  }
+  // Article example ends
+
   // Article example begins: actor
   @Test func `so does every device with the real driver in it`() async {
     let runs = await Simulation<ToDoApp>.run(seeds: 1...20, clients: 3, engine: .actor)

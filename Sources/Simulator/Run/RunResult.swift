@@ -19,7 +19,7 @@ public struct RunResult: Sendable {
   /// How often a user or a system said something to an app that was running: stopped, logged out,
   /// to the background and back, another network, try again.
   public var userActions: Int64 = 0
-  /// The statuses that were reached, a bit each (``MachineStatus/code``).
+  /// The statuses that were reached, a bit each (`MachineStatus.code`).
   public var statuses: UInt64 = 0
   /// Which rows of the failure table were reached, and how often.
   public var rows = FailureRows()

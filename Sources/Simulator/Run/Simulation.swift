@@ -81,6 +81,7 @@ public enum Simulation<App: SimulatedApp> {
     /// The life of one world with real actors in it, and how many of their jobs ran.
     ///
     /// - Parameters:
+    ///   - configuration: what is simulated.
     ///   - choosesJobs: which of several ready jobs runs next is drawn; if not, it is the oldest.
     ///   - isTraced: whether the conversation is written down, too.
     public static func runActors(
@@ -109,6 +110,7 @@ public enum Simulation<App: SimulatedApp> {
   /// few choices as can be found.
   ///
   /// - Parameters:
+  ///   - configuration: what is simulated, with the failing run's seed.
   ///   - budget: how many runs may be tried.
   ///   - goesOn: asked after every run; `false` stops with what there is.
   public static func shrunk(

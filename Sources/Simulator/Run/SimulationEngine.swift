@@ -11,8 +11,11 @@
   extension Simulation {
     /// The life of one world, by either engine.
     ///
-    /// - Parameter twice: live it once more, and hold the two against each other. If they differ,
-    ///   that is the finding (``Oracle/determinism``).
+    /// - Parameters:
+    ///   - configuration: what is simulated.
+    ///   - engine: what runs the clients.
+    ///   - twice: live it once more, and hold the two against each other. If they differ, that is
+    ///     the finding (``Oracle/determinism``).
     public static func run(
       _ configuration: SimulationConfiguration, engine: SimulationEngine, twice: Bool = false
     ) -> RunResult {

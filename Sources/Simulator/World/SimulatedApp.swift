@@ -33,7 +33,9 @@ public protocol SimulatedApp: Sendable {
   /// once after they have stopped. Draws from the stream `workload`. The least value of each draw
   /// should be the tamest, for to that a failing run is shrunk. Draw from a few small numbers: things
   /// that meet again and again show more mistakes than things that are all different.
-  /// - Parameter truth: the state that the event will be applied to.
+  /// - Parameters:
+  ///   - truth: the state that the event will be applied to.
+  ///   - choices: what to draw from.
   static func nextEvent(_ truth: Truth, _ choices: inout Choices) -> Truth.Event
 
   /// An event that the model refuses (throws) and the truth takes, for the fault `refused-event`;
@@ -47,8 +49,7 @@ public protocol SimulatedApp: Sendable {
   /// Equal to the `checksum` of a truth that shows the same state, different otherwise, but for
   /// chance. Asked after every input: most of a run's time may go into it.
   ///
-  /// By default that of the model's `description`, which fits the default of
-  /// ``/SyncProtocols/ServerTruth``.
+  /// By default the checksum of the model's `description`, which fits the default of `ServerTruth`.
   static func checksum(of model: Model) -> UInt64
 
   /// A model as text, on one line, for a story: words that stand in one order, so that two texts can
