@@ -90,11 +90,11 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
-    "--engine",
+    "--engine", "--save",
   ]
 
   @Test func `run's help names every option that there is, and no other`() {
-    let flags = ["--json", "--list-faults", "--list-plants"]
+    let flags = ["--curve", "--json", "--list-faults", "--list-plants"]
     let known = Set(RunCommandTests.values + flags)
     #expect(Set(RunOptions.names) == Set(RunCommandTests.values))
     #expect(options(in: Simulate.runCommand.help) == known)

@@ -106,6 +106,19 @@ struct ChoicesTests {
     #expect(draws(&cut, .disks, 3) == [0, 0, 0])
   }
 
+  @Test func `a record that is cut short can go on with a seed's draws, each stream for itself`() {
+    var choices = Choices(seed: 99)
+    _ = draws(&choices, .network, 10)
+    _ = draws(&choices, .users, 10)
+    var cut = Choices(replaying: Array(choices.record.prefix(15)), then: 5)
+    var fresh = Choices(seed: 5)
+    #expect(
+      draws(&cut, .users, 8) == choices.record[10..<15].map(\.value) + draws(&fresh, .users, 3))
+    #expect(
+      draws(&cut, .network, 12) == choices.record[..<10].map(\.value) + draws(&fresh, .network, 2))
+    #expect(draws(&cut, .disks, 3) == draws(&fresh, .disks, 3))
+  }
+
   @Test func `an empty record is the tamest life`() {
     var choices = Choices(replaying: [])
     var list = [1, 2, 3, 4]

@@ -36,6 +36,15 @@ import Testing
     #expect(shrunk.choicesLeft <= 6)
   }
 
+  @Test(arguments: [Plant.breach(.lostEvent), .breach(.staleSnapshot), .neverAnswersAgain])
+  func `clients and steps that were not needed are gone`(plant: Plant) throws {
+    let (configuration, _) = try failure(plant)
+    let shrunk = try #require(Simulation.shrunk(configuration, budget: 3000))
+    #expect(shrunk.token.configuration.clients == 1)
+    #expect(shrunk.token.configuration.steps <= 5)
+    #expect(shrunk.choicesLeft == 1)
+  }
+
   @Test func `a run that is well cannot be made small`() {
     #expect(Simulation<Chat>.shrunk(SimulationConfiguration(seed: 1)) == nil)
   }
@@ -68,6 +77,19 @@ import Testing
       shrinker.best.record == [
         Choices.Choice(stream: .network, value: 700), Choices.Choice(stream: .users, value: 3),
       ])
+  }
+
+  /// Waits that must add up to something.
+  @Test func `many short waits become one long one`() {
+    var record: [Choices.Choice] = []
+    for _ in 0..<40 {
+      for value: UInt64 in [0, 0, 25] {
+        record.append(Choices.Choice(stream: .workload, value: value))
+      }
+    }
+    var shrinker = Shrinker(record, budget: 100_000)
+    shrinker.shrink { record in record.reduce(0) { $0 + $1.value } >= 700 }
+    #expect(shrinker.best.record == [Choices.Choice(stream: .workload, value: 700)])
   }
 
   // MARK: Tokens

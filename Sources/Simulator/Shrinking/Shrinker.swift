@@ -45,10 +45,15 @@ public struct Shrinker: Sendable {
     guard !isSpent(attempt) else { return }
     repeat {
       size = best.size
-      cutEnds(&attempt)
-      spans(&attempt) { lists, stream, span in lists.zero(stream, span) }
-      spans(&attempt) { lists, stream, span in lists.delete(stream, span) }
-      spans(&attempt) { lists, stream, span in lists.gather(stream, span) }
+      // Fewer choices first, for as long as that helps: to lower those that are left costs most.
+      var count: Int64
+      repeat {
+        count = best.size.choices
+        cutEnds(&attempt)
+        spans(&attempt) { lists, stream, span in lists.zero(stream, span) }
+        spans(&attempt) { lists, stream, span in lists.delete(stream, span) }
+        spans(&attempt, overlapping: true) { lists, stream, span in lists.gather(stream, span) }
+      } while best.size.choices < count && !isSpent(attempt)
       lower(&attempt)
       swap(&attempt)
     } while best.size < size && !isSpent(attempt)
@@ -109,19 +114,21 @@ public struct Shrinker: Sendable {
     }
   }
 
-  /// Does something to spans of each stream, from the end, long ones first.
+  /// Does something to spans of each stream, from the end, long ones first; each begins where the
+  /// one before it ends, or in its middle if they are overlapping.
   private mutating func spans(
-    _ attempt: inout Attempt, _ change: (inout ChoiceLists, Int, Range<Int>) -> Void
+    _ attempt: inout Attempt, overlapping: Bool = false,
+    _ change: (inout ChoiceLists, Int, Range<Int>) -> Void
   ) {
     for stream in best.streams {
-      var length = max(1, best.count(stream) / 2)
+      var length = max(1, overlapping ? best.count(stream) : best.count(stream) / 2)
       while true {
         var end = best.count(stream)
         while end > 0, !isSpent(attempt) {
           var lists = best
           change(&lists, stream, max(0, end - length)..<end)
           consider(lists, &attempt)
-          end = min(end - length, best.count(stream))
+          end = min(end - (overlapping ? max(1, length / 2) : length), best.count(stream))
         }
         if length == 1 || isSpent(attempt) { break }
         length /= 2

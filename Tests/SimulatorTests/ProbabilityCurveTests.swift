@@ -1,0 +1,102 @@
+import Simulator
+import SyncProtocols
+import Testing
+
+/// The share of runs that fail, as a function of the step from which on they go by chance.
+@Suite struct ProbabilityCurveTests {
+  // MARK: Made-up failures
+
+  @Test(arguments: Array(Int64(1)...70) + [99, 100])
+  func `the step that decides is found, wherever it is`(decisive: Int64) throws {
+    let curve = ProbabilityCurve(steps: 100) { step, seed in step >= decisive || seed % 4 == 0 }
+    #expect(curve.cause == decisive)
+    let (low, high) = try #require(curve.steepest)
+    #expect(curve.percent(low) == 25 && curve.percent(high) == 100)
+    #expect(curve.runs == Int64(curve.points.count) * 40)
+    #expect(curve.runs <= 1000)
+    #expect(curve.points.map(\.step) == curve.points.map(\.step).sorted())
+    #expect(curve.points.first?.step == 0 && curve.points.last?.step == 100)
+  }
+
+  @Test func `of two rises the steeper is the cause`() {
+    let curve = ProbabilityCurve(steps: 40, continuations: 10) { step, seed in
+      seed <= (step >= 30 ? 10 : step >= 7 ? 4 : 0)
+    }
+    #expect(curve.cause == 30)
+  }
+
+  @Test func `where nothing rises there is no cause`() throws {
+    let flat = ProbabilityCurve(steps: 40) { _, _ in true }
+    #expect(flat.steepest == nil && flat.cause == nil)
+    let falling = ProbabilityCurve(steps: 40) { step, _ in step < 20 }
+    #expect(falling.steepest == nil && falling.cause == nil)
+    let none = ProbabilityCurve(steps: 0) { _, _ in true }
+    #expect(none.points.map(\.step) == [0] && none.points.map(\.failures) == [40])
+  }
+
+  @Test func `the budget and whoever is asked bound the runs, and the rise is told as it is known`()
+  {
+    let curve = ProbabilityCurve(steps: 1000, budget: 17 * 40) { step, _ in step >= 500 }
+    #expect(curve.runs == 17 * 40)
+    #expect(curve.cause == nil)
+    let told = curve.lines(Trace(), oracle: .replica).last
+    #expect(
+      told == "The cause is one of the steps 438 to 500: they raised the share from 0 % to 100 %. "
+        + "680 runs were measured.")
+    let stopped = ProbabilityCurve(
+      steps: 1000, while: { $0.runs < 200 }, fails: { _, _ in true })
+    #expect(stopped.runs == 200)
+  }
+
+  // MARK: Plants
+
+  /// The curve of the first seed in which a plant is found, made small.
+  private func curve(
+    _ plant: Plant
+  ) throws -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle) {
+    for seed in UInt64(1)...200 {
+      let configuration = SimulationConfiguration(seed: seed, plant: plant)
+      guard let shrunk = Simulation.shrunk(configuration, budget: 600) else { continue }
+      return try #require(Simulation.curve(of: shrunk.token))
+    }
+    throw NotFound()
+  }
+
+  private struct NotFound: Error {}
+
+  /// The server breaks its contract, or makes up its mind to.
+  @Test(arguments: [
+    Plant.breach(.lostEvent), .breach(.staleSnapshot), .breach(.wrongFinger),
+    .breach(.forgottenDeletion), .neverAnswersAgain,
+  ])
+  func `the cause is where the server breaks its contract`(plant: Plant) throws {
+    let (curve, trace, oracle) = try curve(plant)
+    let cause = try #require(curve.cause)
+    let breaches = trace.events.filter { $0.who == "plant" }.map(\.step)
+    #expect(breaches.contains { abs($0 - cause) <= 1 }, "\(cause), \(breaches)")
+    let (low, high) = try #require(curve.steepest)
+    #expect(curve.percent(high) - curve.percent(low) >= 40)
+    #expect(curve.points.last.map(curve.percent) == 100)
+    let lines = curve.lines(trace, oracle: oracle)
+    #expect(lines.count <= Story.linesMaximum)
+    #expect(lines.allSatisfy { $0.count <= Story.widthMaximum })
+    let marked = lines.filter { $0.hasPrefix("▶ ") }
+    #expect(marked.count == 2)
+    #expect(marked.last?.hasPrefix("▶ Step \(cause) is the cause: ") == true)
+  }
+
+  @Test(arguments: [Plant.breach(.staleSnapshot), .breach(.reorderedEvents)])
+  func `the same run has the same curve, in few runs`(plant: Plant) throws {
+    let (once, trace, oracle) = try curve(plant)
+    let (again, _, _) = try curve(plant)
+    #expect(once.points == again.points)
+    #expect(once.runs <= 1600)
+    #expect(once.lines(trace, oracle: oracle, atMost: 4).count <= 7)
+  }
+
+  @Test func `there is no curve of a run in which all is well`() {
+    let configuration = SimulationConfiguration(seed: 1)
+    let lists = ChoiceLists(Simulation.choices(of: configuration))
+    #expect(Simulation.curve(of: RunToken(configuration, lists)) == nil)
+  }
+}
