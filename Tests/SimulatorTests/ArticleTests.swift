@@ -17,9 +17,10 @@ import Testing
   @Test func `the article shows exactly the code of the tests, and the story of a failure`()
     async throws
   {
-    var examples = try ["ToDo.swift", "ToDoTests.swift"].reduce(into: [:]) { all, file in
+    var examples: [String: [String]] = [:]
+    for file in ["ToDo.swift", "ToDoTests.swift"] {
       let text = try String(contentsOf: Self.tests.appending(path: file), encoding: .utf8)
-      all.merge(regions(of: text)) { one, _ in one }
+      examples.merge(regions(of: text)) { one, _ in one }
     }
     let runs = await Simulation<MistakenApp<TogglesCompleted>>.run(seeds: 1...50, clients: 3)
     examples["story"] = try #require(runs.failure).story.split(separator: "\n").map(String.init)

@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: [Plant.breach(.lostEvent), .breach(.staleSnapshot), .neverAnswersAgain])
   func `clients and steps that were not needed are gone`(plant: Plant) throws {
     let (configuration, _) = try failure(plant)
-    let shrunk = try #require(Simulation.shrunk(configuration, budget: 3000))
+    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 3000))
     #expect(shrunk.token.configuration.clients == 1)
     #expect(shrunk.token.configuration.steps <= 5)
     #expect(shrunk.choicesLeft == 1)
