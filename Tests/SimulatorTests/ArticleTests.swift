@@ -7,8 +7,9 @@ import Testing
 /// is really told. `REWRITE=1 swift test --filter ArticleTests` writes both into it.
 @Suite struct ArticleTests {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
-  private static let article = tests.deletingLastPathComponent().deletingLastPathComponent()
-    .appending(path: "Sources/Simulator/Simulator.docc/SimulatingYourApp.md")
+  private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()
+  private static let article = root.appending(
+    path: "Sources/Simulator/Simulator.docc/SimulatingYourApp.md")
   /// What stands in the article's code blocks, in order; "story" is what a test prints.
   private static let order = [
     "model", "server", "words", "app", "uuid", "test", "story", "token", "actor", "plants",
@@ -35,6 +36,9 @@ import Testing
       #expect(lines == shown)
     }
     #expect(lines.filter { $0.hasPrefix("```") }.count == Self.order.count * 2)
+    let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    let test = try #require(examples["test"]).joined(separator: "\n")
+    #expect(readme.contains("```swift\n\(test)\n```\n"))
   }
 
   /// The article with other code in its blocks.
