@@ -30,7 +30,7 @@ struct FailureOptions {
   }
 
   private func tellCurve(of token: RunToken, _ console: Console) {
-    let told = Simulation.curve(of: token) { curve in
+    let told = Simulation<Chat>.curve(of: token) { curve in
       console.progress("measuring the curve: \(curve.runs) runs")
       return !Interrupt.wasAsked
     }
@@ -42,7 +42,7 @@ struct FailureOptions {
   private func save(
     _ token: RunToken, to file: String, _ console: Console
   ) throws(FileError) {
-    let (result, trace) = Simulation.traceReplay(token)
+    let (result, trace) = Simulation<Chat>.traceReplay(token)
     guard let story = Story(result, trace), let client = story.finding.client,
       let transcript = Transcript(of: client, trace)
     else { return console.out("\(file): not written, for there is no client with whom it fails") }

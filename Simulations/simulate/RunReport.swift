@@ -63,11 +63,15 @@ struct RunReport {
   ///
   /// - Parameter shrunk: how it was made small, if it could be.
   func story(_ shrunk: Shrunk?) -> String? {
-    guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
+    guard let failure = statistics.shortestFailure, let finding = failure.finding else {
+      return nil
+    }
+    // Not a function of its seed: there is nothing that could be made small or repeated.
+    if finding.oracle == .determinism { return "\n" + RunReport.tell(finding) }
     var configuration = options.configuration
     configuration.seed = failure.seed
     let (result, trace) =
-      shrunk.map { Simulation.traceReplay($0.token) } ?? options.engine.trace(configuration)
+      shrunk.map { Simulation<Chat>.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []
     if let shrunk {
       repeating = ["Repeat it:", "  swift run -c release simulate replay \(shrunk.token.text)"]

@@ -1,27 +1,16 @@
 import Foundation
 import Simulator
 
-/// What runs the clients.
-enum Engine: String, CaseIterable, Sendable {
-  /// The world performs the effects of bare replicas.
-  case value
-  /// Real drivers: actors and tasks.
-  case actor
+/// What runs the clients, here those of the library's own world.
+typealias Engine = SimulationEngine
 
-  func run(_ configuration: SimulationConfiguration) -> RunResult {
-    switch self {
-    case .value: Simulation.run(configuration)
-    case .actor: Simulation.runActors(configuration).result
-    }
+extension Engine {
+  func run(_ configuration: SimulationConfiguration, twice: Bool = false) -> RunResult {
+    Simulation<Chat>.run(configuration, engine: self, twice: twice)
   }
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    switch self {
-    case .value: return Simulation.trace(configuration)
-    case .actor:
-      let run = Simulation.runActors(configuration, isTraced: true)
-      return (run.result, run.trace)
-    }
+    Simulation<Chat>.trace(configuration, engine: self)
   }
 }
 
@@ -90,7 +79,8 @@ struct Runner: Sendable {
         }
         if isEnough(shared) { break }
         configuration.seed = first &+ offset
-        statistics.add(engine.run(configuration))
+        let twice = Simulation<Chat>.isRunTwice(offset)
+        statistics.add(engine.run(configuration, twice: twice))
         if untilFailure, statistics.failures > 0 { shared.hasFailed.withLock { $0 = true } }
       }
       let done = statistics

@@ -16,7 +16,7 @@ extension RunReport {
     configuration.seed = failure.seed
     let clock = ContinuousClock()
     let start = clock.now
-    let shrunk = Simulation.shrunk(configuration, while: goesOn)
+    let shrunk = Simulation<Chat>.shrunk(configuration, while: goesOn)
     small = SmallRun(shrunk: shrunk, milliseconds: (clock.now - start).milliseconds)
   }
 

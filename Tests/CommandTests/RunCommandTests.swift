@@ -244,7 +244,7 @@ struct RunCommandTests {
     #expect(hash.code == .success)
     #expect(hash.output.count == 1)
     #expect(trace.output.last == "hash \(hash.output[0])")
-    let result = Simulation.run(SimulationConfiguration(seed: 3))
+    let result = Simulation<Chat>.run(SimulationConfiguration(seed: 3))
     #expect(hash.output == ["\(result.hash)"])
   }
 

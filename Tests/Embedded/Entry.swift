@@ -12,7 +12,7 @@ struct Entry {
 
   static func main() {
     for seed in seeds {
-      print("seed \(seed) \(Simulation.run(SimulationConfiguration(seed: seed)).hash)")
+      print("seed \(seed) \(Simulation<Chat>.run(SimulationConfiguration(seed: seed)).hash)")
     }
     for votes in 2...3 {
       let explored = Explorer(TwoPhaseCommit(participants: 3, votesNeeded: votes)).run()

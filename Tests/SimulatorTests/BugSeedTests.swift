@@ -18,7 +18,7 @@ import Testing
       var set = FaultSet.none
       for fault in faults { set.insert(fault) }
       (result, lines) = {
-        let (result, trace) = Simulation.trace(
+        let (result, trace) = Simulation<Chat>.trace(
           SimulationConfiguration(
             seed: seed, clients: 2, steps: steps, faults: set, plant: plant))
         return (result, trace.lines)

@@ -6,7 +6,7 @@ import Testing
   /// The story is told at `HonestyOracle.bound`: a sleep that ends before the poll's deadline leaves
   /// no trace, so an answer that lay in the device is taken for news.
   @Test func `seed 7274: an answer that lay in a sleeping device`() {
-    let run = Simulation.trace(SimulationConfiguration(seed: 7274))
+    let run = Simulation<Chat>.trace(SimulationConfiguration(seed: 7274))
     #expect(run.0.finding == nil)
     #expect(run.0.faults[.suspension] > 0)
     #expect(run.0.faults[.halfOpen] > 0)
@@ -15,17 +15,17 @@ import Testing
   /// Two clients' requests had the same number, and one's place among the exchanges had gone to the
   /// other: giving the one up lost the other's answer.
   @Test func `seed 45800: who gives up a request takes nobody else's answer`() {
-    #expect(Simulation.run(SimulationConfiguration(seed: 45800)).finding == nil)
+    #expect(Simulation<Chat>.run(SimulationConfiguration(seed: 45800)).finding == nil)
   }
 
   /// As seed 7274, with a failure that came before the next good answer.
   @Test func `seed 27200: a failure vouches for nothing`() {
-    #expect(Simulation.run(SimulationConfiguration(seed: 27200)).finding == nil)
+    #expect(Simulation<Chat>.run(SimulationConfiguration(seed: 27200)).finding == nil)
   }
 
   /// A return to the foreground paid a wake for a slow wait that the oracle had forgotten: its count
   /// of slow failures begins anew after a minute, the machine's only after a minute and the wait.
   @Test func `seed 30561: a paid wake makes the next wait short, whoever knows of it`() {
-    #expect(Simulation.run(SimulationConfiguration(seed: 30561)).finding == nil)
+    #expect(Simulation<Chat>.run(SimulationConfiguration(seed: 30561)).finding == nil)
   }
 }

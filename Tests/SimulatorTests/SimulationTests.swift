@@ -15,7 +15,7 @@ struct SimulationTests {
   func `three hundred lives find nothing`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 100 {
-      let result = Simulation.run(SimulationConfiguration(seed: seed))
+      let result = Simulation<Chat>.run(SimulationConfiguration(seed: seed))
       if let finding = result.finding { Issue.record("seed \(seed): \(finding)") }
       statistics.add(result)
     }
@@ -29,7 +29,7 @@ struct SimulationTests {
   @Test func `three hundred lives reach every status, every row and every fault`() {
     var statistics = RunStatistics()
     for seed: UInt64 in 1000..<1300 {
-      statistics.add(Simulation.run(SimulationConfiguration(seed: seed)))
+      statistics.add(Simulation<Chat>.run(SimulationConfiguration(seed: seed)))
     }
     #expect(statistics.missingStatuses == [])
     #expect(statistics.missingRows == [])
@@ -63,7 +63,7 @@ struct SimulationTests {
 
   @Test func `a world has the steps that it was asked for, and the calm after them`() {
     for steps: Int64 in [1, 50, 700] {
-      let result = Simulation.run(SimulationConfiguration(seed: 5, steps: steps))
+      let result = Simulation<Chat>.run(SimulationConfiguration(seed: 5, steps: steps))
       #expect(result.steps > steps)
       #expect(result.finding == nil)
     }
@@ -99,7 +99,7 @@ struct SimulationTests {
 
   @Test func `without faults no world finds anything, however far away`() {
     for seed: UInt64 in 1...60 {
-      let result = Simulation.run(SimulationConfiguration(seed: seed, faults: .none))
+      let result = Simulation<Chat>.run(SimulationConfiguration(seed: seed, faults: .none))
       #expect(result.finding == nil)
       #expect(result.faults == FaultCounts())
       #expect(result.convergence <= .seconds(60), "seed \(seed): \(result.convergence)")
@@ -117,7 +117,8 @@ struct SimulationTests {
     var seed: UInt64 = 0
     while seed < 20 || statistics.faults[fault] == 0, seed < 200 {
       seed += 1
-      let result = Simulation.run(SimulationConfiguration(seed: seed, clients: 2, faults: faults))
+      let result = Simulation<Chat>.run(
+        SimulationConfiguration(seed: seed, clients: 2, faults: faults))
       #expect(result.finding == nil, "seed \(seed)")
       statistics.add(result)
     }
@@ -131,8 +132,8 @@ struct SimulationTests {
     var hashes: Set<UInt64> = []
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
-      let once = Simulation.run(configuration)
-      #expect(text(once) == text(Simulation.run(configuration)))
+      let once = Simulation<Chat>.run(configuration)
+      #expect(text(once) == text(Simulation<Chat>.run(configuration)))
       hashes.insert(once.hash.value)
     }
     #expect(hashes.count == 30)
@@ -141,9 +142,9 @@ struct SimulationTests {
   @Test func `a trace is of the run itself, and the same every time`() {
     for seed: UInt64 in 1...15 {
       let configuration = SimulationConfiguration(seed: seed, clients: 3)
-      let (result, trace) = Simulation.trace(configuration)
-      #expect(text(result) == text(Simulation.run(configuration)))
-      #expect(trace.lines == Simulation.trace(configuration).1.lines)
+      let (result, trace) = Simulation<Chat>.trace(configuration)
+      #expect(text(result) == text(Simulation<Chat>.run(configuration)))
+      #expect(trace.lines == Simulation<Chat>.trace(configuration).1.lines)
       #expect(trace.lines.count > 100)
       #expect(trace.lines.contains { $0.contains("the faults stop") })
     }
@@ -152,10 +153,10 @@ struct SimulationTests {
   @Test func `a run from its own choices is the same run`() {
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
-      let choices = Simulation.choices(of: configuration)
-      let result = Simulation.run(configuration)
+      let choices = Simulation<Chat>.choices(of: configuration)
+      let result = Simulation<Chat>.run(configuration)
       #expect(Int64(choices.count) == result.choices)
-      #expect(text(Simulation.replay(choices, configuration)) == text(result))
+      #expect(text(Simulation<Chat>.replay(choices, configuration)) == text(result))
     }
   }
 
@@ -163,7 +164,7 @@ struct SimulationTests {
     var mutations = Choices(seed: 77)
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
-      var choices = Simulation.choices(of: configuration)
+      var choices = Simulation<Chat>.choices(of: configuration)
       for _ in 0..<20 {
         let index = Int(mutations.draw(.faults, below: UInt64(choices.count)))
         switch mutations.draw(.faults, below: 3) {
@@ -173,13 +174,13 @@ struct SimulationTests {
         }
       }
       choices.removeLast(choices.count / 3)
-      let result = Simulation.replay(choices, configuration)
+      let result = Simulation<Chat>.replay(choices, configuration)
       #expect(result.finding == nil, "seed \(seed)")
     }
   }
 
   @Test func `a run from no choices is the tamest life`() {
-    let result = Simulation.replay([], SimulationConfiguration(seed: 1))
+    let result = Simulation<Chat>.replay([], SimulationConfiguration(seed: 1))
     #expect(result.finding == nil)
     #expect(result.faults == FaultCounts())
     #expect(result.rows == FailureRows())
@@ -199,7 +200,7 @@ struct SimulationTests {
     var seed: UInt64 = 0
     while seed < 200, oracles.isEmpty || seed < 40 {
       seed += 1
-      let result = Simulation.run(SimulationConfiguration(seed: seed, plant: plant))
+      let result = Simulation<Chat>.run(SimulationConfiguration(seed: seed, plant: plant))
       guard let finding = result.finding else { continue }
       #expect(result.breaches > 0, "seed \(seed)")
       oracles.insert(finding.oracle)
@@ -218,7 +219,8 @@ struct SimulationTests {
   @Test(arguments: Plant.all)
   func `a plant that never broke anything is never found`(plant: Plant) {
     for seed: UInt64 in 1...40 {
-      let result = Simulation.run(SimulationConfiguration(seed: seed, steps: 30, plant: plant))
+      let result = Simulation<Chat>.run(
+        SimulationConfiguration(seed: seed, steps: 30, plant: plant))
       if result.breaches == 0 { #expect(result.finding == nil, "seed \(seed)") }
     }
   }
@@ -226,10 +228,10 @@ struct SimulationTests {
   @Test func `a failing run fails again in the same words, from seed and from choices`() throws {
     let configuration = try #require(
       (UInt64(1)...50).lazy.map { SimulationConfiguration(seed: $0, plant: .breach(.lostEvent)) }
-        .first { Simulation.run($0).finding != nil })
-    let finding = try #require(Simulation.run(configuration).finding)
-    #expect(Simulation.trace(configuration).0.finding == finding)
-    let choices = Simulation.choices(of: configuration)
-    #expect(Simulation.replay(choices, configuration).finding == finding)
+        .first { Simulation<Chat>.run($0).finding != nil })
+    let finding = try #require(Simulation<Chat>.run(configuration).finding)
+    #expect(Simulation<Chat>.trace(configuration).0.finding == finding)
+    let choices = Simulation<Chat>.choices(of: configuration)
+    #expect(Simulation<Chat>.replay(choices, configuration).finding == finding)
   }
 }

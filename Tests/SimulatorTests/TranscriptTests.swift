@@ -29,7 +29,7 @@ import UpdateMachine
     var lives: Set<UInt64> = []
     for seed in UInt64(1)...25 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
-      let (result, trace) = Simulation.trace(configuration)
+      let (result, trace) = Simulation<Chat>.trace(configuration)
       guard let client = result.finding?.client else { continue }
       let transcript = try #require(Transcript(of: client, trace))
       let scenario = try transcript.scenario(["What it is.", ""])
@@ -49,7 +49,7 @@ import UpdateMachine
   {
     var found: [String] = []
     for seed in UInt64(1)...80 {
-      let (_, trace) = Simulation.trace(SimulationConfiguration(seed: seed, steps: 120))
+      let (_, trace) = Simulation<Chat>.trace(SimulationConfiguration(seed: seed, steps: 120))
       for client in 0..<4 {
         guard let transcript = Transcript(of: client, trace) else { continue }
         found.append(try transcript.scenario([]))

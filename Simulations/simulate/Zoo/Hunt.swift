@@ -1,4 +1,5 @@
 import Foundation
+import Simulator
 import Synchronization
 
 /// With what the mutants are hunted.

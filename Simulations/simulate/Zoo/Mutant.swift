@@ -1,3 +1,5 @@
+import Simulator
+
 /// A planted bug: a small named change to the sources, which the simulator must find.
 struct Mutant: Equatable, Sendable {
   /// Words joined by hyphens: the file's name.

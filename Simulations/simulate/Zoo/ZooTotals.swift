@@ -1,4 +1,5 @@
 import Foundation
+import Simulator
 
 /// What hunting all mutants amounts to.
 struct ZooTotals {

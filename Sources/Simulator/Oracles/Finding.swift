@@ -20,6 +20,8 @@ public enum Oracle: String, CaseIterable, Hashable, Sendable {
   case idempotence = "G idempotence"
   /// J: no effect that the driver cannot perform; the machine's own invariants.
   case walls = "J walls"
+  /// No letter: it looks at two runs of one seed, which must be the same to the last bit.
+  case determinism = "determinism"
 }
 
 /// Something wrong: who found it, with whom, when, and what should have been.

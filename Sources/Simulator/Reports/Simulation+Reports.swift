@@ -3,25 +3,23 @@ extension Simulation {
   ///
   /// - Parameters:
   ///   - token: the run, best made small (``shrunk(_:budget:while:)``).
+  ///   - continuations: how many runs go on from each step that is measured; at least 1.
+  ///   - budget: how many runs there may be.
   ///   - goesOn: asked before every measurement; `false` stops with what there is.
   public static func curve(
     of token: RunToken, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true }
   ) -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle)? {
-    var world = World<Chat>(
-      configuration: token.configuration, choices: Choices(replaying: token.choices.record),
-      trace: Trace())
-    let result = world.run()
-    guard let oracle = result.finding?.oracle, let trace = world.trace else { return nil }
-    let record = world.choices.record
+    let (result, trace, record) = live(
+      token.configuration, Choices(replaying: token.choices.record), Trace())
+    guard let oracle = result.finding?.oracle else { return nil }
     let curve = ProbabilityCurve(
       steps: result.steps, continuations: continuations, budget: budget, while: goesOn
     ) { step, seed in
       let count = Int(trace.choices[Int(step)])
-      var other = World<Chat>(
-        configuration: token.configuration,
-        choices: Choices(replaying: Array(record.prefix(count)), then: seed))
-      return other.run().finding?.oracle == oracle
+      let other = live(
+        token.configuration, Choices(replaying: Array(record.prefix(count)), then: seed), nil)
+      return other.result.finding?.oracle == oracle
     }
     return (curve, trace, oracle)
   }

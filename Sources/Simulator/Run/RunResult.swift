@@ -19,7 +19,7 @@ public struct RunResult: Sendable {
   /// How often a user or a system said something to an app that was running: stopped, logged out,
   /// to the background and back, another network, try again.
   public var userActions: Int64 = 0
-  /// The statuses that were reached, a bit each (``MachineStatus/code``).
+  /// The statuses that were reached, a bit each (`MachineStatus.code`).
   public var statuses: UInt64 = 0
   /// Which rows of the failure table were reached, and how often.
   public var rows = FailureRows()
@@ -35,6 +35,17 @@ public struct RunResult: Sendable {
   init(seed: UInt64) {
     self.seed = seed
     hash.fold(seed)
+  }
+
+  /// Holds the same run, done once more, against this one. If they differ, that is what was found:
+  /// nothing else that is said of them can be trusted.
+  mutating func compare(with again: RunResult) {
+    guard hash != again.hash || steps != again.steps || choices != again.choices else { return }
+    finding = Finding(
+      .determinism, client: nil, at: Moment(milliseconds: 0) + max(simulated, again.simulated),
+      expected: "seed \(seed) tells one story: hash \(hash), \(steps) steps, \(choices) choices",
+      found: "seed \(seed) told two stories: hash \(hash) and \(again.hash), "
+        + "\(steps) and \(again.steps) steps, \(choices) and \(again.choices) choices")
   }
 }
 

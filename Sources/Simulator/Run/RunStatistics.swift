@@ -17,7 +17,7 @@ public struct RunStatistics: Sendable {
   public private(set) var longestConvergence: TimeSpan = .zero
   /// How often each fault struck.
   public private(set) var faults = FaultCounts()
-  /// The statuses that were reached, a bit each (``MachineStatus/code``).
+  /// The statuses that were reached, a bit each (`MachineStatus.code`).
   public private(set) var statuses: UInt64 = 0
   /// Which rows of the failure table were reached, and how often.
   public private(set) var rows = FailureRows()

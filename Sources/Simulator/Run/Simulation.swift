@@ -65,39 +65,34 @@ public enum Plant: Hashable, Sendable {
   }
 }
 
-/// Runs the library's own world.
-public enum Simulation {
+/// Runs an app's world: the library's own is `Simulation<Chat>`, an app's tests run
+/// `Simulation<TheirApp>`.
+public enum Simulation<App: SimulatedApp> {
   /// The life of one world. The same configuration gives the same result, to the last bit of its
   /// hash, in any process on any platform.
   public static func run(_ configuration: SimulationConfiguration) -> RunResult {
-    var world = World<Chat>(
-      configuration: configuration, choices: Choices(seed: configuration.seed))
-    return world.run()
+    live(configuration, Choices(seed: configuration.seed), nil).result
   }
 
   /// As ``run(_:)``, with the whole conversation. Slower.
   public static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    var world = World<Chat>(
-      configuration: configuration, choices: Choices(seed: configuration.seed), trace: Trace())
-    let result = world.run()
-    return (result, world.trace ?? Trace())
+    let life = live(configuration, Choices(seed: configuration.seed), Trace())
+    return (life.result, life.trace)
   }
 
   #if !hasFeature(Embedded)
     /// The life of one world with real actors in it, and how many of their jobs ran.
     ///
     /// - Parameters:
+    ///   - configuration: what is simulated.
     ///   - choosesJobs: which of several ready jobs runs next is drawn; if not, it is the oldest.
     ///   - isTraced: whether the conversation is written down, too.
     public static func runActors(
       _ configuration: SimulationConfiguration, choosesJobs: Bool = true, isTraced: Bool = false
     ) -> (result: RunResult, jobs: Int64, trace: Trace) {
-      let world = World<Chat>(
-        configuration: configuration, choices: Choices(seed: configuration.seed),
-        trace: isTraced ? Trace() : nil)
-      let engine = ActorEngine(world: world, choosesJobs: choosesJobs)
-      let result = engine.run()
-      return (result, engine.jobs, engine.world.trace ?? Trace())
+      liveWithActors(
+        configuration, Choices(seed: configuration.seed), isTraced ? Trace() : nil,
+        choosesJobs: choosesJobs)
     }
   #endif
 
@@ -105,23 +100,20 @@ public enum Simulation {
   public static func replay(
     _ record: [Choices.Choice], _ configuration: SimulationConfiguration
   ) -> RunResult {
-    var world = World<Chat>(configuration: configuration, choices: Choices(replaying: record))
-    return world.run()
+    live(configuration, Choices(replaying: record), nil).result
   }
 
   /// As ``replay(_:_:)``, with the whole conversation.
   public static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
-    var world = World<Chat>(
-      configuration: token.configuration, choices: Choices(replaying: token.choices.record),
-      trace: Trace())
-    let result = world.run()
-    return (result, world.trace ?? Trace())
+    let life = live(token.configuration, Choices(replaying: token.choices.record), Trace())
+    return (life.result, life.trace)
   }
 
   /// Makes a failing run small: the same oracle must object to the same client or another, with as
   /// few choices as can be found.
   ///
   /// - Parameters:
+  ///   - configuration: what is simulated, with the failing run's seed.
   ///   - budget: how many runs may be tried.
   ///   - goesOn: asked after every run; `false` stops with what there is.
   public static func shrunk(
@@ -138,9 +130,33 @@ public enum Simulation {
 
   /// The choices that a run draws.
   public static func choices(of configuration: SimulationConfiguration) -> [Choices.Choice] {
-    var world = World<Chat>(
-      configuration: configuration, choices: Choices(seed: configuration.seed))
-    _ = world.run()
-    return world.choices.record
+    live(configuration, Choices(seed: configuration.seed), nil).record
   }
+
+  // MARK: The one place where worlds live
+
+  /// Everything goes through here, so that the library's own app is fast however generic its caller
+  /// is: the compiler makes a version for it, and the general one hands over to that.
+  @_specialize(where App == Chat)
+  static func live(
+    _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
+  ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {
+    var world = World<App>(configuration: configuration, choices: choices, trace: trace)
+    let result = world.run()
+    return (result, world.trace ?? Trace(), world.choices.record)
+  }
+
+  #if !hasFeature(Embedded)
+    /// As ``live(_:_:_:)``, with actors.
+    @_specialize(where App == Chat)
+    private static func liveWithActors(
+      _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
+      choosesJobs: Bool
+    ) -> (result: RunResult, jobs: Int64, trace: Trace) {
+      let world = World<App>(configuration: configuration, choices: choices, trace: trace)
+      let engine = ActorEngine(world: world, choosesJobs: choosesJobs)
+      let result = engine.run()
+      return (result, engine.jobs, engine.world.trace ?? Trace())
+    }
+  #endif
 }

@@ -39,6 +39,9 @@ public struct Trace: Sendable {
   /// One line an event.
   public var lines: [String] { events.map { $0.line } }
 
+  /// The lines as one text, as it is attached to a test.
+  public var text: String { lines.joined(separator: "\n") }
+
   mutating func note(
     _ now: Moment, step: Int64, _ who: String, _ what: String, about client: Int?
   ) {

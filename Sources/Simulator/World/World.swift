@@ -205,7 +205,10 @@ struct World<App: SimulatedApp>: Sendable {
 
   mutating func commit(_ event: App.Truth.Event) {
     server.commit(event, at: now)
-    if isTraced { note("server", "commits event \(server.position)") }
+    if isTraced {
+      let what = App.describe(event)
+      note("server", "commits event \(server.position)" + (what.isEmpty ? "" : ": \(what)"))
+    }
     deliverFinished()
   }
 }

@@ -1,3 +1,5 @@
+internal import UpdateMachine
+
 /// What a server is the truth about: the state that clients keep up with, as a value.
 ///
 /// The server half of every protocol is generic over it, so that an app can simulate *its* server.
@@ -9,16 +11,32 @@ public protocol ServerTruth: Sendable {
   var snapshot: Snapshot { get }
 
   /// A number that differs where two states differ, but for chance. Asked after every event, so it
-  /// should be kept, not computed.
+  /// should be kept, not computed, where speed matters. By default that of the `description`: what
+  /// that does not tell is then not compared.
   var checksum: UInt64 { get }
 
   /// Commits one event. Never fails: only what can happen is committed.
   mutating func apply(_ event: Event)
 
   /// One event that does what these two do, `pending` first; `nil` if the server does not merge
-  /// such events. Zulip merges flag changes of one flag and one direction.
+  /// such events, which is the default. Zulip merges flag changes of one flag and one direction.
   static func merged(_ pending: Event, _ newer: Event) -> Event?
 
-  /// Whether the event takes something away (for the server that forgets to say so).
+  /// Whether the event takes something away, for the server that forgets to say so (the plant
+  /// `forgotten-deletion`). By default none does, and that plant has nothing to forget.
   static func isDeletion(_ event: Event) -> Bool
+}
+
+extension ServerTruth {
+  public static func merged(_ pending: Event, _ newer: Event) -> Event? { nil }
+
+  public static func isDeletion(_ event: Event) -> Bool { false }
+}
+
+extension ServerTruth where Self: CustomStringConvertible {
+  public var checksum: UInt64 {
+    var digest = Digest()
+    digest.fold(description)
+    return digest.value
+  }
 }

@@ -86,8 +86,14 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
 
   /// A machine with the finger that was saved, not started, in the foreground.
   ///
-  /// - Parameter age: how long ago it was written by the wall clock; `nil` if that is not known, as
-  ///   when the clock went back.
+  /// - Parameters:
+  ///   - finger: the place up to which the saved model has taken everything.
+  ///   - terms: what the server promised with the last snapshot.
+  ///   - age: how long ago it was written by the wall clock; `nil` if that is not known, as when the
+  ///     clock went back.
+  ///   - now: the present moment.
+  ///   - life: a number that no start of this replica ever had.
+  ///   - settings: the machine's numbers.
   @inlinable
   public init(
     restoring finger: Place, terms: Terms, age: TimeSpan?, at now: Moment, life: Life,

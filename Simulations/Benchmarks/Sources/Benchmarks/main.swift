@@ -103,7 +103,7 @@ func simulate(seeds: UInt64, jobs: Int, faults: FaultSet) -> (seconds: Double, R
   DispatchQueue.concurrentPerform(iterations: jobs) { job in
     var statistics = RunStatistics()
     for seed in stride(from: UInt64(job + 1), through: seeds, by: jobs) {
-      statistics.add(Simulation.run(SimulationConfiguration(seed: seed, faults: faults)))
+      statistics.add(Simulation<Chat>.run(SimulationConfiguration(seed: seed, faults: faults)))
     }
     sum.lock.withLock { sum.statistics.add(statistics) }
   }
@@ -144,7 +144,7 @@ func benchmarkActors() {
   var jobs: Int64 = 0
   let actors = elapsed {
     for seed in seeds {
-      let run = Simulation.runActors(SimulationConfiguration(seed: seed))
+      let run = Simulation<Chat>.runActors(SimulationConfiguration(seed: seed))
       precondition(run.result.finding == nil, "every run is well")
       steps += run.result.steps
       jobs += run.jobs
@@ -152,7 +152,9 @@ func benchmarkActors() {
   }
   var valueSteps: Int64 = 0
   let values = elapsed {
-    for seed in seeds { valueSteps += Simulation.run(SimulationConfiguration(seed: seed)).steps }
+    for seed in seeds {
+      valueSteps += Simulation<Chat>.run(SimulationConfiguration(seed: seed)).steps
+    }
   }
   let rate = Double(steps) / actors
   let baseline = Double(valueSteps) / values

@@ -1,0 +1,165 @@
+// Seeds: the room that runs many seeds for an app's tests, and tells of the first that fails all
+// that there is to tell. It may use every other room of the simulator.
+
+#if !hasFeature(Embedded)
+
+  extension Simulation {
+    /// Runs many worlds, one for each seed, on as many cores as the program is given.
+    ///
+    /// The first seed that fails ends it, is made small and told as a story. First means the least:
+    /// what comes back hangs on the arguments alone, not on how many cores there are. The first seed
+    /// and every 64th after it are run twice, and must tell the same story. If the task that calls
+    /// this is cancelled, what was done so far comes back.
+    ///
+    /// - Parameters:
+    ///   - seeds: each is a world of its own, with a climate, faults and a history drawn from it.
+    ///   - clients: how many devices follow the one server; at least 1.
+    ///   - steps: after how many steps the faults stop.
+    ///   - faults: the faults that there may be.
+    ///   - isSwarm: each seed draws some of them; if not, all of them are on in every seed.
+    ///   - plant: how the server breaks its contract; `nil`: it does not. With a plant, a run *must*
+    ///     fail: so tests show that a bad server would be noticed.
+    ///   - engine: bare replicas, or the library's real driver.
+    ///   - budget: how many runs making a failure small may take; 0: it is told as it was drawn.
+    public static func run(
+      seeds: ClosedRange<UInt64>, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
+      isSwarm: Bool = true, plant: Plant? = nil, engine: SimulationEngine = .value,
+      shrinking budget: Int64 = 3000
+    ) async -> Runs {
+      let configuration = SimulationConfiguration(
+        seed: seeds.lowerBound, clients: clients, steps: steps, faults: faults, isSwarm: isSwarm,
+        plant: plant)
+      let (statistics, failing) = await statistics(of: seeds, configuration, engine)
+      return Runs(
+        statistics: statistics,
+        failure: failing.flatMap { tell($0, configuration, engine, budget) })
+    }
+
+    /// Repeats a failure from its token, as the story of the failure told it. `nil`: nothing is
+    /// found any more.
+    ///
+    /// A token is good for as long as neither the app's `nextEvent` nor the simulator draws
+    /// otherwise than they did: put what it showed into a test of its own, too.
+    public static func replay(_ token: String) throws(RunToken.Malformed) -> RunFailure? {
+      failure(try RunToken(token))
+    }
+
+    // MARK: The first failure
+
+    /// How many seeds are one task's: enough that starting it costs nothing.
+    private static var portion: UInt64 { 16 }
+    /// How many tasks are there at a time: enough for any machine, few enough that there is little
+    /// to stop when one of them fails.
+    private static var tasksMaximum: UInt64 { 64 }
+
+    /// What came of some neighbouring seeds, up to the first that fails.
+    private struct Portion: Sendable {
+      var number: UInt64
+      var statistics = RunStatistics()
+      var failing: RunResult?
+    }
+
+    /// Portions run at once and end in any order, but count in theirs: nothing of those after the
+    /// first failing seed is ever seen.
+    private static func statistics(
+      of seeds: ClosedRange<UInt64>, _ configuration: SimulationConfiguration,
+      _ engine: SimulationEngine
+    ) async -> (RunStatistics, RunResult?) {
+      let last = (seeds.upperBound - seeds.lowerBound) / portion
+      return await withTaskGroup(of: Portion.self) { group in
+        var statistics = RunStatistics()
+        var ended: [UInt64: Portion] = [:]
+        var next: UInt64 = 0
+        for number in 0...min(last, tasksMaximum - 1) {
+          group.addTask { run(number, of: seeds, configuration, engine) }
+        }
+        var started = min(last, tasksMaximum - 1)
+        while let portion = await group.next() {
+          ended[portion.number] = portion
+          while let portion = ended.removeValue(forKey: next) {
+            statistics.add(portion.statistics)
+            if let failing = portion.failing {
+              group.cancelAll()
+              return (statistics, failing)
+            }
+            next += 1
+          }
+          if started < last, !Task.isCancelled {
+            started += 1
+            let number = started
+            group.addTask { run(number, of: seeds, configuration, engine) }
+          }
+        }
+        return (statistics, nil)
+      }
+    }
+
+    private static func run(
+      _ number: UInt64, of seeds: ClosedRange<UInt64>, _ configuration: SimulationConfiguration,
+      _ engine: SimulationEngine
+    ) -> Portion {
+      var outcome = Portion(number: number)
+      var configuration = configuration
+      let first = number * portion
+      let end = min(first + (portion - 1), seeds.upperBound - seeds.lowerBound)
+      for index in first...end where !Task.isCancelled {
+        configuration.seed = seeds.lowerBound + index
+        let result = run(configuration, engine: engine, twice: isRunTwice(index))
+        outcome.statistics.add(result)
+        if result.finding != nil {
+          outcome.failing = result
+          return outcome
+        }
+      }
+      return outcome
+    }
+
+    /// All that there is to tell of a failing run.
+    private static func tell(
+      _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine,
+      _ budget: Int64
+    ) -> RunFailure? {
+      var configuration = configuration
+      configuration.seed = failing.seed
+      if failing.finding?.oracle == .determinism {
+        return twoStories(failing, configuration, engine)
+      }
+      // A run of actors cannot be shrunk; but mostly bare replicas fail in the same way.
+      if engine == .value || run(configuration).finding?.oracle == failing.finding?.oracle {
+        let shrunk = budget > 0 ? shrunk(configuration, budget: budget) : nil
+        let token =
+          shrunk?.token ?? RunToken(configuration, ChoiceLists(choices(of: configuration)))
+        return failure(token, seed: failing.seed, shrunk)
+      }
+      let (result, trace) = trace(configuration, engine: engine)
+      return Story(result, trace).map { story in
+        RunFailure(
+          seed: failing.seed, story, trace, token: nil,
+          repeating: "the same test with seeds: \(failing.seed)...\(failing.seed)")
+      }
+    }
+
+    private static func failure(
+      _ token: RunToken, seed: UInt64? = nil, _ shrunk: Shrunk? = nil
+    ) -> RunFailure? {
+      let (result, trace) = traceReplay(token)
+      let text = token.text
+      return Story(result, trace, shrunk: shrunk).map { story in
+        RunFailure(
+          seed: seed, story, trace, token: text,
+          repeating: "try Simulation<\(App.self)>.replay(\"\(text)\")")
+      }
+    }
+
+    /// A seed that told two stories tells no third; but mostly it does it again, and then it is seen
+    /// where they part.
+    private static func twoStories(
+      _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine
+    ) -> RunFailure? {
+      let one = trace(configuration, engine: engine).1
+      let other = trace(configuration, engine: engine).1
+      return failing.finding.map { RunFailure(twoStories: $0, of: failing, one, other) }
+    }
+  }
+
+#endif

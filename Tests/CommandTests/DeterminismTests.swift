@@ -1,0 +1,36 @@
+import Testing
+
+@testable import Simulator
+@testable import simulate
+
+/// What `simulate run` says of a seed that is not the same twice. Its own worlds are; so two seeds
+/// stand in for one.
+struct DeterminismTests {
+  private func report() throws -> RunReport {
+    var result = Simulation<Chat>.run(SimulationConfiguration(seed: 3))
+    result.compare(with: Simulation<Chat>.run(SimulationConfiguration(seed: 4)))
+    var outcome = Runner.Outcome()
+    outcome.statistics.add(result)
+    return RunReport(options: try RunOptions(Arguments([])), outcome: outcome)
+  }
+
+  @Test func `a seed that told two stories is a failure of its own kind`() throws {
+    let report = try report()
+    #expect(report.outcome.statistics.failures == 1)
+    #expect(report.firstWord == "\nFirst found by determinism, in seed 3: --seed 3")
+    #expect(report.json.contains("\"failures\":1,\"oracle\":\"determinism\""))
+  }
+
+  @Test func `both hashes are told`() throws {
+    let one = Simulation<Chat>.run(SimulationConfiguration(seed: 3)).hash
+    let other = Simulation<Chat>.run(SimulationConfiguration(seed: 4)).hash
+    let story = try #require(try report().story(nil))
+    #expect(story.contains("seed 3 told two stories: hash \(one) and \(other), "))
+  }
+
+  @Test func `the same run twice is no failure`() {
+    var result = Simulation<Chat>.run(SimulationConfiguration(seed: 3))
+    result.compare(with: Simulation<Chat>.run(SimulationConfiguration(seed: 3)))
+    #expect(result.finding == nil)
+  }
+}

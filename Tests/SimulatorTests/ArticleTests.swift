@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@testable import Simulator
+
+/// The article "Simulating your app" shows the code of these tests, to the letter, and the story that
+/// is really told. `REWRITE=1 swift test --filter ArticleTests` writes both into it.
+@Suite struct ArticleTests {
+  private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
+  private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()
+  private static let article = root.appending(
+    path: "Sources/Simulator/Simulator.docc/SimulatingYourApp.md")
+  /// What stands in the article's code blocks, in order; "story" is what a test prints.
+  private static let order = [
+    "model", "server", "words", "app", "uuid", "test", "story", "token", "actor", "plants",
+  ]
+
+  @Test func `the article shows exactly the code of the tests, and the story of a failure`()
+    async throws
+  {
+    var examples: [String: [String]] = [:]
+    for file in ["ToDo.swift", "ToDoTests.swift"] {
+      let text = try String(contentsOf: Self.tests.appending(path: file), encoding: .utf8)
+      examples.merge(regions(of: text)) { one, _ in one }
+    }
+    let runs = await Simulation<MistakenApp<TogglesCompleted>>.run(seeds: 1...50, clients: 3)
+    examples["story"] = try #require(runs.failure).story.split(separator: "\n").map(String.init)
+    #expect(examples.keys.sorted() == Self.order.sorted())
+
+    let text = try String(contentsOf: Self.article, encoding: .utf8)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    let shown = article(lines, with: try Self.order.map { try #require(examples[$0]) })
+    if ProcessInfo.processInfo.environment["REWRITE"] == "1" {
+      try shown.joined(separator: "\n").write(to: Self.article, atomically: true, encoding: .utf8)
+    } else {
+      #expect(lines == shown)
+    }
+    #expect(lines.filter { $0.hasPrefix("```") }.count == Self.order.count * 2)
+    let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    let test = try #require(examples["test"]).joined(separator: "\n")
+    #expect(readme.contains("```swift\n\(test)\n```\n"))
+  }
+
+  /// The article with other code in its blocks.
+  private func article(_ lines: [String], with blocks: [[String]]) -> [String] {
+    var article: [String] = []
+    var rest = blocks[...]
+    var isInside = false
+    for line in lines {
+      let isFence = line.hasPrefix("```")
+      if isFence || !isInside { article.append(line) }
+      guard isFence else { continue }
+      isInside.toggle()
+      if isInside { article += rest.popFirst() ?? [] }
+    }
+    return article
+  }
+
+  /// What stands between the markers of a file, by name, with no more indentation than it needs.
+  private func regions(of text: String) -> [String: [String]] {
+    var regions: [String: [String]] = [:]
+    var name: String?
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      let words = line.drop { $0 == " " }
+      if words.hasPrefix("// Article example begins: ") {
+        name = String(words.dropFirst("// Article example begins: ".count))
+      } else if words == "// Article example ends" {
+        name = nil
+      } else if let name {
+        regions[name, default: []].append(String(line))
+      }
+    }
+    return regions.mapValues { lines in
+      let indentation =
+        lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+      return lines.map { String($0.dropFirst(indentation)) }
+    }
+  }
+}

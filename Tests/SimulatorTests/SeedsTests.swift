@@ -1,0 +1,119 @@
+import SyncProtocols
+import Synchronization
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// Many seeds at once: what comes back hangs on the arguments alone, and what is not a function of
+/// its seed is found.
+@Suite struct SeedsTests {
+  @Test func `every seed is run and added up`() async {
+    var expected = RunStatistics()
+    for seed in UInt64(5)...70 {
+      expected.add(Simulation<Chat>.run(SimulationConfiguration(seed: seed, clients: 2, steps: 50)))
+    }
+    let runs = await Simulation<Chat>.run(seeds: 5...70, clients: 2, steps: 50)
+    #expect(runs.statistics.seeds == 66)
+    #expect(runs.statistics.steps == expected.steps)
+    #expect(runs.statistics.faults == expected.faults)
+    #expect(runs.hash.value == expected.traceHash)
+    #expect(runs.failure == nil)
+  }
+
+  @Test func `the least failing seed is told, and nothing after it is counted`() async throws {
+    let plant = Plant.breach(.revivedQueue)
+    let first = try #require(
+      (UInt64(1)...200).first { seed in
+        let configuration = SimulationConfiguration(seed: seed, clients: 2, steps: 10, plant: plant)
+        return Simulation<Chat>.run(configuration).finding != nil
+      })
+    try #require(first > 17, "it is not of the first task")
+    for last in [first, first + 1, 200] {
+      let runs = await Simulation<Chat>.run(seeds: 1...last, clients: 2, steps: 10, plant: plant)
+      #expect(runs.failure?.seed == first)
+      #expect(runs.statistics.seeds == Int64(first))
+      #expect(runs.statistics.failures == 1)
+    }
+    let before = await Simulation<Chat>.run(
+      seeds: 1...(first - 1), clients: 2, steps: 10, plant: plant)
+    #expect(before.failure == nil)
+  }
+
+  @Test func `a failure that is not to be made small is repeated as it was drawn`() async throws {
+    let plant = Plant.breach(.lostEvent)
+    let runs = await Simulation<Chat>.run(seeds: 1...100, plant: plant, shrinking: 0)
+    let failure = try #require(runs.failure)
+    let seed = try #require(failure.seed)
+    let drawn = Simulation<Chat>.trace(SimulationConfiguration(seed: seed, plant: plant))
+    #expect(failure.finding == drawn.0.finding)
+    #expect(failure.trace.lines == drawn.1.lines)
+    let token = try #require(failure.token)
+    let again = try #require(try Simulation<Chat>.replay(token))
+    #expect(again.trace.lines == drawn.1.lines)
+  }
+
+  @Test func `a failure of actors is made small as one of bare replicas`() async throws {
+    let plant = Plant.breach(.lostEvent)
+    let runs = await Simulation<Chat>.run(seeds: 1...100, plant: plant, engine: .actor)
+    let failure = try #require(runs.failure)
+    let token = try #require(failure.token)
+    #expect(try Simulation<Chat>.replay(token)?.finding == failure.finding)
+  }
+
+  @Test func `seeds up to the greatest number are fine`() async {
+    let runs = await Simulation<Chat>.run(seeds: (.max - 17)...(.max), clients: 1, steps: 5)
+    #expect(runs.statistics.seeds == 18)
+  }
+
+  @Test func `a cancelled task gets what was done so far`() async {
+    let task = Task { await Simulation<Chat>.run(seeds: 1...1_000_000_000) }
+    task.cancel()
+    #expect(await task.value.statistics.seeds < 100_000)
+  }
+
+  @Test func `what is no token is refused`() {
+    #expect(throws: RunToken.Malformed.notAToken) { try Simulation<Chat>.replay("no token!") }
+  }
+
+  // MARK: Determinism
+
+  @Test(arguments: SimulationEngine.allCases)
+  func `a seed that tells two stories is found`(engine: SimulationEngine) async throws {
+    let runs = await Simulation<MoodyApp>.run(seeds: 7...9, engine: engine)
+    let failure = try #require(runs.failure)
+    #expect(failure.seed == 7)
+    #expect(failure.finding.oracle == .determinism)
+    #expect(failure.token == nil)
+    #expect(failure.story.hasPrefix("Seed 7 told two stories: hash "))
+    #expect(failure.story.contains("they part in line "))
+  }
+
+  @Test func `the first seed and every 64th are run twice`() async {
+    #expect((0..<200).filter { Simulation<Chat>.isRunTwice($0) } == [0, 64, 128, 192])
+    let configuration = SimulationConfiguration(seed: 3)
+    #expect(Simulation<MoodyApp>.run(configuration, engine: .value).finding == nil)
+    let twice = Simulation<MoodyApp>.run(configuration, engine: .value, twice: true)
+    #expect(twice.finding?.oracle == .determinism)
+    let calm = Simulation<Chat>.run(configuration, engine: .value, twice: true)
+    #expect(calm.finding == nil && calm.hash == Simulation<Chat>.run(configuration).hash)
+  }
+}
+
+/// A chat in which what happens hangs on what happened in other worlds.
+private enum MoodyApp: SimulatedApp {
+  typealias Model = ChatModel
+
+  private static let mood = Atomic<UInt32>(0)
+
+  static func beginning(_ choices: inout Choices) -> ChatState { Chat.beginning(&choices) }
+
+  static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
+    .setting(key: 1, value: mood.wrappingAdd(1, ordering: .relaxed).newValue)
+  }
+
+  static func checksum(of model: ChatModel) -> UInt64 { Chat.checksum(of: model) }
+  static func describe(_ model: ChatModel) -> String { Chat.describe(model) }
+  static func describe(_ truth: ChatState) -> String { Chat.describe(truth) }
+  static func describe(_ event: ChatEvent) -> String { "\(event)" }
+}

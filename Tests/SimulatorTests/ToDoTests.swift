@@ -1,0 +1,88 @@
+import Foundation
+import SyncProtocols
+import Synchronization
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// What an app's own tests look like; the to-do list stands in for the app. The documentation's
+/// article quotes them.
+@Suite struct ToDoTests {
+  // Article example begins: test
+  @Test func `every device ends up with the same list`() async {
+    let runs = await Simulation<ToDoApp>.run(seeds: 1...300, clients: 3)
+    if let failure = runs.failure {
+      Issue.record("\(failure)")
+      Attachment.record(failure.trace.text, named: "trace.txt")
+    }
+  }
+  // Article example ends
+
+  // Article example begins: token
+  @Test func `completing a thing twice completes it`() throws {
+    let failure = try Simulation<ToDoApp>.replay("AQEE______8BAQAAAAAAAAAAAAAAAAAAAAAAAAA")
+    #expect(failure == nil)
+  }
+  // Article example ends
+
+  // Article example begins: actor
+  @Test func `so does every device with the real driver in it`() async {
+    let runs = await Simulation<ToDoApp>.run(seeds: 1...20, clients: 3, engine: .actor)
+    #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
+  }
+  // Article example ends
+
+  // Article example begins: plants
+  @Test(arguments: Plant.all)
+  func `a server that breaks its contract would be noticed`(plant: Plant) async {
+    let runs = await Simulation<ToDoApp>.run(seeds: 1...200, plant: plant, shrinking: 0)
+    #expect(runs.failure != nil)
+  }
+  // Article example ends
+
+  static let mistaken: [any SimulatedApp.Type] = [
+    MistakenApp<TogglesCompleted>.self, MistakenApp<KeepsDeleted>.self,
+    MistakenApp<AddsTwice>.self, MistakenApp<ForgetsLabels>.self,
+    MistakenApp<RelabelsByTitle>.self,
+  ]
+
+  /// The few lines of a test, of any app.
+  private func expectRight<App: SimulatedApp>(_: App.Type, seeds: ClosedRange<UInt64>) async {
+    let runs = await Simulation<App>.run(seeds: seeds, clients: 3)
+    if let failure = runs.failure {
+      Issue.record("\(failure)")
+      Attachment.record(failure.trace.text, named: "trace.txt")
+    }
+  }
+
+  @Test(arguments: mistaken)
+  func `a mistake in the model fails the test, with its story`(app: any SimulatedApp.Type) async {
+    await withKnownIssue {
+      await expectRight(app, seeds: 1...50)
+    } matching: { issue in
+      let story = issue.comments.map(\.rawValue).joined()
+      return ["Oracle A replica", "  expected  ", "  difference  ", "server    commits event"]
+        .allSatisfy { story.contains($0) }
+        && story.contains("try Simulation<\(app)>.replay(\"")
+        && story.split(separator: "\n").count <= 24
+    }
+  }
+
+  @Test(arguments: mistaken)
+  func `its token repeats it, and finds nothing in a right app`(app: any SimulatedApp.Type)
+    async throws
+  {
+    try await repeats(app)
+  }
+
+  private func repeats<App: SimulatedApp>(_: App.Type) async throws {
+    let failure = try #require(await Simulation<App>.run(seeds: 1...50, clients: 3).failure)
+    let token = try #require(failure.token)
+    let again = try #require(try Simulation<App>.replay(token))
+    #expect(again.finding == failure.finding)
+    #expect(again.trace.lines == failure.trace.lines)
+    #expect(again.trace.lines.count < 60, "small enough to be read")
+    #expect(try Simulation<ToDoApp>.replay(token) == nil)
+  }
+}
