@@ -6,6 +6,8 @@ import UpdateMachine
 struct RunReport {
   var options: RunOptions
   var outcome: Runner.Outcome
+  /// The failing run made small, once its story was told.
+  var small: SmallRun?
 
   private var statistics: RunStatistics { outcome.statistics }
 
@@ -41,27 +43,22 @@ struct RunReport {
     guard let failure = statistics.shortestFailure, let finding = failure.finding else {
       return nil
     }
-    return "\nFirst found by \(finding.oracle.rawValue), in seed \(failure.seed): "
+    let hunt =
+      options.untilFailure
+      ? String(format: ", run %lld, after %.3f ms", statistics.seeds, outcome.seconds * 1000) : ""
+    return "\nFirst found by \(finding.oracle.rawValue), in seed \(failure.seed)\(hunt): "
       + "\(options.words(forSeed: failure.seed))"
   }
 
-  /// The failing run of fewest steps, made small; `nil`: none failed, or none can be made small.
+  /// The failing run of fewest steps, made small, on at most a screen; `nil`: none failed.
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
-  func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
-    guard let failure = statistics.shortestFailure, options.shrinks else { return nil }
-    var configuration = options.configuration
-    configuration.seed = failure.seed
-    return Simulation.shrunk(configuration, while: goesOn)
-  }
-
-  /// The failing run of fewest steps on at most a screen; `nil`: none failed.
-  ///
-  /// - Parameter shrunk: how it was made small, if it could be.
-  func story(_ shrunk: Shrunk?) -> String? {
+  mutating func story(while goesOn: @escaping (Shrinker) -> Bool) -> String? {
     guard let failure = statistics.shortestFailure, failure.finding != nil else { return nil }
     var configuration = options.configuration
     configuration.seed = failure.seed
+    makeSmall(while: goesOn)
+    let shrunk = small?.shrunk
     let (result, trace) =
       shrunk.map { Simulation.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []
@@ -95,7 +92,8 @@ struct RunReport {
       + "\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
       + "\"oracle\":\(oracle),"
       + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
-      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\"}"
+      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\""
+      + (options.untilFailure ? ",\"failure\":\(failureJSON)" : "") + "}"
   }
 
   private var faultLines: String {
