@@ -19,10 +19,11 @@ struct FailureOptions {
     }
   }
 
-  /// Tells what is wanted of the run that a token stands for; `nil`: none failed.
+  /// Tells what is wanted of the run that a token stands for; `nil`: none failed, or none can be
+  /// repeated.
   func tell(_ token: RunToken?, _ console: Console) throws(FileError) {
     guard let token else {
-      if isAsked { console.out("No run failed: there is nothing to tell.") }
+      if isAsked { console.out("There is no failure to tell more of.") }
       return
     }
     if hasCurve { tellCurve(of: token, console) }

@@ -69,7 +69,7 @@ struct FailureOptionsTests {
       let file = "\(folder)/none.scenario"
       let run = CommandRun("run --seeds 2 --curve --save \(file)")
       #expect(run.code == .success)
-      #expect(run.output.last == "No run failed: there is nothing to tell.")
+      #expect(run.output.last == "There is no failure to tell more of.")
       #expect(!FileManager.default.fileExists(atPath: file))
     }
   }
