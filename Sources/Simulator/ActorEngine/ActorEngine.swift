@@ -38,6 +38,7 @@
           perform(delivery)
           drain()
         }
+        for client in lives.indices { judgeErrands(of: client) }
         world.progress()
       }
       let result = world.conclude()
@@ -51,6 +52,31 @@
     private func drain() {
       executor.drain { count in
         choosesJobs ? Int(world.choices.draw(.jobs, below: UInt64(count))) : 0
+      }
+      guard executor.isStuck else { return }
+      world.jury.report(
+        .liveness, nil, world.now, "a step comes to its end", "jobs that go on for ever")
+    }
+
+    /// Between two steps: what a driver does is what its machine has asked for, no more, no less.
+    private func judgeErrands(of client: Int) {
+      guard lives[client] != nil, !executor.isStuck else { return }
+      let replica = world.clients[client].replica
+      var asked = 0
+      for call in calls where call.client == client && !call.isGivenUp { asked += 1 }
+      let wanted = replica.status.outstanding == nil ? 0 : 1
+      if asked != wanted {
+        world.jury.report(
+          .ownership, client, world.now, "requests out: \(wanted)", "\(asked), \(replica)")
+      }
+      var asleep = 0
+      for sleeper in sleepers where sleeper.client == client && sleeper.isTimer {
+        asleep += 1
+      }
+      let armed = world.jury.accounts[client].walls.hasTimer ? 1 : 0
+      if asleep != armed {
+        world.jury.report(
+          .walls, client, world.now, "timers that run: \(armed)", "\(asleep), \(replica)")
       }
     }
 
@@ -91,11 +117,15 @@
     }
 
     private func run(_ driver: Driver, _ life: SimulatedLife<App>, foreground: Bool) {
-      guard !life.isRunning else { return }
-      life.isRunning = true
+      // One that was told to stop may be told to start while it still comes to its end.
+      let isEnding = !world.clients[life.client].word.wantsSync && life.runs == 1
+      guard life.runs == 0 || isEnding else { return }
+      life.runs += 1
+      life.awaitsStart = true
+      world.clients[life.client].word.isInFront = foreground
       Task(executorPreference: executor) {
         await driver.run(inForeground: foreground)
-        life.isRunning = false
+        life.runs -= 1
       }
     }
 
@@ -143,6 +173,11 @@
     private func give(_ signal: AppSignal, to client: Int) {
       guard let driver = drivers[client], let life = lives[client] else { return }
       if case .started(let foreground) = signal { return run(driver, life, foreground: foreground) }
+      switch signal {
+      case .stopped, .loggedOut: life.awaitsStart = false
+      default: break
+      }
+      world.noteWord(client, signal)
       Task(executorPreference: executor) {
         switch signal {
         case .started: break
@@ -165,6 +200,15 @@
       _ replica: Replica<App.Model, EventQueue<App.Truth.Event>>, _ now: Moment,
       _ life: SimulatedLife<App>
     ) {
+      if let arm = effects.arm { life.armed = arm.range }
+      if case .started(let foreground) = input {
+        if !life.awaitsStart {
+          world.jury.report(
+            .ownership, life.client, now, "no start that was taken back", "\(input)")
+        }
+        life.awaitsStart = false
+        world.noteWord(life.client, .started(foreground: foreground))
+      }
       world.look(life.client, input, effects, replica)
     }
 
@@ -192,6 +236,15 @@
     func erase(_ life: SimulatedLife<App>) { world.erase(on: life.client) }
 
     func sleep(until moment: Moment, _ sleeper: SimulatedSleeper, _ life: SimulatedLife<App>) {
+      // Once for the machine's timer; else a release that must not take for ever.
+      sleeper.isTimer = moment == life.drawn
+      if sleeper.isTimer {
+        life.drawn = nil
+      } else if moment != world.now + Driver.releaseTime {
+        world.jury.report(
+          .walls, life.client, world.now, "a timer runs to the moment that chance drew",
+          "to \(moment)")
+      }
       sleeperCount += 1
       sleeper.client = life.client
       sleeper.number = sleeperCount
@@ -205,9 +258,16 @@
       world.forget(sleeper: sleeper.number)
     }
 
-    func draw(_ range: MomentRange) -> Moment {
+    func draw(_ range: MomentRange, _ life: SimulatedLife<App>) -> Moment {
       let bounds = range.earliest.milliseconds...range.latest.milliseconds
-      return Moment(milliseconds: world.choices.draw(.timers, in: bounds))
+      let moment = Moment(milliseconds: world.choices.draw(.timers, in: bounds))
+      life.drawn = moment
+      if range != life.armed {
+        world.jury.report(
+          .walls, life.client, world.now, "chance is asked for the range that was given",
+          range.text(at: world.now))
+      }
+      return moment
     }
   }
 

@@ -13,8 +13,13 @@
     let number: UInt64
     /// `nil`: the process is gone.
     weak var engine: ActorEngine<App>?
-    /// `run()` is going on.
-    var isRunning = false
+    /// How many calls of `run()` have not returned: a second one may wait for the first to end.
+    var runs = 0
+    /// The app has said start, and the driver has not begun.
+    var awaitsStart = false
+    /// The range of the last timer that was armed, and the moment that was drawn from it.
+    var armed: MomentRange?
+    var drawn: Moment?
 
     var load: CheckedContinuation<StoredReplica<App.Model, QueueFinger>?, Never>?
     var save: CheckedContinuation<Bool, Never>?
@@ -130,7 +135,7 @@
       if !isOver { throw CancellationError() }
     }
 
-    func draw(from range: MomentRange) -> Moment { life.engine?.draw(range) ?? range.latest }
+    func draw(from range: MomentRange) -> Moment { life.engine?.draw(range, life) ?? range.latest }
 
     func newLife() -> Life { Life(life.number) }
   }
@@ -140,6 +145,8 @@
     var continuation: CheckedContinuation<Bool, Never>?
     var client = 0
     var number: UInt64 = 0
+    /// It is the machine's timer.
+    var isTimer = false
     /// Nobody waits any more.
     private(set) var isOver = false
 

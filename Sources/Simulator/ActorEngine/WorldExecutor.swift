@@ -12,6 +12,11 @@
     /// Ready, oldest first. Touched by one thread only: the world's.
     private var ready: [UnownedJob] = []
     private(set) var count: Int64 = 0
+    /// A step has led to more jobs than any driver needs: they will never end.
+    private(set) var isStuck = false
+
+    /// A step takes about a dozen.
+    private static var most: Int64 { 100_000 }
 
     func enqueue(_ job: consuming ExecutorJob) { ready.append(UnownedJob(job)) }
 
@@ -19,7 +24,9 @@
     ///
     /// - Parameter pick: which of so many ready jobs is next, from 0.
     func drain(_ pick: (Int) -> Int) {
-      while !ready.isEmpty {
+      let last = count + WorldExecutor.most
+      while !ready.isEmpty, !isStuck {
+        if count == last { isStuck = true }
         let job = ready.remove(at: ready.count == 1 ? 0 : pick(ready.count))
         count += 1
         unsafe job.runSynchronously(

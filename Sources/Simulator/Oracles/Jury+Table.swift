@@ -52,6 +52,7 @@ extension Jury {
     }
     noteTouched(input, failure, before, effects, client, replica, at: now)
     judgeQuickness(input, failure, before, effects, client, replica, at: now)
+    judgeSleep(input, before, client, replica, at: now)
     switch input {
     case .started: accounts[client].table.isStarted = true
     case .stopped, .loggedOut: accounts[client].table.isStarted = false
@@ -252,15 +253,30 @@ extension Jury {
     }
   }
 
+  /// What was slept through is lost, and nobody's failure (BUGS 12).
+  private mutating func judgeSleep(
+    _ input: Body.Input, _ before: Before, _ client: Int, _ replica: Body, at now: Moment
+  ) {
+    guard before.isOverdue else { return }
+    let claim = replica.freshness(at: now).claim
+    if before.isAwaiting, claim == .connected {
+      report(
+        .honesty, client, now, "what was slept through is not connected", "\(replica.machine)")
+    }
+    if case .fired = input, before.isAwaiting, case .unreachable = claim, !before.hasFailed {
+      report(.honesty, client, now, "to sleep is nobody's failure", "\(claim)")
+    }
+  }
+
   // MARK: News
 
   /// What an answer vouches for: a snapshot and a quick answer for when they were asked for, a wait
   /// for when it ended; nothing else is news.
   mutating func judgeLevel(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ levelAsOf: Moment?,
-    _ client: Int, at now: Moment
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, from old: Moment?,
+    to levelAsOf: Moment?, _ client: Int, at now: Moment
   ) {
-    var expected = accounts[client].levelAsOf
+    var expected = old
     let isGood = before.isCurrent && Jury.failure(of: input, before, effects) == nil
     switch input {
     case .snapshotArrived where isGood: expected = before.sent

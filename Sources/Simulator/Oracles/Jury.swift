@@ -53,6 +53,8 @@ struct Jury<App: SimulatedApp>: Sendable {
     var isCurrent: Bool
     var status: MachineStatus
     var finger: QueueFinger?
+    /// An attempt has failed since the outage began.
+    var hasFailed: Bool
     /// Of the request that was out.
     var sent: Moment
     var waits: Bool
@@ -110,7 +112,8 @@ struct Jury<App: SimulatedApp>: Sendable {
       isLoaded: replica.isLoaded, isRegistering: replica.finger == nil,
       isOverdue: replica.machine.isOverdue(at: now),
       isAwaiting: replica.status.outstanding != nil, isCurrent: false, status: replica.status,
-      finger: replica.finger, sent: replica.status.outstanding?.sent ?? now,
+      finger: replica.finger, hasFailed: replica.machine.hasFailed,
+      sent: replica.status.outstanding?.sent ?? now,
       waits: replica.status.outstanding?.waits ?? false)
     switch input {
     case .snapshotArrived(let id, _, _, _), .batchArrived(let id, _), .failed(let id, _):
@@ -136,7 +139,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     }
     judgeInput(input, before, effects, client, replica, at: now)
     let levelAsOf = replica.freshness(at: now).levelAsOf
-    judgeLevel(input, before, effects, levelAsOf, client, at: now)
+    let levelBefore = accounts[client].levelAsOf
     if levelAsOf != accounts[client].levelAsOf {
       accounts[client].levelAsOf = levelAsOf
       judgeNews(input, levelAsOf, client, replica, at: now)
@@ -149,7 +152,6 @@ struct Jury<App: SimulatedApp>: Sendable {
         objection.oracle, client, now, objection.expected,
         "\(effects.texts(at: now)), \(replica.machine)")
     }
-    judgeTable(input, before, effects, client, replica, at: now)
     judgeBudget(input, before, effects, client, replica, at: now)
     judgeFinger(before, client, replica, at: now)
     judgeDrop(input, before, client, replica, server, at: now)
@@ -167,6 +169,8 @@ struct Jury<App: SimulatedApp>: Sendable {
         report(.honesty, client, now, "a claim that fits \(replica.status)", "\(claim)")
       }
     }
+    judgeTable(input, before, effects, client, replica, at: now)
+    judgeLevel(input, before, effects, from: levelBefore, to: levelAsOf, client, at: now)
     foldHash(client, replica, at: now)
   }
 

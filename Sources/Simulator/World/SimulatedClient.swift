@@ -21,6 +21,10 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   /// An erase that waits for the write under way.
   var erasesAfterWrite = false
 
+  /// What its app said last, and whether the saved form is yet to be read.
+  var word = Word()
+  var isReading = false
+
   /// The timer that is armed.
   var timer: TimerID?
   /// Where the request that is out is.

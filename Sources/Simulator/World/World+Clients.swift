@@ -49,6 +49,7 @@ extension World {
   /// Something is said to a client's app.
   mutating func signal(_ client: Int, _ signal: AppSignal) {
     guard !isHandingOver else { return deliveries.append(.signal(client: client, signal)) }
+    noteWord(client, signal)
     switch signal {
     case .started(let foreground): feed(client, .started(foreground: foreground))
     case .stopped: feed(client, .stopped)
@@ -122,6 +123,8 @@ extension World {
     agenda.add(
       .happens(client: client, .loads), at: now + .milliseconds(choices.draw(.disks, in: 0...30)))
     let foreground = !choices.happens(.users, 1, in: 8)
+    clients[client].word = Word(wantsSync: true, isInFront: foreground)
+    clients[client].isReading = true
     if isHandingOver {
       let life = clients[client].life
       deliveries.append(.begins(client: client, life: life, foreground: foreground))
@@ -136,10 +139,12 @@ extension World {
     if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
       jury.result.faults[.clockJump] += 1
       if isTraced { note("fault", "clock-jump, \(who(client))", about: client) }
-      jury.noteWrongAge(of: client)
       age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
+      // One that is not known makes nobody think that a log is gone.
+      if age != nil { jury.noteWrongAge(of: client) }
     }
     let saved = clients[client].disk
+    clients[client].isReading = false
     if isHandingOver {
       deliveries.append(.loads(client: client, saved, age: age))
     } else {

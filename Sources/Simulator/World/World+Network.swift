@@ -9,6 +9,7 @@ extension World {
   mutating func send(
     _ client: Int, _ kind: Exchange<App>.Kind, _ request: RequestID? = nil
   ) -> UInt64 {
+    judgeAcknowledgement(client, kind)
     generation += 1
     let index = place(
       Exchange<App>(client: client, request: request, kind: kind, generation: generation))
@@ -195,6 +196,7 @@ extension World {
 
   private mutating func give(_ outcome: Exchange<App>.Outcome, of exchange: Exchange<App>) {
     jury.noteAnswer(for: exchange.client, left: exchange.left)
+    if case .reply(let reply) = outcome { judgeMeaning(reply, for: exchange.client) }
     guard let request = exchange.request else {
       return deliveries.append(.answer(generation: exchange.generation, outcome))
     }

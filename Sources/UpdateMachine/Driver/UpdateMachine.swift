@@ -119,8 +119,17 @@
     /// - Parameter inForeground: whether the app is in front of its user. A server process is.
     public func run(inForeground: Bool = true) async {
       let endings = errands.endings
+      guard errands.endsSoon else {
+        return await serveStarted(inForeground: inForeground)
+      }
+      // Said at once: the user may leave, or come back, before it is this run's turn.
+      feed(inForeground ? .foregrounded : .backgrounded)
       while errands.endsSoon { await waitForOver() }
       guard errands.endings == endings, !Task.isCancelled else { return }
+      await serveStarted(inForeground: replica.machine.isInForeground)
+    }
+
+    private func serveStarted(inForeground: Bool) async {
       await serve { $0.feed(.started(foreground: inForeground)) }
     }
 

@@ -16,6 +16,10 @@ extension Machine {
   @inlinable
   public var isInForeground: Bool { isForeground }
 
+  /// Whether an attempt has failed since the state was last level.
+  @inlinable
+  public var hasFailed: Bool { outage.hasFailed }
+
   /// Whether an answer for this request would be believed. Asked before a model sees the answer.
   @inlinable
   public func isCurrent(_ id: RequestID) -> Bool { _status.outstanding?.id == id }

@@ -1,0 +1,101 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// What a user or a system has said to an app, which everything must agree with between two steps
+// (oracle E), whatever the ways are on which it got there.
+
+/// An app's last words.
+struct Word: Sendable {
+  /// It wants to be kept level, and has not said stop since.
+  var wantsSync = false
+  var isInFront = true
+  /// The account is gone, and no start came since.
+  var isLoggedOut = false
+}
+
+extension World {
+  /// Something is said to a client's app, or by it.
+  mutating func noteWord(_ client: Int, _ signal: AppSignal) {
+    switch signal {
+    case .started(let foreground):
+      let replica = clients[client].replica
+      // One that goes on already does not listen.
+      if !clients[client].word.wantsSync || replica.status.isHalted || !replica.isLoaded {
+        clients[client].word.isInFront = foreground
+      }
+      clients[client].word.wantsSync = true
+      clients[client].word.isLoggedOut = false
+    case .stopped: clients[client].word.wantsSync = false
+    case .loggedOut:
+      clients[client].word.wantsSync = false
+      clients[client].word.isLoggedOut = true
+    case .foregrounded: clients[client].word.isInFront = true
+    case .backgrounded: clients[client].word.isInFront = false
+    case .networkChanged, .retryRequested, .credentialsChanged: break
+    }
+  }
+
+  /// After each step: whether everything is as it was told to be.
+  mutating func judgeWords() {
+    for index in clients.indices where clients[index].isRunning {
+      guard let expected = objection(to: index) else { continue }
+      let holds = clients[index].disk == nil ? "nothing" : "something"
+      jury.report(
+        .ownership, index, now, expected,
+        "\(clients[index].replica), the disk holds \(holds)")
+    }
+  }
+
+  private func objection(to index: Int) -> String? {
+    let word = clients[index].word
+    if word.isInFront != clients[index].replica.machine.isInForeground {
+      return "it knows whether its user sees it"
+    }
+    guard !word.wantsSync, clients[index].replica.isLoaded else { return nil }
+    if clients[index].replica.status != .halted(.stopped) {
+      return "what was told to stop is stopped"
+    }
+    guard word.isLoggedOut else { return nil }
+    if clients[index].replica.model != nil { return "after a log-out nothing is shown" }
+    let isAtRest = !clients[index].isReading && clients[index].write == nil
+    return isAtRest && clients[index].disk != nil ? "after a log-out nothing is on the disk" : nil
+  }
+
+  /// What is asked for, acknowledges: it must be durable.
+  mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
+    guard climate.settings.isDurable, case .poll(let finger, _) = kind else { return }
+    let durable = clients[client].disk?.finger
+    guard durable != finger else { return }
+    jury.report(
+      .replica, client, now,
+      "what is not durable is not acknowledged: a poll from "
+        + (durable.map { "\($0)" } ?? "no finger"), "a poll from \(finger)")
+  }
+
+  /// What a server said is what was understood: every failure is classified once (DESIGN §5, 5).
+  mutating func judgeMeaning(
+    _ reply: QueueReply<App.Truth.Snapshot, App.Truth.Event>, for client: Int
+  ) {
+    let found = reply.failure()
+    let expected: SyncFailure?
+    switch reply {
+    case .registered, .batch, .released: expected = nil
+    case .refused(let answer): expected = World.meaning(of: answer) ?? found
+    }
+    guard found != expected else { return }
+    let words = { (failure: SyncFailure?) in failure.map { "\($0)" } ?? "no failure" }
+    jury.report(
+      .budget, client, now, "the server's answer means \(words(expected))", words(found))
+  }
+
+  /// What this world's servers and proxies mean by what they say; `nil`: they do not say it.
+  private static func meaning(of answer: QueueAnswer) -> SyncFailure? {
+    switch answer {
+    case .badQueue: .expired
+    case .badRequest: .rejected(RejectionCode("BAD_REQUEST"))
+    case .unauthorized: .unauthorized
+    case .serverError, .badGateway, .portal: .serverFault
+    default: answer.status == 429 ? .rateLimited(after: answer.retryAfter) : nil
+    }
+  }
+}
