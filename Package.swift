@@ -27,7 +27,7 @@ let package = Package(
       name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
     .executableTarget(
       name: "simulate", dependencies: ["UpdateMachine", "SyncProtocols", "Simulator"],
-      path: "Simulations", exclude: ["Benchmarks", "Scenarios"], sources: ["simulate"],
+      path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo"], sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .testTarget(
       name: "UpdateMachineTests", dependencies: ["UpdateMachine"], swiftSettings: strict),

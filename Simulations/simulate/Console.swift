@@ -22,6 +22,11 @@ struct Console: Sendable {
   }
 }
 
+extension Console {
+  /// Says nothing.
+  static let silent = Console(out: { _ in }, error: { _ in }, progress: { _ in })
+}
+
 /// What a command tells the shell.
 enum ExitCode: Int32, Sendable {
   case success = 0

@@ -3,25 +3,47 @@ import Simulator
 
 /// What `explore` is asked to visit.
 struct ExploreOptions {
-  static let models = ["two-phase-commit"]
-  static let names = ["--model", "--participants", "--votes", "--memory"]
+  enum Subject: Sendable {
+    case registerPoll(SmallWorld)
+    case twoPhaseCommit(TwoPhaseCommit)
+  }
 
-  var model: TwoPhaseCommit
-  var megabytes: UInt64 = 1024
+  static let models = ["register-poll", "two-phase-commit"]
+  static let names = [
+    "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
+  ]
+
+  var subject: Subject
+  var depth = Int64.max
+  var megabytes: UInt64 = 2048
   var json = false
 
   init(_ arguments: Arguments) throws(UsageError) {
-    let known = ExploreOptions.models.joined(separator: ", ")
-    guard let name = arguments.values["--model"] else {
-      throw UsageError(message: "which model? Try --model NAME. There are: \(known)")
-    }
+    let name = arguments.values["--model"] ?? "register-poll"
     guard ExploreOptions.models.contains(name) else {
+      let known = ExploreOptions.models.joined(separator: ", ")
       throw UsageError(message: "unknown model \"\(name)\". There are: \(known)")
     }
-    let participants =
-      try arguments.number("--participants", in: TwoPhaseCommit.participantsAllowed) ?? 3
-    let votes = try arguments.number("--votes", in: 0...participants)
-    model = TwoPhaseCommit(participants: participants, votesNeeded: votes)
+    let isOurs = name == "register-poll"
+    let others = isOurs ? ["--participants", "--votes"] : ["--clients", "--queue-length"]
+    for option in others where arguments.values[option] != nil {
+      throw UsageError(message: "\(option) does not go with the model \(name)")
+    }
+    if isOurs {
+      subject = .registerPoll(
+        SmallWorld(
+          clients: try arguments.number("--clients", in: SmallWorld.clientsAllowed) ?? 1,
+          queueLength: try arguments.number("--queue-length", in: SmallWorld.queueLengthAllowed)
+            ?? 1))
+    } else {
+      let participants =
+        try arguments.number("--participants", in: TwoPhaseCommit.participantsAllowed) ?? 3
+      subject = .twoPhaseCommit(
+        TwoPhaseCommit(
+          participants: participants,
+          votesNeeded: try arguments.number("--votes", in: 0...participants)))
+    }
+    if let number = try arguments.number("--depth", in: 1...Int64(1_000_000)) { depth = number }
     if let number = try arguments.number("--memory", in: 1...UInt64(1_000_000)) {
       megabytes = number
     }
@@ -34,16 +56,25 @@ extension Simulate {
     name: "explore",
     summary: "visit every state of a small world, breadth first",
     help: """
-      Usage: simulate explore --model NAME [OPTIONS]
+      Usage: simulate explore [OPTIONS]
 
-      Visits every reachable state of a model, each once, and checks that nothing is wrong in any.
-      If something is, the way there is told, and no way is shorter.
+      Visits every reachable state of a small world, each once, and checks that nothing is wrong in
+      any; and that from each, once nothing goes wrong any more, everybody becomes live and level.
+      If something is wrong, the way there is told, and no way is shorter.
 
-        --model NAME      two-phase-commit: Gray and Lamport's TwoPhase, whose states are known
-        --participants N  resource managers, 1 to 15 (3)
-        --votes N         votes after which the manager commits (all): with fewer it is wrong
-        --memory MB       how much memory it may take (1024)
+        --clients N       clients, 1 to 3 (1): real replicas, whichever is which making no difference
+        --queue-length N  events that the server holds for a client, 1 to 3 (1)
+        --depth N         states on the longest way, the first included (no limit)
+        --memory MB       how much memory it may take (2048)
         --json            one JSON object on the last line
+        --model NAME      register-poll: ours, the default; or
+                          two-phase-commit: Gray and Lamport's TwoPhase, whose states are known
+        --participants N  resource managers of two-phase-commit, 1 to 15 (3)
+        --votes N         votes after which its manager commits (all): with fewer it is wrong
+
+      Time is abstract: it passes in ticks, a timer may fire at any of them within its range, and
+      what is out takes as long as it likes. One client and one event are all that there is within
+      seconds; of two clients there are more states than memory, so give a --depth.
 
       Generated states count as TLC counts them: the initial one, and every successor of every
       state, seen before or not; statesPerSecond is of these. The depth is in states, the initial
@@ -54,14 +85,21 @@ extension Simulate {
       """,
     run: { words, console in
       let arguments = try Arguments(words, options: ExploreOptions.names, flags: ["--json"])
-      return explore(try ExploreOptions(arguments), console)
+      let options = try ExploreOptions(arguments)
+      switch options.subject {
+      case .registerPoll(let model): return explore(model, options, console)
+      case .twoPhaseCommit(let model): return explore(model, options, console)
+      }
     })
 
-  static func explore(_ options: ExploreOptions, _ console: Console) -> ExitCode {
+  private static func explore<Model: ExplorableModel>(
+    _ model: Model, _ options: ExploreOptions, _ console: Console
+  ) -> ExitCode {
     Interrupt.watch()
     let start = ContinuousClock.now
     var shown = start
-    let explorer = Explorer(options.model, memoryLimit: options.megabytes << 20)
+    let explorer = Explorer(
+      model, memoryLimit: options.megabytes << 20, depthLimit: options.depth)
     let exploration = explorer.run { progress in
       if Interrupt.wasAsked { return .stop }
       let now = ContinuousClock.now
@@ -73,10 +111,9 @@ extension Simulate {
     }
     console.progress(nil)
     let report = ExploreReport(
-      options: options, exploration: exploration,
-      seconds: ExploreReport.seconds(ContinuousClock.now - start))
+      options: options, exploration, seconds: ExploreReport.seconds(ContinuousClock.now - start))
     console.out(report.table)
-    for line in exploration.counterexample?.lines ?? [] { console.out(line) }
+    for line in report.counterexample { console.out(line) }
     if options.json { console.out(report.json) }
     switch exploration.ending {
     case .closed, .depthLimit: return .success
@@ -86,43 +123,81 @@ extension Simulate {
       console.error(
         "simulate explore: \(options.megabytes) MB are full, and "
           + "\(exploration.counts.waiting) states wait. "
-          + "Give it more with --memory, or take fewer --participants")
+          + "Give it more with --memory, less to visit with --depth, or a smaller world")
       return .usage
     }
   }
 }
 
-/// What `explore` says at the end: a table, and one JSON object.
+/// What `explore` says at the end: a table, the way to what is wrong, and one JSON object.
 struct ExploreReport {
-  var options: ExploreOptions
-  var exploration: Exploration<TwoPhaseCommit>
-  var seconds: Double
+  private let options: ExploreOptions
+  private let ending: ExplorationEnding
+  private let counts: ExplorationCounts
+  private let memory: UInt64
+  private let coverage: UInt64
+  private let steps: Int?
+  private let violation: String?
+  private let seconds: Double
+  /// The shortest way to what does not hold, a line a state and a step; empty if all holds.
+  let counterexample: [String]
 
-  private var counts: ExplorationCounts { exploration.counts }
-  private var rate: Double { Double(counts.generated) / max(seconds, 1e-9) }
-  private var bytesPerState: Double {
-    Double(exploration.memory) / Double(max(counts.distinct, 1))
+  init<Model>(options: ExploreOptions, _ exploration: Exploration<Model>, seconds: Double) {
+    self.options = options
+    self.seconds = seconds
+    ending = exploration.ending
+    counts = exploration.counts
+    memory = exploration.memory
+    coverage = exploration.coverage
+    steps = exploration.counterexample?.steps.count
+    violation = exploration.counterexample?.violation
+    counterexample = exploration.counterexample?.lines ?? []
   }
+
+  private var rate: Double { Double(counts.generated) / max(seconds, 1e-9) }
+  private var bytesPerState: Double { Double(memory) / Double(max(counts.distinct, 1)) }
 
   var table: String {
-    let model = options.model
-    let memory = Double(exploration.memory) / 1_048_576
-    return [
-      row(
-        "model",
-        "two-phase-commit, \(model.participants) resource managers"
-          + (model.votesNeeded < model.participants ? ", \(model.votesNeeded) votes needed" : "")),
-      row("states generated", "\(counts.generated)"),
-      row("states distinct", "\(counts.distinct)"),
-      row("depth", "\(counts.depth)"),
-      row("real time", String(format: "%.2f s (%.0f generated a second)", seconds, rate)),
-      row("memory", String(format: "%.1f MB (%.1f bytes a state)", memory, bytesPerState)),
-      row("ended", ending),
-    ].joined(separator: "\n")
+    var rows = [
+      ("model", subject),
+      ("states generated", "\(counts.generated)"),
+      ("states distinct", "\(counts.distinct)"),
+      ("depth", "\(counts.depth)"),
+    ]
+    if case .registerPoll = options.subject {
+      rows.append(("statuses reached", reached(11, SmallWorld.missingStatuses(coverage))))
+      rows.append(("failure rows", reached(21, SmallWorld.missingRows(coverage))))
+    }
+    let megabytes = Double(memory) / 1_048_576
+    rows += [
+      ("real time", String(format: "%.2f s (%.0f generated a second)", seconds, rate)),
+      ("memory", String(format: "%.1f MB (%.1f bytes a state)", megabytes, bytesPerState)),
+      ("ended", endingText),
+    ]
+    return rows.map { name, value in
+      name.padding(toLength: 22, withPad: " ", startingAt: 0) + value
+    }.joined(separator: "\n")
   }
 
-  private var ending: String {
-    switch exploration.ending {
+  private var subject: String {
+    switch options.subject {
+    case .registerPoll(let model):
+      return "register-poll, \(model.clients) clients, \(model.queueLength) events in a queue"
+    case .twoPhaseCommit(let model):
+      let isWrong = model.votesNeeded < model.participants
+      return "two-phase-commit, \(model.participants) resource managers"
+        + (isWrong ? ", \(model.votesNeeded) votes needed" : "")
+    }
+  }
+
+  private func reached(_ total: Int, _ missing: [String]) -> String {
+    missing.isEmpty
+      ? "all \(total)"
+      : "\(total - missing.count) of \(total), not " + missing.joined(separator: "; ")
+  }
+
+  private var endingText: String {
+    switch ending {
     case .closed: "closed: every state was visited, and everything holds"
     case .violated: "violated"
     case .memoryLimit: "out of memory, with \(counts.waiting) states waiting"
@@ -132,14 +207,32 @@ struct ExploreReport {
   }
 
   var json: String {
-    "{\"model\":\"two-phase-commit\",\"participants\":\(options.model.participants),"
-      + "\"votes\":\(options.model.votesNeeded),\"generated\":\(counts.generated),"
-      + "\"distinct\":\(counts.distinct),\"depth\":\(counts.depth),"
-      + "\"ending\":\"\(exploration.ending.rawValue)\","
-      + "\"counterexampleSteps\":\(exploration.counterexample.map { "\($0.steps.count)" } ?? "null"),"
+    var text: String
+    switch options.subject {
+    case .registerPoll(let model):
+      text =
+        "{\"model\":\"register-poll\",\"clients\":\(model.clients),"
+        + "\"queueLength\":\(model.queueLength),"
+        + "\"missingStatuses\":\(list(SmallWorld.missingStatuses(coverage))),"
+        + "\"missingRows\":\(list(SmallWorld.missingRows(coverage))),"
+    case .twoPhaseCommit(let model):
+      text =
+        "{\"model\":\"two-phase-commit\",\"participants\":\(model.participants),"
+        + "\"votes\":\(model.votesNeeded),"
+    }
+    text +=
+      "\"generated\":\(counts.generated),\"distinct\":\(counts.distinct),"
+      + "\"depth\":\(counts.depth),\"ending\":\"\(ending.rawValue)\","
+      + "\"violation\":\(violation.map { "\"\($0)\"" } ?? "null"),"
+      + "\"counterexampleSteps\":\(steps.map { "\($0)" } ?? "null"),"
+    return text
       + String(
         format: "\"seconds\":%.3f,\"statesPerSecond\":%.0f,\"bytesPerState\":%.1f}", seconds, rate,
         bytesPerState)
+  }
+
+  private func list(_ names: [String]) -> String {
+    "[" + names.map { "\"\($0)\"" }.joined(separator: ",") + "]"
   }
 
   static func progressLine(_ progress: ExplorationProgress, after elapsed: Duration) -> String {
@@ -152,9 +245,5 @@ struct ExploreReport {
 
   static func seconds(_ elapsed: Duration) -> Double {
     Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
-  }
-
-  private func row(_ name: String, _ value: String) -> String {
-    name.padding(toLength: 22, withPad: " ", startingAt: 0) + value
   }
 }

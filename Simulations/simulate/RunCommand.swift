@@ -10,14 +10,19 @@ struct RunOptions {
   var seeds: UInt64 = 5000
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var json = false
+  var untilFailure = false
+  /// After so long no run is begun; `nil`: all of them are.
+  var budget: Duration?
   var failure = FailureOptions()
   /// Only bare replicas can be run from a list of choices.
   var shrinks: Bool { engine == .value }
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-    "--engine", "--save",
+    "--engine", "--seconds", "--save",
   ]
+  /// Flags that change what happens in a run.
+  static let ways = ["--no-swarm", "--no-liveness"]
 
   init(_ arguments: Arguments) throws(UsageError) {
     configuration = SimulationConfiguration(seed: 1)
@@ -31,6 +36,8 @@ struct RunOptions {
       configuration.faults = try RunOptions.faults(list)
       configuration.isSwarm = list == "all"  // Who names a fault means it.
     }
+    if arguments.has("--no-swarm") { configuration.isSwarm = false }
+    configuration.judgesLiveness = !arguments.has("--no-liveness")
     if let name = arguments.values["--plant"] {
       guard let plant = Plant(name: name) else {
         let known = Plant.all.map(\.name).joined(separator: ", ")
@@ -56,6 +63,10 @@ struct RunOptions {
     }
     if let number = try arguments.number("--first", in: 0...UInt64.max) { first = number }
     if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
+    if let number = try arguments.number("--seconds", in: 1...Int64(1_000_000)) {
+      budget = .seconds(number)
+    }
+    untilFailure = arguments.has("--until-failure")
     json = arguments.has("--json")
     failure = try FailureOptions(arguments)
     guard shrinks || !failure.isAsked else {
@@ -85,10 +96,13 @@ struct RunOptions {
     let plain = SimulationConfiguration(seed: 1)
     if configuration.clients != plain.clients { words += " --clients \(configuration.clients)" }
     if configuration.steps != plain.steps { words += " --steps \(configuration.steps)" }
-    if !configuration.isSwarm {
+    if !configuration.isSwarm, configuration.faults == .all {
+      words += " --no-swarm"
+    } else if !configuration.isSwarm {
       let names = configuration.faults.list.map(\.name).joined(separator: ",")
       words += " --faults \(names.isEmpty ? "none" : names)"
     }
+    if !configuration.judgesLiveness { words += " --no-liveness" }
     if engine != .value { words += " --engine \(engine.rawValue)" }
     if let plant = configuration.plant { words += " --plant \(plant.name)" }
     return words
@@ -115,6 +129,10 @@ extension Simulate {
                         seed has all of these)
         --plant NAME    the server breaks its contract: an oracle must notice
         --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
+        --no-swarm      all faults are on in every seed
+        --no-liveness   a run ends when the faults stop: nobody must become level again
+        --until-failure stop at the first run that fails, and make it small
+        --seconds N     begin no run after so long
         --jobs N        threads (one a core)
         --curve         how likely the failure was after each step: where it jumps, the cause is
         --save FILE     the life of the client that failed, as a scenario that can be checked in
@@ -128,7 +146,8 @@ extension Simulate {
     run: { words, console in
       let arguments = try Arguments(
         words, options: RunOptions.names,
-        flags: ["--curve", "--json", "--list-faults", "--list-plants"])
+        flags: RunOptions.ways
+          + ["--curve", "--json", "--until-failure", "--list-faults", "--list-plants"])
       if arguments.has("--list-faults") {
         for fault in Fault.allCases { console.out(fault.name) }
         return .success
@@ -144,9 +163,9 @@ extension Simulate {
     let runner = Runner(
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
-      jobs: options.jobs)
+      jobs: options.jobs, untilFailure: options.untilFailure, budget: options.budget)
     let outcome = runner.run(console)
-    let report = RunReport(options: options, outcome: outcome)
+    var report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
     if let failure = report.firstWord { console.out(failure) }
     let shrunk = report.shrunk(while: shrinkingGoesOn(console))
@@ -179,7 +198,7 @@ extension Simulate {
     summary: "show the conversation of one seed, one line an event",
     help: """
       Usage: simulate trace --seed S [--clients N] [--steps N] [--faults LIST] [--plant NAME]
-                            [--engine NAME]
+                            [--engine NAME] [--no-swarm] [--no-liveness]
 
       Prints one line an event: virtual time, who, what it was told, and what came of it; then the
       hash of the run, which is that of `simulate run --seed S`.
@@ -191,7 +210,7 @@ extension Simulate {
     run: { words, console in
       let arguments = try Arguments(
         words, options: ["--seed", "--clients", "--steps", "--faults", "--plant", "--engine"],
-        flags: ["--hash"])
+        flags: RunOptions.ways + ["--hash"])
       guard arguments.values["--seed"] != nil else {
         throw UsageError(message: "which seed? Try --seed 1")
       }

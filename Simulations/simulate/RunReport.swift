@@ -6,6 +6,8 @@ import UpdateMachine
 struct RunReport {
   var options: RunOptions
   var outcome: Runner.Outcome
+  /// The failing run made small, once its story was told.
+  var small: SmallRun?
 
   private var statistics: RunStatistics { outcome.statistics }
 
@@ -41,18 +43,20 @@ struct RunReport {
     guard let failure = statistics.shortestFailure, let finding = failure.finding else {
       return nil
     }
-    return "\nFirst found by \(finding.oracle.rawValue), in seed \(failure.seed): "
+    let hunt =
+      options.untilFailure
+      ? String(format: ", run %lld, after %.3f ms", statistics.seeds, outcome.seconds * 1000) : ""
+    return "\nFirst found by \(finding.oracle.rawValue), in seed \(failure.seed)\(hunt): "
       + "\(options.words(forSeed: failure.seed))"
   }
 
   /// The failing run of fewest steps, made small; `nil`: none failed, or none can be made small.
   ///
   /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
-  func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
-    guard let failure = statistics.shortestFailure, options.shrinks else { return nil }
-    var configuration = options.configuration
-    configuration.seed = failure.seed
-    return Simulation<Chat>.shrunk(configuration, while: goesOn)
+  mutating func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
+    guard statistics.shortestFailure != nil, options.shrinks else { return nil }
+    makeSmall(while: goesOn)
+    return small?.shrunk
   }
 
   /// The failing run of fewest steps on at most a screen; `nil`: none failed.
@@ -99,7 +103,8 @@ struct RunReport {
       + "\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
       + "\"oracle\":\(oracle),"
       + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
-      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\"}"
+      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\""
+      + (options.untilFailure ? ",\"failure\":\(failureJSON)" : "") + "}"
   }
 
   private var faultLines: String {

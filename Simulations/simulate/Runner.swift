@@ -21,6 +21,10 @@ struct Runner: Sendable {
   var first: UInt64
   var seeds: UInt64
   var jobs: Int
+  /// Stops at a run that fails.
+  var untilFailure = false
+  /// After so long no run is begun; `nil`: all of them are.
+  var budget: Duration?
 
   struct Outcome: Sendable {
     var statistics = RunStatistics()
@@ -35,11 +39,13 @@ struct Runner: Sendable {
   private final class Shared: Sendable {
     let next = Locked<UInt64>(0)
     let outcome = Locked(Outcome())
+    let hasFailed = Locked(false)
+    let start = ContinuousClock.now
   }
 
   func run(_ console: Console) -> Outcome {
     let shared = Shared()
-    let start = ContinuousClock.now
+    let start = shared.start
     let threads = (0..<jobs).map { _ in
       let finished = DispatchSemaphore(value: 0)
       let thread = Thread {
@@ -71,15 +77,23 @@ struct Runner: Sendable {
           shared.outcome.withLock { $0.wasInterrupted = true }
           break
         }
+        if isEnough(shared) { break }
         configuration.seed = first &+ offset
         let twice = Simulation<Chat>.isRunTwice(offset)
         statistics.add(engine.run(configuration, twice: twice))
+        if untilFailure, statistics.failures > 0 { shared.hasFailed.withLock { $0 = true } }
       }
       let done = statistics
       shared.outcome.withLock { $0.statistics.add(done) }
       statistics = RunStatistics()
-      if Interrupt.wasAsked { return }
+      if Interrupt.wasAsked || isEnough(shared) { return }
     }
+  }
+
+  /// Whether no other run is to be begun, though there are seeds left.
+  private func isEnough(_ shared: Shared) -> Bool {
+    if untilFailure, shared.hasFailed.withLock({ $0 }) { return true }
+    return budget.map { ContinuousClock.now - shared.start >= $0 } ?? false
   }
 
   private func takePortion(_ shared: Shared) -> Range<UInt64>? {

@@ -14,7 +14,7 @@ enum Simulate {
 
   static let commands: [Command] = [
     runCommand, traceCommand, replayCommand, checkCommand, conformCommand, scenarioCommand,
-    exploreCommand,
+    exploreCommand, zooCommand,
   ]
 
   static func run(_ words: [String], console: Console) -> ExitCode {

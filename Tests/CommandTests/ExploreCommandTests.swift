@@ -6,11 +6,16 @@ import Testing
 /// `simulate explore`, as it is typed.
 struct ExploreCommandTests {
   @Test(arguments: [
-    ("explore", "which model? Try --model NAME. There are: two-phase-commit"),
-    ("explore --json", "which model? Try --model NAME. There are: two-phase-commit"),
-    ("explore --model x", "unknown model \"x\". There are: two-phase-commit"),
+    ("explore --model x", "unknown model \"x\". There are: register-poll, two-phase-commit"),
     ("explore --model", "--model needs a value"),
-    ("explore --clients 2", "unknown option --clients"),
+    ("explore --clients 4", "--clients needs a whole number from 1 to 3, found \"4\""),
+    ("explore --queue-length 0", "--queue-length needs a whole number from 1 to 3, found \"0\""),
+    ("explore --depth 0", "--depth needs a whole number from 1 to 1000000, found \"0\""),
+    ("explore --votes 2", "--votes does not go with the model register-poll"),
+    (
+      "explore --model two-phase-commit --clients 2",
+      "--clients does not go with the model two-phase-commit"
+    ),
     ("explore --json=1", "--json takes no value"),
     ("explore two-phase-commit", "unexpected \"two-phase-commit\""),
     (
@@ -42,6 +47,21 @@ struct ExploreCommandTests {
     for option in ExploreOptions.names + ["--json"] {
       #expect(Simulate.exploreCommand.help.contains("  \(option) "))
     }
+  }
+
+  @Test func `our own world is the default, as deep as is asked`() throws {
+    let ran = CommandRun("explore --clients 2 --queue-length 2 --depth 4 --json")
+    #expect(ran.code == .success)
+    let table = try #require(ran.output.first)
+    #expect(table.contains("register-poll, 2 clients, 2 events in a queue"))
+    #expect(table.contains("at the depth limit, with "))
+    let json = try ran.json()
+    #expect(json["clients"] as? Int == 2)
+    #expect(json["queueLength"] as? Int == 2)
+    #expect(json["depth"] as? Int == 4)
+    #expect(json["ending"] as? String == "depthLimit")
+    #expect(json["violation"] is NSNull)
+    #expect((json["missingRows"] as? [String])?.contains("store") == true)
   }
 
   @Test func `a closed state space is told as a table and as JSON`() throws {
@@ -79,7 +99,7 @@ struct ExploreCommandTests {
     #expect(ran.code == .usage)
     let error = try #require(ran.errors.first)
     #expect(error.contains("1 MB are full"))
-    #expect(error.contains("Give it more with --memory, or take fewer --participants"))
+    #expect(error.contains("Give it more with --memory, less to visit with --depth"))
     #expect(try ran.json()["ending"] as? String == "memoryLimit")
   }
 }

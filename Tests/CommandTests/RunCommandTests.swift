@@ -90,11 +90,14 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
-    "--engine", "--save",
+    "--engine", "--seconds", "--save",
   ]
 
   @Test func `run's help names every option that there is, and no other`() {
-    let flags = ["--curve", "--json", "--list-faults", "--list-plants"]
+    let flags = [
+      "--curve", "--json", "--list-faults", "--list-plants", "--until-failure", "--no-swarm",
+      "--no-liveness",
+    ]
     let known = Set(RunCommandTests.values + flags)
     #expect(Set(RunOptions.names) == Set(RunCommandTests.values))
     #expect(options(in: Simulate.runCommand.help) == known)
@@ -108,7 +111,9 @@ struct RunCommandTests {
 
   @Test func `trace's help names every option that there is, and no other`() {
     let values = ["--seed", "--clients", "--steps", "--faults", "--plant", "--engine"]
-    #expect(options(in: Simulate.traceCommand.help) == Set(values + ["--hash"]))
+    #expect(
+      options(in: Simulate.traceCommand.help)
+        == Set(values + ["--hash", "--no-swarm", "--no-liveness"]))
     for option in RunCommandTests.values where !values.contains(option) {
       #expect(
         CommandRun("trace \(option) 1").errors.first == "simulate trace: unknown option \(option)")

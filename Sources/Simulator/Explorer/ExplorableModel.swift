@@ -31,6 +31,31 @@ public protocol ExplorableModel {
 
   /// The step, on one line.
   func description(ofStep step: Step) -> String
+
+  /// What a step reaches that is worth counting, a bit each: all of them together are
+  /// ``Exploration/coverage``. A model without it has none.
+  func coverage(of step: Step) -> UInt64
+
+  /// Whether what must come in the end has come. From every state every way of calm steps must lead
+  /// to such a state: none may stop before, or go round for ever. A model without it claims nothing.
+  func isSettled(_ state: State) -> Bool
+
+  /// Visits what the steps lead to that are left once nothing goes wrong any more. Each of them is
+  /// one of ``forEachSuccessor(of:_:)``, too.
+  func forEachCalmSuccessor(of state: State, _ visit: (_ step: Step, _ next: State) -> Void)
+}
+
+extension ExplorableModel {
+  @inlinable
+  public func coverage(of step: Step) -> UInt64 { 0 }
+
+  @inlinable
+  public func isSettled(_ state: State) -> Bool { true }
+
+  @inlinable
+  public func forEachCalmSuccessor(
+    of state: State, _ visit: (_ step: Step, _ next: State) -> Void
+  ) {}
 }
 
 /// A state as a few bits without references.

@@ -2,7 +2,7 @@
 public enum ExplorationEnding: String, Hashable, Sendable {
   /// Every reachable state was visited, and everything holds in each.
   case closed
-  /// Something does not hold in the state that was found last.
+  /// Something does not hold in the state that was found last, or from there on.
   case violated
   /// More states need more memory than is allowed, or they are more than 2³² − 1.
   case memoryLimit
@@ -55,20 +55,24 @@ public struct Exploration<Model: ExplorableModel> {
   /// A shortest way to what does not hold; `nil` if everything does, or if the caller stopped the
   /// second run.
   public var counterexample: Counterexample<Model>?
+  /// All that steps reached (``ExplorableModel/coverage(of:)``).
+  public var coverage: UInt64
 
   @inlinable
   init(
-    ending: ExplorationEnding, counts: ExplorationCounts, memory: UInt64,
+    ending: ExplorationEnding, counts: ExplorationCounts, memory: UInt64, coverage: UInt64,
     counterexample: Counterexample<Model>?
   ) {
     self.ending = ending
     self.counts = counts
     self.memory = memory
+    self.coverage = coverage
     self.counterexample = counterexample
   }
 }
 
-/// A shortest way from an initial state to one in which something does not hold.
+/// A shortest way from an initial state to one in which something does not hold, or from which,
+/// though nothing goes wrong any more, what must come in the end never comes.
 public struct Counterexample<Model: ExplorableModel> {
   public var model: Model
   /// What does not hold in the last state.
@@ -77,17 +81,28 @@ public struct Counterexample<Model: ExplorableModel> {
   public var states: [Model.State]
   /// What led from each to the next: one less than there are states.
   public var steps: [Model.Step]
+  /// How many of the states come before only calm steps are taken; all of them, if it is a state
+  /// that something does not hold in.
+  public var statesBeforeCalm: Int
 
   @inlinable
-  init(_ model: Model, _ states: [Model.State], _ violation: String) {
+  init(_ model: Model, _ states: [Model.State], calm: [Model.State], _ violation: String) {
     self.model = model
     self.violation = violation
-    self.states = states
+    self.states = states + calm
+    statesBeforeCalm = states.count
     steps = []
-    for (state, wanted) in zip(states, states.dropFirst()) {
+    for index in self.states.indices.dropFirst() {
       var led: Model.Step?
-      model.forEachSuccessor(of: state) { step, next in
+      let state = self.states[index - 1]
+      let wanted = self.states[index]
+      let look = { (step: Model.Step, next: Model.State) in
         if led == nil, next == wanted { led = step }
+      }
+      if index < statesBeforeCalm {
+        model.forEachSuccessor(of: state, look)
+      } else {
+        model.forEachCalmSuccessor(of: state, look)
       }
       guard let led else {
         preconditionFailure("a model must give the same successors each time it is asked")
@@ -100,6 +115,7 @@ public struct Counterexample<Model: ExplorableModel> {
   public var lines: [String] {
     var lines: [String] = []
     for (index, state) in states.enumerated() {
+      if index == statesBeforeCalm { lines.append("From here on nothing goes wrong.") }
       if index > 0 { lines.append("\(index). \(model.description(ofStep: steps[index - 1]))") }
       lines.append("     \(model.description(of: state))")
     }

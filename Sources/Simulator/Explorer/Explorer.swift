@@ -85,13 +85,15 @@ public struct Explorer<Model: ExplorableModel> {
     var search = ExplorationSearch(self)
     let ending = search.run(watch)
     var exploration = Exploration<Model>(
-      ending: ending, counts: search.counts, memory: search.peak, counterexample: nil)
+      ending: ending, counts: search.counts, memory: search.peak, coverage: search.coverage,
+      counterexample: nil)
     if let violation = search.violation {
       let path = search.pathToLast()
+      let calm = search.convergence.path
       search.restart(meeting: path)
       _ = search.run(watch)
       if search.met.count == path.count {
-        exploration.counterexample = Counterexample(model, search.met, violation)
+        exploration.counterexample = Counterexample(model, search.met, calm: calm, violation)
       }
       exploration.memory = max(exploration.memory, search.peak)
     }
@@ -116,6 +118,9 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   /// The states by number, until their successors are known.
   @usableFromInline var states = Pile<Model.State>()
   @usableFromInline var batch = Batch<Model.State>()
+  /// From which states what must come in the end is known to come.
+  @usableFromInline var convergence = Convergence<Model>()
+  @usableFromInline var coverage: UInt64 = 0
   @usableFromInline var counts = ExplorationCounts()
   @usableFromInline var violation: String?
   @usableFromInline var ending: ExplorationEnding?
@@ -177,8 +182,13 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
       let state = states.take(index)
       var gathered = batch
       let parent = UInt32(truncatingIfNeeded: index)
-      model.forEachSuccessor(of: state) { _, next in gathered.add(next, parent: parent) }
+      var reached = coverage
+      model.forEachSuccessor(of: state) { step, next in
+        reached |= model.coverage(of: step)
+        gathered.add(next, parent: parent)
+      }
       batch = gathered
+      coverage = reached
       index &+= 1
       if batch.count >= Batch<Model.State>.size { lookUp() }
     }
@@ -215,22 +225,32 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     parents.append(parent)
     states.append(state)
     if number == nextOnPath { meet(state) }
-    if let violation = explorer.model.violation(of: state) {
+    if let violation = explorer.model.violation(of: state) ?? divergence(from: state) {
       self.violation = violation
       ending = .violated
     }
+  }
+
+  /// How what must come in the end does not come from this state on; `nil`: it does.
+  @inlinable
+  @inline(__always)
+  mutating func divergence(from state: Model.State) -> String? {
+    // A second run only retraces: the first has looked at all of these.
+    guard path.isEmpty, !explorer.model.isSettled(state) else { return nil }
+    return convergence.look(at: state, explorer.model)
   }
 
   @inlinable
   mutating func meet(_ state: Model.State) {
     met.append(state)
     nextOnPath = met.count < path.count ? path[met.count] : Self.nobody
+    if met.count == path.count { ending = .violated }
   }
 
   /// Whether as many can be taken in; if not, it ends here.
   @inlinable
   mutating func hasRoom(for more: Int) -> Bool {
-    let others = parents.bytes + states.bytes + batch.bytes
+    let others = parents.bytes + states.bytes + batch.bytes + convergence.bytes
     let limit = explorer.memoryLimit
     let isNumbered = counts.distinct + Int64(more) < Int64(Self.nobody)
     let before = seen.bytes
@@ -245,7 +265,8 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
 
   @inlinable
   mutating func note() {
-    peak = max(peak, seen.bytes + parents.bytes + states.bytes + batch.bytes)
+    peak = max(
+      peak, seen.bytes + parents.bytes + states.bytes + batch.bytes + convergence.bytes)
   }
 
   @inlinable
@@ -280,6 +301,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     parents = Pile()
     states = Pile()
     batch.count = 0
+    convergence = Convergence()
     counts = ExplorationCounts()
     violation = nil
     ending = nil

@@ -19,6 +19,8 @@ struct BudgetOracle: Sendable {
   private var registeredAt: Moment?
   /// The moments of the last wake-ups.
   private var wakes: [Moment] = []
+  /// When all of them are refilled.
+  private var wakesFull: Moment = .distantPast
 
   static var memory: Int { 40 }
 
@@ -81,13 +83,19 @@ struct BudgetOracle: Sendable {
     let first = isRegister ? settings.registerDeadline : settings.quickDeadline
     var least = first.doubled(times: timeouts, cap: settings.deadlineCap)
     if !isRegister { least = waits ? long : min(least, long) }
-    return deadline >= least
+    return deadline == least
       ? nil : "a deadline of \(least) after \(timeouts) timeouts, found \(deadline)"
+  }
+
+  /// Whether there is a wake-up left to be paid with.
+  func hasWake(at now: Moment) -> Bool {
+    now >= wakesFull - settings.wakeInterval * (settings.wakeBurst - 1)
   }
 
   /// A signal has cut a wait, or a waiting poll.
   mutating func noteWake(at now: Moment) -> String? {
     noteProgress()
+    wakesFull = max(now, wakesFull) + settings.wakeInterval
     wakes.append(now)
     if wakes.count > BudgetOracle.memory { wakes.removeFirst() }
     for (index, first) in wakes.enumerated() {
@@ -112,12 +120,14 @@ struct BudgetOracle: Sendable {
   ///   - isSlow: whether it is one of those that cost the server much.
   ///   - asks: whether the machine asks again in the same step.
   ///   - wait: how long it may wait at most before it does; `nil`: it does not wait.
+  ///   - asked: for how long the server asked for patience; `nil`: it did not.
   mutating func noteFailure(
-    isSlow: Bool, asks: Bool, wait: TimeSpan?, at now: Moment
+    isSlow: Bool, asks: Bool, wait: TimeSpan?, asked: TimeSpan? = nil, at now: Moment
   ) -> String? {
     if isSlow {
-      // Health, which only time brings, makes the next slow wait short.
-      if now - lastSlowFailure > settings.healthy { slowFailures = 0 }
+      // Health, which only time brings beyond the wait itself, makes the next slow wait short.
+      let next = settings.slowFirst.doubled(times: slowFailures, cap: settings.slowCap)
+      if now - lastSlowFailure > settings.healthy + next { slowFailures = 0 }
       lastSlowFailure = now
       slowFailures += 1
     } else {
@@ -126,12 +136,17 @@ struct BudgetOracle: Sendable {
     if asks { return "a wait after a failure" }
     guard let wait else { return nil }
     let count = isSlow ? slowFailures : transientFailures
-    let least =
+    var exact =
       isSlow
       ? settings.slowFirst.doubled(times: count - 1, cap: settings.slowCap)
       : settings.transientFirst.doubled(times: count - 1, cap: settings.transientCap)
-    guard wait >= least else {
-      return "a wait of up to \(least) after \(count) failures in a row, found \(wait)"
+    if let asked {
+      let after = min(max(asked, settings.retryAfterFloor), settings.retryAfterCap)
+      exact = after + max(TimeSpan(milliseconds: after.milliseconds / 10), exact)
+    }
+    exact = max(exact, quietUntil - now)
+    guard wait == exact else {
+      return "a wait of up to \(exact) after \(count) failures in a row, found \(wait)"
     }
     return nil
   }

@@ -51,6 +51,21 @@ struct HonestyOracle: Sendable {
     return found == claim ? nil : "\(claim) until \(changesAt.map { "\($0)" } ?? "the next input")"
   }
 
+  /// Whether an outage that was told of is now told to have begun at another moment.
+  func flickers(to found: Freshness.Claim) -> Bool {
+    guard let old = claim.flatMap(HonestyOracle.since), let new = HonestyOracle.since(found) else {
+      return false
+    }
+    return old != new
+  }
+
+  private static func since(_ claim: Freshness.Claim) -> Moment? {
+    switch claim {
+    case .connecting(let since), .unreachable(let since): since
+    case .unknown, .halted, .resting, .connected: nil
+    }
+  }
+
   mutating func note(_ claim: Freshness.Claim, changesAt: Moment?) {
     self.claim = claim
     self.changesAt = changesAt

@@ -15,10 +15,6 @@ extension Jury {
       report(.budget, client, now, expected, "\(input), \(replica.machine)")
     }
     guard let request = effects.request else { return }
-    // A wake may have been paid for a longer slow wait than this oracle knows of.
-    if case .foregrounded = input, before.status == .stale {
-      accounts[client].budget.noteProgress()
-    }
     if let expected = accounts[client].budget.noteRequest(at: now) {
       report(.budget, client, now, expected, "a request, \(replica.machine)")
     }
@@ -42,14 +38,14 @@ extension Jury {
   ) {
     switch input {
     case .failed(_, let failure):
-      if before.isCurrent { noteFailure(failure, before, effects, client, at: now) }
+      if before.isCurrent { noteFailure(failure, before, effects, client, replica, at: now) }
     case .fired:
       guard before.isAwaiting, effects.cancel != nil, !before.isOverdue else { return }
-      noteFailure(.timedOut, before, effects, client, at: now)
+      noteFailure(.timedOut, before, effects, client, replica, at: now)
     case .snapshotArrived, .batchArrived:
       guard before.isCurrent else { return }
       if case .failure(let failure) = effects.report {
-        return noteFailure(failure, before, effects, client, at: now)
+        return noteFailure(failure, before, effects, client, replica, at: now)
       }
       if before.isRegistering { return accounts[client].budget.noteSnapshot(at: now) }
       accounts[client].budget.noteAnswer()
@@ -59,42 +55,52 @@ extension Jury {
         accounts[client].budget.noteProgress()
       } else if before.waits, !before.isOverdue {
         // Somebody else's doing, or old news: asking again at once would loop.
-        noteWait(isSlow: false, effects, client, at: now)
+        noteWait(isSlow: false, effects, client, replica, at: now)
+      }
+    case .writeFailed:
+      if effects.report == .store, before.status.isLive {
+        noteWait(isSlow: false, effects, client, replica, at: now)
       }
     case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
-      .retryRequested, .credentialsChanged, .written, .writeFailed:
+      .retryRequested, .credentialsChanged, .written:
       break
     }
   }
 
   private mutating func noteFailure(
-    _ failure: SyncFailure, _ before: Before, _ effects: Body.Effects, _ client: Int, at now: Moment
+    _ failure: SyncFailure, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
   ) {
     switch failure {
-    case .unreachable: noteWait(isSlow: false, effects, client, at: now)
+    case .unreachable: noteWait(isSlow: false, effects, client, replica, at: now)
     case .timedOut:
       accounts[client].budget.noteTimeout()
-      noteWait(isSlow: before.isRegistering, effects, client, at: now)
-    case .serverFault: noteWait(isSlow: before.isRegistering, effects, client, at: now)
+      noteWait(isSlow: before.isRegistering, effects, client, replica, at: now)
+    case .serverFault: noteWait(isSlow: before.isRegistering, effects, client, replica, at: now)
     case .rateLimited(let after):
       accounts[client].budget.noteRateLimit(after: after, at: now)
-      noteWait(isSlow: before.isRegistering, effects, client, at: now)
-    case .rejected, .malformed, .modelRefused: noteWait(isSlow: true, effects, client, at: now)
+      noteWait(
+        isSlow: before.isRegistering, asked: after ?? .zero, effects, client, replica, at: now)
+    case .rejected, .malformed, .modelRefused:
+      noteWait(isSlow: true, effects, client, replica, at: now)
     case .expired:
       // One that has lived may be replaced at once, or after the spread of a herd.
       if before.isRegistering || accounts[client].budget.isYoung(at: now) {
-        noteWait(isSlow: true, effects, client, at: now)
+        noteWait(isSlow: true, effects, client, replica, at: now)
       }
     case .unauthorized, .unsupported: break  // Only the app can go on.
     }
   }
 
   private mutating func noteWait(
-    isSlow: Bool, _ effects: Body.Effects, _ client: Int, at now: Moment
+    isSlow: Bool, asked: TimeSpan? = nil, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
   ) {
+    // At rest the timer is the refresh's.
+    let waits = replica.status.isResting ? nil : effects.arm
     let expected = accounts[client].budget.noteFailure(
-      isSlow: isSlow, asks: effects.request != nil, wait: effects.arm.map { $0.range.latest - now },
-      at: now)
+      isSlow: isSlow, asks: effects.request != nil || effects.persist != nil,
+      wait: waits.map { $0.range.latest - now }, asked: asked, at: now)
     if let expected { report(.budget, client, now, expected, "\(effects.texts(at: now))") }
   }
 
@@ -106,8 +112,9 @@ extension Jury {
   ) -> Bool {
     switch input {
     case .foregrounded where before.status.isResting:
-      before.status == .stale && effects.request != nil
-        && accounts[client].budget.isSlowWaitOn(at: now)
+      // It may be paid for, and the server's or the pace's floor forbid the request all the same.
+      before.status == .stale && accounts[client].budget.isSlowWaitOn(at: now)
+        && (effects.request != nil || accounts[client].budget.hasWake(at: now))
     case .foregrounded, .networkChanged, .retryRequested:
       !effects.isEmpty || replica.status != before.status
     case .loaded, .started, .stopped, .loggedOut, .backgrounded, .credentialsChanged, .failed,

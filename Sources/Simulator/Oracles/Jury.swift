@@ -24,6 +24,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     var walls = WallsOracle()
     var budget: BudgetOracle
     var honesty = HonestyOracle()
+    var table = Table()
     /// The finger's queue, and its number on the server.
     var queue: QueueID?
     var queueNumber: Int?
@@ -44,6 +45,7 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// What has to be remembered of a replica while it takes an input.
   struct Before: Sendable {
+    var isLoaded: Bool
     var isRegistering: Bool
     var isOverdue: Bool
     var isAwaiting: Bool
@@ -105,7 +107,8 @@ struct Jury<App: SimulatedApp>: Sendable {
       judgeHonesty(client, claim, replica, server, at: now)
     }
     var before = Before(
-      isRegistering: replica.finger == nil, isOverdue: replica.machine.isOverdue(at: now),
+      isLoaded: replica.isLoaded, isRegistering: replica.finger == nil,
+      isOverdue: replica.machine.isOverdue(at: now),
       isAwaiting: replica.status.outstanding != nil, isCurrent: false, status: replica.status,
       finger: replica.finger, sent: replica.status.outstanding?.sent ?? now,
       waits: replica.status.outstanding?.waits ?? false)
@@ -133,6 +136,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     }
     judgeInput(input, before, effects, client, replica, at: now)
     let levelAsOf = replica.freshness(at: now).levelAsOf
+    judgeLevel(input, before, effects, levelAsOf, client, at: now)
     if levelAsOf != accounts[client].levelAsOf {
       accounts[client].levelAsOf = levelAsOf
       judgeNews(input, levelAsOf, client, replica, at: now)
@@ -145,6 +149,7 @@ struct Jury<App: SimulatedApp>: Sendable {
         objection.oracle, client, now, objection.expected,
         "\(effects.texts(at: now)), \(replica.machine)")
     }
+    judgeTable(input, before, effects, client, replica, at: now)
     judgeBudget(input, before, effects, client, replica, at: now)
     judgeFinger(before, client, replica, at: now)
     judgeDrop(input, before, client, replica, server, at: now)
@@ -152,6 +157,10 @@ struct Jury<App: SimulatedApp>: Sendable {
       let mayChange = Jury.mayChangeModel(input, before, effects)
       judgeReplica(client, replica, server, mayChange: mayChange, at: now)
       let claim = replica.freshness(at: now).claim
+      if accounts[client].honesty.flickers(to: claim), !Jury.endsOutage(input, before) {
+        report(
+          .honesty, client, now, "an outage is counted from where it began", "\(claim), \(input)")
+      }
       accounts[client].honesty.note(claim, changesAt: replica.machine.freshnessChange(after: now))
       judgeHonesty(client, claim, replica, server, at: now)
       if !HonestyOracle.fits(claim, replica.status) {
@@ -179,7 +188,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     let found = replica.model.map(App.checksum)
     if mayChange {
       accounts[client].checksum = found
-    } else if let found, found != accounts[client].checksum {
+    } else if found != accounts[client].checksum {
       // While stale, too, the last model stays readable as it was.
       report(.replica, client, now, "a model changes only by what it took whole", "\(replica)")
     }
@@ -230,6 +239,16 @@ struct Jury<App: SimulatedApp>: Sendable {
     report(
       .budget, client, now, "a finger is given up unasked only when its log is gone",
       "\(finger) is alive; \(input), \(replica.machine)")
+  }
+
+  /// The user comes back, and counts from then; or an answer says that all was well, if only long
+  /// ago.
+  private static func endsOutage(_ input: Body.Input, _ before: Before) -> Bool {
+    switch input {
+    case .foregrounded: true
+    case .snapshotArrived, .batchArrived: before.isCurrent
+    default: false
+    }
   }
 
   /// Whether the model may be another after this input: it was loaded, or an answer that was awaited

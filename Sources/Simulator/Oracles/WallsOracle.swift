@@ -15,6 +15,9 @@ struct WallsOracle: Sendable {
     var expected: String
   }
 
+  /// A timer is armed.
+  var hasTimer: Bool { timer != nil }
+
   /// The input ends what was out.
   mutating func noteAnswer(to id: RequestID) { if request == id { request = nil } }
 

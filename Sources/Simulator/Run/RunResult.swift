@@ -72,20 +72,24 @@ public struct FailureRows: Hashable, Sendable {
   }
 
   mutating func note(_ failure: SyncFailure, isRegistering: Bool) {
-    let row =
-      switch failure {
-      case .unreachable: 0
-      case .timedOut: 1
-      case .serverFault: 2
-      case .rateLimited: 3
-      case .unauthorized: 4
-      case .unsupported: 5
-      case .expired: 6
-      case .rejected: 7
-      case .malformed: 8
-      case .modelRefused: 9
-      }
+    let row = FailureRows.row(of: failure)
     if isRegistering { registering[row] += 1 } else { polling[row] += 1 }
+  }
+
+  /// The place of a failure's row in ``names``.
+  static func row(of failure: SyncFailure) -> Int {
+    switch failure {
+    case .unreachable: 0
+    case .timedOut: 1
+    case .serverFault: 2
+    case .rateLimited: 3
+    case .unauthorized: 4
+    case .unsupported: 5
+    case .expired: 6
+    case .rejected: 7
+    case .malformed: 8
+    case .modelRefused: 9
+    }
   }
 
   /// Adds what another run reached.

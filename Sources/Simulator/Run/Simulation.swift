@@ -16,10 +16,12 @@ public struct SimulationConfiguration: Hashable, Sendable {
   public var isSwarm: Bool
   /// How the server breaks its contract; `nil`: it does not.
   public var plant: Plant?
+  /// After the faults stop, everybody must become level; if not, the run ends there.
+  public var judgesLiveness: Bool
 
   public init(
     seed: UInt64, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
-    isSwarm: Bool = true, plant: Plant? = nil
+    isSwarm: Bool = true, plant: Plant? = nil, judgesLiveness: Bool = true
   ) {
     precondition(clients >= 1, "a world needs a client")
     self.seed = seed
@@ -28,6 +30,7 @@ public struct SimulationConfiguration: Hashable, Sendable {
     self.faults = faults
     self.isSwarm = isSwarm
     self.plant = plant
+    self.judgesLiveness = judgesLiveness
   }
 }
 

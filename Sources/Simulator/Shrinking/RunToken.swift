@@ -34,7 +34,9 @@ public struct RunToken: Sendable {
     configuration.clients = Int(try reader.next(below: 1001))
     configuration.steps = Int64(try reader.next(below: 1_000_001))
     configuration.faults = FaultSet(bits: try reader.next())
-    configuration.isSwarm = try reader.next(below: 2) == 1
+    let ways = try reader.next(below: 4)
+    configuration.isSwarm = ways & 1 != 0
+    configuration.judgesLiveness = ways & 2 == 0
     let plant = Int(try reader.next(below: UInt64(Plant.all.count + 1)))
     configuration.plant = plant == 0 ? nil : Plant.all[plant - 1]
     var record: [Choices.Choice] = []
@@ -56,7 +58,8 @@ public struct RunToken: Sendable {
   public var text: String {
     var words: [UInt64] = [
       RunToken.version, UInt64(configuration.clients), UInt64(configuration.steps),
-      configuration.faults.bits, configuration.isSwarm ? 1 : 0,
+      configuration.faults.bits,
+      (configuration.isSwarm ? 1 : 0) | (configuration.judgesLiveness ? 0 : 2),
     ]
     let plant = configuration.plant.flatMap { Plant.all.firstIndex(of: $0) }
     words.append(UInt64((plant ?? -1) + 1))

@@ -119,7 +119,9 @@ struct World<App: SimulatedApp>: Sendable {
   /// Goes from one phase to the next.
   mutating func progress() {
     guard isGoingOn else { return }
-    if phase == .stormy, jury.result.steps >= configuration.steps { calmDown() }
+    if phase == .stormy, jury.result.steps >= configuration.steps {
+      if configuration.judgesLiveness { calmDown() } else { phase = .over }
+    }
     switch phase {
     case .calm(let since, let until):
       if isEverybodyLevel {

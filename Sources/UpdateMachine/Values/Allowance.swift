@@ -12,6 +12,10 @@ public struct Allowance: Hashable, Sendable {
   @inlinable
   public init() { level = .distantPast }
 
+  /// With everything that was spent refilled by then.
+  @inlinable
+  init(level: Moment) { self.level = level }
+
   /// The first moment at which one more may be spent.
   @inlinable
   public func ready(burst: Int64, interval: TimeSpan) -> Moment {

@@ -1,0 +1,217 @@
+import Foundation
+import Simulator
+import Synchronization
+
+/// With what the mutants are hunted.
+enum Technique: String, CaseIterable, Sendable {
+  /// The default run.
+  case `default`
+  /// All faults are on in every seed.
+  case noSwarm = "no-swarm"
+  /// Nobody must become level after the faults.
+  case noLiveness = "no-liveness"
+  /// Every state of a small world, in place of runs.
+  case explorer
+
+  /// The words of the copy's command, all but those of one mutant.
+  func words(budget: Int) -> [String] {
+    if self == .explorer { return ["explore", "--json"] }
+    let hunt = [
+      "run", "--until-failure", "--json", "--jobs", "1", "--seeds", "1000000000000", "--seconds",
+      "\(budget)",
+    ]
+    switch self {
+    case .default, .explorer: return hunt
+    case .noSwarm: return hunt + ["--no-swarm"]
+    case .noLiveness: return hunt + ["--no-liveness"]
+    }
+  }
+}
+
+/// What came of hunting one mutant.
+struct Catch: Sendable {
+  var mutant: Mutant
+  /// Who found it: an oracle's whole name, "trap" or "explorer"; `nil`: nobody did.
+  var oracle: String?
+  var seed: UInt64?
+  /// After how many runs.
+  var runs: Int64?
+  /// After how long, without the start of the process; of a trap, with it.
+  var milliseconds: Double?
+  /// How many choices are left of the failing run after it was made small.
+  var choicesLeft: Int64?
+  var shrinkingMilliseconds: Double?
+  /// It went on after its time, in one run that never ends. No oracle objects to that, so a hang
+  /// is a survivor.
+  var isHung = false
+
+  var isFound: Bool { oracle != nil }
+
+  /// The letter of the oracle, as a mutant's file names it.
+  var letter: String? {
+    oracle.map { ["trap", "explorer"].contains($0) ? $0 : String($0.prefix(1)) }
+  }
+
+  /// Whether the oracle is one of the expected. The explorer tells none.
+  var isExpected: Bool { letter == "explorer" || letter.map(mutant.oracles.contains) ?? false }
+
+  init(_ mutant: Mutant) { self.mutant = mutant }
+}
+
+/// Hunts mutants, each in a process of its own: a mutant may trap or hang.
+struct Hunt: Sendable {
+  var executable: String
+  var technique: Technique
+  /// For each mutant, in seconds.
+  var budget: Int
+  var jobs: Int
+
+  /// How much longer than the budget a process may live: a run that began late, and making it small.
+  private static let grace = 8
+  /// A mutant may fill the memory; it must not be everybody's. In kilobytes, where the system can.
+  private static let memory = 4_000_000
+
+  private final class Shared: Sendable {
+    let next = Mutex(0)
+    let caught = Mutex<[Int: Catch]>([:])
+  }
+
+  /// Hunts all of them; fewer if interrupted. In the order of the list.
+  func hunt(_ mutants: [Mutant], _ console: Console) -> [Catch] {
+    let shared = Shared()
+    // Not on dispatch queues: their threads are as few as the cores, and all would wait.
+    let ends = (0..<jobs).map { _ in
+      let end = DispatchSemaphore(value: 0)
+      Thread {
+        work(shared, mutants, console)
+        end.signal()
+      }.start()
+      return end
+    }
+    for end in ends { end.wait() }
+    console.progress(nil)
+    return shared.caught.withLock { caught in mutants.indices.compactMap { caught[$0] } }
+  }
+
+  private func work(_ shared: Shared, _ mutants: [Mutant], _ console: Console) {
+    while !Interrupt.wasAsked {
+      let index = shared.next.withLock { next in
+        defer { next += 1 }
+        return next
+      }
+      guard index < mutants.count else { return }
+      let result = hunt(mutants[index])
+      // It may have been ended before its time.
+      if Interrupt.wasAsked, result.runs == nil { return }
+      let (done, found) = shared.caught.withLock { caught in
+        caught[index] = result
+        return (caught.count, caught.values.count { $0.isFound })
+      }
+      console.progress("\(technique.rawValue): \(done) of \(mutants.count) hunted, \(found) found")
+    }
+  }
+
+  func hunt(_ mutant: Mutant) -> Catch {
+    if technique == .explorer, mutant.engine == .actor { return Catch(mutant) }
+    let engine = technique == .explorer ? [] : ["--engine", mutant.engine.rawValue]
+    let start = ContinuousClock.now
+    let end = run(Schemata.number(of: mutant.name), technique.words(budget: budget) + engine)
+    let milliseconds = (ContinuousClock.now - start).milliseconds
+    return Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
+  }
+
+  /// Runs the copy's command with one mutant in force; 0: with none.
+  func run(_ number: UInt32, _ words: [String]) -> ChildProcess.End {
+    let limited = "ulimit -v \(Hunt.memory) 2>/dev/null; exec \"$0\" \"$@\""
+    let process = ChildProcess(
+      "/bin/sh", ["-c", limited, executable] + words,
+      environment: [
+        ScratchPackage.variable: "\(number)", "SWIFT_BACKTRACE": "enable=no",
+      ],
+      limit: .seconds(budget + Hunt.grace))
+    return process.run()
+  }
+
+  /// What a process says about its mutant.
+  static func reading(
+    _ end: ChildProcess.End, of mutant: Mutant, _ technique: Technique, milliseconds: Double
+  ) -> Catch {
+    var result = Catch(mutant)
+    if end.isOverdue {
+      result.isHung = technique != .explorer
+      // Found, and hung while it was made small.
+      if technique != .explorer { readFirstWord(end.output, &result) }
+    } else if end.code == nil || end.code.map({ $0 > 130 }) == true {
+      result.oracle = "trap"
+      result.milliseconds = milliseconds
+    } else if technique == .explorer {
+      guard end.code == ExitCode.failure.rawValue else { return result }
+      result.oracle = "explorer"
+      result.milliseconds = ExploreAnswer(end.output).map { $0.seconds * 1000 } ?? milliseconds
+    } else if let failure = RunAnswer(end.output)?.failure {
+      result.oracle = failure.oracle
+      result.seed = failure.seed
+      result.runs = failure.runs
+      result.milliseconds = failure.milliseconds
+      result.choicesLeft = failure.choicesLeft
+      result.shrinkingMilliseconds = failure.shrinkingMilliseconds
+    }
+    return result
+  }
+
+  /// Reads "First found by ORACLE, in seed S, run N, after M ms: …".
+  private static func readFirstWord(_ output: String, _ result: inout Catch) {
+    let start = "First found by "
+    guard let line = output.split(separator: "\n").first(where: { $0.hasPrefix(start) }) else {
+      return
+    }
+    let parts = line.dropFirst(start.count).split(separator: ":")[0].split(separator: ", ")
+    func number<Number: LosslessStringConvertible>(_ part: Int, _ word: Int) -> Number? {
+      guard parts.indices.contains(part) else { return nil }
+      let words = parts[part].split(separator: " ")
+      return words.indices.contains(word) ? Number(String(words[word])) : nil
+    }
+    result.oracle = parts.first.map(String.init)
+    result.seed = number(1, 2)
+    result.runs = number(2, 1)
+    result.milliseconds = number(3, 1)
+  }
+}
+
+/// What `simulate run --json` says on its last line, as far as it concerns a hunt.
+struct RunAnswer: Decodable {
+  struct Failure: Decodable {
+    var seed: UInt64
+    var runs: Int64
+    var milliseconds: Double
+    var oracle: String
+    var choicesLeft: Int64?
+    var shrinkingMilliseconds: Double?
+  }
+
+  var seeds: Int64
+  var failures: Int64
+  var traceHash: String
+  var failure: Failure?
+
+  init?(_ output: String) {
+    guard let answer: RunAnswer = lastLine(of: output) else { return nil }
+    self = answer
+  }
+}
+
+/// What `simulate explore --json` says on its last line, as far as it concerns a hunt.
+struct ExploreAnswer: Decodable {
+  var seconds: Double
+
+  init?(_ output: String) {
+    guard let answer: ExploreAnswer = lastLine(of: output) else { return nil }
+    self = answer
+  }
+}
+
+/// The JSON object on the last line; `nil`: there is none, or it is another.
+private func lastLine<Answer: Decodable>(of output: String) -> Answer? {
+  output.split(separator: "\n").last
+    .flatMap { try? JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
+}

@@ -1,0 +1,246 @@
+import Foundation
+
+/// One copy of the package in which every mutant stands beside the original.
+struct ScratchPackage {
+  /// The package that is copied.
+  let original: URL
+  let copy: URL
+
+  /// The environment variable that selects a mutant.
+  static let variable = "ZOO_MUTANT"
+
+  var executable: URL { copy.appending(path: ".build/release/simulate") }
+
+  /// The folder of the package that a folder belongs to.
+  static func root(from folder: URL) throws(UsageError) -> URL {
+    var place = folder.standardizedFileURL
+    while true {
+      let manifest = place.appending(path: "Package.swift").path
+      if FileManager.default.fileExists(atPath: manifest) { return place }
+      if place.path == "/" { break }
+      place = place.deletingLastPathComponent()
+    }
+    throw UsageError(
+      message: "no Package.swift in \(folder.path) or above it. Try --package-path FOLDER")
+  }
+
+  // MARK: Writing
+
+  /// Brings the copy up to date. Files that have not changed are not touched, so that a build does
+  /// only what is needed.
+  func write(_ mutants: [Mutant]) throws {
+    var wanted: [String: Data] = [:]
+    for file in try files() {
+      wanted[file] = try Data(contentsOf: original.appending(path: file))
+    }
+    try weave(mutants, into: &wanted)
+    wanted[Schemata.selector.path] = Data(Schemata.selector.text.utf8)
+    for folder in testFolders() {
+      wanted["Tests/\(folder)/Empty.swift"] = Data("// The manifest names this folder.\n".utf8)
+    }
+    let main = "Simulations/simulate/main.swift"
+    wanted[main] = Data(ScratchPackage.selection.utf8) + (wanted[main] ?? Data())
+    try put(wanted)
+  }
+
+  /// Puts every mutant into its files. Says of all that do not apply why.
+  private func weave(_ mutants: [Mutant], into files: inout [String: Data]) throws(FileError) {
+    var complaints: [String] = []
+    for file in Set(mutants.flatMap(\.hunks).map(\.file)).sorted() {
+      let concerned = mutants.filter { $0.hunks.contains { $0.file == file } }
+      guard let data = files[file] else {
+        let names = concerned.map(\.name).joined(separator: ", ")
+        complaints.append("\(names): there is no file \(file)")
+        continue
+      }
+      var schemata: Schemata
+      do throws(SwiftTokens.Malformed) {
+        schemata = try Schemata(file: file, text: String(decoding: data, as: UTF8.self))
+      } catch {
+        throw FileError(message: "\(file):\(error.line): found \(error.found)")
+      }
+      for mutant in concerned {
+        do throws(Schemata.Inapplicable) {
+          try schemata.add(mutant)
+        } catch {
+          complaints.append("\(error.mutant): \(error.message)")
+        }
+      }
+      files[file] = Data(schemata.woven().utf8)
+    }
+    guard complaints.isEmpty else {
+      throw FileError(message: "these do not apply:\n" + complaints.joined(separator: "\n"))
+    }
+  }
+
+  /// What the copy's command does before anything else.
+  private static let selection = """
+    import Foundation
+    import UpdateMachine
+
+    Zoo.mutant = ProcessInfo.processInfo.environment["\(variable)"].flatMap { UInt32($0) } ?? 0
+
+    """
+
+  /// The files that the command is built from, seen from the package.
+  private func files() throws -> [String] {
+    var files = ["Package.swift"]
+    for folder in ["Sources", "Simulations/simulate", "Simulations/Recordings"] {
+      files += ScratchPackage.files(below: original.appending(path: folder)).map {
+        "\(folder)/\($0)"
+      }
+    }
+    return files
+  }
+
+  private static func files(below folder: URL) -> [String] {
+    let names = FileManager.default.enumerator(atPath: folder.path)?.allObjects ?? []
+    return names.compactMap { $0 as? String }.filter { name in
+      let values = try? folder.appending(path: name).resourceValues(forKeys: [.isRegularFileKey])
+      return values?.isRegularFile == true
+        && !name.split(separator: "/").contains { $0.hasPrefix(".") }
+    }.sorted()
+  }
+
+  private func testFolders() -> [String] {
+    let names = try? FileManager.default.contentsOfDirectory(
+      atPath: original.appending(path: "Tests").path)
+    return (names ?? []).filter { $0.hasSuffix("Tests") }.sorted()
+  }
+
+  private func put(_ wanted: [String: Data]) throws {
+    for folder in ["Sources", "Simulations", "Tests"] {
+      for name in ScratchPackage.files(below: copy.appending(path: folder))
+      where wanted["\(folder)/\(name)"] == nil {
+        try FileManager.default.removeItem(at: copy.appending(path: "\(folder)/\(name)"))
+      }
+    }
+    for (file, data) in wanted.sorted(by: { $0.key < $1.key }) {
+      let place = copy.appending(path: file)
+      if FileManager.default.contents(atPath: place.path) == data { continue }
+      try FileManager.default.createDirectory(
+        at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try data.write(to: place, options: .atomic)
+    }
+  }
+
+  // MARK: Building
+
+  /// Builds the copy's command; throws what the compiler complains of, with the mutants concerned.
+  func build() throws(FileError) {
+    let process = ChildProcess(
+      "/usr/bin/env",
+      [
+        "swift", "build", "--configuration", "release", "--product", "simulate",
+        "--package-path", copy.path, "--scratch-path", copy.appending(path: ".build").path,
+      ])
+    let end = process.run()
+    if end.succeeded { return }
+    let complaints = end.output.split(separator: "\n").filter { $0.contains("error:") }
+    let shown = complaints.isEmpty ? end.output.split(separator: "\n").suffix(20) : complaints[...]
+    var lines: [String] = []
+    for line in shown where !lines.contains(String(line)) { lines.append(String(line)) }
+    let guilty = Set(lines.flatMap(mutants)).sorted()
+    throw FileError(
+      message: "the copy with all mutants in \(copy.path) cannot be built:\n"
+        + lines.prefix(20).joined(separator: "\n")
+        + (guilty.isEmpty ? "" : "\nLook at: \(guilty.joined(separator: ", "))"))
+  }
+
+  /// The mutants at the place of a complaint `FILE:LINE:COLUMN: error: …`.
+  private func mutants(of complaint: String) -> [String] {
+    let parts = complaint.split(separator: ":")
+    guard parts.count > 3, let number = Int(parts[1]),
+      let data = FileManager.default.contents(atPath: String(parts[0]))
+    else { return [] }
+    let lines = String(decoding: data, as: UTF8.self)
+      .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    return ScratchPackage.mutants(at: number, in: lines)
+  }
+
+  /// The mutant whose text stands in a line, counted from 1; at the end of a switch, all that are in
+  /// it.
+  static func mutants(at number: Int, in lines: [String]) -> [String] {
+    guard lines.indices.contains(number - 1) else { return [] }
+    let inline = marks(in: lines[number - 1], after: "/* ")
+    if !inline.isEmpty { return inline }
+    var found: [String] = []
+    var isAtEnd = false
+    for (index, line) in lines.enumerated().prefix(number).reversed() {
+      guard let mark = marks(in: line, after: "// ").first else { continue }
+      switch mark {
+      case "end" where number - 1 - index <= 1: isAtEnd = true
+      case "begin", "end": return found.sorted()
+      case "the" where !isAtEnd: return []
+      case "the": continue
+      default:
+        found.append(mark)
+        if !isAtEnd { return found }
+      }
+    }
+    return []
+  }
+
+  private static func marks(in line: String, after comment: String) -> [String] {
+    line.components(separatedBy: comment + Schemata.mark).dropFirst()
+      .map { String($0.prefix { $0 != " " }) }
+  }
+}
+
+/// Another process, and what it said.
+struct ChildProcess {
+  private let executable: String
+  private let arguments: [String]
+  private let environment: [String: String]
+  private let limit: Duration?
+
+  struct End {
+    var output = ""
+    var succeeded = false
+    /// Its exit code, unless a signal ended it.
+    var code: Int32?
+    /// It was killed because its time was over.
+    var isOverdue = false
+  }
+
+  /// - Parameter limit: after so long it is killed; `nil`: never.
+  init(
+    _ executable: String, _ arguments: [String], environment: [String: String] = [:],
+    limit: Duration? = nil
+  ) {
+    self.executable = executable
+    self.arguments = arguments
+    self.environment = environment
+    self.limit = limit
+  }
+
+  /// Runs it to its end. Standard error is read with standard output.
+  func run() -> End {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: executable)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    process.standardInput = FileHandle.nullDevice
+    do { try process.run() } catch { return End(output: "\(executable): \(error)") }
+    let id = process.processIdentifier
+    let start = ContinuousClock.now
+    let watch = DispatchSource.makeTimerSource(queue: .global())
+    watch.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
+    watch.setEventHandler { [limit] in
+      if Interrupt.wasAsked { kill(id, SIGINT) }
+      if let limit, ContinuousClock.now - start >= limit { kill(id, SIGKILL) }
+    }
+    watch.resume()
+    defer { watch.cancel() }
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    let isSignal = process.terminationReason == .uncaughtSignal
+    let isOverdue = isSignal && limit.map { ContinuousClock.now - start >= $0 } == true
+    return End(
+      output: output, succeeded: !isSignal && process.terminationStatus == 0,
+      code: isSignal ? nil : process.terminationStatus, isOverdue: isOverdue)
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import Simulator
+import UpdateMachine
+
+/// What `zoo` is asked to hunt.
+struct ZooOptions {
+  var root: URL
+  var from: URL
+  var scratch: URL
+  var only: [String]?
+  var budget = 10
+  var jobs = ProcessInfo.processInfo.activeProcessorCount
+  var techniques: [Technique] = [.default]
+  var json = false
+  var listsOnly = false
+
+  static let names = [
+    "--only", "--from", "--budget", "--jobs", "--technique", "--package-path", "--scratch",
+  ]
+  static let flags = ["--compare", "--list", "--json"]
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    func folder(_ name: String) -> URL? {
+      arguments.values[name].map { URL(fileURLWithPath: $0, isDirectory: true).standardizedFileURL }
+    }
+    let here = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+    root = try ScratchPackage.root(from: folder("--package-path") ?? here)
+    from = folder("--from") ?? root.appending(path: "Simulations/Zoo")
+    scratch = folder("--scratch") ?? root.appending(path: ".build/zoo")
+    only = arguments.values["--only"].map { $0.split(separator: ",").map(String.init) }
+    if let number = try arguments.number("--budget", in: 1...100_000) { budget = number }
+    if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
+    if let name = arguments.values["--technique"] {
+      guard let technique = Technique(rawValue: name) else {
+        let known = Technique.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError(message: "unknown technique \"\(name)\". There are: \(known)")
+      }
+      techniques = [technique]
+    }
+    if arguments.has("--compare") {
+      guard arguments.values["--technique"] == nil else {
+        throw UsageError(message: "--compare hunts with all techniques; leave out --technique")
+      }
+      techniques = Technique.allCases
+    }
+    json = arguments.has("--json")
+    listsOnly = arguments.has("--list")
+  }
+
+  /// The mutants of a folder, in the order of their names.
+  func mutants() throws -> [Mutant] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: from.path)) ?? []
+    let files = names.filter { $0.hasSuffix(".mutant") }.sorted()
+    guard !files.isEmpty else {
+      throw FileError(message: "\(from.path): no file there ends in .mutant")
+    }
+    return try files.map { file throws(FileError) in
+      guard let data = FileManager.default.contents(atPath: from.appending(path: file).path) else {
+        throw FileError(message: "\(file): cannot be read")
+      }
+      do throws(Mutant.Malformed) {
+        let name = String(file.dropLast(".mutant".count))
+        return try Mutant(name: name, text: String(decoding: data, as: UTF8.self))
+      } catch {
+        throw FileError(message: "\(file):\(error.line): \(error.message)")
+      }
+    }
+  }
+
+  /// Those of them that are to be hunted.
+  func chosen(_ mutants: [Mutant]) throws(UsageError) -> [Mutant] {
+    guard let only else { return mutants }
+    for name in only where !mutants.contains(where: { $0.name == name }) {
+      throw UsageError(message: "unknown mutant \"\(name)\". Try --list")
+    }
+    return mutants.filter { only.contains($0.name) }
+  }
+}
+
+extension Simulate {
+  static let zooCommand = Command(
+    name: "zoo",
+    summary: "plant known bugs in the sources, one at a time, and find them",
+    help: """
+      Usage: simulate zoo [OPTIONS]
+
+      Hunts mutants: small changes to the real sources, each a bug that somebody once had. One copy
+      of the package is built in which every change stands beside the original; then each mutant is
+      hunted in a process of its own with the default run, until an oracle objects or its budget is
+      spent. A trap is found; a run that never ends is not.
+
+        --only NAME,…   these only
+        --budget N      seconds for each (10)
+        --jobs N        how many at a time (one a core)
+        --technique T   default; no-swarm: all faults in every seed; no-liveness: nobody must become
+                        level after the faults; explorer: every state of a small world
+        --compare       all of these, and one row for each
+        --list          only the mutants' names, bugs, oracles expected, and what they do
+        --json          one JSON object on the last line
+        --from FOLDER   where the mutants are (Simulations/Zoo)
+        --package-path FOLDER
+                        the package, or a folder in it (the working directory)
+        --scratch FOLDER
+                        where the copy goes (.build/zoo)
+
+      Exit codes: 0 all were found; 1 one survived; 2 bad usage, or a mutant that does not apply or
+      compile; 130 interrupted, with what was done so far.
+      """,
+    run: { words, console in
+      let arguments = try Arguments(words, options: ZooOptions.names, flags: ZooOptions.flags)
+      return try zoo(try ZooOptions(arguments), console)
+    })
+
+  static func zoo(_ options: ZooOptions, _ console: Console) throws -> ExitCode {
+    let mutants = try options.mutants()
+    let chosen = try options.chosen(mutants)
+    if options.listsOnly {
+      for mutant in chosen {
+        console.out(
+          "\(mutant.name)  bug \(mutant.bug)  \(mutant.oracles.joined(separator: " "))\n"
+            + "  \(mutant.sentence)")
+      }
+      return .success
+    }
+    let executable = try zooExecutable(mutants, options, console)
+    if Interrupt.wasAsked { return .interrupted }
+    var totals: [ZooTotals] = []
+    for technique in options.techniques where !Interrupt.wasAsked {
+      let hunt = Hunt(
+        executable: executable, technique: technique, budget: options.budget, jobs: options.jobs)
+      if let complaint = zooComplaint(hunt) {
+        guard options.techniques.count > 1, technique == .explorer else {
+          throw FileError(message: complaint)
+        }
+        console.out("\(technique.rawValue) is left out: \(complaint)")
+        continue
+      }
+      totals.append(ZooTotals(technique: technique, catches: hunt.hunt(chosen, console)))
+    }
+    guard let first = totals.first else { return .interrupted }
+    console.out(first.table)
+    if options.techniques.count > 1 { console.out("\n" + ZooTotals.comparison(totals)) }
+    if Interrupt.wasAsked { console.out("Interrupted: this is what was done so far.") }
+    if options.json {
+      console.out(try first.json(compared: options.techniques.count > 1 ? totals : []))
+    }
+    if Interrupt.wasAsked { return .interrupted }
+    return first.survivors.isEmpty ? .success : .failure
+  }
+
+  /// The copy's command, built, and proved to be the original as long as no mutant is in force.
+  private static func zooExecutable(
+    _ mutants: [Mutant], _ options: ZooOptions, _ console: Console
+  ) throws -> String {
+    let package = ScratchPackage(original: options.root, copy: options.scratch)
+    try package.write(mutants)
+    console.progress("building…")
+    try package.build()
+    console.progress(nil)
+    return package.executable.path
+  }
+
+  /// What is wrong with hunting where there is nothing to find; `nil`: nothing.
+  private static func zooComplaint(_ hunt: Hunt) -> String? {
+    if hunt.technique == .explorer {
+      let end = hunt.run(0, hunt.technique.words(budget: hunt.budget))
+      if end.succeeded || end.isOverdue { return nil }
+      return "simulate explore fails without any mutant:\n\(end.output.prefix(500))"
+    }
+    for (engine, seeds) in [(Engine.value, UInt64(200)), (.actor, 50)] {
+      let words = ["run", "--json", "--jobs", "1", "--seeds", "\(seeds)", "--engine", "\(engine)"]
+      let end = hunt.run(0, words)
+      let runner = Runner(
+        configuration: SimulationConfiguration(seed: 1), engine: engine, first: 1, seeds: seeds,
+        jobs: 1)
+      let hash = "\(Digest(value: runner.run(.silent).statistics.traceHash))"
+      guard let answer = RunAnswer(end.output), answer.failures == 0, answer.traceHash == hash
+      else {
+        return "the copy without any mutant tells another story than this command: "
+          + "expected trace hash \(hash) and no failure, found "
+          + (RunAnswer(end.output).map { "\($0.traceHash) and \($0.failures) failures" }
+            ?? "exit code \(end.code ?? -1)")
+          + ". If the sources changed after this command was built, build it anew"
+      }
+    }
+    return nil
+  }
+}

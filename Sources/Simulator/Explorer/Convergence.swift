@@ -1,0 +1,90 @@
+/// Looks whether every calm way from a state ends settled (``ExplorableModel/isSettled(_:)``): depth
+/// first, and each state once, because what was found to converge is remembered.
+///
+/// A state from which a way goes round for ever, or stops, is one that a step leads back to while it
+/// is still looked at, or one without steps. So a search in depth finds either if there is one
+/// (Tarjan, "Depth-first search and linear graph algorithms", 1972).
+@usableFromInline
+struct Convergence<Model: ExplorableModel>: ~Copyable {
+  /// Those known to converge.
+  @usableFromInline var known = FingerprintSet(capacity: 4096)
+  /// The states that are looked at, each with where its successors stand in `pending`.
+  @usableFromInline var trail: [Place] = []
+  @usableFromInline var pending: [Model.State] = []
+  /// Where it does not converge: the calm way from the state looked at, without it.
+  @usableFromInline var path: [Model.State] = []
+
+  @usableFromInline
+  struct Place {
+    @usableFromInline var state: Model.State
+    @usableFromInline var fingerprint: UInt64
+    /// Before this one `pending` belongs to the states before.
+    @usableFromInline var start: Int
+
+    @inlinable
+    init(_ state: Model.State, _ fingerprint: UInt64, start: Int) {
+      self.state = state
+      self.fingerprint = fingerprint
+      self.start = start
+    }
+  }
+
+  @inlinable
+  init() {}
+
+  @inlinable
+  var bytes: UInt64 { known.bytes }
+
+  /// How it does not converge from a state that is not settled; `nil`: it does.
+  @inlinable
+  mutating func look(at state: Model.State, _ model: Model) -> String? {
+    guard enter(state, state.fingerprint, model) else { return ended(at: nil) }
+    while let last = trail.last {
+      guard pending.count > last.start, let next = pending.popLast() else {
+        // All its ways lead to where it converges.
+        remember(last.fingerprint)
+        trail.removeLast()
+        continue
+      }
+      let fingerprint = next.fingerprint
+      if known.contains(fingerprint) || model.isSettled(next) { continue }
+      if trail.contains(where: { $0.fingerprint == fingerprint && $0.state == next }) {
+        return ended(at: next)
+      }
+      guard enter(next, fingerprint, model) else { return ended(at: nil) }
+    }
+    return nil
+  }
+
+  /// Goes on to a state; `false`: nothing leads on from it.
+  @inlinable
+  mutating func enter(_ state: Model.State, _ fingerprint: UInt64, _ model: Model) -> Bool {
+    if known.contains(fingerprint) { return true }
+    trail.append(Place(state, fingerprint, start: pending.count))
+    let start = pending.count
+    var found = pending
+    pending = []
+    model.forEachCalmSuccessor(of: state) { _, next in found.append(next) }
+    pending = found
+    return pending.count > start
+  }
+
+  @inlinable
+  mutating func remember(_ fingerprint: UInt64) {
+    _ = known.makeRoom(for: 1, within: .max)
+    _ = known.insert(fingerprint)
+  }
+
+  /// The search has found a way that does not converge: the trail, and the state that it comes back
+  /// to.
+  @inlinable
+  mutating func ended(at state: Model.State?) -> String {
+    path = trail.dropFirst().map { $0.state }
+    if let state { path.append(state) }
+    trail = []
+    pending = []
+    return state == nil
+      ? "something goes on until everything is settled"
+      : "no way goes round for ever before everything is settled: the last state was there before"
+  }
+}

@@ -1,0 +1,277 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// What MACHINE §4 and §5 say that an input leads to, said once more and in other words: which
+// failures cost the finger, who halts and who goes on, which log is let go, when a poll is quick.
+
+extension Jury {
+  /// What is remembered of a client to say what its next input should lead to.
+  struct Table: Sendable {
+    /// Nobody can vouch for the state now: the next poll must be a quick one.
+    var isLost = true
+    /// When the server last noted that somebody wants the log, as far as a client can know.
+    var touched: Moment?
+    /// The app has asked to be kept level, and not to stop since.
+    var isStarted = false
+  }
+
+  /// What failed, if this input ended a request in any way but the good one.
+  static func failure(
+    of input: Body.Input, _ before: Before, _ effects: Body.Effects
+  ) -> SyncFailure? {
+    switch input {
+    case .failed(_, let failure): return before.isCurrent ? failure : nil
+    case .fired:
+      // A poll that was slept through is nobody's failure.
+      return before.isAwaiting && effects.cancel != nil && !before.isOverdue ? .timedOut : nil
+    case .snapshotArrived, .batchArrived:
+      guard before.isCurrent, case .failure(let failure)? = effects.report else { return nil }
+      return failure
+    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
+      .retryRequested, .credentialsChanged, .written, .writeFailed:
+      return nil
+    }
+  }
+
+  mutating func judgeTable(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
+  ) {
+    let failure = Jury.failure(of: input, before, effects)
+    let objection =
+      Jury.haltObjection(input, failure, before, replica)
+      ?? Jury.fingerObjection(input, failure, before, effects, replica)
+      ?? signalObjection(input, before, effects, client, replica, at: now)
+      ?? Jury.restObjection(input, before, effects, replica)
+      ?? herdObjection(input, failure, before, effects, client, replica, at: now)
+    if let objection {
+      let texts = effects.texts(at: now)
+      report(
+        objection.oracle, client, now, objection.expected,
+        "\(before.status), \(input) → \(replica.machine): \(texts)")
+    }
+    noteTouched(input, failure, before, effects, client, replica, at: now)
+    judgeQuickness(input, failure, before, effects, client, replica, at: now)
+    switch input {
+    case .started: accounts[client].table.isStarted = true
+    case .stopped, .loggedOut: accounts[client].table.isStarted = false
+    default: break
+    }
+    if replica.status == .idle, replica.isLoaded, accounts[client].table.isStarted,
+      settings.refreshPeriod != nil, !accounts[client].walls.hasTimer
+    {
+      report(.liveness, client, now, "the next refresh is due at some time", "\(replica.machine)")
+    }
+  }
+
+  typealias Objection = WallsOracle.Objection
+
+  // MARK: Who halts, and who goes on
+
+  private static func haltObjection(
+    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ replica: Body
+  ) -> Objection? {
+    let status = replica.status
+    switch failure {
+    case .unauthorized?: return expect(status == .halted(.credentials), "credentials are asked for")
+    case .unsupported?: return expect(status == .halted(.unsupported), "the app is asked")
+    case nil: break
+    case _?: return expect(!status.isHalted, "what may pass is tried again")
+    }
+    switch input {
+    case .stopped, .loggedOut:
+      return expect(status == .halted(.stopped), "a machine that is told to stop is stopped")
+    case .credentialsChanged where before.status == .halted(.credentials):
+      return expect(!status.isHalted, "new credentials are tried")
+    case .loaded, .started: return nil  // A start, or a stop, may have waited for the load.
+    case .retryRequested where before.status != .halted(.stopped): return nil
+    default:
+      return expect(
+        status.isHalted == before.status.isHalted && (!status.isHalted || status == before.status),
+        "only the app's word begins or ends a halt")
+    }
+  }
+
+  private static func expect(
+    _ holds: Bool, _ expected: String, _ oracle: Oracle = .ownership
+  ) -> Objection? {
+    holds ? nil : Objection(oracle: oracle, expected: expected)
+  }
+
+  // MARK: What becomes of the finger, and of the log that it is in
+
+  private static func fingerObjection(
+    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
+    _ replica: Body
+  ) -> Objection? {
+    var release: QueueID?
+    switch failure {
+    case .unreachable?, .timedOut?, .serverFault?, .rateLimited?, .unauthorized?:
+      if replica.finger != before.finger {
+        return Objection(oracle: .budget, expected: "a failure that may pass costs no finger")
+      }
+    case .expired?:
+      if replica.finger != nil {
+        return Objection(oracle: .ownership, expected: "a log that is gone is not followed")
+      }
+    case .unsupported?, .rejected?, .malformed?, .modelRefused?:
+      if replica.finger != nil {
+        return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
+      }
+      release = before.finger?.queue
+      if case .snapshotArrived(_, _, let finger, _) = input { release = release ?? finger.queue }
+    case nil: release = wanted(releaseBy: input, before)
+    }
+    if case .loggedOut = input, !effects.erase || replica.finger != nil || replica.model != nil {
+      return Objection(oracle: .ownership, expected: "after a log-out nothing is left")
+    }
+    return expect(
+      effects.release == release, "the log released is \(release.map { $0.text } ?? "none")")
+  }
+
+  /// The log that is let go by an input that is no failure.
+  private static func wanted(releaseBy input: Body.Input, _ before: Before) -> QueueID? {
+    switch input {
+    case .loggedOut: before.finger?.queue
+    case .snapshotArrived(_, _, let finger, _) where !before.isCurrent:
+      before.status.isHalted || finger.queue == before.finger?.queue ? nil : finger.queue
+    case .loaded(let saved?, _) where before.isLoaded:
+      saved.finger.queue == before.finger?.queue ? nil : saved.finger.queue
+    default: nil
+    }
+  }
+
+  // MARK: Signals and rest
+
+  private func signalObjection(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
+  ) -> Objection? {
+    switch input {
+    case .started, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
+      .credentialsChanged:
+      if case .registering = before.status, !effects.isEmpty || replica.status != before.status {
+        return Objection(
+          oracle: .budget, expected: "a register is never disturbed: it costs a snapshot and a log")
+      }
+    default: break
+    }
+    if case .networkChanged = input, before.status == .registerFailed, !effects.isEmpty,
+      accounts[client].budget.isSlowWaitOn(at: now)
+    {
+      return Objection(oracle: .budget, expected: "another network heals no server's refusal")
+    }
+    return nil
+  }
+
+  private static func restObjection(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ replica: Body
+  ) -> Objection? {
+    if replica.status.isHalted, effects.persist != nil {
+      return Objection(oracle: .ownership, expected: "a halted machine writes nothing")
+    }
+    guard let request = effects.request, !replica.machine.isInForeground else { return nil }
+    if case .fired = input, before.status == .idle, case .poll(_, _, waits: false) = request {
+      return nil
+    }
+    return Objection(
+      oracle: .ownership,
+      expected: "in the background nothing is asked but the refresh's quick poll"
+    )
+  }
+
+  // MARK: Herds
+
+  /// A log that is lost before its time was everybody's, and everybody comes back: the wait is
+  /// spread. One whose time was over is replaced at once.
+  private func herdObjection(
+    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
+    _ client: Int, _ replica: Body, at now: Moment
+  ) -> Objection? {
+    guard failure == .expired, !before.isRegistering, replica.machine.isInForeground,
+      !accounts[client].budget.isYoung(at: now)
+    else { return nil }
+    let isEarly =
+      accounts[client].table.touched.map { replica.machine.terms.lifetime > now - $0 } ?? false
+    guard isEarly else {
+      let isPatient = effects.arm.map { $0.range.earliest != $0.range.latest } ?? false
+      return Jury.expect(
+        effects.request != nil || !isPatient, "a log whose time was over is replaced at once",
+        .budget)
+    }
+    let wait = effects.arm.map { $0.range.latest - now }
+    return Jury.expect(
+      effects.request == nil && wait.map { $0 >= settings.spread } ?? false,
+      "a log lost before its time is replaced within \(settings.spread)", .budget)
+  }
+
+  /// A wait began at the server when its question had left; only one that was long enough counts
+  /// there, and a question that found the log gone kept nothing alive.
+  private mutating func noteTouched(
+    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
+    _ client: Int, _ replica: Body, at now: Moment
+  ) {
+    if case .loaded(let saved, let age) = input, !before.isLoaded {
+      accounts[client].table.touched = saved == nil ? nil : age.map { now - $0 }
+    }
+    let isOver = before.isCurrent || effects.cancel != nil
+    if isOver, before.waits, failure != .expired, now - before.sent >= settings.reallyWaited {
+      accounts[client].table.touched = before.sent
+    }
+    if case .snapshotArrived = input, before.isCurrent, failure == nil {
+      accounts[client].table.touched = now
+    }
+    if replica.finger == nil { accounts[client].table.touched = nil }
+  }
+
+  // MARK: Quick polls
+
+  /// After a start, a failure and a sleep the next poll is a quick one, so that freshness is known
+  /// within a round trip; when the state is level it waits.
+  private mutating func judgeQuickness(
+    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
+    _ client: Int, _ replica: Body, at now: Moment
+  ) {
+    var isLost = accounts[client].table.isLost
+    if before.isOverdue || failure != nil || effects.cancel != nil { isLost = true }
+    switch input {
+    case .snapshotArrived where before.isCurrent && failure == nil:
+      isLost = now - before.sent > settings.quickDeadline
+    case .batchArrived where before.isCurrent && failure == nil: isLost = before.isOverdue
+    case .writeFailed where effects.report == .store && before.status.isLive: isLost = true
+    default: break
+    }
+    if case .poll(_, _, let waits)? = effects.request, waits == isLost {
+      let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: we are level"
+      report(.honesty, client, now, expected, "\(effects.texts(at: now)), \(replica.machine)")
+    }
+    switch replica.status {
+    case .live: accounts[client].table.isLost = isLost
+    case .stale, .idle, .registering, .registerFailed, .pollFailed, .halted:
+      accounts[client].table.isLost = true
+    }
+  }
+
+  // MARK: News
+
+  /// What an answer vouches for: a snapshot and a quick answer for when they were asked for, a wait
+  /// for when it ended; nothing else is news.
+  mutating func judgeLevel(
+    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ levelAsOf: Moment?,
+    _ client: Int, at now: Moment
+  ) {
+    var expected = accounts[client].levelAsOf
+    let isGood = before.isCurrent && Jury.failure(of: input, before, effects) == nil
+    switch input {
+    case .snapshotArrived where isGood: expected = before.sent
+    case .batchArrived where isGood && !before.isOverdue:
+      expected = before.waits ? now : before.sent
+    case .loggedOut: expected = nil
+    default: break
+    }
+    guard levelAsOf != expected else { return }
+    report(
+      .honesty, client, now, "level as of \(expected.map { "\($0)" } ?? "none")",
+      "\(levelAsOf.map { "\($0)" } ?? "none"), after \(input)")
+  }
+}

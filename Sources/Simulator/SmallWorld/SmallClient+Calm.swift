@@ -1,0 +1,109 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// A small world's client once nothing goes wrong any more, and what is said of it.
+
+extension SmallClient {
+  /// A timer must fire before any time passes.
+  var mustAct: Bool {
+    guard isRunning, !isAsleep, let timer else { return false }
+    return timer.latest.milliseconds <= 0
+  }
+
+  /// Live and level: it waits at the server, which has nothing for it, and says so.
+  var isSettled: Bool {
+    isRunning && !isAsleep && exchange == .waiting && behind == 0
+      && body.freshness(at: Moment(milliseconds: 0)).claim == .connected
+  }
+
+  /// What happens at once; `nil`: it waits for time to pass.
+  var calmHappening: (SmallHappening, SmallClient)? {
+    guard isRunning else { return after(.begins) { $0.begin() } }
+    guard !isAsleep else { return after(.wakes) { $0.isAsleep = false } }
+    if let said = userHappening { return said }
+    guard body.isLoaded else { return after(.loads(age: nil)) { $0.load(age: nil) } }
+    switch exchange {
+    case .none, .waiting: break
+    case .requested: return after(.requestArrives) { $0.arrive() }
+    case .batch, .heartbeat, .expired, .snapshot: return after(.answerArrives) { $0.takeAnswer() }
+    }
+    if write != nil { return after(.writeEnds) { $0.endWrite(succeeds: true) } }
+    if mustAct { return after(.timerFires) { $0.fire() } }
+    return nil
+  }
+
+  /// What a user does who wants to see the app level, if it changes anything.
+  private var userHappening: (SmallHappening, SmallClient)? {
+    let machine = body.machine
+    if !machine.isInForeground { return after(.foregrounded) { $0.feed(.foregrounded) } }
+    var said: (SmallHappening, SmallClient)?
+    switch machine.status {
+    case .stale, .idle, .halted(.stopped):
+      said = after(.started(foreground: true)) { $0.feed(.started(foreground: true)) }
+    case .halted(.credentials):
+      said = after(.credentialsChanged) { $0.feed(.credentialsChanged) }
+    case .halted(.unsupported): said = after(.retryRequested) { $0.feed(.retryRequested) }
+    case .registering, .registerFailed, .live, .pollFailed: return nil
+    }
+    guard let (happening, next) = said else { return nil }
+    // Unloaded, a start is only remembered; a retry may have to wait until it is paid for.
+    let changes =
+      next.body.status != body.status || next.body.isStartPending != body.isStartPending
+    return changes ? (happening, next) : nil
+  }
+
+  private func after(
+    _ happening: SmallHappening, _ change: (inout SmallClient) -> Void
+  ) -> (SmallHappening, SmallClient) {
+    var copy = self
+    change(&copy)
+    return (happening, copy)
+  }
+}
+
+extension SmallClient: CustomStringConvertible {
+  /// The client on one line.
+  var description: String {
+    guard broken == nil else { return "broken" }
+    guard isRunning else { return "no process, \(server), disk \(diskText)" }
+    var text = "\(body.status)"
+    if !body.isLoaded { text += " not loaded" }
+    if isAsleep { text += " asleep" }
+    if !body.machine.isInForeground { text += " background" }
+    text += ", \(body.freshness(at: Moment(milliseconds: 0)).claim), \(server), \(exchange)"
+    if let timer {
+      text += ", timer \(timer.earliest)…\(timer.latest)"
+    }
+    text += ", disk \(diskText)"
+    if write != nil { text += ", writing" }
+    return text
+  }
+
+  private var server: String {
+    isQueueAlive ? "\(behind) behind" : body.finger == nil ? "no queue" : "queue lost"
+  }
+
+  private var diskText: String {
+    switch disk {
+    case .nothing: "empty"
+    case .orphan: "of an old queue"
+    case .followed(0): "level"
+    case .followed(let lag): "\(lag) behind"
+    }
+  }
+}
+
+extension SmallClient.Exchange: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .none: "nothing under way"
+    case .requested: "request under way"
+    case .waiting: "waiting"
+    case .batch(let last): "\(last) events under way"
+    case .heartbeat: "heartbeat under way"
+    case .expired: "expired under way"
+    case .snapshot(let behind, let isAlive):
+      "snapshot under way, \(isAlive ? "\(behind) behind" : "queue lost")"
+    }
+  }
+}

@@ -1,0 +1,192 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// One client of a small world, with everything that is its own: the replica, what the server holds
+/// for it, the one request that is out, the disk.
+///
+/// It is seen from now, which is the moment 0, and from where its model is, which is the position
+/// and the event ID 0. The queue that it follows is `a`; one that a snapshot brings is `b`, with
+/// other event IDs; one that it has lost and still has on its disk is `o`.
+struct SmallClient: Sendable {
+  typealias Sync = EventQueue<SmallEvent>
+  typealias Body = Replica<SmallModel, Sync>
+  typealias Packing = Machine<QueueFinger>.Packing
+
+  var body: Body
+  var isRunning = false
+  var isAsleep = false
+  /// How many events the server has for it beyond its model, or beyond its disk while no process
+  /// runs; only where it has a finger.
+  var behind: Int64 = 0
+  var isQueueAlive = false
+  var exchange = Exchange.none
+  var disk = Disk.nothing
+  var write: Write?
+  /// When the timer that is armed may fire, and when it must.
+  var timer: MomentRange?
+  var broken: SmallRule?
+  /// Which row of the failure table the last input was, if any: not part of the state.
+  var row: UInt8?
+
+  /// The request that is out, where it is. `none` although the machine waits: it is lost.
+  enum Exchange: Equatable {
+    case none
+    /// On its way to the server.
+    case requested
+    /// Waits at the server for news.
+    case waiting
+    /// A batch that ends with the event of this number is on its way; 0: an empty one.
+    case batch(Int64)
+    /// One that holds nothing for a model, but has an event ID.
+    case heartbeat
+    /// The queue is gone.
+    case expired
+    /// A snapshot; so many events were committed since it was read.
+    case snapshot(behind: Int64, isQueueAlive: Bool)
+  }
+
+  /// What is durable.
+  enum Disk: Equatable {
+    case nothing
+    /// A replica of the queue that is followed, so many events older than the one in memory.
+    case followed(lag: Int64)
+    /// A replica of a queue that is followed no more.
+    case orphan
+  }
+
+  /// What the disk will hold when the write that is out has ended.
+  enum Write: Equatable {
+    case unchanged
+    case becomes(Disk)
+  }
+
+  static let life = Life(1)
+
+  static func fresh(_ packing: Packing) -> SmallClient {
+    SmallClient(body: Body(life: life, settings: packing.settings))
+  }
+
+  init(body: Body) { self.body = body }
+
+  // MARK: Packed
+
+  /// Puts all of it into 128 bits, as seen from `now` and from where its model is by then.
+  func packed(at now: Moment, _ packing: Packing) -> UInt128 {
+    var bits = Bits()
+    bits.put(UInt64(broken?.rawValue ?? 0), width: 4)
+    guard broken == nil else { return bits.word }
+    bits.put(isRunning)
+    bits.put(isAsleep)
+    bits.put(UInt64(behind), width: 3)
+    bits.put(isQueueAlive)
+    pack(exchange, into: &bits)
+    pack(disk, into: &bits)
+    switch write {
+    case nil: bits.put(0, width: 2)
+    case .unchanged?: bits.put(1, width: 2)
+    case .becomes(let disk)?:
+      bits.put(2, width: 2)
+      pack(disk, into: &bits)
+    }
+    guard isRunning else { return bits.word }
+    bits.put(timer?.earliest, at: now, past: .zero, width: 5)
+    bits.put(timer?.latest, at: now, past: .zero, width: 5)
+    bits.put(body.finger != nil)
+    bits.put(body.model != nil)
+    body.pack(into: &bits, at: now, packing)
+    return bits.word
+  }
+
+  init(unpacking word: UInt128, _ packing: Packing) {
+    var bits = Bits(word: word)
+    let broken = SmallRule(rawValue: UInt8(bits.take(width: 4)))
+    let isRunning = bits.takeFlag()
+    let isAsleep = bits.takeFlag()
+    let behind = Int64(bits.take(width: 3))
+    let isQueueAlive = bits.takeFlag()
+    let exchange = SmallClient.takeExchange(&bits)
+    let disk = SmallClient.takeDisk(&bits)
+    let write: Write? =
+      switch bits.take(width: 2) {
+      case 0: nil
+      case 1: .unchanged
+      default: .becomes(SmallClient.takeDisk(&bits))
+      }
+    if isRunning {
+      let earliest = bits.takeMoment(past: .zero, width: 5)
+      let latest = bits.takeMoment(past: .zero, width: 5)
+      if let earliest, let latest { timer = MomentRange(from: earliest, to: latest) }
+      let hasFinger = bits.takeFlag()
+      let hasModel = bits.takeFlag()
+      body = Body(
+        unpacking: &bits, model: hasModel ? SmallModel(position: 0) : nil,
+        finger: hasFinger ? QueueFinger(queue: .followed, lastEventID: 0) : nil,
+        life: SmallClient.life, packing)
+    } else {
+      body = Body(life: SmallClient.life, settings: packing.settings)
+    }
+    self.broken = broken
+    self.isRunning = isRunning
+    self.isAsleep = isAsleep
+    self.behind = behind
+    self.isQueueAlive = isQueueAlive
+    self.exchange = exchange
+    self.disk = disk
+    self.write = write
+  }
+
+  private func pack(_ exchange: Exchange, into bits: inout Bits) {
+    switch exchange {
+    case .none: bits.put(0, width: 3)
+    case .requested: bits.put(1, width: 3)
+    case .waiting: bits.put(2, width: 3)
+    case .heartbeat: bits.put(3, width: 3)
+    case .expired: bits.put(4, width: 3)
+    case .batch(let last):
+      bits.put(5, width: 3)
+      bits.put(UInt64(last), width: 3)
+    case .snapshot(let behind, let isQueueAlive):
+      bits.put(6, width: 3)
+      bits.put(UInt64(behind), width: 3)
+      bits.put(isQueueAlive)
+    }
+  }
+
+  private static func takeExchange(_ bits: inout Bits) -> Exchange {
+    switch bits.take(width: 3) {
+    case 0: return .none
+    case 1: return .requested
+    case 2: return .waiting
+    case 3: return .heartbeat
+    case 4: return .expired
+    case 5: return .batch(Int64(bits.take(width: 3)))
+    default:
+      let behind = Int64(bits.take(width: 3))
+      return .snapshot(behind: behind, isQueueAlive: bits.takeFlag())
+    }
+  }
+
+  private func pack(_ disk: Disk, into bits: inout Bits) {
+    switch disk {
+    case .nothing: bits.put(0, width: 2)
+    case .orphan: bits.put(1, width: 2)
+    case .followed(let lag):
+      bits.put(2, width: 2)
+      bits.put(UInt64(lag), width: 3)
+    }
+  }
+
+  private static func takeDisk(_ bits: inout Bits) -> Disk {
+    switch bits.take(width: 2) {
+    case 0: .nothing
+    case 1: .orphan
+    default: .followed(lag: Int64(bits.take(width: 3)))
+    }
+  }
+}
+
+extension QueueID {
+  static let followed = QueueID("a")
+  static let brought = QueueID("b")
+  static let orphan = QueueID("o")
+}

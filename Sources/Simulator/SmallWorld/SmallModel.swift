@@ -1,0 +1,87 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// SmallWorld: the room of the world that is small enough to be seen whole: a few clients, a server
+// that holds a few events for each, abstract time, and everything that can go wrong between them.
+// The clients are the real ones, replica and protocol; what is around them is as small as it can be.
+// It may use Explorer and Oracles.
+
+/// A model that knows nothing but how far it has come, and whether events came in order. Positions
+/// count from where it was when its client was packed.
+struct SmallModel: SyncModel, Equatable {
+  var position: Int64
+  var isInOrder = true
+
+  enum Refusal: Error {
+    case unreadable
+  }
+
+  init(position: Int64) { self.position = position }
+
+  init(snapshot: SmallSnapshot) throws(Refusal) {
+    guard snapshot.isReadable else { throw .unreadable }
+    position = snapshot.position
+  }
+
+  mutating func apply(_ event: SmallEvent) throws(Refusal) {
+    guard event.isReadable else { throw .unreadable }
+    if event.position != position + 1 { isInOrder = false }
+    position = event.position
+  }
+}
+
+struct SmallSnapshot: Sendable {
+  var position: Int64
+  var isReadable = true
+}
+
+/// Leads from the position before its own to its own.
+struct SmallEvent: Sendable {
+  var position: Int64
+  var isReadable = true
+}
+
+/// What must hold in a small world, and who looks after it.
+enum SmallRule: UInt8, CaseIterable {
+  case invariants = 1
+  case model
+  case unchanged
+  case durable
+  case oneRequest
+  case followed
+  case walls
+  case absorbed
+  case pending
+  case freshness
+  case patience
+  case rest
+
+  var oracle: Oracle {
+    switch self {
+    case .invariants, .walls: .walls
+    case .model, .unchanged, .durable: .replica
+    case .oneRequest, .followed, .rest: .ownership
+    case .absorbed: .idempotence
+    case .pending: .liveness
+    case .freshness: .honesty
+    case .patience: .budget
+    }
+  }
+
+  var text: String {
+    switch self {
+    case .invariants: "the machine's own invariants hold"
+    case .model: "at its finger a model is what the server's state was there"
+    case .unchanged: "a model changes only by what it took whole"
+    case .durable: "what is not durable is not acknowledged"
+    case .oneRequest: "at most one request is out, and it is the one that the status names"
+    case .followed: "the log that is followed is not released"
+    case .walls: "every effect can be performed"
+    case .absorbed: "what is late, repeated or foreign changes nothing"
+    case .pending: "something is always pending: a request, a timer, a write, or the app"
+    case .freshness: "a claim fits the status, and changes when it said it would"
+    case .patience: "after a failure there is a wait"
+    case .rest: "a machine that rests or is halted asks nothing"
+    }
+  }
+}

@@ -1,0 +1,264 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// A world of register and poll that is small enough for every state of it to be visited: one to
+/// three real clients (replica, machine and protocol as an app runs them), and a server that holds a
+/// few events for each.
+///
+/// Time is abstract: it passes in ticks, between any two things that happen, and no further than to
+/// a moment at which a timer must fire. All spans of the machine are a few ticks, so moments lie
+/// close, and are remembered as seen from now; what is longer ago than anything is compared with is
+/// merely past. Requests, answers and writes take as long as they like.
+///
+/// What can go wrong: requests and answers are lost, late, repeated; every failure of MACHINE §5;
+/// queues are lost at any time; somebody else polls; devices sleep, processes crash with a write
+/// half done; writes fail; saved forms come back of any age; users do everything at any time.
+///
+/// What must hold after every step: ``Oracle``s A, D, E, F, G and J, as far as they can be seen from
+/// one state and one step; and from every state, once nothing goes wrong any more, everybody becomes
+/// live and level.
+public struct SmallWorld: ExplorableModel, Sendable {
+  /// How many clients there may be.
+  public static let clientsAllowed = 1...3
+  /// How many events may wait for one client.
+  public static let queueLengthAllowed = 1...3
+
+  /// How many clients there are.
+  public let clients: Int
+  /// How many events the server holds at most for a client that has not acknowledged them.
+  public let queueLength: Int
+  let packing: SmallClient.Packing
+
+  /// All clients, packed, in descending order: which is which makes no difference.
+  public struct State: PackedState {
+    var first: UInt128
+    var second: UInt128
+    var third: UInt128
+
+    public var fingerprint: UInt64 {
+      var digest = Digest()
+      digest.fold(UInt64(truncatingIfNeeded: first))
+      digest.fold(UInt64(truncatingIfNeeded: first >> 64))
+      guard second | third != 0 else { return digest.value }
+      digest.fold(UInt64(truncatingIfNeeded: second))
+      digest.fold(UInt64(truncatingIfNeeded: second >> 64))
+      digest.fold(UInt64(truncatingIfNeeded: third))
+      digest.fold(UInt64(truncatingIfNeeded: third >> 64))
+      return digest.value
+    }
+
+    public static var hasExactFingerprint: Bool { false }
+
+    subscript(client: Int) -> UInt128 {
+      get { client == 0 ? first : client == 1 ? second : third }
+      set {
+        switch client {
+        case 0: first = newValue
+        case 1: second = newValue
+        default: third = newValue
+        }
+      }
+    }
+
+    /// The same state, whichever client is which.
+    mutating func sort() {
+      if first < second { (first, second) = (second, first) }
+      if second < third { (second, third) = (third, second) }
+      if first < second { (first, second) = (second, first) }
+    }
+  }
+
+  /// What leads from one state to the next.
+  public struct Step: Sendable {
+    var happening: Happening
+    /// The status of the client that it happens to, afterwards, and the row of the failure table
+    /// that it is, a bit each.
+    var coverage: UInt64
+
+    enum Happening: Sendable {
+      case commit
+      case tick
+      case client(Int, SmallHappening)
+    }
+  }
+
+  public init(clients: Int = 1, queueLength: Int = 1) {
+    precondition(SmallWorld.clientsAllowed.contains(clients), "one to three clients")
+    precondition(SmallWorld.queueLengthAllowed.contains(queueLength), "one to three events")
+    self.clients = clients
+    self.queueLength = queueLength
+    packing = SmallClient.Packing(settings: SmallWorld.settings, terms: SmallWorld.terms)
+  }
+
+  /// A tick is a millisecond. Each span is as short as it can be without meaning nothing.
+  static var settings: MachineSettings {
+    var settings = MachineSettings()
+    let tick = TimeSpan.milliseconds(1)
+    settings.transientFirst = tick
+    settings.transientCap = tick
+    settings.slowFirst = tick
+    settings.slowCap = tick * 2
+    settings.quickDeadline = tick
+    settings.registerDeadline = tick
+    settings.deadlineCap = tick * 2
+    settings.retryAfterFloor = tick
+    settings.retryAfterCap = tick * 2
+    settings.collector = .zero
+    settings.spread = tick
+    settings.healthy = tick
+    settings.productive = tick
+    settings.reallyWaited = tick
+    settings.paceInterval = tick
+    settings.paceBurst = 1
+    settings.wakeInterval = tick
+    settings.wakeBurst = 1
+    settings.late = .zero
+    settings.writeDue = tick
+    settings.debounce = .zero
+    settings.refreshPeriod = tick
+    return settings
+  }
+
+  static var terms: Terms { Terms(longDeadline: .milliseconds(2), lifetime: .milliseconds(1)) }
+
+  public var initialStates: [State] {
+    var state = State(first: 0, second: 0, third: 0)
+    let client = SmallClient.fresh(packing).packed(at: SmallWorld.now, packing)
+    for index in 0..<clients { state[index] = client }
+    return [state]
+  }
+
+  static let now = Moment(milliseconds: 0)
+  static let next = Moment(milliseconds: 1)
+
+  func client(_ index: Int, of state: State) -> SmallClient {
+    SmallClient(unpacking: state[index], packing)
+  }
+
+  // MARK: Steps
+
+  public func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+    guard violation(of: state) == nil else { return }
+    var mayCommit = true
+    var mayTick = true
+    for index in 0..<clients {
+      let client = client(index, of: state)
+      if client.held >= Int64(queueLength) { mayCommit = false }
+      if client.mustAct { mayTick = false }
+      client.forEachHappening(SmallWorld.ages) { happening, next in
+        self.visit(index, happening, next, state, visit)
+      }
+    }
+    if mayCommit { everybody(.commit, state, visit) { $0.hear() } }
+    if mayTick { tick(state, visit) }
+  }
+
+  private func visit(
+    _ index: Int, _ happening: SmallHappening, _ client: SmallClient, _ state: State,
+    _ visit: (Step, State) -> Void
+  ) {
+    var next = state
+    next[index] = client.packed(at: SmallWorld.now, packing)
+    if clients > 1 { next.sort() }
+    var coverage = UInt64(1) << UInt64(client.body.status.code)
+    if let row = client.row { coverage |= 1 << (UInt64(row) + 16) }
+    visit(Step(happening: .client(index, happening), coverage: coverage), next)
+  }
+
+  private func everybody(
+    _ happening: Step.Happening, _ state: State, _ visit: (Step, State) -> Void,
+    at now: Moment = SmallWorld.now, _ change: (inout SmallClient) -> Void
+  ) {
+    var next = state
+    for index in 0..<clients {
+      var client = client(index, of: state)
+      change(&client)
+      next[index] = client.packed(at: now, packing)
+    }
+    if clients > 1 { next.sort() }
+    visit(Step(happening: happening, coverage: 0), next)
+  }
+
+  private func tick(_ state: State, _ visit: (Step, State) -> Void) {
+    everybody(.tick, state, visit, at: SmallWorld.next) { client in
+      if client.isRunning, !client.keepsWord() { client.broken = .freshness }
+    }
+  }
+
+  /// What a wall clock may say of a saved form's age.
+  private static let ages: [TimeSpan?] = [nil, .zero, .milliseconds(1_000_000)]
+
+  // MARK: Without faults
+
+  /// Whether everybody is live and level. Where something else is wrong, nothing is claimed.
+  public func isSettled(_ state: State) -> Bool {
+    guard violation(of: state) == nil else { return true }
+    for index in 0..<clients where !client(index, of: state).isSettled { return false }
+    return true
+  }
+
+  /// Once nothing goes wrong any more: what can happen at once happens at once, and users see to it
+  /// that their app can go on. Only when in its range a timer fires is left open.
+  public func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+    for index in 0..<clients {
+      let client = client(index, of: state)
+      guard let (happening, next) = client.calmHappening else { continue }
+      return self.visit(index, happening, next, state, visit)
+    }
+    for index in 0..<clients {
+      var client = client(index, of: state)
+      guard let timer = client.timer, timer.earliest <= SmallWorld.now else { continue }
+      client.fire()
+      self.visit(index, .timerFires, client, state, visit)
+    }
+    tick(state, visit)
+  }
+
+  // MARK: Words
+
+  public func violation(of state: State) -> String? {
+    for index in 0..<clients {
+      guard let rule = SmallRule(rawValue: UInt8(truncatingIfNeeded: state[index] & 15)) else {
+        continue
+      }
+      return "\(rule.oracle.rawValue): \(rule.text)"
+    }
+    return nil
+  }
+
+  public func coverage(of step: Step) -> UInt64 { step.coverage }
+
+  public func description(of state: State) -> String {
+    var text = ""
+    for index in 0..<clients {
+      text += (index == 0 ? "" : " | ") + "\(client(index, of: state))"
+    }
+    return text
+  }
+
+  public func description(ofStep step: Step) -> String {
+    switch step.happening {
+    case .commit: "the server commits an event"
+    case .tick: "time passes"
+    case .client(let index, let happening):
+      clients == 1 ? "\(happening)" : "client \(index): \(happening)"
+    }
+  }
+
+  /// The statuses that an exploration did not reach, by name.
+  public static func missingStatuses(_ coverage: UInt64) -> [String] {
+    MachineStatus.names.indices.filter { coverage & 1 << UInt64($0) == 0 }
+      .map { MachineStatus.names[$0] }
+  }
+
+  /// The rows of the failure table that it did not reach: "expired, registering".
+  public static func missingRows(_ coverage: UInt64) -> [String] {
+    var missing: [String] = []
+    for (row, name) in FailureRows.names.enumerated() {
+      if coverage & 1 << UInt64(16 + 2 * row) == 0 { missing.append("\(name), registering") }
+      if coverage & 1 << UInt64(17 + 2 * row) == 0 { missing.append("\(name), polling") }
+    }
+    if coverage & 1 << UInt64(16 + 2 * FailureRows.names.count) == 0 { missing.append("store") }
+    return missing
+  }
+}

@@ -1,0 +1,166 @@
+// A machine in few bits, for whoever visits millions of them (DESIGN §9, explore). What makes no
+// difference to anything that it will ever do is left out: two machines that are packed alike do
+// alike. So there are finitely many, as long as the settings' spans are small.
+
+extension Machine {
+  /// How to pack machines of the same settings and terms: from when on a moment is merely past.
+  public struct Packing: Hashable, Sendable {
+    public let settings: MachineSettings
+    public let terms: Terms
+    /// Nothing is ever compared with a moment that is longer ago than this.
+    @usableFromInline let past: TimeSpan
+    @usableFromInline let transientMaximum: UInt8
+    @usableFromInline let slowMaximum: UInt8
+    @usableFromInline let timeoutsMaximum: UInt8
+
+    /// - Parameters:
+    ///   - settings: spans of at most some ten milliseconds: a small world's are made up.
+    ///   - terms: what every snapshot comes with.
+    @inlinable
+    public init(settings: MachineSettings, terms: Terms) {
+      self.settings = settings
+      self.terms = terms
+      let one = TimeSpan.milliseconds(1)
+      past =
+        max(
+          terms.lifetime + settings.collector + terms.longDeadline,
+          terms.longDeadline + settings.writeDue + settings.late + one,
+          max(settings.quickDeadline, settings.healthy, settings.productive) + one,
+          max(settings.reallyWaited, settings.debounce, settings.writeDue + settings.late) + one)
+        + one
+      transientMaximum = Packing.steps(from: settings.transientFirst, to: settings.transientCap)
+      slowMaximum = Packing.steps(from: settings.slowFirst, to: settings.slowCap) + 1
+      timeoutsMaximum = max(
+        Packing.steps(from: settings.quickDeadline, to: settings.deadlineCap),
+        Packing.steps(from: settings.registerDeadline, to: settings.deadlineCap))
+    }
+
+    /// After how many doublings a span is at its cap; more change nothing.
+    @inlinable
+    static func steps(from first: TimeSpan, to cap: TimeSpan) -> UInt8 {
+      var count: UInt8 = 0
+      while count < 15, first.doubled(times: Int64(count), cap: cap) < cap { count += 1 }
+      return count
+    }
+
+    /// How many bits a moment gets.
+    @inlinable static var width: UInt8 { 5 }
+  }
+
+  /// Puts all of it but the finger into `bits`, as seen from `now`.
+  @inlinable
+  public func pack(into bits: inout Bits, at now: Moment, _ packing: Packing) {
+    let width = Packing.width
+    let past = packing.past
+    bits.put(UInt64(_status.code), width: 4)
+    bits.put(_status.outstanding?.sent, at: now, past: past, width: width)
+    bits.put(_status.outstanding?.waits ?? false)
+    bits.put(timer?.latest, at: now, past: settings.late + .milliseconds(1), width: width)
+    bits.put(writing != nil)
+    bits.put(isUnwritten)
+    bits.put(isStarted)
+    bits.put(isForeground)
+    bits.put(nextPollIsQuick)
+    bits.put(touched, at: now, past: past, width: width)
+    let age = _finger == nil ? nil : registeredAt
+    bits.put(age, at: now, past: settings.healthy, width: width)
+    bits.put(notBefore, at: now, past: .zero, width: width)
+    bits.put(nextAskAt, at: now, past: .zero, width: width)
+    bits.put(pace.level, at: now, past: .zero, width: width)
+    bits.put(wakes.level, at: now, past: .zero, width: width)
+    bits.put(UInt64(min(transient.exponent, packing.transientMaximum)), width: 3)
+    bits.put(UInt64(min(timeouts.exponent, packing.timeoutsMaximum)), width: 3)
+    slow.pack(into: &bits, at: now, settings, maximum: packing.slowMaximum, width: width)
+    bits.put(outage.levelAsOf, at: now, past: past, width: width)
+    bits.put(outage.lostSince, at: now, past: settings.debounce, width: width)
+    bits.put(outage.hasFailed)
+  }
+
+  /// The machine that was packed, as seen from the moment 0: one that does as it would have done.
+  /// Its requests, timers and writes have other numbers: what is out is number 8 of its kind.
+  @inlinable
+  public init(
+    unpacking bits: inout Bits, finger: Place?, life: Life, _ packing: Packing
+  ) {
+    self.init(life: life, settings: packing.settings)
+    let width = Packing.width
+    let past = packing.past
+    requestCount = 8
+    timerCount = 8
+    writeCount = 8
+    _finger = finger
+    _terms = packing.terms
+    let code = bits.take(width: 4)
+    let sent = bits.takeMoment(past: past, width: width)
+    let waits = bits.takeFlag()
+    let request = sent.map {
+      Outstanding(id: RequestID(life: life, number: 8), sent: $0, waits: waits)
+    }
+    _status = MachineStatus(code: Int(code), request: request)
+    timer = bits.takeMoment(past: settings.late + .milliseconds(1), width: width)
+      .map { ArmedTimer(id: TimerID(8), latest: $0) }
+    writing = bits.takeFlag() ? WriteID(8) : nil
+    isUnwritten = bits.takeFlag()
+    isStarted = bits.takeFlag()
+    isForeground = bits.takeFlag()
+    nextPollIsQuick = bits.takeFlag()
+    touched = bits.takeMoment(past: past, width: width)
+    registeredAt = bits.takeMoment(past: settings.healthy, width: width)
+    notBefore = bits.takeMoment(past: .zero, width: width) ?? .distantPast
+    nextAskAt = bits.takeMoment(past: .zero, width: width) ?? .distantPast
+    pace = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    wakes = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    transient = Backoff(exponent: UInt8(bits.take(width: 3)))
+    timeouts = Backoff(exponent: UInt8(bits.take(width: 3)))
+    slow = SlowBackoff(unpacking: &bits, settings, width: width)
+    outage.levelAsOf = bits.takeMoment(past: past, width: width)
+    outage.lostSince = bits.takeMoment(past: settings.debounce, width: width)
+    outage.hasFailed = bits.takeFlag()
+  }
+}
+
+extension SlowBackoff {
+  /// Once a failure would begin anew, all that was before it is as if it had never been.
+  @inlinable
+  func pack(
+    into bits: inout Bits, at now: Moment, _ settings: MachineSettings, maximum: UInt8, width: UInt8
+  ) {
+    let next = backoff.next(first: settings.slowFirst, cap: settings.slowCap)
+    let isOver = lastFailure.map { now - $0 > settings.healthy + next } ?? true
+    bits.put(UInt64(isOver ? 0 : min(backoff.exponent, maximum)), width: 3)
+    let past = settings.healthy + settings.slowCap
+    bits.put(isOver ? nil : lastFailure, at: now, past: past, width: width)
+  }
+
+  @inlinable
+  init(unpacking bits: inout Bits, _ settings: MachineSettings, width: UInt8) {
+    self.init()
+    let exponent = UInt8(bits.take(width: 3))
+    backoff = Backoff(exponent: exponent)
+    lastFailure = bits.takeMoment(past: settings.healthy + settings.slowCap, width: width)
+    if exponent > 0 {
+      lastWait = settings.slowFirst.doubled(times: Int64(exponent) - 1, cap: settings.slowCap)
+    }
+  }
+}
+
+extension MachineStatus {
+  /// The state of this ``code``; `request` for those that have one out.
+  @inlinable
+  init(code: Int, request: Outstanding?) {
+    switch (code, request) {
+    case (0, nil): self = .stale
+    case (1, nil): self = .idle
+    case (2, let request?): self = .registering(request)
+    case (3, nil): self = .registerFailed
+    case (4, let request?): self = .live(.polling(request))
+    case (5, nil): self = .live(.writing)
+    case (6, nil): self = .live(.pausing)
+    case (7, nil): self = .pollFailed
+    case (8, nil): self = .halted(.credentials)
+    case (9, nil): self = .halted(.unsupported)
+    case (10, nil): self = .halted(.stopped)
+    default: preconditionFailure("no status is packed so")
+    }
+  }
+}

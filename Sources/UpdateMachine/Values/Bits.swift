@@ -1,0 +1,57 @@
+/// Small numbers side by side in 128 bits, taken out in the order in which they were put in. What a
+/// state is packed into where millions of them are kept.
+public struct Bits: BitwiseCopyable, Hashable, Sendable {
+  /// All of them; those that were put in first are the lowest.
+  public var word: UInt128
+  @usableFromInline var place: UInt8 = 0
+
+  /// Nothing put in yet, or what was put in before, to be taken out.
+  @inlinable
+  public init(word: UInt128 = 0) { self.word = word }
+
+  /// How many bits were put in, or taken out.
+  @inlinable
+  public var count: Int { Int(place) }
+
+  /// Puts in a number below 2^`width`. One that is too large is a programmer's mistake, as are more
+  /// than 128 bits in all.
+  @inlinable
+  public mutating func put(_ number: UInt64, width: UInt8) {
+    precondition(number >> UInt64(width) == 0, "a number does not fit its bits")
+    precondition(place + width <= 128, "more than 128 bits")
+    word |= UInt128(number) << UInt128(place)
+    place += width
+  }
+
+  /// Puts in one bit.
+  @inlinable
+  public mutating func put(_ flag: Bool) { put(flag ? 1 : 0, width: 1) }
+
+  /// Puts in a moment as seen from `now`: `nil`, or from `past` before `now` on. What is longer ago
+  /// is taken for `past` ago. What is too far ahead for its bits is a programmer's mistake.
+  @inlinable
+  public mutating func put(_ moment: Moment?, at now: Moment, past: TimeSpan, width: UInt8) {
+    guard let moment else { return put(0, width: width) }
+    let ago = max((moment - now).milliseconds, -past.milliseconds)
+    put(UInt64(ago + past.milliseconds) + 1, width: width)
+  }
+
+  /// Takes out the next number of so many bits.
+  @inlinable
+  public mutating func take(width: UInt8) -> UInt64 {
+    let number = UInt64(truncatingIfNeeded: word >> UInt128(place)) & (1 << UInt64(width) - 1)
+    place += width
+    return number
+  }
+
+  /// Takes out one bit.
+  @inlinable
+  public mutating func takeFlag() -> Bool { take(width: 1) == 1 }
+
+  /// Takes out a moment, as seen from the moment 0.
+  @inlinable
+  public mutating func takeMoment(past: TimeSpan, width: UInt8) -> Moment? {
+    let number = take(width: width)
+    return number == 0 ? nil : Moment(milliseconds: Int64(number) - 1 - past.milliseconds)
+  }
+}

@@ -1,0 +1,32 @@
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// Runs of which nobody asks that they come to rest.
+struct LivenessSwitchTests {
+  @Test func `without liveness a run ends when the faults stop`() {
+    var configuration = SimulationConfiguration(seed: 1, steps: 120)
+    let judged = Simulation<Chat>.run(configuration)
+    configuration.judgesLiveness = false
+    let unjudged = Simulation<Chat>.run(configuration)
+    #expect(unjudged.steps == 120)
+    #expect(judged.steps > 120)
+    #expect(unjudged.convergence == .zero)
+  }
+
+  @Test func `a server that never answers again is found only by who judges liveness`() {
+    var configuration = SimulationConfiguration(seed: 3, faults: .none, plant: .neverAnswersAgain)
+    #expect(Simulation<Chat>.run(configuration).finding?.oracle == .liveness)
+    configuration.judgesLiveness = false
+    #expect(Simulation<Chat>.run(configuration).finding == nil)
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func `a token keeps whether liveness is judged`(judges: Bool, isSwarm: Bool) throws {
+    let configuration = SimulationConfiguration(
+      seed: 0, isSwarm: isSwarm, judgesLiveness: judges)
+    let token = try RunToken(RunToken(configuration, ChoiceLists([])).text)
+    #expect(token.configuration == configuration)
+  }
+}

@@ -1,0 +1,96 @@
+import SyncProtocols
+import Testing
+
+@testable import Simulator
+@testable import UpdateMachine
+
+/// The world of register and poll of which every state can be visited. `Tests/simulations` visits
+/// all of them in a release build; here only those that lie near.
+@Suite struct SmallWorldTests {
+  /// A client after these steps, packed and unpacked after each as an explorer does.
+  static func client(after steps: [(inout SmallClient) -> Void]) -> SmallClient {
+    let packing = SmallWorld().packing
+    var client = SmallClient.fresh(packing)
+    for step in steps {
+      step(&client)
+      client = SmallClient(
+        unpacking: client.packed(at: SmallWorld.now, packing), packing)
+    }
+    return client
+  }
+
+  /// Up to where a register has been answered at the server.
+  static var toSnapshot: [(inout SmallClient) -> Void] {
+    [
+      { $0.begin() }, { $0.feed(.started(foreground: true)) }, { $0.load(age: nil) },
+      { $0.arrive() },
+    ]
+  }
+
+  @Test func `near the beginning everything holds, and everything is reached`() {
+    let exploration = Explorer(SmallWorld(), depthLimit: 12).run()
+    #expect(exploration.ending == .depthLimit)
+    #expect(exploration.counterexample == nil)
+    #expect(SmallWorld.missingStatuses(exploration.coverage) == [])
+    #expect(SmallWorld.missingRows(exploration.coverage) == [])
+  }
+
+  @Test func `which of two clients is which makes no difference`() throws {
+    let one = Explorer(SmallWorld(clients: 1, queueLength: 1), depthLimit: 4).run()
+    let two = Explorer(SmallWorld(clients: 2, queueLength: 1), depthLimit: 4).run()
+    #expect(two.ending == .depthLimit)
+    // Of n states of one there are n (n + 1) / 2 pairs at most, and here not all are near.
+    let most = one.counts.distinct * (one.counts.distinct + 1) / 2
+    #expect(two.counts.distinct > one.counts.distinct)
+    #expect(two.counts.distinct <= most)
+  }
+
+  @Test func `a client is the same after packing`() {
+    let world = SmallWorld(clients: 1, queueLength: 2)
+    var level = world.initialStates
+    for _ in 0..<6 {
+      var next: [SmallWorld.State] = []
+      for state in level {
+        let client = SmallClient(unpacking: state.first, world.packing)
+        let word = client.packed(at: SmallWorld.now, world.packing)
+        #expect(word == state.first, "\(client)")
+        world.forEachSuccessor(of: state) { _, found in
+          if next.count < 3000 { next.append(found) }
+        }
+      }
+      level = next
+    }
+    #expect(level.count == 3000)
+  }
+
+  @Test func `a client that is level, and then misses an event, is not settled`() {
+    var client = Self.client(
+      after: Self.toSnapshot + [
+        { $0.takeAnswer() }, { $0.endWrite(succeeds: true) }, { $0.arrive() },
+      ])
+    #expect(client.broken == nil)
+    #expect(client.isSettled, "\(client)")
+    client.hear()
+    #expect(!client.isSettled)
+    #expect(client.exchange == .batch(1))
+  }
+
+  @Test func `an oracle objects to what the replica did not take`() {
+    var client = Self.client(after: Self.toSnapshot)
+    // What is expected of the snapshot is not what it says.
+    let request = client.body.status.outstanding!.id
+    let finger = QueueFinger(queue: .brought, lastEventID: -1)
+    client.feed(
+      .snapshotArrived(
+        request, SmallSnapshot(position: 1), finger: finger, terms: SmallWorld.terms),
+      prospect: SmallClient.Prospect(finger: finger, position: 2), endsRequest: true)
+    #expect(client.broken == .model)
+  }
+
+  @Test func `a poll from a place that is not on the disk is an acknowledgement too early`() {
+    var client = Self.client(after: Self.toSnapshot + [{ $0.takeAnswer() }])
+    client.write = .unchanged
+    client.endWrite(succeeds: true)  // It says so, and has written nothing.
+    #expect(client.broken == .durable)
+  }
+}
