@@ -89,6 +89,15 @@ import UpdateMachine
     #expect(failure.story.contains("they part in line "))
   }
 
+  @Test func `a seed that fails once and not again is a failure all the same`() async throws {
+    let runs = await Simulation<OnceWrongApp>.run(seeds: 7...9)
+    let failure = try #require(runs.failure)
+    #expect(failure.seed == 8)
+    #expect(failure.finding.oracle == .determinism)
+    #expect(failure.story.hasPrefix("Seed 8 told two stories: hash "))
+    #expect(failure.story.contains("it was the same conversation"))
+  }
+
   @Test func `the first seed and every 64th are run twice`() async {
     #expect((0..<200).filter { Simulation<Chat>.isRunTwice($0) } == [0, 64, 128, 192])
     let configuration = SimulationConfiguration(seed: 3)
@@ -116,4 +125,28 @@ private enum MoodyApp: SimulatedApp {
   static func describe(_ model: ChatModel) -> String { Chat.describe(model) }
   static func describe(_ truth: ChatState) -> String { Chat.describe(truth) }
   static func describe(_ event: ChatEvent) -> String { "\(event)" }
+}
+
+/// A chat whose model is wrong in the third world that there is: in the second seed, for the first is
+/// run twice.
+private enum OnceWrongApp: SimulatedApp {
+  typealias Model = ChatModel
+
+  private static let worlds = Atomic<UInt32>(0)
+
+  static func beginning(_ choices: inout Choices) -> ChatState {
+    worlds.wrappingAdd(1, ordering: .relaxed)
+    return Chat.beginning(&choices)
+  }
+
+  static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
+    Chat.nextEvent(truth, &choices)
+  }
+
+  static func checksum(of model: ChatModel) -> UInt64 {
+    Chat.checksum(of: model) &+ (worlds.load(ordering: .relaxed) == 3 ? 1 : 0)
+  }
+
+  static func describe(_ model: ChatModel) -> String { Chat.describe(model) }
+  static func describe(_ truth: ChatState) -> String { Chat.describe(truth) }
 }

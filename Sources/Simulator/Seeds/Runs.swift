@@ -49,8 +49,11 @@
     /// A seed that told two stories.
     ///
     /// - Parameters:
-    ///   - one, other: it told twice more.
-    init(twoStories finding: Finding, of result: RunResult, _ one: Trace, _ other: Trace) {
+    ///   - result: the first, with what was found: that the other differs.
+    ///   - one: the conversation when it was told again.
+    ///   - other: the conversation when it was told once more.
+    init(twoStories result: RunResult, _ one: Trace, _ other: Trace) {
+      guard let finding = result.finding else { preconditionFailure("a run that failed is told") }
       seed = result.seed
       self.finding = finding
       trace = one

@@ -32,7 +32,7 @@
       let (statistics, failing) = await statistics(of: seeds, configuration, engine)
       return Runs(
         statistics: statistics,
-        failure: failing.flatMap { tell($0, configuration, engine, budget) })
+        failure: failing.map { tell($0, configuration, engine, budget) })
     }
 
     /// Repeats a failure from its token, as the story of the failure told it. `nil`: nothing is
@@ -114,16 +114,26 @@
       return outcome
     }
 
-    /// All that there is to tell of a failing run.
+    /// All that there is to tell of a failing run. One that does not fail again has told two stories.
     private static func tell(
       _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine,
       _ budget: Int64
-    ) -> RunFailure? {
+    ) -> RunFailure {
       var configuration = configuration
       configuration.seed = failing.seed
-      if failing.finding?.oracle == .determinism {
-        return twoStories(failing, configuration, engine)
+      if failing.finding?.oracle != .determinism,
+        let failure = retold(failing, configuration, engine, budget)
+      {
+        return failure
       }
+      return twoStories(failing, configuration, engine)
+    }
+
+    /// The run again, small if it can be, with its conversation; `nil`: nothing is found in it.
+    private static func retold(
+      _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine,
+      _ budget: Int64
+    ) -> RunFailure? {
       // A run of actors cannot be shrunk; but mostly bare replicas fail in the same way.
       if engine == .value || run(configuration).finding?.oracle == failing.finding?.oracle {
         let shrunk = budget > 0 ? shrunk(configuration, budget: budget) : nil
@@ -155,10 +165,12 @@
     /// where they part.
     private static func twoStories(
       _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine
-    ) -> RunFailure? {
-      let one = trace(configuration, engine: engine).1
+    ) -> RunFailure {
+      var failing = failing
+      let (again, one) = trace(configuration, engine: engine)
+      if failing.finding?.oracle != .determinism { failing.compare(with: again) }
       let other = trace(configuration, engine: engine).1
-      return failing.finding.map { RunFailure(twoStories: $0, of: failing, one, other) }
+      return RunFailure(twoStories: failing, one, other)
     }
   }
 

@@ -126,6 +126,13 @@ public struct FaultSet: Hashable, Sendable {
   public var list: [Fault] { Fault.allCases.filter { contains($0) } }
 }
 
+extension FaultSet: ExpressibleByArrayLiteral {
+  public init(arrayLiteral faults: Fault...) {
+    self.init()
+    for fault in faults { insert(fault) }
+  }
+}
+
 /// How often each fault struck.
 public struct FaultCounts: Hashable, Sendable {
   private var counts: [Int64]
