@@ -60,7 +60,8 @@ public enum ChatEvent: Hashable, Sendable {
   case unreadable(value: UInt32)
 }
 
-/// The whole chat: at most eight messages, each in the slot of its ID modulo 8, and four settings.
+/// The whole chat: at most eight messages, each in the slot of its ID modulo 8, and four settings,
+/// of which the third is the sum of what it was set to.
 /// Of a fixed size, so that a copy costs nothing.
 public struct ChatState: ServerTruth, Hashable {
   /// The message in each slot; 0: none.
@@ -101,7 +102,8 @@ public struct ChatState: ServerTruth, Hashable {
         }
       }
     case .setting(let key, let value):
-      set(Int(key % 4), to: value)
+      // One of them counts, so that an event that is applied twice shows.
+      set(Int(key % 4), to: key % 4 == 2 ? settings[2] &+ value : value)
     case .unreadable(let value):
       set(3, to: value)
     }

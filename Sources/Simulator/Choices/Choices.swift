@@ -27,6 +27,9 @@ public struct Choices: Sendable {
     case workload
     /// Which of several ready jobs runs next.
     case jobs
+    /// The faults that came later than the others, in which worlds they are and when they strike: so
+    /// that seeds went on telling the stories they told.
+    case weather
   }
 
   /// One draw, as recorded: who drew, and what came.

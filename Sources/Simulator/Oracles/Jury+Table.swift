@@ -13,6 +13,10 @@ extension Jury {
     var touched: Moment?
     /// The app has asked to be kept level, and not to stop since.
     var isStarted = false
+    /// When it last came before its user: an outage is counted from there at the earliest.
+    var returnedAt: Moment = .distantPast
+    /// When somebody last said something: from then on the user has patience for a moment.
+    var saidAt: Moment = .distantPast
   }
 
   /// What failed, if this input ended a request in any way but the good one.
@@ -157,6 +161,14 @@ extension Jury {
       }
     default: break
     }
+    switch input {
+    case .foregrounded, .networkChanged, .retryRequested:
+      if case .live(.polling(let request)) = before.status, !request.waits, !effects.isEmpty {
+        return Objection(
+          oracle: .budget, expected: "a quick poll tells within a round trip: it is not disturbed")
+      }
+    default: break
+    }
     if case .networkChanged = input, before.status == .registerFailed, !effects.isEmpty,
       accounts[client].budget.isSlowWaitOn(at: now)
     {
@@ -170,6 +182,14 @@ extension Jury {
   ) -> Objection? {
     if replica.status.isHalted, effects.persist != nil {
       return Objection(oracle: .ownership, expected: "a halted machine writes nothing")
+    }
+    if case .fired = input, before.status == .idle, replica.status == .idle, effects.arm != nil {
+      return Objection(oracle: .liveness, expected: "a refresh asks")
+    }
+    if case .snapshotArrived(_, _, _, let terms) = input, before.isCurrent, effects.report == nil,
+      replica.machine.terms != terms
+    {
+      return Objection(oracle: .walls, expected: "the terms are those that came with the finger")
     }
     guard let request = effects.request, !replica.machine.isInForeground else { return nil }
     if case .fired = input, before.status == .idle, case .poll(_, _, waits: false) = request {
@@ -289,5 +309,53 @@ extension Jury {
     report(
       .honesty, client, now, "level as of \(expected.map { "\($0)" } ?? "none")",
       "\(levelAsOf.map { "\($0)" } ?? "none"), after \(input)")
+  }
+}
+
+extension Jury {
+  // MARK: What the user reads
+
+  /// Before anything is judged by it.
+  mutating func noteReturn(_ input: Body.Input, _ before: Before, _ client: Int, at now: Moment) {
+    switch input {
+    case .foregrounded:
+      accounts[client].table.saidAt = now
+      if before.status.isResting { accounts[client].table.returnedAt = now }
+    case .started, .networkChanged, .retryRequested, .credentialsChanged:
+      accounts[client].table.saidAt = now
+    default: break
+    }
+  }
+
+  /// An outage is told of neither too early nor too late, and from no earlier than the user was
+  /// there.
+  mutating func judgeClaim(
+    _ claim: Freshness.Claim, _ client: Int, _ replica: Body, at now: Moment
+  ) {
+    let table = accounts[client].table
+    let isPatient = now < table.saidAt + settings.debounce
+    let longest = replica.machine.terms.longDeadline + settings.writeDue + settings.late
+    let isTrusted = accounts[client].levelAsOf.map { now <= $0 + longest } ?? false
+    switch claim {
+    case .connecting(let since), .unreachable(let since):
+      if isTrusted, now < since + settings.debounce {
+        report(
+          .honesty, client, now, "an outage is kept from the user for \(settings.debounce)",
+          "\(claim)")
+      }
+      if since < table.returnedAt, replica.status != .live(.writing) {
+        report(
+          .honesty, client, now, "an outage since the user came back, at \(table.returnedAt)",
+          "\(claim)")
+      }
+    case .connected:
+      guard replica.status == .live(.writing), !isPatient, let level = accounts[client].levelAsOf,
+        now > level + settings.writeDue + settings.late
+      else { return }
+      report(
+        .honesty, client, now, "a write that takes longer than \(settings.writeDue) is told of",
+        "\(claim), level as of \(level)")
+    case .unknown, .halted, .resting: break
+    }
   }
 }

@@ -107,6 +107,7 @@ struct Jury<App: SimulatedApp>: Sendable {
         report(.honesty, client, now, expected, "\(claim)")
       }
       judgeHonesty(client, claim, replica, server, at: now)
+      judgeClaim(claim, client, replica, at: now)
     }
     var before = Before(
       isLoaded: replica.isLoaded, isRegistering: replica.finger == nil,
@@ -132,6 +133,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     _ replica: Body, _ server: Server, at now: Moment
   ) {
     result.checks += 5
+    noteReturn(input, before, client, at: now)
     noteStatistics(input, before, effects, replica.status)
     if Jury.isAction(input, replica) { result.userActions += 1 }
     if let violation = replica.violation() {
@@ -165,6 +167,7 @@ struct Jury<App: SimulatedApp>: Sendable {
       }
       accounts[client].honesty.note(claim, changesAt: replica.machine.freshnessChange(after: now))
       judgeHonesty(client, claim, replica, server, at: now)
+      judgeClaim(claim, client, replica, at: now)
       if !HonestyOracle.fits(claim, replica.status) {
         report(.honesty, client, now, "a claim that fits \(replica.status)", "\(claim)")
       }

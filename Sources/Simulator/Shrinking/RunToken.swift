@@ -17,7 +17,7 @@ public struct RunToken: Sendable {
     case otherVersion(UInt64)
   }
 
-  private static let version: UInt64 = 1
+  private static let version: UInt64 = 2
 
   public init(_ configuration: SimulationConfiguration, _ choices: ChoiceLists) {
     self.configuration = configuration

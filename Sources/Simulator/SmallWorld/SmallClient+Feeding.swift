@@ -151,6 +151,7 @@ extension SmallClient {
       if write == nil { disk = .nothing } else { write = .becomes(.nothing) }
     }
     if effects.persist != nil {
+      if body.status.isHalted { breaks(.rest) }
       guard write == nil else { return breaks(.walls) }
       write = body.saved == nil ? .unchanged : .becomes(.followed(lag: 0))
     }

@@ -50,7 +50,7 @@ struct Climate: Sendable {
     server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
     server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
     for fault in Fault.allCases where allowed.contains(fault) {
-      if !isSwarm || choices.happens(.swarm, 1, in: 3) { add(fault) }
+      if !isSwarm || choices.happens(fault.isLate ? .weather : .swarm, 1, in: 3) { add(fault) }
     }
     if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
       server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])
@@ -76,15 +76,17 @@ struct Climate: Sendable {
     case .slowNetwork:
       outgoing.append(fault)
       incoming.append(fault)
-    case .lostAnswer, .repeatedAnswer: incoming.append(fault)
+    case .lostAnswer, .repeatedAnswer, .repeatedEvents: incoming.append(fault)
     case .serverError, .portal, .rateLimit, .malformedAnswer, .rejectedRequest, .expiredRegister,
       .refusedSnapshot, .slowSnapshot:
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
-    case .lateAnswer, .clockJump: break  // They strike what a cancel or a crash leaves behind.
+    case .lateAnswer, .clockJump, .slowLoad, .oldBackup:
+      break  // They strike what a cancel or a crash leaves behind.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
-      .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm:
+      .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,
+      .abandonedClient:
       disturbances.append(fault)
     }
   }

@@ -36,6 +36,15 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case storm
   case slowWrite
   case failedWrite
+  case repeatedEvents
+  case slowLoad
+  case oldBackup
+  /// For ever: nobody waits for this client any more.
+  case endlessPartition
+  case abandonedClient
+
+  /// Whether it came later than the others, and is drawn apart from them.
+  var isLate: Bool { rawValue >= Fault.repeatedEvents.rawValue }
 
   /// The name on the command line and in the JSON: words joined by hyphens.
   public var name: String {
@@ -76,6 +85,11 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .storm: "storm"
     case .slowWrite: "slow-write"
     case .failedWrite: "failed-write"
+    case .repeatedEvents: "repeated-events"
+    case .slowLoad: "slow-load"
+    case .oldBackup: "old-backup"
+    case .endlessPartition: "endless-partition"
+    case .abandonedClient: "abandoned-client"
     }
   }
 }
@@ -90,7 +104,8 @@ extension Fault {
       .refusedConnection, .brokenConnection, .partition, .sourceTimeout, .serverError, .portal,
       .rateLimit, .malformedAnswer, .rejectedRequest, .expiredRegister, .revokedCredentials,
       .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
-      .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite:
+      .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite,
+      .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient:
       false
     }
   }

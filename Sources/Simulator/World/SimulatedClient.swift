@@ -18,12 +18,18 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var disk: Saved?
   var writtenAt: Moment = .distantPast
   var write: Write?
+  /// An older saved form that may come back, and when it was written.
+  var backup: (saved: Saved, writtenAt: Moment)?
+  /// Nobody can expect it to become level any more.
+  var isLostForEver = false
   /// An erase that waits for the write under way.
   var erasesAfterWrite = false
 
-  /// What its app said last, and whether the saved form is yet to be read.
+  /// What its app said last.
   var word = Word()
+  /// The saved form is being read: what is read is what was there when its process began.
   var isReading = false
+  var reading: Saved?
 
   /// The timer that is armed.
   var timer: TimerID?

@@ -99,6 +99,9 @@ extension World {
     if succeeds, let saved = write.saved {
       clients[client].disk = saved
       clients[client].writtenAt = now
+      if climate.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) {
+        clients[client].backup = (saved, now)
+      }
     }
     if clients[client].erasesAfterWrite { clients[client].disk = nil }
     clients[client].erasesAfterWrite = false
@@ -106,6 +109,7 @@ extension World {
   }
 
   mutating func erase(on client: Int) {
+    clients[client].backup = nil
     if clients[client].write == nil {
       clients[client].disk = nil
     } else {
@@ -120,11 +124,16 @@ extension World {
     clients[client].beginLife(settings: climate.settings)
     jury.beginLife(of: client)
     if isTraced { note(who(client), "begins life \(clients[client].life)", about: client) }
-    agenda.add(
-      .happens(client: client, .loads), at: now + .milliseconds(choices.draw(.disks, in: 0...30)))
+    var reading = choices.draw(.disks, in: 0...30)
+    if climate.faults.contains(.slowLoad), choices.happens(.weather, 1, in: 4) {
+      jury.result.faults[.slowLoad] += 1
+      reading = choices.draw(.weather, in: 31...Climate.slowWrite)
+    }
+    agenda.add(.happens(client: client, .loads), at: now + .milliseconds(reading))
     let foreground = !choices.happens(.users, 1, in: 8)
     clients[client].word = Word(wantsSync: true, isInFront: foreground)
     clients[client].isReading = true
+    clients[client].reading = clients[client].disk
     if isHandingOver {
       let life = clients[client].life
       deliveries.append(.begins(client: client, life: life, foreground: foreground))
@@ -143,8 +152,9 @@ extension World {
       // One that is not known makes nobody think that a log is gone.
       if age != nil { jury.noteWrongAge(of: client) }
     }
-    let saved = clients[client].disk
+    let saved = clients[client].reading
     clients[client].isReading = false
+    clients[client].reading = nil
     if isHandingOver {
       deliveries.append(.loads(client: client, saved, age: age))
     } else {
@@ -156,6 +166,13 @@ extension World {
   mutating func crash(_ client: Int) {
     let happened = clients[client].write != nil && choices.happens(.disks, 1, in: 2)
     endWrite(client, succeeds: happened)
+    if climate.faults.contains(.oldBackup), let backup = clients[client].backup,
+      choices.happens(.weather, 1, in: 3)
+    {
+      jury.result.faults[.oldBackup] += 1
+      (clients[client].disk, clients[client].writtenAt) = backup
+      if isTraced { note("fault", "old-backup, \(who(client))") }
+    }
     clients[client].isRunning = false
     if isHandingOver { deliveries.append(.crashes(client: client)) }
     clients[client].timer = nil

@@ -72,6 +72,12 @@ extension World {
       if choices.happens(.users, 1, in: 2) {
         agenda.add(.happens(client: client, .changesNetwork), at: end + .milliseconds(1))
       }
+    case .endlessPartition:
+      guard mayBeLost(client) else { return false }
+      clients[client].isLostForEver = true
+      let isSilent = choices.happens(.weather, 1, in: 2)
+      clients[client].connection = isSilent ? .silent : .refused
+      if !isSilent { _ = breakConnection(client) }
     case .revokedCredentials:
       clients[client].isRevoked = true
       agenda.add(
@@ -117,6 +123,10 @@ extension World {
       agenda.add(
         .happens(client: client, .starts),
         at: now + .milliseconds(choices.pick(.faults, [100, 10_000, 600_000])))
+    case .abandonedClient:
+      guard mayBeLost(client) else { return false }
+      clients[client].isLostForEver = true
+      crash(client)
     case .stopAndStart, .logOut:
       signal(client, fault == .logOut ? .loggedOut : .stopped)
       agenda.add(
@@ -126,6 +136,18 @@ extension World {
     default: return false
     }
     return true
+  }
+
+  /// Its process will never begin again.
+  private func isAbandoned(_ client: Int) -> Bool {
+    clients[client].isLostForEver && clients[client].connection == .open
+  }
+
+  /// Whether it can be done without: somebody must be left to become level.
+  private func mayBeLost(_ client: Int) -> Bool {
+    var left = 0
+    for other in clients.indices where !clients[other].isLostForEver { left += 1 }
+    return left > 1 && !clients[client].isLostForEver
   }
 
   /// Much of one thing in a short time.
@@ -155,10 +177,11 @@ extension World {
   mutating func happens(_ client: Int, _ incident: Incident) -> Bool {
     switch incident {
     case .starts:
-      guard !clients[client].isRunning else { return false }
+      guard !clients[client].isRunning, !isAbandoned(client) else { return false }
       begin(client)
       return true
     case .reconnects:
+      guard !clients[client].isLostForEver else { return false }
       clients[client].connection = .open
       return true
     case .wakes:
@@ -200,7 +223,7 @@ extension World {
     isUnsupported = false
     server.configuration.requestsPerWindow = nil
     for client in clients.indices {
-      clients[client].connection = .open
+      if !clients[client].isLostForEver { clients[client].connection = .open }
       clients[client].isRevoked = false
       if now < clients[client].asleepUntil { wake(client) }
       agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(1))
@@ -211,7 +234,7 @@ extension World {
   /// The user looks at the app, and sees to it that it can go on.
   private mutating func isLookedAt(_ client: Int) -> Bool {
     agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(15_000))
-    guard !isLevel(client) else { return false }
+    guard !isLevel(client), !clients[client].isLostForEver else { return false }
     guard clients[client].isRunning else {
       begin(client)
       return true

@@ -10,13 +10,16 @@ extension World {
   }
 
   var isEverybodyLevel: Bool {
-    for client in clients.indices where !isLevel(client) { return false }
+    for client in clients.indices where !isLevel(client) {
+      if !clients[client].isLostForEver { return false }
+    }
     return true
   }
 
   /// Somebody is not level though the faults have stopped long ago.
   mutating func reportUnconverged(bound: TimeSpan) {
-    guard let client = clients.indices.first(where: { !isLevel($0) }) else { return }
+    guard let client = clients.indices.first(where: { !isLevel($0) && !clients[$0].isLostForEver })
+    else { return }
     let replica = clients[client].replica
     let model = replica.model.map(App.describe) ?? "no model"
     jury.report(

@@ -179,8 +179,23 @@ extension World {
     case .slowNetwork:
       let late = choices.draw(.network, in: 1...Climate.slowTrip)
       schedule(.answerArrives(index), index, after: latency() + late)
+    case .repeatedEvents:
+      repeatEvents(in: index)
+      schedule(.answerArrives(index), index, after: latency())
     default: schedule(.answerArrives(index), index, after: latency())
     }
+  }
+
+  /// Puts the event that the client has acknowledged last before those that are new to it, as a
+  /// server does that has forgotten the acknowledgement.
+  private mutating func repeatEvents(in index: Int) {
+    guard case .poll(let finger, _) = exchanges[index].kind,
+      case .reply(.batch(var batch)) = exchanges[index].outcome,
+      let number = server.index(of: finger.queue),
+      let event = server.event(finger.lastEventID, inQueue: number)
+    else { return }
+    batch.events.insert(QueuedEvent(id: finger.lastEventID, event: event), at: 0)
+    exchanges[index].outcome = .reply(.batch(batch))
   }
 
   /// An answer is with the client; `false` if nobody is there to take it.

@@ -122,6 +122,16 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
     return queues[index].positions[Int(eventID)]
   }
 
+  /// The event of this ID in a queue, as it was committed; `nil`: there is none, it was a heartbeat,
+  /// or it stands for several.
+  @inlinable
+  public func event(_ eventID: Int64, inQueue index: Int) -> Truth.Event? {
+    guard let after = position(inQueue: index, eventID: eventID),
+      let before = position(inQueue: index, eventID: eventID - 1), after == before + 1
+    else { return nil }
+    return events[Int(before)]
+  }
+
   /// The names of the queues that are alive, oldest first.
   @inlinable
   public var aliveQueues: [QueueID] { alive.map { queues[$0].id } }

@@ -140,9 +140,9 @@ where Sync.Batch.Event == Model.Event {
       restoring: saved.finger, terms: saved.terms, age: age, at: now, life: early.life,
       settings: early.settings)
     if startsWhenLoaded { return begin(foreground: early.isInForeground, at: now) }
-    return _machine.handle(
-      early.status.isHalted ? .stopped : early.isInForeground ? .foregrounded : .backgrounded,
-      at: now)
+    // Not started: it only remembers whether its user sees it.
+    let effects = _machine.handle(early.isInForeground ? .foregrounded : .backgrounded, at: now)
+    return early.status.isHalted ? _machine.handle(.stopped, at: now) : effects
   }
 
   /// A start that waited for the saved form.
