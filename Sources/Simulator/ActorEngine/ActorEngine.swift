@@ -34,10 +34,12 @@
     func run() -> RunResult {
       world.begin()
       while world.isGoingOn, world.takeStep() {
-        for delivery in world.takeDeliveries() {
-          perform(delivery)
-          drain()
+        handOver()
+        // What comes at the same moment may come before all is done.
+        while choosesJobs, !executor.isIdle, world.isGoingOn, world.takeStep(until: world.now) {
+          handOver()
         }
+        drain()
         for client in lives.indices { judgeErrands(of: client) }
         world.progress()
       }
@@ -46,11 +48,23 @@
       return result
     }
 
+    private func handOver() {
+      for delivery in world.takeDeliveries() {
+        if !delivery.mayInterrupt { drain() }
+        perform(delivery)
+        if choosesJobs, delivery.mayBeInterrupted {
+          drain(atMost: Int64(world.choices.draw(.jobs, below: 16)))
+        } else {
+          drain()
+        }
+      }
+    }
+
     /// How many jobs ran.
     var jobs: Int64 { executor.count }
 
-    private func drain() {
-      executor.drain { count in
+    private func drain(atMost most: Int64 = .max) {
+      executor.drain(atMost: most) { count in
         choosesJobs ? Int(world.choices.draw(.jobs, below: UInt64(count))) : 0
       }
       guard executor.isStuck else { return }
@@ -107,7 +121,8 @@
       lives[client] = life
       let driver = Driver(
         source: SimulatedSource(life: life), store: SimulatedStore(life: life),
-        settings: world.climate.settings, clock: clock, chance: clock, executor: executor,
+        settings: world.climate.settings, clock: clock, chance: clock,
+        executor: DriverExecutor(executor),
         tap: { [weak life] input, effects, replica, now in
           guard let life else { return }
           life.engine?.look(at: input, effects, replica, now, life)
@@ -237,9 +252,9 @@
 
     func sleep(until moment: Moment, _ sleeper: SimulatedSleeper, _ life: SimulatedLife<App>) {
       // Once for the machine's timer; else a release that must not take for ever.
-      sleeper.isTimer = moment == life.drawn
-      if sleeper.isTimer {
-        life.drawn = nil
+      if let drawn = life.drawn.firstIndex(of: moment) {
+        sleeper.isTimer = true
+        life.drawn.removeSubrange(...drawn)
       } else if moment != world.now + Driver.releaseTime {
         world.jury.report(
           .walls, life.client, world.now, "a timer runs to the moment that chance drew",
@@ -261,13 +276,32 @@
     func draw(_ range: MomentRange, _ life: SimulatedLife<App>) -> Moment {
       let bounds = range.earliest.milliseconds...range.latest.milliseconds
       let moment = Moment(milliseconds: world.choices.draw(.timers, in: bounds))
-      life.drawn = moment
+      life.drawn.append(moment)
       if range != life.armed {
         world.jury.report(
           .walls, life.client, world.now, "chance is asked for the range that was given",
           range.text(at: world.now))
       }
       return moment
+    }
+  }
+
+  extension Delivery {
+    /// Answers and timers come when they like; what is said to an app, and what its disk says, comes
+    /// when all that came before is done: apps say one thing after the other.
+    fileprivate var mayInterrupt: Bool {
+      switch self {
+      case .sleepEnds, .answer: true
+      case .begins, .crashes, .loads, .writeEnds, .signal: false
+      }
+    }
+
+    /// Whether something else may come before all is done that it leads to.
+    fileprivate var mayBeInterrupted: Bool {
+      switch self {
+      case .sleepEnds, .answer, .signal: true
+      case .begins, .crashes, .loads, .writeEnds: false
+      }
     }
   }
 

@@ -17,9 +17,10 @@
     var runs = 0
     /// The app has said start, and the driver has not begun.
     var awaitsStart = false
-    /// The range of the last timer that was armed, and the moment that was drawn from it.
+    /// The range of the last timer that was armed, and the moments that were drawn and are not slept
+    /// to yet: a timer may be disarmed before its task begins.
     var armed: MomentRange?
-    var drawn: Moment?
+    var drawn: [Moment] = []
 
     var load: CheckedContinuation<StoredReplica<App.Model, QueueFinger>?, Never>?
     var save: CheckedContinuation<Bool, Never>?

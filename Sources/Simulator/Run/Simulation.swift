@@ -85,14 +85,16 @@ public enum Simulation<App: SimulatedApp> {
     ///
     /// - Parameters:
     ///   - configuration: what is simulated.
-    ///   - choosesJobs: which of several ready jobs runs next is drawn; if not, it is the oldest.
+    ///   - choosesJobs: which of several ready jobs runs next is drawn, and what comes at the same
+    ///     moment may come in between; if not, it is the oldest. `nil`: where there are faults. Without
+    ///     them and without that choice a driver tells the story that a bare replica tells.
     ///   - isTraced: whether the conversation is written down, too.
     public static func runActors(
-      _ configuration: SimulationConfiguration, choosesJobs: Bool = true, isTraced: Bool = false
+      _ configuration: SimulationConfiguration, choosesJobs: Bool? = nil, isTraced: Bool = false
     ) -> (result: RunResult, jobs: Int64, trace: Trace) {
       liveWithActors(
         configuration, Choices(seed: configuration.seed), isTraced ? Trace() : nil,
-        choosesJobs: choosesJobs)
+        choosesJobs: choosesJobs ?? (configuration.faults != .none))
     }
   #endif
 

@@ -96,9 +96,9 @@ struct World<App: SimulatedApp>: Sendable {
 
   var isGoingOn: Bool { !jury.hasFound && phase != .over }
 
-  /// Takes the next step; `false`: there is none.
-  mutating func takeStep() -> Bool {
-    while let next = agenda.takeNext() {
+  /// Takes the next step; `false`: there is none by `end`.
+  mutating func takeStep(until end: Moment = Moment(milliseconds: .max)) -> Bool {
+    while let next = agenda.takeNext(until: end) {
       now = next.at
       let name = isTraced ? name(of: next.step) : ""
       guard perform(next.step) else { continue }
