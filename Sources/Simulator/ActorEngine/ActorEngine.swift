@@ -83,11 +83,17 @@
         world.jury.report(
           .ownership, client, world.now, "requests out: \(wanted)", "\(asked), \(replica)")
       }
-      var asleep = 0
-      for sleeper in sleepers where sleeper.client == client && sleeper.isTimer {
-        asleep += 1
+      if let life = lives[client], asked == 0, !sleepers.contains(where: { $0.client == client }),
+        replica.status == .halted(.stopped),
+        !life.awaitsStart, life.runs > 0, life.load == nil, life.save == nil,
+        !calls.contains(where: { $0.client == client })
+      {
+        world.jury.report(
+          .ownership, client, world.now, "run() returns once nothing is going on", "\(replica)")
       }
       let armed = world.jury.accounts[client].walls.hasTimer ? 1 : 0
+      var asleep = 0
+      for sleeper in sleepers where sleeper.client == client && sleeper.isTimer { asleep += 1 }
       if asleep != armed {
         world.jury.report(
           .walls, client, world.now, "timers that run: \(armed)", "\(asleep), \(replica)")
@@ -221,6 +227,11 @@
           world.jury.report(
             .ownership, life.client, now, "no start that was taken back", "\(input)")
         }
+        if foreground != world.clients[life.client].word.isInFront {
+          world.jury.report(
+            .ownership, life.client, now, "a start that knows whether the user is there",
+            "\(input)")
+        }
         life.awaitsStart = false
         world.noteWord(life.client, .started(foreground: foreground))
       }
@@ -228,6 +239,11 @@
     }
 
     func send(_ kind: Exchange<App>.Kind, _ call: SimulatedCall<App>, _ life: SimulatedLife<App>) {
+      let replica = world.clients[life.client].replica
+      if replica.status.outstanding == nil {
+        world.jury.report(
+          .ownership, life.client, world.now, "what was given up is not sent", "\(replica)")
+      }
       call.client = life.client
       call.generation = world.send(life.client, kind)
       calls.append(call)
@@ -245,10 +261,22 @@
     }
 
     func save(_ saved: SavedReplica<App.Model, QueueFinger>, _ life: SimulatedLife<App>) {
+      judgeStore(life)
       world.save(saved, on: life.client)
     }
 
-    func erase(_ life: SimulatedLife<App>) { world.erase(on: life.client) }
+    func erase(_ life: SimulatedLife<App>) {
+      judgeStore(life)
+      world.erase(on: life.client)
+    }
+
+    /// A store is asked for one thing at a time.
+    private func judgeStore(_ life: SimulatedLife<App>) {
+      guard world.clients[life.client].write != nil || life.load != nil else { return }
+      world.jury.report(
+        .walls, life.client, world.now, "a store that is busy is not asked for more",
+        "\(world.clients[life.client].replica)")
+    }
 
     func sleep(until moment: Moment, _ sleeper: SimulatedSleeper, _ life: SimulatedLife<App>) {
       // Once for the machine's timer; else a release that must not take for ever.

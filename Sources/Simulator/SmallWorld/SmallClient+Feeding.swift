@@ -25,9 +25,11 @@ extension SmallClient {
     let model = body.model
     let finger = body.finger
     let request = body.status.outstanding
+    let wasAlive = isQueueAlive && sinceNoted < SmallWorld.terms.lifetime && !hasWrongAge
     if endsRequest { exchange = .none }
     let effects = body.handle(input, at: now)
     noteRow(input, effects, hadFinger: finger != nil, request: request)
+    if wasAlive, finger != nil, body.finger == nil, row == nil, !effects.erase { broken = .alive }
     judgeModel(input, prospect, finger: finger, model: model)
     follow(prospect, finger: finger)
     perform(effects, request: endsRequest ? nil : request, at: now)
@@ -112,6 +114,7 @@ extension SmallClient {
     if finger.queue != .followed, finger != old, let prospect {
       behind = prospect.behind
       isQueueAlive = prospect.isQueueAlive
+      if finger.queue == .brought { hasWrongAge = false }
       abandonQueue()
       if finger.queue == .orphan { disk = .followed(lag: 0) }
       return
@@ -189,6 +192,7 @@ extension SmallClient {
 
   private func objection(at now: Moment) -> SmallRule? {
     if body.violation() != nil { return .invariants }
+    if body.machine.life != SmallClient.life { return .oneRequest }
     switch body.status {
     case .stale, .idle, .halted:
       if body.status.outstanding != nil { return .rest }

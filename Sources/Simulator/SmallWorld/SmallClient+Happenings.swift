@@ -182,6 +182,7 @@ extension SmallClient {
     let finger = QueueFinger(queue: queue, lastEventID: 0)
     let saved = SavedReplica(
       model: SmallModel(position: 0), finger: finger, terms: SmallWorld.terms)
+    hasWrongAge = age != nil
     feed(.loaded(saved, age: age), prospect: Prospect(finger: finger, position: 0))
   }
 
@@ -208,18 +209,25 @@ extension SmallClient {
   }
 
   /// Whether the server holds a queue that it may yet hear of.
-  private var hasQueue: Bool {
-    if case .snapshot(_, let isAlive) = exchange { isAlive } else { isQueueAlive }
-  }
+  private var hasQueue: Bool { isQueueAlive || exchange.bringsQueue }
 
   /// The request is with the server, which answers it or lets it wait.
   mutating func arrive() {
     guard body.finger != nil else {
       exchange = .snapshot(behind: 0, isQueueAlive: true)
+      sinceNoted = .zero
       return
     }
     let waits = body.status.outstanding?.waits ?? false
     exchange = !isQueueAlive ? .expired : behind > 0 || !waits ? .batch(behind) : .waiting
+    // One that has overslept cannot know how late its question came there.
+    if exchange == .waiting, !body.machine.isOverdue(at: SmallWorld.now) { sinceNoted = .zero }
+  }
+
+  /// A tick passes.
+  mutating func tick() {
+    sinceNoted = min(sinceNoted + .milliseconds(1), SmallWorld.terms.lifetime)
+    if isRunning, !keepsWord() { broken = .freshness }
   }
 
   /// The server commits an event.

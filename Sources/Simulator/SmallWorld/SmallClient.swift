@@ -19,6 +19,10 @@ struct SmallClient: Sendable {
   /// runs; only where it has a finger.
   var behind: Int64 = 0
   var isQueueAlive = false
+  /// How long ago the server last noted that somebody wants the queue, up to the queue's lifetime.
+  var sinceNoted: TimeSpan = .zero
+  /// The saved form came with an age that is not its own.
+  var hasWrongAge = false
   var exchange = Exchange.none
   var disk = Disk.nothing
   var write: Write?
@@ -43,6 +47,11 @@ struct SmallClient: Sendable {
     case expired
     /// A snapshot; so many events were committed since it was read.
     case snapshot(behind: Int64, isQueueAlive: Bool)
+
+    /// A queue was made for it, which is there still.
+    var bringsQueue: Bool {
+      if case .snapshot(_, let isAlive) = self { isAlive } else { false }
+    }
   }
 
   /// What is durable.
@@ -79,6 +88,9 @@ struct SmallClient: Sendable {
     bits.put(isAsleep)
     bits.put(UInt64(behind), width: 3)
     bits.put(isQueueAlive)
+    let hasQueue = isQueueAlive || exchange.bringsQueue
+    bits.put(UInt64(hasQueue ? sinceNoted.milliseconds : 0), width: 3)
+    bits.put(hasWrongAge)
     pack(exchange, into: &bits)
     pack(disk, into: &bits)
     switch write {
@@ -104,6 +116,8 @@ struct SmallClient: Sendable {
     let isAsleep = bits.takeFlag()
     let behind = Int64(bits.take(width: 3))
     let isQueueAlive = bits.takeFlag()
+    let sinceNoted = TimeSpan.milliseconds(Int64(bits.take(width: 3)))
+    let hasWrongAge = bits.takeFlag()
     let exchange = SmallClient.takeExchange(&bits)
     let disk = SmallClient.takeDisk(&bits)
     let write: Write? =
@@ -130,6 +144,8 @@ struct SmallClient: Sendable {
     self.isAsleep = isAsleep
     self.behind = behind
     self.isQueueAlive = isQueueAlive
+    self.sinceNoted = sinceNoted
+    self.hasWrongAge = hasWrongAge
     self.exchange = exchange
     self.disk = disk
     self.write = write

@@ -180,9 +180,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
   }
 
   private func tick(_ state: State, _ visit: (Step, State) -> Void) {
-    everybody(.tick, state, visit, at: SmallWorld.next) { client in
-      if client.isRunning, !client.keepsWord() { client.broken = .freshness }
-    }
+    everybody(.tick, state, visit, at: SmallWorld.next) { $0.tick() }
   }
 
   /// What a wall clock may say of a saved form's age.

@@ -48,6 +48,9 @@ extension World {
 
   private func objection(to index: Int) -> String? {
     let word = clients[index].word
+    if clients[index].replica.machine.life.number != clients[index].life {
+      return "its requests are named after its own life, \(clients[index].life)"
+    }
     if word.isInFront != clients[index].replica.machine.isInForeground {
       return "it knows whether its user sees it"
     }
