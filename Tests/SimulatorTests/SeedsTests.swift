@@ -24,19 +24,19 @@ import UpdateMachine
   @Test func `the least failing seed is told, and nothing after it is counted`() async throws {
     let plant = Plant.breach(.revivedQueue)
     let first = try #require(
-      (UInt64(1)...200).first { seed in
-        let configuration = SimulationConfiguration(seed: seed, clients: 2, steps: 10, plant: plant)
+      (UInt64(1)...600).first { seed in
+        let configuration = SimulationConfiguration(seed: seed, clients: 2, steps: 20, plant: plant)
         return Simulation<Chat>.run(configuration).finding != nil
       })
     try #require(first > 17, "it is not of the first task")
-    for last in [first, first + 1, 200] {
-      let runs = await Simulation<Chat>.run(seeds: 1...last, clients: 2, steps: 10, plant: plant)
+    for last in [first, first + 1, first + 200] {
+      let runs = await Simulation<Chat>.run(seeds: 1...last, clients: 2, steps: 20, plant: plant)
       #expect(runs.failure?.seed == first)
       #expect(runs.statistics.seeds == Int64(first))
       #expect(runs.statistics.failures == 1)
     }
     let before = await Simulation<Chat>.run(
-      seeds: 1...(first - 1), clients: 2, steps: 10, plant: plant)
+      seeds: 1...(first - 1), clients: 2, steps: 20, plant: plant)
     #expect(before.failure == nil)
   }
 

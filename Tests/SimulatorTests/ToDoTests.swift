@@ -21,7 +21,7 @@ import UpdateMachine
 
   // Article example begins: token
   @Test func `completing a thing twice completes it`() throws {
-    let failure = try Simulation<ToDoApp>.replay("AQEE______8BAQAAAAAAAAAAAAAAAAAAAAAAAAA")
+    let failure = try Simulation<ToDoApp>.replay("AgEE______8BAQAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
     #expect(failure == nil)
   }
   // Article example ends

@@ -4,7 +4,7 @@ import Synchronization
 
 /// With what the mutants are hunted.
 enum Technique: String, CaseIterable, Sendable {
-  /// The default run.
+  /// The default run, and for what that does not find the explorer.
   case `default`
   /// All faults are on in every seed.
   case noSwarm = "no-swarm"
@@ -111,7 +111,19 @@ struct Hunt: Sendable {
     }
   }
 
+  /// By default the explorer has the last word on what the run did not find.
   func hunt(_ mutant: Mutant) -> Catch {
+    let found = hunt(mutant, technique)
+    guard technique == .default, !found.isFound, mutant.engine == .value, !Interrupt.wasAsked else {
+      return found
+    }
+    var explored = hunt(mutant, .explorer)
+    guard explored.isFound else { return found }
+    explored.milliseconds = (explored.milliseconds ?? 0) + Double(budget) * 1000
+    return explored
+  }
+
+  private func hunt(_ mutant: Mutant, _ technique: Technique) -> Catch {
     if technique == .explorer, mutant.engine == .actor { return Catch(mutant) }
     let engine = technique == .explorer ? [] : ["--engine", mutant.engine.rawValue]
     let start = ContinuousClock.now

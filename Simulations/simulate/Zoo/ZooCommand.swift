@@ -87,7 +87,8 @@ extension Simulate {
       Hunts mutants: small changes to the real sources, each a bug that somebody once had. One copy
       of the package is built in which every change stands beside the original; then each mutant is
       hunted in a process of its own with the default run, until an oracle objects or its budget is
-      spent. A trap is found; a run that never ends is not.
+      spent; what survives that, and is not the driver's, the explorer looks at. A trap is found; a
+      run that never ends is not.
 
         --only NAME,…   these only
         --budget N      seconds for each (10)

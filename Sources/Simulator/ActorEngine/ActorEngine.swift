@@ -39,6 +39,9 @@
         while choosesJobs, !executor.isIdle, world.isGoingOn, world.takeStep(until: world.now) {
           handOver()
         }
+        if choosesJobs, !executor.isIdle, world.choices.happens(.jobs, 1, in: 8), world.coincide() {
+          handOver()
+        }
         drain()
         for client in lives.indices { judgeErrands(of: client) }
         world.progress()
@@ -50,13 +53,23 @@
 
     private func handOver() {
       for delivery in world.takeDeliveries() {
-        if !delivery.mayInterrupt { drain() }
+        if !mayInterrupt(delivery) { drain() }
         perform(delivery)
         if choosesJobs, delivery.mayBeInterrupted {
           drain(atMost: Int64(world.choices.draw(.jobs, below: 16)))
         } else {
           drain()
         }
+      }
+    }
+
+    /// Answers and timers come when they like, and so does what is said to an app, one thing after
+    /// the other; what its disk says comes when all that came before is done.
+    private func mayInterrupt(_ delivery: Delivery<App>) -> Bool {
+      switch delivery {
+      case .sleepEnds, .answer: true
+      case .signal(_, .started), .begins, .crashes, .loads, .writeEnds: false
+      case .signal(let client, _): lives[client]?.signals == 0
       }
     }
 
@@ -194,11 +207,8 @@
     private func give(_ signal: AppSignal, to client: Int) {
       guard let driver = drivers[client], let life = lives[client] else { return }
       if case .started(let foreground) = signal { return run(driver, life, foreground: foreground) }
-      switch signal {
-      case .stopped, .loggedOut: life.awaitsStart = false
-      default: break
-      }
       world.noteWord(client, signal)
+      life.signals += 1
       Task(executorPreference: executor) {
         switch signal {
         case .started: break
@@ -211,6 +221,7 @@
         case .retryRequested: await driver.retryNow()
         case .credentialsChanged: await driver.credentialsChanged()
         }
+        life.signals -= 1
       }
     }
 
@@ -222,6 +233,10 @@
       _ life: SimulatedLife<App>
     ) {
       if let arm = effects.arm { life.armed = arm.range }
+      switch input {
+      case .stopped, .loggedOut: life.awaitsStart = false  // One that waited is taken back.
+      default: break
+      }
       if case .started(let foreground) = input {
         if !life.awaitsStart {
           world.jury.report(
@@ -282,7 +297,7 @@
       // Once for the machine's timer; else a release that must not take for ever.
       if let drawn = life.drawn.firstIndex(of: moment) {
         sleeper.isTimer = true
-        life.drawn.removeSubrange(...drawn)
+        life.drawn.remove(at: drawn)
       } else if moment != world.now + Driver.releaseTime {
         world.jury.report(
           .walls, life.client, world.now, "a timer runs to the moment that chance drew",
@@ -315,20 +330,11 @@
   }
 
   extension Delivery {
-    /// Answers and timers come when they like; what is said to an app, and what its disk says, comes
-    /// when all that came before is done: apps say one thing after the other.
-    fileprivate var mayInterrupt: Bool {
-      switch self {
-      case .sleepEnds, .answer: true
-      case .begins, .crashes, .loads, .writeEnds, .signal: false
-      }
-    }
-
     /// Whether something else may come before all is done that it leads to.
     fileprivate var mayBeInterrupted: Bool {
       switch self {
+      case .begins, .crashes, .loads, .writeEnds, .signal(_, .started): false
       case .sleepEnds, .answer, .signal: true
-      case .begins, .crashes, .loads, .writeEnds: false
       }
     }
   }

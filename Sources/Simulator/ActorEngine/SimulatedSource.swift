@@ -15,6 +15,8 @@
     weak var engine: ActorEngine<App>?
     /// How many calls of `run()` have not returned: a second one may wait for the first to end.
     var runs = 0
+    /// What was said to the driver, and has not been heard to the end.
+    var signals = 0
     /// The app has said start, and the driver has not begun.
     var awaitsStart = false
     /// The range of the last timer that was armed, and the moments that were drawn and are not slept

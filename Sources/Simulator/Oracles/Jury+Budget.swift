@@ -49,7 +49,8 @@ extension Jury {
       }
       if before.isRegistering { return accounts[client].budget.noteSnapshot(at: now) }
       accounts[client].budget.noteAnswer()
-      let hasMoved = replica.finger != before.finger
+      // A finger that came too late may have moved and be given up in one step.
+      let hasMoved = replica.finger == nil ? isNews(input, before) : replica.finger != before.finger
       let out = now - before.sent
       if hasMoved || (before.waits && out >= settings.productive) {
         accounts[client].budget.noteProgress()
@@ -65,6 +66,11 @@ extension Jury {
       .retryRequested, .credentialsChanged, .written:
       break
     }
+  }
+
+  private func isNews(_ input: Body.Input, _ before: Before) -> Bool {
+    guard case .batchArrived(_, let batch) = input, let finger = before.finger else { return false }
+    return (batch.events.last?.id ?? -1) > finger.lastEventID
   }
 
   private mutating func noteFailure(

@@ -9,8 +9,22 @@ extension World {
     guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
     agenda.add(
       .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...climate.disturbanceGap)))
+    disturb()
+    return true
+  }
+
+  /// Something goes wrong now, whatever else is going on, but that a process ends: one that is gone
+  /// does nothing more. `false` if there is nothing here that goes wrong.
+  mutating func coincide() -> Bool {
+    guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
+    disturb(endsProcesses: false)
+    return true
+  }
+
+  private mutating func disturb(endsProcesses: Bool = true) {
     armPlant()
     let fault = choices.pick(.faults, climate.disturbances)
+    if !endsProcesses, fault == .crash || fault == .abandonedClient { return }
     let client = Int(choices.draw(.faults, below: UInt64(clients.count)))
     if isTraced {
       note("fault", "\(fault.name), \(who(client))", about: fault.isOfServer ? nil : client)
@@ -22,7 +36,6 @@ extension World {
     }
     deliverFinished()
     scheduleServer()
-    return true
   }
 
   private mutating func strikesServer(_ fault: Fault, near client: Int) -> Bool {
@@ -73,7 +86,7 @@ extension World {
         agenda.add(.happens(client: client, .changesNetwork), at: end + .milliseconds(1))
       }
     case .endlessPartition:
-      guard mayBeLost(client) else { return false }
+      guard mayLoseOne else { return false }
       clients[client].isLostForEver = true
       let isSilent = choices.happens(.weather, 1, in: 2)
       clients[client].connection = isSilent ? .silent : .refused
@@ -124,7 +137,7 @@ extension World {
         .happens(client: client, .starts),
         at: now + .milliseconds(choices.pick(.faults, [100, 10_000, 600_000])))
     case .abandonedClient:
-      guard mayBeLost(client) else { return false }
+      guard mayLoseOne else { return false }
       clients[client].isLostForEver = true
       crash(client)
     case .stopAndStart, .logOut:
@@ -143,11 +156,10 @@ extension World {
     clients[client].isLostForEver && clients[client].connection == .open
   }
 
-  /// Whether it can be done without: somebody must be left to become level.
-  private func mayBeLost(_ client: Int) -> Bool {
-    var left = 0
-    for other in clients.indices where !clients[other].isLostForEver { left += 1 }
-    return left > 1 && !clients[client].isLostForEver
+  /// Whether one can be done without: one in each world, and somebody must be left to become level.
+  private var mayLoseOne: Bool {
+    for client in clients.indices where clients[client].isLostForEver { return false }
+    return clients.count > 1
   }
 
   /// Much of one thing in a short time.

@@ -119,18 +119,16 @@
     /// - Parameter inForeground: whether the app is in front of its user. A server process is.
     public func run(inForeground: Bool = true) async {
       let endings = errands.endings
-      guard errands.endsSoon else {
-        return await serveStarted(inForeground: inForeground)
+      var inForeground = inForeground
+      if errands.endsSoon {
+        // Said at once: the user may leave, or come back, before it is this run's turn.
+        feed(inForeground ? .foregrounded : .backgrounded)
+        while errands.endsSoon { await waitForOver() }
+        inForeground = replica.machine.isInForeground
       }
-      // Said at once: the user may leave, or come back, before it is this run's turn.
-      feed(inForeground ? .foregrounded : .backgrounded)
-      while errands.endsSoon { await waitForOver() }
       guard errands.endings == endings, !Task.isCancelled else { return }
-      await serveStarted(inForeground: replica.machine.isInForeground)
-    }
-
-    private func serveStarted(inForeground: Bool) async {
-      await serve { $0.feed(.started(foreground: inForeground)) }
+      let foreground = inForeground
+      await serve { $0.feed(.started(foreground: foreground)) }
     }
 
     /// Ends `run()`, and a `run()` that waits for it. Nothing is released or erased: the next start
