@@ -19,5 +19,7 @@ struct Entry {
       print("explored \(explored.counts.generated), \(explored.counts.distinct) distinct")
       for line in explored.counterexample?.lines ?? [] { print(line) }
     }
+    let small = Explorer(SmallWorld(clients: 2, queueLength: 2), depthLimit: 7).run()
+    print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
   }
 }

@@ -1,13 +1,15 @@
 /// Looks whether every calm way from a state ends settled (``ExplorableModel/isSettled(_:)``): depth
-/// first, and each state once, because what was found to converge is remembered.
+/// first. What was found to converge is remembered, as much of it as there is room for: calm ways
+/// soon run together, and what is forgotten is only looked at again.
 ///
 /// A state from which a way goes round for ever, or stops, is one that a step leads back to while it
 /// is still looked at, or one without steps. So a search in depth finds either if there is one
 /// (Tarjan, "Depth-first search and linear graph algorithms", 1972).
 @usableFromInline
 struct Convergence<Model: ExplorableModel>: ~Copyable {
-  /// Those known to converge.
-  @usableFromInline var known = FingerprintSet(capacity: 4096)
+  /// Some of the fingerprints that are known to converge, each in the place that its high bits name;
+  /// empty until there is one. A place that is wanted again goes to who came last.
+  @usableFromInline var known: [UInt64] = []
   /// The states that are looked at, each with where its successors stand in `pending`.
   @usableFromInline var trail: [Place] = []
   @usableFromInline var pending: [Model.State] = []
@@ -33,7 +35,16 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
   init() {}
 
   @inlinable
-  var bytes: UInt64 { known.bytes }
+  var bytes: UInt64 { UInt64(known.capacity) * 8 }
+
+  /// As many as fit into a megabyte.
+  @inlinable static var places: Int { 1 << 17 }
+
+  @inlinable
+  func isKnown(_ fingerprint: UInt64) -> Bool {
+    fingerprint != 0 && !known.isEmpty
+      && known[Int(truncatingIfNeeded: fingerprint >> 47)] == fingerprint
+  }
 
   /// How it does not converge from a state that is not settled; `nil`: it does.
   @inlinable
@@ -47,7 +58,7 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
         continue
       }
       let fingerprint = next.fingerprint
-      if known.contains(fingerprint) || model.isSettled(next) { continue }
+      if isKnown(fingerprint) || model.isSettled(next) { continue }
       if trail.contains(where: { $0.fingerprint == fingerprint && $0.state == next }) {
         return ended(at: next)
       }
@@ -59,7 +70,7 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
   /// Goes on to a state; `false`: nothing leads on from it.
   @inlinable
   mutating func enter(_ state: Model.State, _ fingerprint: UInt64, _ model: Model) -> Bool {
-    if known.contains(fingerprint) { return true }
+    if isKnown(fingerprint) { return true }
     trail.append(Place(state, fingerprint, start: pending.count))
     let start = pending.count
     var found = pending
@@ -71,8 +82,8 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
 
   @inlinable
   mutating func remember(_ fingerprint: UInt64) {
-    _ = known.makeRoom(for: 1, within: .max)
-    _ = known.insert(fingerprint)
+    if known.isEmpty { known = Array(repeating: 0, count: Convergence.places) }
+    known[Int(truncatingIfNeeded: fingerprint >> 47)] = fingerprint
   }
 
   /// The search has found a way that does not converge: the trail, and the state that it comes back

@@ -55,21 +55,6 @@ struct FingerprintSet: ~Copyable {
   @inline(__always)
   func touch(_ fingerprint: UInt64) -> UInt64 { unsafe slots[home(of: fingerprint)] }
 
-  /// Whether it is in the table.
-  @inlinable
-  @inline(__always)
-  func contains(_ fingerprint: UInt64) -> Bool {
-    guard fingerprint != 0 else { return holdsZero }
-    var slot = home(of: fingerprint)
-    while true {
-      let found = unsafe slots[slot]
-      if found == fingerprint { return true }
-      if found == 0 { return false }
-      slot &+= 1
-      if slot == capacity { slot = 0 }
-    }
-  }
-
   /// Whether it was new. There must be room: see ``makeRoom(for:within:)``.
   @inlinable
   @inline(__always)

@@ -36,9 +36,10 @@ extension Jury {
     _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
     _ replica: Body, at now: Moment
   ) {
-    switch input {
-    case .failed(_, let failure):
-      if before.isCurrent { noteFailure(failure, before, effects, client, replica, at: now) }
+    switch before.kind {
+    case .failed:
+      guard before.isCurrent, let failure = before.failure else { return }
+      noteFailure(failure, before, effects, client, replica, at: now)
     case .fired:
       guard before.isAwaiting, effects.cancel != nil, !before.isOverdue else { return }
       noteFailure(.timedOut, before, effects, client, replica, at: now)
@@ -116,7 +117,7 @@ extension Jury {
     _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
     _ replica: Body, at now: Moment
   ) -> Bool {
-    switch input {
+    switch before.kind {
     case .foregrounded where before.status.isResting:
       // It may be paid for, and the server's or the pace's floor forbid the request all the same.
       before.status == .stale && accounts[client].budget.isSlowWaitOn(at: now)

@@ -51,8 +51,8 @@ extension Jury {
   // MARK: Statistics and hash
 
   /// Somebody said something to an app that was running; that a life begins does not count.
-  static func isAction(_ input: Body.Input, _ replica: Body) -> Bool {
-    switch input {
+  static func isAction(_ kind: InputKind, _ replica: Body) -> Bool {
+    switch kind {
     case .started: replica.isLoaded
     case .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
       .credentialsChanged:
@@ -66,9 +66,9 @@ extension Jury {
   ) {
     result.statuses |= 1 << UInt64(status.code)
     if effects.request != nil { result.requests += 1 }
-    if case .failed(_, let failure) = input, before.isCurrent {
+    if let failure = before.failure, before.isCurrent {
       result.rows.note(failure, isRegistering: before.isRegistering)
-    } else if case .fired = input, before.isAwaiting, effects.cancel != nil, !before.isOverdue {
+    } else if before.kind == .fired, before.isAwaiting, effects.cancel != nil, !before.isOverdue {
       result.rows.note(.timedOut, isRegistering: before.isRegistering)
     } else if case .failure(let failure) = effects.report {
       result.rows.note(failure, isRegistering: before.isRegistering)

@@ -20,11 +20,9 @@ extension Jury {
   }
 
   /// What failed, if this input ended a request in any way but the good one.
-  static func failure(
-    of input: Body.Input, _ before: Before, _ effects: Body.Effects
-  ) -> SyncFailure? {
-    switch input {
-    case .failed(_, let failure): return before.isCurrent ? failure : nil
+  static func failure(_ before: Before, _ effects: Body.Effects) -> SyncFailure? {
+    switch before.kind {
+    case .failed: return before.isCurrent ? before.failure : nil
     case .fired:
       // A poll that was slept through is nobody's failure.
       return before.isAwaiting && effects.cancel != nil && !before.isOverdue ? .timedOut : nil
@@ -41,23 +39,23 @@ extension Jury {
     _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
     _ replica: Body, at now: Moment
   ) {
-    let failure = Jury.failure(of: input, before, effects)
+    let failure = Jury.failure(before, effects)
     let objection =
-      Jury.haltObjection(input, failure, before, replica)
-      ?? Jury.fingerObjection(input, failure, before, effects, replica)
-      ?? signalObjection(input, before, effects, client, replica, at: now)
-      ?? Jury.restObjection(input, before, effects, replica)
-      ?? herdObjection(input, failure, before, effects, client, replica, at: now)
+      Jury.haltObjection(failure, before, replica)
+      ?? Jury.fingerObjection(failure, before, effects, replica)
+      ?? signalObjection(before, effects, client, replica, at: now)
+      ?? Jury.restObjection(before, effects, replica)
+      ?? herdObjection(failure, before, effects, client, replica, at: now)
     if let objection {
       let texts = effects.texts(at: now)
       report(
         objection.oracle, client, now, objection.expected,
         "\(before.status), \(input) → \(replica.machine): \(texts)")
     }
-    noteTouched(input, failure, before, effects, client, replica, at: now)
-    judgeQuickness(input, failure, before, effects, client, replica, at: now)
-    judgeSleep(input, before, client, replica, at: now)
-    switch input {
+    noteTouched(failure, before, effects, client, replica, at: now)
+    judgeQuickness(failure, before, effects, client, replica, at: now)
+    judgeSleep(before, client, replica, at: now)
+    switch before.kind {
     case .started: accounts[client].table.isStarted = true
     case .stopped, .loggedOut: accounts[client].table.isStarted = false
     default: break
@@ -74,7 +72,7 @@ extension Jury {
   // MARK: Who halts, and who goes on
 
   private static func haltObjection(
-    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ replica: Body
+    _ failure: SyncFailure?, _ before: Before, _ replica: Body
   ) -> Objection? {
     let status = replica.status
     switch failure {
@@ -83,7 +81,7 @@ extension Jury {
     case nil: break
     case _?: return expect(!status.isHalted, "what may pass is tried again")
     }
-    switch input {
+    switch before.kind {
     case .stopped, .loggedOut:
       return expect(status == .halted(.stopped), "a machine that is told to stop is stopped")
     case .credentialsChanged where before.status == .halted(.credentials):
@@ -106,8 +104,7 @@ extension Jury {
   // MARK: What becomes of the finger, and of the log that it is in
 
   private static func fingerObjection(
-    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
-    _ replica: Body
+    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ replica: Body
   ) -> Objection? {
     var release: QueueID?
     switch failure {
@@ -124,10 +121,10 @@ extension Jury {
         return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
       }
       release = before.finger?.queue
-      if case .snapshotArrived(_, _, let finger, _) = input { release = release ?? finger.queue }
-    case nil: release = wanted(releaseBy: input, before)
+      if before.kind == .snapshotArrived { release = release ?? before.log }
+    case nil: release = wantedRelease(before)
     }
-    if case .loggedOut = input, !effects.erase || replica.finger != nil || replica.model != nil {
+    if before.kind == .loggedOut, !effects.erase || replica.finger != nil || replica.model != nil {
       return Objection(oracle: .ownership, expected: "after a log-out nothing is left")
     }
     return expect(
@@ -135,13 +132,13 @@ extension Jury {
   }
 
   /// The log that is let go by an input that is no failure.
-  private static func wanted(releaseBy input: Body.Input, _ before: Before) -> QueueID? {
-    switch input {
+  private static func wantedRelease(_ before: Before) -> QueueID? {
+    switch before.kind {
     case .loggedOut: before.finger?.queue
-    case .snapshotArrived(_, _, let finger, _) where !before.isCurrent:
-      before.status.isHalted || finger.queue == before.finger?.queue ? nil : finger.queue
-    case .loaded(let saved?, _) where before.isLoaded:
-      saved.finger.queue == before.finger?.queue ? nil : saved.finger.queue
+    case .snapshotArrived:
+      before.isCurrent || before.status.isHalted || before.log == before.finger?.queue
+        ? nil : before.log
+    case .loaded: !before.isLoaded || before.log == before.finger?.queue ? nil : before.log
     default: nil
     }
   }
@@ -149,10 +146,9 @@ extension Jury {
   // MARK: Signals and rest
 
   private func signalObjection(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    _ replica: Body, at now: Moment
+    _ before: Before, _ effects: Body.Effects, _ client: Int, _ replica: Body, at now: Moment
   ) -> Objection? {
-    switch input {
+    switch before.kind {
     case .started, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
       .credentialsChanged:
       if case .registering = before.status, !effects.isEmpty || replica.status != before.status {
@@ -161,7 +157,7 @@ extension Jury {
       }
     default: break
     }
-    switch input {
+    switch before.kind {
     case .foregrounded, .networkChanged, .retryRequested:
       if case .live(.polling(let request)) = before.status, !request.waits, !effects.isEmpty {
         return Objection(
@@ -169,7 +165,7 @@ extension Jury {
       }
     default: break
     }
-    if case .networkChanged = input, before.status == .registerFailed, !effects.isEmpty,
+    if before.kind == .networkChanged, before.status == .registerFailed, !effects.isEmpty,
       accounts[client].budget.isSlowWaitOn(at: now)
     {
       return Objection(oracle: .budget, expected: "another network heals no server's refusal")
@@ -178,21 +174,21 @@ extension Jury {
   }
 
   private static func restObjection(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ replica: Body
+    _ before: Before, _ effects: Body.Effects, _ replica: Body
   ) -> Objection? {
     if replica.status.isHalted, effects.persist != nil {
       return Objection(oracle: .ownership, expected: "a halted machine writes nothing")
     }
-    if case .fired = input, before.status == .idle, replica.status == .idle, effects.arm != nil {
+    if before.kind == .fired, before.status == .idle, replica.status == .idle, effects.arm != nil {
       return Objection(oracle: .liveness, expected: "a refresh asks")
     }
-    if case .snapshotArrived(_, _, _, let terms) = input, before.isCurrent, effects.report == nil,
+    if let terms = before.terms, before.isCurrent, effects.report == nil,
       replica.machine.terms != terms
     {
       return Objection(oracle: .walls, expected: "the terms are those that came with the finger")
     }
     guard let request = effects.request, !replica.machine.isInForeground else { return nil }
-    if case .fired = input, before.status == .idle, case .poll(_, _, waits: false) = request {
+    if before.kind == .fired, before.status == .idle, case .poll(_, _, waits: false) = request {
       return nil
     }
     return Objection(
@@ -206,8 +202,8 @@ extension Jury {
   /// A log that is lost before its time was everybody's, and everybody comes back: the wait is
   /// spread. One whose time was over is replaced at once.
   private func herdObjection(
-    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
-    _ client: Int, _ replica: Body, at now: Moment
+    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
   ) -> Objection? {
     guard failure == .expired, !before.isRegistering, replica.machine.isInForeground,
       !accounts[client].budget.isYoung(at: now)
@@ -229,17 +225,17 @@ extension Jury {
   /// A wait began at the server when its question had left; only one that was long enough counts
   /// there, and a question that found the log gone kept nothing alive.
   private mutating func noteTouched(
-    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
-    _ client: Int, _ replica: Body, at now: Moment
+    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
   ) {
-    if case .loaded(let saved, let age) = input, !before.isLoaded {
-      accounts[client].table.touched = saved == nil ? nil : age.map { now - $0 }
+    if before.kind == .loaded, !before.isLoaded {
+      accounts[client].table.touched = before.age.map { now - $0 }
     }
     let isOver = before.isCurrent || effects.cancel != nil
     if isOver, before.waits, failure != .expired, now - before.sent >= settings.reallyWaited {
       accounts[client].table.touched = before.sent
     }
-    if case .snapshotArrived = input, before.isCurrent, failure == nil {
+    if before.kind == .snapshotArrived, before.isCurrent, failure == nil {
       accounts[client].table.touched = now
     }
     if replica.finger == nil { accounts[client].table.touched = nil }
@@ -250,12 +246,12 @@ extension Jury {
   /// After a start, a failure and a sleep the next poll is a quick one, so that freshness is known
   /// within a round trip; when the state is level it waits.
   private mutating func judgeQuickness(
-    _ input: Body.Input, _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects,
-    _ client: Int, _ replica: Body, at now: Moment
+    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ client: Int,
+    _ replica: Body, at now: Moment
   ) {
     var isLost = accounts[client].table.isLost
     if before.isOverdue || failure != nil || effects.cancel != nil { isLost = true }
-    switch input {
+    switch before.kind {
     case .snapshotArrived where before.isCurrent && failure == nil:
       isLost = now - before.sent > settings.quickDeadline
     case .batchArrived where before.isCurrent && failure == nil: isLost = before.isOverdue
@@ -275,7 +271,7 @@ extension Jury {
 
   /// What was slept through is lost, and nobody's failure (BUGS 12).
   private mutating func judgeSleep(
-    _ input: Body.Input, _ before: Before, _ client: Int, _ replica: Body, at now: Moment
+    _ before: Before, _ client: Int, _ replica: Body, at now: Moment
   ) {
     guard before.isOverdue else { return }
     let claim = replica.freshness(at: now).claim
@@ -283,7 +279,7 @@ extension Jury {
       report(
         .honesty, client, now, "what was slept through is not connected", "\(replica.machine)")
     }
-    if case .fired = input, before.isAwaiting, case .unreachable = claim, !before.hasFailed {
+    if before.kind == .fired, before.isAwaiting, case .unreachable = claim, !before.hasFailed {
       report(.honesty, client, now, "to sleep is nobody's failure", "\(claim)")
     }
   }
@@ -297,8 +293,8 @@ extension Jury {
     to levelAsOf: Moment?, _ client: Int, at now: Moment
   ) {
     var expected = old
-    let isGood = before.isCurrent && Jury.failure(of: input, before, effects) == nil
-    switch input {
+    let isGood = before.isCurrent && Jury.failure(before, effects) == nil
+    switch before.kind {
     case .snapshotArrived where isGood: expected = before.sent
     case .batchArrived where isGood && !before.isOverdue:
       expected = before.waits ? now : before.sent
@@ -316,8 +312,8 @@ extension Jury {
   // MARK: What the user reads
 
   /// Before anything is judged by it.
-  mutating func noteReturn(_ input: Body.Input, _ before: Before, _ client: Int, at now: Moment) {
-    switch input {
+  mutating func noteReturn(_ before: Before, _ client: Int, at now: Moment) {
+    switch before.kind {
     case .foregrounded:
       accounts[client].table.saidAt = now
       if before.status.isResting { accounts[client].table.returnedAt = now }

@@ -45,6 +45,14 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// What has to be remembered of a replica while it takes an input.
   struct Before: Sendable {
+    /// Which input it is, and of what it brings the little that matters: a copy of all of it, at each
+    /// look, was a quarter of a simulation's time.
+    var kind: InputKind
+    var failure: SyncFailure?
+    var log: QueueID?
+    var terms: Terms?
+    /// The age of a saved form that was read, if there was one.
+    var age: TimeSpan?
     var isLoaded: Bool
     var isRegistering: Bool
     var isOverdue: Bool
@@ -110,20 +118,29 @@ struct Jury<App: SimulatedApp>: Sendable {
       judgeClaim(claim, client, replica, at: now)
     }
     var before = Before(
-      isLoaded: replica.isLoaded, isRegistering: replica.finger == nil,
+      kind: Jury.kind(of: input), isLoaded: replica.isLoaded, isRegistering: replica.finger == nil,
       isOverdue: replica.machine.isOverdue(at: now),
       isAwaiting: replica.status.outstanding != nil, isCurrent: false, status: replica.status,
       finger: replica.finger, hasFailed: replica.machine.hasFailed,
       sent: replica.status.outstanding?.sent ?? now,
       waits: replica.status.outstanding?.waits ?? false)
     switch input {
-    case .snapshotArrived(let id, _, _, _), .batchArrived(let id, _), .failed(let id, _):
+    case .snapshotArrived(let id, _, let finger, let terms):
       before.isCurrent = replica.machine.isCurrent(id)
-      if !before.isCurrent { before.machine = replica.machine }
-    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
+      before.log = finger.queue
+      before.terms = terms
+    case .failed(let id, let failure):
+      before.isCurrent = replica.machine.isCurrent(id)
+      before.failure = failure
+    case .batchArrived(let id, _): before.isCurrent = replica.machine.isCurrent(id)
+    case .loaded(let saved, let age):
+      before.log = saved?.finger.queue
+      if saved != nil { before.age = age }
+    case .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .fired, .written, .writeFailed:
       break
     }
+    if before.kind.isAnswer, !before.isCurrent { before.machine = replica.machine }
     return before
   }
 
@@ -133,9 +150,9 @@ struct Jury<App: SimulatedApp>: Sendable {
     _ replica: Body, _ server: Server, at now: Moment
   ) {
     result.checks += 5
-    noteReturn(input, before, client, at: now)
+    noteReturn(before, client, at: now)
     noteStatistics(input, before, effects, replica.status)
-    if Jury.isAction(input, replica) { result.userActions += 1 }
+    if Jury.isAction(before.kind, replica) { result.userActions += 1 }
     if let violation = replica.violation() {
       report(.walls, client, now, violation.rule, violation.found)
     }
@@ -144,7 +161,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     let levelBefore = accounts[client].levelAsOf
     if levelAsOf != accounts[client].levelAsOf {
       accounts[client].levelAsOf = levelAsOf
-      judgeNews(input, levelAsOf, client, replica, at: now)
+      judgeNews(before, levelAsOf, client, replica, at: now)
       if accounts[client].hasAskedSinceSleep { accounts[client].sleep = .zero }
     }
     if effects.request != nil { accounts[client].hasAskedSinceSleep = true }
@@ -158,10 +175,10 @@ struct Jury<App: SimulatedApp>: Sendable {
     judgeFinger(before, client, replica, at: now)
     judgeDrop(input, before, client, replica, server, at: now)
     if replica.isLoaded {
-      let mayChange = Jury.mayChangeModel(input, before, effects)
+      let mayChange = Jury.mayChangeModel(before, effects)
       judgeReplica(client, replica, server, mayChange: mayChange, at: now)
       let claim = replica.freshness(at: now).claim
-      if accounts[client].honesty.flickers(to: claim), !Jury.endsOutage(input, before) {
+      if accounts[client].honesty.flickers(to: claim), !Jury.endsOutage(before) {
         report(
           .honesty, client, now, "an outage is counted from where it began", "\(claim), \(input)")
       }
@@ -236,7 +253,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     guard let finger = before.finger, replica.finger == nil, !accounts[client].hasWrongAge else {
       return
     }
-    switch input {
+    switch before.kind {
     case .failed, .batchArrived, .loggedOut: return  // Somebody said so.
     case .loaded, .started, .stopped, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .snapshotArrived, .fired, .written, .writeFailed:
@@ -250,8 +267,8 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// The user comes back, and counts from then; or an answer says that all was well, if only long
   /// ago.
-  private static func endsOutage(_ input: Body.Input, _ before: Before) -> Bool {
-    switch input {
+  private static func endsOutage(_ before: Before) -> Bool {
+    switch before.kind {
     case .foregrounded: true
     case .snapshotArrived, .batchArrived: before.isCurrent
     default: false
@@ -260,10 +277,8 @@ struct Jury<App: SimulatedApp>: Sendable {
 
   /// Whether the model may be another after this input: it was loaded, or an answer that was awaited
   /// was taken.
-  private static func mayChangeModel(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects
-  ) -> Bool {
-    switch input {
+  private static func mayChangeModel(_ before: Before, _ effects: Body.Effects) -> Bool {
+    switch before.kind {
     case .loaded, .loggedOut: return true
     case .snapshotArrived, .batchArrived: return before.isCurrent && effects.report == nil
     case .started, .stopped, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
@@ -275,9 +290,9 @@ struct Jury<App: SimulatedApp>: Sendable {
   /// What an answer says was so when it left the server. It may have lain in a sleeping device, but
   /// not for longer than its request could be out without the machine's noticing that it slept.
   private mutating func judgeNews(
-    _ input: Body.Input, _ levelAsOf: Moment?, _ client: Int, _ replica: Body, at now: Moment
+    _ before: Before, _ levelAsOf: Moment?, _ client: Int, _ replica: Body, at now: Moment
   ) {
-    guard case .batchArrived = input, let levelAsOf else { return }
+    guard before.kind == .batchArrived, let levelAsOf else { return }
     let lain = levelAsOf - accounts[client].answerLeft
     let most = replica.machine.terms.longDeadline + settings.late
     guard lain > most else { return }

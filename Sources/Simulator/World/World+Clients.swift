@@ -17,6 +17,7 @@ extension World {
     clients[client].replica = replica
     if isTraced { noteTrace(client, input, effects) }
     perform(effects, by: client)
+    judgeWord(of: client, replica)
   }
 
   private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {

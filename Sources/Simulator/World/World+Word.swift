@@ -35,33 +35,34 @@ extension World {
     }
   }
 
-  /// After each step: whether everything is as it was told to be.
+  /// After what was said has been heard: whether everything is as it was told to be.
+  mutating func judgeWord(of client: Int, _ replica: Client.Body) {
+    guard let expected = objection(to: client, replica) else { return }
+    let holds = clients[client].disk == nil ? "nothing" : "something"
+    jury.report(.ownership, client, now, expected, "\(replica), the disk holds \(holds)")
+  }
+
+  /// As ``judgeWord(of:_:)``, for everybody.
   mutating func judgeWords() {
-    for index in clients.indices where clients[index].isRunning {
-      guard let expected = objection(to: index) else { continue }
-      let holds = clients[index].disk == nil ? "nothing" : "something"
-      jury.report(
-        .ownership, index, now, expected,
-        "\(clients[index].replica), the disk holds \(holds)")
+    for client in clients.indices where clients[client].isRunning {
+      judgeWord(of: client, clients[client].replica)
     }
   }
 
-  private func objection(to index: Int) -> String? {
-    let word = clients[index].word
-    if clients[index].replica.machine.life.number != clients[index].life {
-      return "its requests are named after its own life, \(clients[index].life)"
+  private func objection(to client: Int, _ replica: Client.Body) -> String? {
+    let word = clients[client].word
+    if replica.machine.life.number != clients[client].life {
+      return "its requests are named after its own life, \(clients[client].life)"
     }
-    if word.isInFront != clients[index].replica.machine.isInForeground {
+    if word.isInFront != replica.machine.isInForeground {
       return "it knows whether its user sees it"
     }
-    guard !word.wantsSync, clients[index].replica.isLoaded else { return nil }
-    if clients[index].replica.status != .halted(.stopped) {
-      return "what was told to stop is stopped"
-    }
+    guard !word.wantsSync, replica.isLoaded else { return nil }
+    if replica.status != .halted(.stopped) { return "what was told to stop is stopped" }
     guard word.isLoggedOut else { return nil }
-    if clients[index].replica.model != nil { return "after a log-out nothing is shown" }
-    let isAtRest = !clients[index].isReading && clients[index].write == nil
-    return isAtRest && clients[index].disk != nil ? "after a log-out nothing is on the disk" : nil
+    if replica.model != nil { return "after a log-out nothing is shown" }
+    let isAtRest = !clients[client].isReading && clients[client].write == nil
+    return isAtRest && clients[client].disk != nil ? "after a log-out nothing is on the disk" : nil
   }
 
   /// What is asked for, acknowledges: it must be durable.

@@ -119,7 +119,7 @@ struct World<App: SimulatedApp>: Sendable {
   /// Goes from one phase to the next.
   mutating func progress() {
     guard isGoingOn else { return }
-    judgeWords()
+    if isHandingOver { judgeWords() }
     if phase == .stormy, jury.result.steps >= configuration.steps {
       if configuration.judgesLiveness { calmDown() } else { phase = .over }
     }
