@@ -71,6 +71,24 @@ import Testing
     bench.expectNoEffectAfterwards()
   }
 
+  /// Found by seed 1414 with actors: the start said at its end what was so at its beginning.
+  @Test func `a user who leaves while a run waits for its turn has left when it begins`() {
+    let (bench, old) = Bench.following(endsWhenCancelled: false)
+    bench.tell { $0.stop() }
+    let new = bench.run()
+    bench.drain()
+    bench.tell { $0.enterBackground() }
+    bench.drain()
+    bench.source.fail(.unreachable)
+    bench.drain()
+    #expect(old.isOver.value)
+    #expect(!new.isOver.value)
+    #expect(bench.source.open.isEmpty, "nobody looks at it: nothing is asked")
+    bench.tell { $0.enterForeground() }
+    bench.drain()
+    #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 7), waits: false)])
+  }
+
   @Test func `a run that is cancelled while it waits never begins`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     bench.tell { $0.stop() }

@@ -93,6 +93,18 @@ typealias LedgerReplica = Replica<Ledger, LedgerSync>
     #expect(!replica.handle(.foregrounded, at: .ms(3)).isEmpty)
   }
 
+  /// Found by seed 23593.
+  @Test func `a user who left before it is loaded has left after, stopped or not`() {
+    for isStopped in [false, true] {
+      var replica = LedgerReplica(life: Life(1))
+      _ = replica.handle(.backgrounded, at: .ms(1))
+      if isStopped { _ = replica.handle(.stopped, at: .ms(2)) }
+      _ = replica.handle(.loaded(Self.saved, age: .seconds(5)), at: .ms(3))
+      #expect(!replica.machine.isInForeground)
+      #expect(replica.status == (isStopped ? .halted(.stopped) : .idle))
+    }
+  }
+
   @Test func `stopped before it is loaded means stopped after`() {
     var replica = LedgerReplica(life: Life(1))
     _ = replica.handle(.started(foreground: true), at: .ms(0))
