@@ -36,8 +36,10 @@ import UpdateMachine
       #expect(try Scenario.rewritten(scenario) == scenario)
       #expect(scenario.hasPrefix("# What it is.\n#\n# Life \(transcript.life) of client \(client)"))
       #expect(transcript.unsaidCount == 0)
-      // What the run told before the saved form was read is not the machine's.
-      let (told, played) = (statuses(of: transcript, trace), statuses(of: scenario))
+      // What the run told before the saved form was read is not the machine's; and a machine that is
+      // made for an app that was stopped meanwhile is stale until it hears of it.
+      let told = statuses(of: transcript, trace)
+      let played = Array(statuses(of: scenario).drop { $0 == "stale" })
       #expect(!played.isEmpty)
       #expect(Array(told.suffix(played.count)) == played, "seed \(seed)")
       lives.insert(transcript.life)

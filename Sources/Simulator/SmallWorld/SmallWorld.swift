@@ -90,7 +90,8 @@ public struct SmallWorld: ExplorableModel, Sendable {
     packing = SmallClient.Packing(settings: SmallWorld.settings, terms: SmallWorld.terms)
   }
 
-  /// A tick is a millisecond. Each span is as short as it can be without meaning nothing.
+  /// A tick is a millisecond. Each span is as short as it can be without meaning nothing: a wait may
+  /// be too short to have really waited.
   static var settings: MachineSettings {
     var settings = MachineSettings()
     let tick = TimeSpan.milliseconds(1)
@@ -107,7 +108,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
     settings.spread = tick
     settings.healthy = tick
     settings.productive = tick
-    settings.reallyWaited = tick
+    settings.reallyWaited = tick * 2
     settings.paceInterval = tick
     settings.paceBurst = 1
     settings.wakeInterval = tick

@@ -153,6 +153,7 @@ enum Incident: Sendable {
   case retries
   case reconnects
   case getsCredentials
+  case isStopped
   case isStartedAgain
   /// After the faults: the user wants to see it level.
   case isLookedAt

@@ -129,6 +129,7 @@ extension World {
     if climate.faults.contains(.slowLoad), choices.happens(.weather, 1, in: 4) {
       jury.result.faults[.slowLoad] += 1
       reading = choices.draw(.weather, in: 31...Climate.slowWrite)
+      tryPatience(of: client, within: reading)
     }
     agenda.add(.happens(client: client, .loads), at: now + .milliseconds(reading))
     let foreground = !choices.happens(.users, 1, in: 8)
@@ -140,6 +141,20 @@ extension World {
       deliveries.append(.begins(client: client, life: life, foreground: foreground))
     } else {
       feed(client, .started(foreground: foreground))
+    }
+  }
+
+  /// Nothing is to be seen yet: the user may leave, and the app may be stopped, before there is.
+  private mutating func tryPatience(of client: Int, within span: Int64) {
+    if choices.happens(.weather, 1, in: 2) {
+      let leaving = choices.draw(.weather, in: 1...span)
+      agenda.add(.happens(client: client, .backgrounds), at: now + .milliseconds(leaving))
+      agenda.add(.happens(client: client, .foregrounds), at: now + .milliseconds(leaving + 60_000))
+    }
+    if choices.happens(.weather, 1, in: 2) {
+      let stop = choices.draw(.weather, in: 1...span)
+      agenda.add(.happens(client: client, .isStopped), at: now + .milliseconds(stop))
+      agenda.add(.happens(client: client, .isStartedAgain), at: now + .milliseconds(stop + 10_000))
     }
   }
 

@@ -202,7 +202,7 @@ extension World {
       return true
     case .isLookedAt: return isLookedAt(client)
     case .loads, .foregrounds, .backgrounds, .changesNetwork, .retries, .getsCredentials,
-      .isStartedAgain:
+      .isStopped, .isStartedAgain:
       if postpone(.happens(client: client, incident), for: client) { return false }
       guard clients[client].isRunning else { return false }
     }
@@ -217,6 +217,9 @@ extension World {
     case .getsCredentials:
       clients[client].isRevoked = false
       signal(client, .credentialsChanged)
+    case .isStopped:
+      guard phase == .stormy else { return false }
+      signal(client, .stopped)
     case .isStartedAgain: signal(client, .started(foreground: true))
     case .starts, .reconnects, .wakes, .isLookedAt: break
     }

@@ -1,13 +1,21 @@
 /// Small numbers side by side in 128 bits, taken out in the order in which they were put in. What a
 /// state is packed into where millions of them are kept.
 public struct Bits: BitwiseCopyable, Hashable, Sendable {
-  /// All of them; those that were put in first are the lowest.
-  public var word: UInt128
+  // Two halves: 128 bits shifted by a variable need a function that Embedded Swift has not.
+  @usableFromInline var low: UInt64
+  @usableFromInline var high: UInt64
   @usableFromInline var place: UInt8 = 0
 
   /// Nothing put in yet, or what was put in before, to be taken out.
   @inlinable
-  public init(word: UInt128 = 0) { self.word = word }
+  public init(word: UInt128 = 0) {
+    low = UInt64(truncatingIfNeeded: word)
+    high = UInt64(truncatingIfNeeded: word >> 64)
+  }
+
+  /// All of them; those that were put in first are the lowest.
+  @inlinable
+  public var word: UInt128 { UInt128(high) << 64 | UInt128(low) }
 
   /// How many bits were put in, or taken out.
   @inlinable
@@ -19,7 +27,9 @@ public struct Bits: BitwiseCopyable, Hashable, Sendable {
   public mutating func put(_ number: UInt64, width: UInt8) {
     precondition(number >> UInt64(width) == 0, "a number does not fit its bits")
     precondition(place + width <= 128, "more than 128 bits")
-    word |= UInt128(number) << UInt128(place)
+    // A shift by more than 63, or by less than 0, the other way, gives what is wanted of it.
+    low |= number << UInt64(place)
+    high |= number << (Int(place) - 64)
     place += width
   }
 
@@ -39,9 +49,9 @@ public struct Bits: BitwiseCopyable, Hashable, Sendable {
   /// Takes out the next number of so many bits.
   @inlinable
   public mutating func take(width: UInt8) -> UInt64 {
-    let number = UInt64(truncatingIfNeeded: word >> UInt128(place)) & (1 << UInt64(width) - 1)
+    let number = low >> UInt64(place) | high >> (Int(place) - 64)
     place += width
-    return number
+    return number & (1 << UInt64(width) - 1)
   }
 
   /// Takes out one bit.
