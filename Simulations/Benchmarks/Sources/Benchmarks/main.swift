@@ -5,7 +5,8 @@ import SyncProtocols
 import UpdateMachine
 
 // Counts first, then times; every time stands beside a baseline that was taken in the same run.
-// swift run -c release --package-path Simulations/Benchmarks
+// swift run -c release --package-path Simulations/Benchmarks Benchmarks [WORD…]
+// With words, only those groups are measured whose names begin with one of them.
 
 /// Seconds that `body` takes, the best of five.
 func seconds(_ body: () -> Void) -> Double {
@@ -239,9 +240,16 @@ func benchmarkMemory() {
     "\(MemoryLayout<Replica<CountModel, EventQueue<Int64>>>.size) bytes")
 }
 
+/// Whether a group of benchmarks was asked for: all are, unless some are named.
+func isWanted(_ group: String) -> Bool {
+  let words = CommandLine.arguments.dropFirst()
+  return words.isEmpty || words.contains { group.hasPrefix($0) }
+}
+
 line("benchmark", "result")
-benchmarkMachine()
-benchmarkSimulations()
-benchmarkActors()
-await benchmarkObserver()
-benchmarkMemory()
+if isWanted("machine") { benchmarkMachine() }
+if isWanted("simulations") { benchmarkSimulations() }
+if isWanted("actors") { benchmarkActors() }
+if isWanted("observer") { await benchmarkObserver() }
+if isWanted("memory") { benchmarkMemory() }
+if isWanted("map") { benchmarkMap() }

@@ -1,0 +1,238 @@
+/// What stands before the keys of a node.
+@usableFromInline
+struct MapNodeHead: BitwiseCopyable {
+  /// How far above the leaves; 0: a leaf.
+  @usableFromInline var level: UInt16
+  /// How many keys there are.
+  @usableFromInline var count: UInt16
+  /// How many keys there is memory for.
+  @usableFromInline var limit: UInt16
+  /// How many entries there are in the node and below it.
+  @usableFromInline var total: Int
+
+  @inlinable
+  init(level: Int, limit: Int) {
+    self.level = UInt16(level)
+    self.limit = UInt16(limit)
+    count = 0
+    total = 0
+  }
+}
+
+/// A node of a ``VersionedMap``: head, keys, and what belongs to the keys, in one piece of memory.
+///
+/// All entries are in the leaves (level 0), which hold keys with their values. A node above them
+/// holds its children, and for each child a key: the child's first. So a node of either kind begins
+/// with its own first key, and ``keys`` are ascending and unique in both.
+///
+/// A node that is referred to once, by a parent of which the same is true up to the map, belongs to
+/// that map alone, and is changed in place. Every other node is never changed again.
+@usableFromInline
+@safe
+final class MapNode<Key: Comparable, Value>: ManagedBuffer<MapNodeHead, Key> {
+  /// What a leaf holds at most. Measured with 100,000 numbers as keys and values: reading, scanning
+  /// and loading hardly care from 32 to 128; a write after a fork copies a leaf, and a write in
+  /// place moves half of one, which speaks for few.
+  @inlinable
+  static var leafMaximum: Int { 64 }
+
+  /// How many children a node has at most. A write after a fork has to retain all of them.
+  @inlinable
+  static var childrenMaximum: Int { 32 }
+
+  /// What a new leaf has memory for, since most maps are small.
+  @inlinable
+  static var leafLimitAtFirst: Int { 4 }
+
+  @inlinable
+  static func maximum(level: Int) -> Int { level == 0 ? leafMaximum : childrenMaximum }
+
+  /// What every node but the root holds at least. A quarter, so that what grows at one end can leave
+  /// nodes behind that are three quarters full, and a node that was just split or merged is far from
+  /// the next time.
+  @inlinable
+  static func minimum(level: Int) -> Int { maximum(level: level) / 4 }
+
+  @inlinable
+  static func make(level: Int, limit: Int) -> MapNode {
+    // What belongs to the keys comes after them, aligned as it must be, and counted in keys.
+    let (stride, alignment) =
+      level == 0
+      ? (MemoryLayout<Value>.stride, MemoryLayout<Value>.alignment)
+      : (MemoryLayout<MapNode>.stride, MemoryLayout<MapNode>.alignment)
+    let bytes = limit * stride + alignment - 1
+    let keyStride = MemoryLayout<Key>.stride
+    let node = MapNode.create(minimumCapacity: limit + (bytes + keyStride - 1) / keyStride) { _ in
+      MapNodeHead(level: level, limit: limit)
+    }
+    return unsafe unsafeDowncast(node, to: MapNode.self)
+  }
+
+  deinit {
+    unsafe keys.deinitialize(count: count)
+    if level == 0 {
+      unsafe values.deinitialize(count: count)
+    } else {
+      unsafe children.deinitialize(count: count)
+    }
+  }
+
+  // MARK: Memory
+
+  @inlinable
+  var head: UnsafeMutablePointer<MapNodeHead> {
+    unsafe withUnsafeMutablePointerToHeader { unsafe $0 }
+  }
+
+  @inlinable
+  var keys: UnsafeMutablePointer<Key> {
+    unsafe withUnsafeMutablePointerToElements { unsafe $0 }
+  }
+
+  /// The values, one for each key. Of a leaf only.
+  @inlinable
+  var values: UnsafeMutablePointer<Value> {
+    unsafe UnsafeMutableRawPointer(keys + limit).alignedUp(for: Value.self)
+      .assumingMemoryBound(to: Value.self)
+  }
+
+  /// The children, one for each key. Not of a leaf.
+  @inlinable
+  var children: UnsafeMutablePointer<MapNode> {
+    unsafe UnsafeMutableRawPointer(keys + limit).alignedUp(for: MapNode.self)
+      .assumingMemoryBound(to: MapNode.self)
+  }
+
+  @inlinable
+  var level: Int { unsafe Int(truncatingIfNeeded: head.pointee.level) }
+
+  @inlinable
+  var limit: Int { unsafe Int(truncatingIfNeeded: head.pointee.limit) }
+
+  @inlinable
+  var count: Int {
+    get { unsafe Int(truncatingIfNeeded: head.pointee.count) }
+    set { unsafe head.pointee.count = UInt16(truncatingIfNeeded: newValue) }
+  }
+
+  @inlinable
+  var total: Int {
+    get { unsafe head.pointee.total }
+    set { unsafe head.pointee.total = newValue }
+  }
+
+  @inlinable
+  var first: Key { unsafe keys[0] }
+
+  /// The child at `index`, without retaining it. It lives for as long as this node is not changed.
+  @inlinable
+  @inline(__always)
+  func link(_ index: Int) -> Unmanaged<MapNode> {
+    unsafe UnsafeRawPointer(children + index).load(as: Unmanaged<MapNode>.self)
+  }
+
+  // MARK: Search
+
+  /// How many keys, from the one at `start` on, are below `key`.
+  @inlinable
+  func countBelow(_ key: Key, from start: Int = 0) -> Int {
+    let keys = unsafe keys + start
+    var length = count - start
+    guard length > 0 else { return 0 }
+    // Of the two halves the same number of keys is left, so that there is nothing to guess for the
+    // processor but how often it goes round.
+    var base = 0
+    while length > 1 {
+      let half = length >> 1
+      base += unsafe keys[base + half - 1] < key ? half : 0
+      length -= half
+    }
+    return base + (unsafe keys[base] < key ? 1 : 0)
+  }
+
+  /// How many keys, from the one at `start` on, are not above `key`.
+  @inlinable
+  func countThrough(_ key: Key, from start: Int = 0) -> Int {
+    let keys = unsafe keys + start
+    var length = count - start
+    guard length > 0 else { return 0 }
+    var base = 0
+    while length > 1 {
+      let half = length >> 1
+      base += unsafe key < keys[base + half - 1] ? 0 : half
+      length -= half
+    }
+    return base + (unsafe key < keys[base] ? 0 : 1)
+  }
+
+  /// The child that holds `key` if any does: the last that does not begin above it, or else the
+  /// first.
+  @inlinable
+  func childIndex(for key: Key) -> Int { countThrough(key, from: 1) }
+
+  /// The place of `key` in this leaf.
+  @inlinable
+  func index(of key: Key) -> Int? {
+    let index = countBelow(key)
+    guard index < count, unsafe keys[index] == key else { return nil }
+    return index
+  }
+
+  /// The leaf that holds `key` if any does.
+  @inlinable
+  func leaf(for key: Key) -> Unmanaged<MapNode> {
+    var node = unsafe Unmanaged.passUnretained(self)
+    while unsafe node._withUnsafeGuaranteedRef({ $0.level }) > 0 {
+      unsafe node = unsafe node._withUnsafeGuaranteedRef {
+        unsafe $0.link($0.childIndex(for: key))
+      }
+    }
+    return unsafe node
+  }
+
+  /// The leaf after the one that holds `key` or would hold it.
+  @inlinable
+  func leaf(after key: Key) -> Unmanaged<MapNode>? {
+    var node = unsafe Unmanaged.passUnretained(self)
+    var next: Unmanaged<MapNode>?
+    while unsafe node._withUnsafeGuaranteedRef({ $0.level }) > 0 {
+      unsafe (node, next) = unsafe node._withUnsafeGuaranteedRef {
+        let index = $0.childIndex(for: key)
+        return unsafe ($0.link(index), index + 1 < $0.count ? $0.link(index + 1) : next)
+      }
+    }
+    return unsafe next.map { unsafe $0._withUnsafeGuaranteedRef { unsafe $0.firstLeaf } }
+  }
+
+  /// The leaf before the one that holds `key` or would hold it.
+  @inlinable
+  func leaf(before key: Key) -> Unmanaged<MapNode>? {
+    var node = unsafe Unmanaged.passUnretained(self)
+    var previous: Unmanaged<MapNode>?
+    while unsafe node._withUnsafeGuaranteedRef({ $0.level }) > 0 {
+      unsafe (node, previous) = unsafe node._withUnsafeGuaranteedRef {
+        let index = $0.childIndex(for: key)
+        return unsafe ($0.link(index), index > 0 ? $0.link(index - 1) : previous)
+      }
+    }
+    return unsafe previous.map { unsafe $0._withUnsafeGuaranteedRef { unsafe $0.lastLeaf } }
+  }
+
+  @inlinable
+  var firstLeaf: Unmanaged<MapNode> {
+    var node = unsafe Unmanaged.passUnretained(self)
+    while unsafe node._withUnsafeGuaranteedRef({ $0.level }) > 0 {
+      unsafe node = unsafe node._withUnsafeGuaranteedRef { unsafe $0.link(0) }
+    }
+    return unsafe node
+  }
+
+  @inlinable
+  var lastLeaf: Unmanaged<MapNode> {
+    var node = unsafe Unmanaged.passUnretained(self)
+    while unsafe node._withUnsafeGuaranteedRef({ $0.level }) > 0 {
+      unsafe node = unsafe node._withUnsafeGuaranteedRef { unsafe $0.link($0.count - 1) }
+    }
+    return unsafe node
+  }
+}

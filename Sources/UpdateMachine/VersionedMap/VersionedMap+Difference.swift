@@ -1,0 +1,201 @@
+// What changed between two versions, at the price of what changed.
+
+extension VersionedMap {
+  /// What leads from one map to another.
+  public struct Difference {
+    /// One key's part in it.
+    public struct Change {
+      public var key: Key
+      /// The value that the key had; `nil`: it had none.
+      public var old: Value?
+      /// The value that it has now; `nil`: it has none.
+      public var new: Value?
+
+      @inlinable
+      public init(key: Key, old: Value?, new: Value?) {
+        self.key = key
+        self.old = old
+        self.new = new
+      }
+    }
+
+    /// Ascending by key, each key once, and only keys whose value changed, came or went.
+    public var changes: [Change]
+
+    @inlinable
+    public init(changes: [Change] = []) { self.changes = changes }
+
+    @inlinable
+    public var isEmpty: Bool { changes.isEmpty }
+
+    /// What leads back. O(changes).
+    @inlinable
+    public var inverted: Difference {
+      Difference(changes: changes.map { Change(key: $0.key, old: $0.new, new: $0.old) })
+    }
+  }
+
+  /// Gives every key the value that the difference says is new. What it says is old is not looked at.
+  /// O(changes × log n).
+  @inlinable
+  public mutating func apply(_ difference: Difference) {
+    for change in difference.changes { self[change.key] = change.new }
+  }
+}
+
+extension VersionedMap.Difference.Change: Equatable where Value: Equatable {}
+extension VersionedMap.Difference.Change: Hashable where Key: Hashable, Value: Hashable {}
+extension VersionedMap.Difference.Change: Sendable where Key: Sendable, Value: Sendable {}
+extension VersionedMap.Difference: Equatable where Value: Equatable {}
+extension VersionedMap.Difference: Hashable where Key: Hashable, Value: Hashable {}
+extension VersionedMap.Difference: Sendable where Key: Sendable, Value: Sendable {}
+
+extension VersionedMap where Value: Equatable {
+  /// What has to be applied to `old` to make it equal to this map. O(nodes that the two do not
+  /// share): if one was made from the other by *k* changes, these are at most *k* times the height,
+  /// in either tree, and a few where nodes were split or merged.
+  @inlinable
+  public func difference(from old: VersionedMap) -> Difference {
+    var difference = Difference()
+    old.compare(with: self) { key, old, new in
+      difference.changes.append(Difference.Change(key: key, old: old, new: new))
+      return true
+    }
+    return difference
+  }
+
+  /// Calls `body` with every key whose value differs, ascending, with its value here and there, until
+  /// `body` returns false. Returns how many nodes of the two trees were looked into.
+  ///
+  /// Both trees are walked from their least key on. What stands next on a side is an entry or a whole
+  /// subtree, and begins with its least key. If one side begins first, it is opened, or told if it is
+  /// an entry. If both begin with the same key, the higher is opened; of the same height, they are
+  /// skipped if they are one node, and both opened if not.
+  ///
+  /// So no subtree that is in both trees is ever opened. On the other side it is still to come, with
+  /// the same least key: as the whole of what stands next there, or at the front of something higher,
+  /// or later; and in none of these cases is it this one's turn to be opened.
+  @inlinable
+  @discardableResult
+  func compare(with other: VersionedMap, _ body: (Key, Value?, Value?) -> Bool) -> Int {
+    withExtendedLifetime((root, other.root)) {
+      var here = MapWalk(root)
+      var there = MapWalk(other.root)
+      var goesOn = true
+      while goesOn, !here.isAtEnd || !there.isAtEnd {
+        if there.isAtEnd || !here.isAtEnd && here.key < there.key {
+          if here.isEntry { goesOn = body(here.key, here.value, nil) }
+          here.goOn()
+        } else if here.isAtEnd || there.key < here.key {
+          if there.isEntry { goesOn = body(there.key, nil, there.value) }
+          there.goOn()
+        } else if here.level != there.level {
+          if here.level > there.level { here.open() } else { there.open() }
+        } else if !here.isEntry {
+          let isShared = unsafe here.subtree.toOpaque() == there.subtree.toOpaque()
+          if isShared { here.skip() } else { here.open() }
+          if isShared { there.skip() } else { there.open() }
+        } else {
+          if here.value != there.value { goesOn = body(here.key, here.value, there.value) }
+          here.skip()
+          there.skip()
+        }
+      }
+      return here.opened + there.opened
+    }
+  }
+}
+
+/// A walk through a tree that can pass over whole subtrees. The tree must outlive it.
+@usableFromInline
+@safe
+struct MapWalk<Key: Comparable, Value> {
+  @usableFromInline typealias Node = MapNode<Key, Value>
+
+  /// How many nodes were opened.
+  @usableFromInline var opened = 0
+
+  /// The root, while it stands next itself.
+  @usableFromInline var root: Unmanaged<Node>?
+  /// The node that was opened last, with its keys; `nil`: none was yet.
+  @usableFromInline var node: Unmanaged<Node>?
+  @usableFromInline var keys: UnsafeMutablePointer<Key>?
+  @usableFromInline var count = 0
+  /// What stands next in it.
+  @usableFromInline var index = 0
+  /// How high that is; −1: it is an entry.
+  @usableFromInline var level = -1
+  /// The nodes above, each with what stands next in it.
+  @usableFromInline var above: [(node: Unmanaged<Node>, index: Int)] = unsafe []
+
+  @inlinable
+  init(_ root: Node?) {
+    guard let root else { return }
+    unsafe self.root = unsafe Unmanaged.passUnretained(root)
+    level = root.level
+  }
+
+  @inlinable
+  var isAtEnd: Bool { unsafe root == nil && index == count }
+
+  @inlinable
+  var isEntry: Bool { level < 0 }
+
+  /// The least key of what stands next.
+  @inlinable
+  var key: Key {
+    if let root = unsafe root { return unsafe root._withUnsafeGuaranteedRef { $0.first } }
+    return unsafe keys.unsafelyUnwrapped[index]
+  }
+
+  /// The value of the entry that stands next.
+  @inlinable
+  var value: Value {
+    unsafe node.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.values[index] }
+  }
+
+  /// The subtree that stands next.
+  @inlinable
+  var subtree: Unmanaged<Node> {
+    if let root = unsafe root { return unsafe root }
+    return unsafe node.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.link(index) }
+  }
+
+  /// Past an entry, or into a subtree.
+  @inlinable
+  mutating func goOn() {
+    if isEntry { skip() } else { open() }
+  }
+
+  /// Past what stands next.
+  @inlinable
+  mutating func skip() {
+    if unsafe root != nil {
+      unsafe root = nil
+      return
+    }
+    index += 1
+    while index == count, let (parent, next) = unsafe above.popLast() {
+      unsafe enter(parent, at: next)
+    }
+  }
+
+  /// Into the subtree that stands next.
+  @inlinable
+  mutating func open() {
+    let subtree = unsafe subtree
+    if let node = unsafe node { unsafe above.append((node, index + 1)) }
+    unsafe root = nil
+    opened += 1
+    unsafe enter(subtree, at: 0)
+  }
+
+  @inlinable
+  mutating func enter(_ node: Unmanaged<Node>, at index: Int) {
+    unsafe self.node = unsafe node
+    self.index = index
+    unsafe (keys, count, level) = unsafe node._withUnsafeGuaranteedRef {
+      unsafe ($0.keys, $0.count, $0.level - 1)
+    }
+  }
+}

@@ -1,0 +1,182 @@
+// The entries in order, from any key, both ways.
+
+extension VersionedMap: Sequence {
+  /// Ascending, and of this version: what is changed meanwhile does not show.
+  @inlinable
+  public func makeIterator() -> Ascending { Ascending(root: root, above: nil) }
+
+  @inlinable
+  public var underestimatedCount: Int { count }
+
+  // MARK: One entry
+
+  /// The entry with the least key. O(log n).
+  @inlinable
+  public var first: Element? { makeIterator().peek() }
+
+  /// The entry with the greatest key. O(log n).
+  @inlinable
+  public var last: Element? { descending().peek() }
+
+  /// The entry of a key or, if it has none, the next above it. O(log n).
+  @inlinable
+  public func first(from key: Key) -> Element? { ascending(from: key).peek() }
+
+  /// The next entry above a key. O(log n).
+  @inlinable
+  public func first(after key: Key) -> Element? { ascending(after: key).peek() }
+
+  /// The entry of a key or, if it has none, the next below it. O(log n).
+  @inlinable
+  public func last(through key: Key) -> Element? { descending(from: key).peek() }
+
+  /// The next entry below a key. O(log n).
+  @inlinable
+  public func last(before key: Key) -> Element? { descending(before: key).peek() }
+
+  // MARK: Many
+
+  /// All entries from a key on, its own included. O(log n) for the first, then O(1) for each.
+  @inlinable
+  public func ascending(from key: Key) -> Ascending {
+    Ascending(root: root, above: MapEdge(before: key))
+  }
+
+  /// All entries above a key. O(log n) for the first, then O(1) for each.
+  @inlinable
+  public func ascending(after key: Key) -> Ascending {
+    Ascending(root: root, above: MapEdge(after: key))
+  }
+
+  /// All entries, from the last to the first.
+  @inlinable
+  public func descending() -> Descending { Descending(root: root, below: nil) }
+
+  /// All entries from a key down, its own included. O(log n) for the first, then O(1) for each.
+  @inlinable
+  public func descending(from key: Key) -> Descending {
+    Descending(root: root, below: MapEdge(after: key))
+  }
+
+  /// All entries below a key, downwards. O(log n) for the first, then O(1) for each.
+  @inlinable
+  public func descending(before key: Key) -> Descending {
+    Descending(root: root, below: MapEdge(before: key))
+  }
+}
+
+/// The entries of one leaf. Its pointers are good for as long as the tree that the leaf is of.
+@usableFromInline
+@safe
+struct MapRun<Key: Comparable, Value> {
+  @usableFromInline let keys: UnsafeMutablePointer<Key>
+  @usableFromInline let values: UnsafeMutablePointer<Value>
+  @usableFromInline let count: Int
+
+  @inlinable
+  init(_ leaf: Unmanaged<MapNode<Key, Value>>) {
+    unsafe (keys, values, count) = unsafe leaf._withUnsafeGuaranteedRef {
+      unsafe ($0.keys, $0.values, $0.count)
+    }
+  }
+
+  @inlinable
+  func entry(_ index: Int) -> (key: Key, value: Value) { unsafe (keys[index], values[index]) }
+}
+
+extension VersionedMap {
+  /// The entries of one version, upwards. It keeps what it needs of that version.
+  @safe
+  public struct Ascending: Sequence, IteratorProtocol {
+    @usableFromInline let root: Node?
+    /// The leaf that the next entry is in; `nil`: there is none.
+    @usableFromInline var run: MapRun<Key, Value>?
+    @usableFromInline var index = 0
+
+    @inlinable
+    init(root: Node?, above edge: MapEdge<Key>?) {
+      self.root = root
+      guard let root else { return }
+      guard let edge else {
+        run = unsafe MapRun(root.firstLeaf)
+        return
+      }
+      let leaf = unsafe root.leaf(for: edge.key)
+      run = unsafe MapRun(leaf)
+      index = unsafe leaf._withUnsafeGuaranteedRef { edge.countBelow(in: $0) }
+      if index == run!.count { goOn() }
+    }
+
+    @inlinable
+    public mutating func next() -> Element? {
+      guard let run else { return nil }
+      return withExtendedLifetime(root) {
+        let entry = run.entry(index)
+        index += 1
+        if index == run.count { goOn() }
+        return entry
+      }
+    }
+
+    @inlinable
+    func peek() -> Element? { withExtendedLifetime(root) { run?.entry(index) } }
+
+    @inlinable
+    @inline(never)
+    mutating func goOn() {
+      guard let root, let run else { return }
+      self.run = unsafe root.leaf(after: run.keys[run.count - 1]).map { unsafe MapRun($0) }
+      index = 0
+    }
+  }
+
+  /// The entries of one version, downwards. It keeps what it needs of that version.
+  @safe
+  public struct Descending: Sequence, IteratorProtocol {
+    @usableFromInline let root: Node?
+    /// The leaf that the next entry is in; `nil`: there is none.
+    @usableFromInline var run: MapRun<Key, Value>?
+    @usableFromInline var index = 0
+
+    @inlinable
+    init(root: Node?, below edge: MapEdge<Key>?) {
+      self.root = root
+      guard let root else { return }
+      guard let edge else {
+        run = unsafe MapRun(root.lastLeaf)
+        index = run!.count - 1
+        return
+      }
+      let leaf = unsafe root.leaf(for: edge.key)
+      run = unsafe MapRun(leaf)
+      index = unsafe leaf._withUnsafeGuaranteedRef { edge.countBelow(in: $0) } - 1
+      if index < 0 { goOn() }
+    }
+
+    @inlinable
+    public mutating func next() -> Element? {
+      guard let run else { return nil }
+      return withExtendedLifetime(root) {
+        let entry = run.entry(index)
+        index -= 1
+        if index < 0 { goOn() }
+        return entry
+      }
+    }
+
+    @inlinable
+    func peek() -> Element? { withExtendedLifetime(root) { run?.entry(index) } }
+
+    @inlinable
+    @inline(never)
+    mutating func goOn() {
+      guard let root, let run else { return }
+      self.run = unsafe root.leaf(before: run.keys[0]).map { unsafe MapRun($0) }
+      index = (self.run?.count ?? 0) - 1
+    }
+  }
+}
+
+// As their map: they read what nobody changes while they hold its root.
+extension VersionedMap.Ascending: @unchecked Sendable where Key: Sendable, Value: Sendable {}
+extension VersionedMap.Descending: @unchecked Sendable where Key: Sendable, Value: Sendable {}
