@@ -40,6 +40,7 @@ extension Knowledge {
 
   /// The first interval that has a point at or above `place`.
   @inlinable
+  @inline(__always)
   func spot(of place: Int64) -> Spot {
     guard !chunks.isEmpty else {
       // A free slot ends the search: there is nothing behind it.
@@ -49,32 +50,44 @@ extension Knowledge {
     guard place <= chunks[chunks.count - 1].ceiling else {
       return Spot(chunk: chunks.count, offset: 0)
     }
-    return unsafe chunks.withUnsafeBufferPointer { chunks in
-      let chunk = Knowledge.search(chunks.count) { unsafe chunks[$0].ceiling < place }
+    return spotInChunks(of: place)
+  }
+
+  /// The same, where there are chunks; of the last interval, if all are below `place`.
+  @inlinable
+  @inline(__always)
+  func spotInChunks(of place: Int64) -> Spot {
+    unsafe chunks.withUnsafeBufferPointer { chunks in
+      let chunk = Knowledge.search(place, chunks.count) { unsafe chunks[$0].ceiling }
       let offset = unsafe chunks[chunk].intervals.withUnsafeBufferPointer { intervals in
-        Knowledge.search(intervals.count) { unsafe intervals[$0].high < place }
+        Knowledge.search(place, intervals.count) { unsafe intervals[$0].high }
       }
       return Spot(chunk: chunk, offset: offset)
     }
   }
 
-  /// The first of `count` for which it is not so; it is not so for the last, nor for any after that
-  /// first. Without a branch that could be guessed wrong.
+  /// The first of `count` places, which are in order, that is not below `place`; the last, if all
+  /// are. There is at least one.
+  ///
+  /// By halves, of which the first two overlap, so that all that follow are powers of 2. Then what a
+  /// comparison says can be shifted and added. A branch would be guessed wrong every other time.
   @inlinable
   @inline(__always)
-  static func search(_ count: Int, _ isBelow: (Int) -> Bool) -> Int {
-    var base = 0
-    var length = count
-    while length > 1 {
-      let half = length >> 1
-      base = isBelow(base &+ half &- 1) ? base &+ half : base
-      length &-= half
+  static func search(_ place: Int64, _ count: Int, _ at: (Int) -> Int64) -> Int {
+    var shift = Int.bitWidth &- 1 &- count.leadingZeroBitCount
+    let rest = count &- (1 &<< shift)
+    var base = at(max(rest &- 1, 0)) < place ? rest : 0
+    while shift > 0 {
+      shift &-= 1
+      let isBelow = at(base &+ (1 &<< shift) &- 1) < place ? 1 : 0
+      base &+= isBelow &<< shift
     }
     return base
   }
 
   /// The interval there; a free slot behind the last one.
   @inlinable
+  @inline(__always)
   subscript(spot: Spot) -> Interval {
     guard !chunks.isEmpty else {
       return spot.offset == 0 ? first : spot.offset == 1 ? second : .none
@@ -226,7 +239,14 @@ extension Knowledge.Chunk {
     if offset < end {
       intervals[offset] = interval
     } else {
-      intervals.insert(interval, at: offset)
+      let count = intervals.count
+      intervals.append(interval)
+      unsafe intervals.withUnsafeMutableBufferPointer { intervals in
+        guard let start = intervals.baseAddress else { return }
+        let spot = unsafe start + offset
+        unsafe (spot + 1).update(from: spot, count: count - offset)
+        unsafe spot.pointee = interval
+      }
     }
     offset += 1
   }

@@ -122,7 +122,7 @@ public struct Knowledge: Sendable {
   @inlinable
   public func contains(_ point: Interval.Point) -> Bool {
     guard !chunks.isEmpty else { return first.contains(point) || second.contains(point) }
-    return self[spot(of: point.place)].contains(point)
+    return self[spotInChunks(of: point.place)].contains(point)
   }
 
   /// O(log *n*).

@@ -85,7 +85,7 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
     chance &+= 0x9E37_79B9_7F4A_7C15
     return Int(Digest.mixed(chance).multipliedFullWidth(by: UInt64(bound)).high)
   }
-  let sets = max(1, 4000 / count)
+  let sets = max(1, 40_000 / count)
   let more = max(1, count / 20)
   var held: [Set] = []
   for _ in 0..<sets {
@@ -93,21 +93,21 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
     for index in 0..<Int64(count) { set.insert((index * 100 + 10)...(index * 100 + 49)) }
     held.append(set)
   }
-  var gaps: Swift.Set<Int> = []
-  while gaps.count < more { gaps.insert(below(count)) }
-  var order = gaps.sorted()
-  for index in order.indices.dropFirst() { order.swapAt(index, below(index + 1)) }
-  let added = order.map { Int64($0) * 100 + 60 }.map { $0...($0 + 19) }
+  let added = held.map { _ in
+    var gaps = Array(0..<Int64(count))
+    for index in 0..<more { gaps.swapAt(index, index + below(count - index)) }
+    return gaps.prefix(more).map { ($0 * 100 + 60)...($0 * 100 + 79) }
+  }
   var best = Double.infinity
   var allocations: Int64 = 0
   for _ in 0..<20 {
     let before = allocation_count()
     let time = elapsed {
-      for index in held.indices { for interval in added { held[index].insert(interval) } }
+      for index in held.indices { for interval in added[index] { held[index].insert(interval) } }
     }
     allocations = allocation_count() - before
     best = min(best, time)
-    for index in held.indices { for interval in added { held[index].remove(interval) } }
+    for index in held.indices { for interval in added[index] { held[index].remove(interval) } }
   }
   let questions = (0..<10_000).map { _ in Int64(below(count * 100)) }
   var found = 0
