@@ -9,8 +9,8 @@ extension Knowledge {
     @usableFromInline var ceiling: Int64
     @usableFromInline var intervals: ContiguousArray<Interval>
 
-    /// At most so many: 2 KB, which move in about the time that it takes to find them.
-    @inlinable static var limit: Int { 128 }
+    /// At most so many: 1 KB, which moves in about the time that it takes to find the place.
+    @inlinable static var limit: Int { 64 }
     /// With fewer it is joined to a neighbour, if both together leave room.
     @inlinable static var least: Int { limit / 4 }
 
@@ -58,7 +58,9 @@ extension Knowledge {
   @inline(__always)
   func spotInChunks(of place: Int64) -> Spot {
     unsafe chunks.withUnsafeBufferPointer { chunks in
-      let chunk = Knowledge.search(place, chunks.count) { unsafe chunks[$0].ceiling }
+      let chunk =
+        chunks.count == 1
+        ? 0 : Knowledge.search(place, chunks.count) { unsafe chunks[$0].ceiling }
       let offset = unsafe chunks[chunk].intervals.withUnsafeBufferPointer { intervals in
         Knowledge.search(place, intervals.count) { unsafe intervals[$0].high }
       }

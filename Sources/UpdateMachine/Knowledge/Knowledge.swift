@@ -9,7 +9,7 @@
 /// equal knowledge is equal values, whatever led to it.
 ///
 /// With up to two intervals, which is usual, nothing is allocated. More are kept in chunks of at
-/// most 128, each with its greatest point beside it, so that a change moves one chunk at most, and
+/// most 64, each with its greatest point beside it, so that a change moves one chunk at most, and
 /// a copy shares the chunks that neither side has changed. In the complexities below, *n* is the
 /// number of intervals. Nothing here traps.
 public struct Knowledge: Sendable {
