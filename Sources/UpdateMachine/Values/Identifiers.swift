@@ -35,6 +35,20 @@ public struct WriteID: Hashable, Sendable {
   public init(_ number: UInt64) { self.number = number }
 }
 
+/// Names one message, as the server numbers them: a greater number is a later message.
+///
+/// The least and the greatest number of 64 bits name none, for the line of IDs has its ends there
+/// (``Interval``). They become their neighbours, so that no number that a server sends can trap.
+public struct MessageID: BitwiseCopyable, Hashable, Comparable, Sendable {
+  public let number: Int64
+
+  @inlinable
+  public init(_ number: Int64) { self.number = Swift.min(Swift.max(number, .min + 1), .max - 1) }
+
+  @inlinable
+  public static func < (one: MessageID, other: MessageID) -> Bool { one.number < other.number }
+}
+
 extension Life: CustomStringConvertible {
   public var description: String { "life \(number)" }
 }
@@ -49,5 +63,9 @@ extension TimerID: CustomStringConvertible {
 }
 
 extension WriteID: CustomStringConvertible {
+  public var description: String { "\(number)" }
+}
+
+extension MessageID: CustomStringConvertible {
   public var description: String { "\(number)" }
 }

@@ -1,0 +1,184 @@
+import CAllocations
+import Foundation
+import UpdateMachine
+
+// Knowledge beside the sets of intervals that Foundation and the standard library have, and beside
+// what one writes first. All are given the same intervals and the same questions.
+
+/// A set of numbers, kept as intervals.
+protocol IntervalSet {
+  init()
+  mutating func insert(_ interval: ClosedRange<Int64>)
+  mutating func remove(_ interval: ClosedRange<Int64>)
+  func contains(_ number: Int64) -> Bool
+}
+
+extension Knowledge: IntervalSet {
+  mutating func insert(_ interval: ClosedRange<Int64>) { insert(Interval(interval)) }
+  mutating func remove(_ interval: ClosedRange<Int64>) { remove(Interval(interval)) }
+  func contains(_ number: Int64) -> Bool { contains(MessageID(number)) }
+}
+
+extension Interval {
+  init(_ range: ClosedRange<Int64>) {
+    self.init(from: MessageID(range.lowerBound), to: MessageID(range.upperBound))
+  }
+}
+
+extension IndexSet: IntervalSet {
+  mutating func insert(_ interval: ClosedRange<Int64>) { insert(integersIn: interval.ints) }
+  mutating func remove(_ interval: ClosedRange<Int64>) { remove(integersIn: interval.ints) }
+  func contains(_ number: Int64) -> Bool { contains(Int(number)) }
+}
+
+extension RangeSet<Int64>: IntervalSet {
+  mutating func insert(_ interval: ClosedRange<Int64>) { insert(contentsOf: interval.halfOpen) }
+  mutating func remove(_ interval: ClosedRange<Int64>) { remove(contentsOf: interval.halfOpen) }
+}
+
+extension ClosedRange<Int64> {
+  var ints: ClosedRange<Int> { Int(lowerBound)...Int(upperBound) }
+  var halfOpen: Range<Int64> { lowerBound..<(upperBound + 1) }
+}
+
+/// What one writes first: a sorted array, searched from its beginning.
+struct SortedPairs: IntervalSet {
+  var pairs: [ClosedRange<Int64>] = []
+
+  mutating func insert(_ interval: ClosedRange<Int64>) {
+    let start = pairs.firstIndex { $0.upperBound >= interval.lowerBound - 1 } ?? pairs.count
+    var end = start
+    var (low, high) = (interval.lowerBound, interval.upperBound)
+    while end < pairs.count, pairs[end].lowerBound <= high + 1 {
+      low = min(low, pairs[end].lowerBound)
+      high = max(high, pairs[end].upperBound)
+      end += 1
+    }
+    pairs.replaceSubrange(start..<end, with: CollectionOfOne(low...high))
+  }
+
+  /// Only what was put in by itself.
+  mutating func remove(_ interval: ClosedRange<Int64>) { pairs.removeAll { $0 == interval } }
+
+  func contains(_ number: Int64) -> Bool {
+    for pair in pairs where pair.upperBound >= number { return pair.lowerBound <= number }
+    return false
+  }
+}
+
+/// What one kind of set costs; nanoseconds.
+struct IntervalCosts {
+  var insert: Double
+  var contains: Double
+  /// Allocations of so many inserts.
+  var allocations: Int64
+  var inserts: Int
+  /// How many of the questions were answered with yes.
+  var found: Int
+}
+
+/// At `count` intervals: 40 numbers each, 60 apart. One more goes into some of the gaps, in random
+/// order, and comes out again while no time is taken.
+func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
+  var chance: UInt64 = 1
+  func below(_ bound: Int) -> Int {
+    chance &+= 0x9E37_79B9_7F4A_7C15
+    return Int(Digest.mixed(chance).multipliedFullWidth(by: UInt64(bound)).high)
+  }
+  let sets = max(1, 40_000 / count)
+  let more = max(1, count / 20)
+  var held: [Set] = []
+  for _ in 0..<sets {
+    var set = Set()
+    for index in 0..<Int64(count) { set.insert((index * 100 + 10)...(index * 100 + 49)) }
+    held.append(set)
+  }
+  let added = held.map { _ in
+    var gaps = Array(0..<Int64(count))
+    for index in 0..<more { gaps.swapAt(index, index + below(count - index)) }
+    return gaps.prefix(more).map { ($0 * 100 + 60)...($0 * 100 + 79) }
+  }
+  var best = Double.infinity
+  var allocations: Int64 = 0
+  for _ in 0..<20 {
+    let before = allocation_count()
+    let time = elapsed {
+      for index in held.indices { for interval in added[index] { held[index].insert(interval) } }
+    }
+    allocations = allocation_count() - before
+    best = min(best, time)
+    for index in held.indices { for interval in added[index] { held[index].remove(interval) } }
+  }
+  let questions = (0..<10_000).map { _ in Int64(below(count * 100)) }
+  var found = 0
+  let set = held[0]
+  let asking = seconds {
+    found = 0
+    for question in questions { found += set.contains(question) ? 1 : 0 }
+  }
+  return IntervalCosts(
+    insert: best / Double(sets * more) * 1e9, contains: asking / Double(questions.count) * 1e9,
+    allocations: before(allocations), inserts: sets * more, found: found)
+}
+
+/// -1 where they cannot be counted.
+private func before(_ allocations: Int64) -> Int64 {
+  allocation_count() < 0 ? -1 : allocations
+}
+
+func benchmarkKnowledge() {
+  benchmarkSmallKnowledge()
+  for count in [4, 100, 2000, 20_000] {
+    let ours = intervalCosts(Knowledge.self, count: count)
+    let others = [
+      ("IndexSet", intervalCosts(IndexSet.self, count: count)),
+      ("RangeSet", intervalCosts(RangeSet<Int64>.self, count: count)),
+      ("a sorted array, linear scan", intervalCosts(SortedPairs.self, count: count)),
+    ]
+    line("knowledge: insert, at \(count) intervals", String(format: "%.1f ns", ours.insert))
+    for (name, costs) in others {
+      precondition(costs.found == ours.found, "all sets hold the same")
+      line(
+        "  baseline: \(name)",
+        String(format: "%.1f ns, %.1f ×", costs.insert, costs.insert / ours.insert))
+    }
+    line(
+      "  allocations in \(ours.inserts) inserts",
+      ours.allocations < 0 ? "not counted here" : "\(ours.allocations)")
+    line("knowledge: contains, at \(count) intervals", String(format: "%.1f ns", ours.contains))
+    for (name, costs) in others {
+      line(
+        "  baseline: \(name)",
+        String(format: "%.1f ns, %.1f ×", costs.contains, costs.contains / ours.contains))
+    }
+  }
+}
+
+/// A list as it usually is: known from the newest page on, and somewhere else as well.
+func benchmarkSmallKnowledge() {
+  let rounds: Int64 = 100_000
+  var seen: Int64 = 0
+  func live() {
+    for round in 0..<rounds {
+      var known = Knowledge(Interval(from: .id(MessageID(round + 1000)), to: .veryEnd))
+      known.insert(Interval(from: MessageID(round + 10), to: MessageID(round + 110)))
+      known.insert(Interval(from: MessageID(round + 900), to: MessageID(round + 999)))
+      known.remove(Interval(from: .id(MessageID(round + 60)), to: .veryEnd))
+      known.insert(Interval(from: .id(MessageID(round + 70)), to: .veryEnd))
+      let gap = known.gap(atOrBelow: .veryEnd)
+      seen &+= (gap?.upperEnd.id?.number ?? 0) &+ (known.contains(MessageID(round)) ? 1 : 0)
+      for interval in known.intervals { seen &+= interval.lowerEnd.id?.number ?? 0 }
+    }
+  }
+  let before = allocation_count()
+  live()
+  let allocations = allocation_count() - before
+  let time = seconds(live)
+  precondition(seen > 0, "gaps were seen")
+  line(
+    "knowledge: ten operations on one or two intervals",
+    String(format: "%.1f ns", time / Double(rounds) * 1e9))
+  line(
+    "  allocations in \(rounds * 10) operations",
+    before < 0 ? "not counted here" : "\(allocations)")
+}

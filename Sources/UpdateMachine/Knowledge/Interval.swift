@@ -1,0 +1,143 @@
+/// A closed span of message IDs that is not empty: both its ends belong to it.
+///
+/// The line of IDs has two more points: the *very beginning*, before every ID, and the *very end*,
+/// after every ID. An interval that reaches the very end holds every greater ID, whether a message
+/// has it or not (KNOWLEDGE.md, R6).
+public struct Interval: BitwiseCopyable, Hashable, Sendable {
+  /// A point of the line: an ID, or one of the two ends.
+  public struct Point: BitwiseCopyable, Hashable, Comparable, Sendable {
+    /// The ID's number; the ends have the least and the greatest number there is.
+    @usableFromInline let place: Int64
+
+    @inlinable
+    init(place: Int64) { self.place = place }
+
+    /// Before every ID.
+    @inlinable
+    public static var veryBeginning: Point { Point(place: .min) }
+
+    /// After every ID.
+    @inlinable
+    public static var veryEnd: Point { Point(place: .max) }
+
+    @inlinable
+    public static func id(_ id: MessageID) -> Point { Point(place: id.number) }
+
+    /// `nil`: one of the two ends.
+    @inlinable
+    public var id: MessageID? {
+      place == .min || place == .max ? nil : MessageID(place)
+    }
+
+    @inlinable
+    public static func < (one: Point, other: Point) -> Bool { one.place < other.place }
+  }
+
+  /// The places of the ends. Only what is no interval has `low` above `high`: a free slot.
+  @usableFromInline let low: Int64
+  @usableFromInline let high: Int64
+
+  @inlinable
+  init(low: Int64, high: Int64) {
+    self.low = low
+    self.high = high
+  }
+
+  /// From one point to another, both included. An upper end below the lower one is a programmer's
+  /// mistake.
+  @inlinable
+  public init(from lowerEnd: Point, to upperEnd: Point) {
+    precondition(lowerEnd <= upperEnd, "an interval holds at least one point")
+    self.init(low: lowerEnd.place, high: upperEnd.place)
+  }
+
+  /// From one ID to another, both included. An upper end below the lower one is a programmer's
+  /// mistake.
+  @inlinable
+  public init(from lowerEnd: MessageID, to upperEnd: MessageID) {
+    self.init(from: .id(lowerEnd), to: .id(upperEnd))
+  }
+
+  /// One ID alone.
+  @inlinable
+  public init(_ id: MessageID) { self.init(low: id.number, high: id.number) }
+
+  /// From the very beginning to the very end.
+  @inlinable
+  public static var everything: Interval { Interval(low: .min, high: .max) }
+
+  /// The least point in it.
+  @inlinable
+  public var lowerEnd: Point { Point(place: low) }
+
+  /// The greatest point in it.
+  @inlinable
+  public var upperEnd: Point { Point(place: high) }
+
+  @inlinable
+  public func contains(_ point: Point) -> Bool {
+    // Without a branch: where points come in no order it would be guessed wrong every other time.
+    (low <= point.place ? 1 : 0) & (point.place <= high ? 1 : 0) == 1
+  }
+
+  @inlinable
+  public func contains(_ id: MessageID) -> Bool { contains(.id(id)) }
+
+  /// Whether every point of the other is in it.
+  @inlinable
+  public func covers(_ other: Interval) -> Bool { low <= other.low && other.high <= high }
+
+  /// What is in both; `nil`: nothing.
+  @inlinable
+  public func intersection(_ other: Interval) -> Interval? {
+    let both = Interval(low: max(low, other.low), high: min(high, other.high))
+    return both.isNone ? nil : both
+  }
+
+  /// What a free slot holds.
+  @inlinable
+  static var none: Interval { Interval(low: .max, high: .min) }
+
+  @inlinable
+  var isNone: Bool { low > high }
+}
+
+extension Interval.Point: CustomStringConvertible {
+  /// "begin", "17", "end".
+  public var description: String {
+    switch place {
+    case .min: "begin"
+    case .max: "end"
+    default: "\(place)"
+    }
+  }
+}
+
+extension Interval: CustomStringConvertible {
+  /// "[begin…17]", "[3…9]", "[20…end]"; one point alone is "[5]".
+  public var description: String {
+    low == high ? "[\(lowerEnd)]" : "[\(lowerEnd)…\(upperEnd)]"
+  }
+}
+
+#if !hasFeature(Embedded)
+  /// Two numbers, the ends; the least and the greatest number of 64 bits are the line's own ends.
+  extension Interval: Codable {
+    public init(from decoder: any Decoder) throws {
+      var ends = try decoder.unkeyedContainer()
+      low = try ends.decode(Int64.self)
+      high = try ends.decode(Int64.self)
+      guard low <= high, ends.isAtEnd else {
+        throw DecodingError.dataCorrupted(
+          DecodingError.Context(
+            codingPath: decoder.codingPath, debugDescription: "an interval has two ends in order"))
+      }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+      var ends = encoder.unkeyedContainer()
+      try ends.encode(low)
+      try ends.encode(high)
+    }
+  }
+#endif

@@ -1,0 +1,290 @@
+// Knowledge: the room of what a client may claim to know about lists of messages (DESIGN §6,
+// KNOWLEDGE.md). It may use Values.
+
+/// Of which IDs a list is known to hold everything: a set of points of the line of message IDs,
+/// kept as intervals.
+///
+/// The intervals are in order and do not touch: between two of them lies at least one point that is
+/// not known, so [1…3] and [4…9] are [1…9]. There is one such form for each set of points, and
+/// equal knowledge is equal values, whatever led to it.
+///
+/// With up to two intervals, which is usual, nothing is allocated. More are kept in chunks of at
+/// most 64, each with its greatest point beside it, so that a change moves one chunk at most, and
+/// a copy shares the chunks that neither side has changed. In the complexities below, *n* is the
+/// number of intervals. Nothing here traps.
+public struct Knowledge: Sendable {
+  /// One or two intervals, from below, if there are no chunks; a free slot ends them.
+  @usableFromInline var first: Interval
+  @usableFromInline var second: Interval
+  /// All intervals, if there are more. No chunk is empty.
+  @usableFromInline var chunks: ContiguousArray<Chunk>
+
+  /// Nothing.
+  @inlinable
+  public init() {
+    first = .none
+    second = .none
+    chunks = []
+  }
+
+  /// One interval.
+  @inlinable
+  public init(_ interval: Interval) {
+    self.init()
+    first = interval
+  }
+
+  /// What is in any of these intervals; they may overlap, in any order.
+  @inlinable
+  public init(_ intervals: some Sequence<Interval>) {
+    self.init()
+    for interval in intervals { insert(interval) }
+  }
+
+  // MARK: Changes
+
+  /// Adds every point of an interval. O(log *n*), and one step for each interval that it swallows.
+  @inlinable
+  public mutating func insert(_ interval: Interval) {
+    let below = interval.low == .min ? .min : interval.low &- 1
+    let above = interval.high == .max ? .max : interval.high &+ 1
+    let start = spot(of: below)
+    var low = interval.low
+    var high = interval.high
+    var end = start
+    while true {
+      let next = self[end]
+      if next.low > above || next.isNone { break }
+      if next.covers(interval) { return }
+      low = min(low, next.low)
+      high = max(high, next.high)
+      end = after(end)
+    }
+    replace(from: start, to: end, with: Interval(low: low, high: high), .none)
+  }
+
+  /// Adds one ID. O(log *n*).
+  @inlinable
+  public mutating func insert(_ id: MessageID) { insert(Interval(id)) }
+
+  /// Adds what the other knows. O(*m* log *n*), where the other has *m* intervals.
+  @inlinable
+  public mutating func formUnion(_ other: Knowledge) {
+    for interval in other.intervals { insert(interval) }
+  }
+
+  /// Takes every point of an interval out; what it lies within is split. O(log *n*), and one step
+  /// for each interval that loses a point.
+  @inlinable
+  public mutating func remove(_ interval: Interval) {
+    let start = spot(of: interval.low)
+    var end = start
+    var below = Interval.none
+    var above = Interval.none
+    while true {
+      let next = self[end]
+      if next.low > interval.high || next.isNone { break }
+      // Neither step can overflow: there is a point of `next` on the other side.
+      if next.low < interval.low { below = Interval(low: next.low, high: interval.low &- 1) }
+      if next.high > interval.high { above = Interval(low: interval.high &+ 1, high: next.high) }
+      end = after(end)
+    }
+    guard start != end else { return }
+    if below.isNone {
+      replace(from: start, to: end, with: above, .none)
+    } else {
+      replace(from: start, to: end, with: below, above)
+    }
+  }
+
+  /// Takes one ID out. O(log *n*).
+  @inlinable
+  public mutating func remove(_ id: MessageID) { remove(Interval(id)) }
+
+  // MARK: Queries
+
+  /// Whether nothing is known. O(1).
+  @inlinable
+  public var isEmpty: Bool { first.isNone && chunks.isEmpty }
+
+  /// Whether everything is known, from the very beginning to the very end. O(1).
+  @inlinable
+  public var isComplete: Bool { first == .everything }
+
+  /// How many intervals there are. O(*n*), but very fast.
+  @inlinable
+  public var count: Int {
+    guard !chunks.isEmpty else { return (first.isNone ? 0 : 1) + (second.isNone ? 0 : 1) }
+    return chunks.reduce(0) { $0 + $1.intervals.count }
+  }
+
+  /// O(log *n*).
+  @inlinable
+  public func contains(_ point: Interval.Point) -> Bool {
+    guard !chunks.isEmpty else { return first.contains(point) || second.contains(point) }
+    return self[spotInChunks(of: point.place)].contains(point)
+  }
+
+  /// O(log *n*).
+  @inlinable
+  public func contains(_ id: MessageID) -> Bool { contains(.id(id)) }
+
+  /// Whether every point of an interval is known. O(log *n*).
+  @inlinable
+  public func covers(_ interval: Interval) -> Bool { self[spot(of: interval.low)].covers(interval) }
+
+  /// The known interval that holds a point; `nil`: the point is not known. O(log *n*).
+  @inlinable
+  public func interval(holding point: Interval.Point) -> Interval? {
+    let next = self[spot(of: point.place)]
+    return next.contains(point) ? next : nil
+  }
+
+  /// The nearest gap that has a point at or below this one: all of it, so that it may go on above
+  /// the point if the point itself is not known. `nil`: everything down to the very beginning is
+  /// known. O(log *n*).
+  @inlinable
+  public func gap(atOrBelow point: Interval.Point) -> Interval? {
+    let spot = spot(of: point.place)
+    let next = self[spot]
+    guard !next.isNone else { return gap(from: before(spot), to: .none) }
+    return next.low == .min ? nil : gap(from: before(spot), to: next)
+  }
+
+  /// The nearest gap that has a point at or above this one: all of it, so that it may go on below
+  /// the point if the point itself is not known. `nil`: everything up to the very end is known.
+  /// O(log *n*).
+  @inlinable
+  public func gap(atOrAbove point: Interval.Point) -> Interval? {
+    let spot = spot(of: point.place)
+    let next = self[spot]
+    guard next.contains(point) else { return gap(from: before(spot), to: next) }
+    return next.high == .max ? nil : gap(from: next, to: self[after(spot)])
+  }
+
+  // MARK: Sets
+
+  /// What both know. O(*m* log *n*), where *m* is the smaller number of intervals, and one step for
+  /// each interval of the result.
+  @inlinable
+  public func intersection(_ other: Knowledge) -> Knowledge {
+    let (fewer, more) = count < other.count ? (self, other) : (other, self)
+    var both = Knowledge()
+    for interval in fewer.intervals { more.forEach(in: interval) { both.append($0) } }
+    return both
+  }
+
+  /// What is known of an interval. O(log *n*), and one step for each interval of the result.
+  @inlinable
+  public func intersection(_ interval: Interval) -> Knowledge {
+    var known = Knowledge()
+    forEach(in: interval) { known.append($0) }
+    return known
+  }
+
+  /// What is known here or there. O(*m* log *n*), where the other has *m* intervals.
+  @inlinable
+  public func union(_ other: Knowledge) -> Knowledge {
+    var either = self
+    either.formUnion(other)
+    return either
+  }
+
+  /// What is not known of an interval; of everything, if none is given. O(log *n*), and one step
+  /// for each interval of the result.
+  @inlinable
+  public func gaps(in interval: Interval = .everything) -> Knowledge {
+    var unknown = Knowledge()
+    var low = interval.low
+    var isDone = false
+    forEach(in: interval) { known in
+      if low < known.low { unknown.append(Interval(low: low, high: known.low &- 1)) }
+      isDone = known.high == interval.high
+      low = known.high &+ (isDone ? 0 : 1)
+    }
+    if !isDone { unknown.append(Interval(low: low, high: interval.high)) }
+    return unknown
+  }
+
+  // MARK: Helpers
+
+  /// Calls back with what is known of an interval, from below.
+  @inlinable
+  func forEach(in interval: Interval, _ body: (Interval) -> Void) {
+    var spot = spot(of: interval.low)
+    while let known = self[spot].intersection(interval) {
+      body(known)
+      spot = after(spot)
+    }
+  }
+
+  /// The gap between two neighbours; a free slot stands for the very beginning, or the very end.
+  @inlinable
+  func gap(from below: Interval, to above: Interval) -> Interval {
+    Interval(
+      low: below.isNone ? .min : below.high &+ 1, high: above.isNone ? .max : above.low &- 1)
+  }
+}
+
+extension Knowledge: Equatable {
+  /// O(*n*).
+  @inlinable
+  public static func == (one: Knowledge, other: Knowledge) -> Bool {
+    guard one.chunks.isEmpty, other.chunks.isEmpty else {
+      return one.intervals.elementsEqual(other.intervals)
+    }
+    return one.first == other.first && one.second == other.second
+  }
+}
+
+extension Knowledge: Hashable {
+  @inlinable
+  public func hash(into hasher: inout Hasher) {
+    for interval in intervals { hasher.combine(interval) }
+    hasher.combine(Interval.none)
+  }
+}
+
+extension Knowledge {
+  /// The intervals in order, from below.
+  @inlinable
+  public var intervals: Intervals { Intervals(self) }
+
+  /// The intervals of some knowledge, in order.
+  public struct Intervals: Sequence, IteratorProtocol, Sendable {
+    @usableFromInline let knowledge: Knowledge
+    @usableFromInline var spot = Spot(chunk: 0, offset: 0)
+
+    @inlinable
+    init(_ knowledge: Knowledge) { self.knowledge = knowledge }
+
+    @inlinable
+    public mutating func next() -> Interval? {
+      let interval = knowledge[spot]
+      guard !interval.isNone else { return nil }
+      spot = knowledge.after(spot)
+      return interval
+    }
+  }
+}
+
+extension Knowledge: CustomStringConvertible {
+  /// The intervals in one line: "[begin…17] [20…29] [40…end]"; "nothing".
+  public var description: String {
+    isEmpty ? "nothing" : intervals.map(\.description).joined(separator: " ")
+  }
+}
+
+#if !hasFeature(Embedded)
+  /// A list of intervals.
+  extension Knowledge: Codable {
+    public init(from decoder: any Decoder) throws {
+      self.init(try decoder.singleValueContainer().decode([Interval].self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+      var list = encoder.singleValueContainer()
+      try list.encode(Array(intervals))
+    }
+  }
+#endif

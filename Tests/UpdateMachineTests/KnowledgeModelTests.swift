@@ -1,0 +1,217 @@
+import Testing
+
+@testable import UpdateMachine
+
+/// Knowledge against the plainest thing that can be said of it: for each point of a small line,
+/// whether it is known.
+@Suite struct KnowledgeModelTests {
+  /// Where the small line lies in the long one. Its first and its last point stand for all that is
+  /// below and above it, up to the very beginning and the very end.
+  struct Line: CustomTestStringConvertible, Sendable {
+    let name: String
+    let count: Int
+    /// The ID of the second point.
+    let base: Int64
+
+    var testDescription: String { name }
+
+    static let all = [
+      Line(name: "a short line", count: 9, base: 1),
+      Line(name: "a line", count: 40, base: 1_000_000),
+      Line(name: "a line that holds all that is below", count: 40, base: .min + 1),
+      Line(name: "a line that holds all that is above", count: 40, base: .max - 38),
+      Line(name: "a line with room for many chunks", count: 1500, base: -700),
+    ]
+
+    /// The points of the long line that a range of the short one stands for.
+    func interval(_ range: ClosedRange<Int>) -> Interval {
+      Interval(
+        from: range.lowerBound == 0 ? .veryBeginning : point(range.lowerBound),
+        to: range.upperBound == count - 1 ? .veryEnd : point(range.upperBound))
+    }
+
+    func point(_ index: Int) -> Interval.Point {
+      // The first is [begin…base - 1], the last [its number…end]: one point where that is the end.
+      let (place, overflow) = base.addingReportingOverflow(Int64(index) - 1)
+      precondition(!overflow, "the line is where the test says it is")
+      if place == .min { return .veryBeginning }
+      return place == .max ? .veryEnd : .id(MessageID(place))
+    }
+
+    func random(_ steps: inout Steps, width: Int) -> ClosedRange<Int> {
+      let low = steps.below(count)
+      return low...min(count - 1, low + steps.below(width))
+    }
+  }
+
+  /// Knowledge, and what is known.
+  struct Pair {
+    let line: Line
+    var knowledge = Knowledge()
+    var known: [Bool]
+
+    init(_ line: Line) {
+      self.line = line
+      known = [Bool](repeating: false, count: line.count)
+    }
+
+    mutating func set(_ range: ClosedRange<Int>, _ value: Bool) {
+      for index in range { known[index] = value }
+    }
+
+    /// The longest ranges within `range` in which all is known, or nothing is.
+    func runs(of value: Bool, in range: ClosedRange<Int>? = nil) -> [ClosedRange<Int>] {
+      var runs: [ClosedRange<Int>] = []
+      var start: Int?
+      let range = range ?? 0...(line.count - 1)
+      for index in range {
+        if known[index] == value { start = start ?? index }
+        if let first = start, known[index] != value || index == range.upperBound {
+          runs.append(first...(known[index] == value ? index : index - 1))
+          start = nil
+        }
+      }
+      return runs
+    }
+
+    /// What it should be made of: not one interval more, for they do not touch.
+    var expected: [Interval] { runs(of: true).map { line.interval($0) } }
+  }
+
+  @Test(arguments: Line.all)
+  func `long random histories end in what is known`(line: Line) {
+    var steps = Steps(state: UInt64(line.count))
+    // Several that are copied, and joined, and changed after that.
+    var pairs = (0..<3).map { _ in Pair(line) }
+    for step in 0..<4000 {
+      let one = steps.below(pairs.count)
+      let other = steps.below(pairs.count)
+      var pair = pairs[one]
+      // Narrow ranges make many intervals, wide ones few.
+      let width = steps.pick([1, 2, 3, line.count / 3 + 1])
+      let isRare = step % 100 < 2
+      Self.change(
+        &pair, pairs[other], line.random(&steps, width: step % 400 < 350 ? min(width, 3) : width),
+        kind: isRare ? 6 + steps.below(5) : steps.below(6))
+      pairs[one] = pair
+      for pair in pairs { #expect(Array(pair.knowledge.intervals) == pair.expected) }
+      guard Array(pairs[one].knowledge.intervals) == pairs[one].expected else { return }
+      Self.ask(pairs[one], line.random(&steps, width: line.count))
+      Self.checkChunks(pairs[one].knowledge)
+      #expect(
+        (pairs[one].knowledge == pairs[other].knowledge) == (pair.known == pairs[other].known))
+    }
+  }
+
+  static func change(_ pair: inout Pair, _ other: Pair, _ range: ClosedRange<Int>, kind: Int) {
+    let interval = pair.line.interval(range)
+    let ids = interval.lowerEnd == interval.upperEnd ? interval.lowerEnd.id : nil
+    switch kind {
+    case 0...3:
+      let isKnown = kind < 2
+      pair.set(range, isKnown)
+      switch (isKnown, ids) {
+      case (true, let id?): pair.knowledge.insert(id)
+      case (true, nil): pair.knowledge.insert(interval)
+      case (false, let id?): pair.knowledge.remove(id)
+      case (false, nil): pair.knowledge.remove(interval)
+      }
+    case 4...5:
+      // Makes a comb, so that there are many.
+      for index in stride(from: range.lowerBound, to: pair.line.count, by: 3).prefix(20) {
+        pair.set(index...index, kind == 4)
+        if kind == 4 {
+          pair.knowledge.insert(pair.line.interval(index...index))
+        } else {
+          pair.knowledge.remove(pair.line.interval(index...index))
+        }
+      }
+    case 6:
+      pair = other
+    case 7:
+      pair.knowledge.formUnion(other.knowledge)
+      for index in pair.known.indices where other.known[index] { pair.known[index] = true }
+    case 8:
+      pair.knowledge = pair.knowledge.intersection(other.knowledge)
+      for index in pair.known.indices where !other.known[index] { pair.known[index] = false }
+    case 9:
+      pair.knowledge = pair.knowledge.intersection(interval)
+      for index in pair.known.indices where !range.contains(index) { pair.known[index] = false }
+    default:
+      pair.knowledge = pair.knowledge.gaps(in: interval)
+      for index in pair.known.indices {
+        pair.known[index] = range.contains(index) && !pair.known[index]
+      }
+    }
+  }
+
+  static func ask(_ pair: Pair, _ range: ClosedRange<Int>) {
+    let line = pair.line
+    let index = range.lowerBound
+    let point = index == 0 ? .veryBeginning : index == line.count - 1 ? .veryEnd : line.point(index)
+    let interval = line.interval(range)
+    let knowledge = pair.knowledge
+    let known = pair.runs(of: true)
+    let gaps = pair.runs(of: false)
+    let holding = known.first { $0.contains(index) }
+    #expect(knowledge.contains(point) == (holding != nil))
+    if let id = point.id { #expect(knowledge.contains(id) == (holding != nil)) }
+    #expect(knowledge.interval(holding: point) == holding.map { line.interval($0) })
+    #expect(knowledge.covers(interval) == range.allSatisfy { pair.known[$0] })
+    let below = gaps.last { $0.lowerBound <= index }
+    #expect(knowledge.gap(atOrBelow: point) == below.map { line.interval($0) })
+    let above = gaps.first { $0.upperBound >= index }
+    #expect(knowledge.gap(atOrAbove: point) == above.map { line.interval($0) })
+    #expect(
+      Array(knowledge.gaps(in: interval).intervals)
+        == pair.runs(of: false, in: range).map { line.interval($0) })
+    #expect(
+      Array(knowledge.intersection(interval).intervals)
+        == pair.runs(of: true, in: range).map { line.interval($0) })
+    #expect(knowledge.count == known.count)
+    #expect(knowledge.isEmpty == known.isEmpty)
+    #expect(knowledge.isComplete == gaps.isEmpty)
+    let again = Knowledge(pair.expected.reversed())
+    #expect(again == knowledge)
+    #expect(again.hashValue == knowledge.hashValue)
+  }
+
+  /// What nobody sees: chunks are neither empty nor too large, their ceilings are right, and the
+  /// slots are free where there are chunks.
+  static func checkChunks(_ knowledge: Knowledge) {
+    guard !knowledge.chunks.isEmpty else { return }
+    #expect(knowledge.first.isNone && knowledge.second.isNone)
+    for chunk in knowledge.chunks {
+      #expect(chunk.intervals.last?.high == chunk.ceiling)
+      #expect(chunk.intervals.count <= Knowledge.Chunk.limit)
+    }
+  }
+
+  @Test func `many intervals make many chunks, which go again`() {
+    var knowledge = Knowledge()
+    var order = Array(Int64(0)..<5000)
+    var steps = Steps(state: 5)
+    for index in order.indices { order.swapAt(index, index + steps.below(order.count - index)) }
+    for number in order { knowledge.insert(MessageID(number * 2)) }
+    #expect(knowledge.count == 5000)
+    #expect(knowledge.chunks.count > 5000 / Knowledge.Chunk.limit)
+    Self.checkChunks(knowledge)
+    let all = knowledge
+    for number in order.dropLast(2) { knowledge.remove(MessageID(number * 2)) }
+    Self.checkChunks(knowledge)
+    #expect(knowledge.count == 2)
+    // Almost empty chunks were joined.
+    #expect(knowledge.chunks.count == 1)
+    #expect(knowledge == Knowledge(order.suffix(2).map { Interval(MessageID($0 * 2)) }))
+    knowledge.remove(MessageID(order[4998] * 2))
+    #expect(knowledge.chunks.isEmpty)
+    #expect(all.count == 5000)
+    // One interval swallows all.
+    var whole = all
+    whole.insert(.everything)
+    #expect(whole.isComplete && whole.chunks.isEmpty && all.count == 5000)
+    #expect(all.intersection(whole) == all)
+    #expect(all.union(all.gaps()) == whole)
+    #expect(all.intersection(all.gaps()).isEmpty)
+  }
+}
