@@ -187,6 +187,31 @@ import Testing
     }
   }
 
+  @Test func `a small chunk is joined to its neighbour only if there is room`() {
+    let limit = Knowledge.Chunk.limit
+    func known(_ numbers: some Sequence<Int>) -> Knowledge {
+      Knowledge(numbers.map { Interval(MessageID(Int64($0) * 2)) })
+    }
+    // One more than fits is two halves; then the upper one is full.
+    let two = known(0..<(limit + limit / 2))
+    #expect(two.chunks.map(\.intervals.count) == [limit / 2, limit])
+    var one = two
+    for left in (0..<(limit / 2)).reversed() {
+      one.remove(MessageID(Int64(limit / 2 - 1 - left) * 2))
+      Self.checkChunks(one)
+      #expect(one == known((limit / 2 - left)..<(limit + limit / 2)))
+      #expect(one.chunks.map(\.intervals.count) == (left == 0 ? [limit] : [left, limit]))
+    }
+    // The other way round there comes room for both.
+    var both = two
+    for number in (limit / 2..<(limit + limit / 2)).dropLast() {
+      both.remove(MessageID(Int64(number) * 2))
+    }
+    for number in 1..<(limit / 2) { both.remove(MessageID(Int64(number) * 2)) }
+    #expect(both.chunks.map(\.intervals.count) == [2])
+    #expect(both == known([0, limit + limit / 2 - 1]))
+  }
+
   @Test func `many intervals make many chunks, which go again`() {
     var knowledge = Knowledge()
     var order = Array(Int64(0)..<5000)

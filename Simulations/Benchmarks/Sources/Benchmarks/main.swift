@@ -241,6 +241,7 @@ func benchmarkMemory() {
 
 line("benchmark", "result")
 benchmarkMachine()
+benchmarkKnowledge()
 benchmarkSimulations()
 benchmarkActors()
 await benchmarkObserver()
