@@ -271,7 +271,7 @@ extension Knowledge {
 extension Knowledge: CustomStringConvertible {
   /// The intervals in one line: "[begin…17] [20…29] [40…end]"; "nothing".
   public var description: String {
-    isEmpty ? "nothing" : intervals.map(\.description).joined(separator: " ")
+    isEmpty ? "nothing" : intervals.map { $0.description }.joined(separator: " ")
   }
 }
 
