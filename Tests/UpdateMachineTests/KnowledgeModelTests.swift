@@ -38,7 +38,7 @@ import Testing
       return place == .max ? .veryEnd : .id(MessageID(place))
     }
 
-    func random(_ steps: inout Steps, width: Int) -> ClosedRange<Int> {
+    func range(_ steps: inout Steps, width: Int) -> ClosedRange<Int> {
       let low = steps.below(count)
       return low...min(count - 1, low + steps.below(width))
     }
@@ -91,12 +91,12 @@ import Testing
       let width = steps.pick([1, 2, 3, line.count / 3 + 1])
       let isRare = step % 100 < 2
       Self.change(
-        &pair, pairs[other], line.random(&steps, width: step % 400 < 350 ? min(width, 3) : width),
+        &pair, pairs[other], line.range(&steps, width: step % 400 < 350 ? min(width, 3) : width),
         kind: isRare ? 6 + steps.below(5) : steps.below(6))
       pairs[one] = pair
       for pair in pairs { #expect(Array(pair.knowledge.intervals) == pair.expected) }
       guard Array(pairs[one].knowledge.intervals) == pairs[one].expected else { return }
-      Self.ask(pairs[one], line.random(&steps, width: line.count))
+      Self.ask(pairs[one], line.range(&steps, width: line.count))
       Self.checkChunks(pairs[one].knowledge)
       #expect(
         (pairs[one].knowledge == pairs[other].knowledge) == (pair.known == pairs[other].known))
