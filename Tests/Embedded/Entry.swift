@@ -21,5 +21,23 @@ struct Entry {
     }
     let small = Explorer(SmallWorld(clients: 2, queueLength: 2), depthLimit: 7).run()
     print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
+    knowledge()
+  }
+
+  /// Prints a digest of what a long history of inserts and removals leaves known.
+  static func knowledge() {
+    var known = Knowledge()
+    var digest = Digest()
+    for step in 0..<3000 as Range<UInt64> {
+      let chance = Digest.mixed(step)
+      let low = Int64(chance % 2000)
+      let span = Interval(from: MessageID(low), to: MessageID(low + Int64(chance >> 32 & 3)))
+      if chance >> 40 & 3 == 0 { known.remove(span) } else { known.insert(span) }
+      let gap = known.gap(atOrBelow: span.upperEnd)
+      digest.fold(gap?.lowerEnd.id?.number ?? 0)
+      if step == 5 { print("knowledge \(known)") }
+    }
+    for interval in known.intervals { digest.fold(interval.upperEnd.id?.number ?? 0) }
+    print("knowledge \(digest), \(known.count) intervals, \(known.gaps().count) gaps")
   }
 }

@@ -38,7 +38,7 @@ import Testing
       return place == .max ? .veryEnd : .id(MessageID(place))
     }
 
-    func random(_ steps: inout Steps, width: Int) -> ClosedRange<Int> {
+    func range(_ steps: inout Steps, width: Int) -> ClosedRange<Int> {
       let low = steps.below(count)
       return low...min(count - 1, low + steps.below(width))
     }
@@ -91,12 +91,12 @@ import Testing
       let width = steps.pick([1, 2, 3, line.count / 3 + 1])
       let isRare = step % 100 < 2
       Self.change(
-        &pair, pairs[other], line.random(&steps, width: step % 400 < 350 ? min(width, 3) : width),
+        &pair, pairs[other], line.range(&steps, width: step % 400 < 350 ? min(width, 3) : width),
         kind: isRare ? 6 + steps.below(5) : steps.below(6))
       pairs[one] = pair
       for pair in pairs { #expect(Array(pair.knowledge.intervals) == pair.expected) }
       guard Array(pairs[one].knowledge.intervals) == pairs[one].expected else { return }
-      Self.ask(pairs[one], line.random(&steps, width: line.count))
+      Self.ask(pairs[one], line.range(&steps, width: line.count))
       Self.checkChunks(pairs[one].knowledge)
       #expect(
         (pairs[one].knowledge == pairs[other].knowledge) == (pair.known == pairs[other].known))
@@ -185,6 +185,31 @@ import Testing
       #expect(chunk.intervals.last?.high == chunk.ceiling)
       #expect(chunk.intervals.count <= Knowledge.Chunk.limit)
     }
+  }
+
+  @Test func `a small chunk is joined to its neighbour only if there is room`() {
+    let limit = Knowledge.Chunk.limit
+    func known(_ numbers: some Sequence<Int>) -> Knowledge {
+      Knowledge(numbers.map { Interval(MessageID(Int64($0) * 2)) })
+    }
+    // One more than fits is two halves; then the upper one is full.
+    let two = known(0..<(limit + limit / 2))
+    #expect(two.chunks.map(\.intervals.count) == [limit / 2, limit])
+    var one = two
+    for left in (0..<(limit / 2)).reversed() {
+      one.remove(MessageID(Int64(limit / 2 - 1 - left) * 2))
+      Self.checkChunks(one)
+      #expect(one == known((limit / 2 - left)..<(limit + limit / 2)))
+      #expect(one.chunks.map(\.intervals.count) == (left == 0 ? [limit] : [left, limit]))
+    }
+    // The other way round there comes room for both.
+    var both = two
+    for number in (limit / 2..<(limit + limit / 2)).dropLast() {
+      both.remove(MessageID(Int64(number) * 2))
+    }
+    for number in 1..<(limit / 2) { both.remove(MessageID(Int64(number) * 2)) }
+    #expect(both.chunks.map(\.intervals.count) == [2])
+    #expect(both == known([0, limit + limit / 2 - 1]))
   }
 
   @Test func `many intervals make many chunks, which go again`() {

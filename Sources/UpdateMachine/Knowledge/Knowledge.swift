@@ -200,7 +200,7 @@ public struct Knowledge: Sendable {
     forEach(in: interval) { known in
       if low < known.low { unknown.append(Interval(low: low, high: known.low &- 1)) }
       isDone = known.high == interval.high
-      low = known.high &+ (isDone ? 0 : 1)
+      low = known.high &+ 1  // Where this goes over, it is done.
     }
     if !isDone { unknown.append(Interval(low: low, high: interval.high)) }
     return unknown
@@ -271,7 +271,7 @@ extension Knowledge {
 extension Knowledge: CustomStringConvertible {
   /// The intervals in one line: "[begin…17] [20…29] [40…end]"; "nothing".
   public var description: String {
-    isEmpty ? "nothing" : intervals.map(\.description).joined(separator: " ")
+    isEmpty ? "nothing" : intervals.map { $0.description }.joined(separator: " ")
   }
 }
 

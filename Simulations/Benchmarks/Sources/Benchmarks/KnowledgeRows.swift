@@ -118,12 +118,7 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
   }
   return IntervalCosts(
     insert: best / Double(sets * more) * 1e9, contains: asking / Double(questions.count) * 1e9,
-    allocations: before(allocations), inserts: sets * more, found: found)
-}
-
-/// -1 where they cannot be counted.
-private func before(_ allocations: Int64) -> Int64 {
-  allocation_count() < 0 ? -1 : allocations
+    allocations: allocations, inserts: sets * more, found: found)
 }
 
 func benchmarkKnowledge() {
@@ -144,7 +139,7 @@ func benchmarkKnowledge() {
     }
     line(
       "  allocations in \(ours.inserts) inserts",
-      ours.allocations < 0 ? "not counted here" : "\(ours.allocations)")
+      allocation_count() < 0 ? "not counted here" : "\(ours.allocations)")
     line("knowledge: contains, at \(count) intervals", String(format: "%.1f ns", ours.contains))
     for (name, costs) in others {
       line(

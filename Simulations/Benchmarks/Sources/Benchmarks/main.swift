@@ -253,3 +253,4 @@ if isWanted("actors") { benchmarkActors() }
 if isWanted("observer") { await benchmarkObserver() }
 if isWanted("memory") { benchmarkMemory() }
 if isWanted("map") { benchmarkMap() }
+if isWanted("knowledge") { benchmarkKnowledge() }
