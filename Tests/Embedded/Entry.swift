@@ -22,6 +22,7 @@ struct Entry {
     let small = Explorer(SmallWorld(clients: 2, queueLength: 2), depthLimit: 7).run()
     print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
     knowledge()
+    print(lifeOfMap())
   }
 
   /// Prints a digest of what a long history of inserts and removals leaves known.
@@ -39,5 +40,31 @@ struct Entry {
     }
     for interval in known.intervals { digest.fold(interval.upperEnd.id?.number ?? 0) }
     print("knowledge \(digest), \(known.count) intervals, \(known.gaps().count) gaps")
+  }
+
+  /// A map and its forks, changed in all the ways that there are; what is in them at the end.
+  static func lifeOfMap() -> String {
+    var choices = Choices(seed: 1)
+    var map = ChecksummedMap<Int64, String>()
+    var forks: [ChecksummedMap<Int64, String>] = []
+    for step in 0..<5000 as Range<Int64> {
+      let key = choices.draw(.workload, in: 0...1500)
+      switch choices.draw(.workload, below: 100) {
+      case 0: forks.append(map)
+      case 1: map.removeAll(in: key...(key + 50))
+      case 2..<40: map[key] = nil
+      default: map[key] = "\(step)"
+      }
+    }
+    var changes = 0
+    for fork in forks {
+      let difference = map.map.difference(from: fork.map)
+      changes += difference.changes.count
+      var applied = fork
+      applied.apply(difference)
+      precondition(applied == map && applied.checksum == map.checksum, "a difference leads there")
+    }
+    let scanned = VersionedMap(sorted: map.map).checksum == map.checksum
+    return "map \(map.count), \(map.checksum), \(forks.count) forks, \(changes) changes, \(scanned)"
   }
 }

@@ -139,12 +139,31 @@ extension MapNode {
       unsafe (slot.values + index).initialize(to: value)
       return nil
     }
+    guard slot.count < slot.limit else {
+      return insertWhereFull(value, for: key, at: index, in: &slot)
+    }
+    slot.move(slot.count - index, from: index, to: slot, at: index + 1)
+    slot.insert(value, for: key, at: index)
+    return nil
+  }
+
+  /// Puts an entry where room was made.
+  @inlinable
+  @inline(__always)
+  func insert(_ value: consuming Value, for key: Key, at index: Int) {
+    unsafe (keys + index).initialize(to: key)
+    unsafe (values + index).initialize(to: value)
+    count += 1
+    total = count
+  }
+
+  @inlinable
+  @inline(never)
+  static func insertWhereFull(
+    _ value: consuming Value, for key: Key, at index: Int, in slot: inout MapNode
+  ) -> MapNode? {
     let gap = open(index, in: &slot)
-    let node = gap.isInSecond ? gap.second! : slot
-    unsafe (node.keys + gap.index).initialize(to: key)
-    unsafe (node.values + gap.index).initialize(to: value)
-    node.count += 1
-    node.total = node.count
+    (gap.isInSecond ? gap.second! : slot).insert(value, for: key, at: gap.index)
     return gap.second
   }
 

@@ -180,9 +180,12 @@ func benchmarkEntries() {
     timed({ dictionary = [:] }, { for (key, _) in sorted { dictionary[key] = key } }),
     timed({ array.entries = [] }, { for (key, _) in sorted { array[key] = key } }))
   var checksummed = ChecksummedMap<Int64, Int64>()
-  let kept = timed({ checksummed = ChecksummedMap() }, { for key in keys { checksummed[key] = key } })
+  let kept = timed(
+    { checksummed = ChecksummedMap() }, { for key in keys { checksummed[key] = key } })
   line("map with a checksum: set, new, 100,000 numbers", nanoseconds(kept, count))
-  line("  checksum of a map, anew", nanoseconds(seconds { seen &+= Int64(bitPattern: map.checksum) }, 1))
+  line(
+    "  checksum of a map, anew",
+    nanoseconds(seconds { seen &+= Int64(bitPattern: map.checksum) }, 1))
   precondition(seen != 0, "entries were seen")
 }
 
