@@ -1,6 +1,6 @@
 /// One start of one replica. The driver gives each a number that no other life of the same client
 /// ever had (MACHINE §1): a late answer to an earlier life can then not be taken for one to this.
-public struct Life: Hashable, Sendable {
+public struct Life: BitwiseCopyable, Hashable, Sendable {
   public var number: UInt64
 
   @inlinable

@@ -1,0 +1,59 @@
+public import UpdateMachine
+
+extension Mailbox {
+  /// What a real server answers: it looks up IDs now, and reads the rows a little `later`.
+  public func page(
+    _ request: PageRequest<Narrow>, later: Mailbox, isHistoryLimited: Bool = false
+  ) -> MessagePage<UInt32> {
+    switch request.want {
+    case .message(let id):
+      let row = later[id].flatMap { later.sees($0.place) ? $0 : nil }
+      return MessagePage(messages: row.map { [$0] } ?? [])
+    case .about(let anchor, let before, let after):
+      return page(request.narrow ?? Narrow(), anchor, before, after, later)
+    }
+  }
+
+  private func page(
+    _ narrow: Narrow, _ anchor: PageAnchor, _ before: Int64, _ after: Int64, _ later: Mailbox
+  ) -> MessagePage<UInt32> {
+    let ids = ids(in: narrow)
+    let point = point(of: anchor, narrow, ids)
+    let older = ids.filter { $0.number < point }.suffix(Int(before))
+    let newer = ids.filter { $0.number > point }.prefix(Int(max(0, after)))
+    let own = ids.filter { $0.number == point }
+    var page = MessagePage<UInt32>(messages: [])
+    for id in older + own + newer {
+      if let row = later[id], later.sees(row.place) { page.messages.append(row) }
+    }
+    page.foundOldest = anchor == .oldest || older.count < before
+    page.foundNewest = anchor == .newest || newer.count < after
+    if point != .min, point != .max { page.anchor = MessageID(point) }
+    return page
+  }
+
+  /// The IDs that the server lists: of everything only what the user follows, of other narrows also
+  /// what he can look into.
+  private func ids(in narrow: Narrow) -> [MessageID] {
+    messages.filter { message in
+      guard narrow.terms.isEmpty ? follows(message.place) : sees(message.place) else {
+        return false
+      }
+      // A search for a text finds what has this content.
+      for term in narrow.terms {
+        if case .text(let words) = term.subject, words != "\(message.content % 4)" { return false }
+      }
+      return narrow.verdict(on: MessageGlimpse(message)) != .no
+    }.map(\.id)
+  }
+
+  private func point(of anchor: PageAnchor, _ narrow: Narrow, _ ids: [MessageID]) -> Int64 {
+    switch anchor {
+    case .oldest: .min
+    case .newest: .max
+    case .id(let id): id.number
+    case .firstUnread:
+      ids.first { !(self[$0]?.flags.contains(.read) ?? true) }?.number ?? .max
+    }
+  }
+}

@@ -1,0 +1,79 @@
+public import UpdateMachine
+
+extension Mailbox {
+  /// Three channels: one that is followed, one that can be left, and one that hides what is in it.
+  public static var beginning: Mailbox {
+    Mailbox(
+      following: [ChannelID(1), ChannelID(2), ChannelID(3)], hidden: [ChannelID(3)])
+  }
+
+  /// Something that may happen next. Few messages in few places, so that things meet again and again.
+  public func nextChange(_ choices: inout Choices) -> Change {
+    let id = anyID(&choices)
+    switch choices.draw(.workload, below: 16) {
+    case 0, 1, 2: return send(&choices)
+    case 3, 4: return .edited(id, number(&choices), isMention: flip(&choices))
+    case 5, 6, 7:
+      return .moved(some(near: id, &choices), to: anyPlace(&choices), isAnnounced: flip(&choices))
+    case 8: return .deleted(some(near: id, &choices))
+    case 9, 10, 11:
+      return .flagged(some(near: id, &choices), anyFlag(&choices), isSet: flip(&choices))
+    case 12: return .flaggedAll(.read, isSet: true)
+    case 13:
+      let user = UserID(choices.draw(.workload, in: 1...2))
+      return .reacted(id, Reaction(user: user, emoji: "+1"), isSet: flip(&choices))
+    case 14:
+      let channel = ChannelID(choices.draw(.workload, in: 2...3))
+      return .covered(channel, follows: !followed.contains(channel))
+    default: return send(&choices)
+    }
+  }
+
+  private func send(_ choices: inout Choices) -> Change {
+    // At most eight at a time; and now and then one whose ID was given before that of the newest.
+    guard messages.count < 8 else { return .deleted([anyID(&choices)]) }
+    var id = MessageID(newest.number + choices.draw(.workload, in: 1...2))
+    if let reserved, flip(&choices) { id = reserved }
+    return .sent(
+      id, by: UserID(choices.draw(.workload, in: 1...2)), to: anyPlace(&choices),
+      number(&choices), choices.pick(.workload, [[], .read, .starred, .mentioned]))
+  }
+
+  private func anyID(_ choices: inout Choices) -> MessageID {
+    let index = choices.draw(.workload, below: UInt64(max(1, messages.count)))
+    return messages.isEmpty ? MessageID(1) : messages[Int(index)].id
+  }
+
+  /// The message, and perhaps others of its place.
+  private func some(near id: MessageID, _ choices: inout Choices) -> [MessageID] {
+    guard flip(&choices), let place = self[id]?.place else { return [id] }
+    return messages.filter { $0.place == place }.map(\.id)
+  }
+
+  private func anyPlace(_ choices: inout Choices) -> Place {
+    let number = choices.draw(.workload, below: 7)
+    if number == 6 { return .direct(ConversationID(1)) }
+    return .channel(ChannelID(Int64(number / 2) + 1), topic: number % 2 == 0 ? "a" : "b")
+  }
+
+  private func anyFlag(_ choices: inout Choices) -> MessageFlags {
+    choices.pick(.workload, [.starred, .read])
+  }
+
+  private func number(_ choices: inout Choices) -> UInt32 {
+    UInt32(choices.draw(.workload, below: 1000))
+  }
+
+  private func flip(_ choices: inout Choices) -> Bool { choices.happens(.workload, 1, in: 2) }
+
+  /// Narrows that cover what can differ: everything, places, flags, both, and a negation.
+  public static var narrows: [Narrow] {
+    [
+      Narrow(), Narrow([.channel(ChannelID(1))]), Narrow([.channel(ChannelID(2)), .topic("a")]),
+      Narrow([.starred]), Narrow([.unread]), Narrow([.channel(ChannelID(1)), .starred]),
+      Narrow([.direct(ConversationID(1))]), Narrow([!.topic("a")]), Narrow([.sender(UserID(1))]),
+      Narrow([.channel(ChannelID(3))]), Narrow([.mentioned, !.channel(ChannelID(1))]),
+      Narrow([.text("1")]),
+    ]
+  }
+}

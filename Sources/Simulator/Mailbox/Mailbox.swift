@@ -1,0 +1,172 @@
+internal import SyncProtocols
+public import UpdateMachine
+
+// Mailbox: the room of a server's messages as one user may see them, of what happens to them, and of
+// the pages that the server gives. It may use Choices.
+
+/// The true state of all messages, at one position of the server's log.
+///
+/// The user follows some channels, and hears of every change there; others he can look into but is
+/// told nothing; private ones that he does not follow he cannot see at all.
+public struct Mailbox: Hashable, Sendable {
+  public typealias Narrow = MessageFilter<UInt32>
+  public typealias Event = MessageEvent<UInt32>
+
+  /// Every message there is, seen or not; ascending.
+  public internal(set) var messages: [Message<UInt32>] = []
+  /// The channels that the user follows; ascending.
+  public internal(set) var followed: [ChannelID]
+  /// Those that only followers can see.
+  public let hidden: [ChannelID]
+  /// How many changes there were: the version that an edit gives is a third of it, for real servers
+  /// count in seconds.
+  var changeCount: Int64 = 0
+  /// The greatest ID there ever was: none is given twice.
+  public internal(set) var newest = MessageID(0)
+  /// An ID that was given, and whose message is not committed yet.
+  var reserved: MessageID?
+
+  public init(following followed: [ChannelID], hidden: [ChannelID]) {
+    self.followed = followed.sorted()
+    self.hidden = hidden
+  }
+
+  /// Something that happens on the server.
+  public enum Change: Hashable, Sendable {
+    /// IDs are given before they are committed: one may come after a greater one.
+    case sent(MessageID, by: UserID, to: Place, UInt32, MessageFlags)
+    case edited(MessageID, UInt32, isMention: Bool)
+    /// All from one place. Back from where the user could see nothing, it may come unannounced.
+    case moved([MessageID], to: Place, isAnnounced: Bool)
+    case deleted([MessageID])
+    case flagged([MessageID], MessageFlags, isSet: Bool)
+    case flaggedAll(MessageFlags, isSet: Bool)
+    case reacted(MessageID, Reaction, isSet: Bool)
+    case covered(ChannelID, follows: Bool)
+  }
+
+  // MARK: Who sees what
+
+  public func follows(_ place: Place) -> Bool { place.channel.map(followed.contains) ?? true }
+
+  public func sees(_ place: Place) -> Bool {
+    guard let channel = place.channel else { return true }
+    return followed.contains(channel) || !hidden.contains(channel)
+  }
+
+  public subscript(id: MessageID) -> Message<UInt32>? { index(of: id).map { messages[$0] } }
+
+  /// The message, if it is one of those that the user hears of.
+  public func followed(_ id: MessageID) -> Message<UInt32>? {
+    guard let message = self[id], follows(message.place) else { return nil }
+    return message
+  }
+
+  /// Whether a followed message is in a narrow.
+  public func contains(_ id: MessageID, in narrow: Narrow) -> Bool {
+    guard let message = followed(id) else { return false }
+    return narrow.verdict(on: MessageGlimpse(message)) == .yes
+  }
+
+  func index(of id: MessageID) -> Int? { messages.firstIndex { $0.id == id } }
+
+  // MARK: Changes
+
+  /// The version that a change now gives.
+  public var version: Int64 { changeCount / 3 + 1 }
+
+  /// What the user is told of a change that is about to be applied; `nil`: nothing.
+  public func announcement(of change: Change) -> Event? {
+    switch change {
+    case .sent(let id, let sender, let place, let content, let flags):
+      guard follows(place) else { return nil }
+      return .new(
+        Message(id: id, sender: sender, place: place, content: content, flags: flags))
+    case .edited(let id, let content, let isMention):
+      guard followed(id) != nil else { return nil }
+      let edit = MessageUpdate<UInt32>.Edit(
+        id, content: content, flags: isMention ? .mentioned : [], of: .mentioned)
+      return .updated(MessageUpdate(edit, version: version))
+    case .moved(let ids, let target, let isAnnounced):
+      return announcement(ofMoving: ids, to: target, isAnnounced: isAnnounced)
+    case .deleted(let ids):
+      let seen = ids.filter { followed($0) != nil }
+      return seen.isEmpty ? nil : .deleted(seen)
+    case .flagged(let ids, let flags, let isSet):
+      let seen = ids.filter { followed($0) != nil }
+      return seen.isEmpty ? nil : .flagged(seen, flags, isSet: isSet)
+    case .flaggedAll(let flags, let isSet): return .flaggedAll(flags, isSet: isSet)
+    case .reacted(let id, let reaction, let isSet):
+      return followed(id) == nil ? nil : .reacted(id, reaction, isSet: isSet)
+    case .covered(let channel, let follows): return .covered(channel, follows: follows)
+    }
+  }
+
+  private func announcement(
+    ofMoving ids: [MessageID], to target: Place, isAnnounced: Bool
+  ) -> Event? {
+    guard let origin = ids.lazy.compactMap({ self[$0]?.place }).first else { return nil }
+    let there = ids.filter { self[$0]?.place == origin }
+    let move = MessageUpdate<UInt32>(
+      moving: there, MessageUpdate.Move(from: origin, to: target), version: version)
+    if follows(origin) { return sees(target) ? .updated(move) : .deleted(there) }
+    guard follows(target), sees(origin) || isAnnounced else { return nil }
+    return .updated(move)
+  }
+
+  /// Whether messages come back into the user's sight by this change, and he is not told.
+  public func returnsSilently(_ change: Change) -> [MessageID] {
+    guard case .moved(let ids, let target, _) = change, follows(target),
+      announcement(of: change) == nil
+    else { return [] }
+    return ids
+  }
+
+  /// Commits a change. What cannot be is left out.
+  public mutating func apply(_ change: Change) {
+    switch change {
+    case .sent(let id, let sender, let place, let content, let flags):
+      let message = Message(
+        id: id, sender: sender, place: place, content: content, flags: flags)
+      messages.insert(message, at: messages.firstIndex { $0.id > id } ?? messages.count)
+      if id == reserved { reserved = nil }
+      if id.number > newest.number + 1 { reserved = MessageID(newest.number + 1) }
+      newest = max(newest, id)
+    case .edited(let id, let content, let isMention):
+      guard let index = index(of: id) else { break }
+      messages[index].content = content
+      messages[index].version = version
+      messages[index].flags.assign(.mentioned, isMention)
+    case .moved(let ids, let target, _):
+      let origin = ids.compactMap { self[$0]?.place }.first
+      for index in messages.indices
+      where ids.contains(messages[index].id) && messages[index].place == origin {
+        messages[index].place = target
+        messages[index].version = version
+      }
+    case .deleted(let ids): messages.removeAll { ids.contains($0.id) }
+    case .flagged(let ids, let flags, let isSet):
+      // Nobody marks what he cannot see.
+      for id in ids {
+        guard let index = index(of: id), sees(messages[index].place) else { continue }
+        messages[index].flags.assign(flags, isSet)
+      }
+    case .flaggedAll(let flags, let isSet):
+      for index in messages.indices { messages[index].flags.assign(flags, isSet) }
+    case .reacted(let id, let reaction, let isSet):
+      if let index = index(of: id) { messages[index].react(reaction, isSet) }
+    case .covered(let channel, let follows):
+      followed.removeAll { $0 == channel }
+      if follows { followed = (followed + [channel]).sorted() }
+    }
+    changeCount += 1
+  }
+}
+
+extension Message {
+  /// Sets or clears a reaction; written without the library's own code.
+  mutating func react(_ reaction: Reaction, _ isSet: Bool) {
+    reactions.removeAll { $0 == reaction }
+    if isSet { reactions = (reactions + [reaction]).sorted() }
+  }
+}

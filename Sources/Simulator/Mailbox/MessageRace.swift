@@ -1,0 +1,155 @@
+public import UpdateMachine
+
+/// One client, one server, and every order in which events and pages can reach the client: the
+/// message store alone, without a machine around it.
+///
+/// It is where the rules of partial knowledge are tried: each step is said by whoever drives it, a
+/// test that tells a history or a list of choices.
+public struct MessageRace: Sendable {
+  public typealias Narrow = Mailbox.Narrow
+  public typealias Store = MessageStore<Narrow>
+
+  /// The truth at every position; position *p* is after *p* changes.
+  public private(set) var history: [Mailbox]
+  /// What the client was told of the change that led to each position but the first.
+  private var announcements: [Mailbox.Event?] = []
+  public private(set) var store: Store
+  /// The position that the client's finger stands for.
+  public private(set) var finger: Int64 = 0
+  /// How many messages came back into sight of which nobody was told.
+  public private(set) var silentReturnCount = 0
+  private var oracle = IntervalOracle()
+  private var fetches: [Fetch] = []
+  private var fetchCount: UInt64 = 0
+  /// Where the server was when the poll that is out left; `nil`: none is out.
+  private var polled: Int64?
+
+  struct Fetch: Sendable {
+    var id: FetchID
+    var request: PageRequest<Narrow>
+    var begun: Int64
+    var answer: (page: MessagePage<UInt32>, position: Int64)?
+  }
+
+  public init(_ mailbox: Mailbox) {
+    history = [mailbox]
+    store = Store(following: mailbox.followed)
+  }
+
+  /// Where the server is.
+  public var position: Int64 { Int64(history.count) - 1 }
+  public var truth: Mailbox { history[history.count - 1] }
+  /// The fetches that are out, by number.
+  public var openFetches: [UInt64] { fetches.map(\.id.number) }
+
+  // MARK: Steps
+
+  /// Something happens on the server.
+  public mutating func commit(_ change: Mailbox.Change) {
+    var next = truth
+    announcements.append(next.announcement(of: change))
+    let returns = next.returnsSilently(change)
+    next.apply(change)
+    history.append(next)
+    oracle.noteSilentReturn(of: returns, at: position)
+    silentReturnCount += returns.count
+  }
+
+  /// A poll leaves.
+  public mutating func poll() {
+    guard polled == nil else { return }
+    polled = position
+    store.asked()
+  }
+
+  /// Its answer comes, with everything up to a position; at least all that there was when it left.
+  /// - Parameter isMerged: flag changes of one kind are one event, at the place of the newest.
+  public mutating func answerPoll(through last: Int64? = nil, isMerged: Bool = false) {
+    guard let polled else { return }
+    self.polled = nil
+    let end = min(position, max(polled, last ?? position, finger))
+    var events: [Mailbox.Event] = []
+    for index in Int(finger)..<Int(end) {
+      guard let event = announcements[index] else { continue }
+      if isMerged { MessageRace.merge(event, into: &events) } else { events.append(event) }
+    }
+    for event in events { store.apply(event) }
+    store.answered()
+    finger = end
+  }
+
+  static func merge(_ event: Mailbox.Event, into events: inout [Mailbox.Event]) {
+    guard case .flagged(let ids, let flags, let isSet) = event else { return events.append(event) }
+    for index in events.indices {
+      guard case .flagged(let older, flags, isSet) = events[index] else { continue }
+      events.remove(at: index)
+      return events.append(.flagged(older + ids, flags, isSet: isSet))
+    }
+    events.append(event)
+  }
+
+  /// A fetch leaves. Returns its number.
+  @discardableResult
+  public mutating func fetch(_ request: PageRequest<Narrow>, isAudit: Bool = false) -> UInt64 {
+    fetchCount += 1
+    let id = FetchID(life: Life(0), number: fetchCount)
+    store.begin(id, request, isAudit: isAudit)
+    fetches.append(Fetch(id: id, request: request, begun: finger))
+    return fetchCount
+  }
+
+  /// The server looks the IDs up as they were at one position, and reads the rows at a later one; not
+  /// before the fetch left.
+  public mutating func read(_ number: UInt64, at first: Int64? = nil, rowsAt second: Int64? = nil) {
+    guard let index = fetches.firstIndex(where: { $0.id.number == number }) else { return }
+    let ids = min(position, max(first ?? position, fetches[index].begun))
+    let rows = min(position, max(second ?? ids, ids))
+    let page = history[Int(ids)].page(fetches[index].request, later: history[Int(rows)])
+    fetches[index].answer = (page, rows)
+  }
+
+  /// Its page comes.
+  @discardableResult
+  public mutating func answer(_ number: UInt64) -> Store.PageOutcome {
+    if fetches.first(where: { $0.id.number == number })?.answer == nil { read(number) }
+    guard let index = fetches.firstIndex(where: { $0.id.number == number }),
+      let (page, read) = fetches[index].answer
+    else { return .absorbed }
+    let fetch = fetches.remove(at: index)
+    let before = store
+    let outcome = store.take(page, for: fetch.id)
+    guard outcome == .taken else { return outcome }
+    var interval = page.interval
+    if case .message(let id) = fetch.request.want { interval = Interval(id) }
+    oracle.notePage(
+      page, of: fetch.request.narrow, interval, at: read, from: before, to: store,
+      repairs: store.auditCounts.repairs - before.auditCounts.repairs)
+    return outcome
+  }
+
+  public mutating func abandon(_ number: UInt64) {
+    fetches.removeAll { $0.id.number == number }
+    store.abandon(FetchID(life: Life(0), number: number))
+  }
+
+  public mutating func open(_ narrow: Narrow) { store.open(narrow) }
+
+  public mutating func close(_ narrow: Narrow) { store.close(narrow) }
+
+  public mutating func drop(_ id: MessageID) { store.drop(id) }
+
+  /// The client was away for too long, and registers: a snapshot of now, and no event before.
+  public mutating func register() {
+    finger = position
+    polled = nil
+    store = Store(following: truth.followed, after: store)
+    oracle.forget()
+  }
+
+  // MARK: Judgement
+
+  /// What is wrong with what the client holds; `nil`: nothing.
+  public var objection: IntervalOracle.Objection? {
+    oracle.objection(to: store, at: finger, history)
+  }
+}

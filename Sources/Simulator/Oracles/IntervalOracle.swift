@@ -1,0 +1,202 @@
+public import UpdateMachine
+
+/// Oracle B: what a client holds of messages, and what it claims to know of lists, is true at its
+/// finger, but for what a page was read ahead of it (KNOWLEDGE.md, "the allowance"). Wider would miss
+/// bugs, and narrower is false.
+public struct IntervalOracle: Sendable {
+  public typealias Narrow = Mailbox.Narrow
+  public typealias Store = MessageStore<Narrow>
+
+  /// For a held message, the newest position at which anything was read that was taken into it from a
+  /// page.
+  private var readAhead: [MessageID: Int64] = [:]
+  /// For a message of which a page of a narrow said that it is not there, the newest position at which
+  /// that was read.
+  private var lackedAhead: [Narrow: [MessageID: Int64]] = [:]
+  /// Messages that have come back into sight unannounced, and the position.
+  private var returned: [MessageID: Int64] = [:]
+
+  public init() {}
+
+  /// What a client holds is wrong.
+  public struct Objection: Hashable, Sendable {
+    public var expected: String
+    public var found: String
+  }
+
+  // MARK: What happened
+
+  /// A new generation: nothing was read.
+  public mutating func forget() {
+    readAhead = [:]
+    lackedAhead = [:]
+  }
+
+  /// Messages came back into sight by the change that leads to a position, and nobody was told.
+  public mutating func noteSilentReturn(of ids: [MessageID], at position: Int64) {
+    for id in ids { returned[id] = position }
+  }
+
+  /// A client took a page.
+  /// - Parameters:
+  ///   - position: the newest at which any part of it was read.
+  ///   - interval: of which IDs it says everything.
+  ///   - isRepair: it was a second reading.
+  public mutating func notePage(
+    _ page: MessagePage<UInt32>, of narrow: Narrow?, _ interval: Interval?, at position: Int64,
+    from before: Store, to after: Store, repairs: Int64
+  ) {
+    for message in page.messages {
+      let id = message.id
+      let isNew = before[id] == nil && after[id] != nil
+      if isNew || before.doubt(about: id) != after.doubt(about: id) || before[id] != after[id] {
+        readAhead[id] = max(position, isNew ? 0 : readAhead[id] ?? 0)
+      }
+    }
+    guard let interval else { return }
+    for listed in after.narrows where narrow == nil || narrow == listed {
+      for number in IntervalOracle.universe where interval.contains(MessageID(number)) {
+        let id = MessageID(number)
+        if after[id] == nil || !page.messages.contains(where: { $0.id == id }) {
+          lackedAhead[listed, default: [:]][id] = max(
+            position, lackedAhead[listed]?[id] ?? 0)
+        }
+      }
+    }
+  }
+
+  /// The IDs that are looked at.
+  static var universe: ClosedRange<Int64> { 1...200 }
+
+  // MARK: The allowance
+
+  /// - Parameters:
+  ///   - history: the truth at every position.
+  ///   - finger: the position that the client's finger stands for.
+  public func objection(
+    to store: Store, at finger: Int64, _ history: [Mailbox]
+  ) -> Objection? {
+    let last = history.last?.newest.number ?? 0
+    for message in store.messages {
+      if let objection = objection(to: message, store.doubt(about: message.id), finger, history) {
+        return objection
+      }
+    }
+    for narrow in store.narrows {
+      guard let list = store.list(of: narrow) else { continue }
+      if let objection = objection(to: list, of: narrow, store, finger, history, last) {
+        return objection
+      }
+    }
+    return nil
+  }
+
+  /// Each field by itself has its value at the finger, or one that it has had since, up to where it
+  /// was read.
+  private func objection(
+    to message: Message<UInt32>, _ doubt: MessageFlags, _ finger: Int64, _ history: [Mailbox]
+  ) -> Objection? {
+    let id = message.id
+    let ahead = max(finger, readAhead[id] ?? 0)
+    guard let now = history[Int(finger)].followed(id) else {
+      guard ahead <= finger else { return nil }
+      return Objection(expected: "\(id) is not there", found: "it is held")
+    }
+    let flags = MessageFlags.all.subtracting(doubt)
+    var isRight = Fields(message, now, flags, history[Int(finger)])
+    for position in Int(finger)...Int(ahead) {
+      guard let then = history[position][id] else { continue }
+      isRight.formUnion(Fields(message, then, flags, history[position]))
+    }
+    guard let wrong = isRight.firstWrong else { return nil }
+    return Objection(
+      expected: "\(id) as at \(finger)\(ahead > finger ? "…\(ahead)" : ""): \(words(now))",
+      found: "\(wrong) wrong: \(words(message))")
+  }
+
+  /// Which fields of a held message are as they are in a true one.
+  private struct Fields {
+    var place: Bool
+    var content: Bool
+    var flags: MessageFlags
+    var reactions: [Bool]
+
+    static var reactors: [Reaction] {
+      [Reaction(user: UserID(1), emoji: "+1"), Reaction(user: UserID(2), emoji: "+1")]
+    }
+
+    init(
+      _ held: Message<UInt32>, _ truth: Message<UInt32>, _ judged: MessageFlags, _ mailbox: Mailbox
+    ) {
+      place = held.place == truth.place
+      content = held.content == truth.content
+      let same = MessageFlags.all.subtracting(held.flags.symmetricDifference(truth.flags))
+      flags = same.union(MessageFlags.all.subtracting(judged))
+      reactions = Fields.reactors.map {
+        held.reactions.contains($0) == truth.reactions.contains($0)
+      }
+    }
+
+    mutating func formUnion(_ other: Fields) {
+      place = place || other.place
+      content = content || other.content
+      flags.formUnion(other.flags)
+      for index in reactions.indices {
+        reactions[index] = reactions[index] || other.reactions[index]
+      }
+    }
+
+    var firstWrong: String? {
+      if !place { return "place" }
+      if !content { return "content" }
+      if flags != .all { return "flags" }
+      return reactions.contains(false) ? "reactions" : nil
+    }
+  }
+
+  private func objection(
+    to list: PartialList, of narrow: Narrow, _ store: Store, _ finger: Int64,
+    _ history: [Mailbox], _ last: Int64
+  ) -> Objection? {
+    let truth = history[Int(finger)]
+    let claims = !list.knowledge.isEmpty
+    if claims, !store.canBeKnown(narrow) {
+      return Objection(expected: "\(narrow) can never be known", found: "\(list)")
+    }
+    guard last > 0 else { return nil }
+    for number in 1...last {
+      let id = MessageID(number)
+      let isListed = list.ids.contains(id)
+      if let message = store[id], store.canBeKnown(narrow) {
+        let belongs = narrow.verdict(on: MessageGlimpse(message)) == .yes
+        if belongs != isListed {
+          return Objection(
+            expected: "\(id) is \(belongs ? "" : "not ")in the list of \(narrow)",
+            found: isListed ? "it is" : "it is not")
+        }
+      } else if isListed {
+        return Objection(expected: "\(id) is not held", found: "it is in the list of \(narrow)")
+      }
+      guard list.knowledge.contains(id), store[id] == nil, truth.contains(id, in: narrow),
+        lackedAhead[narrow]?[id] ?? 0 <= finger, !isBackUnannounced(id, by: finger, history)
+      else { continue }
+      return Objection(
+        expected: "\(narrow) lacks \(id), or does not know", found: "knows \(list.knowledge)")
+    }
+    return nil
+  }
+
+  /// Whether it has been in sight at the finger since a return of which nobody was told.
+  private func isBackUnannounced(
+    _ id: MessageID, by finger: Int64, _ history: [Mailbox]
+  ) -> Bool {
+    guard let since = returned[id], since <= finger else { return false }
+    return history[Int(since)...Int(finger)].allSatisfy { $0.followed(id) != nil }
+  }
+
+  private func words(_ message: Message<UInt32>) -> String {
+    var text = "\(message.place) \(message.content) +\(message.flags.rawValue)"
+    for reaction in message.reactions { text += " \(reaction.user)" }
+    return text
+  }
+}

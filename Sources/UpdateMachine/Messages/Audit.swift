@@ -1,0 +1,231 @@
+// A server breaks its contract now and then: an event never comes, a page is from an old cache. So
+// every page is also an audit of what is held (KNOWLEDGE.md, R13). With a server that keeps its
+// contract there is nothing to find.
+
+extension MessageStore {
+  /// Held messages that a page has contradicted, and what became of earlier ones.
+  struct Audit: Sendable {
+    /// So many at a time: a page that contradicts more is itself the likelier culprit.
+    static var limit: Int { 64 }
+
+    enum Evidence: Hashable, Sendable {
+      /// The page brought this copy, before anything was applied to it.
+      case copy(Message<Content>)
+      /// Pages of these narrows lacked it, though it is held as one of theirs.
+      case lack([Narrow])
+    }
+
+    struct Case: Sendable {
+      var id: MessageID
+      var evidence: Evidence
+      /// How many polls had left when it was found.
+      var asked: UInt64
+      /// A poll that left later was answered and did not explain it.
+      var isSuspect = false
+      /// The second reading is out.
+      var isAsked = false
+    }
+
+    private(set) var cases: [Case] = []
+    private var polls: UInt64 = 0
+    private(set) var suspectCount: Int64 = 0
+    var repairCount: Int64 = 0
+
+    init() {}
+
+    /// The counts of an earlier generation go on.
+    init(counting other: Audit) {
+      suspectCount = other.suspectCount
+      repairCount = other.repairCount
+    }
+
+    /// One at a time of each message: a copy replaces a lack, and lacks join.
+    mutating func open(_ id: MessageID, _ evidence: Evidence) {
+      if let index = cases.firstIndex(where: { $0.id == id }) {
+        guard !cases[index].isAsked, case .lack(let narrows) = cases[index].evidence else { return }
+        switch evidence {
+        case .copy:
+          cases[index] = Case(id: id, evidence: evidence, asked: polls)
+        case .lack(let more):
+          let new = more.filter { !narrows.contains($0) }
+          cases[index].evidence = .lack(narrows + new)
+        }
+      } else if cases.count < Audit.limit {
+        cases.append(Case(id: id, evidence: evidence, asked: polls))
+      }
+    }
+
+    mutating func end(_ id: MessageID) { cases.removeAll { $0.id == id } }
+
+    mutating func endAll() { cases = [] }
+
+    mutating func asked() { polls += 1 }
+
+    /// A poll was answered. What it did not explain, though it left after the page had come, is
+    /// suspect.
+    mutating func answered() {
+      for index in cases.indices where !cases[index].isSuspect && cases[index].asked < polls {
+        cases[index].isSuspect = true
+        suspectCount += 1
+      }
+    }
+
+    mutating func isAsked(_ id: MessageID) {
+      if let index = cases.firstIndex(where: { $0.id == id }) { cases[index].isAsked = true }
+    }
+
+    /// What was found of a message whose second reading is out.
+    func evidence(about id: MessageID) -> Evidence? {
+      cases.first { $0.id == id && $0.isAsked }?.evidence
+    }
+  }
+
+  /// Held messages that should be read once more, by their IDs alone, after a pause: a page has
+  /// contradicted them, and no event has explained it. In the order in which they were found.
+  public var suspects: [MessageID] {
+    audit.cases.filter { $0.isSuspect && !$0.isAsked }.map(\.id)
+  }
+
+  /// How many messages were ever suspect, and how many of them were wrong and have been mended. Both
+  /// stay 0 with a server that keeps its contract.
+  public var auditCounts: (suspects: Int64, repairs: Int64) {
+    (audit.suspectCount, audit.repairCount)
+  }
+
+  // MARK: First reading
+
+  /// Looks for contradictions between a page, as it came, and what is held.
+  mutating func examine(_ page: Page, _ fetch: Fetch, _ interval: Interval?, _ replay: Replay) {
+    for message in page.messages {
+      guard let held = held[message.id], replay.isUnnamed(message.id),
+        MessageStore.counts(message, against: held, doubt: doubt(about: message.id))
+      else { continue }
+      audit.open(message.id, .copy(message))
+    }
+    guard let interval else { return }
+    if let narrow = fetch.request.narrow {
+      examineLacks(of: narrow, page, interval, replay)
+    } else if case .message(let id) = fetch.request.want, page.messages.isEmpty,
+      held.contains(id), replay.isUnnamed(id)
+    {
+      audit.open(id, .lack([]))
+    }
+  }
+
+  private mutating func examineLacks(
+    of narrow: Narrow, _ page: Page, _ interval: Interval, _ replay: Replay
+  ) {
+    guard let number = number(of: narrow), let ids = lists[number]?.list.ids else { return }
+    var next = page.messages.startIndex
+    for (id, _) in ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
+      guard interval.contains(id) else { return }
+      while next < page.messages.endIndex, page.messages[next].id < id { next += 1 }
+      if next < page.messages.endIndex, page.messages[next].id == id { continue }
+      guard let held = held[id], replay.isUnnamed(id) else { continue }
+      let certain = MessageGlimpse(held.message, doubt: doubt(about: id))
+      if narrow.verdict(on: certain) == .yes { audit.open(id, .lack([narrow])) }
+    }
+  }
+
+  // MARK: Second reading
+
+  /// A suspect was read once more. What both readings say is taken: one repair.
+  mutating func repair(_ id: MessageID, _ copy: Message<Content>?, isUnnamed: Bool) {
+    guard isUnnamed, let evidence = audit.evidence(about: id), let held = held[id] else { return }
+    let doubt = doubt(about: id)
+    switch evidence {
+    case .copy(let first):
+      guard let copy else { return }
+      let fields = MessageStore.differences(first, held, doubt)
+      guard !fields.isEmpty, fields == MessageStore.differences(copy, held, doubt),
+        MessageStore.agree(first, copy, in: fields)
+      else { return }
+      mend(id, copy, fields)
+    case .lack(let narrows):
+      guard let copy else {
+        forEachList { listed in
+          listed.list.remove(id)
+          listed.closeHole(id)
+        }
+        release(id)
+        audit.repairCount += 1
+        return
+      }
+      let fields = MessageStore.differences(copy, held, doubt)
+      let isOut = narrows.contains { $0.verdict(on: MessageGlimpse(copy)) == .no }
+      if isOut, !fields.isEmpty { mend(id, copy, fields) }
+    }
+  }
+
+  private mutating func mend(_ id: MessageID, _ copy: Message<Content>, _ fields: Differences) {
+    guard var mended = held[id] else { return }
+    audit.repairCount += 1
+    guard follows(copy.place) || !fields.place else {
+      forEachList { $0.list.remove(id) }
+      return release(id)
+    }
+    if fields.content {
+      mended.message.content = copy.content
+      mended.contentEvent = nil
+    }
+    if fields.place {
+      mended.message.place = copy.place
+      mended.placeEvent = nil
+    }
+    if fields.content || fields.place { mended.message.version = copy.version }
+    mended.message.flags.subtract(fields.flags)
+    mended.message.flags.formUnion(copy.flags.intersection(fields.flags))
+    for reaction in fields.reactions {
+      mended.message.reactions.assign(reaction, copy.reactions.contains(reaction))
+    }
+    hold(mended, doubt: doubts[id]?.flags ?? [])
+  }
+
+  // MARK: What counts
+
+  /// The fields in which a copy differs from the held message, as far as that counts.
+  struct Differences: Hashable, Sendable {
+    var content = false
+    var place = false
+    var flags: MessageFlags = []
+    var reactions: [Reaction] = []
+
+    var isEmpty: Bool { !content && !place && flags.isEmpty && reactions.isEmpty }
+  }
+
+  private static func counts(
+    _ copy: Message<Content>, against held: Held, doubt: MessageFlags
+  ) -> Bool { !differences(copy, held, doubt).isEmpty }
+
+  /// Of an older version than the held one nothing counts but flags. What an event assigned yields
+  /// only to a version above that event's; what a page did, to an equal one too. A reaction that an
+  /// event has named stays.
+  static func differences(
+    _ copy: Message<Content>, _ held: Held, _ doubt: MessageFlags
+  ) -> Differences {
+    var differences = Differences()
+    let message = held.message
+    differences.flags = copy.flags.symmetricDifference(message.flags).subtracting(doubt)
+    guard copy.version >= message.version else { return differences }
+    differences.content =
+      copy.content != message.content && copy.version > (held.contentEvent ?? .min)
+    differences.place = copy.place != message.place && copy.version > (held.placeEvent ?? .min)
+    for reaction in copy.reactions
+    where !message.reactions.contains(reaction) && !held.named.contains(reaction) {
+      differences.reactions.append(reaction)
+    }
+    for reaction in message.reactions
+    where !copy.reactions.contains(reaction) && !held.named.contains(reaction) {
+      differences.reactions.append(reaction)
+    }
+    return differences
+  }
+
+  private static func agree(
+    _ one: Message<Content>, _ other: Message<Content>, in fields: Differences
+  ) -> Bool {
+    if fields.content, one.content != other.content { return false }
+    if fields.place, one.place != other.place { return false }
+    return one.flags.intersection(fields.flags) == other.flags.intersection(fields.flags)
+  }
+}

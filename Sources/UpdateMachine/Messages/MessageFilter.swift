@@ -1,0 +1,156 @@
+/// A narrow as most apps need it: messages for which each of some terms is so, or is not.
+///
+///     MessageFilter([.channel(general), .topic("lunch"), .unread])
+///
+/// The same terms in another order are another filter: put them in one order.
+public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
+  /// All of them must hold; none at all: every message.
+  public var terms: [Term]
+
+  /// One condition.
+  public struct Term: Hashable, Sendable {
+    public var subject: Subject
+    public var isNegated: Bool
+
+    @inlinable
+    public init(_ subject: Subject, isNegated: Bool = false) {
+      self.subject = subject
+      self.isNegated = isNegated
+    }
+  }
+
+  /// What a condition is about.
+  public enum Subject: Hashable, Sendable {
+    case channel(ChannelID)
+    /// In whatever channel.
+    case topic(String)
+    case direct(ConversationID)
+    /// In any direct conversation.
+    case anyDirect
+    case sender(UserID)
+    /// Has all of these.
+    case flags(MessageFlags)
+    /// What only the server can tell: a search.
+    case text(String)
+  }
+
+  @inlinable
+  public init(_ terms: [Term] = []) { self.terms = terms }
+
+  @inlinable
+  public var reads: MessageFields {
+    var fields = MessageFields()
+    for term in terms {
+      switch term.subject {
+      case .channel, .topic, .direct, .anyDirect: fields.hasPlace = true
+      case .sender: break
+      case .flags(let flags): fields.flags.formUnion(flags)
+      case .text: fields.hasContent = true
+      }
+    }
+    return fields
+  }
+
+  @inlinable
+  public var isDecidable: Bool {
+    for term in terms { if case .text = term.subject { return false } }
+    return true
+  }
+
+  @inlinable
+  public var channel: ChannelID? {
+    for term in terms {
+      if !term.isNegated, case .channel(let channel) = term.subject { return channel }
+    }
+    return nil
+  }
+
+  @inlinable
+  public func verdict(on glimpse: MessageGlimpse<Content>) -> Verdict {
+    var verdict = Verdict.yes
+    for term in terms {
+      let plain = MessageFilter.verdict(of: term.subject, on: glimpse)
+      verdict = verdict && (term.isNegated ? !plain : plain)
+      if verdict == .no { return .no }
+    }
+    return verdict
+  }
+
+  @inlinable
+  static func verdict(of subject: Subject, on glimpse: MessageGlimpse<Content>) -> Verdict {
+    switch subject {
+    case .channel(let channel):
+      if glimpse.place == nil, glimpse.channel == nil { return .unknown }
+      return Verdict(glimpse.channel == channel)
+    case .topic(let topic):
+      guard let place = glimpse.place else { return .unknown }
+      guard case .channel(_, topic) = place else { return .no }
+      return .yes
+    case .direct(let conversation):
+      guard let place = glimpse.place else { return glimpse.channel == nil ? .unknown : .no }
+      return Verdict(place == .direct(conversation))
+    case .anyDirect:
+      guard let place = glimpse.place else { return glimpse.channel == nil ? .unknown : .no }
+      return Verdict(place.channel == nil)
+    case .sender(let sender):
+      guard let shown = glimpse.sender else { return .unknown }
+      return Verdict(shown == sender)
+    case .flags(let flags): return glimpse.has(flags)
+    case .text: return .unknown
+    }
+  }
+}
+
+extension MessageFilter.Term {
+  @inlinable
+  public static func channel(_ channel: ChannelID) -> Self { Self(.channel(channel)) }
+
+  @inlinable
+  public static func topic(_ topic: String) -> Self { Self(.topic(topic)) }
+
+  @inlinable
+  public static func direct(_ conversation: ConversationID) -> Self { Self(.direct(conversation)) }
+
+  @inlinable
+  public static func sender(_ sender: UserID) -> Self { Self(.sender(sender)) }
+
+  @inlinable
+  public static var starred: Self { Self(.flags(.starred)) }
+
+  @inlinable
+  public static var mentioned: Self { Self(.flags(.mentioned)) }
+
+  @inlinable
+  public static var unread: Self { Self(.flags(.read), isNegated: true) }
+
+  @inlinable
+  public static func text(_ words: String) -> Self { Self(.text(words)) }
+
+  /// The opposite.
+  @inlinable
+  public static prefix func ! (term: Self) -> Self {
+    Self(term.subject, isNegated: !term.isNegated)
+  }
+}
+
+extension MessageFilter: CustomStringConvertible {
+  /// "channel:7 topic:lunch -flags:1"; "all" without terms.
+  public var description: String {
+    if terms.isEmpty { return "all" }
+    var text = ""
+    for (index, term) in terms.enumerated() {
+      if index > 0 { text += " " }
+      if term.isNegated { text += "-" }
+      switch term.subject {
+      case .channel(let channel): text += "channel:\(channel)"
+      case .topic(let topic): text += "topic:\(topic)"
+      case .direct(let conversation): text += "direct:\(conversation)"
+      case .anyDirect: text += "direct"
+      case .sender(let sender): text += "sender:\(sender)"
+      case .flags(let flags): text += "flags:\(flags.rawValue)"
+      case .text(let words): text += "text:\(words)"
+      }
+    }
+    return text
+  }
+}

@@ -1,0 +1,173 @@
+// What events change. Whatever names a message decides anew, for every list, whether it is in it
+// (R1): never "the value is the same already".
+
+extension MessageStore {
+  /// Applies one event. Events come in the order of the log, each once; after the last of an answer
+  /// comes ``answered()``.
+  public mutating func apply(_ event: Event) {
+    if case .covered(let channel, let follows) = event {
+      return cover(channel, follows: follows)
+    }
+    note(.event(event))
+    answer.note(event)
+    if case .flaggedAll(let flags, let isSet) = event {
+      flagAll(flags, isSet)
+    } else {
+      for (id, touch) in touches(of: event) { apply(touch, to: id) }
+    }
+  }
+
+  /// A poll has left: what is asked from here on is news of a later time (R13).
+  public mutating func asked() { audit.asked() }
+
+  /// The answer to the last poll has been applied, whole, as the server made it. It may have been
+  /// empty.
+  public mutating func answered() {
+    settleFlags()
+    audit.answered()
+  }
+
+  // MARK: One message
+
+  private mutating func apply(_ touch: Touch, to id: MessageID) {
+    audit.end(id)
+    switch touch {
+    case .replaced(let message):
+      guard follows(message.place) else { return }
+      var new = Held(message)
+      new.take(touch)
+      if isWanted(id) { hold(new, doubt: []) } else { release(id) }
+    case .gone:
+      forEachList { listed in
+        listed.list.remove(id)
+        listed.copies.removeValue(forKey: id)
+        listed.closeHole(id)
+      }
+      release(id)
+    case .arrived:
+      release(id)
+      let glimpse = touch.glimpse(of: id)
+      forEachList { listed in
+        listed.list.remove(id)
+        if listed.narrow.verdict(on: glimpse) != .no { listed.list.forget(id) }
+      }
+    case .moved, .edited, .flagged, .reacted, .doubted:
+      guard var changed = held[id] else { return hear(touch, ofUnheld: id) }
+      changed.take(touch)
+      hold(changed, doubt: doubts[id]?.flags ?? [])
+    }
+  }
+
+  /// A message is held with these values from here on: every list hears of it. Its flags in doubt
+  /// are remembered by the caller.
+  mutating func hold(_ new: Held, doubt: MessageFlags) {
+    let id = new.message.id
+    held[id] = new
+    if doubt.isEmpty { doubts.removeValue(forKey: id) }
+    let all = MessageGlimpse(new.message)
+    let certain = doubt.isEmpty ? all : MessageGlimpse(new.message, doubt: doubt)
+    forEachList { listed in
+      if listed.narrow.verdict(on: all) == .yes {
+        listed.list.insert(id)
+      } else {
+        listed.list.remove(id)
+      }
+      if !doubt.isEmpty, listed.narrow.verdict(on: certain) == .unknown { listed.list.forget(id) }
+    }
+  }
+
+  /// A list may have gained a message that nobody holds: it is known no more whether it has (R7).
+  private mutating func hear(_ touch: Touch, ofUnheld id: MessageID) {
+    let glimpse = touch.glimpse(of: id)
+    forEachList { listed in
+      guard listed.narrow.reads.overlaps(touch.fields) else { return }
+      if listed.narrow.verdict(on: glimpse) == .no {
+        listed.closeHole(id)
+      } else {
+        listed.list.forget(id)
+      }
+    }
+  }
+
+  /// A new message is held if it can be missed: a list knows of its ID, or a page may be on its way
+  /// that is older (R6).
+  private func isWanted(_ id: MessageID) -> Bool {
+    if !fetches.isEmpty || held.contains(id) { return true }
+    for (_, listed) in lists where listed.list.knowledge.contains(id) { return true }
+    return false
+  }
+
+  // MARK: All messages
+
+  private mutating func flagAll(_ flags: MessageFlags, _ isSet: Bool) {
+    audit.endAll()
+    for (id, old) in held {
+      var changed = old
+      changed.message.flags.assign(flags, isSet)
+      var doubt = doubts[id]
+      doubt?.flags.subtract(flags)
+      if let doubt { doubts[id] = doubt }
+      if changed != old || doubt != nil { hold(changed, doubt: doubt?.flags ?? []) }
+    }
+    // Of those that are not held it is only known what the event says.
+    var anyone = MessageGlimpse<Content>(MessageID(0))
+    anyone.flags = isSet ? flags : []
+    anyone.flagsShown = flags
+    forEachList { listed in
+      guard !listed.narrow.reads.flags.isDisjoint(with: flags),
+        listed.narrow.verdict(on: anyone) != .no
+      else { return }
+      listed.list.forgetAll()
+    }
+  }
+
+  // MARK: A channel
+
+  /// From here on the server sends events about a channel, or none any more (R11). Every page that
+  /// is out may be of a time in which we were not told: it is given up.
+  private mutating func cover(_ channel: ChannelID, follows: Bool) {
+    abandonFetches()
+    var somewhere = MessageGlimpse<Content>(MessageID(0))
+    somewhere.channel = channel
+    var lost: [MessageID] = []
+    for (id, held) in held where held.message.place.channel == channel { lost.append(id) }
+    for (number, listed) in lists where listed.narrow.verdict(on: somewhere) != .no {
+      lists[number] = forgotten(listed, in: channel)
+    }
+    for id in lost {
+      forEachList { $0.list.remove(id) }
+      release(id)
+    }
+    followed.removeAll { $0 == channel }
+    if follows { followed = (followed + [channel]).sorted() }
+  }
+
+  /// A list of which nothing is known any more. What it showed of the channel can still be read.
+  private func forgotten(_ listed: Listed, in channel: ChannelID) -> Listed {
+    var next = Listed(narrow: listed.narrow)
+    next.list = PartialList(forgetting: listed.list)
+    next.copies = listed.copies
+    for (id, present) in listed.list.ids {
+      guard let message = held[id]?.message else { continue }
+      if message.place.channel == channel {
+        next.copies[id] = message
+      } else {
+        next.list.insert(id)
+      }
+      _ = present
+    }
+    return next
+  }
+}
+
+extension MessageStore.Listed {
+  /// It has become certain that an ID is not in the narrow: between two that are known it is no hole
+  /// any more.
+  mutating func closeHole(_ id: MessageID) {
+    let knowledge = list.knowledge
+    guard !knowledge.contains(id), id.number > .min + 1, id.number < .max - 1,
+      knowledge.contains(MessageID(id.number - 1)), knowledge.contains(MessageID(id.number + 1))
+    else { return }
+    list.learn(Interval(id))
+  }
+}

@@ -1,0 +1,149 @@
+// What pages bring. A page was read at some time after its fetch left, and nobody knows when: so what
+// was applied since is applied to it, too (R3, R4).
+
+extension MessageStore {
+  /// What became of a page.
+  public enum PageOutcome: Hashable, Sendable {
+    /// It was taken.
+    case taken
+    /// It was taken as a copy of what once was; nothing is known by it.
+    case shown
+    /// Nobody waits for it: its fetch was given up, or is of another generation.
+    case absorbed
+    /// It makes no sense; the fetch is over.
+    case malformed
+  }
+
+  // MARK: Fetches
+
+  /// A question for a page leaves now. From here on every event is kept that the page may be older
+  /// than. A fetch that is asked again is a new fetch, with an ID of its own.
+  public mutating func begin(_ id: FetchID, _ request: Request, isAudit: Bool = false) {
+    fetches.append(
+      Fetch(id: id, request: request, begun: journal.position, isAudit: isAudit))
+    if isAudit, case .message(let message) = request.want { audit.isAsked(message) }
+  }
+
+  /// Its answer is not awaited any more.
+  public mutating func abandon(_ id: FetchID) {
+    if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
+  }
+
+  /// No answer is awaited any more: what is out may be of a time in which we were not told of
+  /// everything.
+  public mutating func abandonFetches() {
+    fetches = []
+    journal.trim(to: nil)
+  }
+
+  /// The fetches whose answers count, oldest first. A fetch that is not here any more was given up.
+  public var openFetches: [FetchID] { fetches.map(\.id) }
+
+  /// How many events are kept because a page may be older than they are.
+  public var journalCount: Int { journal.count }
+
+  private mutating func end(_ index: Int) {
+    if fetches[index].isAudit, case .message(let id) = fetches[index].request.want { audit.end(id) }
+    fetches.remove(at: index)
+    journal.trim(to: fetches.first?.begun)
+  }
+
+  /// Something was applied.
+  mutating func note(_ entry: Journal.Entry) {
+    journal.append(entry, isNeeded: !fetches.isEmpty)
+    while journal.count > Journal.limit { end(0) }
+  }
+
+  // MARK: The page
+
+  /// An answer to a fetch. It is taken whole, or not at all.
+  public mutating func take(_ page: Page, for id: FetchID) -> PageOutcome {
+    guard let index = fetches.firstIndex(where: { $0.id == id }) else { return .absorbed }
+    let fetch = fetches[index]
+    guard page.isInOrder, MessageStore.fits(page, fetch.request) else {
+      end(index)
+      return .malformed
+    }
+    if let narrow = fetch.request.narrow, !canBeKnown(narrow) {
+      end(index)
+      show(page, in: narrow)
+      return .shown
+    }
+    let interval = MessageStore.interval(of: page, fetch.request)
+    var replay = Replay(page, interval)
+    replay.take(journal.since(fetch.begun), of: self)
+    if fetch.isAudit, case .message(let id) = fetch.request.want {
+      repair(id, page.messages.first, isUnnamed: replay.isUnnamed(id))
+    } else {
+      examine(page, fetch, interval, replay)
+    }
+    for copy in replay.copies where follows(copy.held.message.place) {
+      keep(copy, begun: fetch.begun)
+    }
+    if let interval { learn(interval, fetch.request.narrow, replay) }
+    if let narrow = fetch.request.narrow { limitHistory(of: narrow, page) }
+    if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
+    return .taken
+  }
+
+  private static func fits(_ page: Page, _ request: Request) -> Bool {
+    guard case .message(let id) = request.want else { return true }
+    return page.messages.isEmpty || page.messages.count == 1 && page.messages[0].id == id
+  }
+
+  /// Of which IDs it says everything. One message that was asked for by its ID, or its lack, says all
+  /// of that ID.
+  private static func interval(of page: Page, _ request: Request) -> Interval? {
+    if case .message(let id) = request.want { return Interval(id) }
+    return page.interval
+  }
+
+  /// A copy, level with the events, comes in where none is held. A held one stays: it has seen every
+  /// event, and the page may be from an old cache; only flags in doubt are taken from it (R4).
+  private mutating func keep(_ copy: Replay.Copy, begun: UInt64) {
+    let id = copy.held.message.id
+    guard var old = held[id] else {
+      if !copy.doubt.isEmpty { doubts[id] = Doubt(flags: copy.doubt, since: journal.position) }
+      return hold(copy.held, doubt: copy.doubt)
+    }
+    guard let doubt = doubts[id], begun >= doubt.since else { return }
+    let settled = doubt.flags.subtracting(copy.doubt)
+    old.message.flags.subtract(settled)
+    old.message.flags.formUnion(copy.held.message.flags.intersection(settled))
+    held[id] = old
+    settle(id, doubt.flags.intersection(copy.doubt), since: doubt.since)
+  }
+
+  private mutating func learn(_ interval: Interval, _ narrow: Narrow?, _ replay: Replay) {
+    let doubted = doubts.filter { interval.contains($0.key) }
+    let all = doubted.map { (MessageGlimpse(held[$0.key]!.message, doubt: $0.value.flags)) }
+    forEachList { listed in
+      if let narrow, listed.narrow != narrow { return }
+      for part in replay.known(interval, in: listed.narrow, doubted: all).intervals {
+        // Of one message alone it is said for every list; only where it closes a hole is it of use.
+        if narrow == nil, let id = part.lowerEnd.id {
+          listed.closeHole(id)
+        } else {
+          listed.list.learn(part)
+        }
+      }
+    }
+  }
+
+  private mutating func limitHistory(of narrow: Narrow, _ page: Page) {
+    guard page.isHistoryLimited, page.foundOldest, let number = number(of: narrow),
+      let oldest = page.messages.first?.id ?? page.anchor
+    else { return }
+    lists.modifyValue(forKey: number) { $0.list.limitHistory(to: oldest) }
+  }
+
+  /// A page of what cannot be known: the list shows it until the next comes.
+  private mutating func show(_ page: Page, in narrow: Narrow) {
+    guard let number = number(of: narrow), var listed = lists[number] else { return }
+    for message in page.messages { listed.copies[message.id] = message }
+    var ids = listed.list.former?.ids ?? VersionedMap()
+    for message in page.messages { ids[message.id] = PartialList.Present() }
+    listed.list = PartialList(showing: ids)
+    lists[number] = listed
+  }
+}

@@ -1,0 +1,205 @@
+/// The messages that a client holds, and for each of some narrows the list of those in it and the
+/// IDs of which that is everything (KNOWLEDGE.md; R1 to R13 are its rules).
+///
+/// What it promises, as long as the server keeps its contract: a held message shows the state at the
+/// finger, field by field, or for what a page brought, a state that the server has had since; and
+/// where a list is known, it holds what the server has there. It hears every event, in order, each
+/// once, and every page that was asked for, whenever it comes: a page is not atomic with the finger.
+///
+/// A message is *held* only if every event about it comes here, so that it stays level. Places that
+/// send none are not followed; what is seen of them is kept apart.
+///
+/// A copy costs nothing: everything large in it is shared until it is changed.
+public struct MessageStore<Narrow: MessageNarrow>: Sendable {
+  public typealias Content = Narrow.Content
+  public typealias Event = MessageEvent<Content>
+  public typealias Page = MessagePage<Content>
+  public typealias Request = PageRequest<Narrow>
+
+  var held = VersionedMap<MessageID, Held>()
+  /// Of held messages, the flags of which nobody can tell whether they are set (R10).
+  var doubts = VersionedMap<MessageID, Doubt>()
+  /// By number, in the order in which they were opened.
+  var lists = VersionedMap<Int64, Listed>()
+  var nextList: Int64 = 0
+  /// The channels that send events; ascending.
+  var followed: [ChannelID]
+  /// What was held before everything was forgotten; for reading only.
+  var former = VersionedMap<MessageID, Held>()
+
+  var journal = Journal()
+  /// The fetches that are out, oldest first.
+  var fetches: [Fetch] = []
+  /// Flag changes of the answer that is being applied.
+  var answer = AnswerFlags()
+  var audit = Audit()
+
+  /// A held message, and what is known of where its fields come from.
+  struct Held: Hashable, Sendable {
+    var message: Message<Content>
+    /// The version that an event gave with the content; `nil`: the content is from a page.
+    var contentEvent: Int64?
+    /// The same of the place.
+    var placeEvent: Int64?
+    /// Reactions that events have set or cleared.
+    var named: [Reaction] = []
+  }
+
+  /// Flags that contradictory events have left unknown, and since when.
+  struct Doubt: BitwiseCopyable, Hashable, Sendable {
+    var flags: MessageFlags
+    var since: UInt64
+  }
+
+  /// A narrow that somebody looks at.
+  struct Listed: Sendable {
+    var narrow: Narrow
+    var list = PartialList()
+    /// Copies from pages, of messages that are not held: they show what once was.
+    var copies = VersionedMap<MessageID, Message<Content>>()
+  }
+
+  /// A question for a page, since it left.
+  struct Fetch: Sendable {
+    var id: FetchID
+    var request: Request
+    /// The position in the journal when it left.
+    var begun: UInt64
+    var isAudit: Bool
+  }
+
+  /// Nothing is held, nothing is known.
+  /// - Parameter followed: the channels of which the server sends events to this user; direct
+  ///   conversations always are.
+  public init(following followed: [ChannelID]) { self.followed = followed.sorted() }
+
+  /// A new generation, after a register: nothing of the old one is believed, and no page that was
+  /// asked for in it (R11). Its lists are open again, and can be read as what was known formerly.
+  /// O(lists).
+  public init(following followed: [ChannelID], after old: MessageStore) {
+    self.init(following: followed)
+    former = old.held.isEmpty ? old.former : old.held
+    nextList = old.nextList
+    audit = Audit(counting: old.audit)
+    for (number, listed) in old.lists {
+      var next = Listed(narrow: listed.narrow)
+      next.list = PartialList(forgetting: listed.list)
+      next.copies = listed.copies
+      lists[number] = next
+    }
+  }
+
+  // MARK: Lists
+
+  /// Opens the list of a narrow. What is held is in it at once; nothing is known yet. One that is
+  /// open already stays as it is. O(held messages).
+  public mutating func open(_ narrow: Narrow) {
+    guard number(of: narrow) == nil else { return }
+    var listed = Listed(narrow: narrow)
+    if canBeKnown(narrow) {
+      for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
+        listed.list.insert(id)
+      }
+    }
+    lists[nextList] = listed
+    nextList += 1
+  }
+
+  /// Nobody looks at it any more. What it knew is forgotten.
+  public mutating func close(_ narrow: Narrow) {
+    if let number = number(of: narrow) { lists.removeValue(forKey: number) }
+  }
+
+  /// The list of a narrow; `nil`: it is not open.
+  public func list(of narrow: Narrow) -> PartialList? {
+    number(of: narrow).flatMap { lists[$0]?.list }
+  }
+
+  /// The narrows whose lists are open, in the order in which they were opened.
+  public var narrows: [Narrow] { lists.map(\.value.narrow) }
+
+  /// What is shown of a message in a list of this narrow: the held one, or else a copy that shows
+  /// what once was.
+  public func message(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
+    if let message = held[id]?.message { return message }
+    if let number = number(of: narrow), let copy = lists[number]?.copies[id] { return copy }
+    return former[id]?.message
+  }
+
+  /// The held message of this ID, level with the finger; `nil`: none is held.
+  public subscript(id: MessageID) -> Message<Content>? { held[id]?.message }
+
+  /// How many messages are held.
+  public var count: Int { held.count }
+
+  /// The held messages in ascending order.
+  public var messages: some Sequence<Message<Content>> { held.lazy.map(\.value.message) }
+
+  /// The flags of a held message that are in doubt: events have contradicted each other.
+  public func doubt(about id: MessageID) -> MessageFlags { doubts[id]?.flags ?? [] }
+
+  /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
+  public func canBeKnown(_ narrow: Narrow) -> Bool {
+    narrow.isDecidable && (narrow.channel.map(follows) ?? true)
+  }
+
+  /// Whether events come for this channel.
+  public func follows(_ channel: ChannelID) -> Bool {
+    var (low, high) = (0, followed.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if followed[middle] < channel { low = middle + 1 } else { high = middle }
+    }
+    return low < followed.count && followed[low] == channel
+  }
+
+  /// What a narrow means has changed outside of all messages (a topic was muted, say): nothing is
+  /// known of its list any more. O(held messages).
+  public mutating func reconsider(_ narrow: Narrow) {
+    guard let number = number(of: narrow), var listed = lists[number] else { return }
+    var ids = VersionedMap<MessageID, PartialList.Present>()
+    for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
+      ids[id] = PartialList.Present()
+    }
+    listed.list.forgetAll()
+    listed.list.hold(ids)
+    lists[number] = listed
+  }
+
+  /// Gives the memory of a held message back. Its ID is known no more (R12).
+  public mutating func drop(_ id: MessageID) {
+    forEachList { listed in
+      listed.list.forget(id)
+      listed.list.remove(id)
+    }
+    release(id)
+  }
+
+  // MARK: Helpers
+
+  func follows(_ place: Place) -> Bool { place.channel.map(follows) ?? true }
+
+  func number(of narrow: Narrow) -> Int64? {
+    for (number, listed) in lists where listed.narrow == narrow { return number }
+    return nil
+  }
+
+  /// All that is held of it, whether in doubt or not.
+  func glimpse(of held: Held) -> MessageGlimpse<Content> { MessageGlimpse(held.message) }
+
+  /// Every list that can be known.
+  mutating func forEachList(_ body: (inout Listed) -> Void) {
+    for (number, listed) in lists where canBeKnown(listed.narrow) {
+      var changed = listed
+      body(&changed)
+      lists[number] = changed
+    }
+  }
+
+  /// It is held no more; what the lists say of it is the caller's to see to.
+  mutating func release(_ id: MessageID) {
+    held.removeValue(forKey: id)
+    doubts.removeValue(forKey: id)
+    audit.end(id)
+  }
+}

@@ -1,0 +1,126 @@
+import Simulator
+import Testing
+import UpdateMachine
+
+/// The rules of partial knowledge, tried in every order in which events and pages can meet: by
+/// chance here, one by one in `KnowledgeRuleTests`.
+struct MessageRaceTests {
+  /// One race: what was done, and what was wrong in the end.
+  struct Outcome {
+    var story: [String] = []
+    var objection: IntervalOracle.Objection?
+    var suspects: Int64 = 0
+    var repairs: Int64 = 0
+    var pages = 0
+    var hasSilentReturn = false
+  }
+
+  @Test(arguments: 0..<8)
+  func `whatever meets, what is claimed is true`(share: Int) {
+    for seed in 0..<400 {
+      let outcome = MessageRaceTests.race(seed: UInt64(share * 400 + seed))
+      guard let objection = outcome.objection else {
+        // A server that keeps its contract is never found wrong. Only where messages come back
+        // unannounced may an older page make one look suspect.
+        #expect(outcome.repairs == 0, "seed \(share * 400 + seed)")
+        #expect(outcome.suspects == 0 || outcome.hasSilentReturn, "seed \(share * 400 + seed)")
+        continue
+      }
+      Issue.record(
+        "seed \(share * 400 + seed): \(objection)\n\(outcome.story.joined(separator: "\n"))")
+      return
+    }
+  }
+
+  static func race(seed: UInt64, steps: Int = 120) -> Outcome {
+    var choices = Choices(seed: seed)
+    var race = MessageRace(Mailbox.beginning)
+    var outcome = Outcome()
+    for _ in 0..<choices.draw(.swarm, below: 6) { race.commit(race.truth.nextChange(&choices)) }
+    race.register()
+    for _ in 0..<3 { race.open(choices.pick(.users, Mailbox.narrows)) }
+    let isMerged = choices.happens(.swarm, 1, in: 2)
+    for _ in 0..<steps {
+      outcome.story.append(step(&race, &choices, isMerged: isMerged, &outcome.pages))
+      if let objection = race.objection {
+        outcome.objection = objection
+        break
+      }
+    }
+    outcome.hasSilentReturn = race.silentReturnCount > 0
+    (outcome.suspects, outcome.repairs) = race.store.auditCounts
+    return outcome
+  }
+
+  private static func step(
+    _ race: inout MessageRace, _ choices: inout Choices, isMerged: Bool, _ pages: inout Int
+  ) -> String {
+    switch choices.draw(.network, below: 20) {
+    case 0, 1, 2, 3, 4:
+      let change = race.truth.nextChange(&choices)
+      race.commit(change)
+      return "\(race.position): \(change)"
+    case 5, 6:
+      race.poll()
+      return "poll"
+    case 7, 8, 9:
+      let last = choices.draw(.network, in: race.finger...race.position)
+      race.answerPoll(through: last, isMerged: isMerged)
+      return "answered up to \(race.finger)"
+    case 10, 11, 12:
+      let request = anyRequest(race, &choices)
+      return "fetch \(race.fetch(request)): \(request)"
+    case 13, 14, 15, 16:
+      guard let number = anyFetch(race, &choices) else { return "–" }
+      if choices.happens(.network, 1, in: 2) {
+        let first = choices.draw(.network, in: 0...race.position)
+        race.read(number, at: first, rowsAt: choices.draw(.network, in: first...race.position))
+        return "page \(number) is read"
+      }
+      if race.answer(number) == .taken { pages += 1 }
+      return "page \(number) comes"
+    case 17: return seldom(&race, &choices)
+    case 18:
+      for id in race.store.suspects { race.fetch(PageRequest(id), isAudit: true) }
+      return "second readings"
+    default:
+      race.open(choices.pick(.users, Mailbox.narrows))
+      return "open a list"
+    }
+  }
+
+  private static func seldom(_ race: inout MessageRace, _ choices: inout Choices) -> String {
+    switch choices.draw(.users, below: 8) {
+    case 0:
+      race.register()
+      return "register"
+    case 1, 2:
+      guard let number = anyFetch(race, &choices) else { return "–" }
+      race.abandon(number)
+      return "give \(number) up"
+    case 3:
+      race.close(choices.pick(.users, Mailbox.narrows))
+      return "close a list"
+    default:
+      let id = MessageID(choices.draw(.users, in: 1...12))
+      race.drop(id)
+      return "drop \(id)"
+    }
+  }
+
+  private static func anyFetch(_ race: MessageRace, _ choices: inout Choices) -> UInt64? {
+    race.openFetches.isEmpty ? nil : choices.pick(.network, race.openFetches)
+  }
+
+  private static func anyRequest(
+    _ race: MessageRace, _ choices: inout Choices
+  ) -> PageRequest<Mailbox.Narrow> {
+    let id = MessageID(choices.draw(.users, in: 1...12))
+    if race.store.narrows.isEmpty || choices.happens(.users, 1, in: 4) { return PageRequest(id) }
+    let anchor: PageAnchor = choices.pick(
+      .users, [.newest, .oldest, .firstUnread, .id(id), .id(id)])
+    return PageRequest(
+      choices.pick(.users, race.store.narrows), anchor,
+      before: choices.draw(.users, in: 0...3), after: choices.draw(.users, in: 0...3))
+  }
+}
