@@ -154,7 +154,7 @@ import Testing
     for number in 0..<Int64(20_000) { map[isAscending ? number : -number] = number }
     #expect(map.brokenRule == nil)
     let leaves = 20_000 / (MapNode<Int64, Int64>.leafMaximum / 4 * 3)
-    #expect(map.nodes.count < leaves + leaves / 10)
+    #expect(map.nodes.count < leaves + leaves / 8)
   }
 
   @Test func `a range is cut out of a large map, wherever it lies`() {

@@ -70,9 +70,11 @@ extension MapNode {
       slot.move(slot.count - index, from: index, to: slot, at: index + 1)
       return Gap(index: index, isInSecond: false, second: nil)
     }
-    // What grows at one end will not come back to the other.
+    // What grows at one end will not come back to the other. A child that grows at the front, and is
+    // split, has its second half inserted behind it.
+    let front = slot.level == 0 ? 0 : 1
     let quarter = slot.count / 4
-    let cut = index == 0 ? quarter : index == slot.count ? slot.count - quarter : slot.count / 2
+    let cut = index <= front ? quarter : index == slot.count ? slot.count - quarter : slot.count / 2
     let second = slot.splitOff(from: cut)
     if index <= cut {
       slot.move(cut - index, from: index, to: slot, at: index + 1)
