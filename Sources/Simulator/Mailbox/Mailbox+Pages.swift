@@ -44,7 +44,7 @@ extension Mailbox {
         if case .text(let words) = term.subject, words != "\(message.content % 4)" { return false }
       }
       return narrow.verdict(on: MessageGlimpse(message)) != .no
-    }.map(\.id)
+    }.map { $0.id }
   }
 
   private func point(of anchor: PageAnchor, _ narrow: Narrow, _ ids: [MessageID]) -> Int64 {

@@ -47,7 +47,7 @@ extension Mailbox {
   /// The message, and perhaps others of its place.
   private func some(near id: MessageID, _ choices: inout Choices) -> [MessageID] {
     guard flip(&choices), let place = self[id]?.place else { return [id] }
-    return messages.filter { $0.place == place }.map(\.id)
+    return messages.filter { $0.place == place }.map { $0.id }
   }
 
   private func anyPlace(_ choices: inout Choices) -> Place {

@@ -40,7 +40,7 @@ public struct MessageRace: Sendable {
   public var position: Int64 { Int64(history.count) - 1 }
   public var truth: Mailbox { history[history.count - 1] }
   /// The fetches that are out, by number.
-  public var openFetches: [UInt64] { fetches.map(\.id.number) }
+  public var openFetches: [UInt64] { fetches.map { $0.id.number } }
 
   // MARK: Steps
 

@@ -83,7 +83,7 @@ extension MessageStore {
   /// Held messages that should be read once more, by their IDs alone, after a pause: a page has
   /// contradicted them, and no event has explained it. In the order in which they were found.
   public var suspects: [MessageID] {
-    audit.cases.filter { $0.isSuspect && !$0.isAsked }.map(\.id)
+    audit.cases.filter { $0.isSuspect && !$0.isAsked }.map { $0.id }
   }
 
   /// How many messages were ever suspect, and how many of them were wrong and have been mended. Both

@@ -37,7 +37,7 @@ extension MessageStore {
   }
 
   /// The fetches whose answers count, oldest first. A fetch that is not here any more was given up.
-  public var openFetches: [FetchID] { fetches.map(\.id) }
+  public var openFetches: [FetchID] { fetches.map { $0.id } }
 
   /// How many events are kept because a page may be older than they are.
   public var journalCount: Int { journal.count }

@@ -116,7 +116,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   }
 
   /// The narrows whose lists are open, in the order in which they were opened.
-  public var narrows: [Narrow] { lists.map(\.value.narrow) }
+  public var narrows: [Narrow] { lists.map { $0.value.narrow } }
 
   /// What is shown of a message in a list of this narrow: the held one, or else a copy that shows
   /// what once was.
@@ -133,7 +133,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public var count: Int { held.count }
 
   /// The held messages in ascending order.
-  public var messages: some Sequence<Message<Content>> { held.lazy.map(\.value.message) }
+  public var messages: some Sequence<Message<Content>> { held.lazy.map { $0.value.message } }
 
   /// The flags of a held message that are in doubt: events have contradicted each other.
   public func doubt(about id: MessageID) -> MessageFlags { doubts[id]?.flags ?? [] }
