@@ -138,6 +138,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// The flags of a held message that are in doubt: events have contradicted each other.
   public func doubt(about id: MessageID) -> MessageFlags { doubts[id]?.flags ?? [] }
 
+  /// The held messages with a flag in doubt, ascending: each should be fetched by its ID.
+  public var doubtful: [MessageID] { doubts.map { $0.key } }
+
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   public func canBeKnown(_ narrow: Narrow) -> Bool {
     narrow.isDecidable && (narrow.channel.map(follows) ?? true)

@@ -46,6 +46,13 @@ where Sync.Batch.Event == Model.Event {
   /// Takes one input; returns what to do about it, in order. Never fails.
   @inlinable
   public mutating func handle(_ input: Input, at now: Moment) -> Effects {
+    let effects = take(input, at: now)
+    if Model.hearsOfPolls, case .poll = effects.request { change { $0.asked() } }
+    return effects
+  }
+
+  @inlinable
+  mutating func take(_ input: Input, at now: Moment) -> Effects {
     switch input {
     case .loaded(let saved, let age): return loaded(saved, age: age, at: now)
     case .snapshotArrived(let id, let snapshot, let finger, let terms):
@@ -113,6 +120,15 @@ where Sync.Batch.Event == Model.Event {
 
   // MARK: Inputs
 
+  /// Changes the model where no finger moves: by what it learns beside the log.
+  @inlinable
+  mutating func change(_ body: (inout Model) -> Void) {
+    guard case .model(var model) = _holding else { return }
+    _holding = .nothing  // So that the model is changed in place.
+    body(&model)
+    _holding = .model(model)
+  }
+
   @inlinable
   mutating func started(foreground: Bool, at now: Moment) -> Effects {
     guard !isLoaded else { return _machine.handle(.started(foreground: foreground), at: now) }
@@ -136,6 +152,7 @@ where Sync.Batch.Event == Model.Event {
       return begin(foreground: early.isInForeground, at: now)
     }
     _holding = .model(saved.model)
+    change { $0.restored() }
     _machine = Machine(
       restoring: saved.finger, terms: saved.terms, age: age, at: now, life: early.life,
       settings: early.settings)
@@ -159,7 +176,7 @@ where Sync.Batch.Event == Model.Event {
     // Only a register's: a model never changes without its finger.
     if case .registering(let request) = _machine.status, request.id == id {
       do throws(Model.Refusal) {
-        _holding = .model(try Model(snapshot: snapshot))
+        _holding = .model(try Model(snapshot: snapshot, replacing: model))
       } catch {
         var effects = _machine.handle(.failed(id, .modelRefused), at: now)
         if effects.release == nil { effects.release = finger.log }  // Nobody will follow it.
@@ -178,13 +195,16 @@ where Sync.Batch.Event == Model.Event {
       return _machine.handle(.failed(id, .malformed), at: now)  // A batch for a register.
     }
     switch Sync.advance(finger, over: batch) {
-    case .seen: return _machine.handle(.polled(id, movedTo: nil), at: now)
+    case .seen:
+      if Model.hearsOfPolls { change { $0.answered() } }
+      return _machine.handle(.polled(id, movedTo: nil), at: now)
     case .gap: return _machine.handle(.failed(id, .malformed), at: now)
     case .next(let finger, let first):
       do throws(Model.Refusal) {
         for index in first..<batch.count {
           if let event = batch.event(at: index) { try model.apply(event) }
         }
+        model.answered()
       } catch {
         return _machine.handle(.failed(id, .modelRefused), at: now)
       }

@@ -18,9 +18,46 @@ public protocol SyncModel: Sendable {
 
   init(snapshot: Snapshot) throws(Refusal)
 
+  /// As ``init(snapshot:)``, in place of an older model. What an app keeps across the change (lists
+  /// that are open, what was known formerly) is taken over here, and nothing else. By default nothing
+  /// is.
+  /// - Parameter old: `nil`: there is none.
+  init(snapshot: Snapshot, replacing old: Self?) throws(Refusal)
+
   /// Applies one event. Events come in the order of the log, each once. If one throws, the whole
   /// batch is undone, so the model need not tidy up.
   mutating func apply(_ event: Event) throws(Refusal)
+
+  /// Whether it wants to hear of polls, by ``asked()`` and ``answered()``. By default it does not.
+  static var hearsOfPolls: Bool { get }
+
+  /// A poll has left.
+  mutating func asked()
+
+  /// The poll's answer has been applied, all of it, as the server made it; it may have been empty.
+  mutating func answered()
+
+  /// It was read from the saved form of an earlier life: what was out then is answered no more.
+  mutating func restored()
+}
+
+extension SyncModel {
+  @inlinable
+  public init(snapshot: Snapshot, replacing old: Self?) throws(Refusal) {
+    try self.init(snapshot: snapshot)
+  }
+
+  @inlinable
+  public static var hearsOfPolls: Bool { false }
+
+  @inlinable
+  public mutating func asked() {}
+
+  @inlinable
+  public mutating func answered() {}
+
+  @inlinable
+  public mutating func restored() {}
 }
 
 /// What a server answered to a poll: events in the order of its log.

@@ -1,0 +1,59 @@
+/// A model that knows a part of the server's messages only, and learns more by pages.
+public protocol PagedModel: SyncModel {
+  associatedtype Narrow: MessageNarrow
+
+  /// The messages that it holds. The model applies the log's events to it, in their order, and passes
+  /// on ``SyncModel/asked()``, ``SyncModel/answered()`` and ``SyncModel/restored()``.
+  var messages: MessageStore<Narrow> { get set }
+}
+
+extension PagedModel {
+  @inlinable
+  public static var hearsOfPolls: Bool { true }
+
+  public mutating func asked() { messages.asked() }
+
+  public mutating func answered() { messages.answered() }
+
+  public mutating func restored() { messages.abandonFetches() }
+}
+
+extension Replica where Model: PagedModel {
+  public typealias Planner = PagePlanner<Model.Narrow>
+
+  /// An app begins to look at a list: ``PagePlanner/open(_:_:_:isLive:at:)`` on what is held.
+  /// Without a model the window waits for one.
+  public mutating func open(
+    _ narrow: Model.Narrow, _ window: ListWindow, with planner: inout Planner, at now: Moment
+  ) -> (WindowID, Planner.Effects) {
+    let isLive = finger != nil
+    var opened: (WindowID, Planner.Effects)?
+    change { opened = planner.open(narrow, window, &$0.messages, isLive: isLive, at: now) }
+    if let opened { return opened }
+    var none = MessageStore<Model.Narrow>(following: [])
+    return planner.open(narrow, window, &none, isLive: false, at: now)
+  }
+
+  /// Something happened to fetches or windows.
+  public mutating func handle(
+    _ input: Planner.Input, with planner: inout Planner, at now: Moment
+  ) -> Planner.Effects {
+    let isLive = finger != nil
+    var effects: Planner.Effects?
+    change { effects = planner.handle(input, &$0.messages, isLive: isLive, at: now) }
+    if let effects { return effects }
+    var none = MessageStore<Model.Narrow>(following: [])
+    return planner.handle(input, &none, isLive: false, at: now)
+  }
+
+  /// A page has come. It is taken whole or not at all; then the planner looks what is wanted next.
+  public mutating func handle(
+    _ page: MessagePage<Model.Narrow.Content>, for fetch: FetchID, with planner: inout Planner,
+    at now: Moment
+  ) -> (MessageStore<Model.Narrow>.PageOutcome, Planner.Effects) {
+    var outcome = MessageStore<Model.Narrow>.PageOutcome.absorbed
+    if finger != nil { change { outcome = $0.messages.take(page, for: fetch) } }
+    let answered = Planner.Input.answered(fetch, outcome, anchor: page.anchor)
+    return (outcome, handle(answered, with: &planner, at: now))
+  }
+}
