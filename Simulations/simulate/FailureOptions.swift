@@ -31,10 +31,14 @@ struct FailureOptions {
   }
 
   private func tellCurve(of token: RunToken, _ console: Console) {
-    let told = Simulation<Chat>.curve(of: token) { curve in
+    let goesOn: (ProbabilityCurve) -> Bool = { curve in
       console.progress("measuring the curve: \(curve.runs) runs")
       return !Interrupt.wasAsked
     }
+    let told =
+      token.configuration.world == .directory
+      ? Simulation<Chat>.curve(of: token, while: goesOn)
+      : Simulation<Mail>.curve(of: token, while: goesOn)
     console.progress(nil)
     guard let told else { return console.out("No oracle objects: there is no curve.") }
     console.out("\n" + told.curve.lines(told.trace, oracle: told.oracle).joined(separator: "\n"))
@@ -43,7 +47,7 @@ struct FailureOptions {
   private func save(
     _ token: RunToken, to file: String, _ console: Console
   ) throws(FileError) {
-    let (result, trace) = Simulation<Chat>.traceReplay(token)
+    let (result, trace) = LibraryWorld.traceReplay(token)
     guard let story = Story(result, trace), let client = story.finding.client,
       let transcript = Transcript(of: client, trace)
     else { return console.out("\(file): not written, for there is no client with whom it fails") }

@@ -31,7 +31,7 @@ extension Simulate {
           message: "\"\(text)\" is no token of this version. A failing run prints one")
       }
       let failure = try FailureOptions(arguments)
-      let (result, trace) = Simulation<Chat>.traceReplay(token)
+      let (result, trace) = LibraryWorld.traceReplay(token)
       for line in trace.lines { console.out(line) }
       if let finding = result.finding { console.out(RunReport.tell(finding)) }
       console.out("hash \(result.hash)")

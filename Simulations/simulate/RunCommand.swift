@@ -6,6 +6,8 @@ import UpdateMachine
 struct RunOptions {
   var configuration: SimulationConfiguration
   var engine = Engine.value
+  /// `nil`: each seed draws its world.
+  var world: LibraryWorld?
   var first: UInt64 = 1
   var seeds: UInt64 = 5000
   var jobs = ProcessInfo.processInfo.activeProcessorCount
@@ -19,7 +21,7 @@ struct RunOptions {
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-    "--engine", "--seconds", "--save",
+    "--engine", "--seconds", "--save", "--world",
   ]
   /// Flags that change what happens in a run.
   static let ways = ["--no-swarm", "--no-liveness"]
@@ -51,6 +53,7 @@ struct RunOptions {
       }
       self.engine = engine
     }
+    try setWorld(arguments.values["--world"])
     if let number = try arguments.number("--seed", in: 0...UInt64.max) {
       guard arguments.values["--seeds"] == nil, arguments.values["--first"] == nil else {
         throw UsageError(message: "--seed is one seed; it goes with neither --seeds nor --first")
@@ -73,6 +76,37 @@ struct RunOptions {
       throw UsageError(message: "--curve and --save go with the engine \"value\" only")
     }
     configuration.seed = first
+  }
+
+  private mutating func setWorld(_ name: String?) throws(UsageError) {
+    if let name, name != "all" {
+      guard let world = LibraryWorld(rawValue: name) else {
+        throw UsageError(
+          message: "unknown world \"\(name)\". There are: directory, messages, all")
+      }
+      self.world = world
+    }
+    // Real drivers fetch no pages yet, and wrong pages need somebody who reads them.
+    if engine == .actor {
+      guard world != .messages else {
+        throw UsageError(message: "the world messages goes with the engine \"value\" only")
+      }
+      world = .directory
+    }
+    if configuration.plant?.pageBreach != nil {
+      guard world != .directory else {
+        throw UsageError(message: "that plant is in the world messages only")
+      }
+      world = .messages
+    }
+  }
+
+  /// What is simulated in the run of one seed.
+  func configuration(ofSeed seed: UInt64) -> SimulationConfiguration {
+    var configuration = configuration
+    configuration.seed = seed
+    configuration.world = world ?? LibraryWorld.drawn(by: seed)
+    return configuration
   }
 
   private static func faults(_ list: String) throws(UsageError) -> FaultSet {
@@ -103,6 +137,7 @@ struct RunOptions {
       words += " --faults \(names.isEmpty ? "none" : names)"
     }
     if !configuration.judgesLiveness { words += " --no-liveness" }
+    if let world, engine == .value { words += " --world \(world.rawValue)" }
     if engine != .value { words += " --engine \(engine.rawValue)" }
     if let plant = configuration.plant { words += " --plant \(plant.name)" }
     return words
@@ -128,6 +163,8 @@ extension Simulate {
         --faults LIST   all (each seed draws some of them), none, or names joined by commas (each
                         seed has all of these)
         --plant NAME    the server breaks its contract: an oracle must notice
+        --world NAME    directory: clients hold everything; messages: they hold a part, and fetch
+                        pages; all: each seed draws one (all)
         --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
         --no-swarm      all faults are on in every seed
         --no-liveness   a run ends when the faults stop: nobody must become level again
@@ -163,7 +200,8 @@ extension Simulate {
     let runner = Runner(
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
-      jobs: options.jobs, untilFailure: options.untilFailure, budget: options.budget)
+      jobs: options.jobs, untilFailure: options.untilFailure, budget: options.budget,
+      world: options.world)
     let outcome = runner.run(console)
     var report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
@@ -216,11 +254,11 @@ extension Simulate {
       }
       let options = try RunOptions(arguments)
       if arguments.has("--hash") {
-        let result = options.engine.run(options.configuration)
+        let result = options.engine.run(options.configuration(ofSeed: options.first))
         console.out("\(result.hash)")
         return result.finding == nil ? .success : .failure
       }
-      let (result, trace) = options.engine.trace(options.configuration)
+      let (result, trace) = options.engine.trace(options.configuration(ofSeed: options.first))
       for line in trace.lines { console.out(line) }
       if let finding = result.finding { console.out(RunReport.tell(finding)) }
       console.out("hash \(result.hash)")

@@ -68,10 +68,9 @@ struct RunReport {
     }
     // Not a function of its seed: there is nothing that could be made small or repeated.
     if finding.oracle == .determinism { return "\n" + RunReport.tell(finding) }
-    var configuration = options.configuration
-    configuration.seed = failure.seed
+    let configuration = options.configuration(ofSeed: failure.seed)
     let (result, trace) =
-      shrunk.map { Simulation<Chat>.traceReplay($0.token) } ?? options.engine.trace(configuration)
+      shrunk.map { LibraryWorld.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []
     if let shrunk {
       repeating = ["Repeat it:", "  swift run -c release simulate replay \(shrunk.token.text)"]

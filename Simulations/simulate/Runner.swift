@@ -6,11 +6,17 @@ typealias Engine = SimulationEngine
 
 extension Engine {
   func run(_ configuration: SimulationConfiguration, twice: Bool = false) -> RunResult {
-    Simulation<Chat>.run(configuration, engine: self, twice: twice)
+    switch configuration.world {
+    case .directory: Simulation<Chat>.run(configuration, engine: self, twice: twice)
+    case .messages: Simulation<Mail>.run(configuration, engine: self, twice: twice)
+    }
   }
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    Simulation<Chat>.trace(configuration, engine: self)
+    switch configuration.world {
+    case .directory: Simulation<Chat>.trace(configuration, engine: self)
+    case .messages: Simulation<Mail>.trace(configuration, engine: self)
+    }
   }
 }
 
@@ -25,6 +31,8 @@ struct Runner: Sendable {
   var untilFailure = false
   /// After so long no run is begun; `nil`: all of them are.
   var budget: Duration?
+  /// `nil`: each seed draws its world.
+  var world: LibraryWorld?
 
   struct Outcome: Sendable {
     var statistics = RunStatistics()
@@ -79,6 +87,7 @@ struct Runner: Sendable {
         }
         if isEnough(shared) { break }
         configuration.seed = first &+ offset
+        configuration.world = world ?? LibraryWorld.drawn(by: configuration.seed)
         let twice = Simulation<Chat>.isRunTwice(offset)
         statistics.add(engine.run(configuration, twice: twice))
         if untilFailure, statistics.failures > 0 { shared.hasFailed.withLock { $0 = true } }

@@ -12,11 +12,10 @@ extension RunReport {
   /// Makes the failing run small; without one it does nothing.
   mutating func makeSmall(while goesOn: @escaping (Shrinker) -> Bool) {
     guard options.shrinks, let failure = outcome.statistics.shortestFailure else { return }
-    var configuration = options.configuration
-    configuration.seed = failure.seed
+    let configuration = options.configuration(ofSeed: failure.seed)
     let clock = ContinuousClock()
     let start = clock.now
-    let shrunk = Simulation<Chat>.shrunk(configuration, while: goesOn)
+    let shrunk = LibraryWorld.shrunk(configuration, while: goesOn)
     small = SmallRun(shrunk: shrunk, milliseconds: (clock.now - start).milliseconds)
   }
 

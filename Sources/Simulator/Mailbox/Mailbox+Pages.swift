@@ -3,7 +3,7 @@ public import UpdateMachine
 extension Mailbox {
   /// What a real server answers: it looks up IDs now, and reads the rows a little `later`.
   public func page(
-    _ request: PageRequest<Narrow>, later: Mailbox, isHistoryLimited: Bool = false
+    _ request: PageRequest<Narrow>, later: Mailbox
   ) -> MessagePage<UInt32> {
     switch request.want {
     case .message(let id):
@@ -12,6 +12,28 @@ extension Mailbox {
     case .about(let anchor, let before, let after):
       return page(request.narrow ?? Narrow(), anchor, before, after, later)
     }
+  }
+
+  /// As ``page(_:later:)``, but wrong; `nil`: this page cannot be wrong in this way.
+  func page(
+    _ request: PageRequest<Narrow>, later: Mailbox, breaking breach: PageBreach
+  ) -> MessagePage<UInt32>? {
+    guard let narrow = request.narrow else { return nil }
+    var page = page(request, later: later)
+    switch breach {
+    case .missesOne:
+      guard page.messages.count > 1 else { return nil }
+      page.messages.remove(at: page.messages.count / 2)
+    case .falseFoundNewest: page.foundNewest = true
+    case .falseFoundOldest: page.foundOldest = true
+    case .ofAnotherNarrow:
+      guard let other = Mailbox.narrows.first(where: { $0 != narrow && $0.terms.count == 1 }),
+        case .about(let anchor, let before, let after) = request.want
+      else { return nil }
+      page = self.page(
+        PageRequest(other, anchor, before: before, after: after), later: later)
+    }
+    return page
   }
 
   private func page(

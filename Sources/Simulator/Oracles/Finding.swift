@@ -8,6 +8,9 @@ public import UpdateMachine
 public enum Oracle: String, CaseIterable, Hashable, Sendable {
   /// A: at finger f the model equals the server's state at f; at rest, the server's state.
   case replica = "A replica"
+  /// B: what is held of a partial state, and what is claimed to be known of it, is true at the finger,
+  /// but for what was read ahead of it.
+  case interval = "B interval"
   /// C: after the faults stop, live and level within the bound.
   case liveness = "C liveness"
   /// D: requests in any window bounded by pace and waits; retry-after kept; failures escalate.

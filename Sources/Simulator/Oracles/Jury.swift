@@ -199,9 +199,15 @@ struct Jury<App: SimulatedApp>: Sendable {
     _ client: Int, _ replica: Body, _ server: Server, at now: Moment
   ) -> Bool {
     guard case .live(.polling(let request)) = replica.status, request.waits,
-      accounts[client].position == server.position
+      accounts[client].position == server.position || hasHeardAll(client, server)
     else { return false }
     return replica.freshness(at: now).claim == .connected
+  }
+
+  /// Whether nothing was told since that this client has not taken.
+  private func hasHeardAll(_ client: Int, _ server: Server) -> Bool {
+    accounts[client].position >= 0
+      && server.firstNews(after: accounts[client].position) == nil
   }
 
   // MARK: Oracles A and F
@@ -210,7 +216,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     _ client: Int, _ replica: Body, _ server: Server, mayChange: Bool, at now: Moment
   ) {
     let found = replica.model.map(App.checksum)
-    if mayChange {
+    if mayChange || App.Reader.reads {
       accounts[client].checksum = found
     } else if found != accounts[client].checksum {
       // While stale, too, the last model stays readable as it was.
@@ -228,6 +234,8 @@ struct Jury<App: SimulatedApp>: Sendable {
     accounts[client].position = position ?? -1
     var expected: UInt64?
     if let position { expected = server.checksum(at: position) }
+    // Of a partial state the finger alone; the rest is oracle B's.
+    if App.Reader.reads, position != nil { return }
     guard !ReplicaOracle.holds(expected: expected, found: found) else { return }
     let truth = position.map { App.describe(server.truth(at: $0)) }
     report(
@@ -309,7 +317,11 @@ struct Jury<App: SimulatedApp>: Sendable {
     guard claim == .connected else { return }
     let position = accounts[client].position
     guard position != server.position else { return }
-    let staleness = position < 0 ? .forever : now - server.end(ofPosition: position)
+    var staleness = TimeSpan.forever
+    if position >= 0 {
+      guard let news = server.firstNews(after: position) else { return }
+      staleness = now - news
+    }
     let bound =
       HonestyOracle.bound(
         settings: settings, terms: replica.machine.terms, latency: latency)

@@ -1,4 +1,4 @@
-public import SyncProtocols
+internal import SyncProtocols
 
 // Run: the room that turns a seed into a result. It may use World and everything below it.
 
@@ -6,6 +6,8 @@ public import SyncProtocols
 public struct SimulationConfiguration: Hashable, Sendable {
   /// What everything is drawn from.
   public var seed: UInt64
+  /// Which of the library's own worlds; an app's tests say it by its type.
+  public var world = LibraryWorld.directory
   /// How many devices follow the one server; at least 1.
   public var clients: Int
   /// After how many steps the faults stop.
@@ -31,37 +33,6 @@ public struct SimulationConfiguration: Hashable, Sendable {
     self.isSwarm = isSwarm
     self.plant = plant
     self.judgesLiveness = judgesLiveness
-  }
-}
-
-/// A server that breaks its contract in one way. Clients cannot survive it, and an oracle must see
-/// it: that is what plants are for.
-public enum Plant: Hashable, Sendable {
-  /// The server's queues do something wrong.
-  case breach(QueueBreach)
-  /// From some moment on, nobody is answered any more.
-  case neverAnswersAgain
-
-  /// Every plant, in the order of the command line's list.
-  public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
-
-  /// The plant of this name; `nil`: there is none.
-  public init?(name: String) {
-    guard let plant = Plant.all.first(where: { $0.name == name }) else { return nil }
-    self = plant
-  }
-
-  /// The name on the command line: words joined by hyphens.
-  public var name: String {
-    switch self {
-    case .breach(let breach): breach.rawValue
-    case .neverAnswersAgain: "never-answers-again"
-    }
-  }
-
-  /// What the server's queues do; `nil`: nothing wrong.
-  var breach: QueueBreach? {
-    if case .breach(let breach) = self { breach } else { nil }
   }
 }
 

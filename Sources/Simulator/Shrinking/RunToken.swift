@@ -17,7 +17,7 @@ public struct RunToken: Sendable {
     case otherVersion(UInt64)
   }
 
-  private static let version: UInt64 = 2
+  private static let version: UInt64 = 3
 
   public init(_ configuration: SimulationConfiguration, _ choices: ChoiceLists) {
     self.configuration = configuration
@@ -39,6 +39,8 @@ public struct RunToken: Sendable {
     configuration.judgesLiveness = ways & 2 == 0
     let plant = Int(try reader.next(below: UInt64(Plant.all.count + 1)))
     configuration.plant = plant == 0 ? nil : Plant.all[plant - 1]
+    let world = Int(try reader.next(below: UInt64(LibraryWorld.allCases.count)))
+    configuration.world = LibraryWorld.allCases[world]
     var record: [Choices.Choice] = []
     for stream in Choices.Stream.allCases {
       // Pairs of how many zeros, then a value; ended by a value of 0.
@@ -63,6 +65,7 @@ public struct RunToken: Sendable {
     ]
     let plant = configuration.plant.flatMap { Plant.all.firstIndex(of: $0) }
     words.append(UInt64((plant ?? -1) + 1))
+    words.append(UInt64(LibraryWorld.allCases.firstIndex(of: configuration.world) ?? 0))
     for stream in choices.streams {
       var zeros: UInt64 = 0
       for index in 0..<choices.count(stream) {

@@ -23,6 +23,10 @@ public protocol SimulatedApp: Sendable {
   /// a mistake that both make is seen by nobody.
   associatedtype Truth: ServerTruth
   where Truth.Event == Model.Event, Truth.Snapshot == Model.Snapshot
+  /// What reads parts of the server's state besides the log. By default nothing does: the model holds
+  /// everything.
+  associatedtype Reader: SimulatedReader = NoReader<Model, Truth>
+  where Reader.Model == Model, Reader.Truth == Truth
 
   /// The server's state when the world begins. May draw, from the stream `workload`.
   static func beginning(_ choices: inout Choices) -> Truth
@@ -36,11 +40,11 @@ public protocol SimulatedApp: Sendable {
   /// - Parameters:
   ///   - truth: the state that the event will be applied to.
   ///   - choices: what to draw from.
-  static func nextEvent(_ truth: Truth, _ choices: inout Choices) -> Truth.Event
+  static func nextEvent(_ truth: Truth, _ choices: inout Choices) -> Truth.Change
 
   /// An event that the model refuses (throws) and the truth takes, for the fault `refused-event`;
   /// `nil`, the default: the model refuses none, and the fault never strikes.
-  static func eventToRefuse(_ truth: Truth) -> Truth.Event?
+  static func eventToRefuse(_ truth: Truth) -> Truth.Change?
 
   /// A snapshot that the model refuses (throws), for the fault `refused-snapshot`; `nil`, the
   /// default: it refuses none, and the fault never strikes.
@@ -61,15 +65,15 @@ public protocol SimulatedApp: Sendable {
 
   /// An event as text, on one line, for a conversation. By default its `description`; of one that
   /// has none, "".
-  static func describe(_ event: Truth.Event) -> String
+  static func describe(_ event: Truth.Change) -> String
 }
 
 extension SimulatedApp {
-  public static func eventToRefuse(_ truth: Truth) -> Truth.Event? { nil }
+  public static func eventToRefuse(_ truth: Truth) -> Truth.Change? { nil }
 
   public static func snapshotToRefuse(_ truth: Truth) -> Truth.Snapshot? { nil }
 
-  public static func describe(_ event: Truth.Event) -> String { "" }
+  public static func describe(_ event: Truth.Change) -> String { "" }
 }
 
 extension SimulatedApp where Model: CustomStringConvertible {
@@ -86,6 +90,6 @@ extension SimulatedApp where Truth: CustomStringConvertible {
   public static func describe(_ truth: Truth) -> String { truth.description }
 }
 
-extension SimulatedApp where Truth.Event: CustomStringConvertible {
-  public static func describe(_ event: Truth.Event) -> String { event.description }
+extension SimulatedApp where Truth.Change: CustomStringConvertible {
+  public static func describe(_ event: Truth.Change) -> String { event.description }
 }

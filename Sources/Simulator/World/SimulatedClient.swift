@@ -10,6 +10,7 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
 
   /// The last life's, while the process is not running.
   var replica: Body
+  var reader = App.Reader(life: Life(0))
   var isRunning = false
   var life: UInt64 = 0
 
@@ -113,6 +114,7 @@ enum Step: Sendable {
   case workload
   case disturbance
   case happens(client: Int, Incident)
+  case reads(client: Int, life: UInt64, Reading)
   case serverRecovers
   case serverIsSupportedAgain
   case judgement

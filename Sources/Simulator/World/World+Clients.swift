@@ -18,6 +18,7 @@ extension World {
     if isTraced { noteTrace(client, input, effects) }
     perform(effects, by: client)
     judgeWord(of: client, replica)
+    lookAgain(client)
   }
 
   private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {
@@ -124,6 +125,7 @@ extension World {
   mutating func begin(_ client: Int) {
     clients[client].beginLife(settings: climate.settings)
     jury.beginLife(of: client)
+    beginReading(client)
     if isTraced { note(who(client), "begins life \(clients[client].life)", about: client) }
     var reading = choices.draw(.disks, in: 0...30)
     if climate.faults.contains(.slowLoad), choices.happens(.weather, 1, in: 4) {

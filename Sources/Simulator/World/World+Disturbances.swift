@@ -278,6 +278,10 @@ extension World {
   /// Lets the server break its contract at the next occasion, if that is wanted.
   mutating func armPlant() {
     guard let plant = configuration.plant, phase == .stormy, server.breach == nil else { return }
+    if let breach = plant.pageBreach {
+      if choices.happens(.faults, 1, in: 3) { pageBreach = breach }
+      return
+    }
     if let breach = plant.breach {
       guard choices.happens(.faults, 1, in: 6) else { return }
       if isTraced { note("plant", "the server will break its contract: \(plant.name)") }

@@ -6,7 +6,7 @@ internal import UpdateMachine
 extension World {
   func isLevel(_ client: Int) -> Bool {
     guard clients[client].isRunning, now >= clients[client].asleepUntil else { return false }
-    return jury.isLevel(client, clients[client].replica, server, at: now)
+    return jury.isLevel(client, clients[client].replica, server, at: now) && hasRead(client)
   }
 
   var isEverybodyLevel: Bool {
@@ -58,6 +58,7 @@ extension World {
     case .serverIsDue: "the server looks at its queues"
     case .workload: "something happens at the server"
     case .disturbance: "a disturbance"
+    case .reads(let client, _, _): "something about the pages of \(who(client))"
     case .happens(let client, _): "something happens to \(who(client))"
     case .serverRecovers: "the server is back"
     case .serverIsSupportedAgain: "the server is supported again"

@@ -29,6 +29,11 @@ struct World<App: SimulatedApp>: Sendable {
   var isUnsupported = false
   /// From here on the server answers nobody (a plant).
   var isMute = false
+  /// How the next page is to be wrong (a plant), and how many were.
+  var pageBreach: PageBreach?
+  var pageBreachCount: Int64 = 0
+  /// The truth at every position, for readers.
+  var history: [App.Truth] = []
   var scheduledServerDue: Moment = .distantPast
   let faultBound: TimeSpan
 
@@ -61,10 +66,11 @@ struct World<App: SimulatedApp>: Sendable {
     serverConfiguration.requestsPerWindow = climate.server.requestsPerWindow
     server = Server(truth: App.beginning(&choices), configuration: serverConfiguration, at: now)
     clients = (0..<configuration.clients).map { _ in Client(settings: climate.settings) }
-    faultBound = LivenessOracle.bound(
-      settings: climate.settings, terms: serverConfiguration.terms,
-      retryAfter: climate.faults.contains(.rateLimit) ? climate.settings.retryAfterCap : .zero,
-      trip: climate.calmTrip)
+    faultBound =
+      LivenessOracle.bound(
+        settings: climate.settings, terms: serverConfiguration.terms,
+        retryAfter: climate.faults.contains(.rateLimit) ? climate.settings.retryAfterCap : .zero,
+        trip: climate.calmTrip) + App.Reader.bound
     self.climate = climate
     self.choices = choices
     jury = Jury(
@@ -81,6 +87,7 @@ struct World<App: SimulatedApp>: Sendable {
 
   /// Puts the first steps on the agenda.
   mutating func begin() {
+    if App.Reader.reads { history = [server.truth] }
     for client in clients.indices {
       agenda.add(
         .happens(client: client, .starts),
@@ -111,7 +118,7 @@ struct World<App: SimulatedApp>: Sendable {
 
   mutating func conclude() -> RunResult {
     jury.result.simulated = now - Moment(milliseconds: 0)
-    jury.result.breaches = server.breachCount + (isMute ? 1 : 0)
+    jury.result.breaches = server.breachCount + pageBreachCount + (isMute ? 1 : 0)
     jury.result.choices = Int64(choices.record.count)
     return jury.result
   }
@@ -161,6 +168,7 @@ struct World<App: SimulatedApp>: Sendable {
     case .workload: workload()
     case .disturbance: return disturbance()
     case .happens(let client, let incident): return happens(client, incident)
+    case .reads(let client, let life, let reading): return reads(client, life: life, reading)
     case .serverRecovers: isServerDown = false
     case .serverIsSupportedAgain: isUnsupported = false
     case .judgement: break
@@ -204,8 +212,14 @@ struct World<App: SimulatedApp>: Sendable {
       .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...climate.workloadGap)))
   }
 
-  mutating func commit(_ event: App.Truth.Event) {
+  mutating func commit(_ event: App.Truth.Change) {
+    if App.Reader.reads {
+      for client in clients.indices {
+        clients[client].reader.note(event, from: server.truth, at: server.position + 1)
+      }
+    }
     server.commit(event, at: now)
+    if App.Reader.reads { history.append(server.truth) }
     if isTraced {
       let what = App.describe(event)
       note("server", "commits event \(server.position)" + (what.isEmpty ? "" : ": \(what)"))

@@ -3,13 +3,16 @@ public import UpdateMachine
 // What happens on the server's own side: commits, heartbeats, collections, restarts.
 
 extension EventQueueServer {
-  /// Commits an event, puts it into every queue, and ends the waits on them.
+  /// Commits a change, puts what is told of it into every queue, and ends the waits on them.
   @inlinable
-  public mutating func commit(_ event: Truth.Event, at now: Moment) {
-    _truth.apply(event)
-    events.append(event)
+  public mutating func commit(_ change: Truth.Change, at now: Moment) {
+    let announced = _truth.announcement(of: change)
+    _truth.apply(change)
+    changes.append(change)
+    announcements.append(announced)
     moments.append(now)
     checksums.append(truth.checksum)
+    guard let event = announced else { return }
     if breach == .forgottenDeletion, Truth.isDeletion(event) { return noteBreach() }
     var spared: Int?
     if breach == .lostEvent, let index = alive.first {

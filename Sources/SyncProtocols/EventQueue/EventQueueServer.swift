@@ -30,9 +30,11 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   /// Every queue there ever was, by number. Those that are gone are kept for the record: what
   /// state an event ID of theirs stood for can be asked for ever.
   @usableFromInline var queues: [Queue] = []
-  /// The state at position 0, and every event since: position *p* is the state after *p* events.
+  /// The state at position 0, and every change since: position *p* is the state after *p* changes.
   @usableFromInline var initial: Truth
-  @usableFromInline var events: [Truth.Event] = []
+  @usableFromInline var changes: [Truth.Change] = []
+  /// What clients were told of each.
+  @usableFromInline var announcements: [Truth.Event?] = []
   @usableFromInline var checksums: [UInt64]
   @usableFromInline var moments: [Moment] = []
   @usableFromInline var limits = RateLimits()
@@ -74,23 +76,29 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @inlinable
   public var breachCount: Int64 { _breachCount }
 
-  /// How many events were committed.
+  /// How many changes were committed.
   @inlinable
-  public var position: Int64 { Int64(events.count) }
+  public var position: Int64 { Int64(changes.count) }
 
   /// The checksum of the state at a position, from 0 to ``position``.
   @inlinable
   public func checksum(at position: Int64) -> UInt64 { checksums[Int(position)] }
 
-  /// When the event was committed that led away from a position, from 0 to ``position`` − 1.
+  /// When the first change after a position was committed of which clients are told; `nil`: there was
+  /// none, so that one who is at this position has heard of everything. O(changes that are not told).
   @inlinable
-  public func end(ofPosition position: Int64) -> Moment { moments[Int(position)] }
+  public func firstNews(after position: Int64) -> Moment? {
+    for index in Int(position)..<changes.count where announcements[index] != nil {
+      return moments[index]
+    }
+    return nil
+  }
 
   /// The whole state at a position, from 0 to ``position``. O(position).
   @inlinable
   public func truth(at position: Int64) -> Truth {
     var past = initial
-    for event in events.prefix(Int(position)) { past.apply(event) }
+    for change in changes.prefix(Int(position)) { past.apply(change) }
     return past
   }
 
@@ -129,7 +137,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
     guard let after = position(inQueue: index, eventID: eventID),
       let before = position(inQueue: index, eventID: eventID - 1), after == before + 1
     else { return nil }
-    return events[Int(before)]
+    return announcements[Int(before)]
   }
 
   /// The names of the queues that are alive, oldest first.

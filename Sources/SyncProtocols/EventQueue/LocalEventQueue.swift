@@ -35,7 +35,7 @@
     public var truth: Truth { server.truth }
 
     /// Something happens: every client that follows will hear of it.
-    public func commit(_ event: Truth.Event) {
+    public func commit(_ event: Truth.Change) {
       server.commit(event, at: clock.now)
       deliver()
     }

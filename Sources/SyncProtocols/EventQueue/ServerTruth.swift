@@ -6,6 +6,9 @@ internal import UpdateMachine
 public protocol ServerTruth: Sendable {
   associatedtype Event: Sendable
   associatedtype Snapshot: Sendable
+  /// What happens on the server. By default it is what clients are told; where they are told less, or
+  /// nothing, it is a type of its own.
+  associatedtype Change: Sendable = Event
 
   /// What a client that registers now is given.
   var snapshot: Snapshot { get }
@@ -15,8 +18,12 @@ public protocol ServerTruth: Sendable {
   /// that does not tell is then not compared.
   var checksum: UInt64 { get }
 
-  /// Commits one event. Never fails: only what can happen is committed.
-  mutating func apply(_ event: Event)
+  /// Commits one change. Never fails: only what can happen is committed.
+  mutating func apply(_ change: Change)
+
+  /// What clients are told of a change that is about to be applied; `nil`: nothing. By default the
+  /// change itself.
+  func announcement(of change: Change) -> Event?
 
   /// One event that does what these two do, `pending` first; `nil` if the server does not merge
   /// such events, which is the default. Zulip merges flag changes of one flag and one direction.
@@ -25,6 +32,10 @@ public protocol ServerTruth: Sendable {
   /// Whether the event takes something away, for the server that forgets to say so (the plant
   /// `forgotten-deletion`). By default none does, and that plant has nothing to forget.
   static func isDeletion(_ event: Event) -> Bool
+}
+
+extension ServerTruth where Change == Event {
+  public func announcement(of change: Change) -> Event? { change }
 }
 
 extension ServerTruth {

@@ -1,0 +1,129 @@
+public import SyncProtocols
+public import UpdateMachine
+
+/// The simulator's second app: messages of which each client holds a part. Every client is a device of
+/// one user; he scrolls through lists, jumps about in them, and leaves.
+public enum Mail: SimulatedApp {
+  public typealias Model = MailModel
+  public typealias Truth = Mailbox
+  public typealias Reader = MailReader
+
+  public static func beginning(_ choices: inout Choices) -> Mailbox {
+    var mailbox = Mailbox.beginning
+    for _ in 0..<choices.draw(.workload, below: 8) {
+      mailbox.apply(mailbox.nextChange(&choices))
+    }
+    return mailbox
+  }
+
+  public static func nextEvent(_ truth: Mailbox, _ choices: inout Choices) -> Mailbox.Change {
+    truth.nextChange(&choices)
+  }
+
+  public static func checksum(of model: MailModel) -> UInt64 {
+    var digest = Digest()
+    for message in model.messages.messages {
+      digest.fold(message.id.number)
+      digest.fold(Int64(message.content) << 16 | Int64(message.flags.rawValue))
+    }
+    for narrow in model.messages.narrows {
+      for interval in model.messages.list(of: narrow)?.knowledge.intervals ?? Knowledge().intervals
+      {
+        digest.fold(interval.lowerEnd.id?.number ?? 0)
+        digest.fold(interval.upperEnd.id?.number ?? 0)
+      }
+    }
+    return digest.value
+  }
+
+  public static func describe(_ model: MailModel) -> String {
+    var text = ""
+    for message in model.messages.messages {
+      text += "\(message.id):\(message.place):\(message.content)+\(message.flags.rawValue) "
+    }
+    for narrow in model.messages.narrows {
+      if let list = model.messages.list(of: narrow) { text += "· \(narrow) \(list.knowledge) " }
+    }
+    return text
+  }
+
+  public static func describe(_ truth: Mailbox) -> String { truth.description }
+
+  public static func describe(_ change: Mailbox.Change) -> String { "\(change)" }
+}
+
+/// What a client holds of the messages.
+public struct MailModel: PagedModel {
+  public var messages: MessageStore<Mailbox.Narrow>
+
+  public typealias Snapshot = [ChannelID]
+  public typealias Event = Mailbox.Event
+  public typealias Refusal = Never
+
+  public init(snapshot: [ChannelID]) { messages = MessageStore(following: snapshot) }
+
+  public init(snapshot: [ChannelID], replacing old: MailModel?) {
+    self.init(snapshot: snapshot)
+    if let old { messages = MessageStore(following: snapshot, after: old.messages) }
+  }
+
+  public mutating func apply(_ event: Mailbox.Event) { messages.apply(event) }
+}
+
+extension Mailbox: ServerTruth {
+  /// The channels that the user follows: messages come by pages alone.
+  public var snapshot: [ChannelID] { followed }
+
+  /// Each change makes another state.
+  public var checksum: UInt64 { Digest.mixed(UInt64(bitPattern: changeCount)) }
+
+  /// Flag changes of one kind are one event at the place of the newest: so their order is lost.
+  public static func merged(_ pending: Event, _ newer: Event) -> Event? {
+    guard case .flagged(let older, let flags, let isSet) = pending,
+      case .flagged(let ids, flags, isSet) = newer
+    else { return nil }
+    return .flagged(older + ids, flags, isSet: isSet)
+  }
+
+  public static func isDeletion(_ event: Event) -> Bool {
+    if case .deleted = event { true } else { false }
+  }
+}
+
+extension Mailbox: CustomStringConvertible {
+  public var description: String {
+    var text = "follows"
+    for channel in followed { text += " \(channel)" }
+    for message in messages {
+      text += " \(message.id):\(message.place):\(message.content)+\(message.flags.rawValue)"
+    }
+    return text
+  }
+}
+
+extension Mailbox.Change: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .sent(let id, _, let place, let content, let flags):
+      "\(id) sent to \(place): \(content)+\(flags.rawValue)"
+    case .edited(let id, let content, _): "\(id) edited: \(content)"
+    case .moved(let ids, let target, let isAnnounced):
+      "\(Mailbox.list(ids))moved to \(target)\(isAnnounced ? "" : ", perhaps silently")"
+    case .deleted(let ids): "\(Mailbox.list(ids))deleted"
+    case .flagged(let ids, let flags, let isSet):
+      "\(Mailbox.list(ids))flags \(isSet ? "+" : "-")\(flags.rawValue)"
+    case .flaggedAll(let flags, let isSet): "all flags \(isSet ? "+" : "-")\(flags.rawValue)"
+    case .reacted(let id, let reaction, let isSet):
+      "\(id) reaction \(isSet ? "+" : "-") of \(reaction.user)"
+    case .covered(let channel, let follows): "channel \(channel) \(follows ? "followed" : "left")"
+    }
+  }
+}
+
+extension Mailbox {
+  static func list(_ ids: [MessageID]) -> String {
+    var text = ""
+    for id in ids { text += "\(id) " }
+    return text
+  }
+}

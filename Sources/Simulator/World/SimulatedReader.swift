@@ -1,0 +1,128 @@
+public import SyncProtocols
+public import UpdateMachine
+
+/// One client's user, who looks at parts of what the server has, and what fetches them: pages, beside
+/// the machine's one request.
+///
+/// The world carries its questions to the server and back, and loses or delays them; it asks after
+/// every step whether what is held is right.
+public protocol SimulatedReader: Sendable {
+  associatedtype Model: SyncModel
+  associatedtype Truth: ServerTruth where Truth.Event == Model.Event
+  typealias Body = Replica<Model, EventQueue<Model.Event>>
+
+  /// Whether there is anything to read. If so, the model is partial: this judges it, not its checksum.
+  static var reads: Bool { get }
+
+  /// How long it may take to read what is looked at, once nothing goes wrong any more and the machine
+  /// is level.
+  static var bound: TimeSpan { get }
+
+  /// A reader in a process that begins.
+  init(life: Life)
+
+  /// The replica has changed.
+  mutating func look(_ replica: inout Body, at now: Moment) -> ReaderEffects
+
+  /// The user does something.
+  mutating func act(
+    _ replica: inout Body, _ truth: Truth, at now: Moment, _ choices: inout Choices
+  ) -> ReaderEffects
+
+  /// The server has found out what there is to answer a question with.
+  mutating func find(_ question: UInt64, in truth: Truth)
+
+  /// The server reads what it found, and answers.
+  /// - Parameter breach: how the answer is to be wrong.
+  /// - Returns: whether it is.
+  mutating func read(
+    _ question: UInt64, in truth: Truth, at position: Int64, breach: PageBreach?
+  ) -> Bool
+
+  /// The answer is here.
+  mutating func take(_ question: UInt64, _ replica: inout Body, at now: Moment) -> ReaderEffects
+
+  /// There will be none.
+  mutating func fail(
+    _ question: UInt64, _ failure: SyncFailure, _ replica: inout Body, at now: Moment
+  ) -> ReaderEffects
+
+  mutating func fire(_ timer: UInt64, _ replica: inout Body, at now: Moment) -> ReaderEffects
+
+  /// What is wrong with what is held at a position of the server; `nil`: nothing.
+  func objection(
+    to model: Model, at position: Int64, _ history: [Truth]
+  ) -> (expected: String, found: String)?
+
+  /// Whether everything that is looked at is there.
+  func isLevel(with truth: Truth, _ model: Model) -> Bool
+
+  /// A change was committed that leads to a position; a reader may have to know of one that clients
+  /// are not told of.
+  mutating func note(_ change: Truth.Change, from truth: Truth, at position: Int64)
+
+  /// What it wants done as text, for a conversation; `nil`: nothing.
+  func words(_ effects: ReaderEffects) -> String?
+}
+
+/// What a reader wants done, in this order.
+public struct ReaderEffects: Sendable {
+  /// Questions whose answers nobody waits for any more.
+  public var cancel: [UInt64] = []
+  /// A timer that must not fire.
+  public var disarm: UInt64?
+  /// Questions to send.
+  public var ask: [UInt64] = []
+  /// A timer, and when it is to fire.
+  public var arm: (timer: UInt64, range: MomentRange)?
+
+  public init() {}
+}
+
+/// Nobody reads anything: the model holds all there is.
+public struct NoReader<Model: SyncModel, Truth: ServerTruth>: SimulatedReader
+where Truth.Event == Model.Event {
+  public typealias Body = Replica<Model, EventQueue<Model.Event>>
+
+  public static var reads: Bool { false }
+
+  public static var bound: TimeSpan { .zero }
+
+  public init(life: Life) {}
+
+  public mutating func look(_ replica: inout Body, at now: Moment) -> ReaderEffects {
+    ReaderEffects()
+  }
+
+  public mutating func act(
+    _ replica: inout Body, _ truth: Truth, at now: Moment, _ choices: inout Choices
+  ) -> ReaderEffects { ReaderEffects() }
+
+  public mutating func find(_ question: UInt64, in truth: Truth) {}
+
+  public mutating func read(
+    _ question: UInt64, in truth: Truth, at position: Int64, breach: PageBreach?
+  ) -> Bool { false }
+
+  public mutating func take(
+    _ question: UInt64, _ replica: inout Body, at now: Moment
+  ) -> ReaderEffects { ReaderEffects() }
+
+  public mutating func fail(
+    _ question: UInt64, _ failure: SyncFailure, _ replica: inout Body, at now: Moment
+  ) -> ReaderEffects { ReaderEffects() }
+
+  public mutating func fire(
+    _ timer: UInt64, _ replica: inout Body, at now: Moment
+  ) -> ReaderEffects { ReaderEffects() }
+
+  public func objection(
+    to model: Model, at position: Int64, _ history: [Truth]
+  ) -> (expected: String, found: String)? { nil }
+
+  public func isLevel(with truth: Truth, _ model: Model) -> Bool { true }
+
+  public mutating func note(_ change: Truth.Change, from truth: Truth, at position: Int64) {}
+
+  public func words(_ effects: ReaderEffects) -> String? { nil }
+}
