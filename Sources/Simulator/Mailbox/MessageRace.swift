@@ -12,14 +12,14 @@ public struct MessageRace: Sendable {
   /// The truth at every position; position *p* is after *p* changes.
   public private(set) var history: [Mailbox]
   /// What the client was told of the change that led to each position but the first.
-  private var announcements: [Mailbox.Event?] = []
+  var announcements: [Mailbox.Event?] = []
   public private(set) var store: Store
   /// The position that the client's finger stands for.
   public private(set) var finger: Int64 = 0
   /// How many messages came back into sight of which nobody was told.
   public private(set) var silentReturnCount = 0
   private var oracle = IntervalOracle()
-  private var fetches: [Fetch] = []
+  var fetches: [Fetch] = []
   private var fetchCount: UInt64 = 0
   /// Where the server was when the poll that is out left; `nil`: none is out.
   private var polled: Int64?
@@ -73,8 +73,12 @@ public struct MessageRace: Sendable {
       guard let event = announcements[index] else { continue }
       if isMerged { MessageRace.merge(event, into: &events) } else { events.append(event) }
     }
-    for event in events { store.apply(event) }
+    for event in events {
+      store.apply(event)
+      if case .new(let message) = event { oracle.noteNew(message.id) }
+    }
     store.answered()
+    oracle.noteHeld(by: store)
     finger = end
   }
 
@@ -121,9 +125,7 @@ public struct MessageRace: Sendable {
     guard outcome == .taken else { return outcome }
     var interval = page.interval
     if case .message(let id) = fetch.request.want { interval = Interval(id) }
-    oracle.notePage(
-      page, of: fetch.request.narrow, interval, at: read, from: before, to: store,
-      repairs: store.auditCounts.repairs - before.auditCounts.repairs)
+    oracle.notePage(page, of: fetch.request.narrow, interval, at: read, from: before, to: store)
     return outcome
   }
 

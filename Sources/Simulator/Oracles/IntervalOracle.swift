@@ -37,14 +37,21 @@ public struct IntervalOracle: Sendable {
     for id in ids { returned[id] = position }
   }
 
+  /// An event assigned every field of a message: nothing of what a page brought is left.
+  public mutating func noteNew(_ id: MessageID) { readAhead.removeValue(forKey: id) }
+
+  /// Of messages that are held no more nothing is left, either.
+  public mutating func noteHeld(by store: Store) {
+    for id in Array(readAhead.keys) where store[id] == nil { readAhead.removeValue(forKey: id) }
+  }
+
   /// A client took a page.
   /// - Parameters:
   ///   - position: the newest at which any part of it was read.
   ///   - interval: of which IDs it says everything.
-  ///   - isRepair: it was a second reading.
   public mutating func notePage(
     _ page: MessagePage<UInt32>, of narrow: Narrow?, _ interval: Interval?, at position: Int64,
-    from before: Store, to after: Store, repairs: Int64
+    from before: Store, to after: Store
   ) {
     for message in page.messages {
       let id = message.id
@@ -167,6 +174,9 @@ public struct IntervalOracle: Sendable {
     for number in 1...last {
       let id = MessageID(number)
       let isListed = list.ids.contains(id)
+      if let objection = objection(toDoubtAbout: id, in: list, of: narrow, store) {
+        return objection
+      }
       if let message = store[id], store.canBeKnown(narrow) {
         let belongs = narrow.verdict(on: MessageGlimpse(message)) == .yes
         if belongs != isListed {
@@ -184,6 +194,18 @@ public struct IntervalOracle: Sendable {
         expected: "\(narrow) lacks \(id), or does not know", found: "knows \(list.knowledge)")
     }
     return nil
+  }
+
+  /// While a flag is in doubt, no list that hangs on it may claim to know.
+  private func objection(
+    toDoubtAbout id: MessageID, in list: PartialList, of narrow: Narrow, _ store: Store
+  ) -> Objection? {
+    guard let message = store[id], list.knowledge.contains(id) else { return nil }
+    let glimpse = MessageGlimpse(message, doubt: store.doubt(about: id))
+    guard narrow.verdict(on: glimpse) == .unknown else { return nil }
+    return Objection(
+      expected: "\(narrow) does not know of \(id), for its flags are in doubt",
+      found: "knows \(list.knowledge)")
   }
 
   /// Whether it has been in sight at the finger since a return of which nobody was told.

@@ -11,9 +11,13 @@ extension PartialList {
   /// What there is to show of a window, and what to fetch for the rest. O(rows + log *n*).
   public func excerpt(of window: ListWindow) -> ListExcerpt {
     var excerpt = ListExcerpt()
-    guard let anchor = window.anchor.point else {
+    guard var anchor = window.anchor.point else {
       excerpt.wants = [PartialList.want(window)]
       return excerpt
+    }
+    // Who wants what the server hides is shown what comes after it.
+    if let historyLimit, anchor < .id(historyLimit), !knowledge.contains(anchor) {
+      anchor = .id(historyLimit)
     }
     guard knowledge.contains(anchor) else { return unknown(window, at: anchor) }
     let older = side(.older, of: anchor, rows: window.before)
@@ -48,7 +52,7 @@ extension PartialList {
     for id in formerIDs(.newer, from: PartialList.first(.newer, of: anchor), gap, window.after) {
       excerpt.rows.append(.former(id))
     }
-    excerpt.wants = [PartialList.want(window)]
+    if !hidesEverything { excerpt.wants = [PartialList.want(window)] }
     return excerpt
   }
 
@@ -62,16 +66,16 @@ extension PartialList {
       for id in taken.ids { side.rows.append(.message(id)) }
       left -= Int64(taken.ids.count)
       let end = way == .older ? interval.lowerEnd : interval.upperEnd
-      guard let edge = end.id else {
+      guard end != (way == .older ? .veryBeginning : .veryEnd) else {
         side.isAtEnd = taken.isAll
         return side
       }
       guard left > 0, let gap = gap(way, beside: end) else { return side }
       side.rows.append(.gap(gap))
-      if way == .newer || historyLimit == nil || edge > historyLimit! {
-        side.wants.append(PartialList.want(way, gap, beside: edge, rows: left))
+      if way == .newer || !isHidden(below: end) {
+        side.wants.append(PartialList.want(way, gap, beside: end, rows: left))
       }
-      for id in formerIDs(way, from: edge, gap, left) {
+      for id in formerIDs(way, from: end.id, gap, left) {
         side.rows.append(.former(id))
         left -= 1
       }
@@ -119,6 +123,11 @@ extension PartialList {
     return take(way, former.ids, from: start, gap, most).ids
   }
 
+  /// Whether the server shows nothing on the older side of a point.
+  private func isHidden(below point: Interval.Point) -> Bool {
+    historyLimit.map { point <= .id($0) } ?? false
+  }
+
   private func gap(_ way: Side.Way, beside end: Interval.Point) -> Interval? {
     way == .older ? knowledge.gap(atOrBelow: end) : knowledge.gap(atOrAbove: end)
   }
@@ -151,11 +160,13 @@ extension PartialList {
   }
 
   private static func want(
-    _ way: Side.Way, _ gap: Interval, beside edge: MessageID, rows: Int64
+    _ way: Side.Way, _ gap: Interval, beside edge: Interval.Point, rows: Int64
   ) -> PageWant {
     if gap.lowerEnd == gap.upperEnd, let id = gap.lowerEnd.id { return .message(id) }
     let count = min(max(rows, pageMinimum), pageMaximum)
+    // An ID of the greatest or the least number is an end.
+    let anchor = edge.id.map { .id($0) } ?? (way == .older ? PageAnchor.newest : .oldest)
     return way == .older
-      ? .about(.id(edge), before: count, after: 0) : .about(.id(edge), before: 0, after: count)
+      ? .about(anchor, before: count, after: 0) : .about(anchor, before: 0, after: count)
   }
 }

@@ -9,12 +9,13 @@ public struct PartialList: Sendable {
   public private(set) var knowledge = Knowledge()
   /// The list as it was before it was all forgotten; for reading only.
   public private(set) var former: Former?
-  /// The server hides what is older than this ID: there is no asking on.
+  /// The server hides what is older than this ID: there is no asking on. The greatest ID: it hides
+  /// everything.
   public private(set) var historyLimit: MessageID?
 
   /// A list of former times, and where it was complete then.
   public struct Former: Sendable {
-    public let ids: VersionedMap<MessageID, Present>
+    public fileprivate(set) var ids: VersionedMap<MessageID, Present>
     public let knowledge: Knowledge
   }
 
@@ -42,10 +43,20 @@ public struct PartialList: Sendable {
   // MARK: Changes
 
   /// A message of the narrow is held. O(log *n*), as are all changes here.
-  public mutating func insert(_ id: MessageID) { ids[id] = Present() }
+  public mutating func insert(_ id: MessageID) {
+    ids[id] = Present()
+    // Something older is there to be seen, so the limit was not one.
+    if hides(id) { historyLimit = nil }
+  }
 
   /// A message is held no more, or is of the narrow no more. What is known stays.
   public mutating func remove(_ id: MessageID) { ids.removeValue(forKey: id) }
+
+  /// A message is gone: it is not even shown as former.
+  public mutating func erase(_ id: MessageID) {
+    ids.removeValue(forKey: id)
+    former?.ids.removeValue(forKey: id)
+  }
 
   /// These messages of the narrow are held, and no others.
   public mutating func hold(_ all: VersionedMap<MessageID, Present>) { ids = all }
@@ -65,6 +76,12 @@ public struct PartialList: Sendable {
 
   /// The server shows nothing older than this.
   public mutating func limitHistory(to id: MessageID) { historyLimit = id }
+
+  /// Whether the server is said to hide this ID.
+  public func hides(_ id: MessageID) -> Bool { historyLimit.map { id < $0 } ?? false }
+
+  /// Whether the server hides everything there is.
+  var hidesEverything: Bool { historyLimit == MessageID(.max) }
 }
 
 /// Of a list: so many messages before an anchor, and so many from it on.

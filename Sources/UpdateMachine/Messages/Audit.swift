@@ -22,8 +22,8 @@ extension MessageStore {
       var asked: UInt64
       /// A poll that left later was answered and did not explain it.
       var isSuspect = false
-      /// The second reading is out.
-      var isAsked = false
+      /// The fetch that reads it once more, since that left.
+      var reading: FetchID?
     }
 
     private(set) var cases: [Case] = []
@@ -42,7 +42,7 @@ extension MessageStore {
     /// One at a time of each message: a copy replaces a lack, and lacks join.
     mutating func open(_ id: MessageID, _ evidence: Evidence) {
       if let index = cases.firstIndex(where: { $0.id == id }) {
-        guard !cases[index].isAsked, case .lack(let narrows) = cases[index].evidence else { return }
+        guard cases[index].reading == nil, case .lack(let narrows) = cases[index].evidence else { return }
         switch evidence {
         case .copy:
           cases[index] = Case(id: id, evidence: evidence, asked: polls)
@@ -70,20 +70,32 @@ extension MessageStore {
       }
     }
 
-    mutating func isAsked(_ id: MessageID) {
-      if let index = cases.firstIndex(where: { $0.id == id }) { cases[index].isAsked = true }
+    /// The second reading of a suspect leaves.
+    mutating func begin(_ id: MessageID, _ reading: FetchID) {
+      let index = cases.firstIndex { $0.id == id && $0.isSuspect && $0.reading == nil }
+      if let index { cases[index].reading = reading }
     }
 
-    /// What was found of a message whose second reading is out.
-    func evidence(about id: MessageID) -> Evidence? {
-      cases.first { $0.id == id && $0.isAsked }?.evidence
+    /// A second reading came, or will not come any more.
+    mutating func end(reading: FetchID) { cases.removeAll { $0.reading == reading } }
+
+    /// What the first reading found.
+    func evidence(for reading: FetchID) -> Evidence? {
+      cases.first { $0.reading == reading }?.evidence
+    }
+
+    /// A list means something else now: what its pages lacked says nothing any more.
+    mutating func forgetLacks(of narrow: Narrow) {
+      cases.removeAll { one in
+        if case .lack(let narrows) = one.evidence { narrows.contains(narrow) } else { false }
+      }
     }
   }
 
   /// Held messages that should be read once more, by their IDs alone, after a pause: a page has
   /// contradicted them, and no event has explained it. In the order in which they were found.
   public var suspects: [MessageID] {
-    audit.cases.filter { $0.isSuspect && !$0.isAsked }.map { $0.id }
+    audit.cases.filter { $0.isSuspect && $0.reading == nil }.map { $0.id }
   }
 
   /// How many messages were ever suspect, and how many of them were wrong and have been mended. Both
@@ -130,8 +142,12 @@ extension MessageStore {
   // MARK: Second reading
 
   /// A suspect was read once more. What both readings say is taken: one repair.
-  mutating func repair(_ id: MessageID, _ copy: Message<Content>?, isUnnamed: Bool) {
-    guard isUnnamed, let evidence = audit.evidence(about: id), let held = held[id] else { return }
+  mutating func repair(
+    _ id: MessageID, _ copy: Message<Content>?, by reading: FetchID, isUnnamed: Bool
+  ) {
+    guard isUnnamed, let evidence = audit.evidence(for: reading), let held = held[id] else {
+      return
+    }
     let doubt = doubt(about: id)
     switch evidence {
     case .copy(let first):
@@ -140,30 +156,31 @@ extension MessageStore {
       guard !fields.isEmpty, fields == MessageStore.differences(copy, held, doubt),
         MessageStore.agree(first, copy, in: fields)
       else { return }
-      mend(id, copy, fields)
+      accept(MessageStore.mended(held, copy, fields))
     case .lack(let narrows):
       guard let copy else {
-        forEachList { listed in
-          listed.list.remove(id)
-          listed.closeHole(id)
-        }
-        release(id)
         audit.repairCount += 1
-        return
+        return drop(id)
       }
-      let fields = MessageStore.differences(copy, held, doubt)
-      let isOut = narrows.contains { $0.verdict(on: MessageGlimpse(copy)) == .no }
-      if isOut, !fields.isEmpty { mend(id, copy, fields) }
+      let mended = MessageStore.mended(held, copy, MessageStore.differences(copy, held, doubt))
+      let glimpse = MessageGlimpse(mended.message, doubt: doubt)
+      let isOut = !follows(mended.message.place) || narrows.contains { $0.verdict(on: glimpse) == .no }
+      if isOut { accept(mended) }
     }
   }
 
-  private mutating func mend(_ id: MessageID, _ copy: Message<Content>, _ fields: Differences) {
-    guard var mended = held[id] else { return }
+  /// Both readings say so.
+  private mutating func accept(_ mended: Held) {
     audit.repairCount += 1
-    guard follows(copy.place) || !fields.place else {
-      forEachList { $0.list.remove(id) }
-      return release(id)
-    }
+    let id = mended.message.id
+    if follows(mended.message.place) { hold(mended, doubt: doubt(about: id)) } else { drop(id) }
+  }
+
+  /// A held message with some fields as a copy has them.
+  private static func mended(
+    _ held: Held, _ copy: Message<Content>, _ fields: Differences
+  ) -> Held {
+    var mended = held
     if fields.content {
       mended.message.content = copy.content
       mended.contentEvent = nil
@@ -178,7 +195,7 @@ extension MessageStore {
     for reaction in fields.reactions {
       mended.message.reactions.assign(reaction, copy.reactions.contains(reaction))
     }
-    hold(mended, doubt: doubts[id]?.flags ?? [])
+    return mended
   }
 
   // MARK: What counts

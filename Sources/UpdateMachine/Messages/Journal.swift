@@ -91,7 +91,8 @@ extension MessageStore {
   /// the edit comes first.
   func touches(of event: Event) -> [(id: MessageID, touch: Touch)] {
     switch event {
-    case .new(let message): return [(message.id, .replaced(message))]
+    case .new(let message):
+      return [(message.id, follows(message.place) ? .replaced(message) : .gone)]
     case .updated(let update):
       var touches: [(id: MessageID, touch: Touch)] = []
       if let edit = update.edit { touches = [(edit.id, .edited(edit, version: update.version))] }

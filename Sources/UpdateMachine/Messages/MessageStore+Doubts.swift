@@ -6,10 +6,22 @@ extension MessageStore {
   struct AnswerFlags: Sendable {
     /// One event's.
     struct Change: Sendable {
-      /// `nil`: every message.
+      /// Ascending; `nil`: every message.
       var ids: [MessageID]?
+      /// The one that it names last.
+      var last: MessageID?
       var flags: MessageFlags
       var isSet: Bool
+
+      func names(_ id: MessageID) -> Bool {
+        guard let ids else { return true }
+        var (low, high) = (0, ids.count)
+        while low < high {
+          let middle = (low + high) / 2
+          if ids[middle] < id { low = middle + 1 } else { high = middle }
+        }
+        return low < ids.count && ids[low] == id
+      }
     }
 
     var changes: [Change] = []
@@ -17,17 +29,23 @@ extension MessageStore {
     mutating func note(_ event: Event) {
       switch event {
       case .flagged(let ids, let flags, let isSet):
-        changes.append(Change(ids: ids, flags: flags, isSet: isSet))
+        changes.append(Change(ids: ids.sorted(), last: ids.last, flags: flags, isSet: isSet))
       case .flaggedAll(let flags, let isSet):
         changes.append(Change(ids: nil, flags: flags, isSet: isSet))
       case .new, .updated, .deleted, .reacted, .covered: break
       }
     }
 
-    /// The messages named, ascending, each once.
-    var named: [MessageID] {
+    /// The messages of which a flag may have been both set and cleared: ascending, each once.
+    var contested: [MessageID] {
+      var (set, cleared): (MessageFlags, MessageFlags) = ([], [])
+      for change in changes {
+        if change.isSet { set.formUnion(change.flags) } else { cleared.formUnion(change.flags) }
+      }
       var ids: [MessageID] = []
-      for change in changes { ids += change.ids ?? [] }
+      for change in changes where !change.flags.isDisjoint(with: set.intersection(cleared)) {
+        ids += change.ids ?? []
+      }
       ids.sort()
       var each: [MessageID] = []
       for id in ids where each.last != id { each.append(id) }
@@ -41,9 +59,9 @@ extension MessageStore {
       /// the newest of them all.
       var newest: MessageFlags = []
       for change in changes {
-        guard change.ids?.contains(id) ?? true else { continue }
+        guard change.names(id) else { continue }
         if change.isSet { set.formUnion(change.flags) } else { cleared.formUnion(change.flags) }
-        newest.assign(change.flags, change.ids?.last == id)
+        newest.assign(change.flags, change.last == id)
       }
       let both = set.intersection(cleared)
       let doubtful = both.subtracting(newest)
@@ -55,20 +73,19 @@ extension MessageStore {
   mutating func settleFlags() {
     let changes = answer
     answer = AnswerFlags()
-    guard changes.changes.count > 0 else { return }
-    for id in changes.named {
-      let (doubtful, certain) = changes.verdict(on: id)
-      if !doubtful.isEmpty {
-        doubt(id, doubtful, noLonger: certain)
-      } else if let old = doubts[id], !old.flags.isDisjoint(with: certain) {
-        settle(id, old.flags.subtracting(certain), since: old.since)
-      }
+    guard !changes.changes.isEmpty else { return }
+    for (id, old) in doubts {
+      let (_, certain) = changes.verdict(on: id)
+      let left = old.flags.subtracting(certain)
+      if left != old.flags { settle(id, left, since: old.since) }
+    }
+    for id in changes.contested {
+      let (doubtful, _) = changes.verdict(on: id)
+      if !doubtful.isEmpty { doubt(id, doubtful) }
     }
   }
 
-  private mutating func doubt(
-    _ id: MessageID, _ flags: MessageFlags, noLonger certain: MessageFlags
-  ) {
+  private mutating func doubt(_ id: MessageID, _ flags: MessageFlags) {
     note(.doubt([id], flags))
     audit.end(id)
     guard held.contains(id) else {
@@ -79,8 +96,7 @@ extension MessageStore {
         if listed.narrow.verdict(on: unknown) != .no { listed.list.forget(id) }
       }
     }
-    let all = (doubts[id]?.flags ?? []).subtracting(certain).union(flags)
-    settle(id, all, since: journal.position)
+    settle(id, doubt(about: id).union(flags), since: journal.position)
   }
 
   /// From here on only these flags of a held message are in doubt.

@@ -33,16 +33,18 @@ extension MessageStore {
     audit.end(id)
     switch touch {
     case .replaced(let message):
-      guard follows(message.place) else { return }
       var new = Held(message)
       new.take(touch)
       if isWanted(id) { hold(new, doubt: []) } else { release(id) }
     case .gone:
-      forEachList { listed in
-        listed.list.remove(id)
-        listed.copies.removeValue(forKey: id)
-        listed.closeHole(id)
+      for (number, listed) in lists {
+        var changed = listed
+        changed.list.erase(id)
+        changed.copies.removeValue(forKey: id)
+        changed.closeHole(id)
+        lists[number] = changed
       }
+      former.removeValue(forKey: id)
       release(id)
     case .arrived:
       release(id)
@@ -93,7 +95,8 @@ extension MessageStore {
   /// that is older (R6).
   private func isWanted(_ id: MessageID) -> Bool {
     if !fetches.isEmpty || held.contains(id) { return true }
-    for (_, listed) in lists where listed.list.knowledge.contains(id) { return true }
+    for (_, listed) in lists
+    where listed.list.knowledge.contains(id) || listed.list.hides(id) { return true }
     return false
   }
 

@@ -21,7 +21,7 @@ extension MessageStore {
   public mutating func begin(_ id: FetchID, _ request: Request, isAudit: Bool = false) {
     fetches.append(
       Fetch(id: id, request: request, begun: journal.position, isAudit: isAudit))
-    if isAudit, case .message(let message) = request.want { audit.isAsked(message) }
+    if isAudit, case .message(let message) = request.want { audit.begin(message, id) }
   }
 
   /// Its answer is not awaited any more.
@@ -32,6 +32,7 @@ extension MessageStore {
   /// No answer is awaited any more: what is out may be of a time in which we were not told of
   /// everything.
   public mutating func abandonFetches() {
+    audit.endAll()
     fetches = []
     journal.trim(to: nil)
   }
@@ -43,7 +44,7 @@ extension MessageStore {
   public var journalCount: Int { journal.count }
 
   private mutating func end(_ index: Int) {
-    if fetches[index].isAudit, case .message(let id) = fetches[index].request.want { audit.end(id) }
+    audit.end(reading: fetches[index].id)
     fetches.remove(at: index)
     journal.trim(to: fetches.first?.begun)
   }
@@ -73,7 +74,8 @@ extension MessageStore {
     var replay = Replay(page, interval)
     replay.take(journal.since(fetch.begun), of: self)
     if fetch.isAudit, case .message(let id) = fetch.request.want {
-      repair(id, page.messages.first, isUnnamed: replay.isUnnamed(id))
+      repair(
+        id, page.messages.first, by: fetch.id, isUnnamed: replay.isUnnamed(id))
     } else {
       examine(page, fetch, interval, replay)
     }
@@ -87,8 +89,12 @@ extension MessageStore {
   }
 
   private static func fits(_ page: Page, _ request: Request) -> Bool {
-    guard case .message(let id) = request.want else { return true }
-    return page.messages.isEmpty || page.messages.count == 1 && page.messages[0].id == id
+    switch request.want {
+    case .message(let id):
+      return page.messages.isEmpty || page.messages.count == 1 && page.messages[0].id == id
+    case .about(.id(let id), _, _): return page.anchor == nil || page.anchor == id
+    case .about(.oldest, _, _), .about(.newest, _, _), .about(.firstUnread, _, _): return true
+    }
   }
 
   /// Of which IDs it says everything. One message that was asked for by its ID, or its lack, says all
@@ -131,9 +137,9 @@ extension MessageStore {
   }
 
   private mutating func limitHistory(of narrow: Narrow, _ page: Page) {
-    guard page.isHistoryLimited, page.foundOldest, let number = number(of: narrow),
-      let oldest = page.messages.first?.id ?? page.anchor
-    else { return }
+    guard page.isHistoryLimited, page.foundOldest, let number = number(of: narrow) else { return }
+    // Without a message and without an ID that it is about: it hides everything.
+    let oldest = page.messages.first?.id ?? page.anchor ?? MessageID(.max)
     lists.modifyValue(forKey: number) { $0.list.limitHistory(to: oldest) }
   }
 

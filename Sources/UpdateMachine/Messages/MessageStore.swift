@@ -157,8 +157,11 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   }
 
   /// What a narrow means has changed outside of all messages (a topic was muted, say): nothing is
-  /// known of its list any more. O(held messages).
+  /// known of its list any more, and its pages that are out may be of what it meant before: they are
+  /// given up (R11). O(held messages).
   public mutating func reconsider(_ narrow: Narrow) {
+    for fetch in fetches where fetch.request.narrow == narrow { abandon(fetch.id) }
+    audit.forgetLacks(of: narrow)
     guard let number = number(of: narrow), var listed = lists[number] else { return }
     var ids = VersionedMap<MessageID, PartialList.Present>()
     for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {

@@ -1,0 +1,175 @@
+import Simulator
+import Testing
+import UpdateMachine
+
+/// A history of one client and one server, told step by step, as KNOWLEDGE.md tells them. After each
+/// step what the client claims must be true.
+struct Tale {
+  typealias Narrow = Mailbox.Narrow
+  typealias Store = MessageRace.Store
+
+  private(set) var race = MessageRace(
+    Mailbox(following: [ChannelID(1), ChannelID(2)], hidden: [ChannelID(3)]))
+  /// Whether the server of this tale keeps its contract; if not, the client may be wrong for a while.
+  private var isHonest = true
+
+  // Topics "a", "b" and "c" of a channel that is followed, and one place of each other kind.
+  static let a = Place.channel(ChannelID(1), topic: "a")
+  static let b = Place.channel(ChannelID(1), topic: "b")
+  static let c = Place.channel(ChannelID(1), topic: "c")
+  static let otherChannel = Place.channel(ChannelID(2), topic: "a")
+  static let hidden = Place.channel(ChannelID(3), topic: "a")
+  static let open = Place.channel(ChannelID(4), topic: "a")
+
+  static let inA = Narrow([.channel(ChannelID(1)), .topic("a")])
+  static let inB = Narrow([.channel(ChannelID(1)), .topic("b")])
+  static let inC = Narrow([.channel(ChannelID(1)), .topic("c")])
+  static let inOtherChannel = Narrow([.channel(ChannelID(2))])
+  static let all = Narrow()
+  static let starred = Narrow([.starred])
+  static let unread = Narrow([.unread])
+
+  static let newest = PageAnchor.newest
+
+  /// These messages are there before the client comes.
+  init(_ messages: (Int64, Place, MessageFlags)..., lists: [Narrow]) {
+    for (number, place, flags) in messages { race.commit(.sent(number, to: place, flags)) }
+    race.register()
+    for narrow in lists { race.open(narrow) }
+  }
+
+  // MARK: Steps
+
+  /// Any step.
+  @discardableResult
+  mutating func step<Result>(
+    _ where: SourceLocation = #_sourceLocation, _ body: (inout MessageRace) -> Result
+  ) -> Result {
+    let result = body(&race)
+    if isHonest { #expect(race.objection == nil, sourceLocation: `where`) }
+    return result
+  }
+
+  mutating func commit(
+    _ change: Mailbox.Change, _ where: SourceLocation = #_sourceLocation
+  ) { step(`where`) { $0.commit(change) } }
+
+  /// Something of which nobody is ever told. From here on the server is not honest.
+  mutating func commitUnannounced(_ change: Mailbox.Change) {
+    isHonest = false
+    race.commitUnannounced(change)
+  }
+
+  /// The server is as it should be from here on; what it did wrong is to be mended.
+  mutating func expectTrue(_ where: SourceLocation = #_sourceLocation) {
+    isHonest = true
+    #expect(race.objection == nil, sourceLocation: `where`)
+  }
+
+  mutating func mayBeWrong() { isHonest = false }
+
+  /// The client polls, and the answer comes: everything up to a position, or all there is.
+  mutating func hear(
+    through last: Int64? = nil, isMerged: Bool = false,
+    _ where: SourceLocation = #_sourceLocation
+  ) {
+    step(`where`) {
+      $0.poll()
+      $0.answerPoll(through: last, isMerged: isMerged)
+    }
+  }
+
+  /// A fetch of so many around an anchor leaves; of everything, if nothing is said.
+  mutating func fetch(
+    _ narrow: Narrow, _ anchor: PageAnchor = .newest, before: Int64 = 100, after: Int64 = 0,
+    _ where: SourceLocation = #_sourceLocation
+  ) -> UInt64 {
+    let request = PageRequest(narrow, anchor, before: before, after: after)
+    return step(`where`) { $0.fetch(request) }
+  }
+
+  /// One message is asked for by its ID.
+  mutating func fetch(
+    _ number: Int64, isAudit: Bool = false, _ where: SourceLocation = #_sourceLocation
+  ) -> UInt64 {
+    step(`where`) { $0.fetch(PageRequest(MessageID(number)), isAudit: isAudit) }
+  }
+
+  /// The server reads the page now.
+  mutating func read(_ fetch: UInt64) { race.read(fetch) }
+
+  mutating func readOldCache(_ fetch: UInt64, of position: Int64) {
+    isHonest = false
+    race.readOldCache(fetch, of: position)
+  }
+
+  /// The server answers this.
+  mutating func read(_ fetch: UInt64, as page: MessagePage<UInt32>) { race.read(fetch, as: page) }
+
+  /// Its page comes; read now, if it was not before.
+  @discardableResult
+  mutating func answer(
+    _ fetch: UInt64, _ where: SourceLocation = #_sourceLocation
+  ) -> Store.PageOutcome { step(`where`) { $0.answer(fetch) } }
+
+  /// A list is asked for and comes, with nothing in between.
+  mutating func look(_ narrow: Narrow, _ where: SourceLocation = #_sourceLocation) {
+    let fetch = fetch(narrow, `where`)
+    answer(fetch, `where`)
+  }
+
+  /// Every suspect is read once more.
+  mutating func readSuspects(_ where: SourceLocation = #_sourceLocation) {
+    for id in race.store.suspects { answer(fetch(id.number, isAudit: true, `where`), `where`) }
+  }
+
+  // MARK: What the client holds
+
+  var store: Store { race.store }
+  var position: Int64 { race.position }
+
+  func message(_ number: Int64) -> Message<UInt32>? { store[MessageID(number)] }
+
+  /// The list, and where it is everything: "1 3 of [begin…end]".
+  func list(_ narrow: Narrow) -> String {
+    guard let list = store.list(of: narrow) else { return "not open" }
+    var text = ""
+    for (id, _) in list.ids { text += "\(id) " }
+    return text + "of \(list.knowledge)"
+  }
+
+  func knows(_ number: Int64, _ narrow: Narrow) -> Bool {
+    store.list(of: narrow)?.knowledge.contains(MessageID(number)) ?? false
+  }
+
+  /// Suspects and repairs so far.
+  var audit: String { "\(store.auditCounts.suspects) suspects, \(store.auditCounts.repairs) repairs" }
+}
+
+extension Mailbox.Change {
+  static func sent(_ number: Int64, to place: Place, _ flags: MessageFlags = []) -> Self {
+    .sent(MessageID(number), by: UserID(1), to: place, UInt32(number), flags)
+  }
+
+  static func moved(_ number: Int64, to place: Place, isAnnounced: Bool = true) -> Self {
+    .moved([MessageID(number)], to: place, isAnnounced: isAnnounced)
+  }
+
+  static func edited(_ number: Int64, _ content: UInt32) -> Self {
+    .edited(MessageID(number), content, isMention: false)
+  }
+
+  static func deleted(_ number: Int64) -> Self { .deleted([MessageID(number)]) }
+
+  static func starred(_ numbers: Int64...) -> Self {
+    .flagged(numbers.map { MessageID($0) }, .starred, isSet: true)
+  }
+
+  static func unstarred(_ numbers: Int64...) -> Self {
+    .flagged(numbers.map { MessageID($0) }, .starred, isSet: false)
+  }
+
+  static func reacted(_ number: Int64, by user: Int64 = 1, isSet: Bool = true) -> Self {
+    .reacted(MessageID(number), Reaction(user: UserID(user), emoji: "+1"), isSet: isSet)
+  }
+}
