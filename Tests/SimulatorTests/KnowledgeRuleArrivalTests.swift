@@ -62,7 +62,8 @@ import UpdateMachine
     let page = tale.fetch(Tale.inA)
     tale.read(
       page,
-      as: MessagePage(messages: [row], foundOldest: true, foundNewest: true, isHistoryLimited: true))
+      as: MessagePage(messages: [row], foundOldest: true, foundNewest: true, isHistoryLimited: true)
+    )
     tale.answer(page)
     #expect(tale.list(Tale.inA) == "3 of [3…end]")
     #expect(tale.store.list(of: Tale.inA)?.historyLimit == MessageID(3))

@@ -253,7 +253,8 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
-  @Test func `R11: a list that means something else knows nothing, nor do its pages that are out`() {
+  @Test func `R11: a list that means something else knows nothing, nor do its pages that are out`()
+  {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     tale.look(Tale.inA)
     let (page, other) = (tale.fetch(Tale.inA), tale.fetch(Tale.inB))

@@ -116,9 +116,10 @@ import UpdateMachine
     tale.read(page)
     tale.read(flags)
     tale.commit(.flaggedAll(.read, isSet: true))
-    if isPageFirst { [page, flags].forEach { tale.answer($0) } }
+    if !isPageFirst { tale.hear() }
+    tale.answer(page)
+    tale.answer(flags)
     tale.hear()
-    if !isPageFirst { [page, flags].forEach { tale.answer($0) } }
     #expect(tale.message(1)?.flags == .read)
     #expect(tale.message(2)?.flags == .read)
     #expect(tale.list(Tale.unread) == "of [begin…end]")

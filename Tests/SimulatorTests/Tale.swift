@@ -145,7 +145,9 @@ struct Tale {
   }
 
   /// Suspects and repairs so far.
-  var audit: String { "\(store.auditCounts.suspects) suspects, \(store.auditCounts.repairs) repairs" }
+  var audit: String {
+    "\(store.auditCounts.suspects) suspects, \(store.auditCounts.repairs) repairs"
+  }
 }
 
 extension Mailbox.Change {
