@@ -29,8 +29,6 @@ struct Tale {
   static let starred = Narrow([.starred])
   static let unread = Narrow([.unread])
 
-  static let newest = PageAnchor.newest
-
   /// These messages are there before the client comes.
   init(_ messages: (Int64, Place, MessageFlags)..., lists: [Narrow]) {
     for (number, place, flags) in messages { race.commit(.sent(number, to: place, flags)) }
@@ -68,7 +66,11 @@ struct Tale {
 
   mutating func mayBeWrong() { isHonest = false }
 
-  /// The client polls, and the answer comes: everything up to a position, or all there is.
+  /// A poll leaves.
+  mutating func poll() { race.poll() }
+
+  /// The answer to the poll comes, to one that leaves now if none is out: everything up to a position,
+  /// at least all there was when it left; or all there is.
   mutating func hear(
     through last: Int64? = nil, isMerged: Bool = false,
     _ where: SourceLocation = #_sourceLocation
@@ -114,7 +116,7 @@ struct Tale {
 
   /// A list is asked for and comes, with nothing in between.
   mutating func look(_ narrow: Narrow, _ where: SourceLocation = #_sourceLocation) {
-    let fetch = fetch(narrow, `where`)
+    let fetch = fetch(narrow, .newest, before: 100, after: 0, `where`)
     answer(fetch, `where`)
   }
 
@@ -143,7 +145,9 @@ struct Tale {
   }
 
   /// Suspects and repairs so far.
-  var audit: String { "\(store.auditCounts.suspects) suspects, \(store.auditCounts.repairs) repairs" }
+  var audit: String {
+    "\(store.auditCounts.suspects) suspects, \(store.auditCounts.repairs) repairs"
+  }
 }
 
 extension Mailbox.Change {

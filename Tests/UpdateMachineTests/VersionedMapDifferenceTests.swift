@@ -66,6 +66,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `bug 78: after a bulk change no key is in the map twice, nor in a difference`(
+    isShared: Bool
+  ) {
+    let old = Self.numbers(2_000)
+    var new = isShared ? old : Map(sorted: old)
+    // Into the middle of full nodes, so that many are split at once.
+    for key in 0..<5_000 { new[Int64(key) * 7 % 5_000] = -1 }
+    new.removeAll(in: 1_000..<1_500)
+    #expect(new.map(\.key) == Array(0..<1_000) + Array(1_500..<5_000))
+    #expect(new.brokenRule == nil)
+    let difference = new.difference(from: old)
+    #expect(difference.changes == Self.naive(new, from: old))
+    var applied = old
+    applied.apply(difference)
+    #expect(applied == new)
+  }
+
   @Test func `the difference of a map from itself looks at nothing`() {
     let map = Self.numbers(100_000)
     let copy = map

@@ -146,6 +146,10 @@ public struct ListExcerpt: Hashable, Sendable {
   /// What would fill its gaps, the most urgent first; at most one want for a gap.
   public var wants: [PageWant] = []
 
+  /// Nothing to show, and nothing to fetch.
+  @inlinable
+  public init() {}
+
   /// One line of it.
   public enum Row: BitwiseCopyable, Hashable, Sendable {
     /// A message that is held. Between two of them without a gap there is no other.

@@ -42,7 +42,9 @@ extension MessageStore {
     /// One at a time of each message: a copy replaces a lack, and lacks join.
     mutating func open(_ id: MessageID, _ evidence: Evidence) {
       if let index = cases.firstIndex(where: { $0.id == id }) {
-        guard cases[index].reading == nil, case .lack(let narrows) = cases[index].evidence else { return }
+        guard cases[index].reading == nil, case .lack(let narrows) = cases[index].evidence else {
+          return
+        }
         switch evidence {
         case .copy:
           cases[index] = Case(id: id, evidence: evidence, asked: polls)
@@ -164,7 +166,8 @@ extension MessageStore {
       }
       let mended = MessageStore.mended(held, copy, MessageStore.differences(copy, held, doubt))
       let glimpse = MessageGlimpse(mended.message, doubt: doubt)
-      let isOut = !follows(mended.message.place) || narrows.contains { $0.verdict(on: glimpse) == .no }
+      let isOut =
+        !follows(mended.message.place) || narrows.contains { $0.verdict(on: glimpse) == .no }
       if isOut { accept(mended) }
     }
   }
