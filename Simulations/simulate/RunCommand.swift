@@ -236,7 +236,7 @@ extension Simulate {
     summary: "show the conversation of one seed, one line an event",
     help: """
       Usage: simulate trace --seed S [--clients N] [--steps N] [--faults LIST] [--plant NAME]
-                            [--engine NAME] [--no-swarm] [--no-liveness]
+                            [--world NAME] [--engine NAME] [--no-swarm] [--no-liveness]
 
       Prints one line an event: virtual time, who, what it was told, and what came of it; then the
       hash of the run, which is that of `simulate run --seed S`.
@@ -247,7 +247,10 @@ extension Simulate {
       """,
     run: { words, console in
       let arguments = try Arguments(
-        words, options: ["--seed", "--clients", "--steps", "--faults", "--plant", "--engine"],
+        words,
+        options: [
+          "--seed", "--clients", "--steps", "--faults", "--plant", "--engine", "--world",
+        ],
         flags: RunOptions.ways + ["--hash"])
       guard arguments.values["--seed"] != nil else {
         throw UsageError(message: "which seed? Try --seed 1")

@@ -1,4 +1,3 @@
-internal import SyncProtocols
 public import UpdateMachine
 
 /// A user of the messages, with the windows that he has open and the planner that fetches for them.
@@ -17,12 +16,12 @@ public struct MailReader: SimulatedReader {
       + settings.retryAfterMaximum + .seconds(120)
   }
 
-  private let life: Life
-  private var planner: PagePlanner<Narrow>
+  private var life = Life(0)
+  private var planner = PagePlanner<Narrow>(life: Life(0))
   private var windows: [WindowID] = []
   private var questions: [Question] = []
+  /// It remembers every page that this client ever took: an earlier state may come back from the disk.
   private var oracle = IntervalOracle()
-  private var generation: QueueID?
 
   struct Question: Sendable {
     var number: UInt64
@@ -33,9 +32,13 @@ public struct MailReader: SimulatedReader {
     var position: Int64 = 0
   }
 
-  public init(life: Life) {
+  public init() {}
+
+  public mutating func begin(life: Life) {
     self.life = life
     planner = PagePlanner(life: life)
+    windows = []
+    questions = []
   }
 
   // MARK: The user
@@ -68,10 +71,6 @@ public struct MailReader: SimulatedReader {
   }
 
   public mutating func look(_ replica: inout Body, at now: Moment) -> ReaderEffects {
-    if replica.finger?.queue != generation {
-      generation = replica.finger?.queue
-      if generation != nil { oracle.forget() }
-    }
     return done(replica.handle(.changed, with: &planner, at: now))
   }
 
@@ -120,8 +119,7 @@ public struct MailReader: SimulatedReader {
       var interval = page.interval
       if case .message(let id) = asked.request.want { interval = Interval(id) }
       oracle.notePage(
-        page, of: asked.request.narrow, interval, at: asked.position, from: before, to: after,
-        repairs: after.auditCounts.repairs - before.auditCounts.repairs)
+        page, of: asked.request.narrow, interval, at: asked.position, from: before, to: after)
     }
     return done(effects)
   }
@@ -147,7 +145,7 @@ public struct MailReader: SimulatedReader {
   // MARK: Judgement
 
   public mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
-    oracle.noteSilentReturn(of: truth.returnsSilently(change), at: position)
+    oracle.note(change, from: truth, at: position)
   }
 
   public func objection(

@@ -48,11 +48,10 @@ public struct MessageRace: Sendable {
   public mutating func commit(_ change: Mailbox.Change) {
     var next = truth
     announcements.append(next.announcement(of: change))
-    let returns = next.returnsSilently(change)
+    oracle.note(change, from: next, at: position + 1)
+    silentReturnCount += next.returnsSilently(change).count
     next.apply(change)
     history.append(next)
-    oracle.noteSilentReturn(of: returns, at: position)
-    silentReturnCount += returns.count
   }
 
   /// A poll leaves.

@@ -10,7 +10,7 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
 
   /// The last life's, while the process is not running.
   var replica: Body
-  var reader = App.Reader(life: Life(0))
+  var reader = App.Reader()
   var isRunning = false
   var life: UInt64 = 0
 

@@ -18,8 +18,11 @@ public protocol SimulatedReader: Sendable {
   /// is level.
   static var bound: TimeSpan { get }
 
-  /// A reader in a process that begins.
-  init(life: Life)
+  init()
+
+  /// A process begins. Nothing is looked at yet; what is remembered of what the client holds stays
+  /// true, for that may come back from the disk.
+  mutating func begin(life: Life)
 
   /// The replica has changed.
   mutating func look(_ replica: inout Body, at now: Moment) -> ReaderEffects
@@ -88,7 +91,9 @@ where Truth.Event == Model.Event {
 
   public static var bound: TimeSpan { .zero }
 
-  public init(life: Life) {}
+  public init() {}
+
+  public mutating func begin(life: Life) {}
 
   public mutating func look(_ replica: inout Body, at now: Moment) -> ReaderEffects {
     ReaderEffects()

@@ -24,7 +24,7 @@ extension World {
   /// The user of a process that begins will do something.
   mutating func beginReading(_ client: Int) {
     guard App.Reader.reads else { return }
-    clients[client].reader = App.Reader(life: Life(clients[client].life))
+    clients[client].reader.begin(life: Life(clients[client].life))
     let pause = choices.draw(.users, in: 1...500)
     schedule(.userActs, client, after: pause)
   }

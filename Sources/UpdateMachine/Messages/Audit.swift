@@ -27,7 +27,7 @@ extension MessageStore {
     }
 
     private(set) var cases: [Case] = []
-    private var polls: UInt64 = 0
+    private(set) var polls: UInt64 = 0
     private(set) var suspectCount: Int64 = 0
     var repairCount: Int64 = 0
 
@@ -176,6 +176,7 @@ extension MessageStore {
   private mutating func accept(_ mended: Held) {
     audit.repairCount += 1
     let id = mended.message.id
+    ahead[id] = audit.polls
     if follows(mended.message.place) { hold(mended, doubt: doubt(about: id)) } else { drop(id) }
   }
 

@@ -25,6 +25,7 @@ extension MessageStore {
   public mutating func answered() {
     settleFlags()
     audit.answered()
+    for (id, polls) in ahead where polls < audit.polls { ahead.removeValue(forKey: id) }
   }
 
   // MARK: One message
@@ -35,6 +36,7 @@ extension MessageStore {
     case .replaced(let message):
       var new = Held(message)
       new.take(touch)
+      ahead.removeValue(forKey: id)
       if isWanted(id) { hold(new, doubt: []) } else { release(id) }
     case .gone:
       for (number, listed) in lists {
@@ -127,7 +129,8 @@ extension MessageStore {
   // MARK: A channel
 
   /// From here on the server sends events about a channel, or none any more (R11). Every page that
-  /// is out may be of a time in which we were not told: it is given up.
+  /// is out may be of a time in which we were not told: it is given up. So is what a page has brought
+  /// that may be ahead of the finger: where it stands now does not show where it stood in between.
   private mutating func cover(_ channel: ChannelID, follows: Bool) {
     abandonFetches()
     var somewhere = MessageGlimpse<Content>(MessageID(0))
@@ -141,6 +144,7 @@ extension MessageStore {
       forEachList { $0.list.remove(id) }
       release(id)
     }
+    for (id, _) in ahead { drop(id) }
     followed.removeAll { $0 == channel }
     if follows { followed = (followed + [channel]).sorted() }
   }

@@ -110,6 +110,7 @@ extension MessageStore {
     let id = copy.held.message.id
     guard var old = held[id] else {
       if !copy.doubt.isEmpty { doubts[id] = Doubt(flags: copy.doubt, since: journal.position) }
+      ahead[id] = audit.polls
       return hold(copy.held, doubt: copy.doubt)
     }
     guard let doubt = doubts[id], begun >= doubt.since else { return }
@@ -117,6 +118,7 @@ extension MessageStore {
     old.message.flags.subtract(settled)
     old.message.flags.formUnion(copy.held.message.flags.intersection(settled))
     held[id] = old
+    ahead[id] = audit.polls
     settle(id, doubt.flags.intersection(copy.doubt), since: doubt.since)
   }
 

@@ -27,6 +27,10 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// What was held before everything was forgotten; for reading only.
   var former = VersionedMap<MessageID, Held>()
 
+  /// Held messages of which a page brought something, and how many polls had left by then: they may
+  /// be ahead of the finger until a poll that left later is answered, whole.
+  var ahead = VersionedMap<MessageID, UInt64>()
+
   var journal = Journal()
   /// The fetches that are out, oldest first.
   var fetches: [Fetch] = []
@@ -206,6 +210,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   mutating func release(_ id: MessageID) {
     held.removeValue(forKey: id)
     doubts.removeValue(forKey: id)
+    ahead.removeValue(forKey: id)
     audit.end(id)
   }
 }

@@ -27,7 +27,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   private var pace = Allowance()
   /// Since when there has been something to read a second time.
   private var suspectSince: Moment?
-  private var timer: TimerID?
+  private var timer: (id: TimerID, range: MomentRange)?
   private var timerCount: UInt64 = 0
 
   struct Window: Sendable {
@@ -112,8 +112,9 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     case .failed(let id, let failure):
       store.abandon(id)
       failed(id, failure, at: now)
-    case .fired(let timer):
-      if self.timer == timer { self.timer = nil }
+    case .fired(let id):
+      guard timer?.id == id else { return Effects() }  // Disarmed, and on its way already.
+      timer = nil
     case .changed: break
     }
     return plan(&store, isLive: isLive, at: now)
@@ -175,7 +176,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       suspectSince = nil
       for index in windows.indices { windows[index].isShown = false }
       store.abandonFetches()
-      effects.disarm = timer
+      effects.disarm = timer?.id
       timer = nil
       return effects
     }
@@ -280,13 +281,16 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   /// Wakes at the first of these.
   private mutating func arm(_ due: [MomentRange], _ effects: inout Effects, after now: Moment) {
-    effects.disarm = timer
+    var first = due.first
+    for range in due where range.latest < first!.latest { first = range }
+    if let timer, timer.range == first { return }
+    effects.disarm = timer?.id
     timer = nil
-    guard var first = due.first else { return }
-    for range in due where range.latest < first.latest { first = range }
+    guard let first else { return }
     timerCount += 1
-    timer = TimerID(timerCount)
-    effects.arm = (TimerID(timerCount), first)
+    let id = TimerID(timerCount)
+    timer = (id, first)
+    effects.arm = (id, first)
   }
 
   // MARK: Queries
