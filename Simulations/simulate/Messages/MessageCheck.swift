@@ -1,0 +1,238 @@
+import UpdateMachine
+import ZulipSync
+
+/// Whether a message store that is given a recording's pages and events ends with the lists that the
+/// recording shows, in whatever order they meet.
+struct MessageCheck {
+  /// What was found in one file.
+  struct Report {
+    var pages = 0
+    /// Asked for in a form that cannot be compared.
+    var pagesInOtherForm = 0
+    var pagesNotFollowed = 0
+    var lives: [Life] = []
+    var differences: [Difference] = []
+
+    var orders: Int { lives.reduce(0) { $0 + $1.orders } }
+    var inDoubt: Int { lives.reduce(0) { $0 + $1.inDoubt } }
+    var isEmpty: Bool { pages == 0 }
+  }
+
+  /// Of one life. What is counted is counted in every order.
+  struct Life {
+    var name: String
+    /// So many orders at most of the pages of one list, or of all.
+    var bound: Int
+    var lists = 0
+    /// Lists of whose pages every order was tried.
+    var listsInFull = 0
+    var orders = 0
+    /// Flags that the events leave in doubt.
+    var doubts = 0
+    /// Those of them that no later page of the recording settles.
+    var inDoubt = 0
+    /// Messages and pages that the store had to ask for again, and a later page of the recording
+    /// answered.
+    var askedAgain = 0
+    /// Messages that a list leaves open in the end, for no page of the recording answers.
+    var open = 0
+    var suspects = 0
+  }
+
+  /// Of the pages of each list alone, and of all pages together, so many orders at most.
+  let bound: Int
+
+  func report(on recording: MessageRecording) -> Report {
+    var report = Report()
+    report.differences = recording.differences
+    let lives = MessageLives(recording)
+    report.pages = recording.exchanges.count {
+      if case .page = $0.kind { true } else { false }
+    }
+    report.pagesInOtherForm = lives.otherForm
+    report.pagesNotFollowed = lives.notFollowed
+    for life in lives.lives {
+      if Interrupt.wasAsked { break }
+      var check = MessageLifeCheck(life, bound: bound)
+      check.run()
+      report.lives.append(check.report)
+      report.differences += check.differences
+    }
+    return report
+  }
+}
+
+/// One life in many orders.
+struct MessageLifeCheck {
+  let truth: MessageTruth
+  let bound: Int
+  private(set) var report: MessageCheck.Life
+  private var found: [Found: Tally] = [:]
+
+  private var life: MessageLife { truth.life }
+
+  /// A difference is told once, with how often it was met.
+  private struct Found: Hashable {
+    var line: Int
+    var what: String
+    var expected: String
+    var found: String
+  }
+
+  private struct Tally {
+    var count = 0
+    var first: String
+  }
+
+  init(_ life: MessageLife, bound: Int) {
+    truth = MessageTruth(life)
+    self.bound = bound
+    report = MessageCheck.Life(name: life.name, bound: bound)
+  }
+
+  var differences: [Difference] {
+    found.map { found, tally in
+      Difference(
+        line: found.line,
+        what: "\(found.what), in \(tally.count) of \(report.orders) orders, first \(tally.first)",
+        expected: found.expected, found: found.found)
+    }.sorted { ($0.line, $0.what) < ($1.line, $1.what) }
+  }
+
+  mutating func run() {
+    let narrows = life.narrows
+    report.lists = narrows.count
+    for narrow in narrows {
+      let pages = life.pages.indices.filter { life.pages[$0].request.narrow == narrow }
+      let orders = MessageOrders(
+        life, pages: pages, polls: polls(thatMatterTo: narrow), bound: bound)
+      if orders.isAll { report.listsInFull += 1 }
+      run(orders.orders, pages, [narrow], "with the pages of \(narrow) alone")
+    }
+    let orders = MessageOrders(
+      life, pages: Array(life.pages.indices), polls: Array(life.polls.indices), bound: bound)
+    run(orders.orders, Array(life.pages.indices), narrows, "with all pages")
+  }
+
+  /// The polls whose answers name a message of the narrow's pages, or may bring one in.
+  private func polls(thatMatterTo narrow: ZulipFilter) -> [Int] {
+    var ids: Set<MessageID> = []
+    for page in life.pages where page.request.narrow == narrow {
+      ids.formUnion(page.page.messages.map(\.id))
+    }
+    for event in life.polls.flatMap(\.events) {
+      switch event {
+      case .new(let message):
+        if narrow.verdict(on: MessageGlimpse(message)) != .no { ids.insert(message.id) }
+      case .updated(let update):
+        guard let move = update.move, let id = update.moved.first else { break }
+        var glimpse = MessageGlimpse<ZulipContent>(id)
+        (glimpse.place, glimpse.channel) = (move.target, move.target.channel)
+        if narrow.verdict(on: glimpse) != .no { ids.formUnion(update.moved) }
+      case .deleted, .flagged, .flaggedAll, .reacted, .covered: break
+      }
+    }
+    return life.polls.indices.filter { poll in
+      life.polls[poll].events.contains { event in
+        if case .covered = event { return true }
+        return event.named?.contains(where: ids.contains) ?? true
+      }
+    }
+  }
+
+  private mutating func run(
+    _ orders: [MessageOrders.Order], _ pages: [Int], _ narrows: [ZulipFilter], _ what: String
+  ) {
+    let lists = narrows.map { (narrow: $0, list: truth.list(of: $0)) }
+    for (number, order) in orders.enumerated() {
+      if Interrupt.wasAsked { return }
+      report.orders += 1
+      var run = MessageRun(truth, pages, narrows)
+      run.go(through: order)
+      run.askAgain(lists)
+      report.suspects += Int(run.store.auditCounts.suspects)
+      let name = "in order \(number + 1) of \(orders.count) \(what)"
+      for line in run.malformed {
+        note(line, "a page", expected: "one that can be taken", found: "malformed", name)
+      }
+      for (narrow, list) in lists { compare(run, narrow, list, name) }
+      report.doubts += run.doubtCount
+      report.inDoubt += run.inDoubt.count
+      report.askedAgain += run.askedAgain
+    }
+  }
+
+  // MARK: Comparing
+
+  private mutating func note(
+    _ line: Int, _ what: String, expected: String, found: String, _ order: String
+  ) {
+    let key = Found(line: line, what: what, expected: expected, found: found)
+    self.found[key, default: Tally(first: order)].count += 1
+  }
+
+  private mutating func compare(
+    _ run: MessageRun, _ narrow: ZulipFilter, _ expected: MessageTruth.List, _ order: String
+  ) {
+    guard let list = run.store.list(of: narrow) else { return }
+    guard run.store.canBeKnown(narrow) else {
+      guard !list.knowledge.isEmpty else { return }
+      let line = life.pages.last { $0.request.narrow == narrow }?.line ?? life.line
+      return note(
+        line, "the list of \(narrow), which only the server can tell", expected: "nothing known",
+        found: "\(list.knowledge)", order)
+    }
+    let ids = Set(expected.ids)
+    var there: Set<MessageID> = []
+    for (id, _) in list.ids where expected.covered.contains(id) {
+      if list.knowledge.contains(id) { there.insert(id) }
+    }
+    for id in ids.union(there).sorted() where !run.inDoubt.contains(id) {
+      let line = expected.pages[id].map { life.pages[$0].line } ?? life.line
+      guard list.knowledge.contains(id) else {
+        report.open += 1
+        continue
+      }
+      guard ids.contains(id), there.contains(id) else {
+        note(
+          line, "the list of \(narrow), message \(id)",
+          expected: ids.contains(id) ? "listed" : "not listed",
+          found: there.contains(id) ? "listed" : "not listed", order)
+        continue
+      }
+      compare(run, id, line, order)
+    }
+  }
+
+  /// Every field of a message that both have.
+  private mutating func compare(
+    _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
+  ) {
+    guard let expected = truth.messages[id], let found = run.store[id] else { return }
+    let line = expected.page.map { life.pages[$0].line } ?? line
+    let shown = expected.message
+    func tell(_ what: String, _ expected: String, _ found: String) {
+      note(line, "message \(id), its \(what)", expected: expected, found: found, order)
+    }
+    if shown.place != found.place { tell("place", "\(shown.place)", "\(found.place)") }
+    if shown.content != found.content { tell("content", shown.content.text, found.content.text) }
+    if shown.flags != found.flags { tell("flags", shown.flags.words, found.flags.words) }
+    if shown.reactions != found.reactions {
+      tell("reactions", "\(shown.reactions)", "\(found.reactions)")
+    }
+    if shown.sender != found.sender { tell("sender", "\(shown.sender)", "\(found.sender)") }
+  }
+}
+
+extension MessageFlags {
+  /// "read starred"; "none".
+  fileprivate var words: String {
+    let names: [(MessageFlags, String)] = [
+      (.read, "read"), (.starred, "starred"), (.mentioned, "mentioned"),
+      (.mentionedByName, "by name"), (.wildcardMentioned, "by wildcard"),
+      (.hasAlertWord, "alert word"), (.historical, "historical"), (.collapsed, "collapsed"),
+    ]
+    let words = names.filter { contains($0.0) }.map(\.1)
+    return words.isEmpty ? "none" : words.joined(separator: " ")
+  }
+}
