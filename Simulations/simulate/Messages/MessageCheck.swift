@@ -182,6 +182,7 @@ struct MessageLifeCheck {
         line, "the list of \(narrow), which only the server can tell", expected: "nothing known",
         found: "\(list.knowledge)", order)
     }
+    compareKnown(run, narrow, list.knowledge, expected, order)
     let ids = Set(expected.ids)
     var there: Set<MessageID> = []
     for (id, _) in list.ids where expected.covered.contains(id) {
@@ -201,6 +202,28 @@ struct MessageLifeCheck {
         continue
       }
       compare(run, id, line, order)
+    }
+  }
+
+  /// All that the pages cover must be known, but for single messages that events named, that were not
+  /// held then, and that no later page brings.
+  private mutating func compareKnown(
+    _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge, _ expected: MessageTruth.List,
+    _ order: String
+  ) {
+    guard !run.givenUp.contains(narrow) else { return }
+    for interval in expected.covered.intervals {
+      for gap in known.gaps(in: interval).intervals {
+        if let id = gap.lowerEnd.id, gap.lowerEnd == gap.upperEnd, truth.lastNamed[id] != nil,
+          truth.page(with: id) == nil || run.inDoubt.contains(id)
+        {
+          continue
+        }
+        let line = life.pages.last { $0.request.narrow == narrow }?.line ?? life.line
+        note(
+          line, "what is known of the list of \(narrow)", expected: "\(interval)",
+          found: "not \(gap)", order)
+      }
     }
   }
 

@@ -6,6 +6,9 @@ struct MessageRun {
   private(set) var store: ZulipStore
   /// Lines of pages that could not be taken.
   private(set) var malformed: [Int] = []
+  /// Narrows of which the store has given up a page: it would have asked again, at a time of which
+  /// the recording may have none.
+  private(set) var givenUp: Set<ZulipFilter> = []
   /// Messages with a flag in doubt when all is over.
   private(set) var inDoubt: Set<MessageID> = []
   /// How many had one before what is in doubt was asked for again.
@@ -35,9 +38,7 @@ struct MessageRun {
       }
       while next < taken.count, order.takes[taken[next]] == slot {
         let page = life.pages[pages[taken[next]]]
-        if let fetch = fetches[taken[next]], store.take(page.page, for: fetch) == .malformed {
-          malformed.append(page.line)
-        }
+        if let fetch = fetches[taken[next]] { take(page, for: fetch) }
         next += 1
       }
       guard slot < 2 * life.polls.count else { return }
@@ -55,6 +56,14 @@ struct MessageRun {
     let id = FetchID(life: Life(1), number: fetchCount)
     store.begin(id, request)
     return id
+  }
+
+  private mutating func take(_ page: MessageLife.Page, for fetch: FetchID) {
+    switch store.take(page.page, for: fetch) {
+    case .taken, .shown: break
+    case .absorbed: if let narrow = page.request.narrow { givenUp.insert(narrow) }
+    case .malformed: malformed.append(page.line)
+    }
   }
 
   // MARK: Asking again
@@ -75,6 +84,7 @@ struct MessageRun {
         let fetch = begin(page.request)
         _ = store.take(page.page, for: fetch)
         askedAgain += 1
+        givenUp.remove(narrow)
       }
       for id in expected.ids where store.list(of: narrow)?.knowledge.contains(id) == false {
         askAgain(id)
