@@ -21,11 +21,12 @@ struct MessageCheck {
   /// Of one life. What is counted is counted in every order.
   struct Life {
     var name: String
-    /// So many orders at most of the pages of one list, or of all.
+    /// So many orders of one race at most.
     var bound: Int
-    var lists = 0
-    /// Lists of whose pages every order was tried.
-    var listsInFull = 0
+    /// Each is of the pages of one list, or of all, up to the answer to one poll, or to the end.
+    var races = 0
+    /// Those of which every order was tried.
+    var racesInFull = 0
     var orders = 0
     /// Flags that the events leave in doubt.
     var doubts = 0
@@ -39,7 +40,7 @@ struct MessageCheck {
     var suspects = 0
   }
 
-  /// Of the pages of each list alone, and of all pages together, so many orders at most.
+  /// So many orders of one race at most.
   let bound: Int
 
   func report(on recording: MessageRecording) -> Report {
@@ -64,12 +65,10 @@ struct MessageCheck {
 
 /// One life in many orders.
 struct MessageLifeCheck {
-  let truth: MessageTruth
+  let life: MessageLife
   let bound: Int
   private(set) var report: MessageCheck.Life
   private var found: [Found: Tally] = [:]
-
-  private var life: MessageLife { truth.life }
 
   /// A difference is told once, with how often it was met.
   private struct Found: Hashable {
@@ -85,7 +84,7 @@ struct MessageLifeCheck {
   }
 
   init(_ life: MessageLife, bound: Int) {
-    truth = MessageTruth(life)
+    self.life = life
     self.bound = bound
     report = MessageCheck.Life(name: life.name, bound: bound)
   }
@@ -100,65 +99,43 @@ struct MessageLifeCheck {
   }
 
   mutating func run() {
-    let narrows = life.narrows
-    report.lists = narrows.count
-    for narrow in narrows {
-      let pages = life.pages.indices.filter { life.pages[$0].request.narrow == narrow }
-      let orders = MessageOrders(
-        life, pages: pages, polls: polls(thatMatterTo: narrow), bound: bound)
-      if orders.isAll { report.listsInFull += 1 }
-      run(orders.orders, pages, [narrow], "with the pages of \(narrow) alone")
+    for narrow in life.narrows {
+      for poll in life.polls(thatMatterTo: narrow) { race(life.cut(after: poll), [narrow]) }
+      race(life, [narrow])
     }
-    let orders = MessageOrders(
-      life, pages: Array(life.pages.indices), polls: Array(life.polls.indices), bound: bound)
-    run(orders.orders, Array(life.pages.indices), narrows, "with all pages")
+    if life.narrows.count > 1 { race(life, life.narrows) }
   }
 
-  /// The polls whose answers name a message of the narrow's pages, or may bring one in.
-  private func polls(thatMatterTo narrow: ZulipFilter) -> [Int] {
-    var ids: Set<MessageID> = []
-    for page in life.pages where page.request.narrow == narrow {
-      ids.formUnion(page.page.messages.map(\.id))
+  /// The pages of some lists in every order, or in as many as the bound allows.
+  private mutating func race(_ life: MessageLife, _ narrows: [ZulipFilter]) {
+    let pages = life.pages.indices.filter { index in
+      narrows.count > 1 || life.pages[index].request.narrow == narrows[0]
     }
-    for event in life.polls.flatMap(\.events) {
-      switch event {
-      case .new(let message):
-        if narrow.verdict(on: MessageGlimpse(message)) != .no { ids.insert(message.id) }
-      case .updated(let update):
-        guard let move = update.move, let id = update.moved.first else { break }
-        var glimpse = MessageGlimpse<ZulipContent>(id)
-        (glimpse.place, glimpse.channel) = (move.target, move.target.channel)
-        if narrow.verdict(on: glimpse) != .no { ids.formUnion(update.moved) }
-      case .deleted, .flagged, .flaggedAll, .reacted, .covered: break
-      }
-    }
-    return life.polls.indices.filter { poll in
-      life.polls[poll].events.contains { event in
-        if case .covered = event { return true }
-        return event.named?.contains(where: ids.contains) ?? true
-      }
-    }
-  }
-
-  private mutating func run(
-    _ orders: [MessageOrders.Order], _ pages: [Int], _ narrows: [ZulipFilter], _ what: String
-  ) {
+    guard !pages.isEmpty else { return }
+    let polls =
+      narrows.count > 1 ? Array(life.polls.indices) : life.polls(thatMatterTo: narrows[0])
+    let orders = MessageOrders(life, pages: pages, polls: polls, bound: bound)
+    report.races += 1
+    if orders.isAll { report.racesInFull += 1 }
+    let truth = MessageTruth(life)
     let lists = narrows.map { (narrow: $0, list: truth.list(of: $0)) }
-    for (number, order) in orders.enumerated() {
+    for (number, order) in orders.orders.enumerated() {
       if Interrupt.wasAsked { return }
       report.orders += 1
       var run = MessageRun(truth, pages, narrows)
       run.go(through: order)
       run.askAgain(lists)
       report.suspects += Int(run.store.auditCounts.suspects)
-      let name = "in order \(number + 1) of \(orders.count) \(what)"
+      report.doubts += run.doubtCount
+      report.inDoubt += run.inDoubt.count
+      report.askedAgain += run.askedAgain
+      let name =
+        "in order \(number + 1) of \(orders.orders.count) of \(pages.count) pages and the first "
+        + "\(life.polls.count) polls"
       for line in run.malformed {
         note(line, "a page", expected: "one that can be taken", found: "malformed", name)
       }
       for (narrow, list) in lists { compare(run, narrow, list, name) }
-      report.doubts += run.doubtCount
-      report.inDoubt += run.inDoubt.count
-      report.askedAgain += run.askedAgain
     }
   }
 
@@ -214,8 +191,9 @@ struct MessageLifeCheck {
     guard !run.givenUp.contains(narrow) else { return }
     for interval in expected.covered.intervals {
       for gap in known.gaps(in: interval).intervals {
-        if let id = gap.lowerEnd.id, gap.lowerEnd == gap.upperEnd, truth.lastNamed[id] != nil,
-          truth.page(with: id) == nil || run.inDoubt.contains(id)
+        if let first = gap.lowerEnd.id, let last = gap.upperEnd.id,
+          last.number - first.number < Int64(run.truth.lastNamed.count),
+          (first.number...last.number).allSatisfy({ run.isOpen(MessageID($0)) })
         {
           continue
         }
@@ -231,7 +209,7 @@ struct MessageLifeCheck {
   private mutating func compare(
     _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
   ) {
-    guard let expected = truth.messages[id], let found = run.store[id] else { return }
+    guard let expected = run.truth.messages[id], let found = run.store[id] else { return }
     let line = expected.page.map { life.pages[$0].line } ?? line
     let shown = expected.message
     func tell(_ what: String, _ expected: String, _ found: String) {

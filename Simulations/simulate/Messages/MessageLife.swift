@@ -40,6 +40,42 @@ struct MessageLife {
     return narrows
   }
 
+  /// What there was of it when a poll was answered, and the pages that ended before that poll left:
+  /// whatever they show, the events up to there have told (KNOWLEDGE.md, S3). So the answer is a
+  /// moment at which events and pages must agree, as at the end.
+  func cut(after poll: Int) -> MessageLife {
+    var life = self
+    life.polls = Array(polls[...poll])
+    life.pages = pages.filter { $0.ended <= polls[poll].sent }
+    return life
+  }
+
+  /// The polls whose answers name a message of a narrow's pages, or may bring one in.
+  func polls(thatMatterTo narrow: ZulipFilter) -> [Int] {
+    var ids: Set<MessageID> = []
+    for page in pages where page.request.narrow == narrow {
+      ids.formUnion(page.page.messages.map(\.id))
+    }
+    for event in polls.flatMap(\.events) {
+      switch event {
+      case .new(let message):
+        if narrow.verdict(on: MessageGlimpse(message)) != .no { ids.insert(message.id) }
+      case .updated(let update):
+        guard let move = update.move, let id = update.moved.first else { break }
+        var glimpse = MessageGlimpse<ZulipContent>(id)
+        (glimpse.place, glimpse.channel) = (move.target, move.target.channel)
+        if narrow.verdict(on: glimpse) != .no { ids.formUnion(update.moved) }
+      case .deleted, .flagged, .flaggedAll, .reacted, .covered: break
+      }
+    }
+    return polls.indices.filter { poll in
+      polls[poll].events.contains { event in
+        if case .covered = event { return true }
+        return event.named?.contains(where: ids.contains) ?? true
+      }
+    }
+  }
+
   /// How many polls were answered before a moment.
   func pollsAnswered(by moment: Int64) -> Int { polls.count { $0.ended <= moment } }
 

@@ -22,10 +22,10 @@ extension MessageCheck.Report {
 }
 
 extension MessageCheck.Life {
-  /// "queue q: 120 tried, at most 100 of each of 2 lists and of all; …"
+  /// "queue q: 120 of 2 races, …".
   var text: String {
-    "\(name): \(orders) tried, at most \(bound) for a list alone and for all \(lists) together; "
-      + "every one for \(listsInFull) lists; in them \(doubts) doubts, \(inDoubt) in doubt at the "
-      + "end, \(askedAgain) asked again, \(open) open, \(suspects) suspects"
+    "\(name): \(orders) tried, at most \(bound) for each of \(races) races, and every one for "
+      + "\(racesInFull) of them; \(doubts) doubts, \(askedAgain) asked again, \(inDoubt) in doubt "
+      + "and \(open) open at the end, \(suspects) suspects"
   }
 }

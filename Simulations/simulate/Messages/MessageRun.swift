@@ -15,7 +15,7 @@ struct MessageRun {
   private(set) var doubtCount = 0
   private(set) var askedAgain = 0
 
-  private let truth: MessageTruth
+  let truth: MessageTruth
   private let pages: [Int]
   private var fetchCount: UInt64 = 0
 
@@ -91,6 +91,12 @@ struct MessageRun {
       }
     }
     inDoubt = Set(named.filter { !store.doubt(about: $0).isEmpty })
+  }
+
+  /// Whether a message may be unknown in the end: an event named it, and no later page brings it, or
+  /// it is in doubt.
+  func isOpen(_ id: MessageID) -> Bool {
+    truth.lastNamed[id] != nil && (truth.page(with: id) == nil || inDoubt.contains(id))
   }
 
   private mutating func askAgain(_ id: MessageID) {
