@@ -74,9 +74,29 @@ extension KeyedDecodingContainer {
     return word
   }
 
-  func messageID(_ key: Key) throws -> MessageID { MessageID(try decode(Int64.self, forKey: key)) }
+  func number(_ key: Key) throws -> Int64 { try decode(WholeNumber.self, forKey: key).value }
+
+  func numberIfPresent(_ key: Key) throws -> Int64? {
+    try decodeIfPresent(WholeNumber.self, forKey: key)?.value
+  }
+
+  func messageID(_ key: Key) throws -> MessageID { MessageID(try number(key)) }
 
   func messageIDs(_ key: Key) throws -> [MessageID] {
-    try decode([Int64].self, forKey: key).map { MessageID($0) }
+    try decode([WholeNumber].self, forKey: key).map { MessageID($0.value) }
+  }
+}
+
+/// A number that 64 bits hold. Of one that they do not, the decoder itself forgets where it stood.
+struct WholeNumber: Decodable {
+  var value: Int64
+
+  init(from decoder: any Decoder) throws {
+    do {
+      value = try decoder.singleValueContainer().decode(Int64.self)
+    } catch {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "no whole number of 64 bits"))
+    }
   }
 }

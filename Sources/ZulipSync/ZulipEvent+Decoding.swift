@@ -15,13 +15,13 @@ extension ZulipEvent: Decodable {
   }
 
   private struct Subscription: Decodable {
-    var stream_id: Int64
+    var stream_id: WholeNumber
   }
 
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
-    id = try fields.decode(Int64.self, forKey: .id)
+    id = try fields.number(.id)
     kind =
       switch try fields.decode(String.self, forKey: .type) {
       case "message": try ZulipEvent.sent(fields)
@@ -57,7 +57,7 @@ extension ZulipEvent: Decodable {
 
   private static func reacted(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
     let isSet = try fields.word(.op, Change.self) == .add
-    let user = UserID(try fields.decode(Int64.self, forKey: .user))
+    let user = UserID(try fields.number(.user))
     let type = try fields.decode(String.self, forKey: .reactionType)
     let code = try fields.decode(String.self, forKey: .emojiCode)
     return .reacted(
@@ -70,7 +70,7 @@ extension ZulipEvent: Decodable {
       return .ignored
     }
     let channels = try fields.decode([Subscription].self, forKey: .subscriptions)
-    return .covered(channels.map { ChannelID($0.stream_id) }, follows: change == .add)
+    return .covered(channels.map { ChannelID($0.stream_id.value) }, follows: change == .add)
   }
 }
 
@@ -91,16 +91,16 @@ extension ZulipUpdate: Decodable {
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
     let isRenderingOnly = try fields.decode(Bool.self, forKey: .isRenderingOnly)
-    version = isRenderingOnly ? nil : try fields.decode(Int64.self, forKey: .edited)
+    version = isRenderingOnly ? nil : try fields.number(.edited)
     edit = try ZulipUpdate.edit(fields)
     moved = []
     // The old topic is told with every move, the new one only if it is another, and so the channel.
     guard [.originTopic, .subject, .newChannel].contains(where: { fields.contains($0) }) else {
       return
     }
-    let channel = ChannelID(try fields.decode(Int64.self, forKey: .channel))
+    let channel = ChannelID(try fields.number(.channel))
     let topic = try fields.decode(String.self, forKey: .originTopic)
-    let newChannel = try fields.decodeIfPresent(Int64.self, forKey: .newChannel)
+    let newChannel = try fields.numberIfPresent(.newChannel)
     let newTopic = try fields.decodeIfPresent(String.self, forKey: .subject)
     move = .init(
       from: .zulip(channel, topic: topic),

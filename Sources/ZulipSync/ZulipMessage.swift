@@ -51,11 +51,11 @@ extension ZulipMessage: Decodable {
   }
 
   private struct Recipient: Decodable {
-    var id: Int64
+    var id: WholeNumber
   }
 
   private struct Reacted: Decodable {
-    var user_id: Int64
+    var user_id: WholeNumber
     var emoji_code: String
     var reaction_type: String
   }
@@ -64,17 +64,19 @@ extension ZulipMessage: Decodable {
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
     id = try fields.messageID(.id)
-    sender = UserID(try fields.decode(Int64.self, forKey: .sender))
+    sender = UserID(try fields.number(.sender))
     switch try fields.word(.type, Kind.self) {
     case .stream, .channel:
       topic = try fields.decode(String.self, forKey: .subject)
       channelName = try fields.decode(String.self, forKey: .recipients)
       participants = []
-      let channel = ChannelID(try fields.decode(Int64.self, forKey: .channel))
+      let channel = ChannelID(try fields.number(.channel))
       place = .zulip(channel, topic: topic)
     case .direct, .directToo:
       topic = ""
-      participants = try fields.decode([Recipient].self, forKey: .recipients).map { UserID($0.id) }
+      participants = try fields.decode([Recipient].self, forKey: .recipients).map {
+        UserID($0.id.value)
+      }
       place = .direct(ConversationID(zulip: participants))
     }
     let text = try fields.decode(String.self, forKey: .content)
@@ -84,13 +86,13 @@ extension ZulipMessage: Decodable {
     }
     // Newer servers tell an edit and a move apart.
     version = max(
-      try fields.decodeIfPresent(Int64.self, forKey: .edited) ?? 0,
-      try fields.decodeIfPresent(Int64.self, forKey: .moved) ?? 0)
+      try fields.numberIfPresent(.edited) ?? 0,
+      try fields.numberIfPresent(.moved) ?? 0)
     // An event has the flags beside the message.
     flags = MessageFlags(zulip: try fields.decodeIfPresent([String].self, forKey: .flags) ?? [])
     let all = try fields.decode([Reacted].self, forKey: .reactions)
     reactions = Set(
-      all.map { Reaction(user: UserID($0.user_id), zulip: $0.reaction_type, $0.emoji_code) }
+      all.map { Reaction(user: UserID($0.user_id.value), zulip: $0.reaction_type, $0.emoji_code) }
     ).sorted()
   }
 }

@@ -32,7 +32,7 @@ extension ZulipPage: Decodable {
     messages = try fields.decode([ZulipMessage].self, forKey: .messages)
     // On a page, unlike in an event, each message must say its flags.
     _ = try fields.decode([Flagged].self, forKey: .messages)
-    anchor = try fields.decode(Int64.self, forKey: .anchor)
+    anchor = try fields.number(.anchor)
     foundAnchor = try fields.decode(Bool.self, forKey: .foundAnchor)
     foundOldest = try fields.decode(Bool.self, forKey: .foundOldest)
     foundNewest = try fields.decode(Bool.self, forKey: .foundNewest)
@@ -103,11 +103,11 @@ extension ZulipPageRequest: Decodable {
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
     narrow = try fields.decodeIfPresent(ZulipNarrow.self, forKey: .narrow) ?? ZulipNarrow([])
-    before = try fields.decode(Int64.self, forKey: .before)
-    after = try fields.decode(Int64.self, forKey: .after)
+    before = try fields.number(.before)
+    after = try fields.number(.after)
     includesAnchor = try fields.decodeIfPresent(Bool.self, forKey: .includesAnchor) ?? true
     form = try fields.decodeIfPresent(Bool.self, forKey: .isRendered) ?? true ? .rendered : .raw
-    if let number = try? fields.decode(Int64.self, forKey: .anchor) {
+    if let number = try? fields.number(.anchor) {
       anchor = .id(MessageID(number))
       return
     }

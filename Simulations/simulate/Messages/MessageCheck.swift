@@ -14,7 +14,7 @@ struct MessageCheck {
     var differences: [Difference] = []
 
     var orders: Int { lives.reduce(0) { $0 + $1.orders } }
-    var inDoubt: Int { lives.reduce(0) { $0 + $1.inDoubt } }
+    var inDoubt: Int { lives.reduce(0) { $0 + $1.inDoubtCount } }
     var isEmpty: Bool { pages == 0 }
   }
 
@@ -28,16 +28,22 @@ struct MessageCheck {
     /// Those of which every order was tried.
     var racesInFull = 0
     var orders = 0
-    /// Flags that the events leave in doubt.
+    /// Messages that had a flag in doubt when all was given.
     var doubts = 0
-    /// Those of them that no later page of the recording settles.
-    var inDoubt = 0
+    /// Those of them that no later page of the recording settled, and in how many orders.
+    var inDoubt: [MessageID: Doubt] = [:]
     /// Messages and pages that the store had to ask for again, and a later page of the recording
     /// answered.
     var askedAgain = 0
     /// Messages that a list leaves open in the end, for no page of the recording answers.
     var open = 0
     var suspects = 0
+  }
+
+  /// What the recording leaves in doubt, as the server does: no client can do better.
+  struct Doubt {
+    var flags: MessageFlags
+    var orders = 0
   }
 
   /// So many orders of one race at most.
@@ -127,7 +133,9 @@ struct MessageLifeCheck {
       run.askAgain(lists)
       report.suspects += Int(run.store.auditCounts.suspects)
       report.doubts += run.doubtCount
-      report.inDoubt += run.inDoubt.count
+      for id in run.inDoubt {
+        report.inDoubt[id, default: .init(flags: run.store.doubt(about: id))].orders += 1
+      }
       report.askedAgain += run.askedAgain
       let name =
         "in order \(number + 1) of \(orders.orders.count) of \(pages.count) pages and the first "
@@ -219,7 +227,7 @@ struct MessageLifeCheck {
     if shown.content != found.content { tell("content", shown.content.text, found.content.text) }
     if shown.flags != found.flags { tell("flags", shown.flags.words, found.flags.words) }
     if shown.reactions != found.reactions {
-      tell("reactions", "\(shown.reactions)", "\(found.reactions)")
+      tell("reactions", shown.reactions.words, found.reactions.words)
     }
     if shown.sender != found.sender { tell("sender", "\(shown.sender)", "\(found.sender)") }
   }
@@ -227,7 +235,7 @@ struct MessageLifeCheck {
 
 extension MessageFlags {
   /// "read starred"; "none".
-  fileprivate var words: String {
+  var words: String {
     let names: [(MessageFlags, String)] = [
       (.read, "read"), (.starred, "starred"), (.mentioned, "mentioned"),
       (.mentionedByName, "by name"), (.wildcardMentioned, "by wildcard"),
@@ -235,5 +243,12 @@ extension MessageFlags {
     ]
     let words = names.filter { contains($0.0) }.map(\.1)
     return words.isEmpty ? "none" : words.joined(separator: " ")
+  }
+}
+
+extension [Reaction] {
+  /// "unicode_emoji:1f389 of 7"; "none".
+  fileprivate var words: String {
+    isEmpty ? "none" : map { "\($0.emoji) of \($0.user)" }.joined(separator: ", ")
   }
 }

@@ -6,8 +6,8 @@ struct MessageRun {
   private(set) var store: ZulipStore
   /// Lines of pages that could not be taken.
   private(set) var malformed: [Int] = []
-  /// Narrows of which the store has given up a page: it would have asked again, at a time of which
-  /// the recording may have none.
+  /// Narrows of which the store has given up a page, or what it knew: it would have asked again, at a
+  /// time of which the recording may have no page.
   private(set) var givenUp: Set<ZulipFilter> = []
   /// Messages with a flag in doubt when all is over.
   private(set) var inDoubt: Set<MessageID> = []
@@ -45,8 +45,7 @@ struct MessageRun {
       if slot % 2 == 0 {
         store.asked()
       } else {
-        for event in life.polls[slot / 2].events { store.apply(event) }
-        store.answered()
+        answer(life.polls[slot / 2])
       }
     }
   }
@@ -56,6 +55,20 @@ struct MessageRun {
     let id = FetchID(life: Life(1), number: fetchCount)
     store.begin(id, request)
     return id
+  }
+
+  private mutating func answer(_ poll: MessageLife.Poll) {
+    for event in poll.events {
+      let before = store
+      store.apply(event)
+      // A change of what events tell of makes lists unknown that were known.
+      guard case .covered = event else { continue }
+      for narrow in store.narrows
+      where store.list(of: narrow)?.knowledge != before.list(of: narrow)?.knowledge {
+        givenUp.insert(narrow)
+      }
+    }
+    store.answered()
   }
 
   private mutating func take(_ page: MessageLife.Page, for fetch: FetchID) {
