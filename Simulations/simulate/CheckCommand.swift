@@ -18,14 +18,15 @@ extension Simulate {
       sent; from there on the machine does not follow that queue.
 
       Where a recording has pages of messages, a message store is given them with the events of the
-      queue: of the pages of each list alone, and of all pages together, in every order that the
-      recorded times leave open, or if there are more than the bound, in so many. In the end each
-      list, and each field of each message in it, must be what the recording's last pages show. A
-      flag that the server's merging of events leaves in doubt is asked for again; if no later page
-      tells it, it is counted as in doubt.
+      queue. The pages of one list, up to the answer to one poll or to the end, are a race, and so
+      are all pages. Each race is run in every order that the recorded times leave open, or if
+      there are more than the bound, in so many. Then each list, and each field of each message in
+      it, must be what the last pages show and later events make of it. What a list leaves open is
+      asked for again, and so is a flag that the server's merging of events leaves in doubt: if no
+      later page of the recording answers, it is counted as open, or in doubt.
 
         --json      print one JSON object as the last line
-        --orders N  the bound (default \(defaultOrders))
+        --orders N  the bound, at most 10000 (default \(defaultOrders))
 
       Exit codes: 0 all agree, 1 something differs, 2 a file cannot be read or a line makes no
       sense.
@@ -33,7 +34,7 @@ extension Simulate {
     run: { words, console in
       let arguments = try Arguments(
         words, options: ["--orders"], flags: ["--json"], takesFiles: true)
-      let orders = try arguments.number("--orders", in: 1...1_000_000) ?? defaultOrders
+      let orders = try arguments.number("--orders", in: 1...10_000) ?? defaultOrders
       return try check(
         arguments.files.isEmpty ? shippedSessions : arguments.files,
         asJSON: arguments.has("--json"), Interpretation(), orders: orders, console)

@@ -15,7 +15,11 @@ extension ZulipEvent: Decodable {
   }
 
   private struct Subscription: Decodable {
-    var stream_id: WholeNumber
+    var channel: WholeNumber
+
+    enum CodingKeys: String, CodingKey {
+      case channel = "stream_id"
+    }
   }
 
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
@@ -70,7 +74,7 @@ extension ZulipEvent: Decodable {
       return .ignored
     }
     let channels = try fields.decode([Subscription].self, forKey: .subscriptions)
-    return .covered(channels.map { ChannelID($0.stream_id.value) }, follows: change == .add)
+    return .covered(channels.map { ChannelID($0.channel.value) }, follows: change == .add)
   }
 }
 

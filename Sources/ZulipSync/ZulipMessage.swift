@@ -55,9 +55,15 @@ extension ZulipMessage: Decodable {
   }
 
   private struct Reacted: Decodable {
-    var user_id: WholeNumber
-    var emoji_code: String
-    var reaction_type: String
+    var user: WholeNumber
+    var code: String
+    var type: String
+
+    enum CodingKeys: String, CodingKey {
+      case user = "user_id"
+      case code = "emoji_code"
+      case type = "reaction_type"
+    }
   }
 
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
@@ -92,7 +98,7 @@ extension ZulipMessage: Decodable {
     flags = MessageFlags(zulip: try fields.decodeIfPresent([String].self, forKey: .flags) ?? [])
     let all = try fields.decode([Reacted].self, forKey: .reactions)
     reactions = Set(
-      all.map { Reaction(user: UserID($0.user_id.value), zulip: $0.reaction_type, $0.emoji_code) }
+      all.map { Reaction(user: UserID($0.user.value), zulip: $0.type, $0.code) }
     ).sorted()
   }
 }

@@ -190,3 +190,80 @@ struct MessageOrderTests {
     }
   }
 }
+
+@Suite("check: the lives that are held against a store")
+struct MessageLifeTests {
+  /// A recording of one client: what each request is, and what came of it.
+  private func lives(_ exchanges: [(request: String, body: String)]) -> MessageLives {
+    let lines = exchanges.enumerated().map { index, exchange in
+      let text = """
+        {"t":\(1000 + index),"t_end":\(1000 + index).5,"client":"ann","request":\
+        \(exchange.request),"response":{"status":200,"body":\(exchange.body)}}
+        """
+      return (number: index + 1, line: Data(text.utf8))
+    }
+    return MessageLives(MessageRecording(lines))
+  }
+
+  private let register = (
+    #"{"method":"POST","path":"/api/v1/register","params":{"apply_markdown":true}}"#,
+    #"{"queue_id":"q","subscriptions":[{"stream_id":7},{"stream_id":3}]}"#
+  )
+  private let release = (
+    #"{"method":"DELETE","path":"/api/v1/events","params":{"queue_id":"q"}}"#, "{}"
+  )
+  private let send = (
+    #"{"method":"POST","path":"/api/v1/messages","params":{"content":"hi"}}"#, #"{"id":5}"#
+  )
+
+  private func poll(_ events: String) -> (String, String) {
+    (
+      #"{"method":"GET","path":"/api/v1/events","params":{"queue_id":"q","last_event_id":0}}"#,
+      #"{"events":[\#(events)]}"#
+    )
+  }
+
+  private func page(_ content: String, _ type: String = "text/html") -> (String, String) {
+    (
+      #"""
+      {"method":"GET","path":"/api/v1/messages",
+       "params":{"anchor":"newest","num_before":9,"num_after":0}}
+      """#,
+      #"""
+      {"anchor":10000000000000000,"found_anchor":false,"found_oldest":true,"found_newest":true,
+       "history_limited":false,"messages":[{"id":5,"sender_id":1,"type":"stream","stream_id":3,
+       "subject":"a","display_recipient":"x","content":"\#(content)","content_type":"\#(type)",
+       "flags":[],"reactions":[]}]}
+      """#
+    )
+  }
+
+  private let sent = #"""
+    {"id":1,"type":"message","flags":[],"message":{"id":5,"sender_id":1,"type":"stream",
+     "stream_id":3,"subject":"a","display_recipient":"x","content":"<p>hi</p>",
+     "content_type":"text/html","reactions":[]}}
+    """#
+
+  @Test func `a life begins with its register and ends when its queue is let go`() {
+    let lives = lives([page("<p>hi</p>"), register, page("<p>hi</p>"), release, page("<p>hi</p>")])
+    #expect(lives.lives.map(\.name) == ["ann without a queue", "queue q"])
+    #expect(lives.lives.map { $0.pages.map(\.line) } == [[1], [3]])
+    #expect(lives.lives.last?.followed == [ChannelID(3), ChannelID(7)])
+    #expect(lives.notFollowed == 1)
+  }
+
+  @Test func `without a queue nothing may change`() {
+    let lives = lives([page("<p>hi</p>"), send, page("<p>hi</p>")])
+    #expect(lives.lives.map { $0.pages.map(\.line) } == [[1]])
+    #expect(lives.notFollowed == 1)
+  }
+
+  @Test func `a content in another form is compared if the recording has both`() throws {
+    let both = lives([register, send, poll(sent), page("hi", "text/x-markdown"), release])
+    let page = try #require(both.lives.first?.pages.first?.page)
+    #expect(page.messages.map(\.content) == [ZulipContent("<p>hi</p>", .rendered)])
+    #expect(both.otherForm == 0)
+    let one = lives([register, poll(sent), self.page("hi", "text/x-markdown"), release])
+    #expect(one.otherForm == 1)
+  }
+}

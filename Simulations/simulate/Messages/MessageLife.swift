@@ -132,6 +132,8 @@ struct MessageLives {
     // Polls at once, or asked again: which events were applied when is the machine's business.
     for index in life.polls.indices.dropFirst()
     where life.polls[index].sent < life.polls[index - 1].ended { return }
+    // Of one that was never let go nobody knows how long it told of changes after its last answer.
+    if end == .max { end = life.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     life.followed = channels?.sorted() ?? followed(by: user, until: end)
     addPages(own, form, of: user, &life, &used)

@@ -66,18 +66,33 @@ private struct MessageLine: Decodable {
   }
 
   private struct Params: Decodable {
-    var queue_id: String?
-    var apply_markdown: Bool?
+    var queue: String?
+    var isRendered: Bool?
     var content: String?
+
+    enum CodingKeys: String, CodingKey {
+      case queue = "queue_id"
+      case isRendered = "apply_markdown"
+      case content
+    }
   }
 
   private struct Body: Decodable {
-    var queue_id: String?
+    var queue: String?
     var id: Int64?
     var subscriptions: [Subscription]?
 
     struct Subscription: Decodable {
-      var stream_id: Int64
+      var channel: Int64
+
+      enum CodingKeys: String, CodingKey {
+        case channel = "stream_id"
+      }
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case queue = "queue_id"
+      case id, subscriptions
     }
   }
 
@@ -107,15 +122,15 @@ private struct MessageLine: Decodable {
         try request.decode(ZulipPageRequest.self, forKey: .params),
         try response.decode(ZulipPage.self, forKey: .body))
     case ("GET", "/api/v1/events"):
-      guard isSuccess, let queue = params.queue_id else { return nil }
+      guard isSuccess, let queue = params.queue else { return nil }
       return .polled(queue: queue, try response.decode(ZulipEvents.self, forKey: .body))
-    case ("DELETE", "/api/v1/events"): return params.queue_id.map { .released(queue: $0) }
+    case ("DELETE", "/api/v1/events"): return params.queue.map { .released(queue: $0) }
     case ("POST", "/api/v1/register"):
       let body = try? response.decode(Body.self, forKey: .body)
-      guard isSuccess, let queue = body?.queue_id else { return nil }
+      guard isSuccess, let queue = body?.queue else { return nil }
       return .registered(
-        queue: queue, form: params.apply_markdown == true ? .rendered : .raw,
-        channels: body?.subscriptions.map { $0.map { ChannelID($0.stream_id) } })
+        queue: queue, form: params.isRendered == true ? .rendered : .raw,
+        channels: body?.subscriptions.map { $0.map { ChannelID($0.channel) } })
     case ("POST", "/api/v1/messages"):
       guard let id = (try? response.decode(Body.self, forKey: .body))?.id,
         let raw = params.content
