@@ -161,11 +161,7 @@ struct MessageLifeCheck {
   ) {
     guard let list = run.store.list(of: narrow) else { return }
     guard run.store.canBeKnown(narrow) else {
-      guard !list.knowledge.isEmpty else { return }
-      let line = life.pages.last { $0.request.narrow == narrow }?.line ?? life.line
-      return note(
-        line, "the list of \(narrow), which only the server can tell", expected: "nothing known",
-        found: "\(list.knowledge)", order)
+      return compareShown(run, narrow, list, order)
     }
     compareKnown(run, narrow, list.knowledge, expected, order)
     let ids = Set(expected.ids)
@@ -173,20 +169,41 @@ struct MessageLifeCheck {
     for (id, _) in list.ids where expected.covered.contains(id) {
       if list.knowledge.contains(id) { there.insert(id) }
     }
-    for id in ids.union(there).sorted() where !run.inDoubt.contains(id) {
-      let line = expected.pages[id].map { life.pages[$0].line } ?? life.line
+    for id in ids.union(there).sorted() {
+      let line = run.line(of: expected.pages[id])
       guard list.knowledge.contains(id) else {
-        report.open += 1
+        // One in doubt is counted already.
+        if !run.inDoubt.contains(id) { report.open += 1 }
         continue
       }
-      guard ids.contains(id), there.contains(id) else {
+      if ids.contains(id) != there.contains(id) {
         note(
           line, "the list of \(narrow), message \(id)",
           expected: ids.contains(id) ? "listed" : "not listed",
           found: there.contains(id) ? "listed" : "not listed", order)
-        continue
+      } else {
+        compare(run, id, line, order)
       }
-      compare(run, id, line, order)
+    }
+  }
+
+  /// A list that only the server can tell knows nothing, and shows what its last page showed.
+  private mutating func compareShown(
+    _ run: MessageRun, _ narrow: ZulipFilter, _ list: PartialList, _ order: String
+  ) {
+    guard let last = run.truth.life.pages.last(where: { $0.request.narrow == narrow }) else {
+      return
+    }
+    if !list.knowledge.isEmpty {
+      note(
+        last.line, "the list of \(narrow), which only the server can tell",
+        expected: "nothing known", found: "\(list.knowledge)", order)
+    }
+    guard !run.givenUp.contains(narrow) else { return }
+    for message in last.page.messages where run.store.message(message.id, in: narrow) == nil {
+      note(
+        last.line, "the list of \(narrow), message \(message.id)", expected: "shown",
+        found: "not shown", order)
     }
   }
 
@@ -196,7 +213,7 @@ struct MessageLifeCheck {
     _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge, _ expected: MessageTruth.List,
     _ order: String
   ) {
-    guard !run.givenUp.contains(narrow) else { return }
+    guard !run.givenUp.contains(narrow), !run.shown.contains(narrow) else { return }
     for interval in expected.covered.intervals {
       for gap in known.gaps(in: interval).intervals {
         if let first = gap.lowerEnd.id, let last = gap.upperEnd.id,
@@ -205,27 +222,33 @@ struct MessageLifeCheck {
         {
           continue
         }
-        let line = life.pages.last { $0.request.narrow == narrow }?.line ?? life.line
+        let page = run.truth.life.pages.lastIndex { $0.request.narrow == narrow }
         note(
-          line, "what is known of the list of \(narrow)", expected: "\(interval)",
+          run.line(of: page), "what is known of the list of \(narrow)", expected: "\(interval)",
           found: "not \(gap)", order)
       }
     }
   }
 
-  /// Every field of a message that both have.
+  /// Every field of a message, but for flags in doubt.
   private mutating func compare(
     _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
   ) {
-    guard let expected = run.truth.messages[id], let found = run.store[id] else { return }
-    let line = expected.page.map { life.pages[$0].line } ?? line
+    guard let expected = run.truth.messages[id], let found = run.store[id] else {
+      return note(
+        line, "message \(id)", expected: run.truth.messages[id] == nil ? "not there" : "held",
+        found: run.store[id] == nil ? "not held" : "held", order)
+    }
+    let line = expected.page == nil ? line : run.line(of: expected.page)
     let shown = expected.message
+    let doubt = run.store.doubt(about: id)
+    let flags = (shown.flags.subtracting(doubt), found.flags.subtracting(doubt))
     func tell(_ what: String, _ expected: String, _ found: String) {
       note(line, "message \(id), its \(what)", expected: expected, found: found, order)
     }
     if shown.place != found.place { tell("place", "\(shown.place)", "\(found.place)") }
     if shown.content != found.content { tell("content", shown.content.text, found.content.text) }
-    if shown.flags != found.flags { tell("flags", shown.flags.words, found.flags.words) }
+    if flags.0 != flags.1 { tell("flags", flags.0.words, flags.1.words) }
     if shown.reactions != found.reactions {
       tell("reactions", shown.reactions.words, found.reactions.words)
     }

@@ -9,6 +9,8 @@ struct MessageRun {
   /// Narrows of which the store has given up a page, or what it knew: it would have asked again, at a
   /// time of which the recording may have no page.
   private(set) var givenUp: Set<ZulipFilter> = []
+  /// Narrows of which it took a page when nothing could be known of them.
+  private(set) var shown: Set<ZulipFilter> = []
   /// Messages with a flag in doubt when all is over.
   private(set) var inDoubt: Set<MessageID> = []
   /// How many had one before what is in doubt was asked for again.
@@ -27,6 +29,9 @@ struct MessageRun {
     store = ZulipStore(following: truth.life.followed)
     for narrow in narrows { store.open(narrow) }
   }
+
+  /// Where a page stands in the file; without one, where the life begins.
+  func line(of page: Int?) -> Int { page.map { life.pages[$0].line } ?? life.line }
 
   mutating func go(through order: MessageOrders.Order) {
     var fetches: [FetchID?] = pages.map { _ in nil }
@@ -73,7 +78,8 @@ struct MessageRun {
 
   private mutating func take(_ page: MessageLife.Page, for fetch: FetchID) {
     switch store.take(page.page, for: fetch) {
-    case .taken, .shown: break
+    case .taken: break
+    case .shown: if let narrow = page.request.narrow { shown.insert(narrow) }
     case .absorbed: if let narrow = page.request.narrow { givenUp.insert(narrow) }
     case .malformed: malformed.append(page.line)
     }
@@ -98,6 +104,7 @@ struct MessageRun {
         _ = store.take(page.page, for: fetch)
         askedAgain += 1
         givenUp.remove(narrow)
+        shown.remove(narrow)
       }
       for id in expected.ids where store.list(of: narrow)?.knowledge.contains(id) == false {
         askAgain(id)
