@@ -17,6 +17,7 @@ let package = Package(
   products: [
     .library(name: "UpdateMachine", targets: ["UpdateMachine"]),
     .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
+    .library(name: "ZulipSync", targets: ["ZulipSync"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
   ],
@@ -24,9 +25,11 @@ let package = Package(
     .target(name: "UpdateMachine", swiftSettings: strict),
     .target(name: "SyncProtocols", dependencies: ["UpdateMachine"], swiftSettings: strict),
     .target(
+      name: "ZulipSync", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
+    .target(
       name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
     .executableTarget(
-      name: "simulate", dependencies: ["UpdateMachine", "SyncProtocols", "Simulator"],
+      name: "simulate", dependencies: ["UpdateMachine", "SyncProtocols", "ZulipSync", "Simulator"],
       path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo"], sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .testTarget(
@@ -35,11 +38,14 @@ let package = Package(
       name: "SyncProtocolsTests", dependencies: ["SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
+      name: "ZulipSyncTests", dependencies: ["ZulipSync", "SyncProtocols", "UpdateMachine"],
+      swiftSettings: strict),
+    .testTarget(
       name: "SimulatorTests", dependencies: ["Simulator", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["simulate", "Simulator", "SyncProtocols", "UpdateMachine"],
+      dependencies: ["simulate", "Simulator", "SyncProtocols", "UpdateMachine", "ZulipSync"],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -5,6 +5,7 @@ import UpdateMachine
 /// classifier and PROTOCOL.md say that such sessions are.
 struct Check {
   var interpretation = Interpretation()
+  var messages = MessageCheck(bound: Simulate.defaultOrders)
   private(set) var files: [FileReport] = []
 
   /// What was found in one file.
@@ -19,6 +20,7 @@ struct Check {
     var polls = 0
     var answers: [Outcome: Int] = [:]
     var findings = Findings()
+    var messages = MessageCheck.Report()
 
     var answerCount: Int { answers.values.reduce(0, +) }
   }
@@ -33,6 +35,10 @@ struct Check {
       var check = QueueCheck(life, interpretation)
       check.run()
       report.findings += check.findings
+    }
+    if let recorded = recording.messages {
+      report.messages = messages.report(on: recorded)
+      report.findings.differences += report.messages.differences
     }
     report.findings.departures.sort { $0.line < $1.line }
     report.findings.differences.sort { $0.line < $1.line }
@@ -128,6 +134,7 @@ extension Check {
       total.polls += file.polls
       total.answers.merge(file.answers) { $0 + $1 }
       total.findings += file.findings
+      total.messages += file.messages
     }
   }
 }
@@ -149,6 +156,9 @@ extension Check.FileReport {
       "  queues       \(queues), and \(registersRefused) registers refused",
       "  polls        \(polls)",
       "  answers      \(answerCount): \(outcomes.joined(separator: ", "))",
+    ]
+    texts += messages.texts
+    texts += [
       "  departures   \(findings.departureCount)",
       "  differences  \(findings.differences.count)",
     ]

@@ -5,7 +5,7 @@ extension Simulate {
     name: "check",
     summary: "hold sessions recorded from a real server against the machine",
     help: """
-      Usage: simulate check [--json] [FILE…]
+      Usage: simulate check [--json] [--orders N] [FILE…]
 
       Reads sessions recorded from a real Zulip server, one exchange a line. Every answer must be
       classified as the protocol says. For each queue, a machine is given the recorded answers: each
@@ -17,30 +17,47 @@ extension Simulate {
       client would do, the line is printed as a departure, with what an honest client would have
       sent; from there on the machine does not follow that queue.
 
-        --json   print one JSON object as the last line
+      Where a recording has pages of messages, a message store is given them with the events of the
+      queue. The pages of one list, up to the answer to one poll or to the end, are a race, and so
+      are all pages. Each race is run in every order that the recorded times leave open, or if
+      there are more than the bound, in so many. Then each list, and each field of each message in
+      it, must be what the last pages show and later events make of it. What a list leaves open is
+      asked for again, and so is a flag that the server's merging of events leaves in doubt: if no
+      later page of the recording answers, it is counted as open, or in doubt.
+
+        --json      print one JSON object as the last line
+        --orders N  the bound, at most 10000 (default \(defaultOrders))
 
       Exit codes: 0 all agree, 1 something differs, 2 a file cannot be read or a line makes no
       sense.
       """,
     run: { words, console in
-      let arguments = try Arguments(words, flags: ["--json"], takesFiles: true)
+      let arguments = try Arguments(
+        words, options: ["--orders"], flags: ["--json"], takesFiles: true)
+      let orders = try arguments.number("--orders", in: 1...10_000) ?? defaultOrders
       return try check(
         arguments.files.isEmpty ? shippedSessions : arguments.files,
-        asJSON: arguments.has("--json"), Interpretation(), console)
+        asJSON: arguments.has("--json"), Interpretation(), orders: orders, console)
     })
+
+  /// Seconds for a thousand requests. More can be asked for.
+  static let defaultOrders = 50
 
   /// The recordings that ship with the project, cut down.
   static var shippedSessions: [String] {
-    ["session.jsonl", "errors.jsonl", "queue-lifecycle.jsonl", "tornado-restart.jsonl"]
-      .map(Shipped.recording)
+    [
+      "session.jsonl", "errors.jsonl", "queue-lifecycle.jsonl", "tornado-restart.jsonl",
+      "pages-and-races.jsonl",
+    ].map(Shipped.recording)
   }
 
   static func check(
-    _ files: [String], asJSON: Bool, _ interpretation: Interpretation, _ console: Console
+    _ files: [String], asJSON: Bool, _ interpretation: Interpretation,
+    orders: Int = defaultOrders, _ console: Console
   ) throws(FileError) -> ExitCode {
     let start = ProcessInfo.processInfo.systemUptime
     func elapsed() -> Double { ProcessInfo.processInfo.systemUptime - start }
-    var check = Check(interpretation: interpretation)
+    var check = Check(interpretation: interpretation, messages: MessageCheck(bound: orders))
     defer { console.progress(nil) }
     for (index, file) in files.enumerated() {
       let recording = try Recording(file: file) { read, count in
@@ -63,12 +80,14 @@ extension Simulate {
       "check: \(files.count) files, \(total.lines) lines, \(total.queues) queues, "
         + "\(findings.pollsAgreed) of \(total.polls) polls agree, "
         + "\(total.answerCount) answers classified, \(findings.departureCount) departures, "
+        + "\(total.messages.orders) orders of pages, \(total.messages.inDoubt) in doubt, "
         + "\(findings.differences.count) differences, \(seconds) s")
     if asJSON {
       let fields: [(String, String)] = [
         ("files", "\(files.count)"), ("lines", "\(total.lines)"), ("queues", "\(total.queues)"),
         ("polls", "\(total.polls)"), ("answers", "\(total.answerCount)"),
-        ("departures", "\(findings.departureCount)"),
+        ("departures", "\(findings.departureCount)"), ("pages", "\(total.messages.pages)"),
+        ("orders", "\(total.messages.orders)"), ("inDoubt", "\(total.messages.inDoubt)"),
         ("differences", "\(findings.differences.count)"), ("seconds", "\(seconds)"),
       ]
       console.out("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")

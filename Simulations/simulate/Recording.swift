@@ -9,6 +9,8 @@ struct Recording {
   /// All that are not empty, the operator's notes among them.
   var lineCount: Int
   var exchanges: [Exchange]
+  /// `nil`: there are no pages of messages in it.
+  var messages: MessageRecording?
 
   /// - Parameter progress: is told now and then how many of how many lines are read.
   init(file: String, progress: (Int, Int) -> Void = { _, _ in }) throws(FileError) {
@@ -32,6 +34,7 @@ struct Recording {
         throw FileError(message: "\(file):\(number): \(reason(error))")
       }
     }
+    if MessageRecording.hasPages(lines) { messages = MessageRecording(lines) }
   }
 }
 

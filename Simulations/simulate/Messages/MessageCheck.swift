@@ -1,0 +1,277 @@
+import UpdateMachine
+import ZulipSync
+
+/// Whether a message store that is given a recording's pages and events ends with the lists that the
+/// recording shows, in whatever order they meet.
+struct MessageCheck {
+  /// What was found in one file.
+  struct Report {
+    var pages = 0
+    /// Asked for in a form that cannot be compared.
+    var pagesInOtherForm = 0
+    var pagesNotFollowed = 0
+    var lives: [Life] = []
+    var differences: [Difference] = []
+
+    var orders: Int { lives.reduce(0) { $0 + $1.orders } }
+    var inDoubt: Int { lives.reduce(0) { $0 + $1.inDoubtCount } }
+    var isEmpty: Bool { pages == 0 }
+  }
+
+  /// Of one life. What is counted is counted in every order.
+  struct Life {
+    var name: String
+    /// So many orders of one race at most.
+    var bound: Int
+    /// Each is of the pages of one list, or of all, up to the answer to one poll, or to the end.
+    var races = 0
+    /// Those of which every order was tried.
+    var racesInFull = 0
+    var orders = 0
+    /// Messages that had a flag in doubt when all was given.
+    var doubts = 0
+    /// Those of them that no later page of the recording settled, and in how many orders.
+    var inDoubt: [MessageID: Doubt] = [:]
+    /// Messages and pages that the store had to ask for again, and a later page of the recording
+    /// answered.
+    var askedAgain = 0
+    /// Messages that a list leaves open in the end, for no page of the recording answers.
+    var open = 0
+    var suspects = 0
+  }
+
+  /// What the recording leaves in doubt, as the server does: no client can do better.
+  struct Doubt {
+    var flags: MessageFlags
+    var orders = 0
+  }
+
+  /// So many orders of one race at most.
+  let bound: Int
+
+  func report(on recording: MessageRecording) -> Report {
+    var report = Report()
+    report.differences = recording.differences
+    let lives = MessageLives(recording)
+    report.pages = recording.exchanges.count {
+      if case .page = $0.kind { true } else { false }
+    }
+    report.pagesInOtherForm = lives.otherForm
+    report.pagesNotFollowed = lives.notFollowed
+    for life in lives.lives {
+      if Interrupt.wasAsked { break }
+      var check = MessageLifeCheck(life, bound: bound)
+      check.run()
+      report.lives.append(check.report)
+      report.differences += check.differences
+    }
+    return report
+  }
+}
+
+/// One life in many orders.
+struct MessageLifeCheck {
+  let life: MessageLife
+  let bound: Int
+  private(set) var report: MessageCheck.Life
+  private var found: [Found: Tally] = [:]
+
+  /// A difference is told once, with how often it was met.
+  private struct Found: Hashable {
+    var line: Int
+    var what: String
+    var expected: String
+    var found: String
+  }
+
+  private struct Tally {
+    var count = 0
+    var first: String
+  }
+
+  init(_ life: MessageLife, bound: Int) {
+    self.life = life
+    self.bound = bound
+    report = MessageCheck.Life(name: life.name, bound: bound)
+  }
+
+  var differences: [Difference] {
+    found.map { found, tally in
+      Difference(
+        line: found.line,
+        what: "\(found.what), in \(tally.count) of \(report.orders) orders, first \(tally.first)",
+        expected: found.expected, found: found.found)
+    }.sorted { ($0.line, $0.what) < ($1.line, $1.what) }
+  }
+
+  mutating func run() {
+    for narrow in life.narrows {
+      for poll in life.polls(thatMatterTo: narrow) { race(life.cut(after: poll), [narrow]) }
+      race(life, [narrow])
+    }
+    if life.narrows.count > 1 { race(life, life.narrows) }
+  }
+
+  /// The pages of some lists in every order, or in as many as the bound allows.
+  private mutating func race(_ life: MessageLife, _ narrows: [ZulipFilter]) {
+    let pages = life.pages.indices.filter { index in
+      narrows.count > 1 || life.pages[index].request.narrow == narrows[0]
+    }
+    guard !pages.isEmpty else { return }
+    let polls =
+      narrows.count > 1 ? Array(life.polls.indices) : life.polls(thatMatterTo: narrows[0])
+    let orders = MessageOrders(life, pages: pages, polls: polls, bound: bound)
+    report.races += 1
+    if orders.isAll { report.racesInFull += 1 }
+    let truth = MessageTruth(life)
+    let lists = narrows.map { (narrow: $0, list: truth.list(of: $0)) }
+    for (number, order) in orders.orders.enumerated() {
+      if Interrupt.wasAsked { return }
+      report.orders += 1
+      var run = MessageRun(truth, pages, narrows)
+      run.go(through: order)
+      run.askAgain(lists)
+      report.suspects += Int(run.store.auditCounts.suspects)
+      report.doubts += run.doubtCount
+      for id in run.inDoubt {
+        report.inDoubt[id, default: .init(flags: run.store.doubt(about: id))].orders += 1
+      }
+      report.askedAgain += run.askedAgain
+      let name =
+        "in order \(number + 1) of \(orders.orders.count) of \(pages.count) pages and the first "
+        + "\(life.polls.count) polls"
+      for line in run.malformed {
+        note(line, "a page", expected: "one that can be taken", found: "malformed", name)
+      }
+      for (narrow, list) in lists { compare(run, narrow, list, name) }
+    }
+  }
+
+  // MARK: Comparing
+
+  private mutating func note(
+    _ line: Int, _ what: String, expected: String, found: String, _ order: String
+  ) {
+    let key = Found(line: line, what: what, expected: expected, found: found)
+    self.found[key, default: Tally(first: order)].count += 1
+  }
+
+  private mutating func compare(
+    _ run: MessageRun, _ narrow: ZulipFilter, _ expected: MessageTruth.List, _ order: String
+  ) {
+    guard let list = run.store.list(of: narrow) else { return }
+    guard run.store.canBeKnown(narrow) else {
+      return compareShown(run, narrow, list, order)
+    }
+    compareKnown(run, narrow, list.knowledge, expected, order)
+    let ids = Set(expected.ids)
+    var there: Set<MessageID> = []
+    for (id, _) in list.ids where expected.covered.contains(id) {
+      if list.knowledge.contains(id) { there.insert(id) }
+    }
+    for id in ids.union(there).sorted() {
+      let line = run.line(of: expected.pages[id])
+      guard list.knowledge.contains(id) else {
+        // One in doubt is counted already.
+        if !run.inDoubt.contains(id) { report.open += 1 }
+        continue
+      }
+      if ids.contains(id) != there.contains(id) {
+        note(
+          line, "the list of \(narrow), message \(id)",
+          expected: ids.contains(id) ? "listed" : "not listed",
+          found: there.contains(id) ? "listed" : "not listed", order)
+      } else {
+        compare(run, id, line, order)
+      }
+    }
+  }
+
+  /// A list that only the server can tell knows nothing, and shows what its last page showed.
+  private mutating func compareShown(
+    _ run: MessageRun, _ narrow: ZulipFilter, _ list: PartialList, _ order: String
+  ) {
+    guard let last = run.truth.life.pages.last(where: { $0.request.narrow == narrow }) else {
+      return
+    }
+    if !list.knowledge.isEmpty {
+      note(
+        last.line, "the list of \(narrow), which only the server can tell",
+        expected: "nothing known", found: "\(list.knowledge)", order)
+    }
+    guard !run.givenUp.contains(narrow) else { return }
+    for message in last.page.messages where run.store.message(message.id, in: narrow) == nil {
+      note(
+        last.line, "the list of \(narrow), message \(message.id)", expected: "shown",
+        found: "not shown", order)
+    }
+  }
+
+  /// All that the pages cover must be known, but for single messages that events named, that were not
+  /// held then, and that no later page brings.
+  private mutating func compareKnown(
+    _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge, _ expected: MessageTruth.List,
+    _ order: String
+  ) {
+    guard !run.givenUp.contains(narrow), !run.shown.contains(narrow) else { return }
+    for interval in expected.covered.intervals {
+      for gap in known.gaps(in: interval).intervals {
+        if let first = gap.lowerEnd.id, let last = gap.upperEnd.id,
+          last.number - first.number < Int64(run.truth.lastNamed.count),
+          (first.number...last.number).allSatisfy({ run.isOpen(MessageID($0)) })
+        {
+          continue
+        }
+        let page = run.truth.life.pages.lastIndex { $0.request.narrow == narrow }
+        note(
+          run.line(of: page), "what is known of the list of \(narrow)", expected: "\(interval)",
+          found: "not \(gap)", order)
+      }
+    }
+  }
+
+  /// Every field of a message, but for flags in doubt.
+  private mutating func compare(
+    _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
+  ) {
+    guard let expected = run.truth.messages[id], let found = run.store[id] else {
+      return note(
+        line, "message \(id)", expected: run.truth.messages[id] == nil ? "not there" : "held",
+        found: run.store[id] == nil ? "not held" : "held", order)
+    }
+    let line = expected.page == nil ? line : run.line(of: expected.page)
+    let shown = expected.message
+    let doubt = run.store.doubt(about: id)
+    let flags = (shown.flags.subtracting(doubt), found.flags.subtracting(doubt))
+    func tell(_ what: String, _ expected: String, _ found: String) {
+      note(line, "message \(id), its \(what)", expected: expected, found: found, order)
+    }
+    if shown.place != found.place { tell("place", "\(shown.place)", "\(found.place)") }
+    if shown.content != found.content { tell("content", shown.content.text, found.content.text) }
+    if flags.0 != flags.1 { tell("flags", flags.0.words, flags.1.words) }
+    if shown.reactions != found.reactions {
+      tell("reactions", shown.reactions.words, found.reactions.words)
+    }
+    if shown.sender != found.sender { tell("sender", "\(shown.sender)", "\(found.sender)") }
+  }
+}
+
+extension MessageFlags {
+  /// "read starred"; "none".
+  var words: String {
+    let names: [(MessageFlags, String)] = [
+      (.read, "read"), (.starred, "starred"), (.mentioned, "mentioned"),
+      (.mentionedByName, "by name"), (.wildcardMentioned, "by wildcard"),
+      (.hasAlertWord, "alert word"), (.historical, "historical"), (.collapsed, "collapsed"),
+    ]
+    let words = names.filter { contains($0.0) }.map(\.1)
+    return words.isEmpty ? "none" : words.joined(separator: " ")
+  }
+}
+
+extension [Reaction] {
+  /// "unicode_emoji:1f389 of 7"; "none".
+  fileprivate var words: String {
+    isEmpty ? "none" : map { "\($0.emoji) of \($0.user)" }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,169 @@
+import Simulator
+import UpdateMachine
+
+/// The orders in which a client may have lived through a life, as far as the recorded times leave
+/// them open.
+///
+/// The polls have one order: each leaves when the one before was applied. So time is a row of
+/// *slots*: 2k lies before poll k leaves, 2k + 1 between that and its answer. Of a page it is known
+/// that the server read it at some time between its sending and its end. So
+///
+/// - its fetch may have begun before any answer that ended later than the page was sent: it may have
+///   left earlier, and been slow. Never after such an answer: the page may be older than that;
+/// - it may have been taken at any time after that, however late: an answer may lie about. But not
+///   before a poll left that was sent before the page ended: what the page shows, that poll need not
+///   have been told of (KNOWLEDGE.md, S3).
+struct MessageOrders {
+  /// One order: of each page, in the order in which they were sent, the slots.
+  struct Order: Hashable {
+    var begins: [Int]
+    var takes: [Int]
+    /// Of pages that are taken in one slot, the lower rank comes first.
+    var ranks: [Int]
+  }
+
+  private struct Slots {
+    /// Where its fetch may begin.
+    var begins: [Int]
+    /// Where it may be taken.
+    var takes: [Int]
+    var recorded: (begin: Int, take: Int)
+
+    var pairs: [(begin: Int, take: Int)] {
+      begins.flatMap { begin in takes.filter { $0 >= begin }.map { (begin, $0) } }
+    }
+  }
+
+  /// At most so many are tried.
+  let bound: Int
+  /// Whether those tried are all there are.
+  private(set) var isAll = false
+  private(set) var orders: [Order] = []
+
+  /// - Parameters:
+  ///   - pages: which of the life's pages are given.
+  ///   - polls: which polls matter to them. Two orders that differ by others only are one.
+  init(_ life: MessageLife, pages: [Int], polls: [Int], bound: Int) {
+    self.bound = bound
+    let slots = pages.map { MessageOrders.slots(of: life.pages[$0], life, polls) }
+    if let all = MessageOrders.all(slots, atMost: bound) {
+      orders = all
+      isAll = true
+    } else {
+      orders = MessageOrders.some(slots, bound)
+    }
+  }
+
+  private static func slots(
+    of page: MessageLife.Page, _ life: MessageLife, _ polls: [Int]
+  ) -> Slots {
+    let answered = life.pollsAnswered(by: page.sent)
+    let asked = life.pollsAsked(before: page.ended)
+    let earliest = asked == 0 ? 0 : 2 * asked - 1
+    let end = 2 * life.polls.count
+    var slots = Slots(begins: [0], takes: [], recorded: (2 * answered, 0))
+    // Begun right after an answer that matters, taken right before the next such poll leaves.
+    for poll in polls {
+      if poll < answered { slots.begins.append(2 * (poll + 1)) }
+      slots.takes += [2 * poll, 2 * poll + 1].filter { $0 >= earliest }
+    }
+    slots.takes.append(end)
+    let taken = 2 * life.pollsAnswered(by: page.ended)
+    slots.recorded.take = asked * 2 > taken ? taken + 1 : taken
+    return slots
+  }
+
+  // MARK: All of them
+
+  /// `nil`: there are more.
+  private static func all(_ slots: [Slots], atMost bound: Int) -> [Order]? {
+    var count = 1
+    for (index, page) in slots.enumerated() {
+      count *= page.pairs.count * (index + 1)
+      // Most ways to rank are one order, for ranks count within a slot only.
+      if count > bound * 24 { return nil }
+    }
+    var seen: Set<[Int]> = []
+    var orders: [Order] = []
+    for ranks in permutations(of: slots.count) {
+      var chosen: [(begin: Int, take: Int)] = []
+      func choose(_ index: Int) -> Bool {
+        guard index < slots.count else {
+          let order = Order(begins: chosen.map(\.begin), takes: chosen.map(\.take), ranks: ranks)
+          guard seen.insert(order.key).inserted else { return true }
+          orders.append(order)
+          return orders.count <= bound
+        }
+        for pair in slots[index].pairs {
+          chosen.append(pair)
+          defer { chosen.removeLast() }
+          if !choose(index + 1) { return false }
+        }
+        return true
+      }
+      if !choose(0) { return nil }
+    }
+    return orders
+  }
+
+  private static func permutations(of count: Int) -> [[Int]] {
+    var all: [[Int]] = [[]]
+    for next in 0..<count {
+      all = all.flatMap { ranks in
+        (0...ranks.count).map { place in
+          var longer = ranks
+          longer.insert(next, at: place)
+          return longer
+        }
+      }
+    }
+    return all
+  }
+
+  // MARK: Some of them
+
+  /// The recorded one, those at the ends of what is possible, and then by chance: each page keeps
+  /// its recorded place with a probability that is drawn once for an order.
+  private static func some(_ slots: [Slots], _ bound: Int) -> [Order] {
+    let indices = Array(slots.indices)
+    let recorded = Order(
+      begins: slots.map(\.recorded.begin), takes: slots.map(\.recorded.take), ranks: indices)
+    let last = slots.map { $0.takes.max() ?? 0 }
+    let first = slots.map { $0.pairs.map(\.take).min() ?? 0 }
+    let never = indices.map { _ in 0 }
+    let backwards = Array(indices.reversed())
+    var orders = [
+      recorded,
+      Order(begins: recorded.begins, takes: last, ranks: indices),
+      Order(begins: recorded.begins, takes: last, ranks: backwards),
+      Order(begins: never, takes: last, ranks: indices),
+      Order(begins: never, takes: last, ranks: backwards),
+      Order(begins: never, takes: first, ranks: indices),
+      Order(begins: never, takes: first, ranks: backwards),
+    ]
+    var seen = Set(orders.map(\.key))
+    var choices = Choices(seed: 1)
+    // A draw may hit what was tried already.
+    for _ in 0..<bound * 4 where orders.count < bound {
+      var order = recorded
+      let keep = choices.draw(.network, below: 8)
+      for index in indices where choices.draw(.network, below: 8) >= keep {
+        let pair = choices.pick(.network, slots[index].pairs)
+        (order.begins[index], order.takes[index]) = (pair.begin, pair.take)
+        order.ranks[index] = Int(choices.draw(.network, below: UInt64(slots.count)))
+      }
+      if seen.insert(order.key).inserted { orders.append(order) }
+    }
+    return Array(orders.prefix(bound))
+  }
+}
+
+extension MessageOrders.Order {
+  /// Equal for orders that are one: of those taken in one slot, which comes first.
+  fileprivate var key: [Int] { begins + takes + order }
+
+  /// The pages in the order in which they are taken.
+  var order: [Int] {
+    takes.indices.sorted { (takes[$0], ranks[$0], $0) < (takes[$1], ranks[$1], $1) }
+  }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import UpdateMachine
+import ZulipSync
+
+/// What a recording holds of messages, beside what ``Recording`` reads: pages, events, and who wrote
+/// what.
+struct MessageRecording {
+  var exchanges: [MessageExchange] = []
+  /// Answers of which ZulipSync can make nothing.
+  var differences: [Difference] = []
+
+  /// Whether a recording has pages in it. Most were cut down to what the machine reads.
+  static func hasPages(_ lines: [(number: Int, line: Data)]) -> Bool {
+    let word = Data("\"found_newest\"".utf8)
+    return lines.contains { $0.line.range(of: word) != nil }
+  }
+
+  /// - Parameter lines: each must be one that ``Recording`` has read.
+  init(_ lines: [(number: Int, line: Data)]) {
+    for (number, line) in lines {
+      do throws(ZulipError) {
+        guard var exchange = try ZulipError.decode(MessageLine.self, from: line).exchange else {
+          continue
+        }
+        exchange.line = number
+        exchanges.append(exchange)
+      } catch {
+        differences.append(
+          Difference(
+            line: number, what: "an answer about messages",
+            expected: "what the protocol says of it", found: "\(error)"))
+      }
+    }
+  }
+}
+
+/// One request about messages and its answer.
+struct MessageExchange {
+  var line = 0
+  /// Microseconds since the epoch.
+  var sent: Int64
+  var ended: Int64
+  var user: String
+  var kind: Kind
+
+  enum Kind {
+    case registered(queue: String, form: ZulipContent.Form, channels: [ChannelID]?)
+    case polled(queue: String, ZulipEvents)
+    case released(queue: String)
+    case page(ZulipPageRequest, ZulipPage)
+    /// A message in the form in which it was typed.
+    case wrote(MessageID, raw: String)
+    /// Another request that may change something.
+    case changed
+  }
+}
+
+/// A line as it stands in the file; `nil`: it has nothing to do with messages.
+private struct MessageLine: Decodable {
+  var exchange: MessageExchange?
+
+  private enum Field: String, CodingKey {
+    case sent = "t"
+    case ended = "t_end"
+    case client, note, request, response, status, body, method, path, params, result
+  }
+
+  private struct Params: Decodable {
+    var queue: String?
+    var isRendered: Bool?
+    var content: String?
+
+    enum CodingKeys: String, CodingKey {
+      case queue = "queue_id"
+      case isRendered = "apply_markdown"
+      case content
+    }
+  }
+
+  private struct Body: Decodable {
+    var queue: String?
+    var id: Int64?
+    var subscriptions: [Subscription]?
+
+    struct Subscription: Decodable {
+      var channel: Int64
+
+      enum CodingKeys: String, CodingKey {
+        case channel = "stream_id"
+      }
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case queue = "queue_id"
+      case id, subscriptions
+    }
+  }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: Field.self)
+    guard !fields.contains(.note) else { return }
+    let request = try fields.nestedContainer(keyedBy: Field.self, forKey: .request)
+    let response = try fields.nestedContainer(keyedBy: Field.self, forKey: .response)
+    guard let kind = try MessageLine.kind(request, response) else { return }
+    let client = try fields.decode(String.self, forKey: .client)
+    exchange = MessageExchange(
+      sent: try fields.decodeMicroseconds(.sent), ended: try fields.decodeMicroseconds(.ended),
+      user: String(client.prefix { $0 != "/" }), kind: kind)
+  }
+
+  private static func kind(
+    _ request: KeyedDecodingContainer<Field>, _ response: KeyedDecodingContainer<Field>
+  ) throws -> MessageExchange.Kind? {
+    let method = try request.decode(String.self, forKey: .method)
+    let path = try request.decode(String.self, forKey: .path)
+    let params = (try? request.decodeIfPresent(Params.self, forKey: .params)) ?? Params()
+    let isSuccess = (try? response.decodeIfPresent(Int.self, forKey: .status)) == 200
+    switch (method, path) {
+    case ("GET", "/api/v1/messages"):
+      guard isSuccess else { return nil }
+      return .page(
+        try request.decode(ZulipPageRequest.self, forKey: .params),
+        try response.decode(ZulipPage.self, forKey: .body))
+    case ("GET", "/api/v1/events"):
+      guard isSuccess, let queue = params.queue else { return nil }
+      return .polled(queue: queue, try response.decode(ZulipEvents.self, forKey: .body))
+    case ("DELETE", "/api/v1/events"): return params.queue.map { .released(queue: $0) }
+    case ("POST", "/api/v1/register"):
+      let body = try? response.decode(Body.self, forKey: .body)
+      guard isSuccess, let queue = body?.queue else { return nil }
+      return .registered(
+        queue: queue, form: params.isRendered == true ? .rendered : .raw,
+        channels: body?.subscriptions.map { $0.map { ChannelID($0.channel) } })
+    case ("POST", "/api/v1/messages"):
+      guard let id = (try? response.decode(Body.self, forKey: .body))?.id,
+        let raw = params.content
+      else { return .changed }
+      return .wrote(MessageID(id), raw: raw)
+    case ("GET", _): return nil
+    default: return .changed
+    }
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// A moment in seconds since the epoch, which ``Recording`` has found to be one.
+  fileprivate func decodeMicroseconds(_ key: Key) throws -> Int64 {
+    Int64((try decode(Double.self, forKey: key) * 1_000_000).rounded())
+  }
+}

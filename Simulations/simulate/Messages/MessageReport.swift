@@ -1,0 +1,44 @@
+import UpdateMachine
+
+extension MessageCheck.Report {
+  /// The table's lines.
+  var texts: [String] {
+    guard !isEmpty else { return [] }
+    let given = pages - pagesInOtherForm - pagesNotFollowed
+    var texts = [
+      "  pages        \(pages): \(given) given, \(pagesInOtherForm) in another form, "
+        + "\(pagesNotFollowed) of no life"
+    ]
+    texts += lives.map { "  orders       \($0.text)" }
+    texts.append("  in doubt     \(inDoubt)")
+    texts += lives.flatMap(\.doubtTexts)
+    return texts
+  }
+
+  static func += (one: inout Self, other: Self) {
+    one.pages += other.pages
+    one.pagesInOtherForm += other.pagesInOtherForm
+    one.pagesNotFollowed += other.pagesNotFollowed
+    one.lives += other.lives
+    one.differences += other.differences
+  }
+}
+
+extension MessageCheck.Life {
+  /// Messages in doubt, each once for every order.
+  var inDoubtCount: Int { inDoubt.values.reduce(0) { $0 + $1.orders } }
+
+  /// "message 7, its flag read: in doubt in 3 of 9 orders".
+  fileprivate var doubtTexts: [String] {
+    inDoubt.sorted { $0.key < $1.key }.map { id, doubt in
+      "    \(name): message \(id), \(doubt.flags.words), in \(doubt.orders) of \(orders) orders"
+    }
+  }
+
+  /// "queue q: 120 of 2 races, …".
+  var text: String {
+    "\(name): \(orders) tried, at most \(bound) for each of \(races) races, and every one for "
+      + "\(racesInFull) of them; \(doubts) doubts, \(askedAgain) asked again, \(inDoubtCount) in doubt "
+      + "and \(open) open at the end, \(suspects) suspects"
+  }
+}

@@ -1,0 +1,164 @@
+public import UpdateMachine
+
+/// A narrow in Zulip's words: operators that must all hold.
+public struct ZulipNarrow: Hashable, Sendable {
+  public var terms: [Term]
+
+  public init(_ terms: [Term]) { self.terms = terms }
+
+  /// One operator with what it is about.
+  public struct Term: Hashable, Sendable {
+    public var name: String
+    public var operand: Operand
+    public var isNegated: Bool
+
+    public init(_ name: String, _ operand: Operand, isNegated: Bool = false) {
+      self.name = name
+      self.operand = operand
+      self.isNegated = isNegated
+    }
+  }
+
+  /// What stands beside an operator.
+  public enum Operand: Hashable, Sendable {
+    case number(Int64)
+    case numbers([Int64])
+    case text(String)
+  }
+
+  /// What must be known besides to understand legacy narrows and direct conversations.
+  public struct Directory: Hashable, Sendable {
+    /// The user who asks; `nil`: not known, and direct conversations are then left to the server.
+    public var me: UserID?
+    /// Channels by their names.
+    public var channels: [String: ChannelID]
+
+    public init(me: UserID? = nil, channels: [String: ChannelID] = [:]) {
+      self.me = me
+      self.channels = channels
+    }
+  }
+
+  /// The one message that is asked for, whatever list it is in (`id`).
+  public var message: MessageID? {
+    guard terms.count == 1, terms[0].name == "id", !terms[0].isNegated else { return nil }
+    switch terms[0].operand {
+    case .number(let number): return MessageID(number)
+    case .text(let text): return Int64(text).map { MessageID($0) }
+    case .numbers: return nil
+    }
+  }
+
+  /// As the library can decide it. Terms come in one order, so that the same narrow is the same
+  /// filter; an operator that only the server can decide becomes a text, and its list is never
+  /// called complete.
+  public func filter(_ directory: Directory = Directory()) -> MessageFilter<ZulipContent> {
+    var filter = MessageFilter<ZulipContent>()
+    for term in terms {
+      for (subject, isNegated) in term.subjects(directory) {
+        let new = MessageFilter<ZulipContent>.Term(subject, isNegated: isNegated != term.isNegated)
+        if !filter.terms.contains(new) { filter.terms.append(new) }
+      }
+    }
+    filter.terms.sort { ZulipNarrow.rank($0) < ZulipNarrow.rank($1) }
+    return filter
+  }
+
+  private static func rank(_ term: MessageFilter<ZulipContent>.Term) -> (Int, Int64, String, Int) {
+    let last = term.isNegated ? 1 : 0
+    switch term.subject {
+    case .channel(let channel): return (0, channel.number, "", last)
+    case .topic(let topic): return (1, 0, topic, last)
+    case .direct(let conversation): return (2, conversation.number, "", last)
+    case .anyDirect: return (3, 0, "", last)
+    case .sender(let sender): return (4, sender.number, "", last)
+    case .flags(let flags): return (5, Int64(flags.rawValue), "", last)
+    case .text(let text): return (6, 0, text, last)
+    }
+  }
+}
+
+extension ZulipNarrow.Term {
+  fileprivate typealias Subject = MessageFilter<ZulipContent>.Subject
+
+  /// What it is about, and whether it is the opposite of that.
+  fileprivate func subjects(_ directory: ZulipNarrow.Directory) -> [(Subject, Bool)] {
+    let onServer = [(Subject.text("\(name):\(operand)"), false)]
+    switch (name, operand) {
+    case ("channel", .number(let number)), ("stream", .number(let number)):
+      return [(.channel(ChannelID(number)), false)]
+    case ("channel", .text(let text)), ("stream", .text(let text)):
+      return directory.channels[text].map { [(.channel($0), false)] } ?? onServer
+    case ("topic", .text(let topic)), ("subject", .text(let topic)):
+      return [(.topic(Place.zulipTopic(topic)), false)]
+    case ("dm", .numbers(let users)), ("pm-with", .numbers(let users)):
+      guard let me = directory.me else { return onServer }
+      return [(.direct(ConversationID(zulip: users.map { UserID($0) } + [me])), false)]
+    case ("sender", .number(let user)): return [(.sender(UserID(user)), false)]
+    case ("is", .text(let word)): return ZulipNarrow.Term.being(word).map { [$0] } ?? onServer
+    default: return onServer
+    }
+  }
+
+  private static func being(_ word: String) -> (Subject, Bool)? {
+    switch word {
+    case "dm", "private": (.anyDirect, false)
+    case "starred": (.flags(.starred), false)
+    case "mentioned": (.flags(.mentioned), false)
+    case "alerted": (.flags(.hasAlertWord), false)
+    case "read": (.flags(.read), false)
+    case "unread": (.flags(.read), true)
+    default: nil
+    }
+  }
+}
+
+extension ZulipNarrow.Operand: CustomStringConvertible {
+  /// "4", "7,8", "lunch".
+  public var description: String {
+    switch self {
+    case .number(let number): "\(number)"
+    case .numbers(let numbers): numbers.map { "\($0)" }.joined(separator: ",")
+    case .text(let text): text
+    }
+  }
+}
+
+extension ZulipNarrow: Decodable {
+  /// A list of objects, or of legacy pairs.
+  public init(from decoder: any Decoder) throws {
+    terms = try decoder.singleValueContainer().decode([Term].self)
+  }
+}
+
+extension ZulipNarrow.Term: Decodable {
+  private enum Field: String, CodingKey {
+    case `operator`, operand, negated
+  }
+
+  public init(from decoder: any Decoder) throws {
+    if var pair = try? decoder.unkeyedContainer() {
+      name = try pair.decode(String.self)
+      operand = try pair.decode(ZulipNarrow.Operand.self)
+      isNegated = false
+      return
+    }
+    let fields = try decoder.container(keyedBy: Field.self)
+    name = try fields.decode(String.self, forKey: .operator)
+    operand = try fields.decode(ZulipNarrow.Operand.self, forKey: .operand)
+    isNegated = try fields.decodeIfPresent(Bool.self, forKey: .negated) ?? false
+  }
+}
+
+extension ZulipNarrow.Operand: Decodable {
+  public init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let number = try? value.decode(Int64.self) {
+      self = .number(number)
+    } else if let numbers = try? value.decode([Int64].self) {
+      self = .numbers(numbers)
+    } else {
+      self = .text(try value.decode(String.self))
+    }
+  }
+}

@@ -1,0 +1,126 @@
+public import UpdateMachine
+
+/// The answer to `GET /messages`: some messages of a narrow.
+public struct ZulipPage: Hashable, Sendable {
+  /// In ascending order of their IDs, if the server keeps its word; the store refuses others.
+  public var messages: [ZulipMessage]
+  /// The ID that the page is about. Where a word was asked for, it is what the server made of it, and
+  /// need not be near any message.
+  public var anchor: Int64
+  public var foundAnchor: Bool
+  public var foundOldest: Bool
+  public var foundNewest: Bool
+  public var isHistoryLimited: Bool
+}
+
+extension ZulipPage: Decodable {
+  private enum Field: String, CodingKey {
+    case messages, anchor
+    case foundAnchor = "found_anchor"
+    case foundOldest = "found_oldest"
+    case foundNewest = "found_newest"
+    case isHistoryLimited = "history_limited"
+  }
+
+  private struct Flagged: Decodable {
+    var flags: [String]
+  }
+
+  /// Throws what ``ZulipError/init(_:)`` makes a path of.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: Field.self)
+    messages = try fields.decode([ZulipMessage].self, forKey: .messages)
+    // On a page, unlike in an event, each message must say its flags.
+    _ = try fields.decode([Flagged].self, forKey: .messages)
+    anchor = try fields.number(.anchor)
+    foundAnchor = try fields.decode(Bool.self, forKey: .foundAnchor)
+    foundOldest = try fields.decode(Bool.self, forKey: .foundOldest)
+    foundNewest = try fields.decode(Bool.self, forKey: .foundNewest)
+    isHistoryLimited = try fields.decode(Bool.self, forKey: .isHistoryLimited)
+  }
+}
+
+extension ZulipPage {
+  /// As the library takes it, which must know what was asked for: only an anchor that was to be
+  /// included is known to be on the page or nowhere (KNOWLEDGE.md, R5). `nil`: the anchor itself was
+  /// left out between messages of both sides, so that the page has a hole, which no page of ours has.
+  public func page(for request: ZulipPageRequest) -> MessagePage<ZulipContent>? {
+    var about: MessageID?
+    switch request.anchor {
+    case .newest, .oldest: break
+    // Without an unread message the server answers with a number beyond all.
+    case .firstUnread: if foundAnchor { about = MessageID(anchor) }
+    case .id(let id): about = id
+    }
+    if !request.includesAnchor, let id = about {
+      // Beside it, the page says everything.
+      switch (request.before > 0, request.after > 0) {
+      case (true, true): return nil
+      case (true, false): about = MessageID(id.number - 1)
+      case (false, true): about = MessageID(id.number + 1)
+      case (false, false): about = nil
+      }
+    }
+    return MessagePage(
+      messages: messages.map { $0.message }, anchor: about, foundOldest: foundOldest,
+      foundNewest: foundNewest, isHistoryLimited: isHistoryLimited)
+  }
+}
+
+/// The parameters of `GET /messages`.
+public struct ZulipPageRequest: Hashable, Sendable {
+  public var narrow: ZulipNarrow
+  public var anchor: PageAnchor
+  public var before: Int64
+  public var after: Int64
+  public var includesAnchor: Bool
+  /// The form in which the contents are asked for.
+  public var form: ZulipContent.Form
+
+  public init(
+    _ narrow: ZulipNarrow, _ anchor: PageAnchor, before: Int64, after: Int64,
+    includesAnchor: Bool = true, form: ZulipContent.Form = .rendered
+  ) {
+    self.narrow = narrow
+    self.anchor = anchor
+    self.before = before
+    self.after = after
+    self.includesAnchor = includesAnchor
+    self.form = form
+  }
+}
+
+extension ZulipPageRequest: Decodable {
+  private enum Field: String, CodingKey {
+    case narrow, anchor
+    case before = "num_before"
+    case after = "num_after"
+    case includesAnchor = "include_anchor"
+    case isRendered = "apply_markdown"
+  }
+
+  /// From the parameters before they are form-encoded. What is left out is what the server takes then.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: Field.self)
+    narrow = try fields.decodeIfPresent(ZulipNarrow.self, forKey: .narrow) ?? ZulipNarrow([])
+    before = try fields.number(.before)
+    after = try fields.number(.after)
+    includesAnchor = try fields.decodeIfPresent(Bool.self, forKey: .includesAnchor) ?? true
+    form = try fields.decodeIfPresent(Bool.self, forKey: .isRendered) ?? true ? .rendered : .raw
+    if let number = try? fields.number(.anchor) {
+      anchor = .id(MessageID(number))
+      return
+    }
+    switch try fields.decode(String.self, forKey: .anchor) {
+    case "newest": anchor = .newest
+    case "oldest": anchor = .oldest
+    case "first_unread": anchor = .firstUnread
+    case let text:
+      guard let number = Int64(text) else {
+        throw DecodingError.dataCorruptedError(
+          forKey: .anchor, in: fields, debugDescription: "neither an ID nor a word")
+      }
+      anchor = .id(MessageID(number))
+    }
+  }
+}

@@ -1,0 +1,269 @@
+import Foundation
+import Testing
+import UpdateMachine
+import ZulipSync
+
+@testable import simulate
+
+@Suite("check: pages of messages")
+struct MessageCheckTests {
+  private static let file = "pages-and-races.jsonl"
+
+  @Test func `the shipped recording ends as its pages show, in every order that was tried`() throws
+  {
+    let ran = Ran("check", "--orders", "10", "--json", Shipped.recording(Self.file))
+    #expect(ran.code == .success, "\(ran.text)")
+    let last = try Tree(try #require(ran.out.last))
+    #expect(last["pages"] as? Int == 190)
+    #expect(last["orders"] as? Int == 812)
+    #expect(last["inDoubt"] as? Int == 10)
+    #expect(last["differences"] as? Int == 0)
+    #expect(
+      ran.out.contains("  pages        190: 189 given, 1 in another form, 0 of no life"),
+      "\(ran.text)")
+    // Merged flags of message 2150, where no page has come yet [03 R8.14].
+    #expect(ran.text.contains(": message 2150, read, in 10 of 697 orders"), "\(ran.text)")
+    #expect(ran.text.contains("at most 10 for each of 74 races, and every one for 9 of them"))
+  }
+
+  @Test func `a recording without pages says nothing of them`() {
+    let ran = Ran("check", Shipped.recording("session.jsonl"))
+    #expect(!ran.text.contains("  pages"))
+  }
+
+  // MARK: Tampered recordings
+
+  struct Tampering: Sendable, CustomTestStringConvertible {
+    var name: String
+    var line: Int
+    var old: String
+    var new: String
+    /// Where it is noticed.
+    var noticed: Int
+    var what: String
+    var expected: String
+    var found: String
+
+    var testDescription: String { name }
+  }
+
+  static let tamperings = [
+    Tampering(
+      name: "another content on a page", line: 114, old: "<p>r8 1</p>", new: "<p>r8 one</p>",
+      noticed: 114, what: "message 2148, its content", expected: "<p>r8 one</p>",
+      found: "<p>r8 1</p>"),
+    Tampering(
+      name: "a flag on a page that no event set", line: 114,
+      old: #""content":"<p>r8 3</p>","content_type":"text/html","flags":[]"#,
+      new: #""content":"<p>r8 3</p>","content_type":"text/html","flags":["starred"]"#,
+      noticed: 114, what: "message 2150, its flags", expected: "starred", found: "none"),
+    Tampering(
+      name: "a reaction that a page lacks", line: 46,
+      old: #""<p>storm 45</p>","content_type":"text/html","flags":[],"reactions":[{"user_id":50,"#
+        + #""emoji_code":"1f419","reaction_type":"unicode_emoji"}]"#,
+      new: #""<p>storm 45</p>","content_type":"text/html","flags":[],"reactions":[]"#,
+      noticed: 46, what: "message 2131, its reactions", expected: "none",
+      found: "unicode_emoji:1f419 of 50"),
+    Tampering(
+      name: "another topic on a page", line: 327,
+      old: #""id":2170,"sender_id":8,"type":"stream","#
+        + #""subject":"sreg0""#,
+      new: #""id":2170,"sender_id":8,"type":"stream","subject":"sreg""#, noticed: 327,
+      what: "message 2170, its place", expected: "3/sreg", found: "3/sreg0"),
+    Tampering(
+      name: "a message that a page lacks", line: 327, old: #"{"id":2176,"#, new: #"{"id":2177,"#,
+      noticed: 327, what: "the list of channel:3 topic:sreg0, message 2176",
+      expected: "not listed", found: "listed"),
+    Tampering(
+      name: "an event that never came", line: 87, old: #""message_ids":[2146,2144,2145]"#,
+      new: #""message_ids":[2146,2145]"#, noticed: 88,
+      what: "the list of channel:6 topic:race moved, message 2144", expected: "not listed",
+      found: "listed"),
+  ]
+
+  @Test(arguments: tamperings)
+  func `a tampered page or event is told with both values`(_ tampering: Tampering) throws {
+    var lines = try shippedLines(Self.file)
+    let line = lines[tampering.line - 1]
+    lines[tampering.line - 1] = line.replacingOccurrences(of: tampering.old, with: tampering.new)
+    #expect(lines[tampering.line - 1] != line, "\(line)")
+    let scratch = try Scratch(lines)
+    let ran = Ran("check", "--orders", "10", scratch.path)
+    #expect(ran.code == .failure)
+    let told = ran.out.first {
+      $0.hasPrefix("\(scratch.path):\(tampering.noticed): \(tampering.what), in ")
+    }
+    #expect(
+      told?.split(separator: "\n").dropFirst() == [
+        "  expected  \(tampering.expected)", "  found     \(tampering.found)",
+      ], "\(ran.text)")
+  }
+
+  @Test func `a page of which nothing can be made differs, and is told without its content`() throws
+  {
+    var lines = try shippedLines(Self.file)
+    lines[113] = lines[113].replacingOccurrences(of: #""sender_id":7"#, with: #""sender_id":"me""#)
+    let scratch = try Scratch(lines)
+    let ran = Ran("check", "--orders", "1", scratch.path)
+    #expect(ran.code == .failure)
+    #expect(
+      ran.out.contains(
+        """
+        \(scratch.path):114: an answer about messages
+          expected  what the protocol says of it
+          found     malformed: response.body.messages[0].sender_id
+        """), "\(ran.text)")
+  }
+
+  @Test func `a bound that is no number is refused`() {
+    #expect(Ran("check", "--orders", "0").code == .usage)
+    #expect(Ran("check", "--orders", "many").code == .usage)
+  }
+}
+
+@Suite("check: the orders of pages and events")
+struct MessageOrderTests {
+  private let narrow = ZulipFilter()
+
+  private func page(_ sent: Int64, _ ended: Int64) -> MessageLife.Page {
+    MessageLife.Page(
+      line: 1, sent: sent, ended: ended,
+      request: PageRequest(narrow, .newest, before: 1, after: 0), page: MessagePage(messages: []))
+  }
+
+  private func life(
+    _ polls: [(sent: Int64, ended: Int64)], _ pages: [MessageLife.Page]
+  ) -> MessageLife {
+    var life = MessageLife(line: 1, name: "life", followed: [])
+    life.polls = polls.map { MessageLife.Poll(sent: $0.sent, ended: $0.ended, events: []) }
+    life.pages = pages
+    return life
+  }
+
+  private func orders(_ life: MessageLife, bound: Int = 1000) -> MessageOrders {
+    MessageOrders(
+      life, pages: Array(life.pages.indices), polls: Array(life.polls.indices), bound: bound)
+  }
+
+  @Test func `a page before a poll may be taken before it, within it or after it`() {
+    let orders = orders(life([(10, 20)], [page(1, 2)]))
+    #expect(orders.isAll)
+    #expect(orders.orders.map(\.begins) == [[0], [0], [0]])
+    #expect(orders.orders.map(\.takes) == [[0], [1], [2]])
+  }
+
+  @Test func `a page after a poll may have been asked for earlier, but shows a later time`() {
+    // Read after the poll left, so it was not there before the poll left.
+    let orders = orders(life([(10, 20)], [page(21, 22)]))
+    #expect(orders.isAll)
+    #expect(orders.orders.map(\.begins) == [[0], [0], [2]])
+    #expect(orders.orders.map(\.takes) == [[1], [2], [2]])
+  }
+
+  @Test func `a page that was on its way with a poll began before its answer`() {
+    let orders = orders(life([(10, 20)], [page(15, 16)]))
+    #expect(orders.orders.map(\.begins) == [[0], [0]])
+    #expect(orders.orders.map(\.takes) == [[1], [2]])
+  }
+
+  @Test func `of two pages that are taken at once either may be first, of others only one`() {
+    let orders = orders(life([], [page(1, 2), page(3, 4)]))
+    #expect(orders.isAll)
+    #expect(orders.orders.map(\.order).sorted { $0[0] < $1[0] } == [[0, 1], [1, 0]])
+    let apart = self.orders(life([(10, 20)], [page(1, 2), page(3, 4)]))
+    // Three slots each: six orders in different slots, and two in each that they share.
+    #expect(apart.orders.count == 12)
+  }
+
+  @Test func `above the bound some are tried, the recorded one first, and none twice`() {
+    let moments: [Int64] = [0, 10, 20, 30, 40, 50, 60, 70]
+    let many = moments.map { page($0 + 1, $0 + 2) }
+    let polls = moments.map { (sent: $0 + 3, ended: $0 + 4) }
+    let orders = orders(life(polls, many), bound: 50)
+    #expect(!orders.isAll)
+    #expect(orders.orders.count == 50)
+    #expect(orders.orders.first?.begins == [0, 2, 4, 6, 8, 10, 12, 14])
+    #expect(orders.orders.first?.takes == [0, 2, 4, 6, 8, 10, 12, 14])
+    #expect(Set(orders.orders).count == 50)
+    for order in orders.orders {
+      for (begin, take) in zip(order.begins, order.takes) { #expect(begin <= take) }
+    }
+  }
+}
+
+@Suite("check: the lives that are held against a store")
+struct MessageLifeTests {
+  /// A recording of one client: what each request is, and what came of it.
+  private func lives(_ exchanges: [(request: String, body: String)]) -> MessageLives {
+    let lines = exchanges.enumerated().map { index, exchange in
+      let text = """
+        {"t":\(1000 + index),"t_end":\(1000 + index).5,"client":"ann","request":\
+        \(exchange.request),"response":{"status":200,"body":\(exchange.body)}}
+        """
+      return (number: index + 1, line: Data(text.utf8))
+    }
+    return MessageLives(MessageRecording(lines))
+  }
+
+  private let register = (
+    #"{"method":"POST","path":"/api/v1/register","params":{"apply_markdown":true}}"#,
+    #"{"queue_id":"q","subscriptions":[{"stream_id":7},{"stream_id":3}]}"#
+  )
+  private let release = (
+    #"{"method":"DELETE","path":"/api/v1/events","params":{"queue_id":"q"}}"#, "{}"
+  )
+  private let send = (
+    #"{"method":"POST","path":"/api/v1/messages","params":{"content":"hi"}}"#, #"{"id":5}"#
+  )
+
+  private func poll(_ events: String) -> (String, String) {
+    (
+      #"{"method":"GET","path":"/api/v1/events","params":{"queue_id":"q","last_event_id":0}}"#,
+      #"{"events":[\#(events)]}"#
+    )
+  }
+
+  private func page(_ content: String, _ type: String = "text/html") -> (String, String) {
+    (
+      #"""
+      {"method":"GET","path":"/api/v1/messages",
+       "params":{"anchor":"newest","num_before":9,"num_after":0}}
+      """#,
+      #"""
+      {"anchor":10000000000000000,"found_anchor":false,"found_oldest":true,"found_newest":true,
+       "history_limited":false,"messages":[{"id":5,"sender_id":1,"type":"stream","stream_id":3,
+       "subject":"a","display_recipient":"x","content":"\#(content)","content_type":"\#(type)",
+       "flags":[],"reactions":[]}]}
+      """#
+    )
+  }
+
+  private let sent = #"""
+    {"id":1,"type":"message","flags":[],"message":{"id":5,"sender_id":1,"type":"stream",
+     "stream_id":3,"subject":"a","display_recipient":"x","content":"<p>hi</p>",
+     "content_type":"text/html","reactions":[]}}
+    """#
+
+  @Test func `a life begins with its register and ends when its queue is let go`() {
+    let lives = lives([page("<p>hi</p>"), register, page("<p>hi</p>"), release, page("<p>hi</p>")])
+    #expect(lives.lives.map(\.name) == ["ann without a queue", "queue q"])
+    #expect(lives.lives.map { $0.pages.map(\.line) } == [[1], [3]])
+    #expect(lives.lives.last?.followed == [ChannelID(3), ChannelID(7)])
+    #expect(lives.notFollowed == 1)
+  }
+
+  @Test func `without a queue nothing may change`() {
+    let lives = lives([page("<p>hi</p>"), send, page("<p>hi</p>")])
+    #expect(lives.lives.map { $0.pages.map(\.line) } == [[1]])
+    #expect(lives.notFollowed == 1)
+  }
+
+  @Test func `a content in another form is compared if the recording has both`() throws {
+    let both = lives([register, send, poll(sent), page("hi", "text/x-markdown"), release])
+    let page = try #require(both.lives.first?.pages.first?.page)
+    #expect(page.messages.map(\.content) == [ZulipContent("<p>hi</p>", .rendered)])
+    #expect(both.otherForm == 0)
+    let one = lives([register, poll(sent), self.page("hi", "text/x-markdown"), release])
+    #expect(one.otherForm == 1)
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+import UpdateMachine
+import ZulipSync
+
+@Suite("Narrows in Zulip's words")
+struct ZulipNarrowTests {
+  private static let directory = ZulipNarrow.Directory(
+    me: UserID(50), channels: ["Denmark": ChannelID(4)])
+
+  private func filter(
+    _ text: String, _ directory: ZulipNarrow.Directory = Self.directory
+  ) throws -> MessageFilter<ZulipContent> {
+    try ZulipError.decode(ZulipNarrow.self, from: Data(text.utf8)).filter(directory)
+  }
+
+  static let decided: [(text: String, terms: [MessageFilter<ZulipContent>.Term])] = [
+    ("[]", []),
+    (#"[{"operator":"channel","operand":4}]"#, [.channel(ChannelID(4))]),
+    (#"[{"operator":"channel","operand":"Denmark"}]"#, [.channel(ChannelID(4))]),
+    (#"[{"operator":"stream","operand":"Denmark"}]"#, [.channel(ChannelID(4))]),
+    (
+      #"[["topic","Castle"],["stream","Denmark"]]"#, [.channel(ChannelID(4)), .topic("castle")]
+    ),
+    (#"[{"operator":"channel","operand":4,"negated":true}]"#, [!.channel(ChannelID(4))]),
+    (
+      #"[{"operator":"dm","operand":[7,8]}]"#,
+      [.direct(ConversationID(zulip: [UserID(50), UserID(8), UserID(7)]))]
+    ),
+    (#"[{"operator":"dm","operand":[50]}]"#, [.direct(ConversationID(zulip: [UserID(50)]))]),
+    (#"[{"operator":"is","operand":"dm"}]"#, [.init(.anyDirect)]),
+    (#"[{"operator":"is","operand":"starred"}]"#, [.starred]),
+    (#"[{"operator":"is","operand":"mentioned"}]"#, [.mentioned]),
+    (#"[{"operator":"is","operand":"unread"}]"#, [.unread]),
+    (#"[{"operator":"is","operand":"unread","negated":true}]"#, [!.unread]),
+    (#"[{"operator":"sender","operand":7}]"#, [.sender(UserID(7))]),
+  ]
+
+  @Test(arguments: decided.indices)
+  func `what a client can decide is decided`(_ index: Int) throws {
+    let (text, terms) = Self.decided[index]
+    let filter = try filter(text)
+    #expect(filter.terms == terms)
+    #expect(filter.isDecidable)
+  }
+
+  @Test(arguments: [
+    #"[{"operator":"search","operand":"storm"}]"#, #"[{"operator":"has","operand":"link"}]"#,
+    #"[{"operator":"near","operand":"1500"}]"#, #"[{"operator":"is","operand":"followed"}]"#,
+    #"[{"operator":"dm-including","operand":7}]"#, #"[{"operator":"channels","operand":"public"}]"#,
+    #"[{"operator":"channel","operand":"Elsinore"}]"#,
+    #"[{"operator":"channel","operand":4},{"operator":"with","operand":2058}]"#,
+  ])
+  func `what only the server can decide is never called complete`(_ text: String) throws {
+    #expect(try !filter(text).isDecidable)
+  }
+
+  @Test func `the same narrow is the same filter, in whatever order and spelling`() throws {
+    #expect(
+      try filter(#"[["stream","Denmark"],["topic","CASTLE"]]"#)
+        == filter(#"[{"operator":"topic","operand":"castle"},{"operator":"channel","operand":4}]"#))
+  }
+
+  @Test func `who does not know himself leaves direct conversations to the server`() throws {
+    #expect(
+      try !filter(#"[{"operator":"dm","operand":[7]}]"#, ZulipNarrow.Directory()).isDecidable)
+  }
+
+  @Test func `a conversation is the same for the same users, whoever tells them`() {
+    let one = ConversationID(zulip: [UserID(7), UserID(50)])
+    #expect(one == ConversationID(zulip: [UserID(50), UserID(7), UserID(50)]))
+    #expect(one != ConversationID(zulip: [UserID(50)]))
+    #expect(one != ConversationID(zulip: [UserID(7), UserID(50), UserID(8)]))
+    // It may be stored: it must be the same in every process, for ever.
+    #expect(one == ConversationID(-8_199_556_920_411_925_600))
+  }
+
+  @Test func `one message by its ID is no list`() throws {
+    func message(_ text: String) throws -> MessageID? {
+      try ZulipError.decode(ZulipNarrow.self, from: Data(text.utf8)).message
+    }
+    #expect(try message(#"[{"operator":"id","operand":1500}]"#) == MessageID(1500))
+    #expect(try message(#"[{"operator":"id","operand":"1500"}]"#) == MessageID(1500))
+    #expect(try message(#"[{"operator":"id","operand":1500,"negated":true}]"#) == nil)
+    #expect(try message("[]") == nil)
+  }
+
+  @Test func `a term without an operand is malformed`() {
+    #expect(throws: ZulipError.malformed(path: "[0].operand")) {
+      try filter(#"[{"operator":"channel"}]"#)
+    }
+    #expect(throws: ZulipError.malformed(path: "[0].operand")) {
+      try filter(#"[{"operator":"channel","operand":{}}]"#)
+    }
+  }
+}
