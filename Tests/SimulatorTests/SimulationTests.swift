@@ -207,12 +207,15 @@ struct SimulationTests {
     var seed: UInt64 = 0
     while seed < 200, oracles.isEmpty || seed < 40 {
       seed += 1
-      let result = Simulation<Chat>.run(SimulationConfiguration(seed: seed, plant: plant))
+      var configuration = SimulationConfiguration(seed: seed, plant: plant)
+      if plant.pageBreach != nil { configuration.world = .messages }
+      let result = LibraryWorld.run(configuration)
       guard let finding = result.finding else { continue }
       #expect(result.breaches > 0, "seed \(seed)")
       oracles.insert(finding.oracle)
     }
     switch plant {
+    case .page: #expect(oracles == [.interval])
     case .neverAnswersAgain: #expect(oracles == [.liveness])
     case .breach(.revivedQueue):
       // A model that fits its finger, on a queue that says nothing any more, is a lie of the status.

@@ -58,6 +58,15 @@ struct Catch: Sendable {
   init(_ mutant: Mutant) { self.mutant = mutant }
 }
 
+extension Mutant {
+  /// The world in which the changed code has something to do.
+  var world: LibraryWorld {
+    let rooms = ["Messages", "Pages", "Knowledge", "VersionedMap"].map { "UpdateMachine/\($0)/" }
+    let isOfMessages = hunks.contains { hunk in rooms.contains { hunk.file.contains($0) } }
+    return isOfMessages ? .messages : .directory
+  }
+}
+
 /// Hunts mutants, each in a process of its own: a mutant may trap or hang.
 struct Hunt: Sendable {
   var executable: String
@@ -125,7 +134,11 @@ struct Hunt: Sendable {
 
   private func hunt(_ mutant: Mutant, _ technique: Technique) -> Catch {
     if technique == .explorer, mutant.engine == .actor { return Catch(mutant) }
-    let engine = technique == .explorer ? [] : ["--engine", mutant.engine.rawValue]
+    var engine: [String] = []
+    if technique != .explorer {
+      engine = ["--engine", mutant.engine.rawValue]
+      if mutant.engine == .value { engine += ["--world", mutant.world.rawValue] }
+    }
     let start = ContinuousClock.now
     let end = run(Schemata.number(of: mutant.name), technique.words(budget: budget) + engine)
     let milliseconds = (ContinuousClock.now - start).milliseconds

@@ -147,7 +147,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   public func canBeKnown(_ narrow: Narrow) -> Bool {
-    narrow.isDecidable && (narrow.channel.map(follows) ?? true)
+    guard narrow.isDecidable else { return false }
+    guard let channel = narrow.channel else { return true }
+    return follows(channel)
   }
 
   /// Whether events come for this channel.
@@ -187,7 +189,10 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Helpers
 
-  func follows(_ place: Place) -> Bool { place.channel.map(follows) ?? true }
+  func follows(_ place: Place) -> Bool {
+    guard let channel = place.channel else { return true }
+    return follows(channel)
+  }
 
   func number(of narrow: Narrow) -> Int64? {
     for (number, listed) in lists where listed.narrow == narrow { return number }

@@ -115,6 +115,14 @@ func nanoseconds(_ seconds: Double, _ count: Int) -> String {
   String(format: "%.1f ns", seconds / Double(count) * 1e9)
 }
 
+/// The best of five, of which each begins with what `prepare` makes.
+func timed(_ prepare: () -> Void, _ body: () -> Void) -> Double {
+  (0..<5).reduce(Double.infinity) { best, _ in
+    prepare()
+    return min(best, elapsed(body))
+  }
+}
+
 func benchmarkEntries() {
   let count = 100_000
   let keys = shuffled(count)
@@ -129,13 +137,6 @@ func benchmarkEntries() {
     line("map: \(name), 100,000 numbers", nanoseconds(one, count))
     line("  baseline: dictionary", nanoseconds(other, count))
     if let third { line("  baseline: sorted array", nanoseconds(third, count)) }
-  }
-  /// The best of five, of which each begins with what `prepare` makes.
-  func timed(_ prepare: () -> Void, _ body: () -> Void) -> Double {
-    (0..<5).reduce(Double.infinity) { best, _ in
-      prepare()
-      return min(best, elapsed(body))
-    }
   }
   rows(
     "set, new",
