@@ -225,6 +225,25 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 1 repairs")
   }
 
+  @Test func `R13: an older row counts for nothing, though no event was ever heard`() {
+    var tale = Tale((1, Tale.a, []), lists: [Tale.all])
+    KnowledgeRuleAuditTests.pause(&tale)
+    let old = tale.position
+    tale.commit(.edited(1, 100))
+    tale.commit(.moved(1, to: Tale.b))
+    tale.commit(.reacted(1))
+    tale.hear()
+    tale.look(Tale.all)
+    for _ in 0..<2 {
+      let page = tale.fetch(Tale.all)
+      tale.readOldCache(page, of: old)
+      tale.answer(page)
+      tale.hear()
+    }
+    tale.expectTrue()
+    #expect(tale.audit == "0 suspects, 0 repairs")
+  }
+
   @Test func `R13: a reaction that an event named stays`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     tale.look(Tale.inA)
