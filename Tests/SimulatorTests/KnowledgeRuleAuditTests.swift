@@ -69,6 +69,19 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
+  @Test func `R13: what is in a list only by a flag in doubt is no lack`() {
+    var tale = Tale((1, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA, Tale.starred])
+    tale.look(Tale.inA)
+    for change in [Mailbox.Change.starred(3), .unstarred(3), .starred(1)] { tale.commit(change) }
+    tale.hear(isMerged: true)
+    #expect(tale.list(Tale.starred) == "1 3 of nothing")
+    tale.look(Tale.starred)
+    tale.hear()
+    #expect(tale.audit == "0 suspects, 0 repairs")
+    tale.answer(tale.fetch(3))
+    #expect(tale.list(Tale.starred) == "1 of [begin…end]")
+  }
+
   // MARK: What is mended
 
   @Test func `R13: an event that never came is mended after two looks`() {
