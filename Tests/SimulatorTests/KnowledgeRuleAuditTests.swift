@@ -69,6 +69,19 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
+  @Test func `R13: what is in a list only by a flag in doubt is no lack`() {
+    var tale = Tale((1, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA, Tale.starred])
+    tale.look(Tale.inA)
+    for change in [Mailbox.Change.starred(3), .unstarred(3), .starred(1)] { tale.commit(change) }
+    tale.hear(isMerged: true)
+    #expect(tale.list(Tale.starred) == "1 3 of nothing")
+    tale.look(Tale.starred)
+    tale.hear()
+    #expect(tale.audit == "0 suspects, 0 repairs")
+    tale.answer(tale.fetch(3))
+    #expect(tale.list(Tale.starred) == "1 of [begin…end]")
+  }
+
   // MARK: What is mended
 
   @Test func `R13: an event that never came is mended after two looks`() {
@@ -223,6 +236,25 @@ import UpdateMachine
     #expect(tale.message(1)?.flags == .starred)
     #expect(tale.message(1)?.content == 100)
     #expect(tale.audit == "1 suspects, 1 repairs")
+  }
+
+  @Test func `R13: an older row counts for nothing, though no event was ever heard`() {
+    var tale = Tale((1, Tale.a, []), lists: [Tale.all])
+    KnowledgeRuleAuditTests.pause(&tale)
+    let old = tale.position
+    tale.commit(.edited(1, 100))
+    tale.commit(.moved(1, to: Tale.b))
+    tale.commit(.reacted(1))
+    tale.hear()
+    tale.look(Tale.all)
+    for _ in 0..<2 {
+      let page = tale.fetch(Tale.all)
+      tale.readOldCache(page, of: old)
+      tale.answer(page)
+      tale.hear()
+    }
+    tale.expectTrue()
+    #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
   @Test func `R13: a reaction that an event named stays`() {

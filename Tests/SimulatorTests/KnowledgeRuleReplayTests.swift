@@ -140,6 +140,21 @@ import UpdateMachine
     #expect(tale.list(read) == "1 of [begin…end]")
   }
 
+  @Test(arguments: [true, false])
+  func `R3: a wildcard may fill a list that reads more than the flag`(isPageFirst: Bool) {
+    let readInA = Tale.Narrow([.channel(ChannelID(1)), .topic("a"), .init(.flags(.read))])
+    var tale = Tale((1, Tale.a, []), lists: [readInA])
+    let page = tale.fetch(readInA)
+    tale.read(page)
+    tale.commit(.flaggedAll(.read, isSet: true))
+    if isPageFirst { tale.answer(page) }
+    tale.hear()
+    if !isPageFirst { tale.answer(page) }
+    #expect(tale.list(readInA) == "of nothing")
+    tale.look(readInA)
+    #expect(tale.list(readInA) == "1 of [begin…end]")
+  }
+
   @Test func `R3: the journal is bounded, and the oldest fetch pays`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     let old = tale.fetch(Tale.inA)

@@ -32,6 +32,57 @@ struct MessageRaceTests {
     }
   }
 
+  /// What a server that breaks its contract may leave out of the log: what is mended must have a
+  /// greater version than what was announced, or be a flag, or existence.
+  @Test(arguments: 0..<4)
+  func `what a server never announced is mended by looks at everything`(share: Int) {
+    for seed in 0..<100 {
+      var choices = Choices(seed: UInt64(share * 100 + seed))
+      var race = MessageRace(Mailbox.beginning)
+      race.register()
+      race.open(Mailbox.Narrow())
+      for _ in 0..<3 { race.open(choices.pick(.users, Mailbox.narrows)) }
+      var pages = 0
+      var breaches = 0
+      for _ in 0..<80 {
+        if choices.happens(.network, 1, in: 12) {
+          breaches += MessageRaceTests.breach(&race, &choices)
+        } else {
+          _ = MessageRaceTests.step(&race, &choices, isMerged: seed % 2 == 0, &pages)
+        }
+      }
+      for number in race.openFetches { race.abandon(number) }
+      race.open(Mailbox.Narrow())
+      for _ in 0..<3 {
+        race.poll()
+        race.answerPoll()
+        race.answer(race.fetch(PageRequest(Mailbox.Narrow(), .newest, before: 100, after: 0)))
+        race.poll()
+        race.answerPoll()
+        for id in race.store.suspects {
+          race.answer(race.fetch(PageRequest(id), isAudit: true))
+        }
+      }
+      #expect(race.objection == nil, "seed \(share * 100 + seed), \(breaches) breaches")
+      let truth = race.truth.messages.filter { race.truth.follows($0.place) }.map(\.id)
+      #expect(race.store.messages.map(\.id) == truth, "seed \(share * 100 + seed)")
+    }
+  }
+
+  private static func breach(_ race: inout MessageRace, _ choices: inout Choices) -> Int {
+    let change = race.truth.nextChange(&choices)
+    switch change {
+    case .sent, .edited, .moved, .deleted, .flagged, .flaggedAll: break
+    case .reacted, .covered: return 0
+    }
+    // Nothing that is announced has the same version.
+    let nothing = Mailbox.Change.deleted([])
+    for _ in 0..<3 { race.commit(nothing) }
+    race.commitUnannounced(change)
+    for _ in 0..<3 { race.commit(nothing) }
+    return 1
+  }
+
   static func race(seed: UInt64, steps: Int = 120) -> Outcome {
     var choices = Choices(seed: seed)
     var race = MessageRace(Mailbox.beginning)

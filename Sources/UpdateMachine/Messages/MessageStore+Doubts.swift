@@ -76,8 +76,7 @@ extension MessageStore {
     guard !changes.changes.isEmpty else { return }
     for (id, old) in doubts {
       let (_, certain) = changes.verdict(on: id)
-      let left = old.flags.subtracting(certain)
-      if left != old.flags { settle(id, left, since: old.since) }
+      if !old.isDisjoint(with: certain) { settle(id, old.subtracting(certain)) }
     }
     for id in changes.contested {
       let (doubtful, _) = changes.verdict(on: id)
@@ -96,13 +95,13 @@ extension MessageStore {
         if listed.narrow.verdict(on: unknown) != .no { listed.list.forget(id) }
       }
     }
-    settle(id, doubt(about: id).union(flags), since: journal.position)
+    settle(id, doubt(about: id).union(flags))
   }
 
   /// From here on only these flags of a held message are in doubt.
-  mutating func settle(_ id: MessageID, _ flags: MessageFlags, since: UInt64) {
+  mutating func settle(_ id: MessageID, _ flags: MessageFlags) {
     guard let held = held[id] else { return }
-    doubts[id] = flags.isEmpty ? nil : Doubt(flags: flags, since: since)
+    doubts[id] = flags.isEmpty ? nil : flags
     hold(held, doubt: flags)
   }
 }

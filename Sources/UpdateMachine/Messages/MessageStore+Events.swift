@@ -58,7 +58,7 @@ extension MessageStore {
     case .moved, .edited, .flagged, .reacted, .doubted:
       guard var changed = held[id] else { return hear(touch, ofUnheld: id) }
       changed.take(touch)
-      hold(changed, doubt: doubts[id]?.flags ?? [])
+      hold(changed, doubt: doubt(about: id))
     }
   }
 
@@ -109,10 +109,7 @@ extension MessageStore {
     for (id, old) in held {
       var changed = old
       changed.message.flags.assign(flags, isSet)
-      var doubt = doubts[id]
-      doubt?.flags.subtract(flags)
-      if let doubt { doubts[id] = doubt }
-      if changed != old || doubt != nil { hold(changed, doubt: doubt?.flags ?? []) }
+      if changed != old { hold(changed, doubt: doubt(about: id)) }
     }
     // Of those that are not held it is only known what the event says.
     var anyone = MessageGlimpse<Content>(MessageID(0))

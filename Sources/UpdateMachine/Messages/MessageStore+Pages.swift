@@ -80,7 +80,7 @@ extension MessageStore {
       examine(page, fetch, interval, replay)
     }
     for copy in replay.copies where follows(copy.held.message.place) {
-      keep(copy, begun: fetch.begun)
+      keep(copy)
     }
     if let interval { learn(interval, fetch.request.narrow, replay) }
     if let narrow = fetch.request.narrow { limitHistory(of: narrow, page) }
@@ -105,26 +105,28 @@ extension MessageStore {
   }
 
   /// A copy, level with the events, comes in where none is held. A held one stays: it has seen every
-  /// event, and the page may be from an old cache; only flags in doubt are taken from it (R4).
-  private mutating func keep(_ copy: Replay.Copy, begun: UInt64) {
+  /// event, and the page may be from an old cache; only flags in doubt are taken from it (R4), unless
+  /// the doubt came after its fetch had left: then it is in the journal, and in the copy.
+  private mutating func keep(_ copy: Replay.Copy) {
     let id = copy.held.message.id
     guard var old = held[id] else {
-      if !copy.doubt.isEmpty { doubts[id] = Doubt(flags: copy.doubt, since: journal.position) }
+      if !copy.doubt.isEmpty { doubts[id] = copy.doubt }
       ahead[id] = audit.polls
       return hold(copy.held, doubt: copy.doubt)
     }
-    guard let doubt = doubts[id], begun >= doubt.since else { return }
-    let settled = doubt.flags.subtracting(copy.doubt)
+    let doubt = doubt(about: id)
+    let settled = doubt.subtracting(copy.doubt)
+    guard !settled.isEmpty else { return }
     old.message.flags.subtract(settled)
     old.message.flags.formUnion(copy.held.message.flags.intersection(settled))
     held[id] = old
     ahead[id] = audit.polls
-    settle(id, doubt.flags.intersection(copy.doubt), since: doubt.since)
+    settle(id, doubt.subtracting(settled))
   }
 
   private mutating func learn(_ interval: Interval, _ narrow: Narrow?, _ replay: Replay) {
     let doubted = doubts.filter { interval.contains($0.key) }
-    let all = doubted.map { (MessageGlimpse(held[$0.key]!.message, doubt: $0.value.flags)) }
+    let all = doubted.map { (MessageGlimpse(held[$0.key]!.message, doubt: $0.value)) }
     forEachList { listed in
       if let narrow, listed.narrow != narrow { return }
       for part in replay.known(interval, in: listed.narrow, doubted: all).intervals {

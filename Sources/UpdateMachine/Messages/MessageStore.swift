@@ -18,7 +18,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   var held = VersionedMap<MessageID, Held>()
   /// Of held messages, the flags of which nobody can tell whether they are set (R10).
-  var doubts = VersionedMap<MessageID, Doubt>()
+  var doubts = VersionedMap<MessageID, MessageFlags>()
   /// By number, in the order in which they were opened.
   var lists = VersionedMap<Int64, Listed>()
   var nextList: Int64 = 0
@@ -47,12 +47,6 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     var placeEvent: Int64?
     /// Reactions that events have set or cleared.
     var named: [Reaction] = []
-  }
-
-  /// Flags that contradictory events have left unknown, and since when.
-  struct Doubt: BitwiseCopyable, Hashable, Sendable {
-    var flags: MessageFlags
-    var since: UInt64
   }
 
   /// A narrow that somebody looks at.
@@ -140,7 +134,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public var messages: some Sequence<Message<Content>> { held.lazy.map { $0.value.message } }
 
   /// The flags of a held message that are in doubt: events have contradicted each other.
-  public func doubt(about id: MessageID) -> MessageFlags { doubts[id]?.flags ?? [] }
+  public func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
 
   /// The held messages with a flag in doubt, ascending: each should be fetched by its ID.
   public var doubtful: [MessageID] { doubts.map { $0.key } }
