@@ -221,6 +221,7 @@ import UpdateMachine
       (1, Tale.a, []), (2, Tale.otherChannel, []),
       lists: [Tale.inA, Tale.inOtherChannel, Tale.all, Tale.starred])
     for narrow in [Tale.inA, Tale.inOtherChannel, Tale.all, Tale.starred] { tale.look(narrow) }
+    tale.hear()  // What the pages brought is not ahead of the finger any more.
     tale.commit(.covered(ChannelID(2), follows: false))
     tale.hear()
     #expect(tale.message(2) == nil)

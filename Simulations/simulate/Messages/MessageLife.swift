@@ -177,8 +177,10 @@ struct MessageLives {
         if let id = request.narrow.message {
           PageRequest(id)
         } else {
+          // What left its anchor out is the page about the ID beside it.
           PageRequest(
-            request.narrow.filter(directory), request.anchor, before: request.before,
+            request.narrow.filter(directory), page.anchor.map { .id($0) } ?? request.anchor,
+            before: request.before,
             after: request.after)
         }
       life.pages.append(
