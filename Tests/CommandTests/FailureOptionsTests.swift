@@ -27,7 +27,8 @@ struct FailureOptionsTests {
       #expect(played.code == .success)
       #expect(played.output == ["scenario: 1 of 1 are as written"])
       let text = try String(contentsOfFile: file, encoding: .utf8)
-      let oracle: Oracle = plant == .neverAnswersAgain ? .liveness : .replica
+      var oracle = plant == .neverAnswersAgain ? Oracle.liveness : .replica
+      if plant.pageBreach != nil { oracle = .interval }
       #expect(text.hasPrefix("# Oracle \(oracle.rawValue), client "))
       #expect(text.contains("\n#   expected    ") && text.contains("\n#   found       "))
 
