@@ -42,7 +42,7 @@ struct RunOptions {
     configuration.judgesLiveness = !arguments.has("--no-liveness")
     if let name = arguments.values["--plant"] {
       guard let plant = Plant(name: name) else {
-        let known = Plant.all.map(\.name).joined(separator: ", ")
+        let known = (Plant.all + Plant.ofPages).map(\.name).joined(separator: ", ")
         throw UsageError(message: "unknown plant \"\(name)\". There are: \(known)")
       }
       configuration.plant = plant
@@ -190,7 +190,7 @@ extension Simulate {
         return .success
       }
       if arguments.has("--list-plants") {
-        for plant in Plant.all { console.out(plant.name) }
+        for plant in Plant.all + Plant.ofPages { console.out(plant.name) }
         return .success
       }
       return try run(try RunOptions(arguments), console)

@@ -15,7 +15,7 @@ struct FailureOptionsTests {
     try body(folder.path)
   }
 
-  @Test(arguments: Plant.all)
+  @Test(arguments: Plant.all + Plant.ofPages)
   func `what is saved is a scenario as it is, and is not written over`(plant: Plant) throws {
     try inFolder { folder in
       let file = "\(folder)/found.scenario"

@@ -90,7 +90,7 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
-    "--engine", "--seconds", "--save",
+    "--engine", "--seconds", "--save", "--world",
   ]
 
   @Test func `run's help names every option that there is, and no other`() {
@@ -110,7 +110,9 @@ struct RunCommandTests {
   }
 
   @Test func `trace's help names every option that there is, and no other`() {
-    let values = ["--seed", "--clients", "--steps", "--faults", "--plant", "--engine"]
+    let values = [
+      "--seed", "--clients", "--steps", "--faults", "--plant", "--engine", "--world",
+    ]
     #expect(
       options(in: Simulate.traceCommand.help)
         == Set(values + ["--hash", "--no-swarm", "--no-liveness"]))
@@ -132,7 +134,7 @@ struct RunCommandTests {
 
   @Test func `the names of faults and plants can be had, one a line`() {
     #expect(CommandRun("run --list-faults").output == Fault.allCases.map(\.name))
-    #expect(CommandRun("run --list-plants").output == Plant.all.map(\.name))
+    #expect(CommandRun("run --list-plants").output == (Plant.all + Plant.ofPages).map(\.name))
   }
 
   // MARK: Running

@@ -201,7 +201,7 @@ struct SimulationTests {
     #expect(Plant.all.filter { $0.breach == nil } == [.neverAnswersAgain])
   }
 
-  @Test(arguments: Plant.all)
+  @Test(arguments: Plant.all + Plant.ofPages)
   func `every plant is found within 200 seeds, by the oracle that is for it`(plant: Plant) {
     var oracles: Set<Oracle> = []
     var seed: UInt64 = 0

@@ -10,15 +10,17 @@ public enum Plant: Hashable, Sendable {
   /// The server's pages are wrong; in the world of messages only.
   case page(PageBreach)
 
-  /// Every plant, in the order of the command line's list.
-  public static var all: [Plant] {
-    QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain]
-      + PageBreach.allCases.map { .page($0) }
-  }
+  /// Every plant that any app's server can have, in the order of the command line's list.
+  public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
+
+  /// Those of the world of messages, whose server gives pages.
+  public static var ofPages: [Plant] { PageBreach.allCases.map { .page($0) } }
 
   /// The plant of this name; `nil`: there is none.
   public init?(name: String) {
-    guard let plant = Plant.all.first(where: { $0.name == name }) else { return nil }
+    guard let plant = (Plant.all + Plant.ofPages).first(where: { $0.name == name }) else {
+      return nil
+    }
     self = plant
   }
 

@@ -18,6 +18,7 @@ public struct RunToken: Sendable {
   }
 
   private static let version: UInt64 = 3
+  private static var plants: [Plant] { Plant.all + Plant.ofPages }
 
   public init(_ configuration: SimulationConfiguration, _ choices: ChoiceLists) {
     self.configuration = configuration
@@ -37,8 +38,8 @@ public struct RunToken: Sendable {
     let ways = try reader.next(below: 4)
     configuration.isSwarm = ways & 1 != 0
     configuration.judgesLiveness = ways & 2 == 0
-    let plant = Int(try reader.next(below: UInt64(Plant.all.count + 1)))
-    configuration.plant = plant == 0 ? nil : Plant.all[plant - 1]
+    let plant = Int(try reader.next(below: UInt64(RunToken.plants.count + 1)))
+    configuration.plant = plant == 0 ? nil : RunToken.plants[plant - 1]
     let world = Int(try reader.next(below: UInt64(LibraryWorld.allCases.count)))
     configuration.world = LibraryWorld.allCases[world]
     var record: [Choices.Choice] = []
@@ -63,7 +64,7 @@ public struct RunToken: Sendable {
       configuration.faults.bits,
       (configuration.isSwarm ? 1 : 0) | (configuration.judgesLiveness ? 0 : 2),
     ]
-    let plant = configuration.plant.flatMap { Plant.all.firstIndex(of: $0) }
+    let plant = configuration.plant.flatMap { RunToken.plants.firstIndex(of: $0) }
     words.append(UInt64((plant ?? -1) + 1))
     words.append(UInt64(LibraryWorld.allCases.firstIndex(of: configuration.world) ?? 0))
     for stream in choices.streams {
