@@ -62,7 +62,7 @@ public struct MessageRace: Sendable {
   }
 
   /// Its answer comes, with everything up to a position; at least all that there was when it left.
-  /// - Parameter isMerged: flag changes of one kind are one event, at the place of the newest.
+  /// If it is merged, flag changes of one kind are one event, at the place of the newest.
   public mutating func answerPoll(through last: Int64? = nil, isMerged: Bool = false) {
     guard let polled else { return }
     self.polled = nil

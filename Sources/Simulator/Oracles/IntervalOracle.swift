@@ -56,10 +56,8 @@ public struct IntervalOracle: Sendable {
     for id in Array(readAhead.keys) where store[id] == nil { readAhead.removeValue(forKey: id) }
   }
 
-  /// A client took a page.
-  /// - Parameters:
-  ///   - position: the newest at which any part of it was read.
-  ///   - interval: of which IDs it says everything.
+  /// A client took a page. The position is the newest at which any part of it was read; the interval
+  /// says of which IDs the page says everything.
   public mutating func notePage(
     _ page: MessagePage<UInt32>, of narrow: Narrow?, _ interval: Interval?, at position: Int64,
     from before: Store, to after: Store
@@ -85,9 +83,8 @@ public struct IntervalOracle: Sendable {
 
   // MARK: The allowance
 
-  /// - Parameters:
-  ///   - history: the truth at every position.
-  ///   - finger: the position that the client's finger stands for.
+  /// What is wrong with a store whose finger stands for a position; `history` is the truth at every
+  /// position. `nil`: nothing.
   public func objection(
     to store: Store, at finger: Int64, _ history: [Mailbox]
   ) -> Objection? {

@@ -35,9 +35,8 @@ public protocol SimulatedReader: Sendable {
   /// The server has found out what there is to answer a question with.
   mutating func find(_ question: UInt64, in truth: Truth)
 
-  /// The server reads what it found, and answers.
-  /// - Parameter breach: how the answer is to be wrong.
-  /// - Returns: whether it is.
+  /// The server reads what it found, and answers; wrongly, if a breach is given and the answer can be
+  /// wrong in that way. Says whether it is.
   mutating func read(
     _ question: UInt64, in truth: Truth, at position: Int64, breach: PageBreach?
   ) -> Bool

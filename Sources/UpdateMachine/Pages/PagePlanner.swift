@@ -51,7 +51,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     var last: Moment
   }
 
-  /// - Parameter life: one that no other planner of the same client ever had.
+  /// The life is one that no other planner of the same client ever had.
   public init(life: Life, settings: PageSettings = PageSettings()) {
     self.life = life
     self.settings = settings
@@ -94,10 +94,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     return (id, plan(&store, isLive: isLive, at: now))
   }
 
-  /// Takes one input; returns what to do about it.
-  /// - Parameters:
-  ///   - store: as it is after the input. Lists are opened in it, and fetches begun.
-  ///   - isLive: there is a finger.
+  /// Takes one input; returns what to do about it. The store is as it is after the input; lists are
+  /// opened in it, and fetches begun. It is live while there is a finger.
   public mutating func handle(
     _ input: Input, _ store: inout Store, isLive: Bool, at now: Moment
   ) -> Effects {

@@ -20,8 +20,7 @@ public protocol SyncModel: Sendable {
 
   /// As ``init(snapshot:)``, in place of an older model. What an app keeps across the change (lists
   /// that are open, what was known formerly) is taken over here, and nothing else. By default nothing
-  /// is.
-  /// - Parameter old: `nil`: there is none.
+  /// is. `nil`: there is no older one.
   init(snapshot: Snapshot, replacing old: Self?) throws(Refusal)
 
   /// Applies one event. Events come in the order of the log, each once. If one throws, the whole
