@@ -14,15 +14,12 @@ import Testing
     let result: RunResult
     let lines: [String]
 
-    init(seed: UInt64, steps: Int64 = 250, faults: [Fault], plant: Plant? = nil) {
-      var set = FaultSet.none
-      for fault in faults { set.insert(fault) }
-      (result, lines) = {
-        let (result, trace) = Simulation<Chat>.trace(
-          SimulationConfiguration(
-            seed: seed, clients: 2, steps: steps, faults: set, plant: plant))
-        return (result, trace.lines)
-      }()
+    init(seed: UInt64, steps: Int64 = 250, faults: FaultSet, plant: Plant? = nil) {
+      let (result, trace) = Simulation<Chat>.trace(
+        SimulationConfiguration(
+          seed: seed, clients: 2, steps: steps, faults: faults, plant: plant))
+      self.result = result
+      lines = trace.lines
     }
 
     /// The lines in which all of these occur, one after the other.

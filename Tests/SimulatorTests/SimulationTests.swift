@@ -133,6 +133,25 @@ struct SimulationTests {
     #expect(Fault.allCases.allSatisfy { faults.contains($0) || statistics.faults[$0] == 0 })
   }
 
+  /// Refusals of a register come of this fault alone, and each makes the client try again: as often
+  /// as it struck. A strike that does nothing is none.
+  @Test func `a fault is counted when it strikes, not when it might have`() {
+    var strikes: Int64 = 0
+    for seed: UInt64 in 1...40 {
+      let (result, trace) = Simulation<Chat>.trace(
+        SimulationConfiguration(seed: seed, clients: 2, faults: [.expiredRegister]))
+      let told = trace.lines.count { $0.contains("  fault  ") }
+      #expect(result.faults[.expiredRegister] == Int64(told))
+      let refused = result.rows.registering[Self.expired]
+      #expect(result.faults[.expiredRegister] - refused <= 2, "seed \(seed): \(refused) refused")
+      strikes += result.faults[.expiredRegister]
+    }
+    #expect(strikes > 0)
+  }
+
+  /// The row of the failure table.
+  private static let expired = FailureRows.names.firstIndex(of: "expired")!
+
   // MARK: Again
 
   @Test func `the same seed twice gives the same result, other seeds give others`() {

@@ -40,10 +40,16 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
   /// As many as fit into a megabyte.
   @inlinable static var places: Int { 1 << 17 }
 
+  /// The place that the highest bits of a fingerprint name.
+  @inlinable
+  static func place(of fingerprint: UInt64) -> Int {
+    Int(truncatingIfNeeded: fingerprint >> 47)
+  }
+
   @inlinable
   func isKnown(_ fingerprint: UInt64) -> Bool {
     fingerprint != 0 && !known.isEmpty
-      && known[Int(truncatingIfNeeded: fingerprint >> 47)] == fingerprint
+      && known[Convergence.place(of: fingerprint)] == fingerprint
   }
 
   /// How it does not converge from a state that is not settled; `nil`: it does.
@@ -83,7 +89,7 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
   @inlinable
   mutating func remember(_ fingerprint: UInt64) {
     if known.isEmpty { known = Array(repeating: 0, count: Convergence.places) }
-    known[Int(truncatingIfNeeded: fingerprint >> 47)] = fingerprint
+    known[Convergence.place(of: fingerprint)] = fingerprint
   }
 
   /// The search has found a way that does not converge: the trail, and the state that it comes back

@@ -43,6 +43,11 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case endlessPartition
   case abandonedClient
 
+  /// Whether it is about registers alone.
+  var isOfRegisters: Bool {
+    self == .expiredRegister || self == .refusedSnapshot || self == .slowSnapshot
+  }
+
   /// Whether it came later than the others, and is drawn apart from them.
   var isLate: Bool { rawValue >= Fault.repeatedEvents.rawValue }
 

@@ -151,11 +151,6 @@ extension World {
     return true
   }
 
-  /// Its process will never begin again.
-  private func isAbandoned(_ client: Int) -> Bool {
-    clients[client].isLostForEver && clients[client].connection == .open
-  }
-
   /// Whether one can be done without: one in each world, and somebody must be left to become level.
   private var mayLoseOne: Bool {
     for client in clients.indices where clients[client].isLostForEver { return false }
@@ -189,7 +184,7 @@ extension World {
   mutating func happens(_ client: Int, _ incident: Incident) -> Bool {
     switch incident {
     case .starts:
-      guard !clients[client].isRunning, !isAbandoned(client) else { return false }
+      guard !clients[client].isRunning else { return false }
       begin(client)
       return true
     case .reconnects:

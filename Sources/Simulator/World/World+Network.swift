@@ -70,7 +70,9 @@ extension World {
 
   private mutating func registerArrives(_ index: Int) {
     var delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
-    let fault = strike(climate.answering, exchanges[index].client)
+    let fault = strike(climate.answering, exchanges[index].client) { world, fault in
+      fault != .refusedSnapshot || App.snapshotToRefuse(world.server.truth) != nil
+    }
     switch fault {
     case .slowSnapshot: delay = choices.draw(.server, in: 1...Climate.slowSnapshot)
     case .expiredRegister: return answer(index, .reply(.refused(.badQueue)))
@@ -95,7 +97,7 @@ extension World {
   }
 
   private mutating func pollArrives(_ index: Int, _ finger: QueueFinger, waits: Bool) {
-    if let fault = strike(climate.answering, exchanges[index].client),
+    if let fault = strike(climate.answering, exchanges[index].client, where: { !$1.isOfRegisters }),
       let outcome = outcome(of: fault)
     {
       return answer(index, outcome)
@@ -168,7 +170,10 @@ extension World {
     if clients[client].connection == .refused {
       return fail(index, .unreachable, after: latency())
     }
-    switch strike(climate.incoming, client) {
+    switch strike(
+      climate.incoming, client,
+      where: { $1 != .repeatedEvents || $0.batchWithRepeatedEvent(in: index) != nil })
+    {
     case .lostAnswer:
       choices.happens(.network, 1, in: 2)
         ? freeIfUnused(index) : fail(index, .unreachable, after: latency())
@@ -180,22 +185,24 @@ extension World {
       let late = choices.draw(.network, in: 1...Climate.slowTrip)
       schedule(.answerArrives(index), index, after: latency() + late)
     case .repeatedEvents:
-      repeatEvents(in: index)
+      if let batch = batchWithRepeatedEvent(in: index) {
+        exchanges[index].outcome = .reply(.batch(batch))
+      }
       schedule(.answerArrives(index), index, after: latency())
     default: schedule(.answerArrives(index), index, after: latency())
     }
   }
 
-  /// Puts the event that the client has acknowledged last before those that are new to it, as a
-  /// server does that has forgotten the acknowledgement.
-  private mutating func repeatEvents(in index: Int) {
+  /// The batch with the event before it that the client has acknowledged last, as a server gives it
+  /// that has forgotten the acknowledgement; `nil`: there is no batch, or no such event.
+  private func batchWithRepeatedEvent(in index: Int) -> Server.Batch? {
     guard case .poll(let finger, _) = exchanges[index].kind,
       case .reply(.batch(var batch)) = exchanges[index].outcome,
       let number = server.index(of: finger.queue),
       let event = server.event(finger.lastEventID, inQueue: number)
-    else { return }
+    else { return nil }
     batch.events.insert(QueuedEvent(id: finger.lastEventID, event: event), at: 0)
-    exchanges[index].outcome = .reply(.batch(batch))
+    return batch
   }
 
   /// An answer is with the client; `false` if nobody is there to take it.
@@ -274,10 +281,14 @@ extension World {
 
   mutating func latency() -> Int64 { choices.pick(.network, climate.latencies) }
 
-  /// Whether one of these faults strikes this client now, and which; counted.
-  mutating func strike(_ faults: [Fault], _ client: Int) -> Fault? {
+  /// Whether one of these faults strikes this client now, and which; counted. One that can do nothing
+  /// here does not strike.
+  mutating func strike(
+    _ faults: [Fault], _ client: Int, where canStrike: (World, Fault) -> Bool = { _, _ in true }
+  ) -> Fault? {
     guard !faults.isEmpty, choices.happens(.network, climate.strength, in: 64) else { return nil }
     let fault = choices.pick(.network, faults)
+    guard canStrike(self, fault) else { return nil }
     jury.result.faults[fault] += 1
     if isTraced { note("fault", "\(fault.name), \(who(client))", about: client) }
     return fault
