@@ -87,7 +87,7 @@ struct QueueAnswerTests {
   }
 
   @Test func `a reply fails only if it was refused`() {
-    typealias Reply = QueueReply<Int, Int>
+    typealias Reply = ServerReply<Int, EventQueue<Int>>
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
     #expect(Reply.registered(1, finger, .unspoken).failure() == nil)
     #expect(Reply.batch(QueueBatch(events: [])).failure() == nil)

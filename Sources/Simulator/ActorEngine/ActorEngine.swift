@@ -192,7 +192,7 @@
     }
 
     private func load(
-      _ client: Int, _ saved: SavedReplica<App.Model, QueueFinger>?, age: TimeSpan?
+      _ client: Int, _ saved: SavedReplica<App.Model, App.Server.Place>?, age: TimeSpan?
     ) {
       guard let continuation = lives[client]?.load else { return }
       lives[client]?.load = nil
@@ -228,8 +228,8 @@
     // MARK: From the actors to the world
 
     private func look(
-      at input: Driver.Inputs, _ effects: Machine<QueueFinger>.Effects,
-      _ replica: Replica<App.Model, EventQueue<App.Truth.Event>>, _ now: Moment,
+      at input: Driver.Inputs, _ effects: Machine<App.Server.Place>.Effects,
+      _ replica: Replica<App.Model, App.Server.Sync>, _ now: Moment,
       _ life: SimulatedLife<App>
     ) {
       if let arm = effects.arm { life.armed = arm.range }
@@ -271,11 +271,11 @@
       call.end(with: .failed(.unreachable))
     }
 
-    func release(_ queue: QueueID, _ life: SimulatedLife<App>) {
+    func release(_ queue: App.Server.Place.Log, _ life: SimulatedLife<App>) {
       world.release(queue, by: life.client)
     }
 
-    func save(_ saved: SavedReplica<App.Model, QueueFinger>, _ life: SimulatedLife<App>) {
+    func save(_ saved: SavedReplica<App.Model, App.Server.Place>, _ life: SimulatedLife<App>) {
       judgeStore(life)
       world.save(saved, on: life.client)
     }

@@ -24,7 +24,7 @@
     var armed: MomentRange?
     var drawn: [Moment] = []
 
-    var load: CheckedContinuation<StoredReplica<App.Model, QueueFinger>?, Never>?
+    var load: CheckedContinuation<StoredReplica<App.Model, App.Server.Place>?, Never>?
     var save: CheckedContinuation<Bool, Never>?
 
     init(client: Int, number: UInt64, engine: ActorEngine<App>) {
@@ -37,11 +37,11 @@
   /// The way from a driver to the world's network.
   struct SimulatedSource<App: SimulatedApp>: Source {
     typealias Model = App.Model
-    typealias Sync = EventQueue<App.Truth.Event>
+    typealias Sync = App.Server.Sync
 
     let life: SimulatedLife<App>
 
-    func register() async throws(SyncFailure) -> Registered<Model.Snapshot, QueueFinger> {
+    func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
       switch await ask(.register) {
       case .failed(let failure): throw failure
       case .reply(.registered(let snapshot, let finger, let terms)):
@@ -51,8 +51,8 @@
     }
 
     func poll(
-      after finger: QueueFinger, waits: Bool
-    ) async throws(SyncFailure) -> QueueBatch<App.Truth.Event> {
+      after finger: Sync.Place, waits: Bool
+    ) async throws(SyncFailure) -> Sync.Batch {
       switch await ask(.poll(finger, waits: waits)) {
       case .failed(let failure): throw failure
       case .reply(.batch(let batch)): return batch
@@ -60,7 +60,7 @@
       }
     }
 
-    func release(_ log: QueueID) async { life.engine?.release(log, life) }
+    func release(_ log: Sync.Place.Log) async { life.engine?.release(log, life) }
 
     /// Sends a request and waits for what comes of it. Given up: ends at once, unless the answer is
     /// on its way and comes all the same.
@@ -96,15 +96,15 @@
   /// The way from a driver to the world's disks.
   struct SimulatedStore<App: SimulatedApp>: Store {
     typealias Model = App.Model
-    typealias Place = QueueFinger
+    typealias Place = App.Server.Place
 
     let life: SimulatedLife<App>
 
-    func load() async throws(StoreError) -> StoredReplica<Model, QueueFinger>? {
+    func load() async throws(StoreError) -> StoredReplica<Model, Place>? {
       await withCheckedContinuation { life.load = $0 }
     }
 
-    func save(_ replica: StoredReplica<Model, QueueFinger>) async throws(StoreError) {
+    func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
       let isDone = await withCheckedContinuation { continuation in
         life.save = continuation
         life.engine?.save(replica.replica, life)

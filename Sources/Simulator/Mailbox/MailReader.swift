@@ -1,9 +1,11 @@
+public import SyncProtocols
 public import UpdateMachine
 
 /// A user of the messages, with the windows that he has open and the planner that fetches for them.
 public struct MailReader: SimulatedReader {
   public typealias Model = MailModel
   public typealias Truth = Mailbox
+  public typealias Sync = EventQueue<Mailbox.Event>
   public typealias Narrow = Mailbox.Narrow
 
   public static var reads: Bool { true }

@@ -71,7 +71,7 @@ extension Jury {
 
   private func isNews(_ input: Body.Input, _ before: Before) -> Bool {
     guard case .batchArrived(_, let batch) = input, let finger = before.finger else { return false }
-    return (batch.events.last?.id ?? -1) > finger.lastEventID
+    return Server.newest(in: batch).map { $0 > Server.number(of: finger) } ?? false
   }
 
   private mutating func noteFailure(

@@ -81,8 +81,8 @@ extension Jury {
     result.hash.fold(now.milliseconds)
     result.hash.fold(UInt64(client) << 8 | UInt64(replica.status.code))
     if let finger = replica.finger {
-      result.hash.fold(Int64(accounts[client].queueNumber ?? -1))
-      result.hash.fold(finger.lastEventID)
+      result.hash.fold(Int64(accounts[client].logNumber ?? -1))
+      result.hash.fold(Server.number(of: finger))
     }
     if let model = replica.model { result.hash.fold(App.checksum(of: model)) }
   }

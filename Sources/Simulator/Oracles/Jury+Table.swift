@@ -106,7 +106,7 @@ extension Jury {
   private static func fingerObjection(
     _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ replica: Body
   ) -> Objection? {
-    var release: QueueID?
+    var release: Place.Log?
     switch failure {
     case .unreachable?, .timedOut?, .serverFault?, .rateLimited?, .unauthorized?:
       if replica.finger != before.finger {
@@ -120,7 +120,7 @@ extension Jury {
       if replica.finger != nil {
         return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
       }
-      release = before.finger?.queue
+      release = before.finger?.log
       if before.kind == .snapshotArrived { release = release ?? before.log }
     case nil: release = wantedRelease(before)
     }
@@ -128,17 +128,17 @@ extension Jury {
       return Objection(oracle: .ownership, expected: "after a log-out nothing is left")
     }
     return expect(
-      effects.release == release, "the log released is \(release.map { $0.text } ?? "none")")
+      effects.release == release, "the log released is \(release.map { $0.description } ?? "none")")
   }
 
   /// The log that is let go by an input that is no failure.
-  private static func wantedRelease(_ before: Before) -> QueueID? {
+  private static func wantedRelease(_ before: Before) -> Place.Log? {
     switch before.kind {
-    case .loggedOut: before.finger?.queue
+    case .loggedOut: before.finger?.log
     case .snapshotArrived:
-      before.isCurrent || before.status.isHalted || before.log == before.finger?.queue
+      before.isCurrent || before.status.isHalted || before.log == before.finger?.log
         ? nil : before.log
-    case .loaded: !before.isLoaded || before.log == before.finger?.queue ? nil : before.log
+    case .loaded: !before.isLoaded || before.log == before.finger?.log ? nil : before.log
     default: nil
     }
   }

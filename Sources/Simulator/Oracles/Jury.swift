@@ -7,8 +7,9 @@ internal import UpdateMachine
 /// A jury touches nothing that it judges. Whoever runs the clients (a world, a driver) tells it what
 /// happens; so the same jury sits over replicas and over actors.
 struct Jury<App: SimulatedApp>: Sendable {
-  typealias Body = Replica<App.Model, EventQueue<App.Truth.Event>>
-  typealias Server = EventQueueServer<App.Truth>
+  typealias Server = App.Server
+  typealias Place = Server.Place
+  typealias Body = Replica<App.Model, Server.Sync>
 
   let settings: MachineSettings
   /// The longest that one way takes.
@@ -25,9 +26,9 @@ struct Jury<App: SimulatedApp>: Sendable {
     var budget: BudgetOracle
     var honesty = HonestyOracle()
     var table = Table()
-    /// The finger's queue, and its number on the server.
-    var queue: QueueID?
-    var queueNumber: Int?
+    /// The finger's log, and its number on the server.
+    var log: Place.Log?
+    var logNumber: Int?
     /// The position of the state that the model shows; −1: there is no model.
     var position: Int64 = -1
     /// How long the device has slept, until an answer to a question that was asked since vouches for
@@ -49,7 +50,7 @@ struct Jury<App: SimulatedApp>: Sendable {
     /// look, was a quarter of a simulation's time.
     var kind: InputKind
     var failure: SyncFailure?
-    var log: QueueID?
+    var log: Place.Log?
     var terms: Terms?
     /// The age of a saved form that was read, if there was one.
     var age: TimeSpan?
@@ -60,14 +61,14 @@ struct Jury<App: SimulatedApp>: Sendable {
     /// The input is an answer that is awaited.
     var isCurrent: Bool
     var status: MachineStatus
-    var finger: QueueFinger?
+    var finger: Place?
     /// An attempt has failed since the outage began.
     var hasFailed: Bool
     /// Of the request that was out.
     var sent: Moment
     var waits: Bool
     /// The machine, where the input must not change it.
-    var machine: Machine<QueueFinger>?
+    var machine: Machine<Place>?
   }
 
   init(clients: Int, settings: MachineSettings, latency: TimeSpan, seed: UInt64) {
@@ -127,14 +128,14 @@ struct Jury<App: SimulatedApp>: Sendable {
     switch input {
     case .snapshotArrived(let id, _, let finger, let terms):
       before.isCurrent = replica.machine.isCurrent(id)
-      before.log = finger.queue
+      before.log = finger.log
       before.terms = terms
     case .failed(let id, let failure):
       before.isCurrent = replica.machine.isCurrent(id)
       before.failure = failure
     case .batchArrived(let id, _): before.isCurrent = replica.machine.isCurrent(id)
     case .loaded(let saved, let age):
-      before.log = saved?.finger.queue
+      before.log = saved?.finger.log
       if saved != nil { before.age = age }
     case .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .fired, .written, .writeFailed:
@@ -223,13 +224,13 @@ struct Jury<App: SimulatedApp>: Sendable {
       report(.replica, client, now, "a model changes only by what it took whole", "\(replica)")
     }
     guard let finger = replica.finger else { return }
-    if accounts[client].queue != finger.queue {
-      accounts[client].queue = finger.queue
-      accounts[client].queueNumber = server.index(of: finger.queue)
+    if accounts[client].log != finger.log {
+      accounts[client].log = finger.log
+      accounts[client].logNumber = server.index(of: finger.log)
     }
     var position: Int64?
-    if let number = accounts[client].queueNumber {
-      position = server.position(inQueue: number, eventID: finger.lastEventID)
+    if let number = accounts[client].logNumber {
+      position = server.position(of: finger, inLog: number)
     }
     accounts[client].position = position ?? -1
     var expected: UInt64?
@@ -243,12 +244,12 @@ struct Jury<App: SimulatedApp>: Sendable {
       "at \(finger) \(replica.model.map(App.describe) ?? "no model")")
   }
 
-  /// In one queue a finger only moves forward.
+  /// In one log a finger only moves forward.
   private mutating func judgeFinger(
     _ before: Before, _ client: Int, _ replica: Body, at now: Moment
   ) {
-    guard let old = before.finger, let new = replica.finger, old.queue == new.queue,
-      new.lastEventID < old.lastEventID
+    guard let old = before.finger, let new = replica.finger, old.log == new.log,
+      Server.number(of: new) < Server.number(of: old)
     else { return }
     report(.replica, client, now, "a finger at or after \(old)", "\(new)")
   }
@@ -267,7 +268,7 @@ struct Jury<App: SimulatedApp>: Sendable {
       .retryRequested, .credentialsChanged, .snapshotArrived, .fired, .written, .writeFailed:
       break
     }
-    guard let number = accounts[client].queueNumber, server.isAlive(at: number) else { return }
+    guard let number = accounts[client].logNumber, server.isAlive(at: number) else { return }
     report(
       .budget, client, now, "a finger is given up unasked only when its log is gone",
       "\(finger) is alive; \(input), \(replica.machine)")

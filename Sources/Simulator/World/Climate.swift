@@ -5,7 +5,7 @@ internal import UpdateMachine
 /// out of a run lets the others go deeper.
 struct Climate: Sendable {
   var settings = MachineSettings()
-  var server = QueueServerSettings()
+  var server = ServerSettings()
   /// One-way latency: drawn from this table.
   var latencies: [Int64]
   /// From one committed event to the next, and from one disturbance to the next: up to these.
@@ -21,12 +21,6 @@ struct Climate: Sendable {
   var writing: [Fault] = []
   var disturbances: [Fault] = []
   var faults = FaultSet()
-
-  struct QueueServerSettings: Sendable {
-    var lifetime: TimeSpan = .seconds(600)
-    var mergesFlags = true
-    var requestsPerWindow: Int64?
-  }
 
   /// Latencies in milliseconds: next door, a city, a long tail.
   private static var tables: [[Int64]] {

@@ -23,10 +23,12 @@ public protocol SimulatedApp: Sendable {
   /// a mistake that both make is seen by nobody.
   associatedtype Truth: ServerTruth
   where Truth.Event == Model.Event, Truth.Snapshot == Model.Snapshot
+  /// The server half of the protocol that it speaks. By default Zulip's event queues.
+  associatedtype Server: SimulatedServer = EventQueueServer<Truth> where Server.Truth == Truth
   /// What reads parts of the server's state besides the log. By default nothing does: the model holds
   /// everything.
-  associatedtype Reader: SimulatedReader = NoReader<Model, Truth>
-  where Reader.Model == Model, Reader.Truth == Truth
+  associatedtype Reader: SimulatedReader = NoReader<Model, Truth, Server.Sync>
+  where Reader.Model == Model, Reader.Truth == Truth, Reader.Sync == Server.Sync
 
   /// The server's state when the world begins. May draw, from the stream `workload`.
   static func beginning(_ choices: inout Choices) -> Truth

@@ -4,9 +4,9 @@ internal import UpdateMachine
 /// One device in a world: a replica, the disk under it, its way to the
 /// server.
 struct SimulatedClient<App: SimulatedApp>: Sendable {
-  typealias Sync = EventQueue<App.Truth.Event>
+  typealias Sync = App.Server.Sync
   typealias Body = Replica<App.Model, Sync>
-  typealias Saved = SavedReplica<App.Model, QueueFinger>
+  typealias Saved = SavedReplica<App.Model, Sync.Place>
 
   /// The last life's, while the process is not running.
   var replica: Body
@@ -91,11 +91,11 @@ struct Exchange<App: SimulatedApp>: Sendable {
 
   enum Kind: Sendable {
     case register
-    case poll(QueueFinger, waits: Bool)
+    case poll(App.Server.Place, waits: Bool)
   }
 
   enum Outcome: Sendable {
-    case reply(QueueReply<App.Truth.Snapshot, App.Truth.Event>)
+    case reply(App.Server.Reply)
     case failed(SyncFailure)
   }
 }
@@ -136,7 +136,7 @@ enum AppSignal: Sendable {
 enum Delivery<App: SimulatedApp>: Sendable {
   case begins(client: Int, life: UInt64, foreground: Bool)
   case crashes(client: Int)
-  case loads(client: Int, SavedReplica<App.Model, QueueFinger>?, age: TimeSpan?)
+  case loads(client: Int, SavedReplica<App.Model, App.Server.Place>?, age: TimeSpan?)
   case writeEnds(client: Int, succeeds: Bool)
   case sleepEnds(sleeper: UInt64)
   /// What came of the exchange of this generation.

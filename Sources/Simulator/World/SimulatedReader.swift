@@ -9,7 +9,8 @@ public import UpdateMachine
 public protocol SimulatedReader: Sendable {
   associatedtype Model: SyncModel
   associatedtype Truth: ServerTruth where Truth.Event == Model.Event
-  typealias Body = Replica<Model, EventQueue<Model.Event>>
+  associatedtype Sync: SyncProtocol where Sync.Batch.Event == Model.Event
+  typealias Body = Replica<Model, Sync>
 
   /// Whether there is anything to read. If so, the model is partial: this judges it, not its checksum.
   static var reads: Bool { get }
@@ -82,9 +83,9 @@ public struct ReaderEffects: Sendable {
 }
 
 /// Nobody reads anything: the model holds all there is.
-public struct NoReader<Model: SyncModel, Truth: ServerTruth>: SimulatedReader
-where Truth.Event == Model.Event {
-  public typealias Body = Replica<Model, EventQueue<Model.Event>>
+public struct NoReader<Model: SyncModel, Truth: ServerTruth, Sync: SyncProtocol>: SimulatedReader
+where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
+  public typealias Body = Replica<Model, Sync>
 
   public static var reads: Bool { false }
 

@@ -43,7 +43,7 @@ extension World {
   }
 
   /// Best effort: a client without a connection releases nothing.
-  mutating func release(_ queue: QueueID, by client: Int) {
+  mutating func release(_ queue: Place.Log, by client: Int) {
     guard let number = server.index(of: queue), clients[client].connection == .open else { return }
     agenda.add(.releaseArrives(queue: number), at: now + .milliseconds(latency()))
   }

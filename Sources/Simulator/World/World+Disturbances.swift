@@ -47,10 +47,10 @@ extension World {
     case .gentleRestart: restartServer(keepingQueues: true)
     case .killedServer: restartServer(keepingQueues: false)
     case .queueExpiry:
-      guard let queue = clients[client].replica.finger?.queue else { return false }
+      guard let queue = clients[client].replica.finger?.log else { return false }
       server.expire(queue)
     case .secondPoller:
-      guard let queue = clients[client].replica.finger?.queue else { return false }
+      guard let queue = clients[client].replica.finger?.log else { return false }
       server.interrupt(queue)
     case .unsupportedServer:
       isUnsupported = true
@@ -231,7 +231,7 @@ extension World {
     climate.calm()
     isServerDown = false
     isUnsupported = false
-    server.configuration.requestsPerWindow = nil
+    server.liftLimits()
     for client in clients.indices {
       if !clients[client].isLostForEver { clients[client].connection = .open }
       clients[client].isRevoked = false
@@ -272,7 +272,7 @@ extension World {
 
   /// Lets the server break its contract at the next occasion, if that is wanted.
   mutating func armPlant() {
-    guard let plant = configuration.plant, phase == .stormy, server.breach == nil else { return }
+    guard let plant = configuration.plant, phase == .stormy, !server.isArmed else { return }
     if let breach = plant.pageBreach {
       if choices.happens(.faults, 1, in: 3) { pageBreach = breach }
       return
@@ -280,7 +280,7 @@ extension World {
     if let breach = plant.breach {
       guard choices.happens(.faults, 1, in: 6) else { return }
       if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
-      server.breach = breach
+      server.arm(breach)
     } else if !isMute, choices.happens(.faults, 1, in: 20) {
       if isTraced { note("plant", "the server will never answer again") }
       isMute = true

@@ -17,14 +17,14 @@ extension World {
         machine = Machine(
           restoring: saved.finger, terms: saved.terms, age: age, at: now, life: machine.life,
           settings: machine.settings)
-        noteInput(client, .restored(saved.finger, saved.terms, age: age))
+        noteInput(client, .restored(World.written(saved.finger), saved.terms, age: age))
       }
       if machine == after.machine { return }
     }
     for meaning in World.meanings(of: input, from: before.finger, to: after.finger) {
       var other = machine
       _ = other.handle(meaning, at: now)
-      if other == after.machine { return noteInput(client, .input(meaning)) }
+      if other == after.machine { return noteInput(client, .input(World.written(meaning))) }
     }
     noteInput(client, .unknown("\(input)"))
   }
@@ -38,8 +38,8 @@ extension World {
 
   /// What the machine can have heard, the likeliest first.
   private static func meanings(
-    of input: Client.Body.Input, from before: QueueFinger?, to after: QueueFinger?
-  ) -> [Machine<QueueFinger>.Input] {
+    of input: Client.Body.Input, from before: Place?, to after: Place?
+  ) -> [Machine<Place>.Input] {
     switch input {
     case .loaded:
       [.started(foreground: true), .started(foreground: false), .stopped, .backgrounded]
@@ -63,6 +63,33 @@ extension World {
     case .fired(let timer): [.fired(timer)]
     case .written(let write): [.written(write)]
     case .writeFailed(let write): [.writeFailed(write)]
+    }
+  }
+
+  /// A finger as conversations write it, whatever the protocol is: a log, and how far in it.
+  private static func written(_ finger: Place) -> QueueFinger {
+    QueueFinger(
+      queue: QueueID(finger.log.description), lastEventID: Server.number(of: finger))
+  }
+
+  /// A machine never looks into a finger: told the same of one as it is written, it does the same.
+  private static func written(_ input: Machine<Place>.Input) -> Machine<QueueFinger>.Input {
+    switch input {
+    case .started(let foreground): .started(foreground: foreground)
+    case .snapshotArrived(let id, let finger, let terms):
+      .snapshotArrived(id, finger: written(finger), terms: terms)
+    case .polled(let id, let finger): .polled(id, movedTo: finger.map(written))
+    case .stopped: .stopped
+    case .loggedOut: .loggedOut
+    case .foregrounded: .foregrounded
+    case .backgrounded: .backgrounded
+    case .networkChanged: .networkChanged
+    case .retryRequested: .retryRequested
+    case .credentialsChanged: .credentialsChanged
+    case .failed(let id, let failure): .failed(id, failure)
+    case .fired(let timer): .fired(timer)
+    case .written(let write): .written(write)
+    case .writeFailed(let write): .writeFailed(write)
     }
   }
 }

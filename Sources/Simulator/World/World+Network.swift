@@ -96,7 +96,7 @@ extension World {
     }
   }
 
-  private mutating func pollArrives(_ index: Int, _ finger: QueueFinger, waits: Bool) {
+  private mutating func pollArrives(_ index: Int, _ finger: Place, waits: Bool) {
     if let fault = strike(climate.answering, exchanges[index].client, where: { !$1.isOfRegisters }),
       let outcome = outcome(of: fault)
     {
@@ -172,7 +172,7 @@ extension World {
     }
     switch strike(
       climate.incoming, client,
-      where: { $1 != .repeatedEvents || $0.batchWithRepeatedEvent(in: index) != nil })
+      where: { $1 != .repeatedEvents || $0.repeatingBatch(in: index) != nil })
     {
     case .lostAnswer:
       choices.happens(.network, 1, in: 2)
@@ -185,7 +185,7 @@ extension World {
       let late = choices.draw(.network, in: 1...Climate.slowTrip)
       schedule(.answerArrives(index), index, after: latency() + late)
     case .repeatedEvents:
-      if let batch = batchWithRepeatedEvent(in: index) {
+      if let batch = repeatingBatch(in: index) {
         exchanges[index].outcome = .reply(.batch(batch))
       }
       schedule(.answerArrives(index), index, after: latency())
@@ -195,14 +195,11 @@ extension World {
 
   /// The batch with the event before it that the client has acknowledged last, as a server gives it
   /// that has forgotten the acknowledgement; `nil`: there is no batch, or no such event.
-  private func batchWithRepeatedEvent(in index: Int) -> Server.Batch? {
+  private func repeatingBatch(in index: Int) -> Server.Sync.Batch? {
     guard case .poll(let finger, _) = exchanges[index].kind,
-      case .reply(.batch(var batch)) = exchanges[index].outcome,
-      let number = server.index(of: finger.queue),
-      let event = server.event(finger.lastEventID, inQueue: number)
+      case .reply(.batch(let batch)) = exchanges[index].outcome
     else { return nil }
-    batch.events.insert(QueuedEvent(id: finger.lastEventID, event: event), at: 0)
-    return batch
+    return server.repeating(batch, from: finger)
   }
 
   /// An answer is with the client; `false` if nobody is there to take it.

@@ -78,7 +78,7 @@ extension World {
 
   /// What a server said is what was understood: every failure is classified once (DESIGN §5, 5).
   mutating func judgeMeaning(
-    _ reply: QueueReply<App.Truth.Snapshot, App.Truth.Event>, for client: Int
+    _ reply: Server.Reply, for client: Int
   ) {
     let found = reply.failure()
     let expected: SyncFailure?

@@ -11,7 +11,8 @@ internal import UpdateMachine
 /// after every step; the first that finds something ends the run.
 struct World<App: SimulatedApp>: Sendable {
   typealias Client = SimulatedClient<App>
-  typealias Server = EventQueueServer<App.Truth>
+  typealias Server = App.Server
+  typealias Place = Server.Place
 
   let configuration: SimulationConfiguration
   var climate: Climate
@@ -60,15 +61,11 @@ struct World<App: SimulatedApp>: Sendable {
     var choices = choices
     let climate = Climate(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm)
-    var serverConfiguration = QueueServerConfiguration()
-    serverConfiguration.lifetime = climate.server.lifetime
-    serverConfiguration.mergesFlags = climate.server.mergesFlags
-    serverConfiguration.requestsPerWindow = climate.server.requestsPerWindow
-    server = Server(truth: App.beginning(&choices), configuration: serverConfiguration, at: now)
+    server = Server(truth: App.beginning(&choices), settings: climate.server, at: now)
     clients = (0..<configuration.clients).map { _ in Client(settings: climate.settings) }
     faultBound =
       LivenessOracle.bound(
-        settings: climate.settings, terms: serverConfiguration.terms,
+        settings: climate.settings, terms: server.terms,
         retryAfter: climate.faults.contains(.rateLimit) ? climate.settings.retryAfterCap : .zero,
         trip: climate.calmTrip) + App.Reader.bound
     self.climate = climate

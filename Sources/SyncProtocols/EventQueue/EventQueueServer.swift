@@ -10,8 +10,10 @@ public import UpdateMachine
 /// It reads no clock: every call says when. What a waiting client gets later is to be taken with
 /// ``takeFinished()`` after every call.
 public struct EventQueueServer<Truth: ServerTruth>: Sendable {
-  public typealias Reply = QueueReply<Truth.Snapshot, Truth.Event>
+  public typealias Sync = EventQueue<Truth.Event>
+  public typealias Reply = ServerReply<Truth.Snapshot, Sync>
   public typealias Batch = QueueBatch<Truth.Event>
+  public typealias Finished = EndedWait<Truth.Snapshot, Sync>
 
   /// What it is set to; may be changed at any time, and holds from then on.
   public var configuration: QueueServerConfiguration
@@ -39,20 +41,6 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @usableFromInline var moments: [Moment] = []
   @usableFromInline var limits = RateLimits()
   @usableFromInline var nextCollection: Moment
-
-  /// The end of a wait.
-  public struct Finished: Sendable {
-    /// The token that the poll was given with.
-    public var waiter: UInt64
-    /// What it is answered with.
-    public var reply: Reply
-
-    @inlinable
-    init(waiter: UInt64, reply: Reply) {
-      self.waiter = waiter
-      self.reply = reply
-    }
-  }
 
   @inlinable
   public init(
@@ -170,27 +158,6 @@ public struct QueueServerConfiguration: Hashable, Sendable {
   @inlinable
   public var terms: Terms {
     Terms(longDeadline: longPollTimeout + .seconds(10), lifetime: lifetime)
-  }
-}
-
-/// An answer of the server, still as the transport brings it: a client half has to classify it.
-public enum QueueReply<Snapshot: Sendable, Event: Sendable>: Sendable {
-  case registered(Snapshot, QueueFinger, Terms)
-  case batch(QueueBatch<Event>)
-  /// The release was done.
-  case released
-  /// Anything but a success.
-  case refused(QueueAnswer)
-}
-
-extension QueueReply {
-  /// What the client half makes of it; `nil`: a success.
-  @inlinable
-  public func failure() -> SyncFailure? {
-    switch self {
-    case .registered, .batch, .released: nil
-    case .refused(let answer): answer.failure()
-    }
   }
 }
 
