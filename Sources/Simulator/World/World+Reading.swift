@@ -8,9 +8,33 @@ enum Reading: Sendable {
   case arrives(UInt64)
   case isRead(UInt64)
   case isAnswered(UInt64)
-  case fails(UInt64, SyncFailure)
+  case fails(UInt64, ReadingFailure)
   case fires(UInt64)
   case userActs
+}
+
+/// Why a reader's question is not answered. Without the text that a ``SyncFailure`` may carry, so that
+/// steps are plain bits: the agenda moves them many times.
+enum ReadingFailure: Sendable {
+  case unreachable
+  case timedOut
+  case serverFault
+  case rateLimited(after: TimeSpan?)
+  case unauthorized
+  case rejected
+  case malformed
+
+  var failure: SyncFailure {
+    switch self {
+    case .unreachable: .unreachable
+    case .timedOut: .timedOut
+    case .serverFault: .serverFault
+    case .rateLimited(let after): .rateLimited(after: after)
+    case .unauthorized: .unauthorized
+    case .rejected: .rejected(.none)
+    case .malformed: .malformed
+    }
+  }
 }
 
 extension World {
@@ -57,7 +81,8 @@ extension World {
     case .isAnswered(let question):
       if isTraced { note(who(client), "page \(question) comes", about: client) }
       with(client) { $0.take(question, &$1, at: $2) }
-    case .fails(let question, let failure):
+    case .fails(let question, let reason):
+      let failure = reason.failure
       if isTraced { note(who(client), "page \(question) fails, \(failure)", about: client) }
       with(client) { $0.fail(question, failure, &$1, at: $2) }
     case .fires(let timer):
@@ -133,7 +158,7 @@ extension World {
       return schedule(.fails(question, .rateLimited(after: wait)), client, after: delay)
     case .malformedAnswer: return schedule(.fails(question, .malformed), client, after: delay)
     case .rejectedRequest:
-      return schedule(.fails(question, .rejected(.none)), client, after: delay)
+      return schedule(.fails(question, .rejected), client, after: delay)
     default: break
     }
     clients[client].reader.find(question, in: server.truth)
