@@ -195,7 +195,7 @@ import UpdateMachine
     var desk = Desk.live()
     desk.commit([.write(2, "b")])
     desk.exchange()
-    #expect(desk.replica.saved?.finger.lastEventID == 0)
+    #expect(desk.replica.saved?.finger?.lastEventID == 0)
     #expect(desk.replica.saved?.model.notes.texts == [1: "a", 2: "b"])
     #expect(desk.restart(after: .seconds(1)).first == "poll 1 from q1:-1, quick")
     #expect(desk.notes == [1: "a"])

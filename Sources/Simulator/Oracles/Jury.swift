@@ -135,8 +135,8 @@ struct Jury<App: SimulatedApp>: Sendable {
       before.failure = failure
     case .batchArrived(let id, _): before.isCurrent = replica.machine.isCurrent(id)
     case .loaded(let saved, let age):
-      before.log = saved?.finger.log
-      if saved != nil { before.age = age }
+      before.log = saved?.finger?.log
+      if before.log != nil { before.age = age }
     case .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .fired, .written, .writeFailed:
       break

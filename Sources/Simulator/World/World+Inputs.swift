@@ -13,11 +13,11 @@ extension World {
     var machine = before.machine
     if case .loaded(let saved, let age) = input {
       if before.isLoaded { return }  // Read twice: the machine hears nothing.
-      if let saved {
+      if let saved, let finger = saved.finger {
         machine = Machine(
-          restoring: saved.finger, terms: saved.terms, age: age, at: now, life: machine.life,
+          restoring: finger, terms: saved.terms, age: age, at: now, life: machine.life,
           settings: machine.settings)
-        noteInput(client, .restored(World.written(saved.finger), saved.terms, age: age))
+        noteInput(client, .restored(World.written(finger), saved.terms, age: age))
       }
       if machine == after.machine { return }
     }

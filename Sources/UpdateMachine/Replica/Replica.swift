@@ -110,12 +110,13 @@ where Sync.Batch.Event == Model.Event {
     return _machine.freshness(at: now)
   }
 
-  /// What `persist` writes: the replica as it is now. `nil` without a finger, for a model without
-  /// one could not be followed on.
+  /// What is written: the replica as it is now. `nil` without a finger, for a model without one could
+  /// not be followed on; but a model that says so is saved all the same.
   @inlinable
   public var saved: Saved? {
-    guard case .model(let model) = _holding, let finger = _machine.finger else { return nil }
-    return Saved(model: model, finger: finger, terms: _machine.terms)
+    guard case .model(let model) = _holding else { return nil }
+    guard _machine.finger != nil || Model.isSavedWithoutFinger else { return nil }
+    return Saved(model: model, finger: _machine.finger, terms: _machine.terms)
   }
 
   // MARK: Inputs
@@ -142,19 +143,18 @@ where Sync.Batch.Event == Model.Event {
       // Logged out while it was read: the log that it names is wanted no more, unless it is the one
       // that we follow, which is then the same form read twice.
       var effects = Effects()
-      if let log = saved?.finger.log, log != _machine.finger?.log { effects.release = log }
+      if let log = saved?.finger?.log, log != _machine.finger?.log { effects.release = log }
       return effects
     }
     let early = _machine
-    guard let saved else {
-      _holding = .nothing
+    _holding = saved.map { .model($0.model) } ?? .nothing
+    change { $0.restored() }
+    guard let saved, let finger = saved.finger else {
       guard startsWhenLoaded else { return Effects() }
       return begin(foreground: early.isInForeground, at: now)
     }
-    _holding = .model(saved.model)
-    change { $0.restored() }
     _machine = Machine(
-      restoring: saved.finger, terms: saved.terms, age: age, at: now, life: early.life,
+      restoring: finger, terms: saved.terms, age: age, at: now, life: early.life,
       settings: early.settings)
     if startsWhenLoaded { return begin(foreground: early.isInForeground, at: now) }
     // Not started: it only remembers whether its user sees it.
@@ -239,7 +239,7 @@ extension Replica.Input: CustomStringConvertible {
     switch self {
     case .loaded(nil, _): "loaded nothing"
     case .loaded(let saved?, let age):
-      "loaded \(saved.finger), \(age.map { "\($0)" } ?? "nobody knows how") old"
+      "loaded \(saved.finger.map { "\($0)" } ?? "no finger"), \(age.map { "\($0)" } ?? "nobody knows how") old"
     case .snapshotArrived(let id, _, let finger, let terms):
       "\(Machine<Sync.Place>.Input.snapshotArrived(id, finger: finger, terms: terms))"
     case .batchArrived(let id, let batch): "batchArrived \(id), \(batch.count) events"

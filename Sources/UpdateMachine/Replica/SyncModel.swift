@@ -38,6 +38,10 @@ public protocol SyncModel: Sendable {
 
   /// It was read from the saved form of an earlier life: what was out then is answered no more.
   mutating func restored()
+
+  /// Whether it is saved though it has no finger any more: it holds what is nowhere else, as what its
+  /// user changed is. By default it is not: the next snapshot brings all of it.
+  static var isSavedWithoutFinger: Bool { get }
 }
 
 extension SyncModel {
@@ -57,6 +61,9 @@ extension SyncModel {
 
   @inlinable
   public mutating func restored() {}
+
+  @inlinable
+  public static var isSavedWithoutFinger: Bool { false }
 }
 
 /// What a server answered to a poll: events in the order of its log.
@@ -105,13 +112,14 @@ extension Holding: Equatable where Model: Equatable {}
 public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   /// The model as of the finger.
   public var model: Model
-  /// The place up to which the model has taken everything.
-  public var finger: Place
+  /// The place up to which the model has taken everything; `nil`: it was given up, and the next
+  /// snapshot replaces what the model has of the server.
+  public var finger: Place?
   /// What the server promised with the last snapshot.
   public var terms: Terms
 
   @inlinable
-  public init(model: Model, finger: Place, terms: Terms) {
+  public init(model: Model, finger: Place?, terms: Terms) {
     self.model = model
     self.finger = finger
     self.terms = terms
