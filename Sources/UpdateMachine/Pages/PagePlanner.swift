@@ -390,4 +390,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   /// How many fetches are out.
   public var fetchesOut: Int { fetches.count }
+
+  /// How many questions it keeps in mind, so that none is asked again too soon.
+  var questionsRemembered: Int { asked.count }
 }
