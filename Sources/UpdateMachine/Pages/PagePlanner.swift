@@ -12,46 +12,71 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   public typealias Request = PageRequest<Narrow>
 
   public let settings: PageSettings
-  private let life: Life
+  @usableFromInline let life: Life
   /// In the order in which they were opened.
-  private var windows: [Window] = []
-  private var nextWindow: UInt64 = 1
+  @usableFromInline var windows: [Window] = []
+  @usableFromInline var nextWindow: UInt64 = 1
   /// Those that are out, oldest first.
-  private var fetches: [Fetch] = []
-  private var fetchCount: UInt64 = 0
+  @usableFromInline var fetches: [Fetch] = []
+  @usableFromInline var fetchCount: UInt64 = 0
   /// What was asked for before and is wanted still: an answer has not helped.
-  private var asked: [Asked] = []
-  private var backoff = Backoff()
+  @usableFromInline var asked: [Asked] = []
+  @usableFromInline var backoff = Backoff()
   /// Nothing is asked before a moment in it.
-  private var pause: MomentRange?
-  private var pace = Allowance()
+  @usableFromInline var pause: MomentRange?
+  @usableFromInline var pace = Allowance()
   /// Since when there has been something to read a second time.
-  private var suspectSince: Moment?
-  private var timer: (id: TimerID, range: MomentRange)?
-  private var timerCount: UInt64 = 0
+  @usableFromInline var suspectSince: Moment?
+  @usableFromInline var timer: (id: TimerID, range: MomentRange)?
+  @usableFromInline var timerCount: UInt64 = 0
 
+  @usableFromInline
   struct Window: Sendable {
-    var id: WindowID
-    var narrow: Narrow
-    var window: ListWindow
+    @usableFromInline var id: WindowID
+    @usableFromInline var narrow: Narrow
+    @usableFromInline var window: ListWindow
     /// Of a list that cannot be known: a page has been shown.
-    var isShown = false
+    @usableFromInline var isShown = false
+
+    @inlinable
+    init(id: WindowID, narrow: Narrow, window: ListWindow) {
+      self.id = id
+      self.narrow = narrow
+      self.window = window
+    }
   }
 
+  @usableFromInline
   struct Fetch: Sendable {
-    var id: FetchID
-    var request: Request
-    var deadline: Moment
-    var isAudit: Bool
+    @usableFromInline var id: FetchID
+    @usableFromInline var request: Request
+    @usableFromInline var deadline: Moment
+    @usableFromInline var isAudit: Bool
+
+    @inlinable
+    init(id: FetchID, request: Request, deadline: Moment, isAudit: Bool) {
+      self.id = id
+      self.request = request
+      self.deadline = deadline
+      self.isAudit = isAudit
+    }
   }
 
+  @usableFromInline
   struct Asked: Sendable {
-    var request: Request
-    var backoff = Backoff()
-    var last: Moment
+    @usableFromInline var request: Request
+    @usableFromInline var backoff = Backoff()
+    @usableFromInline var last: Moment
+
+    @inlinable
+    init(request: Request, last: Moment) {
+      self.request = request
+      self.last = last
+    }
   }
 
   /// The life is one that no other planner of the same client ever had.
+  @inlinable
   public init(life: Life, settings: PageSettings = PageSettings()) {
     self.life = life
     self.settings = settings
@@ -80,11 +105,15 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     public var fetch: [(id: FetchID, request: Request)] = []
     /// Feed `fired` once, at a moment drawn from the range.
     public var arm: (timer: TimerID, range: MomentRange)?
+
+    @inlinable
+    init() {}
   }
 
   // MARK: Inputs
 
   /// An app begins to look at a list. What there is to show, the store's list says.
+  @inlinable
   public mutating func open(
     _ narrow: Narrow, _ window: ListWindow, _ store: inout Store, isLive: Bool, at now: Moment
   ) -> (WindowID, Effects) {
@@ -96,6 +125,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   /// Takes one input; returns what to do about it. The store is as it is after the input; lists are
   /// opened in it, and fetches begun. It is live while there is a finger.
+  @inlinable
   public mutating func handle(
     _ input: Input, _ store: inout Store, isLive: Bool, at now: Moment
   ) -> Effects {
@@ -118,7 +148,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     return plan(&store, isLive: isLive, at: now)
   }
 
-  private mutating func answered(
+  @inlinable
+  mutating func answered(
     _ id: FetchID, _ outcome: Store.PageOutcome, _ anchor: MessageID?, at now: Moment
   ) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
@@ -139,7 +170,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     }
   }
 
-  private mutating func failed(_ id: FetchID, _ failure: SyncFailure, at now: Moment) {
+  @inlinable
+  mutating func failed(_ id: FetchID, _ failure: SyncFailure, at now: Moment) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
     let request = fetches.remove(at: index).request
     switch failure {
@@ -158,14 +190,16 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     }
   }
 
-  private mutating func takePause(at now: Moment) {
+  @inlinable
+  mutating func takePause(at now: Moment) {
     let wait = backoff.take(first: settings.retryFirst, cap: settings.retryMaximum)
     pause = MomentRange(from: now + TimeSpan.milliseconds(wait.milliseconds / 2), to: now + wait)
   }
 
   // MARK: The plan
 
-  private mutating func plan(_ store: inout Store, isLive: Bool, at now: Moment) -> Effects {
+  @inlinable
+  mutating func plan(_ store: inout Store, isLive: Bool, at now: Moment) -> Effects {
     var effects = Effects()
     guard isLive else {
       effects.cancel = fetches.map { $0.id }
@@ -192,7 +226,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// What is wanted now, the most urgent first; each once.
-  private mutating func wants(
+  @inlinable
+  mutating func wants(
     _ store: inout Store, at now: Moment
   ) -> [(request: Request, isAudit: Bool)] {
     var wants: [(request: Request, isAudit: Bool)] = []
@@ -222,7 +257,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Fetches that nobody waits for any more, or that take too long.
-  private mutating func giveUp(
+  @inlinable
+  mutating func giveUp(
     but wants: [(request: Request, isAudit: Bool)], _ store: inout Store, _ effects: inout Effects,
     at now: Moment
   ) {
@@ -239,7 +275,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Begins what may be begun; returns when there may be more to begin.
-  private mutating func begin(
+  @inlinable
+  mutating func begin(
     _ wants: [(request: Request, isAudit: Bool)], _ store: inout Store, _ effects: inout Effects,
     at now: Moment
   ) -> [MomentRange] {
@@ -278,7 +315,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Wakes at the first of these.
-  private mutating func arm(_ due: [MomentRange], _ effects: inout Effects, after now: Moment) {
+  @inlinable
+  mutating func arm(_ due: [MomentRange], _ effects: inout Effects, after now: Moment) {
     var first = due.first
     for range in due where range.latest < first!.latest { first = range }
     if let timer, timer.range == first { return }
@@ -294,14 +332,17 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   // MARK: Queries
 
   /// The windows that are open, oldest first.
+  @inlinable
   public var openWindows: [WindowID] { windows.map { $0.id } }
 
   /// What is seen through a window now: which list, and which part of it.
+  @inlinable
   public func window(_ id: WindowID) -> (narrow: Narrow, window: ListWindow)? {
     windows.first { $0.id == id }.map { ($0.narrow, $0.window) }
   }
 
   /// How many fetches are out.
+  @inlinable
   public var fetchesOut: Int { fetches.count }
 }
 
@@ -339,6 +380,7 @@ public struct WindowID: BitwiseCopyable, Hashable, Sendable {
 
 extension PageRequest {
   /// What a list wants.
+  @inlinable
   init(_ want: PageWant, of narrow: Narrow) {
     switch want {
     case .message(let id): self.init(id)
@@ -349,6 +391,7 @@ extension PageRequest {
 
   /// Whether it asks for the same page, but perhaps for more or less of it: while one is out, the
   /// other need not be.
+  @inlinable
   func asksLike(_ other: PageRequest) -> Bool {
     switch (want, other.want) {
     case (.message(let one), .message(let another)): one == another
