@@ -147,9 +147,9 @@ extension MessageStore {
         if known.contains(id) { listed.closeHole(id) }
       }
     }
-    forEachList(where: { $0.narrow == narrow }) { listed in
-      let known = replay.known(interval, in: narrow, doubted: all)
-      for part in known.intervals { listed.list.learn(part) }
+    guard let number = number(of: narrow) else { return }
+    for part in replay.known(interval, in: narrow, doubted: all).intervals {
+      lists.modifyValue(forKey: number) { $0.list.learn(part) }
     }
   }
 
