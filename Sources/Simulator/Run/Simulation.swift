@@ -108,9 +108,10 @@ public enum Simulation<App: SimulatedApp> {
 
   // MARK: The one place where worlds live
 
-  /// Everything goes through here, so that the library's own app is fast however generic its caller
-  /// is: the compiler makes a version for it, and the general one hands over to that.
+  /// Everything goes through here, so that the library's own apps are fast however generic their caller
+  /// is: the compiler makes a version for each, and the general one hands over to that.
   @_specialize(where App == Chat)
+  @_specialize(where App == Mail)
   static func live(
     _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
   ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {
@@ -122,6 +123,7 @@ public enum Simulation<App: SimulatedApp> {
   #if !hasFeature(Embedded)
     /// As ``live(_:_:_:)``, with actors.
     @_specialize(where App == Chat)
+    @_specialize(where App == Mail)
     private static func liveWithActors(
       _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
       choosesJobs: Bool

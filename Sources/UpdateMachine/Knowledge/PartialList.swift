@@ -80,6 +80,10 @@ public struct PartialList: Sendable {
   /// Whether the server is said to hide this ID.
   public func hides(_ id: MessageID) -> Bool { historyLimit.map { id < $0 } ?? false }
 
+  /// Whether it says anything of an ID: that it is held, or that it would be.
+  @inlinable
+  func speaks(of id: MessageID) -> Bool { ids.contains(id) || knowledge.contains(id) }
+
   /// Whether the server hides everything there is.
   var hidesEverything: Bool { historyLimit == MessageID(.max) }
 }

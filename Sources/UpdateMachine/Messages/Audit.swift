@@ -4,10 +4,13 @@
 
 extension MessageStore {
   /// Held messages that a page has contradicted, and what became of earlier ones.
+  @usableFromInline
   struct Audit: Sendable {
     /// So many at a time: a page that contradicts more is itself the likelier culprit.
+    @inlinable
     static var limit: Int { 64 }
 
+    @usableFromInline
     enum Evidence: Hashable, Sendable {
       /// The page brought this copy, before anything was applied to it.
       case copy(Message<Content>)
@@ -15,31 +18,42 @@ extension MessageStore {
       case lack([Narrow])
     }
 
+    @usableFromInline
     struct Case: Sendable {
-      var id: MessageID
-      var evidence: Evidence
+      @usableFromInline var id: MessageID
+      @usableFromInline var evidence: Evidence
       /// How many polls had left when it was found.
-      var asked: UInt64
+      @usableFromInline var asked: UInt64
       /// A poll that left later was answered and did not explain it.
-      var isSuspect = false
+      @usableFromInline var isSuspect = false
       /// The fetch that reads it once more, since that left.
-      var reading: FetchID?
+      @usableFromInline var reading: FetchID?
+
+      @inlinable
+      init(id: MessageID, evidence: Evidence, asked: UInt64) {
+        self.id = id
+        self.evidence = evidence
+        self.asked = asked
+      }
     }
 
-    private(set) var cases: [Case] = []
-    private(set) var polls: UInt64 = 0
-    private(set) var suspectCount: Int64 = 0
-    var repairCount: Int64 = 0
+    @usableFromInline var cases: [Case] = []
+    @usableFromInline var polls: UInt64 = 0
+    @usableFromInline var suspectCount: Int64 = 0
+    @usableFromInline var repairCount: Int64 = 0
 
+    @inlinable
     init() {}
 
     /// The counts of an earlier generation go on.
+    @inlinable
     init(counting other: Audit) {
       suspectCount = other.suspectCount
       repairCount = other.repairCount
     }
 
     /// One at a time of each message: a copy replaces a lack, and lacks join.
+    @inlinable
     mutating func open(_ id: MessageID, _ evidence: Evidence) {
       if let index = cases.firstIndex(where: { $0.id == id }) {
         guard cases[index].reading == nil, case .lack(let narrows) = cases[index].evidence else {
@@ -57,14 +71,18 @@ extension MessageStore {
       }
     }
 
+    @inlinable
     mutating func end(_ id: MessageID) { cases.removeAll { $0.id == id } }
 
+    @inlinable
     mutating func endAll() { cases = [] }
 
+    @inlinable
     mutating func asked() { polls += 1 }
 
     /// A poll was answered. What it did not explain, though it left after the page had come, is
     /// suspect.
+    @inlinable
     mutating func answered() {
       for index in cases.indices where !cases[index].isSuspect && cases[index].asked < polls {
         cases[index].isSuspect = true
@@ -73,20 +91,24 @@ extension MessageStore {
     }
 
     /// The second reading of a suspect leaves.
+    @inlinable
     mutating func begin(_ id: MessageID, _ reading: FetchID) {
       let index = cases.firstIndex { $0.id == id && $0.isSuspect && $0.reading == nil }
       if let index { cases[index].reading = reading }
     }
 
     /// A second reading came, or will not come any more.
+    @inlinable
     mutating func end(reading: FetchID) { cases.removeAll { $0.reading == reading } }
 
     /// What the first reading found.
+    @inlinable
     func evidence(for reading: FetchID) -> Evidence? {
       cases.first { $0.reading == reading }?.evidence
     }
 
     /// A list means something else now: what its pages lacked says nothing any more.
+    @inlinable
     mutating func forgetLacks(of narrow: Narrow) {
       cases.removeAll { one in
         if case .lack(let narrows) = one.evidence { narrows.contains(narrow) } else { false }
@@ -96,12 +118,14 @@ extension MessageStore {
 
   /// Held messages that should be read once more, by their IDs alone, after a pause: a page has
   /// contradicted them, and no event has explained it. In the order in which they were found.
+  @inlinable
   public var suspects: [MessageID] {
     audit.cases.filter { $0.isSuspect && $0.reading == nil }.map { $0.id }
   }
 
   /// How many messages were ever suspect, and how many of them were wrong and have been mended. Both
   /// stay 0 with a server that keeps its contract.
+  @inlinable
   public var auditCounts: (suspects: Int64, repairs: Int64) {
     (audit.suspectCount, audit.repairCount)
   }
@@ -109,6 +133,7 @@ extension MessageStore {
   // MARK: First reading
 
   /// Looks for contradictions between a page, as it came, and what is held.
+  @inlinable
   mutating func examine(_ page: Page, _ fetch: Fetch, _ interval: Interval?, _ replay: Replay) {
     for message in page.messages {
       guard let held = held[message.id], replay.isUnnamed(message.id),
@@ -126,7 +151,8 @@ extension MessageStore {
     }
   }
 
-  private mutating func examineLacks(
+  @inlinable
+  mutating func examineLacks(
     of narrow: Narrow, _ page: Page, _ interval: Interval, _ replay: Replay
   ) {
     guard let number = number(of: narrow), let ids = lists[number]?.list.ids else { return }
@@ -144,6 +170,7 @@ extension MessageStore {
   // MARK: Second reading
 
   /// A suspect was read once more. What both readings say is taken: one repair.
+  @inlinable
   mutating func repair(
     _ id: MessageID, _ copy: Message<Content>?, by reading: FetchID, isUnnamed: Bool
   ) {
@@ -173,7 +200,8 @@ extension MessageStore {
   }
 
   /// Both readings say so.
-  private mutating func accept(_ mended: Held) {
+  @inlinable
+  mutating func accept(_ mended: Held) {
     audit.repairCount += 1
     let id = mended.message.id
     ahead[id] = audit.polls
@@ -181,7 +209,8 @@ extension MessageStore {
   }
 
   /// A held message with some fields as a copy has them.
-  private static func mended(
+  @inlinable
+  static func mended(
     _ held: Held, _ copy: Message<Content>, _ fields: Differences
   ) -> Held {
     var mended = held
@@ -205,22 +234,29 @@ extension MessageStore {
   // MARK: What counts
 
   /// The fields in which a copy differs from the held message, as far as that counts.
+  @usableFromInline
   struct Differences: Hashable, Sendable {
-    var content = false
-    var place = false
-    var flags: MessageFlags = []
-    var reactions: [Reaction] = []
+    @usableFromInline var content = false
+    @usableFromInline var place = false
+    @usableFromInline var flags: MessageFlags = []
+    @usableFromInline var reactions: [Reaction] = []
 
+    @inlinable
+    init() {}
+
+    @inlinable
     var isEmpty: Bool { !content && !place && flags.isEmpty && reactions.isEmpty }
   }
 
-  private static func counts(
+  @inlinable
+  static func counts(
     _ copy: Message<Content>, against held: Held, doubt: MessageFlags
   ) -> Bool { !differences(copy, held, doubt).isEmpty }
 
   /// Of an older version than the held one nothing counts but flags. What an event assigned yields
   /// only to a version above that event's; what a page did, to an equal one too. A reaction that an
   /// event has named stays.
+  @inlinable
   static func differences(
     _ copy: Message<Content>, _ held: Held, _ doubt: MessageFlags
   ) -> Differences {
@@ -242,7 +278,8 @@ extension MessageStore {
     return differences
   }
 
-  private static func agree(
+  @inlinable
+  static func agree(
     _ one: Message<Content>, _ other: Message<Content>, in fields: Differences
   ) -> Bool {
     if fields.content, one.content != other.content { return false }

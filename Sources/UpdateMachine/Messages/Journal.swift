@@ -2,7 +2,9 @@ extension MessageStore {
   /// What was applied since the oldest fetch left that is still out: every event, whole, in order,
   /// each once, about held and unheld messages alike (R3). It is what a page may be older than; and it
   /// is the only memory of a deletion (R9).
+  @usableFromInline
   struct Journal: Sendable {
+    @usableFromInline
     enum Entry: Sendable {
       case event(Event)
       /// Flags of these messages are in doubt from here on.
@@ -11,17 +13,23 @@ extension MessageStore {
 
     /// So many entries at most: then the oldest fetch is given up, and asked again. A page takes
     /// seconds; a server that sends more than that in them is better asked anew.
+    @inlinable
     static var limit: Int { 10_000 }
 
-    private var entries: [Entry] = []
+    @usableFromInline var entries: [Entry] = []
     /// The position of the first entry.
-    private var beginning: UInt64 = 0
+    @usableFromInline var beginning: UInt64 = 0
     /// How much has been applied ever.
-    private(set) var position: UInt64 = 0
+    @usableFromInline var position: UInt64 = 0
 
+    @inlinable
+    init() {}
+
+    @inlinable
     var count: Int { entries.count }
 
     /// Something was applied. It is kept if a page may come that is older.
+    @inlinable
     mutating func append(_ entry: Entry, isNeeded: Bool) {
       if isNeeded { entries.append(entry) }
       position += 1
@@ -29,6 +37,7 @@ extension MessageStore {
     }
 
     /// No page that is out is older than this position.
+    @inlinable
     mutating func trim(to position: UInt64?) {
       let oldest = position ?? self.position
       guard oldest > beginning else { return }
@@ -37,12 +46,14 @@ extension MessageStore {
     }
 
     /// What was applied since a position, in order.
+    @inlinable
     func since(_ position: UInt64) -> ArraySlice<Entry> {
       entries[Int(position - beginning)...]
     }
   }
 
   /// What an event says of one message.
+  @usableFromInline
   enum Touch {
     case replaced(Message<Content>)
     /// It exists no more, for this user.
@@ -56,6 +67,7 @@ extension MessageStore {
     case doubted(MessageFlags)
 
     /// The fields that it assigns.
+    @inlinable
     var fields: MessageFields {
       switch self {
       case .replaced, .gone, .arrived: .all
@@ -67,6 +79,7 @@ extension MessageStore {
     }
 
     /// What it shows of a message that is not held.
+    @inlinable
     func glimpse(of id: MessageID) -> MessageGlimpse<Content> {
       var glimpse = MessageGlimpse<Content>(id)
       switch self {
@@ -89,6 +102,7 @@ extension MessageStore {
 
   /// What an event means for each message that it names, in order. Of an edit that is also a move,
   /// the edit comes first.
+  @inlinable
   func touches(of event: Event) -> [(id: MessageID, touch: Touch)] {
     switch event {
     case .new(let message):
@@ -107,7 +121,8 @@ extension MessageStore {
     }
   }
 
-  private func touch(by move: MessageUpdate<Content>.Move, version: Int64?) -> Touch {
+  @inlinable
+  func touch(by move: MessageUpdate<Content>.Move, version: Int64?) -> Touch {
     // Moved to where no events come from, it is out of our sight, whatever the server calls it.
     if !follows(move.target) { return .gone }
     return follows(move.origin) ? .moved(move.target, version: version) : .arrived(move.target)
@@ -115,9 +130,11 @@ extension MessageStore {
 }
 
 extension MessageStore.Held {
+  @inlinable
   init(_ message: Message<MessageStore.Content>) { self.message = message }
 
   /// Takes what an event says: fields are assigned, whatever they were (R4).
+  @inlinable
   mutating func take(_ touch: MessageStore.Touch) {
     switch touch {
     case .replaced(let message):

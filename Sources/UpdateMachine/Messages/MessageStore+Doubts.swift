@@ -3,16 +3,27 @@
 
 extension MessageStore {
   /// The flag changes of one answer, as far as they may contradict each other.
+  @usableFromInline
   struct AnswerFlags: Sendable {
     /// One event's.
+    @usableFromInline
     struct Change: Sendable {
       /// Ascending; `nil`: every message.
-      var ids: [MessageID]?
+      @usableFromInline var ids: [MessageID]?
       /// The one that it names last.
-      var last: MessageID?
-      var flags: MessageFlags
-      var isSet: Bool
+      @usableFromInline var last: MessageID?
+      @usableFromInline var flags: MessageFlags
+      @usableFromInline var isSet: Bool
 
+      @inlinable
+      init(ids: [MessageID]?, last: MessageID? = nil, flags: MessageFlags, isSet: Bool) {
+        self.ids = ids
+        self.last = last
+        self.flags = flags
+        self.isSet = isSet
+      }
+
+      @inlinable
       func names(_ id: MessageID) -> Bool {
         guard let ids else { return true }
         var (low, high) = (0, ids.count)
@@ -24,8 +35,12 @@ extension MessageStore {
       }
     }
 
-    var changes: [Change] = []
+    @usableFromInline var changes: [Change] = []
 
+    @inlinable
+    init() {}
+
+    @inlinable
     mutating func note(_ event: Event) {
       switch event {
       case .flagged(let ids, let flags, let isSet):
@@ -37,6 +52,7 @@ extension MessageStore {
     }
 
     /// The messages of which a flag may have been both set and cleared: ascending, each once.
+    @inlinable
     var contested: [MessageID] {
       var (set, cleared): (MessageFlags, MessageFlags) = ([], [])
       for change in changes {
@@ -53,6 +69,7 @@ extension MessageStore {
     }
 
     /// Of one message: the flags that were both set and cleared, and those that were only one.
+    @inlinable
     func verdict(on id: MessageID) -> (doubtful: MessageFlags, certain: MessageFlags) {
       var (set, cleared): (MessageFlags, MessageFlags) = ([], [])
       /// Flags of which the last change names the message last. Merging appends: that change is then
@@ -70,6 +87,7 @@ extension MessageStore {
   }
 
   /// After an answer: which flags are in doubt from here on, and which no more.
+  @inlinable
   mutating func settleFlags() {
     let changes = answer
     answer = AnswerFlags()
@@ -84,13 +102,14 @@ extension MessageStore {
     }
   }
 
-  private mutating func doubt(_ id: MessageID, _ flags: MessageFlags) {
+  @inlinable
+  mutating func doubt(_ id: MessageID, _ flags: MessageFlags) {
     note(.doubt([id], flags))
     audit.end(id)
     guard held.contains(id) else {
       // Not held: it is not known whether the lists that read these flags have it.
       let unknown = Touch.doubted(flags).glimpse(of: id)
-      return forEachList { listed in
+      return forEachList(where: { $0.list.knowledge.contains(id) }) { listed in
         guard !listed.narrow.reads.flags.isDisjoint(with: flags) else { return }
         if listed.narrow.verdict(on: unknown) != .no { listed.list.forget(id) }
       }
@@ -99,6 +118,7 @@ extension MessageStore {
   }
 
   /// From here on only these flags of a held message are in doubt.
+  @inlinable
   mutating func settle(_ id: MessageID, _ flags: MessageFlags) {
     guard let held = held[id] else { return }
     doubts[id] = flags.isEmpty ? nil : flags

@@ -4,6 +4,7 @@
 extension MessageStore {
   /// Applies one event. Events come in the order of the log, each once; after the last of an answer
   /// comes ``answered()``.
+  @inlinable
   public mutating func apply(_ event: Event) {
     if case .covered(let channel, let follows) = event {
       return cover(channel, follows: follows)
@@ -18,10 +19,12 @@ extension MessageStore {
   }
 
   /// A poll has left: what is asked from here on is news of a later time (R13).
+  @inlinable
   public mutating func asked() { audit.asked() }
 
   /// The answer to the last poll has been applied, whole, as the server made it. It may have been
   /// empty.
+  @inlinable
   public mutating func answered() {
     settleFlags()
     audit.answered()
@@ -30,7 +33,8 @@ extension MessageStore {
 
   // MARK: One message
 
-  private mutating func apply(_ touch: Touch, to id: MessageID) {
+  @inlinable
+  mutating func apply(_ touch: Touch, to id: MessageID) {
     audit.end(id)
     switch touch {
     case .replaced(let message):
@@ -39,19 +43,19 @@ extension MessageStore {
       ahead.removeValue(forKey: id)
       if isWanted(id) { hold(new, doubt: []) } else { release(id) }
     case .gone:
-      for (number, listed) in lists {
-        var changed = listed
-        changed.list.erase(id)
-        changed.copies.removeValue(forKey: id)
-        changed.closeHole(id)
-        lists[number] = changed
+      for number in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
+        lists.modifyValue(forKey: number) { listed in
+          listed.list.erase(id)
+          listed.copies.removeValue(forKey: id)
+          listed.closeHole(id)
+        }
       }
       former.removeValue(forKey: id)
       release(id)
     case .arrived:
       release(id)
       let glimpse = touch.glimpse(of: id)
-      forEachList { listed in
+      forEachList(where: { $0.list.speaks(of: id) }) { listed in
         listed.list.remove(id)
         if listed.narrow.verdict(on: glimpse) != .no { listed.list.forget(id) }
       }
@@ -64,26 +68,22 @@ extension MessageStore {
 
   /// A message is held with these values from here on: every list hears of it. Its flags in doubt
   /// are remembered by the caller.
+  @inlinable
   mutating func hold(_ new: Held, doubt: MessageFlags) {
     let id = new.message.id
     held[id] = new
     if doubt.isEmpty { doubts.removeValue(forKey: id) }
     let all = MessageGlimpse(new.message)
-    let certain = doubt.isEmpty ? all : MessageGlimpse(new.message, doubt: doubt)
-    forEachList { listed in
-      if listed.narrow.verdict(on: all) == .yes {
-        listed.list.insert(id)
-      } else {
-        listed.list.remove(id)
-      }
-      if !doubt.isEmpty, listed.narrow.verdict(on: certain) == .unknown { listed.list.forget(id) }
+    forEachList(where: { $0.list.speaks(of: id) || $0.narrow.verdict(on: all) == .yes }) {
+      $0.decide(all, doubt: doubt)
     }
   }
 
   /// A list may have gained a message that nobody holds: it is known no more whether it has (R7).
-  private mutating func hear(_ touch: Touch, ofUnheld id: MessageID) {
+  @inlinable
+  mutating func hear(_ touch: Touch, ofUnheld id: MessageID) {
     let glimpse = touch.glimpse(of: id)
-    forEachList { listed in
+    forEachList(where: { $0.list.knowledge.contains(id) || $0.isHole(id) }) { listed in
       guard listed.narrow.reads.overlaps(touch.fields) else { return }
       if listed.narrow.verdict(on: glimpse) == .no {
         listed.closeHole(id)
@@ -95,31 +95,37 @@ extension MessageStore {
 
   /// A new message is held if it can be missed: a list knows of its ID, or a page may be on its way
   /// that is older (R6).
-  private func isWanted(_ id: MessageID) -> Bool {
+  @inlinable
+  func isWanted(_ id: MessageID) -> Bool {
     if !fetches.isEmpty || held.contains(id) { return true }
-    for (_, listed) in lists
-    where listed.list.knowledge.contains(id) || listed.list.hides(id) { return true }
-    return false
+    return lists.hasValue { $0.list.knowledge.contains(id) || $0.list.hides(id) }
   }
 
   // MARK: All messages
 
-  private mutating func flagAll(_ flags: MessageFlags, _ isSet: Bool) {
+  @inlinable
+  mutating func flagAll(_ flags: MessageFlags, _ isSet: Bool) {
     audit.endAll()
+    var changed: [MessageID] = []
     for (id, old) in held {
-      var changed = old
-      changed.message.flags.assign(flags, isSet)
-      if changed != old { hold(changed, doubt: doubt(about: id)) }
+      var new = old
+      new.message.flags.assign(flags, isSet)
+      guard new.message.flags != old.message.flags else { continue }
+      held[id] = new
+      changed.append(id)
     }
     // Of those that are not held it is only known what the event says.
     var anyone = MessageGlimpse<Content>(MessageID(0))
     anyone.flags = isSet ? flags : []
     anyone.flagsShown = flags
-    forEachList { listed in
-      guard !listed.narrow.reads.flags.isDisjoint(with: flags),
-        listed.narrow.verdict(on: anyone) != .no
-      else { return }
-      listed.list.forgetAll()
+    let (held, doubts) = (held, doubts)
+    // A list that reads none of these flags has what it had; but see ``PartialList/insert(_:)``.
+    forEachList(where: { $0.reads(flags) || $0.list.historyLimit != nil }) { listed in
+      for id in changed {
+        guard let message = held[id]?.message else { continue }
+        listed.decide(MessageGlimpse(message), doubt: doubts[id] ?? [])
+      }
+      if listed.reads(flags), listed.narrow.verdict(on: anyone) != .no { listed.list.forgetAll() }
     }
   }
 
@@ -128,7 +134,8 @@ extension MessageStore {
   /// From here on the server sends events about a channel, or none any more (R11). Every page that
   /// is out may be of a time in which we were not told: it is given up. So is what a page has brought
   /// that may be ahead of the finger: where it stands now does not show where it stood in between.
-  private mutating func cover(_ channel: ChannelID, follows: Bool) {
+  @inlinable
+  mutating func cover(_ channel: ChannelID, follows: Bool) {
     abandonFetches()
     var somewhere = MessageGlimpse<Content>(MessageID(0))
     somewhere.channel = channel
@@ -137,17 +144,16 @@ extension MessageStore {
     for (number, listed) in lists where listed.narrow.verdict(on: somewhere) != .no {
       lists[number] = forgotten(listed, in: channel)
     }
-    for id in lost {
-      forEachList { $0.list.remove(id) }
-      release(id)
-    }
+    // No list has one of them any more: those that could have were made anew.
+    for id in lost { release(id) }
     for (id, _) in ahead { drop(id) }
     followed.removeAll { $0 == channel }
     if follows { followed = (followed + [channel]).sorted() }
   }
 
   /// A list of which nothing is known any more. What it showed of the channel can still be read.
-  private func forgotten(_ listed: Listed, in channel: ChannelID) -> Listed {
+  @inlinable
+  func forgotten(_ listed: Listed, in channel: ChannelID) -> Listed {
     var next = Listed(narrow: listed.narrow)
     next.list = PartialList(forgetting: listed.list)
     next.copies = listed.copies
@@ -167,11 +173,38 @@ extension MessageStore {
 extension MessageStore.Listed {
   /// It has become certain that an ID is not in the narrow: between two that are known it is no hole
   /// any more.
+  @inlinable
   mutating func closeHole(_ id: MessageID) {
-    let knowledge = list.knowledge
-    guard !knowledge.contains(id), id.number > .min + 1, id.number < .max - 1,
-      knowledge.contains(MessageID(id.number - 1)), knowledge.contains(MessageID(id.number + 1))
-    else { return }
-    list.learn(Interval(id))
+    if isHole(id) { list.learn(Interval(id)) }
+  }
+
+  /// Whether it is all that is not known between two IDs that are.
+  @inlinable
+  func isHole(_ id: MessageID) -> Bool {
+    !list.knowledge.contains(id) && id.number > .min + 1 && id.number < .max - 1
+      && list.knowledge.contains(MessageID(id.number - 1))
+      && list.knowledge.contains(MessageID(id.number + 1))
+  }
+
+  /// Whether it can be seen in the list, if only as what was there formerly.
+  @inlinable
+  func shows(_ id: MessageID) -> Bool {
+    list.ids.contains(id) || list.former?.ids.contains(id) ?? false || copies.contains(id)
+  }
+
+  /// Whether what is in it hangs on one of these flags.
+  @inlinable
+  func reads(_ flags: MessageFlags) -> Bool { !narrow.reads.flags.isDisjoint(with: flags) }
+
+  /// A message is held with these values: it is in the list, or is not. Where that hangs on flags in
+  /// doubt, it is not known.
+  @inlinable
+  mutating func decide(_ all: MessageGlimpse<Narrow.Content>, doubt: MessageFlags) {
+    if narrow.verdict(on: all) == .yes { list.insert(all.id) } else { list.remove(all.id) }
+    guard !doubt.isEmpty else { return }
+    var certain = all
+    certain.flags.subtract(doubt)
+    certain.flagsShown.subtract(doubt)
+    if narrow.verdict(on: certain) == .unknown { list.forget(all.id) }
   }
 }

@@ -18,6 +18,7 @@ extension MessageStore {
 
   /// A question for a page leaves now. From here on every event is kept that the page may be older
   /// than. A fetch that is asked again is a new fetch, with an ID of its own.
+  @inlinable
   public mutating func begin(_ id: FetchID, _ request: Request, isAudit: Bool = false) {
     fetches.append(
       Fetch(id: id, request: request, begun: journal.position, isAudit: isAudit))
@@ -25,12 +26,14 @@ extension MessageStore {
   }
 
   /// Its answer is not awaited any more.
+  @inlinable
   public mutating func abandon(_ id: FetchID) {
     if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
   }
 
   /// No answer is awaited any more: what is out may be of a time in which we were not told of
   /// everything.
+  @inlinable
   public mutating func abandonFetches() {
     audit.endAll()
     fetches = []
@@ -38,18 +41,22 @@ extension MessageStore {
   }
 
   /// The fetches whose answers count, oldest first. A fetch that is not here any more was given up.
+  @inlinable
   public var openFetches: [FetchID] { fetches.map { $0.id } }
 
   /// How many events are kept because a page may be older than they are.
+  @inlinable
   public var journalCount: Int { journal.count }
 
-  private mutating func end(_ index: Int) {
+  @inlinable
+  mutating func end(_ index: Int) {
     audit.end(reading: fetches[index].id)
     fetches.remove(at: index)
     journal.trim(to: fetches.first?.begun)
   }
 
   /// Something was applied.
+  @inlinable
   mutating func note(_ entry: Journal.Entry) {
     journal.append(entry, isNeeded: !fetches.isEmpty)
     while journal.count > Journal.limit { end(0) }
@@ -58,6 +65,7 @@ extension MessageStore {
   // MARK: The page
 
   /// An answer to a fetch. It is taken whole, or not at all.
+  @inlinable
   public mutating func take(_ page: Page, for id: FetchID) -> PageOutcome {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return .absorbed }
     let fetch = fetches[index]
@@ -88,7 +96,8 @@ extension MessageStore {
     return .taken
   }
 
-  private static func fits(_ page: Page, _ request: Request) -> Bool {
+  @inlinable
+  static func fits(_ page: Page, _ request: Request) -> Bool {
     switch request.want {
     case .message(let id):
       return page.messages.isEmpty || page.messages.count == 1 && page.messages[0].id == id
@@ -99,7 +108,8 @@ extension MessageStore {
 
   /// Of which IDs it says everything. One message that was asked for by its ID, or its lack, says all
   /// of that ID.
-  private static func interval(of page: Page, _ request: Request) -> Interval? {
+  @inlinable
+  static func interval(of page: Page, _ request: Request) -> Interval? {
     if case .message(let id) = request.want { return Interval(id) }
     return page.interval
   }
@@ -107,7 +117,8 @@ extension MessageStore {
   /// A copy, level with the events, comes in where none is held. A held one stays: it has seen every
   /// event, and the page may be from an old cache; only flags in doubt are taken from it (R4), unless
   /// the doubt came after its fetch had left: then it is in the journal, and in the copy.
-  private mutating func keep(_ copy: Replay.Copy) {
+  @inlinable
+  mutating func keep(_ copy: Replay.Copy) {
     let id = copy.held.message.id
     guard var old = held[id] else {
       if !copy.doubt.isEmpty { doubts[id] = copy.doubt }
@@ -124,23 +135,26 @@ extension MessageStore {
     settle(id, doubt.subtracting(settled))
   }
 
-  private mutating func learn(_ interval: Interval, _ narrow: Narrow?, _ replay: Replay) {
+  @inlinable
+  mutating func learn(_ interval: Interval, _ narrow: Narrow?, _ replay: Replay) {
     let doubted = doubts.filter { interval.contains($0.key) }
     let all = doubted.map { (MessageGlimpse(held[$0.key]!.message, doubt: $0.value)) }
-    forEachList { listed in
-      if let narrow, listed.narrow != narrow { return }
-      for part in replay.known(interval, in: listed.narrow, doubted: all).intervals {
-        // Of one message alone it is said for every list; only where it closes a hole is it of use.
-        if narrow == nil, let id = part.lowerEnd.id {
-          listed.closeHole(id)
-        } else {
-          listed.list.learn(part)
-        }
+    guard let narrow else {
+      // Of one message alone it is said for every list; only where it closes a hole is it of use.
+      guard let id = interval.lowerEnd.id else { return }
+      return forEachList(where: { $0.isHole(id) }) { listed in
+        let known = replay.known(interval, in: listed.narrow, doubted: all)
+        if known.contains(id) { listed.closeHole(id) }
       }
+    }
+    guard let number = number(of: narrow) else { return }
+    for part in replay.known(interval, in: narrow, doubted: all).intervals {
+      lists.modifyValue(forKey: number) { $0.list.learn(part) }
     }
   }
 
-  private mutating func limitHistory(of narrow: Narrow, _ page: Page) {
+  @inlinable
+  mutating func limitHistory(of narrow: Narrow, _ page: Page) {
     guard page.isHistoryLimited, page.foundOldest, let number = number(of: narrow) else { return }
     // Without a message and without an ID that it is about: it hides everything.
     let oldest = page.messages.first?.id ?? page.anchor ?? MessageID(.max)
@@ -148,7 +162,8 @@ extension MessageStore {
   }
 
   /// A page of what cannot be known: the list shows it until the next comes.
-  private mutating func show(_ page: Page, in narrow: Narrow) {
+  @inlinable
+  mutating func show(_ page: Page, in narrow: Narrow) {
     guard let number = number(of: narrow), var listed = lists[number] else { return }
     for message in page.messages { listed.copies[message.id] = message }
     var ids = listed.list.former?.ids ?? VersionedMap()

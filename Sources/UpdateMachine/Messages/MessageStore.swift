@@ -16,81 +16,102 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public typealias Page = MessagePage<Content>
   public typealias Request = PageRequest<Narrow>
 
-  var held = VersionedMap<MessageID, Held>()
+  @usableFromInline var held = VersionedMap<MessageID, Held>()
   /// Of held messages, the flags of which nobody can tell whether they are set (R10).
-  var doubts = VersionedMap<MessageID, MessageFlags>()
+  @usableFromInline var doubts = VersionedMap<MessageID, MessageFlags>()
   /// By number, in the order in which they were opened.
-  var lists = VersionedMap<Int64, Listed>()
-  var nextList: Int64 = 0
+  @usableFromInline var lists = VersionedMap<Int64, Listed>()
+  /// The numbers of the open narrows. Nobody walks through it: its order is another in each process.
+  @usableFromInline var numbers: [Narrow: Int64] = [:]
+  @usableFromInline var nextList: Int64 = 0
   /// The channels that send events; ascending.
-  var followed: [ChannelID]
+  @usableFromInline var followed: [ChannelID]
   /// What was held before everything was forgotten; for reading only.
-  var former = VersionedMap<MessageID, Held>()
+  @usableFromInline var former = VersionedMap<MessageID, Held>()
 
   /// Held messages of which a page brought something, and how many polls had left by then: they may
   /// be ahead of the finger until a poll that left later is answered, whole.
-  var ahead = VersionedMap<MessageID, UInt64>()
+  @usableFromInline var ahead = VersionedMap<MessageID, UInt64>()
 
-  var journal = Journal()
+  @usableFromInline var journal = Journal()
   /// The fetches that are out, oldest first.
-  var fetches: [Fetch] = []
+  @usableFromInline var fetches: [Fetch] = []
   /// Flag changes of the answer that is being applied.
-  var answer = AnswerFlags()
-  var audit = Audit()
+  @usableFromInline var answer = AnswerFlags()
+  @usableFromInline var audit = Audit()
 
   /// A held message, and what is known of where its fields come from.
+  @usableFromInline
   struct Held: Hashable, Sendable {
-    var message: Message<Content>
+    @usableFromInline var message: Message<Content>
     /// The version that an event gave with the content; `nil`: the content is from a page.
-    var contentEvent: Int64?
+    @usableFromInline var contentEvent: Int64?
     /// The same of the place.
-    var placeEvent: Int64?
+    @usableFromInline var placeEvent: Int64?
     /// Reactions that events have set or cleared.
-    var named: [Reaction] = []
+    @usableFromInline var named: [Reaction] = []
   }
 
   /// A narrow that somebody looks at.
+  @usableFromInline
   struct Listed: Sendable {
-    var narrow: Narrow
-    var list = PartialList()
+    @usableFromInline var narrow: Narrow
+    @usableFromInline var list = PartialList()
     /// Copies from pages, of messages that are not held: they show what once was.
-    var copies = VersionedMap<MessageID, Message<Content>>()
+    @usableFromInline var copies = VersionedMap<MessageID, Message<Content>>()
+
+    @inlinable
+    init(narrow: Narrow) { self.narrow = narrow }
   }
 
   /// A question for a page, since it left.
+  @usableFromInline
   struct Fetch: Sendable {
-    var id: FetchID
-    var request: Request
+    @usableFromInline var id: FetchID
+    @usableFromInline var request: Request
     /// The position in the journal when it left.
-    var begun: UInt64
-    var isAudit: Bool
+    @usableFromInline var begun: UInt64
+    @usableFromInline var isAudit: Bool
+
+    @inlinable
+    init(id: FetchID, request: Request, begun: UInt64, isAudit: Bool) {
+      self.id = id
+      self.request = request
+      self.begun = begun
+      self.isAudit = isAudit
+    }
   }
 
   /// Nothing is held, nothing is known.
   /// - Parameter followed: the channels of which the server sends events to this user; direct
   ///   conversations always are.
+  @inlinable
   public init(following followed: [ChannelID]) { self.followed = followed.sorted() }
 
   /// A new generation, after a register: nothing of the old one is believed, and no page that was
   /// asked for in it (R11). Its lists are open again, and can be read as what was known formerly.
   /// O(lists).
+  @inlinable
   public init(following followed: [ChannelID], after old: MessageStore) {
     self.init(following: followed)
     former = old.held.isEmpty ? old.former : old.held
     nextList = old.nextList
+    numbers = old.numbers
     audit = Audit(counting: old.audit)
-    for (number, listed) in old.lists {
-      var next = Listed(narrow: listed.narrow)
-      next.list = PartialList(forgetting: listed.list)
-      next.copies = listed.copies
-      lists[number] = next
-    }
+    lists = VersionedMap(
+      sorted: old.lists.lazy.map { number, listed in
+        var next = Listed(narrow: listed.narrow)
+        next.list = PartialList(forgetting: listed.list)
+        next.copies = listed.copies
+        return (number, next)
+      })
   }
 
   // MARK: Lists
 
   /// Opens the list of a narrow. What is held is in it at once; nothing is known yet. One that is
   /// open already stays as it is. O(held messages).
+  @inlinable
   public mutating func open(_ narrow: Narrow) {
     guard number(of: narrow) == nil else { return }
     var listed = Listed(narrow: narrow)
@@ -100,24 +121,29 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
       }
     }
     lists[nextList] = listed
+    numbers[narrow] = nextList
     nextList += 1
   }
 
   /// Nobody looks at it any more. What it knew is forgotten.
+  @inlinable
   public mutating func close(_ narrow: Narrow) {
-    if let number = number(of: narrow) { lists.removeValue(forKey: number) }
+    if let number = numbers.removeValue(forKey: narrow) { lists.removeValue(forKey: number) }
   }
 
-  /// The list of a narrow; `nil`: it is not open.
+  /// The list of a narrow; `nil`: it is not open. O(1), however many lists are open.
+  @inlinable
   public func list(of narrow: Narrow) -> PartialList? {
     number(of: narrow).flatMap { lists[$0]?.list }
   }
 
   /// The narrows whose lists are open, in the order in which they were opened.
+  @inlinable
   public var narrows: [Narrow] { lists.map { $0.value.narrow } }
 
   /// What is shown of a message in a list of this narrow: the held one, or else a copy that shows
   /// what once was.
+  @inlinable
   public func message(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
     if let message = held[id]?.message { return message }
     if let number = number(of: narrow), let copy = lists[number]?.copies[id] { return copy }
@@ -125,21 +151,27 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   }
 
   /// The held message of this ID, level with the finger; `nil`: none is held.
+  @inlinable
   public subscript(id: MessageID) -> Message<Content>? { held[id]?.message }
 
   /// How many messages are held.
+  @inlinable
   public var count: Int { held.count }
 
   /// The held messages in ascending order.
+  @inlinable
   public var messages: some Sequence<Message<Content>> { held.lazy.map { $0.value.message } }
 
   /// The flags of a held message that are in doubt: events have contradicted each other.
+  @inlinable
   public func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
 
   /// The held messages with a flag in doubt, ascending: each should be fetched by its ID.
+  @inlinable
   public var doubtful: [MessageID] { doubts.map { $0.key } }
 
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
+  @inlinable
   public func canBeKnown(_ narrow: Narrow) -> Bool {
     guard narrow.isDecidable else { return false }
     guard let channel = narrow.channel else { return true }
@@ -147,6 +179,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Whether events come for this channel.
+  @inlinable
   public func follows(_ channel: ChannelID) -> Bool {
     var (low, high) = (0, followed.count)
     while low < high {
@@ -159,6 +192,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// What a narrow means has changed outside of all messages (a topic was muted, say): nothing is
   /// known of its list any more, and its pages that are out may be of what it meant before: they are
   /// given up (R11). O(held messages).
+  @inlinable
   public mutating func reconsider(_ narrow: Narrow) {
     for fetch in fetches where fetch.request.narrow == narrow { abandon(fetch.id) }
     audit.forgetLacks(of: narrow)
@@ -173,8 +207,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Gives the memory of a held message back. Its ID is known no more (R12).
+  @inlinable
   public mutating func drop(_ id: MessageID) {
-    forEachList { listed in
+    forEachList(where: { $0.list.speaks(of: id) }) { listed in
       listed.list.forget(id)
       listed.list.remove(id)
     }
@@ -183,29 +218,32 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Helpers
 
+  @inlinable
   func follows(_ place: Place) -> Bool {
     guard let channel = place.channel else { return true }
     return follows(channel)
   }
 
-  func number(of narrow: Narrow) -> Int64? {
-    for (number, listed) in lists where listed.narrow == narrow { return number }
-    return nil
-  }
+  @inlinable
+  func number(of narrow: Narrow) -> Int64? { numbers[narrow] }
 
   /// All that is held of it, whether in doubt or not.
+  @inlinable
   func glimpse(of held: Held) -> MessageGlimpse<Content> { MessageGlimpse(held.message) }
 
-  /// Every list that can be known.
-  mutating func forEachList(_ body: (inout Listed) -> Void) {
-    for (number, listed) in lists where canBeKnown(listed.narrow) {
-      var changed = listed
-      body(&changed)
-      lists[number] = changed
+  /// Changes every list that can be known, and that the change may concern. All are asked; to ask is
+  /// to look at a list where it is, while to change one copies what is shared of it.
+  @inlinable
+  mutating func forEachList(
+    where isConcerned: (borrowing Listed) -> Bool, _ body: (inout Listed) -> Void
+  ) {
+    for number in lists.keys(where: { isConcerned($0) && canBeKnown($0.narrow) }) {
+      lists.modifyValue(forKey: number, body)
     }
   }
 
   /// It is held no more; what the lists say of it is the caller's to see to.
+  @inlinable
   mutating func release(_ id: MessageID) {
     held.removeValue(forKey: id)
     doubts.removeValue(forKey: id)

@@ -1,29 +1,37 @@
 extension MessageStore {
   /// A page while what was applied since its fetch left is applied to it.
+  @usableFromInline
   struct Replay {
     /// A message of the page, as it is after the events.
+    @usableFromInline
     struct Copy {
-      var held: Held
-      var doubt: MessageFlags = []
+      @usableFromInline var held: Held
+      @usableFromInline var doubt: MessageFlags = []
+
+      @inlinable
+      init(held: Held) { self.held = held }
     }
 
     /// Ascending.
-    private(set) var copies: [Copy]
-    private let interval: Interval?
+    @usableFromInline var copies: [Copy]
+    @usableFromInline let interval: Interval?
     /// What events said of messages in the interval of which there was no copy.
-    private var loose: [(id: MessageID, touch: Touch)] = []
-    private var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
+    @usableFromInline var loose: [(id: MessageID, touch: Touch)] = []
+    @usableFromInline var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
     /// Every message that was named, in any order.
-    private var named: [MessageID] = []
+    @usableFromInline var named: [MessageID] = []
 
+    @inlinable
     init(_ page: Page, _ interval: Interval?) {
       copies = page.messages.map { Copy(held: Held($0)) }
       self.interval = interval
     }
 
     /// Whether nothing since the fetch left has said anything of a message.
+    @inlinable
     func isUnnamed(_ id: MessageID) -> Bool { looseForAll.isEmpty && !named.contains(id) }
 
+    @inlinable
     mutating func take(_ entries: ArraySlice<Journal.Entry>, of store: MessageStore) {
       for entry in entries {
         switch entry {
@@ -41,7 +49,8 @@ extension MessageStore {
       }
     }
 
-    private mutating func take(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
+    @inlinable
+    mutating func take(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
       named.append(id)
       let index = firstIndex(of: id)
       let isThere = index < copies.count && copies[index].held.message.id == id
@@ -64,13 +73,15 @@ extension MessageStore {
       }
     }
 
-    private mutating func noteLoose(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
+    @inlinable
+    mutating func noteLoose(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
       guard let interval, interval.contains(id), !store.held.contains(id) else { return }
       loose.append((id, touch))
     }
 
     /// What the interval makes known of a narrow: all of it, but for IDs that an event may have
     /// brought in and nobody holds, and for messages whose flags are in doubt.
+    @inlinable
     func known(
       _ interval: Interval, in narrow: Narrow, doubted: [MessageGlimpse<Content>]
     ) -> Knowledge {
@@ -91,7 +102,8 @@ extension MessageStore {
       return known
     }
 
-    private func firstIndex(of id: MessageID) -> Int {
+    @inlinable
+    func firstIndex(of id: MessageID) -> Int {
       var (low, high) = (0, copies.count)
       while low < high {
         let middle = (low + high) / 2
@@ -104,6 +116,7 @@ extension MessageStore {
 
 extension MessageStore.Touch {
   /// Whether the message is there only since then: it may be in any narrow, whatever that reads.
+  @inlinable
   var bringsMessage: Bool {
     switch self {
     case .replaced, .arrived: true

@@ -4,6 +4,7 @@ public protocol PagedModel: SyncModel {
 
   /// The messages that it holds. The model applies the log's events to it, in their order, and passes
   /// on ``SyncModel/asked()``, ``SyncModel/answered()`` and ``SyncModel/restored()``.
+  @inlinable
   var messages: MessageStore<Narrow> { get set }
 }
 
@@ -11,10 +12,13 @@ extension PagedModel {
   @inlinable
   public static var hearsOfPolls: Bool { true }
 
+  @inlinable
   public mutating func asked() { messages.asked() }
 
+  @inlinable
   public mutating func answered() { messages.answered() }
 
+  @inlinable
   public mutating func restored() { messages.abandonFetches() }
 }
 
@@ -29,6 +33,7 @@ extension Replica where Model: PagedModel {
 
   /// An app begins to look at a list: ``PagePlanner/open(_:_:_:isLive:at:)`` on what is held.
   /// Without a model the window waits for one.
+  @inlinable
   public mutating func open(
     _ narrow: Model.Narrow, _ window: ListWindow, with planner: inout Planner, at now: Moment
   ) -> (WindowID, Planner.Effects) {
@@ -41,6 +46,7 @@ extension Replica where Model: PagedModel {
   }
 
   /// Something happened to fetches or windows.
+  @inlinable
   public mutating func handle(
     _ input: Planner.Input, with planner: inout Planner, at now: Moment
   ) -> Planner.Effects {
@@ -53,6 +59,7 @@ extension Replica where Model: PagedModel {
   }
 
   /// A page has come. It is taken whole or not at all; then the planner looks what is wanted next.
+  @inlinable
   public mutating func handle(
     _ page: MessagePage<Model.Narrow.Content>, for fetch: FetchID, with planner: inout Planner,
     at now: Moment

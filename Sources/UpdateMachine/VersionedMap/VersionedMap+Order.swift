@@ -65,6 +65,50 @@ extension VersionedMap: Sequence {
   }
 }
 
+extension VersionedMap {
+  /// Shows every entry where it is, ascending, until `body` says that it has seen enough. To iterate
+  /// would copy each; of a large value that takes longer than to look at it.
+  @inlinable
+  @inline(__always)
+  func look(_ body: (Key, borrowing Value) -> Bool) {
+    guard let root else { return }
+    withExtendedLifetime(root) {
+      var next: Unmanaged<Node>? = unsafe root.firstLeaf
+      while let leaf = unsafe next {
+        unsafe next = unsafe leaf._withUnsafeGuaranteedRef { leaf in
+          let (keys, values, count) = unsafe (leaf.keys, leaf.values, leaf.count)
+          for index in 0..<count where unsafe body(keys[index], values[index]) { return nil }
+          return unsafe root.leaf(after: keys[count - 1])
+        }
+      }
+    }
+  }
+
+  /// The keys whose values are so, ascending. O(n), and no value is copied.
+  @inlinable
+  @inline(__always)
+  func keys(where isSo: (borrowing Value) -> Bool) -> [Key] {
+    var keys: [Key] = []
+    look { key, value in
+      if isSo(value) { keys.append(key) }
+      return false
+    }
+    return keys
+  }
+
+  /// Whether a value is so. O(n), and none is copied.
+  @inlinable
+  @inline(__always)
+  func hasValue(where isSo: (borrowing Value) -> Bool) -> Bool {
+    var isThere = false
+    look { _, value in
+      isThere = isSo(value)
+      return isThere
+    }
+    return isThere
+  }
+}
+
 /// The entries of one leaf. Its pointers are good for as long as the tree that the leaf is of.
 @usableFromInline
 @safe
