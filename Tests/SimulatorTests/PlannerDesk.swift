@@ -61,10 +61,14 @@ struct PlannerDesk {
   mutating func move(_ id: WindowID, _ window: ListWindow) { put(.moved(id, window)) }
 
   /// The oldest question is answered, as the server has it.
-  mutating func answer() { answer(as: mailbox.page(out[0].request, later: mailbox)) }
+  mutating func answer() {
+    guard let request = out.first?.request else { return noteNothingAsked() }
+    answer(as: mailbox.page(request, later: mailbox))
+  }
 
   /// The oldest question is answered like this.
   mutating func answer(as page: Page) {
+    guard !out.isEmpty else { return noteNothingAsked() }
     let (id, _) = out.removeFirst()
     let outcome = store.take(page, for: id)
     switch outcome {
@@ -77,6 +81,7 @@ struct PlannerDesk {
 
   /// The oldest question fails.
   mutating func fail(_ failure: SyncFailure) {
+    guard !out.isEmpty else { return noteNothingAsked() }
     let (id, _) = out.removeFirst()
     oracle.noteFailure(id, failure, at: now)
     put(.failed(id, failure))
@@ -92,6 +97,8 @@ struct PlannerDesk {
       count += 1
     }
   }
+
+  private func noteNothingAsked() { Issue.record("no page is asked for") }
 
   /// Something happens on the server, and a poll brings it.
   mutating func hear(_ change: Mailbox.Change) {

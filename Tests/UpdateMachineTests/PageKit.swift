@@ -248,14 +248,21 @@ final class PageBench {
 
   /// The oldest question for a page is answered.
   func page() {
-    let call = source.pagesOut[0]
-    source.answer(call.number, .page(page(call.request!)))
+    guard let call = source.pagesOut.first, let request = call.request else {
+      Issue.record("no page is asked for")
+      return
+    }
+    source.answer(call.number, .page(page(request)))
     drain()
   }
 
   /// The oldest question for a page fails.
   func failPage(_ failure: SyncFailure) {
-    source.answer(source.pagesOut[0].number, .failure(failure))
+    guard let call = source.pagesOut.first else {
+      Issue.record("no page is asked for")
+      return
+    }
+    source.answer(call.number, .failure(failure))
     drain()
   }
 
