@@ -187,7 +187,7 @@ import UpdateMachine
     #expect(!effects.contains { $0.hasPrefix("persist") })
     #expect(desk.notes == [1: "a"])
     #expect(desk.replica.saved == nil)
-    #expect(desk.disk?.finger.description == "q1:-1")
+    #expect(desk.disk?.finger?.description == "q1:-1")
     #expect(desk.disk?.model.notes.texts == [1: "a"])
   }
 
