@@ -1,0 +1,73 @@
+import Testing
+
+@testable import UpdateMachine
+
+/// A source that answers at once, from any thread.
+struct QuickPages: PageSource {
+  typealias Model = Shelf
+  typealias Sync = ShelfSync
+
+  /// As many fetches as there is time for: windows must not wait here.
+  var pageSettings: PageSettings {
+    var settings = PageSettings()
+    settings.burst = 1_000_000
+    return settings
+  }
+
+  func register() async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
+    Registered(snapshot: [ChannelID(1), ChannelID(2)], finger: Spot("a", 0), terms: testTerms)
+  }
+
+  /// There is never any news.
+  func poll(after finger: Spot, waits: Bool) async throws(SyncFailure) -> ShelfBatch {
+    guard waits else { return ShelfBatch(first: 1, events: []) }
+    let (never, end) = AsyncStream.makeStream(of: Never.self)
+    for await _ in never {}
+    end.finish()
+    throw .timedOut
+  }
+
+  func release(_ log: String) async {}
+
+  func page(
+    _ request: PageRequest<ShelfNarrow>
+  ) async throws(SyncFailure) -> MessagePage<Int> {
+    await Task.yield()
+    if Task.isCancelled { throw .unreachable }
+    guard let narrow = request.narrow else { return MessagePage(messages: []) }
+    var messages: [Message<Int>] = []
+    for number in 1...40 { messages.append(PageBench.message(number, in: Int64(number % 2 + 1))) }
+    messages = messages.filter { narrow.verdict(on: MessageGlimpse($0)) == .yes }
+    return MessagePage(messages: messages, foundOldest: true, foundNewest: true)
+  }
+}
+
+/// Windows on real threads.
+@Suite struct DriverWindowRaceTests {
+  @Test func `windows that come and go on many threads are filled, and leave nothing behind`() async
+  {
+    let machine = UpdateMachine(source: QuickPages())
+    async let following: Void = machine.run()
+    await withDiscardingTaskGroup { group in
+      for viewer in 0..<8 {
+        group.addTask {
+          for step in 0..<100 {
+            let narrow = ShelfNarrow([
+              .channel(ChannelID(Int64(viewer % 2 + 1))), .sender(UserID(Int64(step % 10))),
+            ])
+            let views = await machine.openWindow(on: narrow, showing: .newest(3))
+            if (viewer + step) % 3 == 0 { continue }  // Dropped before it was looked at.
+            for await view in views {
+              if (viewer + step) % 3 == 1 { await machine.closeWindow(views.id) }
+              if view.isComplete { break }
+            }
+          }
+        }
+      }
+    }
+    await machine.stop()
+    await following
+    #expect(await machine.errands.isIdle)
+    #expect(await machine.replica.model?.messages.openFetches == [])
+  }
+}
