@@ -115,8 +115,22 @@ import UpdateMachine
     desk.confirm(Board(["a": 1, "b": 2]), through: 2)
     let before = desk.box
     desk.box.confirm(through: MutationID(1))
+    #expect(desk.box == before)
     desk.box.confirm(through: MutationID(2), refusal: refused2)
     #expect(desk.box == before)
+  }
+
+  @Test func `what another outbox of the same name has sent is not taken for ours`() throws {
+    var (desk, _) = try three()
+    desk.confirm(Board(), through: 9)
+    try desk.mutate(.set("d", 4))
+    desk.answer()
+    #expect(desk.pushed == [10])
+    desk.answer()
+    desk.confirm(Board(), through: .max)
+    try desk.mutate(.set("e", 5))
+    #expect(desk.pushed == [1 << 62 + 1])
+    #expect(desk.box.violation() == nil)
   }
 
   @Test func `a refusal and the app's word on it survive a restart`() throws {

@@ -67,15 +67,28 @@ public struct MutationTicket: BitwiseCopyable, Hashable, Comparable, Sendable {
 
 /// Names one mutation of one client to its server. They count up from 1 without holes, in the order
 /// in which mutations are sent; so what the server has run is told by the last.
+///
+/// Numbers above 2⁶² become that: so far nobody counts, and however far a server says that it has
+/// come, there are more.
 public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
-  public var number: UInt64
+  public let number: UInt64
 
   @inlinable
-  public init(_ number: UInt64) { self.number = number }
+  public init(_ number: UInt64) { self.number = Swift.min(number, 1 << 62) }
+
+  @inlinable
+  init(counting number: UInt64) { self.number = number }
 
   /// Before the first.
   @inlinable
   public static var none: MutationID { MutationID(0) }
+
+  @inlinable
+  public var next: MutationID { MutationID(counting: number + 1) }
+
+  /// Not for the first.
+  @inlinable
+  var previous: MutationID { MutationID(counting: number - 1) }
 
   @inlinable
   public static func < (one: MutationID, other: MutationID) -> Bool { one.number < other.number }

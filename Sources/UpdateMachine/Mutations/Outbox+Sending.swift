@@ -89,7 +89,7 @@ extension Outbox {
     changed()
     persist(&effects)
     for index in first..<batch.upperBound {
-      lastID.number += 1
+      lastID = lastID.next
       queue[index].stage = .marked(lastID)
       queue[index].version = version
     }
@@ -106,7 +106,7 @@ extension Outbox {
     }
     while end > start, case .marked(let id) = queue[end - 1].stage {
       queue[end - 1].stage = .unsent
-      lastID = MutationID(id.number - 1)
+      lastID = id.previous
       end -= 1
     }
   }

@@ -14,8 +14,8 @@ public protocol ViewQuery: Sendable {
   func answer(in state: State) -> Answer
 
   /// Whether the two states may have different answers: `false` spares the asking. A query that reads
-  /// a range of a ``VersionedMap`` says ``VersionedMap/differs(from:in:)-(_,Range<Key>)`` of it. By
-  /// default it always may.
+  /// a range of a ``VersionedMap`` asks that whether it `differs(from:in:)`. By default they always
+  /// may.
   func mayDiffer(from old: State, to new: State) -> Bool
 }
 
