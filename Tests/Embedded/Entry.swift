@@ -23,6 +23,7 @@ struct Entry {
     print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
     knowledge()
     print(lifeOfMap())
+    lifeOfOutbox()
   }
 
   /// Prints a digest of what a long history of inserts and removals leaves known.
@@ -66,5 +67,60 @@ struct Entry {
     }
     let scanned = VersionedMap(sorted: map.map).checksum == map.checksum
     return "map \(map.count), \(map.checksum), \(forks.count) forks, \(changes) changes, \(scanned)"
+  }
+
+  /// Counts up and down; throws below zero.
+  struct Count: Mutation {
+    struct Below: Error {}
+    var step: Int64
+    var name: String { step < 0 ? "down" : "up" }
+
+    func apply(to count: inout Int64) throws(Below) -> Int64 {
+      count += step
+      if count < 0 { throw Below() }
+      return count
+    }
+
+    func coalesced(with later: Count) -> Count? {
+      step > 0 && later.step > 0 ? Count(step: step + later.step) : nil
+    }
+  }
+
+  /// Prints what an outbox says and does that is answered, refused and confirmed by chance.
+  static func lifeOfOutbox() {
+    var outbox = Outbox<Count>(client: ClientID(1))
+    var view = LocalView<Count>(of: 0)
+    var push: Outbox<Count>.Push?
+    var (digest, now) = (Digest(), Moment(milliseconds: 0))
+    func note(_ effects: Outbox<Count>.Effects) {
+      push = effects.push ?? push
+      for text in effects.texts(at: now) { text.fold(into: &digest) }
+    }
+    note(outbox.handle(.started(Life(1), foreground: true), at: now))
+    for step in 0..<500 as Range<UInt64> {
+      let chance = Digest.mixed(step)
+      now = now + .milliseconds(Int64(chance >> 32 & 1023))
+      let change = Count(step: Int64(chance >> 8 & 7) - 3)
+      do throws(MutationError<Count.Below>) {
+        note(try outbox.mutate(change, &view, at: now).effects)
+      } catch {
+        digest.fold(step)
+      }
+      note(outbox.handle(.stored(upTo: outbox.currentVersion), at: now))
+      if let push, chance & 1 == 0 {
+        let last = push.mutations[push.mutations.count - 1].id
+        let refusal = chance & 30 == 0 ? MutationRefusal(last) : nil
+        note(outbox.handle(.answered(push.id, refusal.map { .refused($0) } ?? .accepted), at: now))
+        outbox.confirm(through: last, refusal: refusal)
+        view.confirm(Int64(chance >> 16 & 3))
+      }
+      note(outbox.replay(&view, at: now))
+      if let aside = outbox.setAside.first {
+        note(outbox.handle(.discarded(aside.ticket), at: now))
+        note(outbox.replay(&view, at: now))
+      }
+      precondition(outbox.violation() == nil, "an outbox keeps its rules")
+    }
+    print("outbox \(digest), view \(view.state), \(outbox)")
   }
 }

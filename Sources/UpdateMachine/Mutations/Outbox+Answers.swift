@@ -1,0 +1,165 @@
+// What comes back: answers, failures and timers. Each is believed only if its ID is the one that is
+// out; anything else is late or repeated, and is absorbed. What a late answer had to tell, the server
+// says again to the next push.
+
+extension Outbox {
+  mutating func answered(
+    _ id: PushID, _ answer: PushAnswer, at now: Moment, _ effects: inout Effects
+  ) {
+    guard case .pushing(let push) = sending.status, push.id == id else { return }
+    disarm(&effects)
+    sending.status = .resting
+    switch answer {
+    case .accepted:
+      accept(through: push.last, from: push.first, at: now)
+      // So that it is not uncertain after a restart.
+      if !isIdempotent {
+        changed()
+        persist(&effects)
+      }
+    case .refused(let refusal):
+      guard let index = queue.firstIndex(where: { $0.id == refusal.id }) else {
+        // Of one that we know of, or that we never sent: the server does not keep the rules.
+        settle(push, isDoubtful: true)
+        effects.report = .malformed
+        return waitSlowly(at: now, &effects)
+      }
+      effects.report = .rejected(refusal.code)
+      refuse(at: index, refusal)
+      persist(&effects)
+    }
+    sending.transient.reset()
+    sending.timeouts.reset()
+    proceed(at: now, &effects)
+  }
+
+  mutating func failed(
+    _ id: PushID, _ failure: SyncFailure, hasLeft: Bool, at now: Moment, _ effects: inout Effects
+  ) {
+    guard case .pushing(let push) = sending.status, push.id == id else { return }
+    disarm(&effects)
+    fail(push, failure, hasLeft: hasLeft, at: now, &effects)
+  }
+
+  mutating func fired(_ id: TimerID, at now: Moment, _ effects: inout Effects) {
+    guard let armed = sending.timer, armed.id == id else { return }
+    sending.timer = nil
+    switch sending.status {
+    case .pushing(let push):
+      effects.cancel = push.id
+      guard now > armed.latest + settings.machine.late else {
+        return fail(push, .timedOut, hasLeft: true, at: now, &effects)
+      }
+      // We slept through it: no failure of anybody's.
+      settle(push, isDoubtful: true)
+      sending.status = .resting
+      proceed(at: now, &effects)
+    case .waiting, .pausing:
+      sending.status = .resting
+      proceed(at: now, &effects)
+    case .confirming:
+      sending.resendAt = nil
+      sending.status = .resting
+      for index in queue.indices {
+        if case .accepted(let id, _) = queue[index].stage { queue[index].stage = .sent(id) }
+      }
+      proceed(at: now, &effects)
+    case .resting, .storing, .halted: return  // These hold no timer.
+    }
+  }
+
+  // MARK: The failure table
+
+  /// The push that was out has failed: the machine's table (MACHINE §5), as for a poll.
+  private mutating func fail(
+    _ push: OutstandingPush, _ failure: SyncFailure, hasLeft: Bool, at now: Moment,
+    _ effects: inout Effects
+  ) {
+    sending.status = .resting
+    if case .rejected(let code) = failure,
+      let index = queue.firstIndex(where: { $0.id == push.first })
+    {
+      // The server will never run the first of them, and has not run the others.
+      effects.report = failure
+      refuse(at: index, MutationRefusal(push.first, code))
+      persist(&effects)
+      return proceed(at: now, &effects)
+    }
+    settle(push, isDoubtful: hasLeft && (isIdempotent || failure.leavesDoubt))
+    switch failure {
+    case .unreachable, .serverFault:
+      waitTransiently(at: now, &effects)
+    case .timedOut:
+      sending.timeouts.lengthen()
+      waitTransiently(at: now, &effects)
+    case .rateLimited(let after):
+      rateLimited(after, at: now, &effects)
+    case .unauthorized:
+      halt(.credentials)
+    case .unsupported:
+      halt(.unsupported)
+    case .expired, .rejected, .malformed, .modelRefused:
+      effects.report = failure
+      waitSlowly(at: now, &effects)
+    }
+  }
+
+  private mutating func halt(_ halt: MachineStatus.Halt) {
+    unmark()
+    sending.status = .halted(halt)
+  }
+
+  private mutating func waitTransiently(at now: Moment, _ effects: inout Effects) {
+    let numbers = settings.machine
+    wait(
+      sending.transient.take(first: numbers.transientFirst, cap: numbers.transientCap), at: now,
+      &effects)
+  }
+
+  private mutating func waitSlowly(at now: Moment, _ effects: inout Effects) {
+    wait(sending.slow.take(at: now, settings: settings.machine), at: now, &effects)
+  }
+
+  private mutating func rateLimited(
+    _ asked: TimeSpan?, at now: Moment, _ effects: inout Effects
+  ) {
+    let numbers = settings.machine
+    let after = min(max(asked ?? .zero, numbers.retryAfterFloor), numbers.retryAfterCap)
+    sending.notBefore = now + after
+    let backoff = sending.transient.take(first: numbers.transientFirst, cap: numbers.transientCap)
+    wait(
+      after + max(TimeSpan(milliseconds: after.milliseconds / 10), backoff), at: now, &effects)
+  }
+
+  // MARK: What became of a push
+
+  /// The server says that it has these.
+  private mutating func accept(through last: MutationID, from first: MutationID, at now: Moment) {
+    for index in queue.indices {
+      guard let id = queue[index].id, id <= last else { return }
+      if id >= first { queue[index].stage = .accepted(id, at: now) }
+    }
+  }
+
+  /// A push ended without an answer that says what became of it. In doubt, what was in it may be at
+  /// the server; without, it is as if it had never been sent, unless it was sent before.
+  mutating func settle(_ push: OutstandingPush, isDoubtful: Bool) {
+    if isDoubtful {
+      for index in queue.indices {
+        guard case .marked(let id) = queue[index].stage, id <= push.last else { continue }
+        queue[index].stage = isIdempotent ? .sent(id) : .uncertain(id)
+      }
+    }
+    unmark()
+  }
+}
+
+extension SyncFailure {
+  /// Whether the server may have done what it was asked to, if it has heard of it.
+  var leavesDoubt: Bool {
+    switch self {
+    case .unreachable, .timedOut, .serverFault, .malformed, .modelRefused: true
+    case .rateLimited, .unauthorized, .unsupported, .expired, .rejected: false
+    }
+  }
+}

@@ -1,0 +1,200 @@
+// How mutations leave: by what the confirmed state says, and by the app's word on those that are set
+// aside. The model calls the first half where it takes a snapshot or an event, so that it is undone
+// with them if they are refused; the replay that must follow goes on from there.
+
+extension Outbox {
+  // MARK: What the confirmed state says
+
+  /// The confirmed state has run this client's mutations up to `last`, and the last one that it
+  /// refused is `refusal`: two facts of one moment, told with the state that they are of.
+  ///
+  /// A last mutation ID that is not news, or lower than one that was told before, changes nothing:
+  /// the state that it came with is an old one, and the protocol does not take it.
+  public mutating func confirm(through last: MutationID, refusal: MutationRefusal? = nil) {
+    guard last > confirmed else { return }
+    if let refusal, let index = queue.firstIndex(where: { $0.id == refusal.id }) {
+      refuse(at: index, refusal)
+    }
+    confirmed = last
+    // Nobody but another outbox of the same name can have sent these (a copied saved form): what is
+    // sent from here on is at least not taken for theirs.
+    if last > lastID { lastID = last }
+    var count = 0
+    while count < queue.count, let id = queue[count].id, id <= last {
+      size -= queue[count].change.size
+      count += 1
+    }
+    queue.removeFirst(count)
+    // A server that says of a mutation that it is run is believed before a refusal that it did not
+    // keep: it has run those between its last refusal and its last mutation.
+    let refusedLast = refusal?.id ?? .none
+    let before = refused.count
+    for index in refused.indices.reversed() {
+      let id = refused[index].refusal.id
+      guard id > refusedLast, id <= last else { continue }
+      size -= refused.remove(at: index).change.size
+    }
+    guard count > 0 || refused.count < before else { return }
+    sending.resendAt = nil
+    sending.resends.reset()
+    queueVersion += 1
+    changed()
+  }
+
+  /// The confirmed state holds the effect of this one: an event echoed its ticket, or the model knows
+  /// it by other means. Right also if it has left the queue already.
+  public mutating func echo(of ticket: MutationTicket) {
+    if let index = index(of: ticket) {
+      size -= queue.remove(at: index).change.size
+    } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
+      size -= refused.remove(at: index).change.size
+    } else {
+      return
+    }
+    queueVersion += 1
+    changed()
+  }
+
+  /// The confirmed state is a snapshot that was asked for at `sent`: what the server had accepted
+  /// before that is in it, and its echo may have been in a log that nobody reads any more. Only for
+  /// servers without IDs; the others tell the last.
+  public mutating func confirmAccepted(before sent: Moment) {
+    guard !isIdempotent else { return }
+    let before = queue.count
+    for index in queue.indices.reversed() {
+      guard case .accepted(_, let moment) = queue[index].stage, moment < sent else { continue }
+      size -= queue.remove(at: index).change.size
+    }
+    guard queue.count < before else { return }
+    queueVersion += 1
+    changed()
+  }
+
+  /// Out of the queue for good. All before it were run; those after it never left, as far as the
+  /// server is concerned, and will have IDs above this one's.
+  mutating func refuse(at index: Int, _ refusal: MutationRefusal) {
+    let pending = queue.remove(at: index)
+    knownRefusal = max(knownRefusal, refusal.id)
+    lastID = refusal.id
+    for later in index..<queue.count { queue[later].stage = .unsent }
+    for earlier in 0..<index {
+      if let id = queue[earlier].id, !queue[earlier].isAccepted {
+        queue[earlier].stage = .accepted(id, at: .distantPast)
+      }
+    }
+    queueVersion += 1
+    changed()
+    refused.append(
+      Refused(
+        tickets: pending.tickets, change: pending.change, refusal: refusal, version: version))
+    refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+  }
+
+  // MARK: What the app says
+
+  /// Whether the app may have it tried again as it is: it is refused, or uncertain.
+  public func canRetry(_ ticket: MutationTicket) -> Bool {
+    if let index = index(of: ticket) { return queue[index].isUncertain }
+    return refused.contains { $0.tickets.contains(ticket) }
+  }
+
+  /// Whether the app may make another of it: it is refused, or has never left.
+  public func canEdit(_ ticket: MutationTicket) -> Bool {
+    if let index = index(of: ticket) { return hasNeverLeft(queue[index]) }
+    return refused.contains { $0.tickets.contains(ticket) }
+  }
+
+  private func hasNeverLeft(_ pending: Pending) -> Bool {
+    switch pending.stage {
+    case .unsent: true
+    case .marked(let id): !isOut(id)
+    case .sent, .accepted, .uncertain: false
+    }
+  }
+
+  /// Whether the app may give it up: it is refused, uncertain, or has never left. One that is on its
+  /// way cannot be called back.
+  public func canDiscard(_ ticket: MutationTicket) -> Bool {
+    canRetry(ticket) || canEdit(ticket)
+  }
+
+  mutating func retried(_ ticket: MutationTicket, at now: Moment, _ effects: inout Effects) {
+    guard canRetry(ticket) else { return }  // Too late, or out of place: absorbed.
+    if let index = index(of: ticket) {
+      queue[index].stage = .unsent
+    } else {
+      putBack(ticket, as: nil)
+    }
+    noteWord(ticket, at: now, &effects)
+  }
+
+  mutating func edited(
+    _ ticket: MutationTicket, _ change: Change, at now: Moment, _ effects: inout Effects
+  ) {
+    guard canEdit(ticket) else { return }
+    if let index = index(of: ticket) {
+      unmark(from: index)
+      size = size.addingSaturated(change.size - queue[index].change.size)
+      queue[index].change = change
+    } else {
+      putBack(ticket, as: change)
+    }
+    noteWord(ticket, at: now, &effects)
+  }
+
+  mutating func discarded(_ ticket: MutationTicket, at now: Moment, _ effects: inout Effects) {
+    guard canDiscard(ticket) else { return }
+    if let index = index(of: ticket) {
+      unmark(from: index)
+      let pending = queue.remove(at: index)
+      size -= pending.change.size
+      discards.append(pending.tickets)
+    } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
+      size -= refused[index].change.size
+      discards.append(refused.remove(at: index).tickets)
+    }
+    if discards.count > settings.discardsRemembered {
+      forgotten = max(forgotten, discards.removeFirst().upperBound)
+    }
+    noteWord(ticket, at: now, &effects)
+  }
+
+  /// A refused one takes its place again: before those that were made after it.
+  private mutating func putBack(_ ticket: MutationTicket, as change: Change?) {
+    guard let former = refused.firstIndex(where: { $0.tickets.contains(ticket) }) else { return }
+    let old = refused.remove(at: former)
+    let index = place(for: old.tickets.lowerBound)
+    queue.insert(
+      Pending(tickets: old.tickets, change: change ?? old.change, version: old.version), at: index)
+    if let change { size = size.addingSaturated(change.size - old.change.size) }
+  }
+
+  /// The app's word changes the view, and is to be durable.
+  private mutating func noteWord(
+    _ ticket: MutationTicket, at now: Moment, _ effects: inout Effects
+  ) {
+    queueVersion += 1
+    changed()
+    if let index = index(of: ticket) { queue[index].version = version }
+    persist(&effects)
+    proceed(at: now, &effects)
+  }
+
+  // MARK: Places in the queue
+
+  /// Where it is in the queue. O(log n).
+  func index(of ticket: MutationTicket) -> Int? {
+    let index = place(for: ticket)
+    return index < queue.count && queue[index].tickets.contains(ticket) ? index : nil
+  }
+
+  /// How many in the queue end below a ticket.
+  private func place(for ticket: MutationTicket) -> Int {
+    var (low, high) = (0, queue.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if queue[middle].tickets.upperBound < ticket { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

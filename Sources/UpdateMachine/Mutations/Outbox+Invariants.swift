@@ -1,0 +1,98 @@
+extension Outbox {
+  func violated(_ rule: String) -> Violation { Violation(rule: rule, found: description) }
+
+  /// The first rule that does not hold; `nil` if all do. Looked at after every input.
+  public func violation() -> Violation? { violationOfQueue() ?? violationOfStatus() }
+
+  private func violationOfQueue() -> Violation? {
+    var ticket = MutationTicket(0)
+    var id = confirmed
+    var hasNone = false
+    var sum: Int64 = 0
+    for pending in queue {
+      if pending.tickets.lowerBound <= ticket { return violated("the queue is in ticket order") }
+      ticket = pending.tickets.upperBound
+      sum = sum.addingSaturated(pending.change.size)
+      if let next = pending.id {
+        if hasNone { return violated("what has no ID comes after what has one") }
+        if isIdempotent, next <= id {
+          return violated("IDs ascend from the last that is confirmed")
+        }
+        if isIdempotent, pending.isUncertain {
+          return violated("an idempotent server has no doubt")
+        }
+        id = next
+      } else {
+        hasNone = true
+      }
+      if pending.version > version { return violated("nothing is newer than the outbox") }
+    }
+    if ticket > lastTicket { return violated("every ticket was given") }
+    if id > lastID { return violated("every ID was given") }
+    for refused in refused {
+      sum = sum.addingSaturated(refused.change.size)
+      if index(of: refused.tickets.lowerBound) != nil {
+        return violated("what is refused is not in the queue")
+      }
+      if refused.refusal.id > knownRefusal { return violated("a refusal that is kept is known") }
+    }
+    if sum != size { return violated("the size is the sum of the sizes") }
+    if stored > version { return violated("what is durable is not newer than what is") }
+    if knownRefusal > lastID { return violated("what was refused had an ID") }
+    return nil
+  }
+
+  private func violationOfStatus() -> Violation? {
+    let hasTimer = sending.timer != nil
+    switch sending.status {
+    case .resting:
+      if hasTimer { return violated("resting holds no timer") }
+      if isActive, !isReplayDue, block == nil, queue.contains(where: { !$0.isAccepted }) {
+        return violated("what can be sent is being sent")
+      }
+      if isActive, !isReplayDue, refused.isEmpty, !sending.isHeldBack, isIdempotent,
+        queue.first?.isAccepted == true
+      {
+        return violated("what is accepted is waited for")
+      }
+    case .storing:
+      if hasTimer { return violated("storing holds no timer") }
+      if stored == version { return violated("storing waits for a write") }
+    case .pushing(let push):
+      if !hasTimer { return violated("a push has a deadline") }
+      if push.first > push.last { return violated("a push is not empty") }
+      for pending in queue {
+        guard let id = pending.id, push.first <= id, id <= push.last else { continue }
+        if pending.version > stored { return violated("only what is durable has left") }
+      }
+    case .waiting: if !hasTimer { return violated("waiting says until when") }
+    case .pausing: if !hasTimer { return violated("pausing says until when") }
+    case .confirming: if !hasTimer { return violated("confirming says until when") }
+    case .halted: if hasTimer { return violated("halted holds no timer") }
+    }
+    if !sending.isStarted, sending.status != .resting, sending.status != .halted(.stopped) {
+      return violated("nothing goes on before the start")
+    }
+    return nil
+  }
+}
+
+extension Outbox: CustomStringConvertible {
+  /// The whole outbox in one line.
+  public var description: String {
+    var text = "\(sending.status), \(queue.count) pending"
+    let sent = queue.count { $0.id != nil }
+    if sent > 0 { text += " (\(sent) sent)" }
+    let aside = setAside.count
+    if aside > 0 { text += ", \(aside) set aside" }
+    text += ", confirmed \(confirmed)"
+    if knownRefusal != .none { text += ", knows refusal \(knownRefusal)" }
+    if let timer = sending.timer { text += ", timer \(timer.id) until \(timer.latest)" }
+    text += ", \(version)"
+    if stored < version { text += " of which \(stored) stored" }
+    if isReplayDue { text += ", replay due" }
+    if !sending.isStarted { text += ", not started" }
+    if !sending.isForeground { text += ", background" }
+    return text
+  }
+}

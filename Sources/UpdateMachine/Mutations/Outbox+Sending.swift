@@ -1,0 +1,178 @@
+// What is sent, and when: nothing before it is durable, one push at a time, in the order of the
+// tickets, under the floors that the server and the pace set.
+
+extension Outbox {
+  /// Whether it may send.
+  public var isActive: Bool { sending.isStarted && sending.isForeground }
+
+  private var maySend: Bool { isActive && !sending.isHeldBack && refused.isEmpty }
+
+  /// Whether it is in the push that is out.
+  func isOut(_ id: MutationID) -> Bool {
+    guard case .pushing(let push) = sending.status else { return false }
+    return push.first <= id && id <= push.last
+  }
+
+  /// A replay is wanted before anything more is sent, for it may throw now.
+  var isReplayDue: Bool { queueVersion != replayedVersion }
+
+  /// Goes on from wherever we are, if nothing is out and nothing is waited for.
+  mutating func proceed(at now: Moment, _ effects: inout Effects) {
+    switch sending.status {
+    case .pushing(let push):
+      guard !refused.isEmpty else { return }
+      // The confirmed state told of a refusal before the answer did: the push will be ignored.
+      effects.cancel = push.id
+    case .waiting, .pausing, .halted: return  // Only their timer, a signal or the app ends them.
+    case .confirming:
+      if maySend, !isReplayDue, sending.resendAt == sending.timer?.latest, nextBatch.isEmpty {
+        return  // Goes on.
+      }
+    case .resting, .storing: break
+    }
+    disarm(&effects)
+    sending.status = .resting
+    guard maySend else { return unmark() }
+    guard !isReplayDue else { return }
+    let batch = nextBatch
+    unmark(from: batch.upperBound)
+    guard !batch.isEmpty else { return confirmLater(at: now, &effects) }
+    let numbers = settings.machine
+    let paced = sending.pace.ready(burst: numbers.paceBurst, interval: numbers.paceInterval)
+    let floor = max(sending.notBefore, paced)
+    if now < floor {
+      arm(from: floor, to: floor, &effects)
+      sending.status = .pausing
+      return
+    }
+    mark(batch, &effects)
+    let durable = batch.prefix { queue[$0].version <= stored }
+    guard !durable.isEmpty else {
+      sending.status = .storing
+      return
+    }
+    push(durable, at: now, &effects)
+  }
+
+  /// What stands in the way of the next mutation.
+  public var block: OutboxBlock? {
+    if sending.isHeldBack { return .heldBack }
+    if let first = refused.first { return .refused(first.ticket) }
+    guard let next = queue.first(where: { !$0.isAccepted }) else { return nil }
+    switch next.stage {
+    case .uncertain: return .uncertain(next.ticket)
+    case .unsent, .marked: return next.refusal == nil ? nil : .threw(next.ticket)
+    case .sent, .accepted: return nil
+    }
+  }
+
+  /// What would be sent now: from the first that the server has not said it has, to the first that
+  /// never left and throws.
+  private var nextBatch: Range<Int> {
+    let start = queue.firstIndex { !$0.isAccepted } ?? queue.count
+    let limit = min(queue.count, start + (isIdempotent ? settings.batchMaximum : 1))
+    var end = start
+    while end < limit {
+      switch queue[end].stage {
+      case .unsent, .marked: if queue[end].refusal != nil { return start..<end }
+      case .sent: break
+      case .accepted, .uncertain: return start..<end
+      }
+      end += 1
+    }
+    return start..<end
+  }
+
+  /// Gives IDs to those that have none. Once that is durable, they may leave.
+  private mutating func mark(_ batch: Range<Int>, _ effects: inout Effects) {
+    guard let first = batch.first(where: { queue[$0].stage == .unsent }) else { return }
+    changed()
+    persist(&effects)
+    for index in first..<batch.upperBound {
+      lastID = lastID.next
+      queue[index].stage = .marked(lastID)
+      queue[index].version = version
+    }
+  }
+
+  /// Those that were marked and have not left have no ID again. What is on disk may say that they
+  /// have one; before another gets it and leaves, it is told so.
+  /// O(log n), and what it takes to change them: they are the last of those that have IDs.
+  mutating func unmark(from start: Int = 0) {
+    var (end, high) = (0, queue.count)
+    while end < high {
+      let middle = (end + high) / 2
+      if queue[middle].id == nil { high = middle } else { end = middle + 1 }
+    }
+    while end > start, case .marked(let id) = queue[end - 1].stage {
+      queue[end - 1].stage = .unsent
+      lastID = id.previous
+      end -= 1
+    }
+  }
+
+  private mutating func push(_ batch: Range<Int>, at now: Moment, _ effects: inout Effects) {
+    sending.pace.spend(at: now, interval: settings.machine.paceInterval)
+    sending.pushCount += 1
+    let id = PushID(life: sending.life, number: sending.pushCount)
+    var items: [Push.Item] = []
+    items.reserveCapacity(batch.count)
+    for pending in queue[batch] {
+      guard let id = pending.id else { continue }  // All have one: they are marked.
+      items.append(Push.Item(id: id, ticket: pending.ticket, change: pending.change))
+    }
+    effects.push = Push(
+      id: id, client: client, knownRefusal: knownRefusal, mutations: items)
+    sending.status = .pushing(
+      OutstandingPush(id: id, first: items[0].id, last: items[items.count - 1].id))
+    let deadline = sending.timeouts.next(
+      first: settings.pushDeadline, cap: settings.machine.deadlineCap)
+    let end = max(now + deadline, now + .milliseconds(1))
+    arm(from: end, to: end, &effects)
+  }
+
+  /// Nothing to send: what was accepted should be confirmed by and by.
+  private mutating func confirmLater(at now: Moment, _ effects: inout Effects) {
+    guard isIdempotent, let first = queue.first, first.isAccepted else { return }
+    let due: Moment
+    if let resendAt = sending.resendAt {
+      due = max(resendAt, now + .milliseconds(1))
+    } else {
+      due = now + sending.resends.take(first: settings.resendFirst, cap: settings.resendCap)
+    }
+    sending.resendAt = due
+    arm(from: due, to: due, &effects)
+    sending.status = .confirming
+  }
+
+  // MARK: Timers and waits
+
+  mutating func arm(from earliest: Moment, to latest: Moment, _ effects: inout Effects) {
+    sending.timerCount += 1
+    let id = TimerID(sending.timerCount)
+    sending.timer = ArmedTimer(id: id, latest: latest)
+    effects.arm = Effects.Arm(timer: id, range: MomentRange(from: earliest, to: latest))
+  }
+
+  mutating func disarm(_ effects: inout Effects) {
+    guard let armed = sending.timer else { return }
+    // One that was armed in this very step has not been told to anybody yet.
+    if effects.arm?.timer == armed.id { effects.arm = nil } else { effects.disarm = armed.id }
+    sending.timer = nil
+  }
+
+  /// Waits up to `wait` from now, never under the server's floor; at rest in the background.
+  mutating func wait(_ wait: TimeSpan, at now: Moment, _ effects: inout Effects) {
+    guard isActive else { return rest(&effects) }
+    let earliest = max(now + .milliseconds(1), sending.notBefore)
+    arm(from: earliest, to: max(earliest, now + wait), &effects)
+    sending.status = .waiting
+  }
+
+  /// Comes to rest: nothing is out, and nothing is due.
+  mutating func rest(_ effects: inout Effects) {
+    disarm(&effects)
+    unmark()
+    sending.status = .resting
+  }
+}

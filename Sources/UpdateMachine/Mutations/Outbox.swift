@@ -1,0 +1,235 @@
+/// The changes that a user made and the server has not confirmed: keeps them, sends them in their
+/// order, and knows of each what has become of it.
+///
+///     resting ──mutate──▶ storing ──stored──▶ pushing ──answered──▶ confirming ──confirm──▶ resting
+///                                              │  ▲
+///                                       failed ▼  │ timer, wake
+///                                             waiting
+///
+///     any ──stopped, refused credentials──▶ halted
+///
+/// It promises that each mutation takes effect at the server exactly once and in order, or is visibly
+/// set aside or uncertain, as long as the server keeps these rules: it runs a mutation only if its ID
+/// is the last mutation ID + 1, and writes that in the same transaction as the effects; one that it
+/// refuses for good consumes its ID in the same way; and it ignores a push that does not know of its
+/// last refusal (``Push/knownRefusal``). So an ID never means two things, whatever old push arrives
+/// late. A server without IDs (``isIdempotent``) gets one mutation at a time, and none twice.
+///
+/// A mutation leaves only when the confirmed state says that it is in, or when the app discards it.
+/// The answer to a push acknowledges nothing. It is on disk before it is sent, and so is the mark
+/// that it is: after a restart what may have left is told from what never has.
+///
+/// It is a plain value, saved with the model that holds it and carried over from one snapshot to the
+/// next. All the rest of it (what is out, timers, waits) is forgotten by ``restored()``. Like the
+/// machine it never waits, reads a clock or draws; moments never go back from one call to the next.
+///
+/// Source: the client's side of push in Replicache's design document; refusals, marks and *uncertain*
+/// are ours.
+public struct Outbox<Change: Mutation>: Sendable {
+  public typealias Pending = PendingMutation<Change>
+  public typealias Refused = RefusedMutation<Change>
+
+  /// Names it to the server.
+  public let client: ClientID
+  /// Whether the server can tell a second copy of a mutation from the first.
+  public let isIdempotent: Bool
+  /// May be others in the next version of the app.
+  public var settings: OutboxSettings
+
+  /// Not yet confirmed; by ticket, those that may have left before those that have not.
+  var queue: [Pending] = []
+  /// Refused for good, and waiting for the app; by ticket.
+  var refused: [Refused] = []
+  /// What the app gave up lately, as far as it is remembered; oldest first.
+  var discards: [ClosedRange<MutationTicket>] = []
+  /// Nothing is known of the end of tickets up to here.
+  var forgotten = MutationTicket(0)
+  var lastTicket = MutationTicket(0)
+  /// The greatest ID that was given to a mutation.
+  var lastID = MutationID.none
+  /// The greatest of which the confirmed state says that it is in, or refused.
+  var confirmed = MutationID.none
+  var knownRefusal = MutationID.none
+  /// The sum of the sizes of all that is kept.
+  var size: Int64 = 0
+
+  var version = OutboxVersion(0)
+  /// The version that is durable.
+  var stored = OutboxVersion(0)
+  /// Counts what a replay must be made for, and the last that one was made for.
+  var queueVersion: UInt64 = 1
+  var replayedVersion: UInt64 = 1
+
+  var sending = Sending()
+
+  /// What is not saved: what goes on between it and the server in this life.
+  struct Sending: Hashable, Sendable {
+    var status = OutboxStatus.resting
+    var timer: ArmedTimer?
+    var isStarted = false
+    var isForeground = true
+    var isHeldBack = false
+    var life = Life(0)
+    /// The server asked us to be quiet until then.
+    var notBefore = Moment.distantPast
+    /// When what was accepted is sent again; `nil`: not known yet.
+    var resendAt: Moment?
+    var pace = Allowance()
+    var wakes = Allowance()
+    var transient = Backoff()
+    var slow = SlowBackoff()
+    var timeouts = Backoff()
+    var resends = Backoff()
+    var pushCount: UInt64 = 0
+    var timerCount: UInt64 = 0
+  }
+
+  /// A timer that was armed.
+  struct ArmedTimer: Hashable, Sendable {
+    var id: TimerID
+    /// The end of its range.
+    var latest: Moment
+  }
+
+  /// Empty, and not started.
+  /// - Parameters:
+  ///   - client: drawn for this outbox, and never used by another.
+  ///   - isIdempotent: whether the server knows a mutation again by its ID. If not, what may have
+  ///     been lost becomes uncertain.
+  ///   - settings: its numbers.
+  public init(
+    client: ClientID, isIdempotent: Bool = true, settings: OutboxSettings = OutboxSettings()
+  ) {
+    self.client = client
+    self.isIdempotent = isIdempotent
+    self.settings = settings
+  }
+
+  /// It was read from the saved form of an earlier life: what it says is durable, what was out then
+  /// is answered no more, and nothing is sent before it is started, and replayed once. What had left
+  /// without an answer is sent again, or uncertain if the server is not idempotent.
+  public mutating func restored() {
+    sending = Sending()
+    stored = version
+    queueVersion += 1
+    for index in queue.indices {
+      switch queue[index].stage {
+      case .marked(let id): queue[index].stage = isIdempotent ? .sent(id) : .uncertain(id)
+      case .accepted(let id, _):
+        queue[index].stage = isIdempotent ? .sent(id) : .accepted(id, at: .distantPast)
+      case .unsent, .sent, .uncertain: break
+      }
+    }
+  }
+
+  /// Takes one input; returns what to do about it, in order. Never fails: what is late, repeated or
+  /// out of place is absorbed. Whoever changes the view by it (retried, edited, discarded, or a
+  /// refusal in an answer) replays it next.
+  public mutating func handle(_ input: Input, at now: Moment) -> Effects {
+    var effects = Effects()
+    switch input {
+    case .started(let life, let foreground):
+      started(life, foreground: foreground, at: now, &effects)
+    case .stopped: stopped(&effects)
+    case .foregrounded: foregrounded(at: now, &effects)
+    case .backgrounded: backgrounded(&effects)
+    case .networkChanged: signalled(.networkChanged, at: now, &effects)
+    case .retryRequested: signalled(.retryRequested, at: now, &effects)
+    case .credentialsChanged: credentialsChanged(at: now, &effects)
+    case .heldBack(let isHeldBack):
+      sending.isHeldBack = isHeldBack
+      proceed(at: now, &effects)
+    case .stored(let version):
+      stored = max(stored, min(version, self.version))
+      proceed(at: now, &effects)
+    case .answered(let id, let answer): answered(id, answer, at: now, &effects)
+    case .failed(let id, let failure, let hasLeft):
+      failed(id, failure, hasLeft: hasLeft, at: now, &effects)
+    case .fired(let timer): fired(timer, at: now, &effects)
+    case .retried(let ticket): retried(ticket, at: now, &effects)
+    case .edited(let ticket, let change): edited(ticket, change, at: now, &effects)
+    case .discarded(let ticket): discarded(ticket, at: now, &effects)
+    }
+    return effects
+  }
+
+  // MARK: The app's change
+
+  /// What a mutation gives its app at once.
+  public struct Mutated: Sendable {
+    public var ticket: MutationTicket
+    /// What the mutator returned.
+    public var value: Change.Value
+    public var effects: Effects
+  }
+
+  /// Makes a change in the view, whole or not at all, and queues it. Nothing is changed if it throws.
+  ///
+  /// It is *stored* once ``isStored(_:)`` says so, and *acknowledged* once ``state(of:)`` does; the
+  /// first never waits for a server.
+  public mutating func mutate(
+    _ change: Change, _ view: inout LocalView<Change>, at now: Moment
+  ) throws(MutationError<Change.Refusal>) -> Mutated {
+    refresh(&view)
+    let merged = merged(with: change)
+    let growth = merged.map { $0.size - (queue.last?.change.size ?? 0) } ?? change.size
+    guard merged != nil || queue.count + refused.count < settings.pendingMaximum,
+      growth <= 0 || size.addingSaturated(growth) <= settings.sizeMaximum
+    else { throw .full }
+    var state = view.state
+    let value: Change.Value
+    do throws(Change.Refusal) {
+      value = try change.apply(to: &state)
+    } catch {
+      throw .refused(error)
+    }
+    view.extend(to: state)
+
+    var effects = Effects()
+    lastTicket.number += 1
+    size = size.addingSaturated(growth)
+    changed()
+    persist(&effects)
+    if let merged {
+      let last = queue.count - 1
+      queue[last].tickets = queue[last].tickets.lowerBound...lastTicket
+      queue[last].change = merged
+      queue[last].version = version
+    } else {
+      queue.append(Pending(tickets: lastTicket...lastTicket, change: change, version: version))
+    }
+    proceed(at: now, &effects)
+    return Mutated(ticket: lastTicket, value: value, effects: effects)
+  }
+
+  /// The last in the queue and this as one, if nothing speaks against it.
+  private func merged(with change: Change) -> Change? {
+    guard let last = queue.last, last.stage == .unsent, last.refusal == nil,
+      last.ticket == lastTicket  // A ticket in between may be set aside, and come back in between.
+    else { return nil }
+    return last.change.coalesced(with: change)
+  }
+
+  /// Something has changed that is to be durable.
+  mutating func changed() {
+    version.number += 1
+    if !settings.machine.isDurable { stored = version }
+  }
+
+  /// Asks for what has changed to be saved.
+  func persist(_ effects: inout Effects) {
+    if settings.machine.isDurable { effects.persist = version }
+  }
+}
+
+/// Why a mutation was not made. Nothing has changed.
+public enum MutationError<Refusal: Error & Sendable>: Error, Sendable {
+  /// The mutator itself threw: it cannot be done in this state.
+  case refused(Refusal)
+  /// So many are pending, or so much, that no more is kept: try again when some are confirmed.
+  case full
+}
+
+extension MutationError: Equatable where Refusal: Equatable {}
+
+extension Outbox: Equatable where Change: Equatable, Change.Refusal: Equatable {}

@@ -1,0 +1,98 @@
+/// A question about the view, as a plain value.
+///
+///     struct OpenItems: ViewQuery {
+///       func answer(in state: Board) -> [Item] { … }
+///       func mayDiffer(from old: Board, to new: Board) -> Bool {
+///         new.items.differs(from: old.items, in: ItemID(0)..<ItemID(1000))
+///       }
+///     }
+public protocol ViewQuery: Sendable {
+  associatedtype State: Sendable
+  associatedtype Answer: Equatable & Sendable
+
+  /// The answer in a state: the same whenever the state is.
+  func answer(in state: State) -> Answer
+
+  /// Whether the two states may have different answers: `false` spares the asking. A query that reads
+  /// a range of a ``VersionedMap`` asks that whether it `differs(from:in:)`. By default they always
+  /// may.
+  func mayDiffer(from old: State, to new: State) -> Bool
+}
+
+extension ViewQuery {
+  @inlinable
+  public func mayDiffer(from old: State, to new: State) -> Bool { true }
+}
+
+/// Asks one question again and again, and tells the answer once at first, and then only when it is
+/// another.
+public struct ViewSubscription<Query: ViewQuery>: Sendable {
+  public let query: Query
+  private var known: (state: Query.State, version: UInt64, answer: Query.Answer)?
+  /// How often the query was really asked.
+  public private(set) var timesAsked: UInt64 = 0
+
+  public init(_ query: Query) { self.query = query }
+
+  /// The last answer; `nil`: none was told yet.
+  public var answer: Query.Answer? { known?.answer }
+
+  /// The view may be another: returns the answer if it is to be told. O(1) if the view is the same;
+  /// else what the query takes to see whether it must be asked.
+  public mutating func update<Change: Mutation>(_ view: LocalView<Change>) -> Query.Answer?
+  where Change.State == Query.State {
+    guard let known else { return ask(view.state, view.version) }
+    guard known.version != view.version else { return nil }
+    guard query.mayDiffer(from: known.state, to: view.state) else {
+      self.known = (view.state, view.version, known.answer)
+      return nil
+    }
+    let answer = ask(view.state, view.version)
+    return answer == known.answer ? nil : answer
+  }
+
+  private mutating func ask(_ state: Query.State, _ version: UInt64) -> Query.Answer {
+    timesAsked += 1
+    let answer = query.answer(in: state)
+    known = (state, version, answer)
+    return answer
+  }
+}
+
+extension VersionedMap where Value: Equatable {
+  /// Whether the value of any key in the range is another than it was, or came, or went. Costs what
+  /// the difference up to there costs.
+  @inlinable
+  public func differs(from old: VersionedMap, in range: Range<Key>) -> Bool {
+    differs(from: old) { $0 < range.lowerBound ? .below : $0 < range.upperBound ? .within : .above }
+  }
+
+  /// Whether the value of any key in the range is another than it was, or came, or went. Costs what
+  /// the difference up to there costs.
+  @inlinable
+  public func differs(from old: VersionedMap, in range: ClosedRange<Key>) -> Bool {
+    differs(from: old) {
+      $0 < range.lowerBound ? .below : $0 <= range.upperBound ? .within : .above
+    }
+  }
+
+  @inlinable
+  func differs(from old: VersionedMap, _ place: (Key) -> PlaceInRange) -> Bool {
+    var differs = false
+    old.compare(with: self) { key, _, _ in
+      switch place(key) {
+      case .below: return true
+      case .within:
+        differs = true
+        return false
+      case .above: return false
+      }
+    }
+    return differs
+  }
+}
+
+@usableFromInline
+enum PlaceInRange {
+  case below, within, above
+}

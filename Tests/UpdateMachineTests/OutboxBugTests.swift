@@ -1,0 +1,188 @@
+import Testing
+import UpdateMachine
+
+/// The bugs of other clients' local changes, by their numbers in our list, as far as this room can
+/// have them.
+@Suite struct OutboxBugTests {
+  /// A model as the replica holds it: confirmed state and outbox.
+  struct Model: SyncModel {
+    struct Event: Sendable {
+      var change: BoardChange
+      var last: UInt64
+    }
+    enum Refusal: Error { case bad }
+    typealias Snapshot = Board
+
+    var board: Board
+    var outbox: Outbox<BoardChange>
+
+    init(snapshot: Board) {
+      board = snapshot
+      outbox = Outbox(client: ClientID(1))
+    }
+
+    init(snapshot: Board, replacing old: Model?) {
+      self.init(snapshot: snapshot)
+      if let old { outbox = old.outbox }
+    }
+
+    mutating func apply(_ event: Event) throws(Refusal) {
+      outbox.confirm(through: MutationID(event.last))
+      do throws(BoardChange.Refusal) {
+        _ = try event.change.apply(to: &board)
+      } catch {
+        throw .bad
+      }
+    }
+
+    mutating func restored() { outbox.restored() }
+  }
+
+  @Test func `28: the state is replaced while a send is in flight; it does not vanish`() throws {
+    var model = Model(snapshot: Board(["a": 1]))
+    var view = LocalView<BoardChange>(of: model.board)
+    let now = Moment(milliseconds: 0)
+    _ = model.outbox.handle(.started(Life(1), foreground: true), at: now)
+    let ticket = try model.outbox.mutate(.add("a", 1), &view, at: now).ticket
+    let stored = model.outbox.handle(.stored(upTo: model.outbox.currentVersion), at: now)
+    let push = try #require(stored.push)
+
+    model = Model(snapshot: Board(["a": 5]), replacing: model)
+    view = LocalView(of: model.board)
+    _ = model.outbox.replay(&view, at: now)
+    #expect(view.state == Board(["a": 6]))
+    #expect(model.outbox.isCurrent(push.id))
+    _ = model.outbox.handle(.failed(push.id, .unreachable, hasLeft: true), at: now)
+    #expect(model.outbox.state(of: ticket) == .sent)
+    #expect(model.outbox.status == .waiting)
+  }
+
+  @Test func `62: a mutator that throws in a rebase does not stop the inbound side`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    try desk.mutate(.add("a", 1))
+    desk.confirm(Board(["b": 1]), through: 0)
+    #expect(desk.view.state == Board(["b": 1]))
+    desk.confirm(Board(["b": 2]), through: 0)
+    #expect(desk.view.state == Board(["b": 2]))
+    #expect(desk.box.setAside.count == 1)
+  }
+
+  @Test func `63: what is made during a push is pushed`() throws {
+    var desk = Desk.started()
+    _ = try desk.send(.set("a", 1))
+    _ = try desk.send(.set("b", 1))
+    desk.answer()
+    desk.save()
+    #expect(desk.pushed == [2])
+  }
+
+  @Test func `64: what is wedged is not skipped, and later ones are not sent`() throws {
+    var desk = Desk.started()
+    let tickets = try desk.send(.set("a", 1), .set("b", 1))
+    desk.answer(.refused(MutationRefusal(MutationID(1))))
+    desk.pass(.minutes(60))
+    for signal in [Desk.Box.Input.networkChanged, .foregrounded, .retryRequested] {
+      #expect(desk.feed(signal) == [])
+    }
+    desk.save()
+    #expect(desk.push?.id.number == 1)
+    #expect(desk.state(tickets[1]) == .queued)
+    #expect(desk.box.block == .refused(tickets[0]))
+  }
+
+  @Test func `65: neither a retry loop nor pending for ever`() throws {
+    var desk = Desk.started()
+    _ = try desk.send(.set("a", 1))
+    var pushes = 0
+    while desk.now < Moment(milliseconds: 600_000) {
+      if case .pushing = desk.box.status {
+        pushes += 1
+        desk.fail(.serverFault)
+      }
+      #expect(desk.box.status == .waiting)  // Something is always pending.
+      desk.pass(.milliseconds(100))
+      if desk.now.milliseconds % 10_000 == 0 { desk.fire() }
+    }
+    #expect(pushes > 50 && pushes < 100)
+  }
+
+  @Test func `72: what cannot be understood drops nothing`() throws {
+    var desk = Desk.started()
+    let tickets = try desk.send(.set("a", 1))
+    desk.fail(.malformed)
+    desk.answer(.refused(MutationRefusal(MutationID(77))))
+    desk.box.confirm(through: MutationID(0), refusal: MutationRefusal(MutationID(1)))
+    #expect(desk.state(tickets[0]) == .sent)
+    #expect(desk.box.count == 1)
+  }
+
+  @Test func `73: a sent message does not stay a placeholder when its echo is held up`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.answer()
+    desk.pass(.seconds(5))
+    // The log is gone, and with it the echo; the snapshot has the effect.
+    desk.box.confirmAccepted(before: desk.now)
+    desk.view.confirm(Board(["a": 1]))
+    desk.replay()
+    #expect(desk.state(ticket) == .acknowledged)
+    #expect(desk.view.state == Board(["a": 1]))
+    desk.box.echo(of: ticket)  // Late: absorbed.
+    #expect(desk.box.violation() == nil)
+  }
+
+  @Test func `74: the base has one writer`() throws {
+    // A change made between a confirmed state and its replay is made over that state, not the old.
+    var desk = Desk(Board(["a": 1]))
+    desk.box.confirm(through: MutationID(0))
+    desk.view.confirm(Board(["a": 7]))
+    try desk.mutate(.add("a", 1))
+    #expect(desk.view.confirmed == Board(["a": 7]))
+    #expect(desk.view.state == Board(["a": 8]))
+  }
+
+  @Test func `75: a last mutation ID that does not advance is noticed, and sent again`() throws {
+    var desk = Desk.started()
+    _ = try desk.send(.set("a", 1))
+    desk.answer()
+    desk.confirm(Board(), through: 0)
+    #expect(desk.box.status == .confirming)
+    desk.pass(.seconds(30))
+    #expect(desk.fire().first == "push 2: 1 set")
+  }
+
+  @Test func `76: what the view shows is in the outbox that is saved with it`() throws {
+    var model = Model(snapshot: Board())
+    var view = LocalView<BoardChange>(of: model.board)
+    _ = try model.outbox.mutate(.set("a", 1), &view, at: Moment(milliseconds: 0))
+    var copy = model  // What a save at this moment writes.
+    copy.restored()
+    var again = LocalView<BoardChange>(of: copy.board)
+    _ = copy.outbox.replay(&again, at: Moment(milliseconds: 0))
+    #expect(again.state == view.state)
+  }
+
+  @Test func `76: an event that the model refuses acknowledges nothing`() throws {
+    var model = Model(snapshot: Board())
+    var view = LocalView<BoardChange>(of: model.board)
+    let now = Moment(milliseconds: 0)
+    _ = model.outbox.handle(.started(Life(1), foreground: true), at: now)
+    let ticket = try model.outbox.mutate(.set("a", 1), &view, at: now).ticket
+    _ = model.outbox.handle(.stored(upTo: model.outbox.currentVersion), at: now)
+    var copy = model
+    #expect(throws: Model.Refusal.bad) {
+      try copy.apply(Model.Event(change: .add("none", 1), last: 1))
+    }
+    #expect(copy.outbox.state(of: ticket) == .acknowledged)  // In the copy, which is dropped.
+    #expect(model.outbox.state(of: ticket) == .sent)
+  }
+
+  @Test func `77: stored and acknowledged are two things, and offline the first comes`() throws {
+    var desk = Desk.started()
+    let ticket = try desk.mutate(.set("a", 1))
+    desk.save()
+    desk.fail(.unreachable, hasLeft: false)
+    #expect(desk.box.isStored(ticket))
+    #expect(desk.state(ticket) == .queued)
+  }
+}

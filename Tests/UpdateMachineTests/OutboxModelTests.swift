@@ -1,0 +1,511 @@
+import Testing
+import UpdateMachine
+
+/// Long random lives of an outbox against a tiny server that keeps the rules, over a network that
+/// loses, repeats and delays, on a disk that is written now and then. Each mutation must take effect
+/// exactly once and in order, or be visibly set aside or uncertain.
+@Suite struct OutboxModelTests {
+  @Test(arguments: 0..<60 as Range<UInt64>)
+  func `each mutation takes effect once and in order`(seed: UInt64) {
+    var world = OutboxWorld(seed: seed, isIdempotent: true)
+    for _ in 0..<400 where world.wrong == nil { world.step() }
+    world.settle()
+    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+  }
+
+  @Test(arguments: 0..<60 as Range<UInt64>)
+  func `without idempotency none is sent twice but at the app's word`(seed: UInt64) {
+    var world = OutboxWorld(seed: seed, isIdempotent: false)
+    for _ in 0..<400 where world.wrong == nil { world.step() }
+    world.settle()
+    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+  }
+
+  @Test func `the lives are not idle`() {
+    var (notes, refused, threw, restarts, ignored) = (0, 0, 0, 0, 0)
+    for seed in 0..<40 as Range<UInt64> {
+      var world = OutboxWorld(seed: seed, isIdempotent: true)
+      for _ in 0..<400 { world.step() }
+      world.settle()
+      notes += world.server.book.notes.count
+      refused += world.server.refusals
+      ignored += world.server.ignored
+      threw += world.timesThrew
+      restarts += world.restarts
+    }
+    #expect(notes > 1000)
+    #expect(refused > 100)
+    #expect(ignored > 100)
+    #expect(threw > 100)
+    #expect(restarts > 100)
+  }
+}
+
+/// The state of the model world: what was written, in its order, and whether more may be.
+struct Book: Equatable, Sendable {
+  var notes: [UInt64] = []
+  var isClosed = false
+}
+
+/// Every mutation writes numbers of its own, so that what took effect can be told.
+enum Note: Mutation, Equatable {
+  case write([UInt64])
+  /// Throws while the book is closed.
+  case writeIfOpen(UInt64)
+  /// The server never takes it.
+  case forbidden(UInt64)
+
+  enum Refusal: Error { case closed }
+
+  var name: String { "note" }
+
+  var numbers: [UInt64] {
+    switch self {
+    case .write(let numbers): numbers
+    case .writeIfOpen(let number), .forbidden(let number): [number]
+    }
+  }
+
+  func apply(to book: inout Book) throws(Refusal) {
+    book.notes += numbers
+    if case .writeIfOpen = self, book.isClosed { throw .closed }
+  }
+
+  func coalesced(with later: Note) -> Note? {
+    if case .write(let one) = self, case .write(let other) = later { return .write(one + other) }
+    return nil
+  }
+}
+
+/// The rules of a server, and nothing else.
+struct TinyServer {
+  var book = Book()
+  var last = MutationID.none
+  var lastRefusal: MutationRefusal?
+  /// Tickets in the order in which they were run, where there are no IDs.
+  var echoes: [MutationTicket] = []
+  var refusals = 0
+  var ignored = 0
+
+  mutating func take(_ push: Outbox<Note>.Push) -> Outbox<Note>.PushAnswer {
+    if let lastRefusal, lastRefusal.id > push.knownRefusal {
+      ignored += 1
+      return .refused(lastRefusal)
+    }
+    if push.knownRefusal == last.next {
+      last = push.knownRefusal
+      lastRefusal = MutationRefusal(last)
+    }
+    for item in push.mutations where item.id == last.next {
+      last = item.id
+      guard run(item.change) else {
+        lastRefusal = MutationRefusal(item.id, RejectionCode("NO"))
+        return .refused(lastRefusal!)
+      }
+    }
+    return .accepted
+  }
+
+  /// Without IDs: whatever comes is run.
+  mutating func takeUnnamed(_ push: Outbox<Note>.Push) -> Outbox<Note>.PushAnswer {
+    for item in push.mutations {
+      guard run(item.change) else { return .refused(MutationRefusal(item.id)) }
+      echoes.append(item.ticket)
+    }
+    return .accepted
+  }
+
+  mutating func run(_ change: Note) -> Bool {
+    var next = book
+    do throws(Note.Refusal) {
+      try change.apply(to: &next)
+    } catch {
+      refusals += 1
+      return false
+    }
+    if case .forbidden = change {
+      refusals += 1
+      return false
+    }
+    book = next
+    return true
+  }
+}
+
+/// One client, one server, and all that is between them.
+struct OutboxWorld {
+  typealias Box = Outbox<Note>
+
+  /// What the server says of one moment.
+  struct Pull {
+    var book: Book
+    var last: MutationID
+    var refusal: MutationRefusal?
+    var echoes: Int
+  }
+
+  /// What is on disk, and what of it the client has in memory, too.
+  struct Saved {
+    var box: Box
+    var confirmed: Book
+    var heard: Int
+    var ledger: [UInt64: MutationTicket?] = [:]
+    var doubtful: Set<UInt64> = []
+  }
+
+  var chance: UInt64
+  let isIdempotent: Bool
+  var server = TinyServer()
+  var box: Box
+  var view: LocalView<Note>
+  /// How many echoes are in the confirmed state.
+  var heard = 0
+  var now = Moment(milliseconds: 0)
+  var life: UInt64 = 1
+  var disk: Saved
+  var writing: Saved?
+  var isDirty = false
+  var pushes: [Box.Push] = []
+  var answers: [(PushID, Box.PushAnswer)] = []
+  var pulls: [Pull] = []
+  var timer: Box.Effects.Arm?
+
+  /// Every number that was ever written, and its ticket; nil: given up, or lost before it was stored.
+  var ledger: [UInt64: MutationTicket?] = [:]
+  /// By how much a number may be at the server more than once: the app said retry in doubt.
+  var doubled: Set<UInt64> = []
+  /// Numbers of uncertain mutations that the app gave up: they may be there, or not.
+  var doubtful: Set<UInt64> = []
+  var nextNumber: UInt64 = 1
+  var wrong: String?
+  var story: [String] = []
+  var delivered: Set<PushID> = []
+  var timesThrew = 0
+  var restarts = 0
+
+  init(seed: UInt64, isIdempotent: Bool) {
+    chance = Digest.mixed(seed &+ 1)
+    self.isIdempotent = isIdempotent
+    var settings = OutboxSettings()
+    settings.pendingMaximum = 30
+    settings.batchMaximum = 4
+    box = Box(client: ClientID(1), isIdempotent: isIdempotent, settings: settings)
+    view = LocalView(of: Book())
+    _ = box.replay(&view, at: now)
+    disk = Saved(box: box, confirmed: Book(), heard: 0)
+    feed(.started(Life(1), foreground: true))
+  }
+
+  mutating func draw(_ count: Int) -> Int {
+    chance = Digest.mixed(chance &+ 0x9E37_79B9_7F4A_7C15)
+    return Int(chance >> 8 & 0xFFFF_FFFF) % count
+  }
+
+  // MARK: One step
+
+  mutating func step() {
+    switch draw(24) {
+    case 0...4: makeOne()
+    case 5...7: deliver(isKept: isIdempotent && draw(4) == 0)
+    case 8...9: deliverAnswer()
+    case 10: lose()
+    case 11...12: fire()
+    case 13...15: write()
+    case 16: if draw(5) == 0 { crash() }
+    case 17: pull()
+    case 18...19: if !pulls.isEmpty { hear(pulls.remove(at: draw(pulls.count))) }
+    case 20: decide()
+    case 21: signal()
+    case 22: if draw(3) == 0 { server.book.isClosed.toggle() }
+    default: now = now + .milliseconds(Int64(draw(3000)))
+    }
+    check()
+  }
+
+  mutating func makeOne() {
+    let number = nextNumber
+    nextNumber += 1
+    let change: Note =
+      switch draw(8) {
+      case 0: .forbidden(number)
+      case 1...3: .writeIfOpen(number)
+      default: .write([number])
+      }
+    do throws(MutationError<Note.Refusal>) {
+      let mutated = try box.mutate(change, &view, at: now)
+      story.append("made \(number) as \(mutated.ticket)")
+      ledger[number] = mutated.ticket
+      perform(mutated.effects)
+    } catch {
+      if error == .refused(.closed) { timesThrew += 1 }
+    }
+  }
+
+  mutating func feed(_ input: Box.Input) {
+    story.append("\(input)")
+    perform(box.handle(input, at: now))
+    perform(box.replay(&view, at: now))
+  }
+
+  mutating func perform(_ effects: Box.Effects) {
+    for text in effects.texts(at: now) { story.append("  \(text)") }
+    if let timer, effects.disarm == timer.timer { self.timer = nil }
+    if effects.persist != nil { isDirty = true }
+    if let push = effects.push { pushes.append(push) }
+    if let arm = effects.arm {
+      if timer != nil { wrong = "two timers at once" }
+      timer = arm
+    }
+  }
+
+  mutating func deliver(isKept: Bool) {
+    guard !pushes.isEmpty else { return }
+    let index = draw(pushes.count)
+    let push = isKept ? pushes[index] : pushes.remove(at: index)
+    let answer = isIdempotent ? server.take(push) : server.takeUnnamed(push)
+    delivered.insert(push.id)
+    story.append("server: \(push.id) \(answer), last \(server.last)")
+    answers.append((push.id, answer))
+  }
+
+  mutating func deliverAnswer() {
+    guard !answers.isEmpty else { return }
+    let (id, answer) = answers.remove(at: draw(answers.count))
+    feed(.answered(id, answer))
+  }
+
+  /// A push ends without its answer, whether or not the server has it, or will.
+  mutating func lose() {
+    guard case .pushing(let push) = box.status else { return }
+    let index = pushes.firstIndex { $0.id == push.id }
+    let failures: [SyncFailure] = [.unreachable, .timedOut, .serverFault, .malformed]
+    switch draw(4) {
+    case 0:
+      guard let index, !answers.contains(where: { $0.0 == push.id }) else { return }
+      // No copy of it has got through, nor will one: it never left.
+      if isIdempotent, wasDelivered(push.id) { return }
+      pushes.remove(at: index)
+      feed(.failed(push.id, .unreachable, hasLeft: false))
+    case 1:
+      // Refused at the gate: true only if no copy of its first may come through.
+      guard let index, !wasDelivered(push.id) else { return }
+      pushes.remove(at: index)
+      let mayCome = pushes.contains { $0.mutations.contains { $0.id == push.first } }
+      guard !mayCome, server.last < push.first else {
+        return feed(.failed(push.id, .unreachable, hasLeft: true))
+      }
+      feed(.failed(push.id, .rejected(RejectionCode("GATE")), hasLeft: true))
+    default:
+      feed(.failed(push.id, failures[draw(4)], hasLeft: true))
+    }
+  }
+
+  func wasDelivered(_ id: PushID) -> Bool { delivered.contains(id) }
+
+  mutating func fire() {
+    guard let timer else { return }
+    self.timer = nil
+    now = max(now, timer.range.latest)
+    if draw(6) == 0 { now = now + .seconds(60) }
+    feed(.fired(timer.timer))
+  }
+
+  // MARK: Disk
+
+  mutating func write() {
+    if let writing {
+      disk = writing
+      self.writing = nil
+      feed(.stored(upTo: disk.box.currentVersion))
+    } else if isDirty {
+      isDirty = false
+      writing = Saved(
+        box: box, confirmed: view.confirmed, heard: heard, ledger: ledger, doubtful: doubtful)
+    }
+  }
+
+  mutating func crash() {
+    restarts += 1
+    // A write under way has reached the disk, or not.
+    if let writing, draw(2) == 0 { disk = writing }
+    writing = nil
+    isDirty = false
+    timer = nil
+    life += 1
+    box = disk.box
+    heard = disk.heard
+    story.append("crash; what is on disk: \(box)")
+    // What was never stored is as if it had never been made, and the app's words as never said.
+    for number in ledger.keys where disk.ledger[number] == nil {
+      if server.book.notes.contains(number) { wrong = "\(number) left before it was stored" }
+    }
+    ledger = disk.ledger
+    doubtful = disk.doubtful
+    box.restored()
+    view = LocalView(of: disk.confirmed)
+    perform(box.replay(&view, at: now))
+    feed(.started(Life(life), foreground: true))
+  }
+
+  /// The numbers that are in the outbox still.
+  var kept: Set<UInt64> {
+    var kept: Set<UInt64> = []
+    for pending in box.pending { kept.formUnion(pending.change.numbers) }
+    for aside in box.setAside { kept.formUnion(aside.change.numbers) }
+    return kept
+  }
+
+  // MARK: What the server says
+
+  mutating func pull() {
+    pulls.append(
+      Pull(
+        book: server.book, last: server.last, refusal: server.lastRefusal,
+        echoes: server.echoes.count))
+  }
+
+  mutating func hear(_ pull: Pull) {
+    // An older state than the one we have is not taken; that is the protocol's to see to.
+    guard pull.last >= box.confirmedID, pull.echoes >= heard,
+      pull.book.notes.count >= view.confirmed.notes.count
+    else { return }
+    story.append("pulled \(pull.last), refusal \(pull.refusal.map { "\($0)" } ?? "none")")
+    if isIdempotent {
+      box.confirm(through: pull.last, refusal: pull.refusal)
+    } else {
+      for ticket in server.echoes[heard..<pull.echoes] { box.echo(of: ticket) }
+      heard = pull.echoes
+    }
+    view.confirm(pull.book)
+    isDirty = true
+    perform(box.replay(&view, at: now))
+  }
+
+  // MARK: The app
+
+  mutating func decide() {
+    if let pending = box.uncertain.first {
+      switch draw(6) {
+      case 0:
+        doubled.formUnion(pending.change.numbers)
+        feed(.retried(pending.ticket))
+      case 1:
+        doubtful.formUnion(pending.change.numbers)
+        feed(.discarded(pending.ticket))
+      default: break
+      }
+    }
+    guard let aside = box.setAside.first, box.canEdit(aside.ticket) else { return }
+    switch draw(3) {
+    case 0: feed(.retried(aside.ticket))
+    case 1:
+      giveUp(aside.change)
+      feed(.discarded(aside.ticket))
+    default: edit(aside.ticket, aside.change)
+    }
+  }
+
+  mutating func edit(_ ticket: MutationTicket, _ change: Note) {
+    giveUp(change)
+    ledger[nextNumber] = ticket
+    story.append("\(change.numbers) becomes \(nextNumber)")
+    feed(.edited(ticket, .write([nextNumber])))
+    nextNumber += 1
+  }
+
+  /// Not sent any more, if the word on it is durable; else it may come back.
+  mutating func giveUp(_ change: Note) {
+    for number in change.numbers { ledger[number] = .some(nil) }
+  }
+
+  mutating func signal() {
+    switch draw(7) {
+    case 0: feed(.backgrounded)
+    case 1, 2: feed(.foregrounded)
+    case 3: feed(.networkChanged)
+    case 4: feed(.retryRequested)
+    case 5: feed(.stopped)
+    default:
+      life += 1
+      feed(.started(Life(life), foreground: true))
+    }
+  }
+
+  // MARK: What must hold
+
+  mutating func check() {
+    if let violation = box.violation() { wrong = wrong ?? "\(violation.rule): \(violation.found)" }
+    if let violation = violationOfEffects() { wrong = wrong ?? violation }
+    if let wrong, story.last != wrong { story.append(wrong) }
+  }
+
+  func violationOfEffects() -> String? {
+    var counts: [UInt64: Int] = [:]
+    for number in server.book.notes { counts[number, default: 0] += 1 }
+    for (number, count) in counts where count > 1 && !doubled.contains(number) {
+      return "\(number) took effect \(count) times"
+    }
+    let kept = kept
+    for (number, ticket) in ledger {
+      guard let ticket, !kept.contains(number) else { continue }
+      // Out of the outbox: then it is acknowledged, and so it is at the server.
+      if counts[number] == nil, box.state(of: ticket) == .acknowledged {
+        return "\(number) is acknowledged, and not at the server"
+      }
+      if box.state(of: ticket) != .acknowledged, box.state(of: ticket) != .discarded {
+        return "\(number) has vanished"
+      }
+    }
+    return violationOfOrder()
+  }
+
+  func violationOfOrder() -> String? {
+    var last = MutationTicket(0)
+    for number in server.book.notes {
+      guard let ticket = ledger[number] ?? nil, !doubled.contains(number),
+        !doubtful.contains(number)
+      else { continue }
+      if ticket < last { return "\(number) came after \(last)" }
+      last = ticket
+    }
+    return nil
+  }
+
+  /// Faults stop, and the app decides whatever is to be decided: then all is acknowledged.
+  mutating func settle() {
+    server.book.isClosed = false
+    feed(.started(Life(life + 1), foreground: true))
+    life += 1
+    feed(.foregrounded)
+    for _ in 0..<2000 where wrong == nil && !box.isEmpty {
+      if writing != nil || isDirty { write() }
+      while !pushes.isEmpty, wrong == nil { deliver(isKept: false) }
+      while !answers.isEmpty { deliverAnswer() }
+      pulls = []
+      pull()
+      hear(pulls.removeFirst())
+      if let aside = box.setAside.first, box.canEdit(aside.ticket) {
+        edit(aside.ticket, aside.change)
+      }
+      if let pending = box.uncertain.first {
+        doubtful.formUnion(pending.change.numbers)
+        feed(.discarded(pending.ticket))
+      }
+      if timer != nil, pushes.isEmpty, answers.isEmpty { fire() }
+      check()
+    }
+    if wrong == nil, !box.isEmpty { wrong = "does not settle: \(box)" }
+    if wrong == nil { wrong = violationAtRest() }
+    if let wrong { story.append(wrong) }
+  }
+
+  func violationAtRest() -> String? {
+    for (number, ticket) in ledger {
+      let count = server.book.notes.count { $0 == number }
+      if ticket != nil, count == 0, !doubtful.contains(number) { return "\(number) is lost" }
+      if ticket == nil, count > 0, isIdempotent { return "\(number) came, though given up" }
+    }
+    if view.state != server.book { return "the view is not the server's state" }
+    return nil
+  }
+}

@@ -1,0 +1,342 @@
+import Testing
+import UpdateMachine
+
+@Suite struct OutboxRefusalTests {
+  let refused2 = MutationRefusal(MutationID(2), RejectionCode("NO"))
+
+  /// Three mutations are out; the first is "a".
+  func three() throws -> (Desk, [MutationTicket]) {
+    var settings = OutboxSettings()
+    settings.machine.isDurable = false
+    var desk = Desk(settings: settings)
+    let tickets = [
+      try desk.mutate(.set("a", 1)), try desk.mutate(.set("b", 2)), try desk.mutate(.set("c", 3)),
+    ]
+    desk.feed(.started(Life(1), foreground: true))
+    #expect(desk.pushed == [1, 2, 3])
+    return (desk, tickets)
+  }
+
+  // MARK: Refused for good
+
+  @Test func `a refusal in the answer sets one aside and stops the rest`() throws {
+    var (desk, tickets) = try three()
+    #expect(desk.answer(.refused(refused2)) == ["disarm 1", "report rejected(NO)"])
+    #expect(desk.state(tickets[0]) == .sent)
+    #expect(desk.state(tickets[1]) == .setAside)
+    #expect(desk.state(tickets[2]) == .queued)
+    #expect(desk.box.block == .refused(tickets[1]))
+    #expect(desk.view.state == Board(["a": 1, "c": 3]))
+    #expect(desk.box.setAside.map(\.reason) == [.refused(RejectionCode("NO"))])
+    try desk.mutate(.set("d", 4))
+    #expect(desk.box.status == .resting)
+    #expect(desk.box.violation() == nil)
+  }
+
+  @Test func `a refusal in the confirmed state sets one aside, and gives the push up`() throws {
+    var (desk, tickets) = try three()
+    let effects = desk.confirm(Board(["a": 1]), through: 2, refusal: refused2)
+    #expect(effects == ["cancel 1", "disarm 1"])
+    #expect(tickets.map { desk.state($0) } == [.acknowledged, .setAside, .queued])
+    desk.feed(.answered(desk.push!.id, .refused(refused2)))  // Late: absorbed.
+    #expect(desk.box.setAside.count == 1)
+    #expect(desk.box.violation() == nil)
+  }
+
+  @Test func `retried it goes before those that follow it, all with new IDs`() throws {
+    var (desk, tickets) = try three()
+    desk.answer(.refused(refused2))
+    desk.feed(.retried(tickets[1]))
+    #expect(desk.pushed == [3, 4])
+    #expect(desk.push?.mutations.map(\.ticket) == [tickets[1], tickets[2]])
+    #expect(desk.push?.knownRefusal == MutationID(2))
+    #expect(desk.view.state == Board(["a": 1, "b": 2, "c": 3]))
+    desk.answer()
+    desk.confirm(Board(["a": 1, "b": 2, "c": 3]), through: 4, refusal: refused2)
+    #expect(tickets.map { desk.state($0) } == [.acknowledged, .acknowledged, .acknowledged])
+  }
+
+  @Test func `edited it keeps its ticket`() throws {
+    var (desk, tickets) = try three()
+    desk.answer(.refused(refused2))
+    desk.feed(.edited(tickets[1], .set("e", 5)))
+    #expect(desk.push?.mutations.map(\.change) == [.set("e", 5), .set("c", 3)])
+    #expect(desk.push?.mutations.map(\.ticket) == [tickets[1], tickets[2]])
+  }
+
+  @Test func `discarded it is gone, and the rest goes on`() throws {
+    var (desk, tickets) = try three()
+    desk.answer(.refused(refused2))
+    desk.feed(.discarded(tickets[1]))
+    #expect(desk.pushed == [3])
+    #expect(desk.state(tickets[1]) == .discarded)
+  }
+
+  @Test func `a refusal of the whole push is one of its first`() throws {
+    var (desk, tickets) = try three()
+    desk.fail(.rejected(RejectionCode("BAD")))
+    #expect(tickets.map { desk.state($0) } == [.setAside, .queued, .queued])
+    desk.feed(.discarded(tickets[0]))
+    #expect(desk.pushed == [2, 3])
+    #expect(desk.push?.knownRefusal == MutationID(1))  // So the server consumes it, too.
+  }
+
+  @Test func `a server that ran one all the same is believed`() throws {
+    var (desk, tickets) = try three()
+    desk.fail(.rejected(.none))
+    desk.confirm(Board(["a": 1]), through: 1)
+    #expect(desk.state(tickets[0]) == .acknowledged)
+    #expect(desk.box.setAside.isEmpty)
+    #expect(desk.pushed == [2, 3])
+  }
+
+  @Test func `a refusal of what was never sent is malformed`() throws {
+    var (desk, tickets) = try three()
+    let effects = desk.answer(.refused(MutationRefusal(MutationID(9))))
+    #expect(effects == ["disarm 1", "report malformed", "arm 2 in (0, 1 s]"])
+    #expect(tickets.map { desk.state($0) } == [.sent, .sent, .sent])
+  }
+
+  @Test func `an accepted one that is refused later is set aside, and its followers renumbered`()
+    throws
+  {
+    var (desk, tickets) = try three()
+    desk.answer()
+    let fourth = try desk.mutate(.set("d", 4))
+    #expect(desk.pushed == [4])
+    desk.confirm(Board(["a": 1]), through: 2, refusal: refused2)
+    #expect(desk.state(fourth) == .queued)
+    desk.feed(.retried(tickets[1]))
+    #expect(desk.pushed == [3, 4, 5])
+  }
+
+  @Test func `a lower last mutation ID changes nothing`() throws {
+    var (desk, _) = try three()
+    desk.confirm(Board(["a": 1, "b": 2]), through: 2)
+    let before = desk.box
+    desk.box.confirm(through: MutationID(1))
+    #expect(desk.box == before)
+    desk.box.confirm(through: MutationID(2), refusal: refused2)
+    #expect(desk.box == before)
+  }
+
+  @Test func `what another outbox of the same name has sent is not taken for ours`() throws {
+    var (desk, _) = try three()
+    desk.confirm(Board(), through: 9)
+    try desk.mutate(.set("d", 4))
+    desk.answer()
+    #expect(desk.pushed == [10])
+    desk.answer()
+    desk.confirm(Board(), through: .max)
+    try desk.mutate(.set("e", 5))
+    #expect(desk.pushed == [1 << 62 + 1])
+    #expect(desk.box.violation() == nil)
+  }
+
+  @Test func `a refusal and the app's word on it survive a restart`() throws {
+    var desk = Desk.started()
+    let first = try desk.mutate(.set("a", 1))
+    try desk.mutate(.set("b", 2))
+    desk.save()
+    desk.answer(.refused(MutationRefusal(MutationID(1))))
+    desk.disk = desk.box
+    desk.restart()
+    #expect(desk.state(first) == .setAside)
+    #expect(desk.box.block == .refused(first))
+    desk.feed(.retried(first))
+    desk.save()
+    #expect(desk.pushed == [2, 3])
+    #expect(desk.push?.knownRefusal == MutationID(1))
+  }
+
+  // MARK: Thrown in replay
+
+  @Test func `what throws in replay is set aside, and holds back what follows it`() throws {
+    var desk = Desk(Board(["a": 1]))
+    let first = try desk.mutate(.add("a", 1))
+    let second = try desk.mutate(.set("b", 2))
+    desk.feed(.started(Life(1), foreground: false))
+    desk.confirm(Board(), through: 0)
+    #expect(desk.view.state == Board(["b": 2]))
+    #expect(desk.state(first) == .setAside)
+    #expect(desk.box.setAside.map(\.reason) == [.threw(.missing)])
+    desk.feed(.foregrounded)
+    desk.save()
+    #expect(desk.push == nil)
+    #expect(desk.box.block == .threw(first))
+    #expect(desk.state(second) == .queued)
+
+    // A newer state heals it.
+    desk.confirm(Board(["a": 5]), through: 0)
+    desk.save()
+    #expect(desk.pushed == [1, 2])
+    #expect(desk.view.state == Board(["a": 6, "b": 2]))
+  }
+
+  @Test func `what throws can be edited or discarded`() throws {
+    for isEdited in [true, false] {
+      var desk = Desk.started(Board(["a": 1]))
+      desk.feed(.heldBack(true))
+      let first = try desk.mutate(.add("a", 1))
+      try desk.mutate(.set("b", 2))
+      desk.confirm(Board(), through: 0)
+      desk.feed(.heldBack(false))
+      desk.feed(isEdited ? .edited(first, .set("a", 1)) : .discarded(first))
+      desk.save()
+      #expect(desk.pushed == (isEdited ? [1, 2] : [1]))
+    }
+  }
+
+  @Test func `what throws while it is being stored does not leave`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    try desk.mutate(.add("a", 1))
+    try desk.mutate(.set("b", 2))
+    #expect(desk.box.status == .storing)
+    desk.confirm(Board(), through: 0)
+    desk.save()
+    #expect(desk.push == nil)
+    #expect(desk.stages == ["#1 add unsent, threw", "#2 set unsent"])
+  }
+
+  @Test func `what has left goes on, whatever its replay says`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    let first = try desk.send(.add("a", 1))[0]
+    desk.confirm(Board(), through: 0)
+    #expect(desk.state(first) == .sent)
+    #expect(desk.box.setAside.count == 1)
+    desk.fail(.unreachable)
+    desk.pass(.seconds(1))
+    #expect(desk.fire().first == "push 2: 1 add")
+  }
+
+  // MARK: Uncertain
+
+  @Test func `without idempotency one is sent at a time, the next when it is accepted`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2))
+    #expect(desk.pushed == [1])
+    #expect(desk.answer().contains { $0.hasPrefix("persist") })
+    desk.save()
+    #expect(desk.push?.mutations.map(\.ticket) == [tickets[1]])
+    desk.box.echo(of: tickets[0])
+    desk.view.confirm(Board(["a": 1]))
+    desk.replay()
+    #expect(desk.state(tickets[0]) == .acknowledged)
+    #expect(desk.state(tickets[1]) == .sent)
+  }
+
+  @Test(arguments: [
+    SyncFailure.unreachable, .timedOut, .serverFault, .malformed,
+  ])
+  func `a lost answer makes it uncertain, and nothing is sent twice`(failure: SyncFailure) throws {
+    var desk = Desk.started(isIdempotent: false)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2))
+    desk.fail(failure)
+    #expect(desk.state(tickets[0]) == .uncertain)
+    #expect(desk.box.uncertain.map(\.ticket) == [tickets[0]])
+    desk.pass(.seconds(1))
+    #expect(desk.fire() == [])
+    #expect(desk.box.block == .uncertain(tickets[0]))
+    #expect(desk.box.status == .resting)
+
+    desk.box.echo(of: tickets[0])
+    desk.replay()
+    desk.save()
+    #expect(desk.state(tickets[0]) == .acknowledged)
+    #expect(desk.push?.mutations.map(\.ticket) == [tickets[1]])
+  }
+
+  @Test(arguments: [
+    (SyncFailure.unreachable, false), (.rateLimited(after: nil), true), (.unauthorized, true),
+  ])
+  func `what the server surely has not done is sent again`(failure: SyncFailure, hasLeft: Bool)
+    throws
+  {
+    var desk = Desk.started(isIdempotent: false)
+    _ = try desk.send(.set("a", 1))
+    desk.fail(failure, hasLeft: hasLeft)
+    #expect(desk.box.uncertain.isEmpty)
+    desk.pass(.seconds(1))
+    desk.feed(.credentialsChanged)
+    desk.fire()
+    desk.save()
+    #expect(desk.push?.id.number == 2)
+  }
+
+  @Test func `a stop, a sleep and a restart leave what was out uncertain`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    var other = desk
+    desk.feed(.stopped)
+    #expect(desk.state(ticket) == .uncertain)
+    desk = other
+    desk.pass(.minutes(60))
+    desk.fire()
+    #expect(desk.state(ticket) == .uncertain)
+    other.restart()
+    #expect(other.state(ticket) == .uncertain)
+    #expect(other.box.block == .uncertain(ticket))
+  }
+
+  @Test func `the app may retry or discard what is uncertain`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2))
+    desk.fail(.unreachable)
+    desk.pass(.seconds(1))
+    desk.fire()
+    #expect(!desk.box.canEdit(tickets[0]))
+    var other = desk
+    desk.feed(.retried(tickets[0]))
+    desk.save()
+    #expect(desk.push?.mutations.map(\.ticket) == [tickets[0]])
+    other.feed(.discarded(tickets[0]))
+    other.save()
+    #expect(other.push?.mutations.map(\.ticket) == [tickets[1]])
+    #expect(other.state(tickets[0]) == .discarded)
+    // Its echo may come all the same; the app gave it up.
+    other.box.echo(of: tickets[0])
+    #expect(other.state(tickets[0]) == .discarded)
+  }
+
+  @Test func `an echo may come before the answer, or for one that is retried or refused`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    var (retried, refused) = (desk, desk)
+    desk.box.echo(of: ticket)
+    desk.replay()
+    desk.answer()
+    #expect(desk.box.isEmpty)
+    #expect(desk.box.violation() == nil)
+
+    retried.fail(.timedOut)
+    retried.feed(.retried(ticket))
+    retried.box.echo(of: ticket)
+    #expect(retried.state(ticket) == .acknowledged)
+
+    refused.fail(.rejected(.none))
+    #expect(refused.state(ticket) == .setAside)
+    refused.box.echo(of: ticket)
+    #expect(refused.state(ticket) == .acknowledged)
+  }
+
+  @Test func `what was accepted is in a snapshot that was asked for later`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.pass(.seconds(1))
+    desk.answer()
+    desk.box.confirmAccepted(before: desk.now)
+    #expect(desk.state(ticket) == .sent)
+    desk.box.confirmAccepted(before: desk.now + .milliseconds(1))
+    #expect(desk.state(ticket) == .acknowledged)
+  }
+
+  @Test func `what was accepted before a restart is not uncertain after it`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.answer()
+    desk.save()
+    desk.restart()
+    #expect(desk.state(ticket) == .sent)
+    #expect(desk.box.block == nil)
+  }
+}
