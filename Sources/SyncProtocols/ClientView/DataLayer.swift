@@ -144,6 +144,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   // MARK: Changes from outside
 
   /// Makes what a transaction of somebody else writes, all of it; nothing if it throws.
+  @discardableResult
   public mutating func change<Result, Failure: Error>(
     _ body: (inout ViewTransaction<Value>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

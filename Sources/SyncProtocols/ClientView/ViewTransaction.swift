@@ -42,6 +42,7 @@ public struct ViewTransaction<Value: ViewValue>: Sendable {
 extension ChecksummedMap where Key == ViewKey, Value: ViewValue {
   /// Makes what a transaction writes, all of it; nothing if it throws.
   @inlinable
+  @discardableResult
   public mutating func transact<Result, Failure: Error>(
     _ body: (inout ViewTransaction<Value>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
