@@ -29,6 +29,9 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   /// How often it did.
   public private(set) var breachCount: Int64 = 0
 
+  /// A client's record that is written only with its next push: the plant's.
+  private var unwritten: (client: ClientID, record: ClientRecord)?
+
   /// How many pushes may wait to be run: clients push again what is not confirmed, so a data layer that
   /// stalls would otherwise gather their copies without end.
   @inlinable
@@ -83,18 +86,21 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   /// Runs a push now.
   public mutating func run(_ push: PushRequest) -> PushAnswer {
+    writeLate(push.client)
     for mutation in push.mutations {
       let record = last.record(of: push.client)
       if let refusal = record.refusal(after: push.knownRefusal) { return .refused(refusal) }
       // What is not the next one was run before, or comes too early: both are normal.
-      if mutation.id == record.next { run(mutation, of: push.client, record) }
+      if mutation.id == record.next {
+        run(mutation, of: push.client, record, isLast: mutation.id == push.mutations.last?.id)
+      }
     }
     let refusal = last.record(of: push.client).refusal(after: push.knownRefusal)
     return refusal.map { .refused($0) } ?? .accepted
   }
 
   private mutating func run(
-    _ mutation: PushedMutation, of client: ClientID, _ record: ClientRecord
+    _ mutation: PushedMutation, of client: ClientID, _ record: ClientRecord, isLast: Bool
   ) {
     var record = record
     record.lastMutation = mutation.id
@@ -107,7 +113,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
       commit.cause = .refusal(client, mutation.id)
     }
     commit.clients[client.number] = record
-    breakContract(of: mutation, &commit, record: record, of: client)
+    breakContract(of: mutation, &commit, of: client, isLast: isLast)
     commits.append(commit)
   }
 
@@ -119,9 +125,9 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     return transaction.view
   }
 
-  /// The plants. Each needs a mutation that has effects.
+  /// The plants. Each needs a mutation that has effects; one needs it to be the last of its push.
   private mutating func breakContract(
-    of mutation: PushedMutation, _ commit: inout Commit, record: ClientRecord, of client: ClientID
+    of mutation: PushedMutation, _ commit: inout Commit, of client: ClientID, isLast: Bool
   ) {
     guard let breach, commit.view != last.view else { return }
     switch breach {
@@ -132,13 +138,22 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
       }
       commit.view = twice
     case .effectsWithoutID:
-      var early = commit
-      early.clients = last.clients
-      commits.append(early)
+      guard isLast else { return }
+      unwritten = (client, commit.record(of: client))
+      commit.clients = last.clients
     case .wrongDelta: return  // The diff server's.
     }
     self.breach = nil
     breachCount += 1
+  }
+
+  private mutating func writeLate(_ client: ClientID) {
+    guard let record = unwritten?.record, unwritten?.client == client else { return }
+    unwritten = nil
+    var commit = last
+    commit.clients[client.number] = record
+    commit.cause = .mutation(client, record.lastMutation)
+    commits.append(commit)
   }
 
   // MARK: Changes from outside

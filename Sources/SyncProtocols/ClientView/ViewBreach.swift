@@ -5,7 +5,7 @@ public enum ViewBreach: String, CaseIterable, Hashable, Sendable {
   case skipsAMutation = "skips-a-mutation"
   /// A mutation is run twice.
   case appliesTwice = "applies-twice"
-  /// A mutation's effects are committed in one transaction, and its ID in the next.
+  /// A mutation's effects are committed without its ID, which follows with its client's next push.
   case effectsWithoutID = "effects-without-id"
   /// A delta leaves a change out, and the checksum is that of what it leads to.
   case wrongDelta = "wrong-delta"
