@@ -23,6 +23,7 @@ struct Entry {
     print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
     knowledge()
     print(lifeOfMap())
+    print(lifeOfClientView())
   }
 
   /// Prints a digest of what a long history of inserts and removals leaves known.

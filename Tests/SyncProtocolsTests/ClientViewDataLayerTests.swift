@@ -46,8 +46,8 @@ struct ClientViewDataLayerTests {
     desk.put(["closed": true])
     let note: JSON = ["client": 1, "token": "a"]
     #expect(
-      try desk.push(from: 1, ("add", 1), ("note", note), ("add", 10)) == "refused 2: closed")
-    #expect(desk.text() == "closed=true sum=1, last 2 refused 2: closed")
+      try desk.push(from: 1, ("add", 1), ("note", note), ("add", 10)) == "refused 2 (closed)")
+    #expect(desk.text() == "closed=true sum=1, last 2 refused 2 (closed)")
     #expect(desk.dataLayer.last.cause == .refusal(ViewDesk.one, MutationID(2)))
     let before = desk.dataLayer.commit(CommitNumber(2))
     #expect(before.record(of: ViewDesk.one).refusal == nil)
@@ -57,12 +57,12 @@ struct ClientViewDataLayerTests {
   @Test func `who does not know of the refusal is told, and nothing is run`() throws {
     var desk = ViewDesk()
     try desk.push(from: 1, ("fly", .null))
-    #expect(try desk.push(from: 2, ("add", 1)) == "refused 1: no mutator fly")
-    #expect(try desk.push(from: 1, ("add", 1)) == "refused 1: no mutator fly")
-    #expect(try desk.push(from: 2) == "refused 1: no mutator fly")
-    #expect(desk.text() == ", last 1 refused 1: no mutator fly")
+    #expect(try desk.push(from: 2, ("add", 1)) == "refused 1 (no mutator fly)")
+    #expect(try desk.push(from: 1, ("add", 1)) == "refused 1 (no mutator fly)")
+    #expect(try desk.push(from: 2) == "refused 1 (no mutator fly)")
+    #expect(desk.text() == ", last 1 refused 1 (no mutator fly)")
     #expect(try desk.push(from: 2, knowing: 1, ("add", 1)) == "accepted")
-    #expect(desk.text() == "sum=1, last 2 refused 1: no mutator fly")
+    #expect(desk.text() == "sum=1, last 2 refused 1 (no mutator fly)")
     #expect(try desk.push(ViewDesk.two, from: 1, ("add", 1)) == "accepted")
   }
 
@@ -73,14 +73,14 @@ struct ClientViewDataLayerTests {
     try desk.push(from: 1, ("fly", .null), ("add", 1))
     try desk.push(from: 2, knowing: 1, ("fly", .null), ("add", 10))
     try desk.push(from: 3, knowing: 2, ("add", 100))
-    #expect(desk.text() == "sum=100, last 3 refused 2: no mutator fly")
+    #expect(desk.text() == "sum=100, last 3 refused 2 (no mutator fly)")
     for (first, known, number) in [(1, 0, 1), (2, 1, 10), (3, 1, 10), (3, 2, 100)]
       as [(UInt64, UInt64, JSON)]
     {
       try desk.push(from: first, knowing: known, ("add", number), ("add", number))
-      if known < 2 { #expect(desk.text() == "sum=100, last 3 refused 2: no mutator fly") }
+      if known < 2 { #expect(desk.text() == "sum=100, last 3 refused 2 (no mutator fly)") }
     }
-    #expect(desk.text() == "sum=200, last 4 refused 2: no mutator fly")
+    #expect(desk.text() == "sum=200, last 4 refused 2 (no mutator fly)")
   }
 
   @Test func `a push may be accepted first, run later in order, or be lost`() throws {
@@ -99,7 +99,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.dataLayer.runNext() == .accepted)
     #expect(desk.dataLayer.runNext() == nil)
     #expect(desk.text() == "sum=1, last 1")
-    #expect(try desk.push(from: 2, ("fly", .null)) == "refused 2: no mutator fly")
+    #expect(try desk.push(from: 2, ("fly", .null)) == "refused 2 (no mutator fly)")
   }
 
   @Test func `so many pushes wait, and no more`() throws {

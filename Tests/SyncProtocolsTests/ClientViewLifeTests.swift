@@ -142,7 +142,8 @@ struct ViewLife {
     }
   }
 
-  private mutating func push(_ index: Int) {
+  /// Some pushes begin too late: those before got lost, or were overtaken.
+  private mutating func push(_ index: Int, whole: Bool = false) {
     var mutations: [PushedMutation] = []
     let client = clients[index]
     for (offset, token) in client.pending.enumerated() {
@@ -156,6 +157,7 @@ struct ViewLife {
             "token": JSON(integerLiteral: token),
           ]))
     }
+    if !whole, draws.happens(1, in: 3) { mutations.removeFirst(draws.below(mutations.count + 1)) }
     pushes.append(
       PushRequest(client: client.id, knownRefusal: client.knownRefusal, mutations: mutations))
   }
@@ -230,7 +232,7 @@ struct ViewLife {
     desk.server.dataLayer.change { $0.del("closed") }
     for _ in 0..<4 {
       for index in clients.indices where violation == nil {
-        push(index)
+        push(index, whole: true)
         _ = try? desk.server.push(pushes.removeLast(), with: PushCredential("up"))
         clients[index].follower.ask()
         guard let question = clients[index].follower.question,

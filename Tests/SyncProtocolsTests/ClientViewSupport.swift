@@ -63,7 +63,7 @@ struct ViewDesk {
       client: client, knownRefusal: MutationID(refusal), mutations: numbered)
     switch try server.push(push, with: PushCredential("up")) {
     case .accepted: return "accepted"
-    case .refused(let refusal): return "refused \(refusal)"
+    case .refused(let refusal): return "\(refusal)"
     }
   }
 
@@ -84,7 +84,7 @@ struct ViewDesk {
   func text(_ client: ClientID = one) -> String {
     let record = dataLayer.last.record(of: client)
     return dataLayer.last.view.text + ", last \(record.lastMutation)"
-      + (record.refusal.map { " refused \($0)" } ?? "")
+      + (record.refusal.map { " \($0)" } ?? "")
   }
 }
 

@@ -15,9 +15,16 @@ struct ClientViewTests {
       commit: commit.map { CommitNumber($0) })
   }
 
+  private func pulled(_ finger: ViewFinger, _ content: ViewContent<JSON>) -> PulledView<JSON> {
+    let isRefused = finger.lastRefusal != .none
+    return PulledView(
+      state: finger.state, checksum: finger.checksum, lastMutation: finger.lastMutation,
+      refusal: isRefused ? MutationRefusal(finger.lastRefusal) : nil,
+      commit: finger.commit, content: content)
+  }
+
   private func delta(_ finger: ViewFinger, from base: UInt64) -> PulledView<JSON> {
-    let base = ServerStateID(epoch: 1, number: base)
-    return PulledView(finger: finger, content: .delta(from: base, []), refusal: nil)
+    pulled(finger, .delta(from: ServerStateID(epoch: 1, number: base), []))
   }
 
   // MARK: How an answer follows
@@ -25,7 +32,7 @@ struct ClientViewTests {
   @Test func `another state moves the finger, by a delta from ours or in full`() {
     let next = finger(2, last: 1)
     #expect(View.advance(finger(1), over: delta(next, from: 1)) == .next(next, first: 0))
-    let full = PulledView<JSON>(finger: next, content: .full([:]), refusal: nil)
+    let full = pulled(next, .full([:]))
     #expect(View.advance(finger(1), over: full) == .next(next, first: 0))
     #expect(View.advance(finger(1), over: delta(next, from: 3)) == .gap)
     let older = finger(0)  // A state that came back, which is not an older one.
@@ -71,7 +78,7 @@ struct ClientViewTests {
     try model.apply(try desk.pull(from: model.finger.state))
     #expect(model.view.text == "b=2 c=[3]")
     #expect(model.lastMutation == MutationID(2))
-    #expect(model.refusal == RefusedMutation(id: MutationID(2), reason: "no mutator fly"))
+    #expect(model.refusal == MutationRefusal(MutationID(2), RejectionCode("no mutator fly")))
     desk.server.diffServer.forget()
     try desk.push(from: 3, knowing: 2, ("put", ["key": "b", "value": false]))
     let full = try desk.pull(from: model.finger.state)
@@ -106,7 +113,7 @@ struct ClientViewTests {
     var model = try desk.model()
     desk.put(["b": 2])
     var pulled = try desk.pull(from: model.finger.state)
-    let right = pulled.finger.checksum
+    let right = pulled.checksum
     pulled.content = .delta(from: model.finger.state, [ViewChange(key: "b", value: 3)])
     let wrong = ViewMap<JSON>(["a": 1, "b": 3]).checksum
     #expect(throws: ClientViewRefusal.checksum(expected: right, found: wrong)) {
@@ -157,7 +164,7 @@ struct ClientViewTests {
     desk.put(["a": 1])
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=1, last 0")
     desk.put(["b": 2])
-    let damaged = try turn(&follower, &desk) { $0.finger.checksum += 1 }
+    let damaged = try turn(&follower, &desk) { $0.checksum += 1 }
     #expect(damaged == "1.1 → registerFailed: a=1, last 0")
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=1 b=2, last 0")
   }

@@ -37,16 +37,14 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   public static func advance(
     _ finger: ViewFinger, over pulled: PulledView<Value>
   ) -> Advance<ViewFinger> {
-    if pulled.finger.confirmsLess(than: finger) { return .seen }
+    let next = pulled.finger
+    if next.confirmsLess(than: finger) { return .seen }
     if case .delta(let base, _) = pulled.content, base != finger.state { return .gap }
-    guard pulled.finger.state != finger.state else {
-      guard pulled.finger.checksum == finger.checksum else { return .gap }
-      let isNew =
-        pulled.finger.lastMutation != finger.lastMutation
-        || pulled.finger.lastRefusal != finger.lastRefusal
-      return isNew ? .next(pulled.finger, first: 0) : .seen
-    }
-    return .next(pulled.finger, first: 0)
+    guard next.state == finger.state else { return .next(next, first: 0) }
+    guard next.checksum == finger.checksum else { return .gap }
+    let isSame =
+      next.lastMutation == finger.lastMutation && next.lastRefusal == finger.lastRefusal
+    return isSame ? .seen : .next(next, first: 0)
   }
 }
 
@@ -163,18 +161,37 @@ public enum ViewContent<Value: ViewValue>: Equatable, Sendable {
 /// one event if it answers a poll. An unknown state ID is no failure: the full view comes as that event,
 /// and takes the place of what the client has, in one round trip.
 public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
-  /// Where the client is once it has taken it.
-  public var finger: ViewFinger
-  public var content: ViewContent<Value>
+  /// The state that it leads to.
+  public var state: ServerStateID
+  /// Of that state's whole view, as ``ViewMap`` reckons it.
+  public var checksum: UInt64
+  /// The client's last mutation that the data layer has seen to.
+  public var lastMutation: MutationID
   /// The client's last mutation that was refused, and why.
-  public var refusal: RefusedMutation?
+  public var refusal: MutationRefusal?
+  /// `nil`: the data layer does not tell.
+  public var commit: CommitNumber?
+  public var content: ViewContent<Value>
 
-  /// The finger's last refusal is that of `refusal`.
   @inlinable
-  public init(finger: ViewFinger, content: ViewContent<Value>, refusal: RefusedMutation?) {
-    self.finger = finger
-    self.content = content
+  public init(
+    state: ServerStateID, checksum: UInt64, lastMutation: MutationID,
+    refusal: MutationRefusal? = nil, commit: CommitNumber? = nil, content: ViewContent<Value>
+  ) {
+    self.state = state
+    self.checksum = checksum
+    self.lastMutation = lastMutation
     self.refusal = refusal
+    self.commit = commit
+    self.content = content
+  }
+
+  /// Where the client is once it has taken it.
+  @inlinable
+  public var finger: ViewFinger {
+    ViewFinger(
+      state: state, checksum: checksum, lastMutation: lastMutation,
+      lastRefusal: refusal?.id ?? .none, commit: commit)
   }
 
   @inlinable

@@ -30,8 +30,8 @@ public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
   /// The client's last mutation that was refused, and why. All others up to the last mutation ID
   /// are in the view, unless they were refused before.
   @inlinable
-  public var refusal: RefusedMutation? { _refusal }
-  @usableFromInline var _refusal: RefusedMutation?
+  public var refusal: MutationRefusal? { _refusal }
+  @usableFromInline var _refusal: MutationRefusal?
 
   @inlinable
   public init(snapshot: PulledView<Value>) throws(ClientViewRefusal) {

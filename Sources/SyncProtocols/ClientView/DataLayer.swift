@@ -109,7 +109,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
       commit.view = try effects(of: mutation, on: commit.view)
       commit.cause = .mutation(client, mutation.id)
     } catch {
-      record.refusal = RefusedMutation(id: mutation.id, reason: error.reason)
+      record.refusal = MutationRefusal(mutation.id, error.code)
       commit.cause = .refusal(client, mutation.id)
     }
     commit.clients[client.number] = record
@@ -197,7 +197,7 @@ public struct ClientRecord: Hashable, Sendable {
   /// The last one that was seen to; 0: none was.
   public var lastMutation = MutationID.none
   /// The last one that was refused.
-  public var refusal: RefusedMutation?
+  public var refusal: MutationRefusal?
 
   public init() {}
 
@@ -205,7 +205,7 @@ public struct ClientRecord: Hashable, Sendable {
   var next: MutationID { MutationID(lastMutation.number + 1) }
 
   /// The last refusal, if it is later than the one that is known.
-  func refusal(after known: MutationID) -> RefusedMutation? {
+  func refusal(after known: MutationID) -> MutationRefusal? {
     refusal.flatMap { $0.id > known ? $0 : nil }
   }
 }
@@ -216,13 +216,13 @@ public struct FetchedView<Value: ViewValue>: Sendable {
   /// Of the client that pulls.
   public var lastMutation: MutationID
   /// Of the client that pulls.
-  public var refusal: RefusedMutation?
+  public var refusal: MutationRefusal?
   /// `nil`: the data layer does not tell.
   public var commit: CommitNumber?
 
   @inlinable
   public init(
-    view: VersionedMap<ViewKey, Value>, lastMutation: MutationID, refusal: RefusedMutation? = nil,
+    view: VersionedMap<ViewKey, Value>, lastMutation: MutationID, refusal: MutationRefusal? = nil,
     commit: CommitNumber? = nil
   ) {
     self.view = view

@@ -94,10 +94,9 @@ public struct DiffServer<Value: ViewValue>: Sendable {
       }
       content = .delta(from: state, delta)
     }
-    let finger = ViewFinger(
+    return PulledView(
       state: current.id, checksum: checksum, lastMutation: fetched.lastMutation,
-      lastRefusal: fetched.refusal?.id ?? .none, commit: fetched.commit)
-    return PulledView(finger: finger, content: content, refusal: fetched.refusal)
+      refusal: fetched.refusal, commit: fetched.commit, content: content)
   }
 
   /// Loses its history: clients get full views.

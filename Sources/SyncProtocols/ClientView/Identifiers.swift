@@ -1,3 +1,5 @@
+public import UpdateMachine
+
 /// Names one client of a user. A client keeps its ID for as long as it keeps its state; one that lost
 /// its state, or logged out, is another client.
 public struct ClientID: Hashable, Sendable {
@@ -28,4 +30,22 @@ extension ClientID: CustomStringConvertible {
 
 extension MutationID: CustomStringConvertible {
   public var description: String { "\(number)" }
+}
+
+/// A mutation that the server will never run, and why.
+public struct MutationRefusal: Hashable, Sendable {
+  public var id: MutationID
+  public var code: RejectionCode
+
+  @inlinable
+  public init(_ id: MutationID, _ code: RejectionCode = .none) {
+    self.id = id
+    self.code = code
+  }
+}
+
+extension MutationRefusal: CustomStringConvertible {
+  public var description: String {
+    code.text.isEmpty ? "refused \(id)" : "refused \(id) (\(code.text))"
+  }
 }

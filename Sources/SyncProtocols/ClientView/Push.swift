@@ -1,3 +1,5 @@
+public import UpdateMachine
+
 /// A mutation as it is pushed: the intent, not its effects.
 public struct PushedMutation: Hashable, Sendable {
   public var id: MutationID
@@ -10,19 +12,6 @@ public struct PushedMutation: Hashable, Sendable {
     self.id = id
     self.name = name
     self.arguments = arguments
-  }
-}
-
-/// A mutation that was refused for good, and why.
-public struct RefusedMutation: Hashable, Sendable {
-  public var id: MutationID
-  /// In the mutator's words.
-  public var reason: String
-
-  @inlinable
-  public init(id: MutationID, reason: String) {
-    self.id = id
-    self.reason = reason
   }
 }
 
@@ -47,15 +36,16 @@ public enum PushAnswer: Hashable, Sendable {
   /// It was run, or will be.
   case accepted
   /// A mutation was refused that the client did not know of, and those above it were ignored.
-  case refused(RefusedMutation)
+  case refused(MutationRefusal)
 }
 
 /// A mutator's refusal: the mutation can never be made as it is.
 public struct MutatorRefusal: Error, Hashable, Sendable {
-  public var reason: String
+  /// For the app; equal codes are equal reasons.
+  public var code: RejectionCode
 
   @inlinable
-  public init(_ reason: String) { self.reason = reason }
+  public init(_ text: String) { code = RejectionCode(text) }
 }
 
 /// An app's mutators. The data layer has them, and the client its own, which may guess: the
@@ -69,8 +59,4 @@ public protocol ViewMutators: Sendable {
   func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<Value>
   ) throws(MutatorRefusal) -> JSON
-}
-
-extension RefusedMutation: CustomStringConvertible {
-  public var description: String { "\(id): \(reason)" }
 }
