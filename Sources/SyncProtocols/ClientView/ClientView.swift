@@ -66,7 +66,8 @@ public struct ServerStateID: Hashable, Sendable {
 /// How many transactions a data layer had committed: of two of its states the one with the greater
 /// number is the later. Ours: a data layer that can tell it lets its clients drop whatever is older
 /// than what they have, where the last mutation ID alone only shows what is older than their own
-/// mutations.
+/// mutations. It must never count anew, nor may last mutation IDs: to a client that would be the past,
+/// for ever, until it logs out and begins as another client.
 public struct CommitNumber: Hashable, Comparable, Sendable {
   public var number: UInt64
 
