@@ -24,6 +24,7 @@ struct Entry {
     knowledge()
     print(lifeOfMap())
     lifeOfOutbox()
+    print(lifeOfClientView())
   }
 
   /// Prints a digest of what a long history of inserts and removals leaves known.

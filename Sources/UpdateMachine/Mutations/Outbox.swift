@@ -228,6 +228,8 @@ public enum MutationError<Refusal: Error & Sendable>: Error, Sendable {
   case refused(Refusal)
   /// So many are pending, or so much, that no more is kept: try again when some are confirmed.
   case full
+  /// Nothing is held yet that could be changed.
+  case nothingHeld
 }
 
 extension MutationError: Equatable where Refusal: Equatable {}

@@ -1,0 +1,53 @@
+/// What the user changed, and what there is to show with it: an outbox and its view, as one value.
+public struct LocalChanges<Change: Mutation>: Sendable {
+  public private(set) var outbox: Outbox<Change>
+  public private(set) var view: LocalView<Change>
+
+  /// Nothing is pending over this confirmed state.
+  public init(_ outbox: Outbox<Change>, over confirmed: Change.State) {
+    self.outbox = outbox
+    view = LocalView(of: confirmed)
+  }
+
+  /// ``Outbox/mutate(_:_:at:)`` in the view.
+  public mutating func mutate(
+    _ change: Change, at now: Moment
+  ) throws(MutationError<Change.Refusal>) -> Outbox<Change>.Mutated {
+    try outbox.mutate(change, &view, at: now)
+  }
+
+  /// Takes one input, and shows what has changed by it; returns what to do, in this order.
+  public mutating func handle(
+    _ input: Outbox<Change>.Input, at now: Moment
+  ) -> (Outbox<Change>.Effects, Outbox<Change>.Effects) {
+    let effects = outbox.handle(input, at: now)
+    return (effects, outbox.replay(&view, at: now))
+  }
+
+  /// ``Outbox/replay(_:at:)`` of the view. O(1) if it is level.
+  public mutating func replay(at now: Moment) -> Outbox<Change>.Effects {
+    outbox.replay(&view, at: now)
+  }
+
+  // MARK: What the confirmed state says
+
+  /// There is a newer confirmed state, which has the client's mutations up to `last` in it.
+  public mutating func confirm(
+    _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?
+  ) {
+    outbox.confirm(through: last, refusal: refusal)
+    view.confirm(confirmed)
+  }
+
+  /// There is a newer confirmed state, in which this mutation is.
+  public mutating func confirm(_ confirmed: Change.State, echo ticket: MutationTicket?) {
+    if let ticket { outbox.echo(of: ticket) }
+    view.confirm(confirmed)
+  }
+
+  /// ``Outbox/restored()``, over what was confirmed then.
+  public mutating func restored(over confirmed: Change.State) {
+    outbox.restored()
+    view = LocalView(of: confirmed)
+  }
+}

@@ -1,0 +1,126 @@
+/// A model that its user changes, too: what is confirmed, and over it what is not yet.
+///
+/// The outbox is a part of the model, so it is saved with it, and an event and what it confirms are
+/// taken together or not at all. ``Rebased`` is one for any confirmed state.
+public protocol MutableModel: SyncModel {
+  associatedtype Change: Mutation
+
+  /// What the user changed and the server has not confirmed, and what there is to show with it.
+  var local: LocalChanges<Change> { get set }
+}
+
+extension MutableModel {
+  @inlinable
+  public static var isSavedWithoutFinger: Bool { true }
+}
+
+/// What a server has confirmed of one client's mutations, told with the state that it is of.
+public struct Confirmation: Hashable, Sendable {
+  /// The server has seen to them up to here.
+  public var last: MutationID
+  /// The last of them that it refused.
+  public var refusal: MutationRefusal?
+
+  @inlinable
+  public init(last: MutationID, refusal: MutationRefusal? = nil) {
+    self.last = last
+    self.refusal = refusal
+  }
+}
+
+/// A confirmed state that says how far a client's mutations are in it.
+public protocol ConfirmingModel: SyncModel {
+  associatedtype Change: Mutation
+
+  /// Whose mutations it speaks of: the client that asked for it.
+  var client: ClientID { get }
+
+  /// How far they are in it.
+  var confirmation: Confirmation { get }
+
+  /// What mutations are replayed over.
+  var state: Change.State { get }
+}
+
+/// A confirmed state with its client's pending mutations: the model of a replica that its user
+/// changes. A new confirmed state takes the place of the old one; the outbox stays, and what is
+/// pending is replayed.
+public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
+  public typealias Change = Confirmed.Change
+
+  /// What the server has said.
+  public private(set) var confirmed: Confirmed
+  public var local: LocalChanges<Change>
+
+  public init(snapshot: Confirmed.Snapshot) throws(Confirmed.Refusal) {
+    try self.init(snapshot: snapshot, replacing: nil)
+  }
+
+  /// The outbox is kept, if it is of the same client: another's would be sent in a wrong name.
+  public init(
+    snapshot: Confirmed.Snapshot, replacing old: Rebased?
+  ) throws(Confirmed.Refusal) {
+    confirmed = try Confirmed(snapshot: snapshot, replacing: old?.confirmed)
+    if let old, old.local.outbox.client == confirmed.client {
+      local = old.local
+    } else {
+      local = LocalChanges(Outbox(client: confirmed.client), over: confirmed.state)
+    }
+    confirm()
+  }
+
+  public mutating func apply(_ event: Confirmed.Event) throws(Confirmed.Refusal) {
+    try confirmed.apply(event)
+    confirm()
+  }
+
+  private mutating func confirm() {
+    let confirmation = confirmed.confirmation
+    local.confirm(
+      confirmed.state, through: confirmation.last, refusal: confirmation.refusal)
+  }
+
+  public static var hearsOfPolls: Bool { Confirmed.hearsOfPolls }
+
+  public mutating func asked() { confirmed.asked() }
+
+  public mutating func answered() { confirmed.answered() }
+
+  public mutating func restored() {
+    confirmed.restored()
+    local.restored(over: confirmed.state)
+  }
+}
+
+extension Replica where Model: MutableModel {
+  public typealias Change = Model.Change
+
+  /// The user changes something, in the view: ``Outbox/mutate(_:_:at:)``. Throws also if nothing is
+  /// held, for then nobody knows what would be changed.
+  public mutating func mutate(
+    _ change: Change, at now: Moment
+  ) throws(MutationError<Change.Refusal>) -> Outbox<Change>.Mutated {
+    guard case .model(var model) = _holding else { throw .nothingHeld }
+    _holding = .nothing  // So that the model is changed in place.
+    defer { _holding = .model(model) }
+    return try model.local.mutate(change, at: now)
+  }
+
+  /// Something happened to what is pending. What it changed is shown at once. Effects are to be
+  /// performed in their order.
+  public mutating func handle(
+    _ input: Outbox<Change>.Input, at now: Moment
+  ) -> (Outbox<Change>.Effects, Outbox<Change>.Effects) {
+    var effects = (Outbox<Change>.Effects(), Outbox<Change>.Effects())
+    change { effects = $0.local.handle(input, at: now) }
+    return effects
+  }
+
+  /// After any input that may have changed the model: what is pending is replayed over what is
+  /// confirmed now, and sent if it waited for that. O(1) if nothing has changed.
+  public mutating func replay(at now: Moment) -> Outbox<Change>.Effects {
+    var effects = Outbox<Change>.Effects()
+    change { effects = $0.local.replay(at: now) }
+    return effects
+  }
+}

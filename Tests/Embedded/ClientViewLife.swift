@@ -1,0 +1,64 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// What a data layer of the walls' program can do.
+private struct Sums: ViewMutators {
+  func run(
+    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
+  ) throws(MutatorRefusal) -> JSON {
+    guard name == "add", let number = arguments["number"]?.int64 else {
+      throw MutatorRefusal("no mutator \(name)")
+    }
+    let key = ViewKey("sum/\(number % 7)")
+    let sum = (transaction.get(key)?.int64 ?? 0) + number
+    if sum % 5 == 0 {
+      transaction.del(key)
+    } else {
+      transaction.put(key, .init(integerLiteral: sum))
+    }
+    return .null
+  }
+}
+
+/// A client view's life: pushes, of which some are refused; pulls of deltas and of full views; and what
+/// the client holds at the end.
+func lifeOfClientView() -> String {
+  var server = ClientViewServer(
+    DataLayer(Sums()), DiffServer(epoch: 1, historyMaximum: 3), pushCredential: PushCredential("a"),
+    pullCredential: PullCredential("b"))
+  let client = ClientID(1)
+  var model: ClientViewModel<JSON>?
+  var answers = Digest()
+  for step in 0..<2000 as Range<UInt64> {
+    let chance = Digest.mixed(step)
+    let last = server.dataLayer.last.record(of: client)
+    if chance % 3 > 0 {
+      let push = PushRequest(
+        client: client, knownRefusal: last.refusal?.id ?? .none,
+        mutations: [
+          PushedMutation(
+            id: MutationID(last.lastMutation.number + 1), name: chance % 50 == 1 ? "fly" : "add",
+            arguments: ["number": .init(integerLiteral: Int64(chance % 1000))])
+        ])
+      _ = try? server.push(push, with: PushCredential("a"))
+      continue
+    }
+    if chance % 90 == 0 { server.diffServer.forget() }
+    let request = PullRequest(client: client, state: model?.finger.state)
+    guard let pulled = try? server.pull(request, with: PullCredential("b")) else {
+      return "no answer"
+    }
+    answers.fold("\(pulled.finger), \(pulled.content.byteCount)")
+    if var held = model {
+      guard case .next = ClientView.advance(held.finger, over: pulled) else { continue }
+      try? held.apply(pulled)
+      model = held
+    } else {
+      model = try? ClientViewModel(snapshot: pulled)
+    }
+  }
+  guard let model else { return "no model" }
+  let text = "{\"é\\u00e9\\n\":[1.50,-0,1e21,\(model.view["sum/1"] ?? .null)],\"a\":{}}"
+  let json = (try? JSON(parsing: text)).map { "\($0) \($0.byteCount)" } ?? "not JSON"
+  return "view \(model.finger) \(Digest(value: model.view.checksum)), \(answers), \(json)"
+}

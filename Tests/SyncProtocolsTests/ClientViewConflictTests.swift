@@ -1,0 +1,61 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// Reserving an hour, which somebody else may have reserved meanwhile.
+struct Reservations: ViewMutators {
+  func run(
+    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
+  ) throws(MutatorRefusal) -> JSON {
+    guard name == "reserve", let hour = arguments["hour"]?.int64, let who = arguments["who"]?.string
+    else { throw MutatorRefusal("reserve takes an hour and who wants it") }
+    let slot = ViewKey("hour/\(hour)")
+    let isFree = !transaction.has(slot)
+    if isFree { transaction.put(slot, .string(who)) }
+    let status: JSON = isFree ? "RESERVED" : "UNAVAILABLE"
+    transaction.put(ViewKey("status/\(who)"), status)
+    return status
+  }
+}
+
+/// The seed's example: an intent has the effects that fit the state on which it is run.
+struct ClientViewConflictTests {
+  @Test func `an hour is RESERVED here, and UNAVAILABLE once we hear of the others`() throws {
+    let (me, mutators) = (ClientID(1), Reservations())
+    var dataLayer = DataLayer(mutators)
+    var diffServer = DiffServer<JSON>(epoch: 1)
+    var confirmed = try ClientViewModel(snapshot: try diffServer.pull(nil, dataLayer.view(for: me)))
+
+    // Offline, we reserve 9 o'clock. It runs on what we have, and is kept as what was meant.
+    let wish = PushedMutation(
+      id: MutationID(1), name: "reserve", arguments: ["hour": 9, "who": "me"])
+    var view = confirmed.view
+    try view.transact { transaction throws(MutatorRefusal) in
+      try mutators.run(wish.name, wish.arguments, in: &transaction)
+    }
+    #expect(view["status/me"] == "RESERVED")
+
+    // Somebody else was first, and we hear of that before our push has arrived.
+    dataLayer.change { $0.put("hour/9", "Ada") }
+    try confirmed.apply(
+      try diffServer.pull(confirmed.finger.state, dataLayer.view(for: me)))
+
+    // Our wish is replayed on the new state, and has other effects there.
+    #expect(wish.id > confirmed.lastMutation)
+    view = confirmed.view
+    try view.transact { transaction throws(MutatorRefusal) in
+      try mutators.run(wish.name, wish.arguments, in: &transaction)
+    }
+    #expect(view["status/me"] == "UNAVAILABLE")
+    #expect(view["hour/9"] == "Ada")
+
+    // The push arrives. The data layer runs it, too, and what it says is what counts.
+    let push = PushRequest(client: me, knownRefusal: .none, mutations: [wish])
+    #expect(dataLayer.run(push) == .accepted)
+    try confirmed.apply(
+      try diffServer.pull(confirmed.finger.state, dataLayer.view(for: me)))
+    #expect(confirmed.lastMutation == wish.id)  // Nothing is left to be replayed.
+    #expect(confirmed.view.text == "hour/9=\"Ada\" status/me=\"UNAVAILABLE\"")
+    #expect(confirmed.view == view)
+  }
+}

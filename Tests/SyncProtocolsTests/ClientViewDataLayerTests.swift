@@ -1,0 +1,158 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+struct ClientViewDataLayerTests {
+  @Test func `mutations run in order, each with its ID`() throws {
+    var desk = ViewDesk()
+    #expect(try desk.push(from: 1, ("add", 2), ("add", 3)) == "accepted")
+    #expect(desk.text() == "sum=5, last 2")
+    #expect(desk.dataLayer.lastNumber == CommitNumber(2))
+    #expect(desk.dataLayer.commit(CommitNumber(1)).view.text == "sum=2")
+    #expect(desk.dataLayer.commit(CommitNumber(1)).cause == .mutation(ViewDesk.one, MutationID(1)))
+  }
+
+  @Test func `what is not exactly the next ID is ignored`() throws {
+    var desk = ViewDesk()
+    try desk.push(from: 1, ("add", 1), ("add", 10))
+    #expect(try desk.push(from: 1, ("add", 1), ("add", 10)) == "accepted")
+    #expect(desk.text() == "sum=11, last 2")
+    #expect(try desk.push(from: 4, ("add", 100)) == "accepted")
+    #expect(desk.text() == "sum=11, last 2")
+    #expect(try desk.push(from: 0, ("add", 1000)) == "accepted")
+    #expect(try desk.push(from: .max, ("add", 1000)) == "accepted")
+    #expect(desk.text() == "sum=11, last 2")
+    #expect(try desk.push(from: 2, ("add", 10), ("add", 100)) == "accepted")
+    #expect(desk.text() == "sum=111, last 3")
+  }
+
+  @Test func `clients count for themselves`() throws {
+    var desk = ViewDesk()
+    try desk.push(ViewDesk.one, from: 1, ("add", 1))
+    try desk.push(ViewDesk.two, from: 1, ("add", 10), ("add", 100))
+    #expect(desk.text(ViewDesk.one) == "sum=111, last 1")
+    #expect(desk.text(ViewDesk.two) == "sum=111, last 2")
+    #expect(desk.text(ClientID(3)) == "sum=111, last 0")
+  }
+
+  @Test func `a mutation without effects is seen to as well`() throws {
+    var desk = ViewDesk()
+    try desk.push(from: 1, ("nothing", .null))
+    #expect(desk.text() == ", last 1")
+  }
+
+  @Test func `a refused mutation has no effects, is the last, and stops the push`() throws {
+    var desk = ViewDesk()
+    desk.put(["closed": true])
+    let note: JSON = ["client": 1, "token": "a"]
+    #expect(
+      try desk.push(from: 1, ("add", 1), ("note", note), ("add", 10)) == "refused 2 (closed)")
+    #expect(desk.text() == "closed=true sum=1, last 2 refused 2 (closed)")
+    #expect(desk.dataLayer.last.cause == .refusal(ViewDesk.one, MutationID(2)))
+    let before = desk.dataLayer.commit(CommitNumber(2))
+    #expect(before.record(of: ViewDesk.one).refusal == nil)
+    #expect(before.record(of: ViewDesk.one).lastMutation == MutationID(1))
+  }
+
+  @Test func `who does not know of the refusal is told, and nothing is run`() throws {
+    var desk = ViewDesk()
+    try desk.push(from: 1, ("fly", .null))
+    #expect(try desk.push(from: 2, ("add", 1)) == "refused 1 (no mutator fly)")
+    #expect(try desk.push(from: 1, ("add", 1)) == "refused 1 (no mutator fly)")
+    #expect(try desk.push(from: 2) == "refused 1 (no mutator fly)")
+    #expect(desk.text() == ", last 1 refused 1 (no mutator fly)")
+    #expect(try desk.push(from: 2, knowing: 1, ("add", 1)) == "accepted")
+    #expect(desk.text() == "sum=1, last 2 refused 1 (no mutator fly)")
+    #expect(try desk.push(ViewDesk.two, from: 1, ("add", 1)) == "accepted")
+  }
+
+  @Test func `IDs above a refusal are given anew, and late pushes cannot be taken for them`() throws
+  {
+    var desk = ViewDesk()
+    // 1 is refused; 2 was on its way behind it, and the user then changed his mind.
+    try desk.push(from: 1, ("fly", .null), ("add", 1))
+    try desk.push(from: 2, knowing: 1, ("fly", .null), ("add", 10))
+    try desk.push(from: 3, knowing: 2, ("add", 100))
+    #expect(desk.text() == "sum=100, last 3 refused 2 (no mutator fly)")
+    for (first, known, number) in [(1, 0, 1), (2, 1, 10), (3, 1, 10), (3, 2, 100)]
+      as [(UInt64, UInt64, JSON)]
+    {
+      try desk.push(from: first, knowing: known, ("add", number), ("add", number))
+      if known < 2 { #expect(desk.text() == "sum=100, last 3 refused 2 (no mutator fly)") }
+    }
+    #expect(desk.text() == "sum=200, last 4 refused 2 (no mutator fly)")
+  }
+
+  @Test func `a push may be accepted first, run later in order, or be lost`() throws {
+    var desk = ViewDesk()
+    desk.server.runsAtOnce = false
+    #expect(try desk.push(from: 1, ("add", 1)) == "accepted")
+    #expect(try desk.push(from: 2, ("fly", .null)) == "accepted")
+    #expect(try desk.push(from: 3, ("add", 10)) == "accepted")
+    #expect(desk.text() == ", last 0")
+    #expect(desk.dataLayer.runNext() == .accepted)
+    #expect(desk.text() == "sum=1, last 1")
+    desk.server.runsAtOnce = true
+    #expect(try desk.push(from: 1, ("add", 1)) == "accepted")  // Behind those that wait.
+    desk.dataLayer.loseNext()
+    #expect(desk.dataLayer.runNext() == .accepted)  // 3 comes too early now.
+    #expect(desk.dataLayer.runNext() == .accepted)
+    #expect(desk.dataLayer.runNext() == nil)
+    #expect(desk.text() == "sum=1, last 1")
+    #expect(try desk.push(from: 2, ("fly", .null)) == "refused 2 (no mutator fly)")
+  }
+
+  @Test func `so many pushes wait, and no more`() throws {
+    var desk = ViewDesk()
+    desk.server.runsAtOnce = false
+    for _ in 0..<1000 { try desk.push(from: 1, ("add", 1)) }
+    #expect(throws: ClientViewFailure.busy) { try desk.push(from: 1, ("add", 1)) }
+    #expect(ClientViewFailure.busy.failure == .serverFault)
+    while desk.dataLayer.runNext() != nil {}
+    #expect(desk.text() == "sum=1, last 1")
+  }
+
+  @Test func `others change the data, whole or not at all`() throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1, "b": 2])
+    #expect(desk.dataLayer.last.cause == .outside)
+    #expect(throws: MutatorRefusal("no")) {
+      try desk.dataLayer.change { transaction throws(MutatorRefusal) in
+        transaction.del("a")
+        throw MutatorRefusal("no")
+      }
+    }
+    #expect(desk.text() == "a=1 b=2, last 0")
+    #expect(desk.dataLayer.lastNumber == CommitNumber(1))
+  }
+
+  @Test func `the client view may be that of any commit, always with its last mutation ID`() throws
+  {
+    var desk = ViewDesk()
+    try desk.push(from: 1, ("add", 1), ("fly", .null))
+    try desk.push(from: 3, knowing: 2, ("add", 1))
+    let fetched = (0...3 as ClosedRange<UInt64>).map { number in
+      let view = desk.dataLayer.view(for: ViewDesk.one, asOf: CommitNumber(number))
+      return "\(view.view["sum"] ?? 0) \(view.lastMutation) \(view.refusal?.id ?? .none)"
+    }
+    #expect(fetched == ["0 0 0", "1 1 0", "1 2 2", "2 3 2"])
+  }
+
+  @Test func `push and pull have credentials of their own`() throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    let push = PushRequest(client: ViewDesk.one, knownRefusal: .none, mutations: [])
+    let pull = PullRequest(client: ViewDesk.one, state: nil)
+    #expect(throws: ClientViewFailure.unauthorized) {
+      try desk.server.push(push, with: PushCredential("down"))
+    }
+    #expect(throws: ClientViewFailure.unauthorized) {
+      try desk.server.pull(pull, with: PullCredential("up"))
+    }
+    desk.server.pullCredential = PullCredential("new")
+    #expect(throws: ClientViewFailure.unauthorized) { try desk.pull() }
+    #expect(try desk.push(from: 1, ("add", 1)) == "accepted")
+    #expect(desk.server.diffServer.states.count == 1)
+    #expect(ClientViewFailure.unauthorized.failure == .unauthorized)
+  }
+}

@@ -1,0 +1,126 @@
+import SyncProtocols
+import UpdateMachine
+
+/// What the tests' data layer can do.
+struct Ledger: ViewMutators {
+  func run(
+    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
+  ) throws(MutatorRefusal) -> JSON {
+    switch name {
+    case "put":
+      transaction.put(ViewKey(arguments["key"]?.string ?? ""), arguments["value"] ?? .null)
+      return .null
+    case "add":
+      let sum = (transaction.get("sum")?.int64 ?? 0) + (arguments.int64 ?? 0)
+      transaction.put("sum", JSON(integerLiteral: sum))
+      return JSON(integerLiteral: sum)
+    case "note":
+      // Who writes, and what: one entry in a list that tells what took effect, how often, and when.
+      let key = ViewKey("log/\(arguments["client"]?.int64 ?? 0)")
+      transaction.put(
+        key, .array((transaction.get(key)?.array ?? []) + [arguments["token"] ?? .null]))
+      transaction.put("newest", arguments["token"] ?? .null)
+      if transaction.has("closed") { throw MutatorRefusal("closed") }
+      return .null
+    case "nothing": return .null
+    case _: throw MutatorRefusal("no mutator \(name)")
+    }
+  }
+}
+
+/// A server, and questions to it that are short enough to read.
+struct ViewDesk {
+  var server = ClientViewServer(
+    DataLayer(Ledger()), DiffServer(epoch: 1), pushCredential: PushCredential("up"),
+    pullCredential: PullCredential("down"))
+
+  static let one = ClientID(1)
+  static let two = ClientID(2)
+
+  var dataLayer: DataLayer<Ledger> {
+    get { server.dataLayer }
+    set { server.dataLayer = newValue }
+  }
+
+  /// Somebody else puts values.
+  mutating func put(_ values: KeyValuePairs<ViewKey, JSON>) {
+    dataLayer.change { transaction in
+      for (key, value) in values { transaction.put(key, value) }
+    }
+  }
+
+  /// A push of mutations with IDs from `first` on; what it was answered.
+  @discardableResult
+  mutating func push(
+    _ client: ClientID = one, from first: UInt64, knowing refusal: UInt64 = 0,
+    _ mutations: (String, JSON)...
+  ) throws -> String {
+    let numbered = mutations.enumerated().map {
+      PushedMutation(
+        id: MutationID(first + UInt64($0.offset)), name: $0.element.0, arguments: $0.element.1)
+    }
+    let push = PushRequest(
+      client: client, knownRefusal: MutationID(refusal), mutations: numbered)
+    switch try server.push(push, with: PushCredential("up")) {
+    case .accepted: return "accepted"
+    case .refused(let refusal): return "\(refusal)"
+    }
+  }
+
+  mutating func pull(
+    _ client: ClientID = one, from state: ServerStateID? = nil, asOf commit: UInt64? = nil
+  ) throws -> PulledView<JSON> {
+    try server.pull(
+      PullRequest(client: client, state: state), with: PullCredential("down"),
+      asOf: commit.map { CommitNumber($0) })
+  }
+
+  /// A client that has just registered.
+  mutating func model(_ client: ClientID = one) throws -> ClientViewModel<JSON> {
+    try ClientViewModel(snapshot: try pull(client))
+  }
+
+  /// The newest state, and how far a client's mutations are in it: "a=1 sum=3, last 2".
+  func text(_ client: ClientID = one) -> String {
+    let record = dataLayer.last.record(of: client)
+    return dataLayer.last.view.text + ", last \(record.lastMutation)"
+      + (record.refusal.map { " \($0)" } ?? "")
+  }
+}
+
+extension ViewMap<JSON> {
+  /// "a=1 b=[2]".
+  var text: String { map.map { "\($0.key)=\($0.value)" }.joined(separator: " ") }
+}
+
+extension PulledView<JSON> {
+  /// "1.2:0 from 1.1: a=1 b-", or "1.2:0 full: a=1".
+  var text: String {
+    switch content {
+    case .full(let view):
+      "\(finger) full: \(view.map { "\($0.key)=\($0.value)" }.joined(separator: " "))"
+    case .delta(let base, let changes):
+      "\(finger) from \(base): "
+        + changes.map { change in "\(change.key)" + (change.value.map { "=\($0)" } ?? "-") }
+        .joined(separator: " ")
+    }
+  }
+}
+
+/// Draws from a seed.
+struct Draws {
+  private var digest: Digest
+
+  init(seed: UInt64) {
+    digest = Digest()
+    digest.fold(seed)
+  }
+
+  /// From 0 to below `count`.
+  mutating func below(_ count: Int) -> Int {
+    digest.fold(1 as UInt64)
+    return Int(digest.value % UInt64(count))
+  }
+
+  mutating func happens(_ part: Int, in whole: Int) -> Bool { below(whole) < part }
+}

@@ -1,0 +1,218 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+struct ClientViewTests {
+  private typealias View = ClientView<JSON>
+
+  private func finger(
+    _ state: UInt64, last: UInt64 = 0, refused: UInt64 = 0, commit: UInt64? = nil,
+    checksum: UInt64? = nil
+  ) -> ViewFinger {
+    ViewFinger(
+      state: ServerStateID(epoch: 1, number: state), checksum: checksum ?? state,
+      lastMutation: MutationID(last), lastRefusal: MutationID(refused),
+      commit: commit.map { CommitNumber($0) })
+  }
+
+  private func pulled(_ finger: ViewFinger, _ content: ViewContent<JSON>) -> PulledView<JSON> {
+    let isRefused = finger.lastRefusal != .none
+    return PulledView(
+      state: finger.state, checksum: finger.checksum, lastMutation: finger.lastMutation,
+      refusal: isRefused ? MutationRefusal(finger.lastRefusal) : nil,
+      commit: finger.commit, content: content)
+  }
+
+  private func delta(_ finger: ViewFinger, from base: UInt64) -> PulledView<JSON> {
+    pulled(finger, .delta(from: ServerStateID(epoch: 1, number: base), []))
+  }
+
+  // MARK: How an answer follows
+
+  @Test func `another state moves the finger, by a delta from ours or in full`() {
+    let next = finger(2, last: 1)
+    #expect(View.advance(finger(1), over: delta(next, from: 1)) == .next(next, first: 0))
+    let full = pulled(next, .full([:]))
+    #expect(View.advance(finger(1), over: full) == .next(next, first: 0))
+    #expect(View.advance(finger(1), over: delta(next, from: 3)) == .gap)
+    let older = finger(0)  // A state that came back, which is not an older one.
+    #expect(View.advance(finger(1), over: delta(older, from: 1)) == .next(older, first: 0))
+  }
+
+  @Test func `nothing new is seen, and an acknowledgement alone moves the finger`() {
+    #expect(View.advance(finger(1, last: 3), over: delta(finger(1, last: 3), from: 1)) == .seen)
+    for next in [
+      finger(1, last: 4), finger(1, last: 4, refused: 4), finger(1, last: 3, refused: 3),
+    ] {
+      #expect(View.advance(finger(1, last: 3), over: delta(next, from: 1)) == .next(next, first: 0))
+    }
+    let later = finger(1, last: 3, commit: 9)
+    #expect(View.advance(finger(1, last: 3, commit: 8), over: delta(later, from: 1)) == .seen)
+  }
+
+  @Test func `what confirms less than is confirmed is not believed`() {
+    let here = finger(5, last: 7, refused: 3, commit: 20)
+    for older in [
+      finger(6, last: 6, refused: 3, commit: 21), finger(6, last: 7, refused: 2, commit: 21),
+      finger(6, last: 7, refused: 3, commit: 19), finger(5, last: 6, refused: 3, commit: 20),
+    ] {
+      #expect(View.advance(here, over: delta(older, from: 5)) == .seen)
+      #expect(View.advance(here, over: delta(older, from: 4)) == .seen)
+    }
+    let silent = finger(6, last: 7, refused: 3)  // Tells no commit: nothing to be held against it.
+    #expect(View.advance(here, over: delta(silent, from: 5)) == .next(silent, first: 0))
+  }
+
+  @Test func `one state with two checksums is a gap`() {
+    #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 1)) == .gap)
+  }
+
+  // MARK: The model
+
+  @Test func `a model takes full views and deltas, with the acknowledgement`() throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1, "b": 2])
+    var model = try desk.model()
+    try desk.push(from: 1, ("put", ["key": "c", "value": [3]]), ("fly", .null))
+    desk.dataLayer.change { $0.del("a") }
+    try model.apply(try desk.pull(from: model.finger.state))
+    #expect(model.view.text == "b=2 c=[3]")
+    #expect(model.lastMutation == MutationID(2))
+    #expect(model.refusal == MutationRefusal(MutationID(2), RejectionCode("no mutator fly")))
+    desk.server.diffServer.forget()
+    try desk.push(from: 3, knowing: 2, ("put", ["key": "b", "value": false]))
+    let full = try desk.pull(from: model.finger.state)
+    #expect(full.text == "1.4:3 refused 2 full: b=false c=[3]")
+    try model.apply(full)
+    #expect(model.view.text == "b=false c=[3]")
+    #expect(model.view.checksum == model.finger.checksum)
+  }
+
+  @Test func `a full view takes the place of everything, and keeps what it has in common`() throws {
+    var desk = ViewDesk()
+    desk.dataLayer.change { transaction in
+      for number in 0..<10_000 as Range<Int64> {
+        transaction.put(ViewKey("\(number)"), JSON(integerLiteral: number))
+      }
+    }
+    let model = try desk.model()
+    desk.dataLayer.change { transaction in
+      transaction.put("x", 1)
+      transaction.del("7")
+    }
+    desk.server.diffServer.forget()
+    let next = try ClientViewModel(snapshot: try desk.pull(), replacing: model)
+    #expect(next.view.map == desk.dataLayer.last.view.map)
+    let changes = next.view.map.difference(from: model.view.map).changes
+    #expect(changes.map { "\($0.key)" } == ["7", "x"])
+  }
+
+  @Test func `a checksum that does not match is refused`() throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    var model = try desk.model()
+    desk.put(["b": 2])
+    var pulled = try desk.pull(from: model.finger.state)
+    let right = pulled.checksum
+    pulled.content = .delta(from: model.finger.state, [ViewChange(key: "b", value: 3)])
+    let wrong = ViewMap<JSON>(["a": 1, "b": 3]).checksum
+    #expect(throws: ClientViewRefusal.checksum(expected: right, found: wrong)) {
+      try model.apply(pulled)
+    }
+    pulled.content = .full(["a": 1, "b": 3])
+    #expect(throws: ClientViewRefusal.checksum(expected: right, found: wrong)) {
+      try ClientViewModel(snapshot: pulled)
+    }
+  }
+
+  @Test func `a snapshot that is a delta, or confirms less, is refused`() throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    var model = try desk.model()
+    let state = model.finger.state
+    #expect(throws: ClientViewRefusal.base(state)) {
+      try ClientViewModel(snapshot: try desk.pull(from: state))
+    }
+    try desk.push(from: 1, ("add", 1))
+    let older = try desk.pull(asOf: 1)
+    try model.apply(try desk.pull(from: state))
+    #expect(throws: ClientViewRefusal.confirmsLess) {
+      try ClientViewModel(snapshot: older, replacing: model)
+    }
+    #expect(throws: ClientViewRefusal.confirmsLess) { try model.apply(older) }
+    #expect(try ClientViewModel(snapshot: older).view.text == "a=1")
+  }
+
+  // MARK: In a replica
+
+  private func turn(
+    _ follower: inout ViewFollower, _ desk: inout ViewDesk, asOf commit: UInt64? = nil,
+    damage: (inout PulledView<JSON>) -> Void = { _ in }
+  ) throws -> String {
+    follower.ask()
+    let question = try #require(follower.question)
+    var pulled = try desk.pull(from: question.state, asOf: commit)
+    damage(&pulled)
+    follower.answer(.success(pulled))
+    return "\(question.state.map { "\($0)" } ?? "register") → \(follower.replica.status): "
+      + (follower.model.map { "\($0.view.text), last \($0.lastMutation)" } ?? "nothing")
+  }
+
+  @Test func `a replica registers, pulls, and pulls in full after a wrong checksum`() throws {
+    var desk = ViewDesk()
+    var follower = ViewFollower()
+    desk.put(["a": 1])
+    #expect(try turn(&follower, &desk) == "register → live.pausing: a=1, last 0")
+    desk.put(["b": 2])
+    let damaged = try turn(&follower, &desk) { $0.checksum += 1 }
+    #expect(damaged == "1.1 → registerFailed: a=1, last 0")
+    #expect(try turn(&follower, &desk) == "register → live.pausing: a=1 b=2, last 0")
+  }
+
+  @Test func `a replica drops what flaps back, keeps its finger, and goes on from there`() throws {
+    var desk = ViewDesk()
+    var follower = ViewFollower()
+    try desk.push(from: 1, ("add", 1))
+    try desk.push(from: 2, ("add", 1))
+    #expect(try turn(&follower, &desk) == "register → live.pausing: sum=2, last 2")
+    #expect(try turn(&follower, &desk, asOf: 1) == "1.1 → live.pausing: sum=2, last 2")
+    try desk.push(from: 3, ("add", 1))
+    #expect(try turn(&follower, &desk) == "1.1 → live.pausing: sum=3, last 3")
+  }
+
+  @Test func `a replica takes a full view as the answer to a poll`() throws {
+    var desk = ViewDesk()
+    var follower = ViewFollower()
+    desk.put(["a": 1])
+    _ = try turn(&follower, &desk)
+    desk.server.diffServer.restart(epoch: 2)
+    desk.put(["b": 2])
+    #expect(try turn(&follower, &desk) == "1.1 → live.pausing: a=1 b=2, last 0")
+    #expect(follower.replica.finger?.state == ServerStateID(epoch: 2, number: 1))
+  }
+
+  @Test func `a diff server that gives a name twice is found out by the checksum`() throws {
+    var desk = ViewDesk()
+    var follower = ViewFollower()
+    desk.put(["a": 1])
+    _ = try turn(&follower, &desk)
+    desk.server.diffServer.restart(epoch: 1)
+    desk.put(["a": 2])
+    _ = try desk.pull()  // Somebody else's: this is 1.1 now.
+    #expect(try turn(&follower, &desk) == "1.1 → registerFailed: a=1, last 0")
+    #expect(try turn(&follower, &desk) == "register → live.pausing: a=2, last 0")
+  }
+
+  @Test func `a replica keeps its model while the view is too large`() throws {
+    var desk = ViewDesk()
+    var follower = ViewFollower()
+    desk.put(["a": 1])
+    _ = try turn(&follower, &desk)
+    let tooLarge = ClientViewFailure.viewTooLarge(byteCount: 30, maximum: 20)
+    follower.ask()
+    follower.answer(.failure(tooLarge))
+    #expect("\(follower.replica.status)" == "registerFailed")
+    #expect(follower.model?.view.text == "a=1")
+    #expect(try turn(&follower, &desk) == "register → live.pausing: a=1, last 0")
+  }
+}
