@@ -22,6 +22,13 @@ public struct MailReader: SimulatedReader {
   private var questions: [Question] = []
   /// It remembers every page that this client ever took: an earlier state may come back from the disk.
   private var oracle = IntervalOracle()
+  /// What was counted, and what the store had counted when it was last seen.
+  public private(set) var audits = AuditCounts()
+  private var counted = AuditCounts()
+  /// A message that was mended though nobody had broken anything.
+  private var wrongRepair: MessageID?
+  /// The pictures of the lists as they were told last.
+  private var pictures: [String] = []
 
   struct Question: Sendable {
     var number: UInt64
@@ -53,6 +60,7 @@ public struct MailReader: SimulatedReader {
       windows.append(id)
       return done(effects)
     }
+    if choices.happens(.users, 1, in: 8) { return tend(&replica, truth, at: now, &choices) }
     let index = Int(choices.draw(.users, below: UInt64(windows.count)))
     if choices.happens(.users, 1, in: 4) {
       return done(
@@ -60,6 +68,23 @@ public struct MailReader: SimulatedReader {
     }
     let window = anyWindow(truth, &choices)
     return done(replica.handle(.moved(windows[index], window), with: &planner, at: now))
+  }
+
+  /// Memory is given back, or a narrow means something else from now on.
+  private mutating func tend(
+    _ replica: inout Body, _ truth: Mailbox, at now: Moment, _ choices: inout Choices
+  ) -> ReaderEffects {
+    let kind = choices.draw(.users, below: 3)
+    let id = MessageID(choices.draw(.users, in: 1...max(1, truth.newest.number)))
+    let narrow = choices.pick(.users, Mailbox.narrows)
+    return done(
+      replica.tend(with: &planner, at: now) { store in
+        switch kind {
+        case 0: store.drop(id)
+        case 1: store.close(narrow)
+        default: store.reconsider(narrow)
+        }
+      })
   }
 
   private func anyWindow(_ truth: Mailbox, _ choices: inout Choices) -> ListWindow {
@@ -116,6 +141,11 @@ public struct MailReader: SimulatedReader {
     let before = replica.model?.messages
     let (outcome, effects) = replica.handle(page, for: id, with: &planner, at: now)
     if outcome == .taken, let before, let after = replica.model?.messages {
+      if case .message(let id) = asked.request.want, !oracle.maySuspect(id),
+        after.auditCounts.repairs > before.auditCounts.repairs
+      {
+        wrongRepair = id
+      }
       var interval = page.interval
       if case .message(let id) = asked.request.want { interval = Interval(id) }
       oracle.notePage(
@@ -148,10 +178,77 @@ public struct MailReader: SimulatedReader {
     oracle.note(change, from: truth, at: position)
   }
 
-  public func objection(
-    to model: MailModel, at position: Int64, _ history: [Mailbox]
+  public mutating func judge(
+    _ model: MailModel, at position: Int64, _ history: [Mailbox]
+  ) -> (oracle: Oracle, expected: String, found: String)? {
+    let store = model.messages
+    count(store)
+    oracle.noteHeld(by: store, at: position)
+    if let objection = oracle.objection(to: store, at: position, history) ?? objection(to: store) {
+      return (.interval, objection.expected, objection.found)
+    }
+    for window in windows {
+      guard let (narrow, view) = planner.window(window), let list = store.list(of: narrow) else {
+        continue
+      }
+      let excerpt = list.excerpt(of: view)
+      if let objection = ExcerptOracle.objection(to: excerpt, of: view, list) {
+        return (.honesty, "\(narrow): \(objection.expected)", objection.found)
+      }
+    }
+    return nil
+  }
+
+  /// With a server that keeps its contract nothing is suspect, and nothing is mended; and there is one
+  /// fetch for a suspect at most.
+  private func objection(to store: MessageStore<Narrow>) -> IntervalOracle.Objection? {
+    for id in store.suspects where !oracle.maySuspect(id) {
+      return IntervalOracle.Objection(
+        expected: "\(id) is as the server says", found: "it is suspect")
+    }
+    if let wrongRepair {
+      return IntervalOracle.Objection(
+        expected: "\(wrongRepair) is as the server says", found: "it was mended")
+    }
+    guard audits.readings > audits.suspects || audits.repairs > audits.readings else { return nil }
+    return IntervalOracle.Objection(
+      expected: "one fetch a suspect, one repair a fetch",
+      found: "\(audits.suspects) suspects, \(audits.readings) fetches, \(audits.repairs) repairs")
+  }
+
+  /// A store that was saved earlier has counted less: it counts from there.
+  private mutating func count(_ store: MessageStore<Narrow>) {
+    var now = AuditCounts()
+    (now.suspects, now.repairs) = store.auditCounts
+    now.readings = store.secondReadings
+    audits.suspects += max(0, now.suspects - counted.suspects)
+    audits.readings += max(0, now.readings - counted.readings)
+    audits.repairs += max(0, now.repairs - counted.repairs)
+    counted = now
+  }
+
+  public mutating func lookAnew(_ replica: inout Body, at now: Moment) -> ReaderEffects {
+    let (all, everything) = (Narrow(), ListWindow.newest(20))
+    var effects = done(replica.tend(with: &planner, at: now) { $0.reconsider(all) })
+    let isOpen = windows.contains { id in
+      planner.window(id).map { $0.narrow == all && $0.window == everything } ?? false
+    }
+    guard !isOpen else { return effects }
+    let (id, more) = replica.open(all, everything, with: &planner, at: now)
+    windows.append(id)
+    let opened = done(more)
+    effects.cancel += opened.cancel
+    effects.ask += opened.ask
+    effects.arm = opened.arm ?? effects.arm
+    return effects
+  }
+
+  public func hasSettled(_ model: MailModel) -> Bool { model.messages.openAudits == 0 }
+
+  public func objectionAfterLooks(
+    to model: MailModel, _ truth: Mailbox
   ) -> (expected: String, found: String)? {
-    oracle.objection(to: model.messages, at: position, history).map { ($0.expected, $0.found) }
+    oracle.objectionAfterLooks(to: model.messages, truth).map { ($0.expected, $0.found) }
   }
 
   public func isLevel(with truth: Mailbox, _ model: MailModel) -> Bool {
@@ -160,9 +257,20 @@ public struct MailReader: SimulatedReader {
         let list = model.messages.list(of: narrow)
       else { return false }
       if !model.messages.canBeKnown(narrow) { continue }
-      if !list.excerpt(of: view).wants.isEmpty { return false }
+      if !list.excerpt(of: view).isComplete { return false }
     }
     return model.messages.doubtful.isEmpty
+  }
+
+  public mutating func news(of model: MailModel, _ truth: Mailbox) -> [String] {
+    var all: [String] = []
+    for narrow in model.messages.narrows {
+      guard let list = model.messages.list(of: narrow) else { continue }
+      all.append("\(IntervalBar(list, through: truth.newest)) \(narrow)")
+    }
+    let new = all.filter { !pictures.contains($0) }
+    pictures = all
+    return new
   }
 
   public func words(_ effects: ReaderEffects) -> String? {

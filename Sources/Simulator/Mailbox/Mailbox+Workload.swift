@@ -29,6 +29,28 @@ extension Mailbox {
     }
   }
 
+  /// How the server may break its contract next, if it is to do so in this way; `nil`: it cannot now.
+  func nextBreach(_ fault: Fault, _ choices: inout Choices) -> Change? {
+    switch fault {
+    case .silentChange:
+      let change = nextChange(&choices)
+      switch change {
+      case .sent, .edited, .moved, .deleted, .flagged, .reacted: break
+      case .flaggedAll, .covered, .untold, .aged, .renewed: return nil
+      }
+      // What nobody would have been told of breaks nothing.
+      return announcement(of: change) == nil ? nil : .untold(change)
+    case .oldCache:
+      let rows = former.filter { row in
+        self[row.id].map { $0.place != row.place || $0.content != row.content
+          || $0.reactions != row.reactions } ?? false
+      }
+      if !cached.isEmpty, rows.isEmpty || flip(&choices) { return .renewed }
+      return rows.isEmpty ? nil : .aged(choices.pick(.workload, rows.reversed()))
+    default: return nil
+    }
+  }
+
   private func send(_ choices: inout Choices) -> Change {
     // At most eight at a time; and now and then one whose ID was given before that of the newest.
     guard messages.count < 8 else { return .deleted([anyID(&choices)]) }

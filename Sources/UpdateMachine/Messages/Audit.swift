@@ -29,6 +29,7 @@ extension MessageStore {
     private(set) var cases: [Case] = []
     private(set) var polls: UInt64 = 0
     private(set) var suspectCount: Int64 = 0
+    private(set) var readingCount: Int64 = 0
     var repairCount: Int64 = 0
 
     init() {}
@@ -36,6 +37,7 @@ extension MessageStore {
     /// The counts of an earlier generation go on.
     init(counting other: Audit) {
       suspectCount = other.suspectCount
+      readingCount = other.readingCount
       repairCount = other.repairCount
     }
 
@@ -75,7 +77,9 @@ extension MessageStore {
     /// The second reading of a suspect leaves.
     mutating func begin(_ id: MessageID, _ reading: FetchID) {
       let index = cases.firstIndex { $0.id == id && $0.isSuspect && $0.reading == nil }
-      if let index { cases[index].reading = reading }
+      guard let index else { return }
+      cases[index].reading = reading
+      readingCount += 1
     }
 
     /// A second reading came, or will not come any more.
@@ -105,6 +109,12 @@ extension MessageStore {
   public var auditCounts: (suspects: Int64, repairs: Int64) {
     (audit.suspectCount, audit.repairCount)
   }
+
+  /// How many second readings have left: at most one for each message that was suspect.
+  public var secondReadings: Int64 { audit.readingCount }
+
+  /// How many held messages a page has contradicted of which it is not yet clear why.
+  public var openAudits: Int { audit.cases.count }
 
   // MARK: First reading
 

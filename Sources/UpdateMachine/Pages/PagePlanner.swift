@@ -25,8 +25,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// Nothing is asked before a moment in it.
   private var pause: MomentRange?
   private var pace = Allowance()
-  /// Since when there has been something to read a second time.
-  private var suspectSince: Moment?
+  /// What is to be read a second time, and since when.
+  private var suspects: [(id: MessageID, since: Moment)] = []
   private var timer: (id: TimerID, range: MomentRange)?
   private var timerCount: UInt64 = 0
 
@@ -171,7 +171,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       effects.cancel = fetches.map { $0.id }
       fetches = []
       asked = []
-      suspectSince = nil
+      suspects = []
       for index in windows.indices { windows[index].isShown = false }
       store.abandonFetches()
       effects.disarm = timer?.id
@@ -184,8 +184,9 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     if let pause, now >= pause.earliest, timer == nil || now >= pause.latest { self.pause = nil }
     var due = begin(wants, &store, &effects, at: now)
     for fetch in fetches { due.append(MomentRange(at: fetch.deadline)) }
-    if let suspectSince {
-      due.append(MomentRange(at: suspectSince + settings.secondReadingAfter))
+    for suspect in suspects {
+      let next = suspect.since + settings.secondReadingAfter
+      if now < next { due.append(MomentRange(at: next)) }
     }
     arm(due, &effects, after: now)
     return effects
@@ -197,8 +198,11 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   ) -> [(request: Request, isAudit: Bool)] {
     var wants: [(request: Request, isAudit: Bool)] = []
     func want(_ request: Request, isAudit: Bool = false) {
-      guard !wants.contains(where: { $0.request.asksLike(request) }) else { return }
-      wants.append((request, isAudit))
+      guard let index = wants.firstIndex(where: { $0.request.asksLike(request) }) else {
+        return wants.append((request, isAudit))
+      }
+      // One answer serves both; but only as a second reading does it mend what is suspect.
+      if isAudit { wants[index].isAudit = true }
     }
     for window in windows {
       store.open(window.narrow)
@@ -207,16 +211,12 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       for page in list.excerpt(of: window.window).wants { want(Request(page, of: window.narrow)) }
     }
     for id in store.doubtful { want(Request(id)) }
-    let suspects = store.suspects
-    if suspects.isEmpty {
-      suspectSince = nil
-    } else if let since = suspectSince {
-      if now >= since + settings.secondReadingAfter {
-        for id in suspects { want(Request(id), isAudit: true) }
-        suspectSince = nil
-      }
-    } else {
-      suspectSince = now
+    suspects = store.suspects.map { id in
+      (id, suspects.first { $0.id == id }?.since ?? now)
+    }
+    // Until it has left: other waits may hold it back.
+    for (id, since) in suspects where now >= since + settings.secondReadingAfter {
+      want(Request(id), isAudit: true)
     }
     return wants
   }
