@@ -42,8 +42,10 @@ extension Mailbox {
       return announcement(of: change) == nil ? nil : .untold(change)
     case .oldCache:
       let rows = former.filter { row in
-        self[row.id].map { $0.place != row.place || $0.content != row.content
-          || $0.reactions != row.reactions } ?? false
+        self[row.id].map {
+          $0.place != row.place || $0.content != row.content
+            || $0.reactions != row.reactions
+        } ?? false
       }
       if !cached.isEmpty, rows.isEmpty || flip(&choices) { return .renewed }
       return rows.isEmpty ? nil : .aged(choices.pick(.workload, rows.reversed()))

@@ -118,7 +118,8 @@ struct BreachLedger: Sendable {
       all.contains { !$0.isTold && $0.position <= latest && isAssigned($0) }
     }
     let isAged = aged.contains(id)
-    excuse.content = !isSure { $0.fields.hasContent } && (isAged || isUntold { $0.fields.hasContent })
+    excuse.content =
+      !isSure { $0.fields.hasContent } && (isAged || isUntold { $0.fields.hasContent })
     excuse.place = !isSure { $0.fields.hasPlace } && (isAged || isUntold { $0.fields.hasPlace })
     excuse.reactions = Reaction.judged.map { reaction in
       let names = { (touch: Touch) in touch.reaction == reaction || touch.isNew }
