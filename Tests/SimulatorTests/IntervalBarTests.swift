@@ -40,7 +40,7 @@ import UpdateMachine
     var list = PartialList()
     list.learn(Interval(from: MessageID(3), to: MessageID(7)))
     list.insert(MessageID(4))
-    #expect(bar(list, through: 101) == ".o=:" + dots(38) + " 1…120")
+    #expect(bar(list, through: 101) == ".:#:" + dots(38) + " 1…120")
     list.insert(MessageID(1_000_000))
     #expect(bar(list, through: 101) == ".o" + dots(38) + "o. 1…1000000")
   }

@@ -29,7 +29,7 @@ struct MailWorldTests {
       statistics.add(result)
     }
     #expect(statistics.faults[fault] > 40)
-    #expect(statistics.audits.repairs > 10)
+    #expect(statistics.audits.repairs > 3)
     #expect(statistics.audits.readings <= statistics.audits.suspects)
     #expect(Fault.allCases.allSatisfy { $0 == fault || statistics.faults[$0] == 0 })
   }

@@ -30,16 +30,41 @@ import UpdateMachine
     #expect(shown == shown.sorted())
   }
 
-  @Test func `the README shows exactly these lines`() throws {
+  @Test func `the README's window shows the newest messages`() async {
+    typealias Row = WindowView<Postbox.Narrow>.Row
+    let messages = [(1, "soup?"), (2, "pizza"), (3, "at noon")].map { Postbox.message($0, $1) }
+    let server = LocalEventQueue(truth: Postbox(messages: messages))
+    var shown: [[Row]] = []
+    func show(_ rows: [Row]) { shown.append(rows) }
+
+    // README windows begin
+    let machine = UpdateMachine(source: PostboxSource(server))
+    async let following: Void = machine.run()
+
+    let lunch = MessageFilter<String>([.channel(Postbox.general), .topic("lunch")])
+    for await view in await machine.openWindow(on: lunch, showing: .newest(2)) {
+      show(view.rows)  // Messages, what was there formerly, and gaps: nobody knows what is there.
+      if view.isComplete { break }  // The window is closed, for its views are dropped.
+    }
+    await machine.stop()
+    // README windows end
+
+    await following
+    #expect(shown.first == [.gap(.everything)] || shown.count == 1)
+    #expect(shown.last == messages.suffix(2).map { .message($0) })
+  }
+
+  @Test(arguments: [("example begins", "example ends"), ("windows begin", "windows end")])
+  func `the README shows exactly these lines`(first: String, last: String) throws {
     let here = URL(filePath: #filePath)
     let root = here.deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let source = try String(contentsOf: here, encoding: .utf8)
     let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
     let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-    // The markers alone on their lines; the words below are not.
-    let begin = try #require(lines.firstIndex { $0 == "    // README example begins" })
-    let end = try #require(lines.firstIndex { $0 == "    // README example ends" })
+    // The markers alone on their lines; the words above are not.
+    let begin = try #require(lines.firstIndex { $0 == "    // README \(first)" })
+    let end = try #require(lines.firstIndex { $0 == "    // README \(last)" })
     let example = lines[(begin + 1)..<end].map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
     #expect(example.count <= 12)
     #expect(readme.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))

@@ -85,6 +85,76 @@ struct Account: Sendable {
   }
 }
 
+// MARK: Windows
+
+/// A server's messages, to which more are added.
+struct Postbox: ServerTruth {
+  typealias Narrow = MessageFilter<String>
+  var messages: [Message<String>] = []
+
+  /// The channels that the user follows: messages come by pages alone.
+  var snapshot: [ChannelID] { [Postbox.general] }
+  var checksum: UInt64 { UInt64(messages.count) }
+  mutating func apply(_ event: MessageEvent<String>) {
+    if case .new(let message) = event { messages.append(message) }
+  }
+
+  static let general = ChannelID(1)
+  static func message(_ number: Int64, _ text: String) -> Message<String> {
+    Message(
+      id: MessageID(number), sender: UserID(1), place: .channel(general, topic: "lunch"),
+      content: text)
+  }
+
+  /// The newest so many of a list: all that the example asks for.
+  func page(_ request: PageRequest<Narrow>) throws(SyncFailure) -> MessagePage<String> {
+    guard let narrow = request.narrow, case .about(.newest, let before, _) = request.want else {
+      throw .rejected(RejectionCode("NOT_HERE"))
+    }
+    let all = messages.filter { narrow.verdict(on: MessageGlimpse($0)) == .yes }
+    return MessagePage(
+      messages: all.suffix(Int(before)), foundOldest: all.count < before, foundNewest: true)
+  }
+}
+
+/// What an app holds of it: a part.
+struct PostboxModel: PagedModel {
+  typealias Refusal = Never
+  var messages: MessageStore<Postbox.Narrow>
+
+  init(snapshot: [ChannelID]) { messages = MessageStore(following: snapshot) }
+  init(snapshot: [ChannelID], replacing old: PostboxModel?) {
+    self.init(snapshot: snapshot)
+    if let old { messages = MessageStore(following: snapshot, after: old.messages) }
+  }
+  mutating func apply(_ event: MessageEvent<String>) { messages.apply(event) }
+}
+
+/// The log as any source has it, and pages beside it.
+struct PostboxSource: PageSource {
+  typealias Model = PostboxModel
+  typealias Sync = EventQueue<MessageEvent<String>>
+  let server: LocalEventQueue<Postbox>
+  private var log: LocalEventQueueSource<Postbox, PostboxModel> { server.source(for: Model.self) }
+
+  init(_ server: LocalEventQueue<Postbox>) { self.server = server }
+
+  func page(
+    _ request: PageRequest<Postbox.Narrow>
+  ) async throws(SyncFailure) -> MessagePage<String> {
+    try await server.truth.page(request)
+  }
+  func register() async throws(SyncFailure) -> Registered<[ChannelID], QueueFinger> {
+    try await log.register()
+  }
+  func poll(
+    after finger: QueueFinger, waits: Bool
+  ) async throws(SyncFailure) -> QueueBatch<MessageEvent<String>> {
+    try await log.poll(after: finger, waits: waits)
+  }
+  func release(_ queue: QueueID) async { await log.release(queue) }
+}
+
 // MARK: An app that owns the loop
 
 /// An app that keeps the replica in its own store, and has no use for actors: it drives the value

@@ -25,6 +25,8 @@ public struct Mailbox: Hashable, Sendable {
   public internal(set) var newest = MessageID(0)
   /// An ID that was given, and whose message is not committed yet.
   var reserved: MessageID?
+  /// The last flags that were set or cleared, for what is set is often cleared again soon.
+  var lastFlagged: Change?
   /// Rows as they were before their last changes, oldest first.
   var former: [Message<UInt32>] = []
   /// Old rows that pages show in place of the true ones, but for the flags: the cache was filled
@@ -163,6 +165,7 @@ public struct Mailbox: Hashable, Sendable {
       former.removeAll { ids.contains($0.id) }
       cached.removeAll { ids.contains($0.id) }
     case .flagged(let ids, let flags, let isSet):
+      lastFlagged = change
       // Nobody marks what he cannot see.
       for id in ids {
         guard let index = index(of: id), sees(messages[index].place) else { continue }

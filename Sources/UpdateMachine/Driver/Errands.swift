@@ -17,6 +17,12 @@
     case load
     case save(WriteID, SavedReplica<Model, Place>)
     case erase
+    /// Asks for a page; only a source with pages has any, so it brings along how to ask.
+    case page(FetchID, @Sendable (Errands<Place, Model>.Job) async -> Void)
+    /// The planner's timer: its and the machine's are counted apart.
+    case pageTimer(TimerID, at: Moment)
+    /// Hears of windows that nobody looks through any more.
+    case doorbell(AsyncStream<Void>)
   }
 
   /// A word that is said once: something is wanted no more. Said anywhere, and heard anywhere at
@@ -66,6 +72,8 @@
       var id: ErrandID
       var request: RequestID?
       var timer: TimerID?
+      var fetch: FetchID?
+      var pageTimer: TimerID?
       /// Over, or wanted no more.
       var givenUp = GivenUp()
       /// The errand's task, which waits to be told that it is over.
@@ -125,7 +133,9 @@
       switch errand {
       case .register(let request), .poll(let request, _, _): entry.request = request
       case .timer(let timer, _): entry.timer = timer
-      case .alarm, .release, .load, .save, .erase: break
+      case .page(let fetch, _): entry.fetch = fetch
+      case .pageTimer(let timer, _): entry.pageTimer = timer
+      case .alarm, .release, .load, .save, .erase, .doorbell: break
       }
       out.append(entry)
       waiting.append(Job(id: id, errand: errand, givenUp: entry.givenUp))
@@ -150,6 +160,10 @@
     mutating func cancel(_ request: RequestID) { cancel(where: { $0.request == request }) }
 
     mutating func cancel(_ timer: TimerID) { cancel(where: { $0.timer == timer }) }
+
+    mutating func cancel(_ fetch: FetchID) { cancel(where: { $0.fetch == fetch }) }
+
+    mutating func cancel(pageTimer: TimerID) { cancel(where: { $0.pageTimer == pageTimer }) }
 
     mutating func cancel(_ errand: ErrandID) { cancel(where: { $0.id == errand }) }
 

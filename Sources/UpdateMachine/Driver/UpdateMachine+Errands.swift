@@ -45,6 +45,7 @@
       if !replica.isLoaded {
         if store == nil { feed(.loaded(nil, age: nil)) } else { errands.addForStore(.load) }
       }
+      paging?.attend(on: self)
       begin(self)
       setAlarm()
       await withTaskCancellationHandler {
@@ -72,6 +73,7 @@
     func endServing() {
       if let alarm { errands.cancel(alarm.errand) }
       alarm = nil
+      paging?.leave(on: self)
       errands.end()
     }
 
@@ -132,6 +134,12 @@
       case .load: await load(id)
       case .save(let write, let saved): await save(write, saved, id)
       case .erase: await erase(id)
+      case .page(_, let ask): await ask(job)
+      case .pageTimer(let timer, let moment):
+        if await sleep(until: moment) { await pageTimerEnds(id, timer) }
+      case .doorbell(let rings):
+        for await _ in rings { await bellRang() }
+        await end(id)
       }
     }
 
@@ -145,6 +153,13 @@
       errands.complete(id)
       alarmRang(id)
     }
+
+    private func pageTimerEnds(_ id: ErrandID, _ timer: TimerID) {
+      errands.complete(id)
+      paging?.fired(timer, on: self)
+    }
+
+    private func bellRang() { paging?.replicaChanged(on: self) }
 
     private func end(_ id: ErrandID) { errands.complete(id) }
 

@@ -69,6 +69,8 @@
     var saveError: StoreError?
     /// The sleep until freshness changes by itself.
     var alarm: (errand: ErrandID, at: Moment)?
+    /// The windows, if the source has pages and one was ever opened.
+    var paging: Paging<Origin>?
 
     /// A machine that does nothing until ``run(inForeground:)``. May be called from anywhere; nothing
     /// is read yet. One account may have several, side by side.
@@ -228,6 +230,7 @@
         perform(effects)
       }
       isFeeding = false
+      paging?.replicaChanged(on: self)
       publish()
     }
   }

@@ -5,8 +5,8 @@
 /// an error, nothing for a window that went away.
 ///
 /// Fetches are outside of the machine's one request, with waits and a budget of their own (oracle D).
-/// They go only while the machine has a finger: what was asked for in one generation is void in the
-/// next. Like the machine, the planner is told what happened, and says what to do.
+/// They go only while the machine has a finger and the user looks: what was asked for in one
+/// generation is void in the next. Like the machine, the planner is told what happened, and says what to do.
 public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   public typealias Store = MessageStore<Narrow>
   public typealias Request = PageRequest<Narrow>
@@ -19,11 +19,16 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// Those that are out, oldest first.
   private var fetches: [Fetch] = []
   private var fetchCount: UInt64 = 0
-  /// What was asked for before and is wanted still: an answer has not helped.
+  /// What was asked for before: it is wanted still, so an answer has not helped; or it has failed, and
+  /// may not be asked again yet. Its length is bounded by what is wanted and by the pace.
   private var asked: [Asked] = []
   private var backoff = Backoff()
-  /// Nothing is asked before a moment in it.
+  /// Nothing is asked before a moment in it: something has failed.
   private var pause: MomentRange?
+  /// When that was. What had left before tells of the same trouble.
+  private var lastFailure: Moment = .distantPast
+  /// Nor before a moment in this one, whatever else is answered: the server asked for patience.
+  private var quiet: MomentRange?
   private var pace = Allowance()
   /// What is to be read a second time, and since when.
   private var suspects: [(id: MessageID, since: Moment)] = []
@@ -41,6 +46,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   struct Fetch: Sendable {
     var id: FetchID
     var request: Request
+    var begun: Moment
     var deadline: Moment
     var isAudit: Bool
   }
@@ -49,6 +55,11 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     var request: Request
     var backoff = Backoff()
     var last: Moment
+    /// It is remembered until it may be asked again, whether anybody wants it meanwhile or not: a
+    /// window that comes back does not ask at once (BUGS 57).
+    var hasFailed = false
+    /// The server did not like it: nor does it like the narrow, wherever in it one scrolls.
+    var isRejected = false
   }
 
   /// The life is one that no other planner of the same client ever had.
@@ -76,6 +87,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     public var cancel: [FetchID] = []
     /// The timer that must not fire any more.
     public var disarm: TimerID?
+    /// Somebody should look at this: the server refuses what we ask, or answers what we cannot use.
+    public var report: SyncFailure?
     /// Questions to send; each gets one answer, or one failure.
     public var fetch: [(id: FetchID, request: Request)] = []
     /// Feed `fired` once, at a moment drawn from the range.
@@ -91,14 +104,18 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     let id = WindowID(nextWindow)
     nextWindow += 1
     windows.append(Window(id: id, narrow: narrow, window: window))
-    return (id, plan(&store, isLive: isLive, at: now))
+    var effects = Effects()
+    plan(&store, &effects, isLive: isLive, at: now)
+    return (id, effects)
   }
 
   /// Takes one input; returns what to do about it. The store is as it is after the input; lists are
-  /// opened in it, and fetches begun. It is live while there is a finger.
+  /// opened in it, and fetches begun. It is live while pages are fetched at all: there is a finger, and
+  /// somebody looks.
   public mutating func handle(
     _ input: Input, _ store: inout Store, isLive: Bool, at now: Moment
   ) -> Effects {
+    var effects = Effects()
     switch input {
     case .moved(let id, let window):
       if let index = windows.firstIndex(where: { $0.id == id }) {
@@ -106,90 +123,136 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
         windows[index].isShown = false
       }
     case .closed(let id): windows.removeAll { $0.id == id }
-    case .answered(let id, let outcome, let anchor): answered(id, outcome, anchor, at: now)
+    case .answered(let id, let outcome, let anchor):
+      answered(id, outcome, anchor, &effects, at: now)
     case .failed(let id, let failure):
       store.abandon(id)
-      failed(id, failure, at: now)
+      failed(id, failure, &effects, at: now)
     case .fired(let id):
-      guard timer?.id == id else { return Effects() }  // Disarmed, and on its way already.
+      guard timer?.id == id else { return effects }  // Disarmed, and on its way already.
       timer = nil
     case .changed: break
     }
-    return plan(&store, isLive: isLive, at: now)
+    plan(&store, &effects, isLive: isLive, at: now)
+    return effects
   }
 
   private mutating func answered(
-    _ id: FetchID, _ outcome: Store.PageOutcome, _ anchor: MessageID?, at now: Moment
+    _ id: FetchID, _ outcome: Store.PageOutcome, _ anchor: MessageID?, _ effects: inout Effects,
+    at now: Moment
   ) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
-    let request = fetches.remove(at: index).request
+    let fetch = fetches.remove(at: index)
     switch outcome {
     case .taken, .shown:
       backoff.reset()
       pause = nil
-    case .malformed: takePause(at: now)
+      lastFailure = .distantPast
+    case .malformed:
+      effects.report = .malformed
+      noteFailure(of: fetch.request)
+      takePause(for: fetch, at: now)
     case .absorbed: break
     }
-    guard outcome == .taken || outcome == .shown, case .about(let about, _, _) = request.want
+    guard outcome == .taken || outcome == .shown, case .about(let about, _, _) = fetch.request.want
     else { return }
-    for index in windows.indices where windows[index].narrow == request.narrow {
+    for index in windows.indices where windows[index].narrow == fetch.request.narrow {
       guard windows[index].window.anchor == about else { continue }
-      windows[index].isShown = true
+      windows[index].isShown = outcome == .shown
       if about == .firstUnread { windows[index].window.anchor = anchor.map { .id($0) } ?? .newest }
     }
   }
 
-  private mutating func failed(_ id: FetchID, _ failure: SyncFailure, at now: Moment) {
+  private mutating func failed(
+    _ id: FetchID, _ failure: SyncFailure, _ effects: inout Effects, at now: Moment
+  ) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
-    let request = fetches.remove(at: index).request
+    let fetch = fetches.remove(at: index)
     switch failure {
     case .rejected:
       // This one question is not liked; others may be.
-      if let index = asked.firstIndex(where: { $0.request.asksLike(request) }) {
-        asked[index].backoff = Backoff(exponent: Backoff.exponentMaximum)
-      }
+      effects.report = failure
+      let index = noteFailure(of: fetch.request)
+      asked[index].backoff = Backoff(exponent: Backoff.exponentMaximum)
+      asked[index].last = now
+      asked[index].isRejected = true
     case .rateLimited(let after):
       let wait = min(max(after ?? .zero, settings.retryFirst), settings.retryAfterMaximum)
-      takePause(at: now)
-      pause = MomentRange(from: now + wait, to: now + wait + settings.retryFirst)
-    case .unreachable, .timedOut, .serverFault, .unauthorized, .unsupported, .expired, .malformed,
-      .modelRefused:
-      takePause(at: now)
+      let asks = MomentRange(from: now + wait, to: now + wait + settings.retryFirst)
+      if quiet.map({ $0.earliest < asks.earliest }) ?? true { quiet = asks }
+      takePause(for: fetch, at: now)
+    case .malformed, .unsupported, .modelRefused:
+      effects.report = failure
+      noteFailure(of: fetch.request)
+      takePause(for: fetch, at: now)
+    case .unreachable, .timedOut, .serverFault, .unauthorized, .expired:
+      noteFailure(of: fetch.request)
+      takePause(for: fetch, at: now)
     }
   }
 
-  private mutating func takePause(at now: Moment) {
+  @discardableResult
+  private mutating func noteFailure(of request: Request) -> Int {
+    let found = asked.firstIndex { $0.request.asksLike(request) }
+    // A second reading is wanted once, and so forgotten.
+    if found == nil { asked.append(Asked(request: request, last: .distantPast)) }
+    let index = found ?? asked.count - 1
+    asked[index].hasFailed = true
+    return index
+  }
+
+  /// Nothing is asked for a while, and for longer after each failure: but those that were out
+  /// together when the first of them failed are one.
+  private mutating func takePause(for fetch: Fetch, at now: Moment) {
+    guard fetch.begun > lastFailure else { return }
+    lastFailure = now
     let wait = backoff.take(first: settings.retryFirst, cap: settings.retryMaximum)
     pause = MomentRange(from: now + TimeSpan.milliseconds(wait.milliseconds / 2), to: now + wait)
   }
 
   // MARK: The plan
 
-  private mutating func plan(_ store: inout Store, isLive: Bool, at now: Moment) -> Effects {
-    var effects = Effects()
-    guard isLive else {
-      effects.cancel = fetches.map { $0.id }
-      fetches = []
-      asked = []
-      suspects = []
-      for index in windows.indices { windows[index].isShown = false }
-      store.abandonFetches()
-      effects.disarm = timer?.id
-      timer = nil
-      return effects
-    }
+  private mutating func plan(
+    _ store: inout Store, _ effects: inout Effects, isLive: Bool, at now: Moment
+  ) {
+    guard isLive else { return giveAllUp(&store, &effects) }
     let wants = wants(&store, at: now)
     giveUp(but: wants, &store, &effects, at: now)
-    asked.removeAll { old in !wants.contains { $0.request.asksLike(old.request) } }
-    if let pause, now >= pause.earliest, timer == nil || now >= pause.latest { self.pause = nil }
+    asked = asked.filter { old in
+      old.hasFailed && now < old.last + wait(old)
+        || wants.contains { $0.request.asksLike(old.request) }
+    }
+    if let pause, isOver(pause, at: now) { self.pause = nil }
+    if let quiet, isOver(quiet, at: now) { self.quiet = nil }
     var due = begin(wants, &store, &effects, at: now)
     for fetch in fetches { due.append(MomentRange(at: fetch.deadline)) }
     for suspect in suspects {
       let next = suspect.since + settings.secondReadingAfter
       if now < next { due.append(MomentRange(at: next)) }
     }
-    arm(due, &effects, after: now)
-    return effects
+    arm(due, &effects)
+  }
+
+  /// Nothing may be asked now. What has failed is remembered: it may be asked again soon.
+  private mutating func giveAllUp(_ store: inout Store, _ effects: inout Effects) {
+    effects.cancel = fetches.map { $0.id }
+    fetches = []
+    asked.removeAll { !$0.hasFailed }
+    suspects = []
+    for index in windows.indices { windows[index].isShown = false }
+    store.abandonFetches()
+    effects.disarm = timer?.id
+    timer = nil
+  }
+
+  /// At the drawn moment, or without a timer at the first.
+  private func isOver(_ range: MomentRange, at now: Moment) -> Bool {
+    now >= range.earliest && (timer == nil || now >= range.latest)
+  }
+
+  /// How long after the last time it may be asked again.
+  private func wait(_ question: Asked) -> TimeSpan {
+    question.backoff.next(first: settings.repeatFirst, cap: settings.retryMaximum)
   }
 
   /// What is wanted now, the most urgent first; each once.
@@ -204,10 +267,15 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       // One answer serves both; but only as a second reading does it mend what is suspect.
       if isAudit { wants[index].isAudit = true }
     }
-    for window in windows {
+    for index in windows.indices {
+      let window = windows[index]
       store.open(window.narrow)
       guard let list = store.list(of: window.narrow) else { continue }
-      if !store.canBeKnown(window.narrow), window.isShown { continue }
+      if store.canBeKnown(window.narrow) {
+        windows[index].isShown = false
+      } else if window.isShown {
+        continue
+      }
       for page in list.excerpt(of: window.window).wants { want(Request(page, of: window.narrow)) }
     }
     for id in store.doubtful { want(Request(id)) }
@@ -228,12 +296,12 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   ) {
     let open = store.openFetches
     for fetch in fetches {
-      let isWanted = fetch.isAudit || wants.contains { $0.request.asksLike(fetch.request) }
+      let isWanted = fetch.isAudit || wants.contains { fetch.request.covers($0.request) }
       let isLate = now >= fetch.deadline
       guard !isWanted || isLate || !open.contains(fetch.id) else { continue }
       effects.cancel.append(fetch.id)
       store.abandon(fetch.id)
-      if isLate { failed(fetch.id, .timedOut, at: now) }
+      if isLate { failed(fetch.id, .timedOut, &effects, at: now) }
       fetches.removeAll { $0.id == fetch.id }
     }
   }
@@ -245,40 +313,59 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   ) -> [MomentRange] {
     var due: [MomentRange] = []
     for (request, isAudit) in wants {
-      if fetches.contains(where: { $0.request.asksLike(request) }) { continue }
-      if let pause { return due + [pause] }
+      if fetches.contains(where: { $0.request.covers(request) }) { continue }
+      if let hold { return due + [hold] }
       guard fetches.count < settings.fetchesMaximum else { return due }
-      let earlier = asked.firstIndex { $0.request.asksLike(request) }
-      if let earlier {
-        let wait = asked[earlier].backoff.next(
-          first: settings.repeatFirst, cap: settings.retryMaximum)
-        let next = asked[earlier].last + wait
-        if now < next {
-          due.append(MomentRange(at: next))
-          continue
-        }
+      if let next = notBefore(request), now < next {
+        due.append(MomentRange(at: next))
+        continue
       }
       let ready = pace.ready(burst: settings.burst, interval: settings.interval)
       if now < ready { return due + [MomentRange(at: ready)] }
       pace.spend(at: now, interval: settings.interval)
-      if let earlier {
-        asked[earlier].backoff.lengthen()
-        asked[earlier].last = now
-      } else {
-        asked.append(Asked(request: request, last: now))
-      }
+      noteAsked(request, at: now)
       fetchCount += 1
       let id = FetchID(life: life, number: fetchCount)
       store.begin(id, request, isAudit: isAudit)
       fetches.append(
-        Fetch(id: id, request: request, deadline: now + settings.deadline, isAudit: isAudit))
+        Fetch(
+          id: id, request: request, begun: now, deadline: now + settings.deadline,
+          isAudit: isAudit))
       effects.fetch.append((id, request))
     }
     return due
   }
 
+  /// Until when nothing at all is asked.
+  private var hold: MomentRange? {
+    guard let pause, let quiet else { return pause ?? quiet }
+    return pause.latest < quiet.latest ? quiet : pause
+  }
+
+  /// Before then this question is not asked: it was, or another one of its narrow was rejected.
+  private func notBefore(_ request: Request) -> Moment? {
+    var next: Moment?
+    for old in asked {
+      let isRejectedNarrow =
+        old.isRejected && request.narrow != nil && old.request.narrow == request.narrow
+      guard isRejectedNarrow || old.request.asksLike(request) else { continue }
+      next = max(next ?? .distantPast, old.last + wait(old))
+    }
+    return next
+  }
+
+  private mutating func noteAsked(_ request: Request, at now: Moment) {
+    guard let earlier = asked.firstIndex(where: { $0.request.asksLike(request) }) else {
+      return asked.append(Asked(request: request, last: now))
+    }
+    asked[earlier].backoff.lengthen()
+    asked[earlier].last = now
+    asked[earlier].hasFailed = false
+    asked[earlier].isRejected = false
+  }
+
   /// Wakes at the first of these.
-  private mutating func arm(_ due: [MomentRange], _ effects: inout Effects, after now: Moment) {
+  private mutating func arm(_ due: [MomentRange], _ effects: inout Effects) {
     var first = due.first
     for range in due where range.latest < first!.latest { first = range }
     if let timer, timer.range == first { return }
@@ -303,59 +390,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   /// How many fetches are out.
   public var fetchesOut: Int { fetches.count }
-}
 
-/// How eagerly pages are fetched.
-public struct PageSettings: Hashable, Sendable {
-  /// So many fetches at once: more compete with each other, and with the machine's own request.
-  public var fetchesMaximum = 4
-  /// After so long without an answer a fetch has failed.
-  public var deadline = TimeSpan.seconds(30)
-  /// The waits after failures double from here …
-  public var retryFirst = TimeSpan.milliseconds(500)
-  /// … to here.
-  public var retryMaximum = TimeSpan.seconds(60)
-  /// No server keeps us waiting for longer.
-  public var retryAfterMaximum = TimeSpan.seconds(600)
-  /// What an answer did not help is asked again after this, then after twice as long …
-  public var repeatFirst = TimeSpan.seconds(1)
-  /// `burst + 1` fetches at once, then one an interval.
-  public var burst: Int64 = 15
-  public var interval = TimeSpan.milliseconds(500)
-  /// How long after a message became suspect it is read a second time.
-  public var secondReadingAfter = TimeSpan.seconds(10)
-
-  @inlinable
-  public init() {}
-}
-
-/// Names one window. They count up from 1.
-public struct WindowID: BitwiseCopyable, Hashable, Sendable {
-  public var number: UInt64
-
-  @inlinable
-  public init(_ number: UInt64) { self.number = number }
-}
-
-extension PageRequest {
-  /// What a list wants.
-  init(_ want: PageWant, of narrow: Narrow) {
-    switch want {
-    case .message(let id): self.init(id)
-    case .about(let anchor, let before, let after):
-      self.init(narrow, anchor, before: before, after: after)
-    }
-  }
-
-  /// Whether it asks for the same page, but perhaps for more or less of it: while one is out, the
-  /// other need not be.
-  func asksLike(_ other: PageRequest) -> Bool {
-    switch (want, other.want) {
-    case (.message(let one), .message(let another)): one == another
-    case (.about(let anchor, let before, let after), .about(let about, let older, let newer)):
-      anchor == about && (before > 0) == (older > 0) && (after > 0) == (newer > 0)
-        && narrow == other.narrow
-    case (.message, .about), (.about, .message): false
-    }
-  }
+  /// How many questions it keeps in mind, so that none is asked again too soon.
+  var questionsRemembered: Int { asked.count }
 }

@@ -21,12 +21,18 @@ extension PagedModel {
 extension Replica where Model: PagedModel {
   public typealias Planner = PagePlanner<Model.Narrow>
 
+  /// Whether pages are fetched now: the log is followed, so that a page can be brought level, and the
+  /// user looks. Not while stopped, halted or in the background: then all that is out is given up.
+  public var fetchesPages: Bool {
+    finger != nil && machine.isInForeground && !status.isResting && !status.isHalted
+  }
+
   /// An app begins to look at a list: ``PagePlanner/open(_:_:_:isLive:at:)`` on what is held.
   /// Without a model the window waits for one.
   public mutating func open(
     _ narrow: Model.Narrow, _ window: ListWindow, with planner: inout Planner, at now: Moment
   ) -> (WindowID, Planner.Effects) {
-    let isLive = finger != nil
+    let isLive = fetchesPages
     var opened: (WindowID, Planner.Effects)?
     change { opened = planner.open(narrow, window, &$0.messages, isLive: isLive, at: now) }
     if let opened { return opened }
@@ -38,7 +44,7 @@ extension Replica where Model: PagedModel {
   public mutating func handle(
     _ input: Planner.Input, with planner: inout Planner, at now: Moment
   ) -> Planner.Effects {
-    let isLive = finger != nil
+    let isLive = fetchesPages
     var effects: Planner.Effects?
     change { effects = planner.handle(input, &$0.messages, isLive: isLive, at: now) }
     if let effects { return effects }
@@ -62,8 +68,13 @@ extension Replica where Model: PagedModel {
     at now: Moment
   ) -> (MessageStore<Model.Narrow>.PageOutcome, Planner.Effects) {
     var outcome = MessageStore<Model.Narrow>.PageOutcome.absorbed
-    if finger != nil { change { outcome = $0.messages.take(page, for: fetch) } }
+    if fetchesPages { change { outcome = $0.messages.take(page, for: fetch) } }
     let answered = Planner.Input.answered(fetch, outcome, anchor: page.anchor)
     return (outcome, handle(answered, with: &planner, at: now))
+  }
+
+  /// What there is to see through a window now; `nil`: it is not open.
+  public func view(_ window: WindowID, of planner: Planner) -> WindowView<Model.Narrow>? {
+    planner.view(window, of: model?.messages)
   }
 }

@@ -1,0 +1,151 @@
+internal import UpdateMachine
+
+/// Oracle D for pages: what the windows of one life of one client may ask of a server, beside the
+/// machine's one request.
+///
+/// In any window *w* at most `burst + 1 + w / interval` fetches; so many out at most, and never one
+/// page twice at once; nothing before a rate limit's wait is over, whatever else is answered; after
+/// failures in a row nothing for longer and longer; what has failed is not asked again at once, by
+/// whatever window; and of what was rejected, or of its narrow, nothing for a long time.
+struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
+  typealias Request = PageRequest<Narrow>
+
+  private let settings: PageSettings
+  /// The moments of the last fetches, oldest first.
+  private var begun: [Moment] = []
+  private var out: [Question] = []
+  private var quietUntil: Moment = .distantPast
+  private var pausedUntil: Moment = .distantPast
+  private var failures: Int64 = 0
+  private var lastFailure: Moment = .distantPast
+  /// What may not be asked yet.
+  private var barred: [Bar] = []
+
+  /// A fetch that is out.
+  private struct Question: Sendable {
+    var id: FetchID
+    var request: Request
+    var begun: Moment
+  }
+
+  private struct Bar: Sendable {
+    var request: Request
+    var until: Moment
+    /// Everything else of its narrow, too.
+    var isOfNarrow: Bool
+  }
+
+  /// Twice what a burst can be.
+  static var memory: Int { 40 }
+
+  init(settings: PageSettings = PageSettings()) { self.settings = settings }
+
+  // MARK: Fetches
+
+  /// A fetch begins. Says what was expected, if it should not have begun.
+  mutating func noteFetch(_ id: FetchID, _ request: Request, at now: Moment) -> String? {
+    let objection = objection(to: request, at: now)
+    begun.append(now)
+    if begun.count > PageBudgetOracle.memory { begun.removeFirst() }
+    out.append(Question(id: id, request: request, begun: now))
+    if let objection { return objection }
+    if out.count > settings.fetchesMaximum {
+      return "at most \(settings.fetchesMaximum) fetches out, found \(out.count)"
+    }
+    for (index, first) in begun.enumerated() {
+      let count = Int64(begun.count - index)
+      let window = (now - first).milliseconds
+      let most = settings.burst + 1 + window / settings.interval.milliseconds
+      if count > most { return "at most \(most) fetches in \(window) ms, found \(count)" }
+    }
+    return nil
+  }
+
+  private mutating func objection(to request: Request, at now: Moment) -> String? {
+    if now < quietUntil { return "no fetch before \(quietUntil), as the server asked" }
+    if now < pausedUntil {
+      return "no fetch before \(pausedUntil), after \(failures) failures in a row"
+    }
+    if out.contains(where: { answers($0.request, request) }) {
+      return "one fetch for a page, found a second for \(request.want)"
+    }
+    barred.removeAll { $0.until <= now }
+    for bar in barred {
+      let isOfNarrow =
+        bar.isOfNarrow && request.narrow != nil && bar.request.narrow == request.narrow
+      guard isOfNarrow || isAlike(bar.request, request) else { continue }
+      return "nothing like \(bar.request.want) before \(bar.until), found \(request.want)"
+    }
+    return nil
+  }
+
+  /// Its page was taken.
+  mutating func noteTaken(_ id: FetchID) {
+    out.removeAll { $0.id == id }
+    failures = 0
+    lastFailure = .distantPast
+    pausedUntil = .distantPast
+  }
+
+  /// It was given up: that is a failure, if its time was over.
+  mutating func noteGivenUp(_ id: FetchID, at now: Moment) {
+    guard let question = out.first(where: { $0.id == id }) else { return }
+    if now >= question.begun + settings.deadline { return noteFailure(id, .timedOut, at: now) }
+    out.removeAll { $0.id == id }
+  }
+
+  /// It failed, and the planner heard it. A page that makes no sense has failed, too.
+  mutating func noteFailure(_ id: FetchID, _ failure: SyncFailure, at now: Moment) {
+    guard let index = out.firstIndex(where: { $0.id == id }) else { return }
+    let question = out.remove(at: index)
+    switch failure {
+    case .rejected:
+      let until = now + settings.retryMaximum
+      barred.append(Bar(request: question.request, until: until, isOfNarrow: true))
+      return
+    case .rateLimited(let after):
+      let wait = min(max(after ?? .zero, settings.retryFirst), settings.retryAfterMaximum)
+      quietUntil = max(quietUntil, now + wait)
+    case .unreachable, .timedOut, .serverFault, .unauthorized, .unsupported, .expired, .malformed,
+      .modelRefused:
+      let until = question.begun + settings.repeatFirst
+      barred.append(Bar(request: question.request, until: until, isOfNarrow: false))
+    }
+    // Those that were out together tell of one trouble.
+    guard question.begun > lastFailure else { return }
+    lastFailure = now
+    failures += 1
+    let wait = settings.retryFirst.doubled(times: failures - 1, cap: settings.retryMaximum)
+    pausedUntil = now + TimeSpan(milliseconds: wait.milliseconds / 2)
+  }
+
+  // MARK: Rest
+
+  /// After a step: no fetch is out for longer than its time, and without a finger none is.
+  func objection(atRest now: Moment, isLive: Bool) -> String? {
+    if !isLive, !out.isEmpty { return "no fetch of a generation that is over, found \(out.count)" }
+    for question in out where now >= question.begun + settings.deadline {
+      return "an end at the deadline, found \(question.request.want) out since \(question.begun)"
+    }
+    return nil
+  }
+
+  // MARK: Helpers
+
+  /// Whether an answer to the one is one to the other, too.
+  private func answers(_ one: Request, _ other: Request) -> Bool {
+    guard one.narrow == other.narrow else { return false }
+    switch (one.want, other.want) {
+    case (.message(let id), .message(let another)): return id == another
+    case (.about(let anchor, let before, let after), .about(let about, let older, let newer)):
+      if anchor != about { return false }
+      if older > 0, before == 0 { return false }
+      return newer == 0 || after > 0
+    case (.message, .about), (.about, .message): return false
+    }
+  }
+
+  private func isAlike(_ one: Request, _ other: Request) -> Bool {
+    answers(one, other) && answers(other, one)
+  }
+}

@@ -1,0 +1,433 @@
+import Testing
+
+@testable import Simulator
+@testable import UpdateMachine
+
+/// Which pages are fetched for windows, and when. After every step oracle D agrees.
+@Suite struct PagePlannerTests {
+  typealias Desk = PlannerDesk
+  static let rejection = SyncFailure.rejected(RejectionCode("NO"))
+
+  // MARK: What is asked
+
+  @Test func `a window on the newest is filled by one page`() {
+    var desk = Desk()
+    let window = desk.open(Desk.a, .newest(3))
+    #expect(desk.asked == ["about newest, 3 before, 0 after"])
+    #expect(desk.rows(window) == "gap")
+    desk.answer()
+    #expect(desk.out.isEmpty)
+    #expect(desk.rows(window) == "980 990 1000")
+    #expect(desk.view(window).reachesEnd)
+    #expect(desk.view(window).isComplete)
+    #expect(desk.timer == nil, "nothing is waited for")
+  }
+
+  @Test func `two windows on one list ask for one page once`() {
+    var desk = Desk()
+    let first = desk.open(Desk.a, .newest(3))
+    let second = desk.open(Desk.a, .newest(5))
+    #expect(desk.asked == ["about newest, 3 before, 0 after"])
+    desk.answer()
+    // What the second lacks is asked from where the first ends, and no less than is worth a journey.
+    #expect(desk.asked == ["about 980, 20 before, 0 after"])
+    desk.answer()
+    #expect(desk.rows(first) == "980 990 1000")
+    #expect(desk.rows(second) == "960 970 980 990 1000")
+    #expect(desk.begun.count == 2)
+  }
+
+  @Test func `a page about both sides of an ID serves a window on one of them`() {
+    var desk = Desk()
+    let both = desk.open(Desk.a, ListWindow(.id(MessageID(500)), before: 2, after: 2))
+    let older = desk.open(Desk.a, ListWindow(.id(MessageID(500)), before: 2, after: 0))
+    #expect(desk.asked == ["about 500, 2 before, 2 after"])
+    // The first window goes; its page is wanted by the second.
+    desk.put(.closed(both))
+    #expect(desk.asked == ["about 500, 2 before, 2 after"])
+    desk.answer()
+    #expect(desk.rows(older) == "480 490")
+    #expect(desk.begun.count == 1)
+  }
+
+  @Test func `a window that moves on or goes gives its page up`() {
+    var desk = Desk()
+    let window = desk.open(Desk.a, .newest(3))
+    desk.move(window, ListWindow(.oldest, before: 0, after: 2))
+    #expect(desk.asked == ["about oldest, 0 before, 2 after"])
+    desk.put(.closed(window))
+    #expect(desk.out.isEmpty)
+    #expect(desk.timer == nil)
+    #expect(desk.store.openFetches == [])
+    #expect(desk.planner.openWindows == [])
+    desk.pass(.minutes(10))
+    #expect(desk.begun.count == 2)
+  }
+
+  @Test func `first unread becomes the ID that the page names`() {
+    var desk = Desk()
+    desk.mailbox.apply(.flagged((1...50).map { MessageID($0 * 10) }, .read, isSet: true))
+    let window = desk.open(Desk.a, ListWindow(.firstUnread, before: 1, after: 2))
+    #expect(desk.view(window).rows.isEmpty)
+    #expect(!desk.view(window).isComplete)
+    desk.answer()
+    #expect(desk.view(window).window.anchor == .id(MessageID(510)))
+    #expect(desk.rows(window) == "500 510 520")
+    #expect(desk.out.isEmpty)
+  }
+
+  @Test func `a search is asked once and never complete; looked for anew it is asked again`() {
+    var desk = Desk()
+    let window = desk.open(Desk.search, .newest(3))
+    desk.answer()
+    #expect(desk.out.isEmpty)
+    #expect(!desk.view(window).isComplete)
+    #expect(!desk.view(window).rows.isEmpty)
+    desk.hearNew(2000)
+    #expect(desk.out.isEmpty)
+    desk.move(window, .newest(3))
+    #expect(desk.out.count == 1)
+  }
+
+  @Test func `a list that can be known no more is asked for as a snapshot, though it was shown`() {
+    var desk = Desk()
+    let window = desk.open(Desk.a, .newest(3))
+    desk.answer()
+    desk.hear(.covered(ChannelID(1), follows: false))
+    desk.pass(.seconds(2))
+    #expect(desk.asked == ["about newest, 3 before, 0 after"])
+    desk.answer()
+    #expect(!desk.view(window).isComplete)
+    #expect(desk.rows(window).hasPrefix("(980) (990) (1000)"))
+  }
+
+  // MARK: Generations
+
+  @Test func `without a finger all is given up, and with the next asked anew`() {
+    var desk = Desk()
+    let open = desk.open(Desk.a, .newest(3))
+    let closed = desk.open(Desk.b, .newest(3))
+    #expect(desk.out.count == 2)
+    desk.loseFinger()
+    #expect(desk.out.isEmpty)
+    #expect(desk.timer == nil, "nothing is waited for")
+    desk.put(.closed(closed))
+    desk.register()
+    #expect(desk.asked == ["about newest, 3 before, 0 after"], "only what is open is asked for")
+    desk.answer()
+    #expect(desk.rows(open) == "980 990 1000")
+  }
+
+  @Test func `what was known is shown as former until it is known again`() {
+    var desk = Desk()
+    let window = desk.open(Desk.a, .newest(2))
+    desk.answer()
+    desk.loseFinger()
+    desk.register()
+    #expect(desk.rows(window) == "(990) (1000) gap")
+    desk.answer()
+    #expect(desk.rows(window) == "990 1000")
+  }
+
+  @Test func `a timer that was disarmed and fires all the same does nothing`() {
+    var desk = Desk()
+    desk.open(Desk.a, .newest(3))
+    let old = desk.timer!.id
+    desk.loseFinger()
+    desk.register()
+    let before = desk.begun.count
+    desk.put(.fired(old))
+    #expect(desk.begun.count == before)
+    #expect(desk.timer != nil)
+  }
+
+  // MARK: Failures
+
+  @Test(arguments: [true, false])
+  func `what fails is asked again later and later`(firesEarly: Bool) {
+    var desk = Desk()
+    desk.firesEarly = firesEarly
+    desk.open(Desk.a, .newest(3))
+    for _ in 0..<1200 {
+      desk.failAll(.unreachable)
+      desk.pass(.milliseconds(100))
+    }
+    // Two minutes: 1, 2, 4, 8, 16, 32 and 60 s.
+    #expect((6...9).contains(desk.begun.count), "\(desk.begun)")
+    for index in desk.begun.indices.dropFirst(2) {
+      let (older, newer) = (desk.begun[index - 1], desk.begun[index])
+      #expect(newer - older >= older - desk.begun[index - 2])
+    }
+  }
+
+  @Test func `fetches that were out together and fail are one failure`() {
+    var desk = Desk()
+    desk.open(Desk.a, .newest(3))
+    desk.open(Desk.a, ListWindow(.oldest, before: 0, after: 3))
+    desk.open(Desk.b, .newest(3))
+    desk.open(Desk.b, ListWindow(.oldest, before: 0, after: 3))
+    #expect(desk.out.count == 4)
+    desk.pass(.milliseconds(100))
+    desk.failAll(.unreachable)
+    desk.pass(.seconds(1))
+    #expect(desk.out.count == 4, "the first wait is half a second, and that before a repeat one")
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func `a rate limit's wait is kept, whatever else is answered`(
+    isLimitFirst: Bool, fails: Bool
+  ) {
+    var desk = Desk()
+    desk.open(Desk.a, .newest(3))
+    desk.open(Desk.b, .newest(3))
+    desk.pass(.milliseconds(100))
+    func other() { if fails { desk.fail(.unreachable) } else { desk.answer() } }
+    if !isLimitFirst { other() }
+    desk.fail(.rateLimited(after: .seconds(20)))
+    if isLimitFirst { other() }
+    desk.open(Desk.a, ListWindow(.oldest, before: 0, after: 3))
+    #expect(desk.out.isEmpty)
+    desk.pass(.milliseconds(19_999))
+    #expect(desk.out.isEmpty)
+    #expect(desk.begun.count == 2)
+    desk.pass(.milliseconds(501))
+    #expect(desk.out.count > 0)
+    desk.serve()
+    #expect(desk.planner.fetchesOut == 0)
+  }
+
+  @Test func `a rate limit's wait has a least and a most`() {
+    for (asked, wait) in [(nil, 500), (-5, 500), (3, 3000), (7200, 600_000)] as [(Int64?, Int64)] {
+      var desk = Desk()
+      desk.firesEarly = true
+      desk.open(Desk.a, .newest(3))
+      desk.fail(.rateLimited(after: asked.map { .seconds($0) }))
+      desk.pass(.milliseconds(max(wait, 1000) - 1))
+      #expect(desk.out.isEmpty)
+      desk.pass(.milliseconds(1))
+      #expect(desk.out.count == 1)
+    }
+  }
+
+  @Test func `what is rejected is not asked again soon, nor is anything of its narrow`() {
+    var desk = Desk()
+    let window = desk.open(Desk.a, .newest(3))
+    desk.fail(Self.rejection)
+    #expect(desk.reports == [Self.rejection])
+    #expect(desk.begun.count == 1)
+    // Wherever the user scrolls, and whether he goes and comes back.
+    for step in 1...100 {
+      desk.pass(.milliseconds(300))
+      desk.move(window, ListWindow(.id(MessageID(Int64(step))), before: 3, after: 3))
+    }
+    desk.put(.closed(window))
+    desk.open(Desk.a, .newest(3))
+    #expect(desk.begun.count == 1)
+    desk.open(Desk.b, .newest(3))
+    #expect(desk.begun.count == 2, "other narrows are other questions")
+    desk.answer()
+    desk.pass(.seconds(31))
+    #expect(desk.begun.count == 3)
+  }
+
+  @Test func `a page that makes no sense is a failure`() {
+    var desk = Desk()
+    desk.open(Desk.a, .newest(3))
+    var page = desk.mailbox.page(desk.out[0].request, later: desk.mailbox)
+    page.messages.reverse()
+    desk.answer(as: page)
+    #expect(desk.reports == [.malformed])
+    #expect(desk.out.isEmpty)
+    desk.pass(.milliseconds(999))
+    #expect(desk.out.isEmpty)
+    desk.pass(.milliseconds(1))
+    #expect(desk.out.count == 1)
+  }
+
+  @Test func `a fetch without an answer is given up at its deadline, and asked again`() {
+    var desk = Desk()
+    desk.open(Desk.a, .newest(3))
+    let first = desk.out[0].id
+    desk.pass(.milliseconds(29_999))
+    #expect(desk.out.map(\.id) == [first])
+    desk.pass(.milliseconds(1))
+    #expect(desk.out.isEmpty)
+    desk.pass(.milliseconds(500))
+    #expect(desk.out.count == 1)
+    #expect(desk.out.first?.id != first)
+  }
+
+  @Test func `what was asked is not remembered for ever`() {
+    var desk = Desk()
+    let window = desk.open(Desk.a, .newest(3))
+    for step in 1...5000 {
+      desk.failAll(step % 2 == 0 ? Self.rejection : .unreachable)
+      desk.pass(.milliseconds(100))
+      desk.move(window, ListWindow(.id(MessageID(Int64(step))), before: 3, after: 3))
+      #expect(desk.planner.questionsRemembered < 140)
+    }
+    desk.put(.closed(window))
+    desk.pass(.seconds(61))
+    desk.put(.changed)
+    #expect(desk.planner.questionsRemembered == 0)
+  }
+
+  // MARK: The budget
+
+  @Test func `jumps from place to place are no more than the pace allows`() {
+    var desk = Desk(messages: 1000)
+    let window = desk.open(Desk.a, .newest(3))
+    for step in 1...1000 {
+      desk.move(window, ListWindow(.id(MessageID(Int64(step * 10))), before: 2, after: 2))
+      desk.pass(.milliseconds(10))
+      if step == 100 { #expect(desk.begun.count == 16 + 2, "a second") }
+    }
+    #expect((34...36).contains(desk.begun.count), "16 at once, and two a second")
+    // In any window at all.
+    for (first, one) in desk.begun.enumerated() {
+      for (last, other) in desk.begun.enumerated().dropFirst(first) {
+        let most = 16 + (other - one).milliseconds / 500
+        #expect(last - first + 1 <= Int(most))
+      }
+    }
+    desk.pass(.seconds(1))
+    desk.serve()
+    #expect(desk.view(window).isComplete, "where he stays is shown")
+  }
+
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  func `whatever happens, the budget is kept, and then all is there`(seed: UInt64) {
+    var desk = Desk(messages: 60)
+    var state = seed
+    func draw(_ count: Int64) -> Int64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      return Int64(Digest.mixed(state) >> 33) % count
+    }
+    func anyWindow() -> ListWindow {
+      let anchors = [PageAnchor.newest, .oldest, .firstUnread, .id(MessageID(draw(700)))]
+      return ListWindow(anchors[Int(draw(4))], before: draw(30), after: draw(30))
+    }
+    let failures: [SyncFailure] = [
+      .unreachable, .serverFault, Self.rejection, .rateLimited(after: .seconds(draw(40))),
+    ]
+    var windows: [WindowID] = []
+    for _ in 0..<400 {
+      desk.firesEarly = draw(2) == 0
+      switch draw(12) {
+      case 0 where windows.count < 5:
+        windows.append(desk.open([Desk.a, Desk.b, Desk.search][Int(draw(3))], anyWindow()))
+      case 1 where !windows.isEmpty:
+        desk.put(.closed(windows.remove(at: Int(draw(Int64(windows.count))))))
+      case 2,
+        3 where !windows.isEmpty:
+        guard !windows.isEmpty else { break }
+        desk.move(windows[Int(draw(Int64(windows.count)))], anyWindow())
+      case 4, 5: if !desk.out.isEmpty { desk.answer() }
+      case 6: if !desk.out.isEmpty { desk.fail(failures[Int(draw(4))]) }
+      case 7: if desk.isLive { desk.hearNew(1000 + Int64(desk.mailbox.messages.count)) }
+      case 8 where draw(6) == 0: desk.isLive ? desk.loseFinger() : desk.register()
+      default: desk.pass(.milliseconds(draw(draw(8) == 0 ? 40_000 : 600)))
+      }
+    }
+    if !desk.isLive { desk.register() }
+    for _ in 0..<100 {
+      desk.serve()
+      desk.pass(.seconds(10))
+    }
+    #expect(desk.out.isEmpty)
+    for window in windows where desk.view(window).narrow != Desk.search {
+      #expect(desk.view(window).isComplete, "\(desk.rows(window))")
+    }
+  }
+}
+
+/// Bugs of the field that are about fetching.
+@Suite struct PagePlannerBugTests {
+  typealias Desk = PlannerDesk
+
+  /// The newest page is held; the user scrolls up in it, and beyond it is something to fetch.
+  private func scrolling() -> (Desk, WindowID) {
+    var desk = Desk()
+    let window = desk.open(Desk.a, .newest(30))
+    desk.answer()
+    #expect(desk.out.isEmpty)
+    return (desk, window)
+  }
+
+  @Test(
+    arguments: [true, false],
+    [SyncFailure.unreachable, .serverFault, .malformed, PagePlannerTests.rejection])
+  func `bug 57: a page that fails is not asked for again by every scroll`(
+    isFailureFirst: Bool, failure: SyncFailure
+  ) {
+    var (desk, window) = scrolling()
+    func scroll(_ step: Int64) {
+      desk.move(window, ListWindow(.id(MessageID(1000 - step % 20 * 10)), before: 40, after: 0))
+      desk.pass(.milliseconds(20))
+    }
+    desk.move(window, ListWindow(.id(MessageID(1000)), before: 40, after: 0))
+    #expect(desk.out.count == 1)
+    if isFailureFirst {
+      desk.fail(failure)
+      for step in 1...20 { scroll(Int64(step)) }
+    } else {
+      for step in 1...20 { scroll(Int64(step)) }
+      #expect(desk.begun.count == 2, "one is out")
+      desk.fail(failure)
+    }
+    #expect(desk.begun.count == 2)
+    // Half a minute of scrolling, during which nothing goes well.
+    for step in 1...1500 {
+      scroll(Int64(step))
+      desk.failAll(failure)
+    }
+    #expect(desk.begun.count <= 8, "\(desk.begun)")
+    // Then it does.
+    for _ in 0..<7 {
+      desk.pass(.seconds(10))
+      desk.serve()
+    }
+    #expect(desk.view(window).isComplete)
+  }
+
+  /// What becomes of each page of a walk, until the server is well again.
+  enum Trouble: CaseIterable {
+    case fails, isEmpty, bringsTheAnchorAlone
+  }
+
+  @Test(arguments: Trouble.allCases, [true, false])
+  func `bug 60: a walk whose pages fail or bring nothing goes on slowly, and ends`(
+    trouble: Trouble, isNewsFirst: Bool
+  ) {
+    var (desk, window) = scrolling()
+    desk.move(window, .newest(200))
+    for minute in 1...60 {
+      // Something comes before the page does, or after it.
+      if isNewsFirst { desk.hearNew(2000 + Int64(minute)) }
+      while let (_, request) = desk.out.first {
+        switch (trouble, request.want) {
+        case (.bringsTheAnchorAlone, .about(.id(let id), _, _)):
+          desk.answer(as: MessagePage(messages: [desk.mailbox[id]!], anchor: id))
+        case (.fails, _): desk.fail(.serverFault)
+        case (.isEmpty, _), (.bringsTheAnchorAlone, _): desk.answer(as: MessagePage(messages: []))
+        }
+      }
+      if !isNewsFirst { desk.hearNew(2000 + Int64(minute)) }
+      desk.pass(.minutes(1))
+    }
+    #expect((20...70).contains(desk.begun.count), "an hour: \(desk.begun.count)")
+    for _ in 0..<10 {
+      desk.serve()
+      desk.pass(.minutes(1))
+    }
+    let view = desk.view(window)
+    #expect(view.isComplete)
+    #expect(view.reachesBeginning)
+    #expect(
+      view.messages.map(\.id.number) == (1...100).map { $0 * 10 } + (2001...2060).map { $0 },
+      "each once, and none is missing")
+    let before = desk.begun.count
+    desk.pass(.minutes(60))
+    #expect(desk.begun.count == before, "the walk is over")
+  }
+}

@@ -1,0 +1,177 @@
+import Testing
+
+@testable import Simulator
+@testable import UpdateMachine
+
+/// A planner with its store, a server of messages that answers when a test says so, and a clock that
+/// is moved by hand. Oracle D looks on.
+struct PlannerDesk {
+  typealias Narrow = Mailbox.Narrow
+  typealias Planner = PagePlanner<Narrow>
+  typealias Page = MessagePage<UInt32>
+
+  var planner: Planner
+  var store = MessageStore<Narrow>(following: [ChannelID(1), ChannelID(2)])
+  var mailbox = Mailbox(following: [ChannelID(1), ChannelID(2)], hidden: [])
+  var oracle: PageBudgetOracle<Narrow>
+  var now = Moment(milliseconds: 0)
+  var isLive = true
+  /// Whether timers fire at the first moment of their range, or at the last.
+  var firesEarly = false
+  /// What is asked and not answered, oldest first.
+  private(set) var out: [(id: FetchID, request: PageRequest<Narrow>)] = []
+  private(set) var timer: (id: TimerID, range: MomentRange)?
+  /// When each fetch began.
+  private(set) var begun: [Moment] = []
+  private(set) var reports: [SyncFailure] = []
+
+  static let a = Narrow([.channel(ChannelID(1))])
+  static let b = Narrow([.channel(ChannelID(2))])
+  static let search = Narrow([.text("1")])
+
+  /// So many messages are there in the first channel, 10, 20, 30 and so on, and as many in the second,
+  /// each greater by one.
+  init(messages: Int64 = 100, settings: PageSettings = PageSettings()) {
+    planner = Planner(life: Life(1), settings: settings)
+    oracle = PageBudgetOracle(settings: settings)
+    for number in 1...messages {
+      send(number * 10, to: 1)
+      send(number * 10 + 1, to: 2)
+    }
+  }
+
+  private mutating func send(_ number: Int64, to channel: Int64) {
+    let place = Place.channel(ChannelID(channel), topic: "a")
+    mailbox.apply(.sent(MessageID(number), by: UserID(1), to: place, 1, []))
+  }
+
+  // MARK: Steps
+
+  @discardableResult
+  mutating func open(_ narrow: Narrow, _ window: ListWindow) -> WindowID {
+    let (id, effects) = planner.open(narrow, window, &store, isLive: isLive, at: now)
+    perform(effects)
+    return id
+  }
+
+  mutating func put(_ input: Planner.Input) {
+    perform(planner.handle(input, &store, isLive: isLive, at: now))
+  }
+
+  mutating func move(_ id: WindowID, _ window: ListWindow) { put(.moved(id, window)) }
+
+  /// The oldest question is answered, as the server has it.
+  mutating func answer() { answer(as: mailbox.page(out[0].request, later: mailbox)) }
+
+  /// The oldest question is answered like this.
+  mutating func answer(as page: Page) {
+    let (id, _) = out.removeFirst()
+    let outcome = store.take(page, for: id)
+    switch outcome {
+    case .taken, .shown: oracle.noteTaken(id)
+    case .malformed: oracle.noteFailure(id, .malformed, at: now)
+    case .absorbed: oracle.noteGivenUp(id, at: now)
+    }
+    put(.answered(id, outcome, anchor: page.anchor))
+  }
+
+  /// The oldest question fails.
+  mutating func fail(_ failure: SyncFailure) {
+    let (id, _) = out.removeFirst()
+    oracle.noteFailure(id, failure, at: now)
+    put(.failed(id, failure))
+  }
+
+  mutating func failAll(_ failure: SyncFailure) { while !out.isEmpty { fail(failure) } }
+
+  /// All is answered, and what is asked then, too; not more than so many.
+  mutating func serve(atMost most: Int = 100) {
+    var count = 0
+    while !out.isEmpty, count < most {
+      answer()
+      count += 1
+    }
+  }
+
+  /// Something happens on the server, and a poll brings it.
+  mutating func hear(_ change: Mailbox.Change) {
+    let event = mailbox.announcement(of: change)
+    mailbox.apply(change)
+    store.asked()
+    if let event { store.apply(event) }
+    store.answered()
+    put(.changed)
+  }
+
+  /// A message comes in the first channel.
+  mutating func hearNew(_ number: Int64) {
+    let place = Place.channel(ChannelID(1), topic: "a")
+    hear(.sent(MessageID(number), by: UserID(1), to: place, 1, []))
+  }
+
+  /// The finger goes, and with a new snapshot another comes.
+  mutating func loseFinger() {
+    isLive = false
+    put(.changed)
+  }
+
+  mutating func register() {
+    store = MessageStore(following: mailbox.followed, after: store)
+    isLive = true
+    put(.changed)
+  }
+
+  /// Time passes; timers fire when they are due.
+  mutating func pass(_ span: TimeSpan) {
+    let end = now + span
+    while let (id, range) = timer {
+      let due = firesEarly ? range.earliest : range.latest
+      guard due <= end else { break }
+      now = max(now, due)
+      timer = nil
+      put(.fired(id))
+    }
+    now = end
+  }
+
+  private mutating func perform(_ effects: Planner.Effects) {
+    for id in effects.cancel {
+      #expect(out.contains { $0.id == id }, "what is given up was out")
+      out.removeAll { $0.id == id }
+      oracle.noteGivenUp(id, at: now)
+    }
+    if let disarmed = effects.disarm {
+      #expect(timer?.id == disarmed)
+      timer = nil
+    }
+    if let report = effects.report { reports.append(report) }
+    for (id, request) in effects.fetch {
+      #expect(oracle.noteFetch(id, request, at: now) == nil)
+      begun.append(now)
+      out.append((id, request))
+    }
+    if let arm = effects.arm {
+      #expect(timer == nil, "one timer at a time")
+      timer = (arm.timer, arm.range)
+    }
+    #expect(oracle.objection(atRest: now, isLive: isLive) == nil)
+  }
+
+  // MARK: Seeing
+
+  /// What is asked, as texts.
+  var asked: [String] { out.map { "\($0.request.want)" } }
+
+  func view(_ id: WindowID) -> WindowView<Narrow> { planner.view(id, of: store)! }
+
+  /// "10 20 gap", and "(30)" for what was there formerly.
+  func rows(_ id: WindowID) -> String {
+    view(id).rows.map { row in
+      switch row {
+      case .message(let message): "\(message.id)"
+      case .former(let id, _): "(\(id))"
+      case .gap: "gap"
+      }
+    }.joined(separator: " ")
+  }
+}

@@ -1,0 +1,373 @@
+import Testing
+
+@testable import UpdateMachine
+
+// What the tests of windows stand on: a source with pages that is answered by hand, and a bench for
+// its driver.
+
+typealias ShelfNarrow = MessageFilter<Int>
+typealias ShelfView = WindowView<ShelfNarrow>
+
+/// A model that is messages and nothing else.
+struct Shelf: PagedModel {
+  typealias Refusal = Never
+  typealias Event = MessageEvent<Int>
+  var messages: MessageStore<ShelfNarrow>
+
+  init(snapshot: [ChannelID]) { messages = MessageStore(following: snapshot) }
+
+  init(snapshot: [ChannelID], replacing old: Shelf?) {
+    self.init(snapshot: snapshot)
+    if let old { messages = MessageStore(following: snapshot, after: old.messages) }
+  }
+
+  mutating func apply(_ event: MessageEvent<Int>) { messages.apply(event) }
+}
+
+struct ShelfBatch: EventBatch {
+  var first: Int
+  var events: [MessageEvent<Int>]
+
+  var count: Int { events.count }
+  func event(at index: Int) -> MessageEvent<Int>? { events[index] }
+}
+
+enum ShelfSync: SyncProtocol {
+  static func advance(_ finger: Spot, over batch: ShelfBatch) -> Advance<Spot> {
+    if batch.first > finger.index + 1 { return .gap }
+    let last = batch.first + batch.count - 1
+    if last <= finger.index { return .seen }
+    return .next(Spot(finger.log, last), first: finger.index + 1 - batch.first)
+  }
+}
+
+/// A source with pages that answers when and what a test says.
+final class PageScript: PageSource {
+  typealias Model = Shelf
+  typealias Sync = ShelfSync
+  typealias Request = PageRequest<ShelfNarrow>
+
+  enum Ask: Equatable, Sendable {
+    case register
+    case poll(Spot)
+    case release
+    case page(Request)
+  }
+
+  enum Answer: Sendable {
+    case snapshot([ChannelID], Spot)
+    case batch(ShelfBatch)
+    case page(MessagePage<Int>)
+    case failure(SyncFailure)
+    case done
+  }
+
+  struct Call: Sendable {
+    var number: Int
+    var ask: Ask
+    var isCancelled = false
+    var isOver = false
+
+    var request: Request? { if case .page(let request) = ask { request } else { nil } }
+  }
+
+  private let endsWhenCancelled: Bool
+  private let calls = Locked<[Call]>([])
+  private let waiters = Waiters<Answer>()
+
+  init(endsWhenCancelled: Bool) { self.endsWhenCancelled = endsWhenCancelled }
+
+  /// What has not ended yet.
+  var open: [Call] { calls.withLock { $0.filter { !$0.isOver } } }
+
+  /// The questions for pages that have not ended.
+  var pagesOut: [Call] { open.filter { $0.request != nil } }
+
+  /// Every question for a page that there ever was.
+  var pagesAsked: [Request] { calls.withLock { $0.compactMap(\.request) } }
+
+  func register() async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
+    switch await call(.register) {
+    case .snapshot(let followed, let spot):
+      return Registered(snapshot: followed, finger: spot, terms: testTerms)
+    case .failure(let failure): throw failure
+    case .batch, .page, .done: throw .malformed
+    }
+  }
+
+  func poll(after finger: Spot, waits: Bool) async throws(SyncFailure) -> ShelfBatch {
+    switch await call(.poll(finger)) {
+    case .batch(let batch): return batch
+    case .failure(let failure): throw failure
+    case .snapshot, .page, .done: throw .malformed
+    }
+  }
+
+  func release(_ log: String) async { _ = await call(.release) }
+
+  func page(_ request: Request) async throws(SyncFailure) -> MessagePage<Int> {
+    switch await call(.page(request)) {
+    case .page(let page): return page
+    case .failure(let failure): throw failure
+    case .snapshot, .batch, .done: throw .malformed
+    }
+  }
+
+  private func call(_ ask: Ask) async -> Answer {
+    let number = calls.withLock { calls in
+      calls.append(Call(number: calls.count, ask: ask))
+      return calls.count - 1
+    }
+    let early = endsWhenCancelled ? Answer.failure(.malformed) : nil
+    let answer = await waiters.wait(for: number, letGoWith: early) {
+      self.calls.withLock { $0[number].isCancelled = true }
+    }
+    calls.withLock { $0[number].isOver = true }
+    return answer
+  }
+
+  func answer(_ number: Int, _ answer: Answer) { waiters.tell(number, answer) }
+}
+
+typealias ShelfDriver = UpdateMachine<PageScript>
+
+/// One driver with windows on the bench. The server has messages 10, 20, … in channel 1, and as many
+/// in channel 2, each greater by one.
+final class PageBench {
+  let executor: StepExecutor
+  let clock = HandClock()
+  let source: PageScript
+  var machine: ShelfDriver!
+  let reports = Box<[DriverReport]>([])
+  var messages: [Message<Int>] = []
+  private var spot = Spot("a", 0)
+
+  static let a = ShelfNarrow([.channel(ChannelID(1))])
+  static let b = ShelfNarrow([.channel(ChannelID(2))])
+
+  init(endsWhenCancelled: Bool = true, seed: UInt64? = nil) {
+    executor = StepExecutor(seed: seed)
+    source = PageScript(endsWhenCancelled: endsWhenCancelled)
+    let reports = reports
+    machine = ShelfDriver(
+      source: source, clock: clock, chance: FixedChance(), executor: executor,
+      reporter: { report in reports.change { $0.append(report) } })
+    for number in 1...100 {
+      messages.append(PageBench.message(number * 10, in: 1))
+      messages.append(PageBench.message(number * 10 + 1, in: 2))
+    }
+  }
+
+  static func message(_ number: Int, in channel: Int64) -> Message<Int> {
+    Message(
+      id: MessageID(Int64(number)), sender: UserID(1),
+      place: .channel(ChannelID(channel), topic: "a"), content: number)
+  }
+
+  /// A bench whose driver follows from a:0 with a poll out.
+  static func following(
+    endsWhenCancelled: Bool = true, seed: UInt64? = nil
+  ) -> (PageBench, Started) {
+    let bench = PageBench(endsWhenCancelled: endsWhenCancelled, seed: seed)
+    let run = bench.start { await $0.run() }
+    bench.drain()
+    bench.register()
+    return (bench, run)
+  }
+
+  // MARK: Doing
+
+  func drain() { executor.drain() }
+
+  @discardableResult
+  func start(_ body: @escaping @Sendable (ShelfDriver) async -> Void) -> Started {
+    let isOver = Box(false)
+    let machine = machine!
+    let task = Task(executorPreference: executor) {
+      await body(machine)
+      isOver.value = true
+    }
+    return Started(task: task, isOver: isOver)
+  }
+
+  func tell(_ body: @escaping @Sendable (isolated ShelfDriver) -> Void) {
+    start { await body($0) }
+    drain()
+  }
+
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (isolated ShelfDriver) -> Value
+  ) -> Value {
+    let box = Box<Value?>(nil)
+    start { box.value = await body($0) }
+    drain()
+    return box.value!
+  }
+
+  func advance(_ span: TimeSpan) {
+    let end = clock.now + span
+    drain()
+    while clock.advance(towards: end) { drain() }
+    drain()
+  }
+
+  /// Opens a window, and somebody who looks through it.
+  func look(_ narrow: ShelfNarrow, _ window: ListWindow) -> Viewer {
+    Viewer(read { $0.openWindow(on: narrow, showing: window) }, on: executor)
+  }
+
+  // MARK: The server
+
+  private func answer(_ answer: PageScript.Answer, to isMeant: (PageScript.Ask) -> Bool) {
+    guard let call = source.open.last(where: { isMeant($0.ask) }) else {
+      Issue.record("nothing of that kind is asked")
+      return
+    }
+    source.answer(call.number, answer)
+    drain()
+  }
+
+  /// The register is answered.
+  func register() {
+    answer(.snapshot([ChannelID(1), ChannelID(2)], spot)) { $0 == .register }
+  }
+
+  /// The poll is answered with these events.
+  func batch(_ events: [MessageEvent<Int>]) {
+    let batch = ShelfBatch(first: spot.index + 1, events: events)
+    spot.index += events.count
+    for case .new(let message) in events { messages.append(message) }
+    answer(.batch(batch)) { if case .poll = $0 { true } else { false } }
+  }
+
+  /// The poll fails.
+  func failPoll(_ failure: SyncFailure) {
+    if failure == .expired { spot = Spot(spot.log + "'", 0) }
+    answer(.failure(failure)) { if case .poll = $0 { true } else { false } }
+  }
+
+  /// The oldest question for a page is answered.
+  func page() {
+    let call = source.pagesOut[0]
+    source.answer(call.number, .page(page(call.request!)))
+    drain()
+  }
+
+  /// The oldest question for a page fails.
+  func failPage(_ failure: SyncFailure) {
+    source.answer(source.pagesOut[0].number, .failure(failure))
+    drain()
+  }
+
+  /// What the server answers.
+  func page(_ request: PageScript.Request) -> MessagePage<Int> {
+    guard case .about(let anchor, let before, let after) = request.want else {
+      guard case .message(let id) = request.want else { return MessagePage(messages: []) }
+      return MessagePage(messages: messages.filter { $0.id == id })
+    }
+    let all = messages.filter { request.narrow!.verdict(on: MessageGlimpse($0)) == .yes }
+    let point =
+      switch anchor {
+      case .oldest: Int64.min
+      case .newest: Int64.max
+      case .firstUnread: all.first { !$0.flags.contains(.read) }?.id.number ?? .max
+      case .id(let id): id.number
+      }
+    let older = all.filter { $0.id.number < point }.suffix(Int(before))
+    let newer = all.filter { $0.id.number > point }.prefix(Int(after))
+    let own = all.filter { $0.id.number == point }
+    let isNumber = point != .min && point != .max
+    return MessagePage(
+      messages: older + own + newer, anchor: isNumber ? MessageID(point) : nil,
+      foundOldest: older.count < before || point == .min,
+      foundNewest: newer.count < after || point == .max)
+  }
+
+  // MARK: Seeing
+
+  /// The questions for pages that are out.
+  var asked: [String] { source.pagesOut.map { "\($0.request!.want)" } }
+
+  /// Nobody sleeps, nothing is asked, and no errand is on the table.
+  func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
+  {
+    #expect(clock.alarms == [], comment, sourceLocation: place)
+    #expect(source.open.map(\.ask) == [], comment, sourceLocation: place)
+    #expect(read { $0.errands.isIdle }, comment, sourceLocation: place)
+  }
+}
+
+/// Somebody who looks through a window.
+final class Viewer: Sendable {
+  let id: WindowID
+  let seen = Box<[ShelfView]>([])
+  let hasEnded = Box(false)
+  private let executor: StepExecutor
+  private let place: Box<Place>
+  private let task = Box<Task<Void, Never>?>(nil)
+
+  struct Place: @unchecked Sendable {
+    var views: WindowViews<ShelfNarrow>?
+    var iterator: WindowViews<ShelfNarrow>.AsyncIterator?
+  }
+
+  init(_ views: WindowViews<ShelfNarrow>, on executor: StepExecutor) {
+    id = views.id
+    self.executor = executor
+    place = Box(Place(views: views))
+  }
+
+  /// Reads on for as long as there is something.
+  func follow() {
+    let (seen, hasEnded) = (seen, hasEnded)
+    let views = place.change { place in
+      defer { place.views = nil }
+      return place.views!
+    }
+    task.value = Task(executorPreference: executor) {
+      for await view in views { seen.change { $0.append(view) } }
+      hasEnded.value = true
+    }
+    executor.drain()
+  }
+
+  /// Asks for one more; nothing, if none is there.
+  func next() -> ShelfView? {
+    let place = place
+    let before = seen.value.count
+    let seen = seen
+    Task(executorPreference: executor) {
+      var now = place.value
+      if now.iterator == nil { now.iterator = now.views?.makeAsyncIterator() }
+      if let view = await now.iterator?.next() { seen.change { $0.append(view) } }
+      place.value = now
+    }
+    executor.drain()
+    return seen.value.count > before ? seen.value.last : nil
+  }
+
+  /// Goes away without a word.
+  func leave() {
+    place.value = Place()
+    executor.drain()
+  }
+
+  /// The task that reads is cancelled.
+  func cancel() {
+    task.value?.cancel()
+    executor.drain()
+  }
+
+  /// "980 990 1000", "gap", "(990)" for what was there formerly.
+  static func words(_ view: ShelfView) -> String {
+    view.rows.map { row in
+      switch row {
+      case .message(let message): "\(message.id)"
+      case .former(let id, _): "(\(id))"
+      case .gap: "gap"
+      }
+    }.joined(separator: " ")
+  }
+
+  var rows: [String] { seen.value.map(Viewer.words) }
+}
