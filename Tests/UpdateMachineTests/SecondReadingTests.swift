@@ -102,4 +102,25 @@ import UpdateMachine
     #expect(client.store.openAudits == 0)
     #expect(client.store.secondReadings == 1)
   }
+
+  /// Seed 3397 of the message world, as it once was: what is out serves a window that wants less, too,
+  /// but the question itself was forgotten; so when it had failed it was asked again at once.
+  @Test func `a fetch that came to serve less is not asked again at once when it has failed`() {
+    var client = Client()
+    let full = ListWindow(.firstUnread, before: 1, after: 2)
+    let less = ListWindow(.firstUnread, before: 0, after: 2)
+    let (window, opened) = client.planner.open(
+      Narrow([.channel(ChannelID(1))]), full, &client.store, isLive: true, at: client.now)
+    func handle(_ input: Planner.Input) -> Planner.Effects {
+      client.planner.handle(input, &client.store, isLive: true, at: client.now)
+    }
+    var effects = handle(.moved(window, less))
+    #expect(effects.cancel.isEmpty && effects.fetch.isEmpty)
+    _ = handle(.failed(opened.fetch[0].id, .timedOut))
+    client.now = client.now + .milliseconds(600)
+    effects = handle(.moved(window, full))
+    #expect(effects.fetch.isEmpty)
+    effects = client.wait(.milliseconds(400))
+    #expect(effects.fetch.count == 1)
+  }
 }

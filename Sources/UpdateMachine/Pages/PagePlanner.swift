@@ -150,7 +150,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       lastFailure = .distantPast
     case .malformed:
       effects.report = .malformed
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     case .absorbed: break
     }
@@ -172,7 +172,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     case .rejected:
       // This one question is not liked; others may be.
       effects.report = failure
-      let index = noteFailure(of: fetch.request)
+      let index = noteFailure(of: fetch)
       asked[index].backoff = Backoff(exponent: Backoff.exponentMaximum)
       asked[index].last = now
       asked[index].isRejected = true
@@ -183,19 +183,19 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       takePause(for: fetch, at: now)
     case .malformed, .unsupported, .modelRefused:
       effects.report = failure
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     case .unreachable, .timedOut, .serverFault, .unauthorized, .expired:
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     }
   }
 
   @discardableResult
-  private mutating func noteFailure(of request: Request) -> Int {
-    let found = asked.firstIndex { $0.request.asksLike(request) }
-    // A second reading is wanted once, and so forgotten.
-    if found == nil { asked.append(Asked(request: request, last: .distantPast)) }
+  private mutating func noteFailure(of fetch: Fetch) -> Int {
+    let found = asked.firstIndex { $0.request.asksLike(fetch.request) }
+    // It is forgotten as soon as less than it asks for is wanted.
+    if found == nil { asked.append(Asked(request: fetch.request, last: fetch.begun)) }
     let index = found ?? asked.count - 1
     asked[index].hasFailed = true
     return index
