@@ -146,7 +146,7 @@ struct RunCommandTests {
     let object = try run.json()
     let fields = [
       "seeds", "steps", "clients", "checks", "faults", "failures", "oracle", "seconds",
-      "stepsPerSecond", "traceHash",
+      "stepsPerSecond", "traceHash", "audits",
     ]
     #expect(Set(object.keys) == Set(fields))
     #expect(object["seeds"] as? Int == 50)
@@ -160,6 +160,11 @@ struct RunCommandTests {
     let faults = try #require(object["faults"] as? [String: Int])
     #expect(Set(faults.keys) == Set(Fault.allCases.map(\.name)))
     #expect(faults.values.contains { $0 > 0 })
+    let audits = try #require(object["audits"] as? [String: Int])
+    #expect(Set(audits.keys) == ["suspects", "fetches", "repairs"])
+    let (suspects, fetches) = (audits["suspects"] ?? 0, audits["fetches"] ?? 0)
+    #expect(suspects > 0 && fetches <= suspects && audits["repairs"] ?? 0 <= fetches)
+    #expect(run.output.contains { $0.hasPrefix("audits of pages       \(suspects) suspects, ") })
     let hash = try #require(object["traceHash"] as? String)
     #expect(hash.count == 16 && hash.allSatisfy(\.isHexDigit))
     #expect(run.output.joined().contains("trace hash            \(hash)"))

@@ -30,8 +30,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// Nor before a moment in this one, whatever else is answered: the server asked for patience.
   private var quiet: MomentRange?
   private var pace = Allowance()
-  /// Since when there has been something to read a second time.
-  private var suspectSince: Moment?
+  /// What is to be read a second time, and since when.
+  private var suspects: [(id: MessageID, since: Moment)] = []
   private var timer: (id: TimerID, range: MomentRange)?
   private var timerCount: UInt64 = 0
 
@@ -150,7 +150,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       lastFailure = .distantPast
     case .malformed:
       effects.report = .malformed
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     case .absorbed: break
     }
@@ -172,7 +172,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     case .rejected:
       // This one question is not liked; others may be.
       effects.report = failure
-      let index = noteFailure(of: fetch.request)
+      let index = noteFailure(of: fetch)
       asked[index].backoff = Backoff(exponent: Backoff.exponentMaximum)
       asked[index].last = now
       asked[index].isRejected = true
@@ -183,19 +183,19 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       takePause(for: fetch, at: now)
     case .malformed, .unsupported, .modelRefused:
       effects.report = failure
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     case .unreachable, .timedOut, .serverFault, .unauthorized, .expired:
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     }
   }
 
   @discardableResult
-  private mutating func noteFailure(of request: Request) -> Int {
-    let found = asked.firstIndex { $0.request.asksLike(request) }
-    // A second reading is wanted once, and so forgotten.
-    if found == nil { asked.append(Asked(request: request, last: .distantPast)) }
+  private mutating func noteFailure(of fetch: Fetch) -> Int {
+    let found = asked.firstIndex { $0.request.asksLike(fetch.request) }
+    // It is forgotten as soon as less than it asks for is wanted.
+    if found == nil { asked.append(Asked(request: fetch.request, last: fetch.begun)) }
     let index = found ?? asked.count - 1
     asked[index].hasFailed = true
     return index
@@ -226,8 +226,9 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     if let quiet, isOver(quiet, at: now) { self.quiet = nil }
     var due = begin(wants, &store, &effects, at: now)
     for fetch in fetches { due.append(MomentRange(at: fetch.deadline)) }
-    if let suspectSince {
-      due.append(MomentRange(at: suspectSince + settings.secondReadingAfter))
+    for suspect in suspects {
+      let next = suspect.since + settings.secondReadingAfter
+      if now < next { due.append(MomentRange(at: next)) }
     }
     arm(due, &effects)
   }
@@ -237,7 +238,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     effects.cancel = fetches.map { $0.id }
     fetches = []
     asked.removeAll { !$0.hasFailed }
-    suspectSince = nil
+    suspects = []
     for index in windows.indices { windows[index].isShown = false }
     store.abandonFetches()
     effects.disarm = timer?.id
@@ -260,8 +261,11 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   ) -> [(request: Request, isAudit: Bool)] {
     var wants: [(request: Request, isAudit: Bool)] = []
     func want(_ request: Request, isAudit: Bool = false) {
-      guard !wants.contains(where: { $0.request.asksLike(request) }) else { return }
-      wants.append((request, isAudit))
+      guard let index = wants.firstIndex(where: { $0.request.asksLike(request) }) else {
+        return wants.append((request, isAudit))
+      }
+      // One answer serves both; but only as a second reading does it mend what is suspect.
+      if isAudit { wants[index].isAudit = true }
     }
     for index in windows.indices {
       let window = windows[index]
@@ -275,16 +279,12 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       for page in list.excerpt(of: window.window).wants { want(Request(page, of: window.narrow)) }
     }
     for id in store.doubtful { want(Request(id)) }
-    let suspects = store.suspects
-    if suspects.isEmpty {
-      suspectSince = nil
-    } else if let since = suspectSince {
-      if now >= since + settings.secondReadingAfter {
-        for id in suspects { want(Request(id), isAudit: true) }
-        suspectSince = nil
-      }
-    } else {
-      suspectSince = now
+    suspects = store.suspects.map { id in
+      (id, suspects.first { $0.id == id }?.since ?? now)
+    }
+    // Until it has left: other waits may hold it back.
+    for (id, since) in suspects where now >= since + settings.secondReadingAfter {
+      want(Request(id), isAudit: true)
     }
     return wants
   }
