@@ -212,9 +212,9 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       timer = nil
       return effects
     }
-    let wants = wants(&store, at: now)
-    giveUp(but: wants, &store, &effects, at: now)
-    asked.removeAll { old in !wants.contains { $0.request.asksLike(old.request) } }
+    let (wants, wanted) = wants(&store, at: now)
+    giveUp(but: wanted, &store, &effects, at: now)
+    asked.removeAll { !wanted.contains($0.request.likeness) }
     if let pause, now >= pause.earliest, timer == nil || now >= pause.latest { self.pause = nil }
     var due = begin(wants, &store, &effects, at: now)
     for fetch in fetches { due.append(MomentRange(at: fetch.deadline)) }
@@ -225,15 +225,15 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     return effects
   }
 
-  /// What is wanted now, the most urgent first; each once.
+  /// What is wanted now, the most urgent first, each once; and their likenesses.
   @inlinable
   mutating func wants(
     _ store: inout Store, at now: Moment
-  ) -> [(request: Request, isAudit: Bool)] {
+  ) -> ([(request: Request, isAudit: Bool)], Set<Request>) {
     var wants: [(request: Request, isAudit: Bool)] = []
+    var wanted: Set<Request> = []
     func want(_ request: Request, isAudit: Bool = false) {
-      guard !wants.contains(where: { $0.request.asksLike(request) }) else { return }
-      wants.append((request, isAudit))
+      if wanted.insert(request.likeness).inserted { wants.append((request, isAudit)) }
     }
     for window in windows {
       store.open(window.narrow)
@@ -253,18 +253,17 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     } else {
       suspectSince = now
     }
-    return wants
+    return (wants, wanted)
   }
 
   /// Fetches that nobody waits for any more, or that take too long.
   @inlinable
   mutating func giveUp(
-    but wants: [(request: Request, isAudit: Bool)], _ store: inout Store, _ effects: inout Effects,
-    at now: Moment
+    but wanted: Set<Request>, _ store: inout Store, _ effects: inout Effects, at now: Moment
   ) {
     let open = store.openFetches
     for fetch in fetches {
-      let isWanted = fetch.isAudit || wants.contains { $0.request.asksLike(fetch.request) }
+      let isWanted = fetch.isAudit || wanted.contains(fetch.request.likeness)
       let isLate = now >= fetch.deadline
       guard !isWanted || isLate || !open.contains(fetch.id) else { continue }
       effects.cancel.append(fetch.id)
@@ -389,16 +388,20 @@ extension PageRequest {
     }
   }
 
-  /// Whether it asks for the same page, but perhaps for more or less of it: while one is out, the
-  /// other need not be.
+  /// Equal for all that ask for the same page, but perhaps for more or less of it: while one is out,
+  /// the others need not be.
   @inlinable
-  func asksLike(_ other: PageRequest) -> Bool {
-    switch (want, other.want) {
-    case (.message(let one), .message(let another)): one == another
-    case (.about(let anchor, let before, let after), .about(let about, let older, let newer)):
-      anchor == about && (before > 0) == (older > 0) && (after > 0) == (newer > 0)
-        && narrow == other.narrow
-    case (.message, .about), (.about, .message): false
+  var likeness: PageRequest {
+    var like = self
+    switch want {
+    case .message: like.narrow = nil
+    case .about(let anchor, let before, let after):
+      like.want = .about(anchor, before: before > 0 ? 1 : 0, after: after > 0 ? 1 : 0)
     }
+    return like
   }
+
+  /// Whether it asks for the same page, but perhaps for more or less of it.
+  @inlinable
+  func asksLike(_ other: PageRequest) -> Bool { likeness == other.likeness }
 }
