@@ -165,7 +165,7 @@ extension MessageStore {
   mutating func examineLacks(
     of narrow: Narrow, _ page: Page, _ interval: Interval, _ replay: Replay
   ) {
-    guard let number = number(of: narrow), let ids = lists[number]?.list.ids else { return }
+    guard let shelf = shelf(of: narrow), let ids = lists[shelf]?.list.ids else { return }
     var next = page.messages.startIndex
     for (id, _) in ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
       guard interval.contains(id) else { return }
