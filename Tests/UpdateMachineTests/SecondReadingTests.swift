@@ -44,6 +44,10 @@ import UpdateMachine
       return planner.handle(.changed, &store, isLive: true, at: now)
     }
 
+    mutating func handle(_ input: Planner.Input) -> Planner.Effects {
+      planner.handle(input, &store, isLive: true, at: now)
+    }
+
     mutating func wait(_ span: TimeSpan) -> Planner.Effects {
       now = now + span
       return planner.handle(.changed, &store, isLive: true, at: now)
@@ -111,14 +115,11 @@ import UpdateMachine
     let less = ListWindow(.firstUnread, before: 0, after: 2)
     let (window, opened) = client.planner.open(
       Narrow([.channel(ChannelID(1))]), full, &client.store, isLive: true, at: client.now)
-    func handle(_ input: Planner.Input) -> Planner.Effects {
-      client.planner.handle(input, &client.store, isLive: true, at: client.now)
-    }
-    var effects = handle(.moved(window, less))
+    var effects = client.handle(.moved(window, less))
     #expect(effects.cancel.isEmpty && effects.fetch.isEmpty)
-    _ = handle(.failed(opened.fetch[0].id, .timedOut))
+    _ = client.handle(.failed(opened.fetch[0].id, .timedOut))
     client.now = client.now + .milliseconds(600)
-    effects = handle(.moved(window, full))
+    effects = client.handle(.moved(window, full))
     #expect(effects.fetch.isEmpty)
     effects = client.wait(.milliseconds(400))
     #expect(effects.fetch.count == 1)
