@@ -233,6 +233,7 @@ extension World {
     if isTraced { note("world", "the faults stop; everybody must be level within \(faultBound)") }
     breaches = climate.faults.list.filter { $0.isOfPages }
     climate.calm()
+    if let change = App.endOfBreaches(server.truth) { commit(change) }
     isServerDown = false
     isUnsupported = false
     server.liftLimits()

@@ -146,6 +146,8 @@ struct World<App: SimulatedApp>: Sendable {
       if isEverybodyLevel, hasEverybodySettled {
         endLook(look)
       } else if now >= until {
+        // A flag in doubt stays so while the cache shows its message where no events come from.
+        if look == .atWhatIsBroken { return endLook(look) }
         reportUnconverged(bound: faultBound + World.lookBound)
       }
     case .lastEvent(let until):
