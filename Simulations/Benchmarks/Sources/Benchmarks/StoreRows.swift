@@ -163,9 +163,10 @@ func benchmarkReturns() {
   let full = library.store(100_000)
   var lists = 0
   let beginning = seconds {
-    lists += Letters(following: (0..<100).map { ChannelID($0) }, after: full).narrows.count
+    let next = Letters(following: (0..<100).map { ChannelID($0) }, after: full)
+    lists += next.list(of: library.narrow(999))?.former == nil ? 0 : 1
   }
-  precondition(lists == 5000, "all lists are open again")
+  precondition(lists == 5, "the lists are open again")
   row("going live again: a new generation of 1,000 lists", .time(beginning))
   for windows in [1, 10, 100] as [Int64] {
     var fetches = 0
