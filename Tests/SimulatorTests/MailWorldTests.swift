@@ -29,7 +29,7 @@ struct MailWorldTests {
       statistics.add(result)
     }
     #expect(statistics.faults[fault] > 40)
-    #expect(statistics.audits.repairs > 3)
+    #expect(statistics.audits.repairs > (fault == .silentChange ? 10 : 0))
     #expect(statistics.audits.readings <= statistics.audits.suspects)
     #expect(Fault.allCases.allSatisfy { $0 == fault || statistics.faults[$0] == 0 })
   }
@@ -37,7 +37,7 @@ struct MailWorldTests {
   /// What comes back unannounced may be suspect; nothing else in these seeds is.
   @Test func `nobody suspects a server that keeps its contract`() {
     var audits = AuditCounts()
-    for seed: UInt64 in 0..<40 {
+    for seed: UInt64 in 0..<20 {
       let configuration = SimulationConfiguration(
         seed: seed, clients: 2, steps: 150, faults: [.brokenConnection, .background])
       audits.add(Simulation<Mail>.run(configuration).audits)
