@@ -11,8 +11,10 @@ public struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
   /// So many columns between the two ends.
   public static var width: Int64 { 40 }
 
-  /// - Parameter newest: the greatest ID that need be in it; greater ones of the list itself are
-  ///   made room for.
+  /// - Parameters:
+  ///   - list: what is shown.
+  ///   - newest: the greatest ID that need be in it; greater ones of the list itself are made room
+  ///     for.
   public init(_ list: PartialList, through newest: MessageID) {
     var last = max(1, newest.number)
     for (id, _) in list.ids { last = max(last, id.number) }
