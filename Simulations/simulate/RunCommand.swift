@@ -239,7 +239,11 @@ extension Simulate {
                             [--world NAME] [--engine NAME] [--no-swarm] [--no-liveness]
 
       Prints one line an event: virtual time, who, what it was told, and what came of it; then the
-      hash of the run, which is that of `simulate run --seed S`.
+      hash of the run, which is that of `simulate run --seed S`. In the world messages each list of
+      a client is shown when it has changed, over the range of IDs that the line names:
+
+        [==#==..o.--:.]   = known, . unknown, - known formerly, : known in part, # a message where
+                          the list is known, o where it is not; [ and ] known to the very ends
 
         --hash          only the hash
 

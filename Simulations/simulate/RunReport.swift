@@ -30,6 +30,7 @@ struct RunReport {
       row("statuses reached", reached(MachineStatus.names.count, statistics.missingStatuses)),
       row("failure rows", reached(FailureRows.names.count * 2 + 1, statistics.missingRows)),
     ]
+    lines.append(row("audits of pages", audits))
     if let plant = options.configuration.plant {
       lines.append(row("plant", "\(plant.name), contract broken \(statistics.breaches) times"))
     }
@@ -99,11 +100,25 @@ struct RunReport {
     let rate = Double(statistics.steps) / max(outcome.seconds, 1e-9)
     return "{\"seeds\":\(statistics.seeds),\"steps\":\(statistics.steps),"
       + "\"clients\":\(options.configuration.clients),\"checks\":\(statistics.checks),"
-      + "\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
+      + "\"audits\":\(auditsJSON),\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
       + "\"oracle\":\(oracle),"
       + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
       + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\""
       + (options.untilFailure ? ",\"failure\":\(failureJSON)" : "") + "}"
+  }
+
+  private var audits: String {
+    let counts = statistics.audits
+    guard counts.suspects > 0 else { return "0 suspects, \(counts.repairs) repairs" }
+    let each = Double(counts.readings) / Double(counts.suspects)
+    return "\(counts.suspects) suspects, \(counts.repairs) repairs, "
+      + "\(counts.readings) fetches" + String(format: " (%.2f a suspect)", each)
+  }
+
+  private var auditsJSON: String {
+    let counts = statistics.audits
+    return "{\"suspects\":\(counts.suspects),\"fetches\":\(counts.readings),"
+      + "\"repairs\":\(counts.repairs)}"
   }
 
   private var faultLines: String {

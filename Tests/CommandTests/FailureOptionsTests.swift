@@ -19,7 +19,9 @@ struct FailureOptionsTests {
   func `what is saved is a scenario as it is, and is not written over`(plant: Plant) throws {
     try inFolder { folder in
       let file = "\(folder)/found.scenario"
-      let run = CommandRun("run --seeds 60 --clients 3 --plant \(plant.name) --save \(file)")
+      let world: LibraryWorld = plant.pageBreach == nil ? .directory : .messages
+      let run = CommandRun(
+        "run --world \(world.rawValue) --seeds 60 --clients 3 --plant \(plant.name) --save \(file)")
       #expect(run.code == .failure)
       #expect(run.errors == [])
       #expect(run.output.contains { $0.hasPrefix("Saved \(file): life 1 of client ") })

@@ -146,7 +146,7 @@ struct RunCommandTests {
     let object = try run.json()
     let fields = [
       "seeds", "steps", "clients", "checks", "faults", "failures", "oracle", "seconds",
-      "stepsPerSecond", "traceHash",
+      "stepsPerSecond", "traceHash", "audits",
     ]
     #expect(Set(object.keys) == Set(fields))
     #expect(object["seeds"] as? Int == 50)
@@ -160,6 +160,11 @@ struct RunCommandTests {
     let faults = try #require(object["faults"] as? [String: Int])
     #expect(Set(faults.keys) == Set(Fault.allCases.map(\.name)))
     #expect(faults.values.contains { $0 > 0 })
+    let audits = try #require(object["audits"] as? [String: Int])
+    #expect(Set(audits.keys) == ["suspects", "fetches", "repairs"])
+    let (suspects, fetches) = (audits["suspects"] ?? 0, audits["fetches"] ?? 0)
+    #expect(suspects > 0 && fetches <= suspects && audits["repairs"] ?? 0 <= fetches)
+    #expect(run.output.joined().contains("audits of pages       \(suspects) suspects, "))
     let hash = try #require(object["traceHash"] as? String)
     #expect(hash.count == 16 && hash.allSatisfy(\.isHexDigit))
     #expect(run.output.joined().contains("trace hash            \(hash)"))
@@ -210,7 +215,8 @@ struct RunCommandTests {
   func `a plant gives exit code 1 and a short story with a command that repeats it`(
     plant: Plant
   ) throws {
-    let run = CommandRun("run --seeds 60 --clients 3 --plant \(plant.name) --json")
+    let run = CommandRun(
+      "run --seeds 60 --clients 3 --world directory --plant \(plant.name) --json")
     #expect(run.code == .failure)
     #expect(run.code.rawValue == 1)
     let story = try #require(run.output.first { $0.hasPrefix("\nSeed ") })

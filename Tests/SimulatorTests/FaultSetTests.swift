@@ -72,6 +72,19 @@ struct FaultSetTests {
     #expect(sizes.count > 5)
   }
 
+  @Test func `where nobody reads pages, faults of pages are not even drawn`() {
+    var others = FaultSet()
+    for fault in Fault.allCases where !fault.isOfPages { others.insert(fault) }
+    for seed: UInt64 in 1...40 {
+      var (one, another) = (Choices(seed: seed), Choices(seed: seed))
+      let climate = Climate(&one, allowed: .all, hasPages: false)
+      let plain = Climate(&another, allowed: others)
+      #expect(climate.faults == plain.faults)
+      #expect(climate.disturbances == plain.disturbances)
+      #expect(one.record == another.record)
+    }
+  }
+
   @Test func `in the calm there are no faults`() {
     var choices = Choices(seed: 1)
     var climate = Climate(&choices, allowed: .all)

@@ -57,11 +57,15 @@ struct RunStatisticsTests {
     one.statuses = 0b11
     one.rows.note(.expired, isRegistering: false)
     one.breaches = 1
+    one.audits.suspects = 3
+    one.audits.readings = 2
     var other = RunResult(seed: 2)
     other.steps = 5
     other.convergence = .seconds(1)
     other.faults[.crash] = 2
     other.statuses = 0b110
+    other.audits.suspects = 1
+    other.audits.repairs = 1
     other.rows.note(.expired, isRegistering: true)
     let sum = added([one, other])
     #expect(sum.seeds == 2)
@@ -74,6 +78,7 @@ struct RunStatisticsTests {
     #expect(sum.statuses == 0b111)
     #expect(sum.rows.polling[6] == 1 && sum.rows.registering[6] == 1)
     #expect(sum.breaches == 1)
+    #expect(sum.audits.suspects == 4 && sum.audits.readings == 2 && sum.audits.repairs == 1)
     #expect(sum.failures == 0 && sum.shortestFailure == nil)
   }
 

@@ -309,7 +309,8 @@ final class ScriptedStore: Store {
   /// What is saved: "[1] a:7".
   var content: String {
     state.withLock { state in
-      state.stored.map { "\($0.replica.model.entries) \(DriverKitText.finger($0.replica.finger))" } ?? "nothing"
+      state.stored.map { "\($0.replica.model.entries) \(fingerText($0.replica.finger))" }
+        ?? "nothing"
     }
   }
 
@@ -352,7 +353,7 @@ final class ScriptedStore: Store {
   }
 
   func save(_ replica: StoredReplica<Ledger, Spot>) async throws(StoreError) {
-    try await perform("save \(DriverKitText.finger(replica.replica.finger))")
+    try await perform("save \(fingerText(replica.replica.finger))")
     state.withLock { $0.stored = replica }
   }
 
@@ -385,7 +386,5 @@ final class ScriptedStore: Store {
 typealias LedgerDriver = UpdateMachine<ScriptedSource>
 typealias LedgerState = ReplicaState<Ledger>
 
-/// Words of the log of what was done.
-enum DriverKitText {
-  static func finger(_ finger: Spot?) -> String { finger.map { "\($0)" } ?? "no finger" }
-}
+/// A finger in the log of what was done.
+func fingerText(_ finger: Spot?) -> String { finger.map { "\($0)" } ?? "no finger" }

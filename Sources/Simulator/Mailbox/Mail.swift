@@ -20,6 +20,17 @@ public enum Mail: SimulatedApp {
     truth.nextChange(&choices)
   }
 
+  /// Any change, of which nobody is told; or an old row in the cache, or no old one any more.
+  public static func nextBreach(
+    _ fault: Fault, _ truth: Mailbox, _ choices: inout Choices
+  ) -> Mailbox.Change? {
+    truth.nextBreach(fault, &choices)
+  }
+
+  public static func endOfBreaches(_ truth: Mailbox) -> Mailbox.Change? {
+    truth.cached.isEmpty ? nil : .renewed
+  }
+
   public static func checksum(of model: MailModel) -> UInt64 {
     var digest = Digest()
     for message in model.messages.messages {
@@ -116,6 +127,9 @@ extension Mailbox.Change: CustomStringConvertible {
     case .reacted(let id, let reaction, let isSet):
       "\(id) reaction \(isSet ? "+" : "-") of \(reaction.user)"
     case .covered(let channel, let follows): "channel \(channel) \(follows ? "followed" : "left")"
+    case .untold(let change): "\(change), and nobody is told"
+    case .aged(let row): "\(row.id) is in the cache as \(row.place): \(row.content)"
+    case .renewed: "the cache is as it should be"
     }
   }
 }

@@ -22,8 +22,20 @@ public struct MailReader: SimulatedReader {
   private var planner = PagePlanner<Narrow>(life: Life(0))
   private var windows: [WindowID] = []
   private var questions: [Question] = []
+  /// The timer that is armed.
+  private var timer: UInt64?
   /// It remembers every page that this client ever took: an earlier state may come back from the disk.
   private var oracle = IntervalOracle()
+  private var budget = PageBudgetOracle<Narrow>()
+  /// What was expected of a fetch, and did not hold.
+  private var breach: String?
+  /// What was counted, and what the store had counted when it was last seen.
+  public private(set) var audits = AuditCounts()
+  private var counted = AuditCounts()
+  /// A message that was mended though nobody had broken anything.
+  private var wrongRepair: MessageID?
+  /// The pictures of the lists as they were told last.
+  private var pictures: [String] = []
 
   struct Question: Sendable {
     var number: UInt64
@@ -39,6 +51,8 @@ public struct MailReader: SimulatedReader {
   public mutating func begin(life: Life) {
     self.life = life
     planner = PagePlanner(life: life)
+    budget = PageBudgetOracle()
+    timer = nil
     windows = []
     questions = []
   }
@@ -53,15 +67,34 @@ public struct MailReader: SimulatedReader {
       let window = anyWindow(truth, &choices)
       let (id, effects) = replica.open(narrow, window, with: &planner, at: now)
       windows.append(id)
-      return done(effects)
+      return done(effects, replica, at: now)
     }
+    if choices.happens(.users, 1, in: 8) { return tend(&replica, truth, at: now, &choices) }
     let index = Int(choices.draw(.users, below: UInt64(windows.count)))
     if choices.happens(.users, 1, in: 4) {
-      return done(
-        replica.handle(.closed(windows.remove(at: index)), with: &planner, at: now))
+      let effects = replica.handle(.closed(windows.remove(at: index)), with: &planner, at: now)
+      return done(effects, replica, at: now)
     }
     let window = anyWindow(truth, &choices)
-    return done(replica.handle(.moved(windows[index], window), with: &planner, at: now))
+    let effects = replica.handle(.moved(windows[index], window), with: &planner, at: now)
+    return done(effects, replica, at: now)
+  }
+
+  /// Memory is given back, or a narrow means something else from now on.
+  private mutating func tend(
+    _ replica: inout Body, _ truth: Mailbox, at now: Moment, _ choices: inout Choices
+  ) -> ReaderEffects {
+    let kind = choices.draw(.users, below: 3)
+    let id = MessageID(choices.draw(.users, in: 1...max(1, truth.newest.number)))
+    let narrow = choices.pick(.users, Mailbox.narrows)
+    let effects = replica.tend(with: &planner, at: now) { store in
+      switch kind {
+      case 0: store.drop(id)
+      case 1: store.close(narrow)
+      default: store.reconsider(narrow)
+      }
+    }
+    return done(effects, replica, at: now)
   }
 
   private func anyWindow(_ truth: Mailbox, _ choices: inout Choices) -> ListWindow {
@@ -73,10 +106,22 @@ public struct MailReader: SimulatedReader {
   }
 
   public mutating func look(_ replica: inout Body, at now: Moment) -> ReaderEffects {
-    return done(replica.handle(.changed, with: &planner, at: now))
+    let effects = replica.handle(.changed, with: &planner, at: now)
+    return done(effects, replica, at: now)
   }
 
-  private mutating func done(_ effects: PagePlanner<Narrow>.Effects) -> ReaderEffects {
+  /// After every input of the planner.
+  private mutating func done(
+    _ effects: PagePlanner<Narrow>.Effects, _ replica: Body, at now: Moment
+  ) -> ReaderEffects {
+    for id in effects.cancel { budget.noteGivenUp(id, at: now) }
+    for (id, request) in effects.fetch {
+      let objection = budget.noteFetch(id, request, at: now)
+      breach = breach ?? objection
+    }
+    breach = breach ?? budget.objection(atRest: now, isLive: replica.fetchesPages)
+    if effects.disarm != nil { timer = nil }
+    if let arm = effects.arm { timer = arm.timer.number }
     var wanted = ReaderEffects()
     wanted.cancel = effects.cancel.map { $0.number }
     wanted.disarm = effects.disarm?.number
@@ -117,13 +162,23 @@ public struct MailReader: SimulatedReader {
     let id = FetchID(life: life, number: question)
     let before = replica.model?.messages
     let (outcome, effects) = replica.handle(page, for: id, with: &planner, at: now)
+    switch outcome {
+    case .taken, .shown: budget.noteTaken(id)
+    case .malformed: budget.noteFailure(id, .malformed, at: now)
+    case .absorbed: budget.noteGivenUp(id, at: now)
+    }
     if outcome == .taken, let before, let after = replica.model?.messages {
+      if case .message(let id) = asked.request.want, !oracle.maySuspect(id),
+        after.auditCounts.repairs > before.auditCounts.repairs
+      {
+        wrongRepair = id
+      }
       var interval = page.interval
       if case .message(let id) = asked.request.want { interval = Interval(id) }
       oracle.notePage(
         page, of: asked.request.narrow, interval, at: asked.position, from: before, to: after)
     }
-    return done(effects)
+    return done(effects, replica, at: now)
   }
 
   public mutating func fail(
@@ -131,13 +186,19 @@ public struct MailReader: SimulatedReader {
   ) -> ReaderEffects {
     questions.removeAll { $0.number == question }
     let id = FetchID(life: life, number: question)
-    return done(replica.handle(.failed(id, failure), with: &planner, at: now))
+    budget.noteFailure(id, failure, at: now)
+    let effects = replica.handle(.failed(id, failure), with: &planner, at: now)
+    return done(effects, replica, at: now)
   }
 
   public mutating func fire(
     _ timer: UInt64, _ replica: inout Body, at now: Moment
   ) -> ReaderEffects {
-    done(replica.handle(.fired(TimerID(timer)), with: &planner, at: now))
+    let effects = replica.handle(.fired(TimerID(timer)), with: &planner, at: now)
+    // Disarmed, and on its way already: another one looks after what is due.
+    guard self.timer == timer else { return ReaderEffects() }
+    self.timer = nil
+    return done(effects, replica, at: now)
   }
 
   private func index(of question: UInt64) -> Int? {
@@ -150,10 +211,79 @@ public struct MailReader: SimulatedReader {
     oracle.note(change, from: truth, at: position)
   }
 
-  public func objection(
-    to model: MailModel, at position: Int64, _ history: [Mailbox]
+  public mutating func judge(
+    _ model: MailModel, at position: Int64, _ history: [Mailbox]
+  ) -> (oracle: Oracle, expected: String, found: String)? {
+    let store = model.messages
+    count(store)
+    oracle.noteHeld(by: store, at: position)
+    if let objection = oracle.objection(to: store, at: position, history) ?? objection(to: store) {
+      return (.interval, objection.expected, objection.found)
+    }
+    if let breach { return (.budget, breach, "it was otherwise") }
+    for window in windows {
+      guard let (narrow, view) = planner.window(window), let list = store.list(of: narrow) else {
+        continue
+      }
+      let excerpt = list.excerpt(of: view)
+      if let objection = ExcerptOracle.objection(to: excerpt, of: view, list) {
+        return (.honesty, "\(narrow): \(objection.expected)", objection.found)
+      }
+    }
+    return nil
+  }
+
+  /// With a server that keeps its contract nothing is suspect, and nothing is mended; and there is one
+  /// fetch for a suspect at most.
+  private func objection(to store: MessageStore<Narrow>) -> IntervalOracle.Objection? {
+    for id in store.suspects where !oracle.maySuspect(id) {
+      return IntervalOracle.Objection(
+        expected: "\(id) is as the server says", found: "it is suspect")
+    }
+    if let wrongRepair {
+      return IntervalOracle.Objection(
+        expected: "\(wrongRepair) is as the server says", found: "it was mended")
+    }
+    guard audits.readings > audits.suspects || audits.repairs > audits.readings else { return nil }
+    return IntervalOracle.Objection(
+      expected: "one fetch a suspect, one repair a fetch",
+      found: "\(audits.suspects) suspects, \(audits.readings) fetches, \(audits.repairs) repairs")
+  }
+
+  /// A store that was saved earlier has counted less: it counts from there.
+  private mutating func count(_ store: MessageStore<Narrow>) {
+    var now = AuditCounts()
+    (now.suspects, now.repairs) = store.auditCounts
+    now.readings = store.secondReadings
+    audits.suspects += max(0, now.suspects - counted.suspects)
+    audits.readings += max(0, now.readings - counted.readings)
+    audits.repairs += max(0, now.repairs - counted.repairs)
+    counted = now
+  }
+
+  public mutating func lookAnew(_ replica: inout Body, at now: Moment) -> ReaderEffects {
+    let (all, everything) = (Narrow(), ListWindow.newest(20))
+    let tended = replica.tend(with: &planner, at: now) { $0.reconsider(all) }
+    var effects = done(tended, replica, at: now)
+    let isOpen = windows.contains { id in
+      planner.window(id).map { $0.narrow == all && $0.window == everything } ?? false
+    }
+    guard !isOpen else { return effects }
+    let (id, more) = replica.open(all, everything, with: &planner, at: now)
+    windows.append(id)
+    let opened = done(more, replica, at: now)
+    effects.cancel += opened.cancel
+    effects.ask += opened.ask
+    effects.arm = opened.arm ?? effects.arm
+    return effects
+  }
+
+  public func hasSettled(_ model: MailModel) -> Bool { model.messages.openAudits == 0 }
+
+  public func objectionAfterLooks(
+    to model: MailModel, _ truth: Mailbox
   ) -> (expected: String, found: String)? {
-    oracle.objection(to: model.messages, at: position, history).map { ($0.expected, $0.found) }
+    oracle.objectionAfterLooks(to: model.messages, truth).map { ($0.expected, $0.found) }
   }
 
   public func isLevel(with truth: Mailbox, _ model: MailModel) -> Bool {
@@ -162,9 +292,20 @@ public struct MailReader: SimulatedReader {
         let list = model.messages.list(of: narrow)
       else { return false }
       if !model.messages.canBeKnown(narrow) { continue }
-      if !list.excerpt(of: view).wants.isEmpty { return false }
+      if !list.excerpt(of: view).isComplete { return false }
     }
     return model.messages.doubtful.isEmpty
+  }
+
+  public mutating func news(of model: MailModel, _ truth: Mailbox) -> [String] {
+    var all: [String] = []
+    for narrow in model.messages.narrows {
+      guard let list = model.messages.list(of: narrow) else { continue }
+      all.append("\(IntervalBar(list, through: truth.newest)) \(narrow)")
+    }
+    let new = all.filter { !pictures.contains($0) }
+    pictures = all
+    return new
   }
 
   public func words(_ effects: ReaderEffects) -> String? {

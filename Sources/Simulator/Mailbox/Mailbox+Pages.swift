@@ -7,8 +7,7 @@ extension Mailbox {
   ) -> MessagePage<UInt32> {
     switch request.want {
     case .message(let id):
-      let row = later[id].flatMap { later.sees($0.place) ? $0 : nil }
-      return MessagePage(messages: row.map { [$0] } ?? [])
+      return MessagePage(messages: later.seenRow(of: id).map { [$0] } ?? [])
     case .about(let anchor, let before, let after):
       return page(request.narrow ?? Narrow(), anchor, before, after, later)
     }
@@ -46,12 +45,18 @@ extension Mailbox {
     let own = ids.filter { $0.number == point }
     var page = MessagePage<UInt32>(messages: [])
     for id in older + own + newer {
-      if let row = later[id], later.sees(row.place) { page.messages.append(row) }
+      if let row = later.seenRow(of: id) { page.messages.append(row) }
     }
     page.foundOldest = anchor == .oldest || older.count < before
     page.foundNewest = anchor == .newest || newer.count < after
     if point != .min, point != .max { page.anchor = MessageID(point) }
     return page
+  }
+
+  /// `nil`: it is not there, or not for this user; that is from the database, too.
+  private func seenRow(of id: MessageID) -> Message<UInt32>? {
+    guard let message = self[id], sees(message.place) else { return nil }
+    return row(of: id)
   }
 
   /// The IDs that the server lists: of everything only what the user follows, of other narrows also

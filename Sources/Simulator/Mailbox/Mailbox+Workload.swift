@@ -17,6 +17,7 @@ extension Mailbox {
       return .moved(some(near: id, &choices), to: anyPlace(&choices), isAnnounced: flip(&choices))
     case 8: return .deleted(some(near: id, &choices))
     case 9, 10, 11:
+      if let change = opposite(of: lastFlagged, and: id, &choices) { return change }
       return .flagged(some(near: id, &choices), anyFlag(&choices), isSet: flip(&choices))
     case 12: return .flaggedAll(.read, isSet: true)
     case 13:
@@ -26,6 +27,39 @@ extension Mailbox {
       let channel = ChannelID(choices.draw(.workload, in: 2...3))
       return .covered(channel, follows: !followed.contains(channel))
     default: return send(&choices)
+    }
+  }
+
+  /// What was set is cleared again, perhaps of one more; and merged with it in one answer, that leaves
+  /// in doubt which came last.
+  private func opposite(
+    of change: Change?, and id: MessageID, _ choices: inout Choices
+  ) -> Change? {
+    guard case .flagged(let ids, let flags, let isSet) = change, flip(&choices) else { return nil }
+    return .flagged(ids.filter { $0 != id } + [id], flags, isSet: !isSet)
+  }
+
+  /// How the server may break its contract next, if it is to do so in this way; `nil`: it cannot now.
+  func nextBreach(_ fault: Fault, _ choices: inout Choices) -> Change? {
+    switch fault {
+    case .silentChange:
+      let change = nextChange(&choices)
+      switch change {
+      case .sent, .edited, .moved, .deleted, .flagged, .reacted: break
+      case .flaggedAll, .covered, .untold, .aged, .renewed: return nil
+      }
+      // What nobody would have been told of breaks nothing.
+      return announcement(of: change) == nil ? nil : .untold(change)
+    case .oldCache:
+      let rows = former.filter { row in
+        self[row.id].map {
+          $0.place != row.place || $0.content != row.content
+            || $0.reactions != row.reactions
+        } ?? false
+      }
+      if !cached.isEmpty, rows.isEmpty || flip(&choices) { return .renewed }
+      return rows.isEmpty ? nil : .aged(choices.pick(.workload, rows.reversed()))
+    default: return nil
     }
   }
 

@@ -25,6 +25,13 @@ public struct Mailbox: Hashable, Sendable {
   public internal(set) var newest = MessageID(0)
   /// An ID that was given, and whose message is not committed yet.
   var reserved: MessageID?
+  /// The last flags that were set or cleared, for what is set is often cleared again soon.
+  var lastFlagged: Change?
+  /// Rows as they were before their last changes, oldest first.
+  var former: [Message<UInt32>] = []
+  /// Old rows that pages show in place of the true ones, but for the flags: the cache was filled
+  /// while a change was being committed.
+  var cached: [Message<UInt32>] = []
 
   public init(following followed: [ChannelID], hidden: [ChannelID]) {
     self.followed = followed.sorted()
@@ -43,6 +50,12 @@ public struct Mailbox: Hashable, Sendable {
     case flaggedAll(MessageFlags, isSet: Bool)
     case reacted(MessageID, Reaction, isSet: Bool)
     case covered(ChannelID, follows: Bool)
+    /// Something of which nobody is told: the server breaks its contract.
+    indirect case untold(Change)
+    /// From here on pages show this old row, until the message changes again.
+    case aged(Message<UInt32>)
+    /// From here on pages show no old row.
+    case renewed
   }
 
   // MARK: Who sees what
@@ -99,6 +112,7 @@ public struct Mailbox: Hashable, Sendable {
     case .reacted(let id, let reaction, let isSet):
       return followed(id) == nil ? nil : .reacted(id, reaction, isSet: isSet)
     case .covered(let channel, let follows): return .covered(channel, follows: follows)
+    case .untold, .aged, .renewed: return nil
     }
   }
 
@@ -134,6 +148,7 @@ public struct Mailbox: Hashable, Sendable {
       newest = max(newest, id)
     case .edited(let id, let content, let isMention):
       guard let index = index(of: id) else { break }
+      remember(index)
       messages[index].content = content
       messages[index].version = version
       messages[index].flags.assign(.mentioned, isMention)
@@ -141,11 +156,16 @@ public struct Mailbox: Hashable, Sendable {
       let origin = ids.compactMap { self[$0]?.place }.first
       for index in messages.indices
       where ids.contains(messages[index].id) && messages[index].place == origin {
+        remember(index)
         messages[index].place = target
         messages[index].version = version
       }
-    case .deleted(let ids): messages.removeAll { ids.contains($0.id) }
+    case .deleted(let ids):
+      messages.removeAll { ids.contains($0.id) }
+      former.removeAll { ids.contains($0.id) }
+      cached.removeAll { ids.contains($0.id) }
     case .flagged(let ids, let flags, let isSet):
+      lastFlagged = change
       // Nobody marks what he cannot see.
       for id in ids {
         guard let index = index(of: id), sees(messages[index].place) else { continue }
@@ -154,12 +174,34 @@ public struct Mailbox: Hashable, Sendable {
     case .flaggedAll(let flags, let isSet):
       for index in messages.indices { messages[index].flags.assign(flags, isSet) }
     case .reacted(let id, let reaction, let isSet):
-      if let index = index(of: id) { messages[index].react(reaction, isSet) }
+      guard let index = index(of: id) else { break }
+      remember(index)
+      messages[index].react(reaction, isSet)
     case .covered(let channel, let follows):
       followed.removeAll { $0 == channel }
       if follows { followed = (followed + [channel]).sorted() }
+    case .untold(let change): return apply(change)
+    case .aged(let row): cached = cached.filter { $0.id != row.id } + [row]
+    case .renewed: cached = []
     }
     changeCount += 1
+  }
+
+  /// A row is about to change: its cache is filled anew, and the old one is kept for a while.
+  private mutating func remember(_ index: Int) {
+    cached.removeAll { $0.id == messages[index].id }
+    if former.count >= Mailbox.formerMaximum { former.removeFirst() }
+    former.append(messages[index])
+  }
+
+  private static var formerMaximum: Int { 12 }
+
+  /// A message as pages show it: flags are from the database, the rest may be from an old cache.
+  func row(of id: MessageID) -> Message<UInt32>? {
+    guard let message = self[id] else { return nil }
+    guard var row = cached.first(where: { $0.id == id }) else { return message }
+    row.flags = message.flags
+    return row
   }
 }
 

@@ -16,6 +16,8 @@ public struct IntervalOracle: Sendable {
   private var returned: [MessageID: Int64] = [:]
   /// Flags that were set or cleared on all messages at once, and the position.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
+  /// What a server that breaks its contract makes clients show.
+  private var ledger = BreachLedger()
 
   /// A page, as far as it said what is not there.
   private struct Lack: Sendable {
@@ -77,8 +79,44 @@ public struct IntervalOracle: Sendable {
 
   /// A change that leads to a position was committed.
   public mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
+    ledger.note(change, from: truth, at: position)
     noteSilentReturn(of: truth.returnsSilently(change), at: position)
     if case .flaggedAll(let flags, _) = change { sweeps.append((flags, position)) }
+  }
+
+  /// What a client holds at a finger, after each step of its own.
+  public mutating func noteHeld(by store: Store, at finger: Int64) {
+    ledger.noteHeld(store.messages, at: finger)
+  }
+
+  // MARK: The audit
+
+  /// Whether a message may be suspect: only where the server has broken its contract, or where it has
+  /// come back and nobody was told.
+  public func maySuspect(_ id: MessageID) -> Bool { ledger.isBroken(id) || returned[id] != nil }
+
+  /// What is wrong with a store that is level with the truth, after its client has looked at
+  /// everything twice; `nil`: nothing that could have been mended.
+  public func objectionAfterLooks(to store: Store, _ truth: Mailbox) -> Objection? {
+    for message in truth.messages where truth.follows(message.place) {
+      let excuse = ledger.lost(message.id, message)
+      guard let held = store[message.id] else {
+        if excuse.isThere { continue }
+        return Objection(expected: "\(words(message)) after two looks", found: "nothing is held")
+      }
+      var isRight = Fields(held, message, .all)
+      isRight.excuse(excuse)
+      guard let wrong = isRight.firstWrong else { continue }
+      return Objection(
+        expected: "\(message.id) after two looks: \(words(message))",
+        found: "\(wrong) wrong: \(words(held))")
+    }
+    for held in store.messages where truth.followed(held.id) == nil {
+      if let message = truth[held.id], ledger.lost(held.id, message).isThere { continue }
+      return Objection(
+        expected: "\(held.id) is not there after two looks", found: "it is held: \(words(held))")
+    }
+    return nil
   }
 
   // MARK: The allowance
@@ -109,16 +147,18 @@ public struct IntervalOracle: Sendable {
   ) -> Objection? {
     let id = message.id
     let ahead = max(finger, readAhead[id] ?? 0)
+    let excuse = ledger.excused(id, at: finger, latest: ahead, history)
     guard let now = history[Int(finger)].followed(id) else {
-      guard ahead <= finger else { return nil }
+      guard ahead <= finger, !excuse.isThere else { return nil }
       return Objection(expected: "\(id) is not there", found: "it is held")
     }
     let flags = MessageFlags.all.subtracting(doubt).subtracting(sweptBefore(id, by: ahead))
-    var isRight = Fields(message, now, flags, history[Int(finger)])
+    var isRight = Fields(message, now, flags)
     for position in Int(finger)...Int(ahead) {
       guard let then = history[position][id] else { continue }
-      isRight.formUnion(Fields(message, then, flags, history[position]))
+      isRight.formUnion(Fields(message, then, flags))
     }
+    isRight.excuse(excuse)
     guard let wrong = isRight.firstWrong else { return nil }
     return Objection(
       expected: "\(id) as at \(finger)\(ahead > finger ? "…\(ahead)" : ""): \(words(now))",
@@ -132,18 +172,12 @@ public struct IntervalOracle: Sendable {
     var flags: MessageFlags
     var reactions: [Bool]
 
-    static var reactors: [Reaction] {
-      [Reaction(user: UserID(1), emoji: "+1"), Reaction(user: UserID(2), emoji: "+1")]
-    }
-
-    init(
-      _ held: Message<UInt32>, _ truth: Message<UInt32>, _ judged: MessageFlags, _ mailbox: Mailbox
-    ) {
+    init(_ held: Message<UInt32>, _ truth: Message<UInt32>, _ judged: MessageFlags) {
       place = held.place == truth.place
       content = held.content == truth.content
       let same = MessageFlags.all.subtracting(held.flags.symmetricDifference(truth.flags))
       flags = same.union(MessageFlags.all.subtracting(judged))
-      reactions = Fields.reactors.map {
+      reactions = Reaction.judged.map {
         held.reactions.contains($0) == truth.reactions.contains($0)
       }
     }
@@ -154,6 +188,15 @@ public struct IntervalOracle: Sendable {
       flags.formUnion(other.flags)
       for index in reactions.indices {
         reactions[index] = reactions[index] || other.reactions[index]
+      }
+    }
+
+    mutating func excuse(_ excuse: BreachLedger.Excuse) {
+      place = place || excuse.place
+      content = content || excuse.content
+      flags.formUnion(excuse.flags)
+      for index in reactions.indices {
+        reactions[index] = reactions[index] || excuse.reactions[index]
       }
     }
 
@@ -192,7 +235,7 @@ public struct IntervalOracle: Sendable {
     where store[message.id] == nil && list.knowledge.contains(message.id) {
       guard history[Int(finger)].contains(message.id, in: narrow),
         !isLackedAhead(message.id, in: narrow, of: finger),
-        !isBackUnannounced(message.id, by: finger, history)
+        !isBackUnannounced(message.id, by: finger, history), !ledger.isBroken(message.id)
       else { continue }
       return Objection(
         expected: "\(narrow) lacks \(message.id), or does not know",

@@ -31,10 +31,12 @@ public struct Story: Sendable {
     self.result = result
     self.shrunk = shrunk
     difference = WordDifference(from: finding.expected, to: finding.found)
-    events = trace.events.filter { event in
+    // Pictures of what is held are of use in the whole conversation only.
+    let all = trace.events.filter { !$0.isPicture }
+    events = all.filter { event in
       finding.client == nil || event.client == nil || event.client == finding.client
     }
-    othersCount = trace.events.count - events.count
+    othersCount = all.count - events.count
   }
 
   /// The story, a line each.

@@ -25,6 +25,8 @@ public struct RunResult: Sendable {
   public var rows = FailureRows()
   /// How often the server broke its contract.
   public var breaches: Int64 = 0
+  /// How often pages contradicted what clients held, and what came of it.
+  public var audits = AuditCounts()
   /// How many draws the run took.
   public var choices: Int64 = 0
   /// Finger, status and the model's checksum at every step.
@@ -46,6 +48,25 @@ public struct RunResult: Sendable {
       expected: "seed \(seed) tells one story: hash \(hash), \(steps) steps, \(choices) choices",
       found: "seed \(seed) told two stories: hash \(hash) and \(again.hash), "
         + "\(steps) and \(again.steps) steps, \(choices) and \(again.choices) choices")
+  }
+}
+
+/// How often pages contradicted what clients held of messages (KNOWLEDGE.md, R13).
+public struct AuditCounts: Hashable, Sendable {
+  /// Messages that were suspect; in a world whose server keeps its contract there are none.
+  public var suspects: Int64 = 0
+  /// Fetches that read one of them once more.
+  public var readings: Int64 = 0
+  /// Messages that were wrong, and were mended.
+  public var repairs: Int64 = 0
+
+  public init() {}
+
+  /// Adds what was counted elsewhere.
+  public mutating func add(_ other: AuditCounts) {
+    suspects += other.suspects
+    readings += other.readings
+    repairs += other.repairs
   }
 }
 

@@ -23,6 +23,8 @@ public struct RunStatistics: Sendable {
   public private(set) var rows = FailureRows()
   /// How often a server broke its contract.
   public private(set) var breaches: Int64 = 0
+  /// How often pages contradicted what clients held, and what came of it.
+  public private(set) var audits = AuditCounts()
   /// How many runs an oracle objected to.
   public private(set) var failures: Int64 = 0
   /// The failing run of fewest steps; of several, that of the least seed.
@@ -44,6 +46,7 @@ public struct RunStatistics: Sendable {
     statuses |= result.statuses
     rows.add(result.rows)
     breaches += result.breaches
+    audits.add(result.audits)
     traceHash &+= result.hash.value
     guard result.finding != nil else { return }
     failures += 1
@@ -62,6 +65,7 @@ public struct RunStatistics: Sendable {
     statuses |= other.statuses
     rows.add(other.rows)
     breaches += other.breaches
+    audits.add(other.audits)
     traceHash &+= other.traceHash
     failures += other.failures
     if let failure = other.shortestFailure { noteFailure(failure) }

@@ -15,6 +15,8 @@ public struct Trace: Sendable {
     public var what: String
     /// The number of the client that it is about; `nil`: it is about everybody.
     public var client: Int?
+    /// It shows what a client holds: no happening.
+    public var isPicture = false
 
     /// "0:12.345  client 1  written 1 → live.polling: …".
     public var line: String {
@@ -43,9 +45,11 @@ public struct Trace: Sendable {
   public var text: String { lines.joined(separator: "\n") }
 
   mutating func note(
-    _ now: Moment, step: Int64, _ who: String, _ what: String, about client: Int?
+    _ now: Moment, step: Int64, _ who: String, _ what: String, about client: Int?,
+    isPicture: Bool = false
   ) {
-    events.append(Event(at: now, step: step, who: who, what: what, client: client))
+    events.append(
+      Event(at: now, step: step, who: who, what: what, client: client, isPicture: isPicture))
   }
 
   mutating func noteInput(_ input: MachineInput) { inputs.append(input) }

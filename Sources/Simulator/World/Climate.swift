@@ -34,7 +34,11 @@ struct Climate: Sendable {
   static var quickWrite: Int64 { 20 }
   static var slowWrite: Int64 { 25_000 }
 
-  init(_ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true) {
+  /// - Parameter hasPages: clients read pages; without them there is nothing that faults of pages
+  ///   could do.
+  init(
+    _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true
+  ) {
     latencies = Climate.tables[Int(choices.draw(.swarm, below: UInt64(Climate.tables.count)))]
     workloadGap = choices.pick(.swarm, [2000, 300, 15_000, 120_000])
     disturbanceGap = choices.pick(.swarm, [10_000, 1500, 60_000, 400_000])
@@ -44,6 +48,7 @@ struct Climate: Sendable {
     server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
     server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
     for fault in Fault.allCases where allowed.contains(fault) {
+      if fault.isOfPages, !hasPages { continue }
       if !isSwarm || choices.happens(fault.isLate ? .weather : .swarm, 1, in: 3) { add(fault) }
     }
     if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
@@ -80,7 +85,7 @@ struct Climate: Sendable {
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
       .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,
-      .abandonedClient:
+      .abandonedClient, .silentChange, .oldCache:
       disturbances.append(fault)
     }
   }

@@ -42,11 +42,19 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// For ever: nobody waits for this client any more.
   case endlessPartition
   case abandonedClient
+  /// Of a server whose clients hold a part and read pages: something happens of which nobody is told.
+  case silentChange
+  /// Pages show an old row, for a while.
+  case oldCache
 
   /// Whether it is about registers alone.
   var isOfRegisters: Bool {
     self == .expiredRegister || self == .refusedSnapshot || self == .slowSnapshot
   }
+
+  /// Whether it is there only where clients hold a part of what there is, and read pages. The server
+  /// breaks its contract: what can be mended must be.
+  public var isOfPages: Bool { self == .silentChange || self == .oldCache }
 
   /// Whether it came later than the others, and is drawn apart from them.
   var isLate: Bool { rawValue >= Fault.repeatedEvents.rawValue }
@@ -95,6 +103,8 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .oldBackup: "old-backup"
     case .endlessPartition: "endless-partition"
     case .abandonedClient: "abandoned-client"
+    case .silentChange: "silent-change"
+    case .oldCache: "old-cache"
     }
   }
 }
@@ -103,7 +113,8 @@ extension Fault {
   /// It strikes the server, and so everybody, whomever it names.
   var isOfServer: Bool {
     switch self {
-    case .unknownEvent, .refusedEvent, .gentleRestart, .killedServer, .unsupportedServer, .storm:
+    case .unknownEvent, .refusedEvent, .gentleRestart, .killedServer, .unsupportedServer, .storm,
+      .silentChange, .oldCache:
       true
     case .slowNetwork, .lostRequest, .lostAnswer, .lateAnswer, .repeatedAnswer, .halfOpen,
       .refusedConnection, .brokenConnection, .partition, .sourceTimeout, .serverError, .portal,

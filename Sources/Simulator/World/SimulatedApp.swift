@@ -52,6 +52,16 @@ public protocol SimulatedApp: Sendable {
   /// default: it refuses none, and the fault never strikes.
   static func snapshotToRefuse(_ truth: Truth) -> Truth.Snapshot?
 
+  /// A change by which the server breaks its contract towards readers, for the faults `silent-change`
+  /// and `old-cache`; `nil`, the default: it cannot be broken so, and the fault never strikes. May
+  /// draw, from the stream `workload`.
+  static func nextBreach(
+    _ fault: Fault, _ truth: Truth, _ choices: inout Choices
+  ) -> Truth.Change?
+
+  /// The change with which such breaches end, when the faults stop; `nil`, the default: none.
+  static func endOfBreaches(_ truth: Truth) -> Truth.Change?
+
   /// Equal to the `checksum` of a truth that shows the same state, different otherwise, but for
   /// chance. Asked after every input: most of a run's time may go into it.
   ///
@@ -74,6 +84,12 @@ extension SimulatedApp {
   public static func eventToRefuse(_ truth: Truth) -> Truth.Change? { nil }
 
   public static func snapshotToRefuse(_ truth: Truth) -> Truth.Snapshot? { nil }
+
+  public static func nextBreach(
+    _ fault: Fault, _ truth: Truth, _ choices: inout Choices
+  ) -> Truth.Change? { nil }
+
+  public static func endOfBreaches(_ truth: Truth) -> Truth.Change? { nil }
 
   public static func describe(_ event: Truth.Change) -> String { "" }
 }

@@ -52,10 +52,30 @@ public protocol SimulatedReader: Sendable {
 
   mutating func fire(_ timer: UInt64, _ replica: inout Body, at now: Moment) -> ReaderEffects
 
-  /// What is wrong with what is held at a position of the server; `nil`: nothing.
-  func objection(
-    to model: Model, at position: Int64, _ history: [Truth]
+  /// What is wrong with what is held and shown at a position of the server; `nil`: nothing. Asked
+  /// after every step of the client.
+  mutating func judge(
+    _ model: Model, at position: Int64, _ history: [Truth]
+  ) -> (oracle: Oracle, expected: String, found: String)?
+
+  // What follows is for worlds whose server has broken its contract, when it keeps it again.
+
+  /// The user looks at everything once more, whatever is known of it.
+  mutating func lookAnew(_ replica: inout Body, at now: Moment) -> ReaderEffects
+
+  /// Whether everything that such a look has made doubtful is settled.
+  func hasSettled(_ model: Model) -> Bool
+
+  /// What is wrong with what is held after two such looks, and could have been mended; `nil`: nothing.
+  func objectionAfterLooks(
+    to model: Model, _ truth: Truth
   ) -> (expected: String, found: String)?
+
+  /// How often a page has contradicted what was held, and what came of it.
+  var audits: AuditCounts { get }
+
+  /// What is to be seen of what is held, and was not so before: pictures for a conversation.
+  mutating func news(of model: Model, _ truth: Truth) -> [String]
 
   /// Whether everything that is looked at is there.
   func isLevel(with truth: Truth, _ model: Model) -> Bool
@@ -121,9 +141,23 @@ where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
     _ timer: UInt64, _ replica: inout Body, at now: Moment
   ) -> ReaderEffects { ReaderEffects() }
 
-  public func objection(
-    to model: Model, at position: Int64, _ history: [Truth]
+  public mutating func judge(
+    _ model: Model, at position: Int64, _ history: [Truth]
+  ) -> (oracle: Oracle, expected: String, found: String)? { nil }
+
+  public mutating func lookAnew(_ replica: inout Body, at now: Moment) -> ReaderEffects {
+    ReaderEffects()
+  }
+
+  public func hasSettled(_ model: Model) -> Bool { true }
+
+  public func objectionAfterLooks(
+    to model: Model, _ truth: Truth
   ) -> (expected: String, found: String)? { nil }
+
+  public var audits: AuditCounts { AuditCounts() }
+
+  public mutating func news(of model: Model, _ truth: Truth) -> [String] { [] }
 
   public func isLevel(with truth: Truth, _ model: Model) -> Bool { true }
 

@@ -44,6 +44,9 @@ extension World {
     case .refusedEvent:
       guard let event = App.eventToRefuse(server.truth) else { return false }
       commit(event)
+    case .silentChange, .oldCache:
+      guard let change = App.nextBreach(fault, server.truth, &choices) else { return false }
+      commit(change)
     case .gentleRestart: restartServer(keepingQueues: true)
     case .killedServer: restartServer(keepingQueues: false)
     case .queueExpiry:
@@ -228,7 +231,9 @@ extension World {
   mutating func calmDown() {
     phase = .calm(since: now, until: now + faultBound)
     if isTraced { note("world", "the faults stop; everybody must be level within \(faultBound)") }
+    breaches = climate.faults.list.filter { $0.isOfPages }
     climate.calm()
+    if let change = App.endOfBreaches(server.truth) { commit(change) }
     isServerDown = false
     isUnsupported = false
     server.liftLimits()

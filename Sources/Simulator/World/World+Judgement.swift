@@ -16,9 +16,15 @@ extension World {
     return true
   }
 
+  /// Whether it is not level, or has not settled what its last look made doubtful.
+  private func isOwing(_ client: Int) -> Bool {
+    guard isLevel(client), case .looking = phase else { return !isLevel(client) }
+    return clients[client].replica.model.map { !clients[client].reader.hasSettled($0) } ?? true
+  }
+
   /// Somebody is not level though the faults have stopped long ago.
   mutating func reportUnconverged(bound: TimeSpan) {
-    guard let client = clients.indices.first(where: { !isLevel($0) && !clients[$0].isLostForEver })
+    guard let client = clients.indices.first(where: { isOwing($0) && !clients[$0].isLostForEver })
     else { return }
     let replica = clients[client].replica
     let model = replica.model.map(App.describe) ?? "no model"

@@ -37,6 +37,18 @@ enum ReadingFailure: Sendable {
   }
 }
 
+/// Why everybody looks at everything anew.
+enum Look: String, Sendable {
+  /// So that everybody holds everything.
+  case atEverything = "to hold it"
+  /// While the server breaks its contract.
+  case atWhatIsBroken = "what is broken"
+  /// From here on the server keeps its contract, and what can be mended must be, …
+  case once = "the first time"
+  /// … after this.
+  case twice = "the second time"
+}
+
 extension World {
   /// After an input: the reader sees what has changed, and oracle B judges what is held.
   mutating func lookAgain(_ client: Int) {
@@ -170,15 +182,20 @@ extension World {
       .reads(client: client, life: clients[client].life, reading), at: now + .milliseconds(delay))
   }
 
-  // MARK: Oracle B
+  // MARK: Oracles B and F
 
   private mutating func judgeReading(_ client: Int) {
     let position = jury.accounts[client].position
-    guard let model = clients[client].replica.model, clients[client].replica.finger != nil,
-      position >= 0,
-      let objection = clients[client].reader.objection(to: model, at: position, history)
+    guard let model = clients[client].replica.model else { return }
+    if isTraced {
+      for line in clients[client].reader.news(of: model, server.truth) {
+        note(who(client), line, about: client, isPicture: true)
+      }
+    }
+    guard clients[client].replica.finger != nil, position >= 0,
+      let objection = clients[client].reader.judge(model, at: position, history)
     else { return }
-    jury.report(.interval, client, now, objection.expected, objection.found)
+    jury.report(objection.oracle, client, now, objection.expected, objection.found)
   }
 
   /// Whether everything that this client's user looks at is there.
@@ -186,5 +203,72 @@ extension World {
     guard App.Reader.reads else { return true }
     guard let model = clients[client].replica.model else { return false }
     return clients[client].reader.isLevel(with: server.truth, model)
+  }
+
+  // MARK: Breaches of the contract
+
+  /// Everybody is level, and looks at everything once more.
+  mutating func lookAnew(_ look: Look) {
+    phase = .looking(look, until: now + faultBound + World.lookBound)
+    if isTraced { note("world", "everybody looks at everything anew: \(look.rawValue)") }
+    for client in clients.indices where !clients[client].isLostForEver {
+      with(client) { $0.lookAnew(&$1, at: $2) }
+      judgeReading(client)
+    }
+    agenda.add(.judgement, at: now + faultBound + World.lookBound)
+  }
+
+  /// All is settled that a look has shown.
+  mutating func endLook(_ look: Look) {
+    switch look {
+    case .atEverything:
+      breakContract()
+      lookAnew(.atWhatIsBroken)
+    case .atWhatIsBroken:
+      if let change = App.endOfBreaches(server.truth) { commit(change) }
+      lookAnew(.once)
+    case .once: lookAnew(.twice)
+    case .twice:
+      judgeAfterLooks()
+      if isGoingOn { commitLastEvent() }
+    }
+  }
+
+  /// Nothing else goes wrong, and everybody holds everything: now the server breaks its contract, and
+  /// other things happen, too.
+  private mutating func breakContract() {
+    for _ in 0...choices.draw(.weather, below: 12) {
+      if choices.happens(.weather, 1, in: 2) {
+        commit(App.nextEvent(server.truth, &choices))
+        continue
+      }
+      let fault = choices.pick(.weather, breaches)
+      guard let change = App.nextBreach(fault, server.truth, &choices) else { continue }
+      commit(change)
+      jury.result.faults[fault] += 1
+    }
+  }
+
+  /// The poll that is out may have left before a page came, the next is answered by a heartbeat at
+  /// the latest; then comes the pause before a second reading. Twice, for an answer may be lost.
+  static var lookBound: TimeSpan { .seconds(400) }
+
+  var hasEverybodySettled: Bool {
+    for client in clients.indices where !clients[client].isLostForEver {
+      guard let model = clients[client].replica.model else { return false }
+      if !clients[client].reader.hasSettled(model) { return false }
+    }
+    return true
+  }
+
+  /// Oracle B after two looks.
+  private mutating func judgeAfterLooks() {
+    for client in clients.indices where !clients[client].isLostForEver {
+      jury.result.checks += 1
+      guard let model = clients[client].replica.model,
+        let objection = clients[client].reader.objectionAfterLooks(to: model, server.truth)
+      else { continue }
+      return jury.report(.interval, client, now, objection.expected, objection.found)
+    }
   }
 }

@@ -33,6 +33,8 @@ struct World<App: SimulatedApp>: Sendable {
   /// How the next page is to be wrong (a plant), and how many were.
   var pageBreach: PageBreach?
   var pageBreachCount: Int64 = 0
+  /// How the server has broken its contract towards readers, once the faults have stopped.
+  var breaches: [Fault] = []
   /// The truth at every position, for readers.
   var history: [App.Truth] = []
   var scheduledServerDue: Moment = .distantPast
@@ -50,6 +52,9 @@ struct World<App: SimulatedApp>: Sendable {
     case stormy
     /// The faults have stopped; every client must be level by then.
     case calm(since: Moment, until: Moment)
+    /// The server had broken its contract; everybody looks at everything anew, and must be level and
+    /// have settled what is suspect by then.
+    case looking(Look, until: Moment)
     /// One more event was committed; it must have reached every client by then.
     case lastEvent(until: Moment)
     case over
@@ -60,7 +65,8 @@ struct World<App: SimulatedApp>: Sendable {
     self.trace = trace
     var choices = choices
     let climate = Climate(
-      &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm)
+      &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
+      hasPages: App.Reader.reads)
     server = Server(truth: App.beginning(&choices), settings: climate.server, at: now)
     clients = (0..<configuration.clients).map { _ in Client(settings: climate.settings) }
     faultBound =
@@ -117,6 +123,7 @@ struct World<App: SimulatedApp>: Sendable {
     jury.result.simulated = now - Moment(milliseconds: 0)
     jury.result.breaches = server.breachCount + pageBreachCount + (isMute ? 1 : 0)
     jury.result.choices = Int64(choices.record.count)
+    for client in clients { jury.result.audits.add(client.reader.audits) }
     return jury.result
   }
 
@@ -131,9 +138,17 @@ struct World<App: SimulatedApp>: Sendable {
     case .calm(let since, let until):
       if isEverybodyLevel {
         jury.result.convergence = now - since
-        commitLastEvent()
+        breaches.isEmpty ? commitLastEvent() : lookAnew(.atEverything)
       } else if now >= until {
         reportUnconverged(bound: until - since)
+      }
+    case .looking(let look, let until):
+      if isEverybodyLevel, hasEverybodySettled {
+        endLook(look)
+      } else if now >= until {
+        // A flag in doubt stays so while the cache shows its message where no events come from.
+        if look == .atWhatIsBroken { return endLook(look) }
+        reportUnconverged(bound: faultBound + World.lookBound)
       }
     case .lastEvent(let until):
       if isEverybodyLevel {
@@ -178,8 +193,11 @@ struct World<App: SimulatedApp>: Sendable {
   var isTraced: Bool { trace != nil }
 
   /// - Parameter client: whom it is about; `nil`: everybody.
-  mutating func note(_ who: String, _ what: String, about client: Int? = nil) {
-    trace?.note(now, step: jury.result.steps + 1, who, what, about: client)
+  mutating func note(
+    _ who: String, _ what: String, about client: Int? = nil, isPicture: Bool = false
+  ) {
+    trace?.note(
+      now, step: jury.result.steps + 1, who, what, about: client, isPicture: isPicture)
   }
 
   /// Puts the server's next due moment on the agenda, unless it is there.

@@ -40,6 +40,7 @@ extension MessageStore {
     @usableFromInline var cases: [Case] = []
     @usableFromInline var polls: UInt64 = 0
     @usableFromInline var suspectCount: Int64 = 0
+    @usableFromInline var readingCount: Int64 = 0
     @usableFromInline var repairCount: Int64 = 0
 
     @inlinable
@@ -49,6 +50,7 @@ extension MessageStore {
     @inlinable
     init(counting other: Audit) {
       suspectCount = other.suspectCount
+      readingCount = other.readingCount
       repairCount = other.repairCount
     }
 
@@ -94,7 +96,9 @@ extension MessageStore {
     @inlinable
     mutating func begin(_ id: MessageID, _ reading: FetchID) {
       let index = cases.firstIndex { $0.id == id && $0.isSuspect && $0.reading == nil }
-      if let index { cases[index].reading = reading }
+      guard let index else { return }
+      cases[index].reading = reading
+      readingCount += 1
     }
 
     /// A second reading came, or will not come any more.
@@ -130,6 +134,12 @@ extension MessageStore {
     (audit.suspectCount, audit.repairCount)
   }
 
+  /// How many second readings have left: at most one for each message that was suspect.
+  public var secondReadings: Int64 { audit.readingCount }
+
+  /// How many held messages a page has contradicted of which it is not yet clear why.
+  public var openAudits: Int { audit.cases.count }
+
   // MARK: First reading
 
   /// Looks for contradictions between a page, as it came, and what is held.
@@ -155,7 +165,7 @@ extension MessageStore {
   mutating func examineLacks(
     of narrow: Narrow, _ page: Page, _ interval: Interval, _ replay: Replay
   ) {
-    guard let number = number(of: narrow), let ids = lists[number]?.list.ids else { return }
+    guard let shelf = shelf(of: narrow), let ids = lists[shelf]?.list.ids else { return }
     var next = page.messages.startIndex
     for (id, _) in ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
       guard interval.contains(id) else { return }

@@ -12,8 +12,9 @@ public protocol MessageNarrow: Hashable, Sendable {
   /// search), its pages are snapshots, and the list is never called complete.
   var isDecidable: Bool { get }
 
-  /// The one channel that everything in it stands in; `nil`: it may reach over several. While no
-  /// events come for that channel, pages are snapshots.
+  /// The one channel that everything in it stands in, always the same; `nil`: it may reach over
+  /// several. Of what stands elsewhere the narrow is not asked. While no events come for that
+  /// channel, pages are snapshots.
   var channel: ChannelID? { get }
 
   /// Whether a message is in it, as far as that is certain from what is shown of it.

@@ -109,10 +109,12 @@ extension MessageStore {
     guard held.contains(id) else {
       // Not held: it is not known whether the lists that read these flags have it.
       let unknown = Touch.doubted(flags).glimpse(of: id)
-      return forEachList(where: { $0.list.knowledge.contains(id) }) { listed in
-        guard !listed.narrow.reads.flags.isDisjoint(with: flags) else { return }
-        if listed.narrow.verdict(on: unknown) != .no { listed.list.forget(id) }
-      }
+      return forEachList(
+        where: { $0.list.knowledge.contains(id) },
+        { listed in
+          guard !listed.narrow.reads.flags.isDisjoint(with: flags) else { return }
+          if listed.narrow.verdict(on: unknown) != .no { listed.list.forget(id) }
+        })
     }
     settle(id, doubt(about: id).union(flags))
   }

@@ -43,8 +43,8 @@ extension MessageStore {
       ahead.removeValue(forKey: id)
       if isWanted(id) { hold(new, doubt: []) } else { release(id) }
     case .gone:
-      for number in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
-        lists.modifyValue(forKey: number) { listed in
+      for shelf in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
+        lists.modifyValue(forKey: shelf) { listed in
           listed.list.erase(id)
           listed.copies.removeValue(forKey: id)
           listed.closeHole(id)
@@ -55,10 +55,12 @@ extension MessageStore {
     case .arrived:
       release(id)
       let glimpse = touch.glimpse(of: id)
-      forEachList(where: { $0.list.speaks(of: id) }) { listed in
-        listed.list.remove(id)
-        if listed.narrow.verdict(on: glimpse) != .no { listed.list.forget(id) }
-      }
+      forEachList(
+        where: { $0.list.speaks(of: id) },
+        { listed in
+          listed.list.remove(id)
+          if listed.narrow.verdict(on: glimpse) != .no { listed.list.forget(id) }
+        })
     case .moved, .edited, .flagged, .reacted, .doubted:
       guard var changed = held[id] else { return hear(touch, ofUnheld: id) }
       changed.take(touch)
@@ -71,26 +73,46 @@ extension MessageStore {
   @inlinable
   mutating func hold(_ new: Held, doubt: MessageFlags) {
     let id = new.message.id
-    held[id] = new
+    let old = held.updateValue(new, forKey: id)
     if doubt.isEmpty { doubts.removeValue(forKey: id) }
+    let (before, now) = (old?.message.place.channel, new.message.place.channel)
+    decide(new, doubt, in: nil)
+    if let now { decide(new, doubt, in: now) }
+    if let before, before != now { decide(new, doubt, in: before) }
+  }
+
+  /// For the lists of one channel, or of none.
+  @inlinable
+  mutating func decide(_ new: Held, _ doubt: MessageFlags, in channel: ChannelID?) {
     let all = MessageGlimpse(new.message)
-    forEachList(where: { $0.list.speaks(of: id) || $0.narrow.verdict(on: all) == .yes }) {
-      $0.decide(all, doubt: doubt)
-    }
+    let id = all.id
+    forEachList(
+      in: Shelf.all(of: channel),
+      where: {
+        $0.list.ids.contains(id) || !doubt.isEmpty && $0.list.knowledge.contains(id)
+          || $0.narrow.verdict(on: all) == .yes
+      },
+      { $0.decide(all, doubt: doubt) })
   }
 
   /// A list may have gained a message that nobody holds: it is known no more whether it has (R7).
   @inlinable
   mutating func hear(_ touch: Touch, ofUnheld id: MessageID) {
     let glimpse = touch.glimpse(of: id)
-    forEachList(where: { $0.list.knowledge.contains(id) || $0.isHole(id) }) { listed in
-      guard listed.narrow.reads.overlaps(touch.fields) else { return }
-      if listed.narrow.verdict(on: glimpse) == .no {
-        listed.closeHole(id)
-      } else {
-        listed.list.forget(id)
-      }
-    }
+    let fields = touch.fields
+    forEachList(
+      where: { listed in
+        guard listed.list.knowledge.contains(id) else { return listed.isHole(id) }
+        return listed.reads.overlaps(fields)
+      },
+      { listed in
+        guard listed.narrow.reads.overlaps(touch.fields) else { return }
+        if listed.narrow.verdict(on: glimpse) == .no {
+          listed.closeHole(id)
+        } else {
+          listed.list.forget(id)
+        }
+      })
   }
 
   /// A new message is held if it can be missed: a list knows of its ID, or a page may be on its way
@@ -120,13 +142,15 @@ extension MessageStore {
     anyone.flagsShown = flags
     let (held, doubts) = (held, doubts)
     // A list that reads none of these flags has what it had; but see ``PartialList/insert(_:)``.
-    forEachList(where: { $0.reads(flags) || $0.list.historyLimit != nil }) { listed in
-      for id in changed {
-        guard let message = held[id]?.message else { continue }
-        listed.decide(MessageGlimpse(message), doubt: doubts[id] ?? [])
-      }
-      if listed.reads(flags), listed.narrow.verdict(on: anyone) != .no { listed.list.forgetAll() }
-    }
+    forEachList(
+      where: { $0.reads(flags) || $0.list.historyLimit != nil },
+      { listed in
+        for id in changed {
+          guard let message = held[id]?.message else { continue }
+          listed.decide(MessageGlimpse(message), doubt: doubts[id] ?? [])
+        }
+        if listed.reads(flags), listed.narrow.verdict(on: anyone) != .no { listed.list.forgetAll() }
+      })
   }
 
   // MARK: A channel
@@ -141,8 +165,8 @@ extension MessageStore {
     somewhere.channel = channel
     var lost: [MessageID] = []
     for (id, held) in held where held.message.place.channel == channel { lost.append(id) }
-    for (number, listed) in lists where listed.narrow.verdict(on: somewhere) != .no {
-      lists[number] = forgotten(listed, in: channel)
+    for (shelf, listed) in lists where listed.narrow.verdict(on: somewhere) != .no {
+      lists[shelf] = forgotten(listed, in: channel)
     }
     // No list has one of them any more: those that could have were made anew.
     for id in lost { release(id) }
@@ -194,7 +218,7 @@ extension MessageStore.Listed {
 
   /// Whether what is in it hangs on one of these flags.
   @inlinable
-  func reads(_ flags: MessageFlags) -> Bool { !narrow.reads.flags.isDisjoint(with: flags) }
+  func reads(_ flags: MessageFlags) -> Bool { !reads.flags.isDisjoint(with: flags) }
 
   /// A message is held with these values: it is in the list, or is not. Where that hangs on flags in
   /// doubt, it is not known.

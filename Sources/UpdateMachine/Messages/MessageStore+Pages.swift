@@ -142,33 +142,35 @@ extension MessageStore {
     guard let narrow else {
       // Of one message alone it is said for every list; only where it closes a hole is it of use.
       guard let id = interval.lowerEnd.id else { return }
-      return forEachList(where: { $0.isHole(id) }) { listed in
-        let known = replay.known(interval, in: listed.narrow, doubted: all)
-        if known.contains(id) { listed.closeHole(id) }
-      }
+      return forEachList(
+        where: { $0.isHole(id) },
+        { listed in
+          let known = replay.known(interval, in: listed.narrow, doubted: all)
+          if known.contains(id) { listed.closeHole(id) }
+        })
     }
-    guard let number = number(of: narrow) else { return }
+    guard let shelf = shelf(of: narrow) else { return }
     for part in replay.known(interval, in: narrow, doubted: all).intervals {
-      lists.modifyValue(forKey: number) { $0.list.learn(part) }
+      lists.modifyValue(forKey: shelf) { $0.list.learn(part) }
     }
   }
 
   @inlinable
   mutating func limitHistory(of narrow: Narrow, _ page: Page) {
-    guard page.isHistoryLimited, page.foundOldest, let number = number(of: narrow) else { return }
+    guard page.isHistoryLimited, page.foundOldest, let shelf = shelf(of: narrow) else { return }
     // Without a message and without an ID that it is about: it hides everything.
     let oldest = page.messages.first?.id ?? page.anchor ?? MessageID(.max)
-    lists.modifyValue(forKey: number) { $0.list.limitHistory(to: oldest) }
+    lists.modifyValue(forKey: shelf) { $0.list.limitHistory(to: oldest) }
   }
 
   /// A page of what cannot be known: the list shows it until the next comes.
   @inlinable
   mutating func show(_ page: Page, in narrow: Narrow) {
-    guard let number = number(of: narrow), var listed = lists[number] else { return }
+    guard let shelf = shelf(of: narrow), var listed = lists[shelf] else { return }
     for message in page.messages { listed.copies[message.id] = message }
     var ids = listed.list.former?.ids ?? VersionedMap()
     for message in page.messages { ids[message.id] = PartialList.Present() }
     listed.list = PartialList(showing: ids)
-    lists[number] = listed
+    lists[shelf] = listed
   }
 }

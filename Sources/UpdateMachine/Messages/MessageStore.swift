@@ -19,10 +19,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @usableFromInline var held = VersionedMap<MessageID, Held>()
   /// Of held messages, the flags of which nobody can tell whether they are set (R10).
   @usableFromInline var doubts = VersionedMap<MessageID, MessageFlags>()
-  /// By number, in the order in which they were opened.
-  @usableFromInline var lists = VersionedMap<Int64, Listed>()
-  /// The numbers of the open narrows. Nobody walks through it: its order is another in each process.
-  @usableFromInline var numbers: [Narrow: Int64] = [:]
+  @usableFromInline var lists = VersionedMap<Shelf, Listed>()
+  /// Where the open narrows are. Nobody walks through it: its order is another in each process.
+  @usableFromInline var shelves: [Narrow: Shelf] = [:]
   @usableFromInline var nextList: Int64 = 0
   /// The channels that send events; ascending.
   @usableFromInline var followed: [ChannelID]
@@ -52,16 +51,47 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     @usableFromInline var named: [Reaction] = []
   }
 
+  /// Where a list is kept. Lists of one channel are side by side: what happens there concerns those,
+  /// and the lists that are of no channel, and no others.
+  @usableFromInline
+  struct Shelf: BitwiseCopyable, Hashable, Comparable, Sendable {
+    @usableFromInline var channel: Int64
+    /// They count up in the order in which they are opened.
+    @usableFromInline var number: Int64
+
+    @inlinable
+    init(_ channel: ChannelID?, _ number: Int64) {
+      self.channel = channel?.number ?? .min
+      self.number = number
+    }
+
+    @inlinable
+    static func < (one: Shelf, other: Shelf) -> Bool {
+      one.channel == other.channel ? one.number < other.number : one.channel < other.channel
+    }
+
+    /// Of a channel; `nil`: of none.
+    @inlinable
+    static func all(of channel: ChannelID?) -> ClosedRange<Shelf> {
+      Shelf(channel, .min)...Shelf(channel, .max)
+    }
+  }
+
   /// A narrow that somebody looks at.
   @usableFromInline
   struct Listed: Sendable {
     @usableFromInline var narrow: Narrow
+    /// The narrow's own, at hand.
+    @usableFromInline var reads: MessageFields
     @usableFromInline var list = PartialList()
     /// Copies from pages, of messages that are not held: they show what once was.
     @usableFromInline var copies = VersionedMap<MessageID, Message<Content>>()
 
     @inlinable
-    init(narrow: Narrow) { self.narrow = narrow }
+    init(narrow: Narrow) {
+      self.narrow = narrow
+      reads = narrow.reads
+    }
   }
 
   /// A question for a page, since it left.
@@ -96,14 +126,14 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     self.init(following: followed)
     former = old.held.isEmpty ? old.former : old.held
     nextList = old.nextList
-    numbers = old.numbers
+    shelves = old.shelves
     audit = Audit(counting: old.audit)
     lists = VersionedMap(
-      sorted: old.lists.lazy.map { number, listed in
+      sorted: old.lists.lazy.map { shelf, listed in
         var next = Listed(narrow: listed.narrow)
         next.list = PartialList(forgetting: listed.list)
         next.copies = listed.copies
-        return (number, next)
+        return (shelf, next)
       })
   }
 
@@ -113,40 +143,43 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// open already stays as it is. O(held messages).
   @inlinable
   public mutating func open(_ narrow: Narrow) {
-    guard number(of: narrow) == nil else { return }
+    guard shelf(of: narrow) == nil else { return }
     var listed = Listed(narrow: narrow)
     if canBeKnown(narrow) {
       for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
         listed.list.insert(id)
       }
     }
-    lists[nextList] = listed
-    numbers[narrow] = nextList
+    let shelf = Shelf(narrow.channel, nextList)
+    lists[shelf] = listed
+    shelves[narrow] = shelf
     nextList += 1
   }
 
   /// Nobody looks at it any more. What it knew is forgotten.
   @inlinable
   public mutating func close(_ narrow: Narrow) {
-    if let number = numbers.removeValue(forKey: narrow) { lists.removeValue(forKey: number) }
+    if let shelf = shelves.removeValue(forKey: narrow) { lists.removeValue(forKey: shelf) }
   }
 
   /// The list of a narrow; `nil`: it is not open. O(1), however many lists are open.
   @inlinable
   public func list(of narrow: Narrow) -> PartialList? {
-    number(of: narrow).flatMap { lists[$0]?.list }
+    shelf(of: narrow).flatMap { lists[$0]?.list }
   }
 
-  /// The narrows whose lists are open, in the order in which they were opened.
+  /// The narrows whose lists are open, in the order in which they were opened. O(n log n).
   @inlinable
-  public var narrows: [Narrow] { lists.map { $0.value.narrow } }
+  public var narrows: [Narrow] {
+    lists.sorted { $0.key.number < $1.key.number }.map { $0.value.narrow }
+  }
 
   /// What is shown of a message in a list of this narrow: the held one, or else a copy that shows
   /// what once was.
   @inlinable
   public func message(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
     if let message = held[id]?.message { return message }
-    if let number = number(of: narrow), let copy = lists[number]?.copies[id] { return copy }
+    if let shelf = shelf(of: narrow), let copy = lists[shelf]?.copies[id] { return copy }
     return former[id]?.message
   }
 
@@ -172,22 +205,18 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   @inlinable
-  public func canBeKnown(_ narrow: Narrow) -> Bool {
+  public func canBeKnown(_ narrow: Narrow) -> Bool { MessageStore.canBeKnown(narrow, followed) }
+
+  @inlinable
+  static func canBeKnown(_ narrow: Narrow, _ followed: [ChannelID]) -> Bool {
     guard narrow.isDecidable else { return false }
     guard let channel = narrow.channel else { return true }
-    return follows(channel)
+    return followed.holds(channel)
   }
 
   /// Whether events come for this channel.
   @inlinable
-  public func follows(_ channel: ChannelID) -> Bool {
-    var (low, high) = (0, followed.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if followed[middle] < channel { low = middle + 1 } else { high = middle }
-    }
-    return low < followed.count && followed[low] == channel
-  }
+  public func follows(_ channel: ChannelID) -> Bool { followed.holds(channel) }
 
   /// What a narrow means has changed outside of all messages (a topic was muted, say): nothing is
   /// known of its list any more, and its pages that are out may be of what it meant before: they are
@@ -196,23 +225,25 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public mutating func reconsider(_ narrow: Narrow) {
     for fetch in fetches where fetch.request.narrow == narrow { abandon(fetch.id) }
     audit.forgetLacks(of: narrow)
-    guard let number = number(of: narrow), var listed = lists[number] else { return }
+    guard let shelf = shelf(of: narrow), var listed = lists[shelf] else { return }
     var ids = VersionedMap<MessageID, PartialList.Present>()
     for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
       ids[id] = PartialList.Present()
     }
     listed.list.forgetAll()
     listed.list.hold(ids)
-    lists[number] = listed
+    lists[shelf] = listed
   }
 
   /// Gives the memory of a held message back. Its ID is known no more (R12).
   @inlinable
   public mutating func drop(_ id: MessageID) {
-    forEachList(where: { $0.list.speaks(of: id) }) { listed in
-      listed.list.forget(id)
-      listed.list.remove(id)
-    }
+    forEachList(
+      where: { $0.list.speaks(of: id) },
+      { listed in
+        listed.list.forget(id)
+        listed.list.remove(id)
+      })
     release(id)
   }
 
@@ -225,20 +256,25 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   }
 
   @inlinable
-  func number(of narrow: Narrow) -> Int64? { numbers[narrow] }
+  func shelf(of narrow: Narrow) -> Shelf? { shelves[narrow] }
 
   /// All that is held of it, whether in doubt or not.
   @inlinable
   func glimpse(of held: Held) -> MessageGlimpse<Content> { MessageGlimpse(held.message) }
 
-  /// Changes every list that can be known, and that the change may concern. All are asked; to ask is
-  /// to look at a list where it is, while to change one copies what is shared of it.
+  /// Changes every list that can be known, and that the change may concern; of one channel alone, or
+  /// of none, if shelves are given. All there are asked: to ask is to look at a list where it is,
+  /// while to change it copies what is shared.
   @inlinable
   mutating func forEachList(
-    where isConcerned: (borrowing Listed) -> Bool, _ body: (inout Listed) -> Void
+    in range: ClosedRange<Shelf>? = nil, where isConcerned: (borrowing Listed) -> Bool,
+    _ body: (inout Listed) -> Void
   ) {
-    for number in lists.keys(where: { isConcerned($0) && canBeKnown($0.narrow) }) {
-      lists.modifyValue(forKey: number, body)
+    let followed = followed
+    for shelf in lists.keys(in: range, where: isConcerned) {
+      lists.modifyValue(forKey: shelf) {
+        if MessageStore.canBeKnown($0.narrow, followed) { body(&$0) }
+      }
     }
   }
 
@@ -249,5 +285,18 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     doubts.removeValue(forKey: id)
     ahead.removeValue(forKey: id)
     audit.end(id)
+  }
+}
+
+extension [ChannelID] {
+  /// Whether it is one of these, which are ascending.
+  @inlinable
+  func holds(_ channel: ChannelID) -> Bool {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < channel { low = middle + 1 } else { high = middle }
+    }
+    return low < count && self[low] == channel
   }
 }

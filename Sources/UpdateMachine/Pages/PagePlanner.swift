@@ -12,57 +12,83 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   public typealias Request = PageRequest<Narrow>
 
   public let settings: PageSettings
-  private let life: Life
+  @usableFromInline let life: Life
   /// In the order in which they were opened.
-  private var windows: [Window] = []
-  private var nextWindow: UInt64 = 1
+  @usableFromInline var windows: [Window] = []
+  @usableFromInline var nextWindow: UInt64 = 1
   /// Those that are out, oldest first.
-  private var fetches: [Fetch] = []
-  private var fetchCount: UInt64 = 0
+  @usableFromInline var fetches: [Fetch] = []
+  @usableFromInline var fetchCount: UInt64 = 0
   /// What was asked for before: it is wanted still, so an answer has not helped; or it has failed, and
   /// may not be asked again yet. Its length is bounded by what is wanted and by the pace.
-  private var asked: [Asked] = []
-  private var backoff = Backoff()
+  @usableFromInline var asked: [Asked] = []
+  @usableFromInline var backoff = Backoff()
   /// Nothing is asked before a moment in it: something has failed.
-  private var pause: MomentRange?
+  @usableFromInline var pause: MomentRange?
   /// When that was. What had left before tells of the same trouble.
-  private var lastFailure: Moment = .distantPast
+  @usableFromInline var lastFailure: Moment = .distantPast
   /// Nor before a moment in this one, whatever else is answered: the server asked for patience.
-  private var quiet: MomentRange?
-  private var pace = Allowance()
-  /// Since when there has been something to read a second time.
-  private var suspectSince: Moment?
-  private var timer: (id: TimerID, range: MomentRange)?
-  private var timerCount: UInt64 = 0
+  @usableFromInline var quiet: MomentRange?
+  @usableFromInline var pace = Allowance()
+  /// What is to be read a second time, and since when.
+  @usableFromInline var suspects: [(id: MessageID, since: Moment)] = []
+  @usableFromInline var timer: (id: TimerID, range: MomentRange)?
+  @usableFromInline var timerCount: UInt64 = 0
 
+  @usableFromInline
   struct Window: Sendable {
-    var id: WindowID
-    var narrow: Narrow
-    var window: ListWindow
+    @usableFromInline var id: WindowID
+    @usableFromInline var narrow: Narrow
+    @usableFromInline var window: ListWindow
     /// Of a list that cannot be known: a page has been shown.
-    var isShown = false
+    @usableFromInline var isShown = false
+
+    @inlinable
+    init(id: WindowID, narrow: Narrow, window: ListWindow) {
+      self.id = id
+      self.narrow = narrow
+      self.window = window
+    }
   }
 
+  @usableFromInline
   struct Fetch: Sendable {
-    var id: FetchID
-    var request: Request
-    var begun: Moment
-    var deadline: Moment
-    var isAudit: Bool
+    @usableFromInline var id: FetchID
+    @usableFromInline var request: Request
+    @usableFromInline var begun: Moment
+    @usableFromInline var deadline: Moment
+    @usableFromInline var isAudit: Bool
+
+    @inlinable
+    init(id: FetchID, request: Request, begun: Moment, deadline: Moment, isAudit: Bool) {
+      self.id = id
+      self.request = request
+      self.begun = begun
+      self.deadline = deadline
+      self.isAudit = isAudit
+    }
   }
 
+  @usableFromInline
   struct Asked: Sendable {
-    var request: Request
-    var backoff = Backoff()
-    var last: Moment
+    @usableFromInline var request: Request
+    @usableFromInline var backoff = Backoff()
+    @usableFromInline var last: Moment
     /// It is remembered until it may be asked again, whether anybody wants it meanwhile or not: a
     /// window that comes back does not ask at once (BUGS 57).
-    var hasFailed = false
+    @usableFromInline var hasFailed = false
     /// The server did not like it: nor does it like the narrow, wherever in it one scrolls.
-    var isRejected = false
+    @usableFromInline var isRejected = false
+
+    @inlinable
+    init(request: Request, last: Moment) {
+      self.request = request
+      self.last = last
+    }
   }
 
   /// The life is one that no other planner of the same client ever had.
+  @inlinable
   public init(life: Life, settings: PageSettings = PageSettings()) {
     self.life = life
     self.settings = settings
@@ -93,11 +119,15 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     public var fetch: [(id: FetchID, request: Request)] = []
     /// Feed `fired` once, at a moment drawn from the range.
     public var arm: (timer: TimerID, range: MomentRange)?
+
+    @inlinable
+    init() {}
   }
 
   // MARK: Inputs
 
   /// An app begins to look at a list. What there is to show, the store's list says.
+  @inlinable
   public mutating func open(
     _ narrow: Narrow, _ window: ListWindow, _ store: inout Store, isLive: Bool, at now: Moment
   ) -> (WindowID, Effects) {
@@ -112,6 +142,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// Takes one input; returns what to do about it. The store is as it is after the input; lists are
   /// opened in it, and fetches begun. It is live while pages are fetched at all: there is a finger, and
   /// somebody looks.
+  @inlinable
   public mutating func handle(
     _ input: Input, _ store: inout Store, isLive: Bool, at now: Moment
   ) -> Effects {
@@ -137,7 +168,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     return effects
   }
 
-  private mutating func answered(
+  @inlinable
+  mutating func answered(
     _ id: FetchID, _ outcome: Store.PageOutcome, _ anchor: MessageID?, _ effects: inout Effects,
     at now: Moment
   ) {
@@ -150,7 +182,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       lastFailure = .distantPast
     case .malformed:
       effects.report = .malformed
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     case .absorbed: break
     }
@@ -163,7 +195,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     }
   }
 
-  private mutating func failed(
+  @inlinable
+  mutating func failed(
     _ id: FetchID, _ failure: SyncFailure, _ effects: inout Effects, at now: Moment
   ) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
@@ -172,7 +205,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     case .rejected:
       // This one question is not liked; others may be.
       effects.report = failure
-      let index = noteFailure(of: fetch.request)
+      let index = noteFailure(of: fetch)
       asked[index].backoff = Backoff(exponent: Backoff.exponentMaximum)
       asked[index].last = now
       asked[index].isRejected = true
@@ -183,19 +216,20 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       takePause(for: fetch, at: now)
     case .malformed, .unsupported, .modelRefused:
       effects.report = failure
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     case .unreachable, .timedOut, .serverFault, .unauthorized, .expired:
-      noteFailure(of: fetch.request)
+      noteFailure(of: fetch)
       takePause(for: fetch, at: now)
     }
   }
 
   @discardableResult
-  private mutating func noteFailure(of request: Request) -> Int {
-    let found = asked.firstIndex { $0.request.asksLike(request) }
-    // A second reading is wanted once, and so forgotten.
-    if found == nil { asked.append(Asked(request: request, last: .distantPast)) }
+  @inlinable
+  mutating func noteFailure(of fetch: Fetch) -> Int {
+    let found = asked.firstIndex { $0.request.asksLike(fetch.request) }
+    // It is forgotten as soon as less than it asks for is wanted.
+    if found == nil { asked.append(Asked(request: fetch.request, last: fetch.begun)) }
     let index = found ?? asked.count - 1
     asked[index].hasFailed = true
     return index
@@ -203,7 +237,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   /// Nothing is asked for a while, and for longer after each failure: but those that were out
   /// together when the first of them failed are one.
-  private mutating func takePause(for fetch: Fetch, at now: Moment) {
+  @inlinable
+  mutating func takePause(for fetch: Fetch, at now: Moment) {
     guard fetch.begun > lastFailure else { return }
     lastFailure = now
     let wait = backoff.take(first: settings.retryFirst, cap: settings.retryMaximum)
@@ -212,7 +247,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   // MARK: The plan
 
-  private mutating func plan(
+  @inlinable
+  mutating func plan(
     _ store: inout Store, _ effects: inout Effects, isLive: Bool, at now: Moment
   ) {
     guard isLive else { return giveAllUp(&store, &effects) }
@@ -226,18 +262,20 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     if let quiet, isOver(quiet, at: now) { self.quiet = nil }
     var due = begin(wants, &store, &effects, at: now)
     for fetch in fetches { due.append(MomentRange(at: fetch.deadline)) }
-    if let suspectSince {
-      due.append(MomentRange(at: suspectSince + settings.secondReadingAfter))
+    for suspect in suspects {
+      let next = suspect.since + settings.secondReadingAfter
+      if now < next { due.append(MomentRange(at: next)) }
     }
     arm(due, &effects)
   }
 
   /// Nothing may be asked now. What has failed is remembered: it may be asked again soon.
-  private mutating func giveAllUp(_ store: inout Store, _ effects: inout Effects) {
+  @inlinable
+  mutating func giveAllUp(_ store: inout Store, _ effects: inout Effects) {
     effects.cancel = fetches.map { $0.id }
     fetches = []
     asked.removeAll { !$0.hasFailed }
-    suspectSince = nil
+    suspects = []
     for index in windows.indices { windows[index].isShown = false }
     store.abandonFetches()
     effects.disarm = timer?.id
@@ -245,23 +283,29 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// At the drawn moment, or without a timer at the first.
-  private func isOver(_ range: MomentRange, at now: Moment) -> Bool {
+  @inlinable
+  func isOver(_ range: MomentRange, at now: Moment) -> Bool {
     now >= range.earliest && (timer == nil || now >= range.latest)
   }
 
   /// How long after the last time it may be asked again.
-  private func wait(_ question: Asked) -> TimeSpan {
+  @inlinable
+  func wait(_ question: Asked) -> TimeSpan {
     question.backoff.next(first: settings.repeatFirst, cap: settings.retryMaximum)
   }
 
   /// What is wanted now, the most urgent first; each once.
-  private mutating func wants(
+  @inlinable
+  mutating func wants(
     _ store: inout Store, at now: Moment
   ) -> [(request: Request, isAudit: Bool)] {
     var wants: [(request: Request, isAudit: Bool)] = []
     func want(_ request: Request, isAudit: Bool = false) {
-      guard !wants.contains(where: { $0.request.asksLike(request) }) else { return }
-      wants.append((request, isAudit))
+      guard let index = wants.firstIndex(where: { $0.request.asksLike(request) }) else {
+        return wants.append((request, isAudit))
+      }
+      // One answer serves both; but only as a second reading does it mend what is suspect.
+      if isAudit { wants[index].isAudit = true }
     }
     for index in windows.indices {
       let window = windows[index]
@@ -275,22 +319,19 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       for page in list.excerpt(of: window.window).wants { want(Request(page, of: window.narrow)) }
     }
     for id in store.doubtful { want(Request(id)) }
-    let suspects = store.suspects
-    if suspects.isEmpty {
-      suspectSince = nil
-    } else if let since = suspectSince {
-      if now >= since + settings.secondReadingAfter {
-        for id in suspects { want(Request(id), isAudit: true) }
-        suspectSince = nil
-      }
-    } else {
-      suspectSince = now
+    suspects = store.suspects.map { id in
+      (id, suspects.first { $0.id == id }?.since ?? now)
+    }
+    // Until it has left: other waits may hold it back.
+    for (id, since) in suspects where now >= since + settings.secondReadingAfter {
+      want(Request(id), isAudit: true)
     }
     return wants
   }
 
   /// Fetches that nobody waits for any more, or that take too long.
-  private mutating func giveUp(
+  @inlinable
+  mutating func giveUp(
     but wants: [(request: Request, isAudit: Bool)], _ store: inout Store, _ effects: inout Effects,
     at now: Moment
   ) {
@@ -307,7 +348,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Begins what may be begun; returns when there may be more to begin.
-  private mutating func begin(
+  @inlinable
+  mutating func begin(
     _ wants: [(request: Request, isAudit: Bool)], _ store: inout Store, _ effects: inout Effects,
     at now: Moment
   ) -> [MomentRange] {
@@ -337,13 +379,14 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Until when nothing at all is asked.
-  private var hold: MomentRange? {
+  @usableFromInline var hold: MomentRange? {
     guard let pause, let quiet else { return pause ?? quiet }
     return pause.latest < quiet.latest ? quiet : pause
   }
 
   /// Before then this question is not asked: it was, or another one of its narrow was rejected.
-  private func notBefore(_ request: Request) -> Moment? {
+  @inlinable
+  func notBefore(_ request: Request) -> Moment? {
     var next: Moment?
     for old in asked {
       let isRejectedNarrow =
@@ -354,7 +397,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     return next
   }
 
-  private mutating func noteAsked(_ request: Request, at now: Moment) {
+  @inlinable
+  mutating func noteAsked(_ request: Request, at now: Moment) {
     guard let earlier = asked.firstIndex(where: { $0.request.asksLike(request) }) else {
       return asked.append(Asked(request: request, last: now))
     }
@@ -365,7 +409,8 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Wakes at the first of these.
-  private mutating func arm(_ due: [MomentRange], _ effects: inout Effects) {
+  @inlinable
+  mutating func arm(_ due: [MomentRange], _ effects: inout Effects) {
     var first = due.first
     for range in due where range.latest < first!.latest { first = range }
     if let timer, timer.range == first { return }
@@ -384,6 +429,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   public var openWindows: [WindowID] { windows.map { $0.id } }
 
   /// What is seen through a window now: which list, and which part of it.
+  @inlinable
   public func window(_ id: WindowID) -> (narrow: Narrow, window: ListWindow)? {
     windows.first { $0.id == id }.map { ($0.narrow, $0.window) }
   }

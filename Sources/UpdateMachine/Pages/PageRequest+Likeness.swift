@@ -1,5 +1,6 @@
 extension PageRequest {
   /// What a list wants.
+  @inlinable
   init(_ want: PageWant, of narrow: Narrow) {
     switch want {
     case .message(let id): self.init(id)
@@ -10,6 +11,7 @@ extension PageRequest {
 
   /// Whether it asks for the same page, but perhaps for more or less of it: while one is out, the
   /// other need not be.
+  @inlinable
   func asksLike(_ other: PageRequest) -> Bool {
     switch (want, other.want) {
     case (.message(let one), .message(let another)): one == another
@@ -22,6 +24,7 @@ extension PageRequest {
 
   /// Whether its answer is one to the other as well: it asks for the same page, and on each side that
   /// the other wants something of.
+  @inlinable
   func covers(_ other: PageRequest) -> Bool {
     switch (want, other.want) {
     case (.message(let one), .message(let another)): one == another

@@ -58,6 +58,16 @@ extension Replica where Model: PagedModel {
     return planner.handle(input, &none, isLive: false, at: now)
   }
 
+  /// What is held changes beside the log and beside pages: a message is dropped, a list is closed, a
+  /// narrow means something else. Then the planner looks what is wanted next.
+  public mutating func tend(
+    with planner: inout Planner, at now: Moment,
+    _ body: (inout MessageStore<Model.Narrow>) -> Void
+  ) -> Planner.Effects {
+    change { body(&$0.messages) }
+    return handle(.changed, with: &planner, at: now)
+  }
+
   /// A page has come. It is taken whole or not at all; then the planner looks what is wanted next.
   @inlinable
   public mutating func handle(

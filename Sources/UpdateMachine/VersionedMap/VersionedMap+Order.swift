@@ -66,30 +66,46 @@ extension VersionedMap: Sequence {
 }
 
 extension VersionedMap {
-  /// Shows every entry where it is, ascending, until `body` says that it has seen enough. To iterate
-  /// would copy each; of a large value that takes longer than to look at it.
+  /// Shows every entry from a key on where it is, ascending, until `body` says that it has seen
+  /// enough. To iterate would copy each; of a large value that takes longer than to look at it.
   @inlinable
   @inline(__always)
-  func look(_ body: (Key, borrowing Value) -> Bool) {
+  func look(from start: Key?, _ body: (Key, borrowing Value) -> Bool) {
     guard let root else { return }
     withExtendedLifetime(root) {
-      var next: Unmanaged<Node>? = unsafe root.firstLeaf
+      var next: Unmanaged<Node>? =
+        unsafe start.map { unsafe root.leaf(for: $0) } ?? root.firstLeaf
+      var isFirst = true
       while let leaf = unsafe next {
         unsafe next = unsafe leaf._withUnsafeGuaranteedRef { leaf in
           let (keys, values, count) = unsafe (leaf.keys, leaf.values, leaf.count)
-          for index in 0..<count where unsafe body(keys[index], values[index]) { return nil }
+          let first = isFirst ? start.map { leaf.countBelow($0) } ?? 0 : 0
+          for index in first..<count
+          where unsafe VersionedMap.shows(keys[index], &values[index], to: body) { return nil }
           return unsafe root.leaf(after: keys[count - 1])
         }
+        isFirst = false
       }
     }
   }
 
-  /// The keys whose values are so, ascending. O(n), and no value is copied.
+  /// Read through `inout`, for what is read through a pointer is copied first.
   @inlinable
   @inline(__always)
-  func keys(where isSo: (borrowing Value) -> Bool) -> [Key] {
+  static func shows(
+    _ key: Key, _ value: inout Value, to body: (Key, borrowing Value) -> Bool
+  ) -> Bool { body(key, value) }
+
+  /// The keys whose values are so, ascending; of all, if no range is given. O(n) in the range's
+  /// entries, none of which is copied.
+  @inlinable
+  @inline(__always)
+  func keys(
+    in range: ClosedRange<Key>? = nil, where isSo: (borrowing Value) -> Bool
+  ) -> [Key] {
     var keys: [Key] = []
-    look { key, value in
+    look(from: range?.lowerBound) { key, value in
+      if let range, key > range.upperBound { return true }
       if isSo(value) { keys.append(key) }
       return false
     }
@@ -101,7 +117,7 @@ extension VersionedMap {
   @inline(__always)
   func hasValue(where isSo: (borrowing Value) -> Bool) -> Bool {
     var isThere = false
-    look { _, value in
+    look(from: nil) { _, value in
       isThere = isSo(value)
       return isThere
     }

@@ -123,29 +123,27 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
 
 func benchmarkKnowledge() {
   benchmarkSmallKnowledge()
-  for count in [4, 100, 2000, 20_000] {
+  for count in [4, 200, 20_000] {
     let ours = intervalCosts(Knowledge.self, count: count)
-    let others = [
-      ("IndexSet", intervalCosts(IndexSet.self, count: count)),
-      ("RangeSet", intervalCosts(RangeSet<Int64>.self, count: count)),
-      ("a sorted array, linear scan", intervalCosts(SortedPairs.self, count: count)),
-    ]
-    line("knowledge: insert, at \(count) intervals", String(format: "%.1f ns", ours.insert))
-    for (name, costs) in others {
-      precondition(costs.found == ours.found, "all sets hold the same")
-      line(
-        "  baseline: \(name)",
-        String(format: "%.1f ns, %.1f ×", costs.insert, costs.insert / ours.insert))
+    let indexSet = intervalCosts(IndexSet.self, count: count)
+    let rangeSet = intervalCosts(RangeSet<Int64>.self, count: count)
+    let array = intervalCosts(SortedPairs.self, count: count)
+    for others in [indexSet, rangeSet, array] {
+      precondition(others.found == ours.found, "all sets hold the same")
     }
+    func rows(_ name: String, _ cost: (IntervalCosts) -> Double) {
+      row(
+        "knowledge: \(name), at \(count) intervals", .time(cost(ours) / 1e9),
+        beside: [
+          "IndexSet": .time(cost(indexSet) / 1e9), "RangeSet": .time(cost(rangeSet) / 1e9),
+          "an array, from its beginning": .time(cost(array) / 1e9),
+        ])
+    }
+    rows("insert") { $0.insert }
     line(
       "  allocations in \(ours.inserts) inserts",
       allocation_count() < 0 ? "not counted here" : "\(ours.allocations)")
-    line("knowledge: contains, at \(count) intervals", String(format: "%.1f ns", ours.contains))
-    for (name, costs) in others {
-      line(
-        "  baseline: \(name)",
-        String(format: "%.1f ns, %.1f ×", costs.contains, costs.contains / ours.contains))
-    }
+    rows("contains") { $0.contains }
   }
 }
 
@@ -170,9 +168,7 @@ func benchmarkSmallKnowledge() {
   let allocations = allocation_count() - before
   let time = seconds(live)
   precondition(seen > 0, "gaps were seen")
-  line(
-    "knowledge: ten operations on one or two intervals",
-    String(format: "%.1f ns", time / Double(rounds) * 1e9))
+  row("knowledge: ten operations on one or two intervals", .time(time / Double(rounds)))
   line(
     "  allocations in \(rounds * 10) operations",
     before < 0 ? "not counted here" : "\(allocations)")

@@ -35,18 +35,6 @@ struct SortedArray<Key: Comparable, Value> {
   }
 }
 
-/// Numbers below `count`, each once, in an order that is the same in every run.
-func shuffled(_ count: Int) -> [Int64] {
-  var state: UInt64 = 1
-  var numbers = (0..<Int64(count)).map { $0 }
-  for last in stride(from: count - 1, to: 0, by: -1) {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    let other = Digest.mixed(state).multipliedFullWidth(by: UInt64(last + 1)).high
-    numbers.swapAt(last, Int(other))
-  }
-  return numbers
-}
-
 func benchmarkMap() {
   benchmarkThroughput()
   benchmarkEntries()
@@ -99,29 +87,23 @@ func benchmarkThroughput() {
   let scanDictionary = scan { for (_, value) in dictionary { seen &+= sum(value) } }
   let scanArray = scan { for (_, value) in array.entries { seen &+= sum(value) } }
   precondition(seen > 0, "values were read")
-  line("map: populate 1 MB of 1 KB values", String(format: "%.0f MB/s", fillMap))
-  line("  goal: 5 × Replicache", "355 MB/s")
-  line("  baseline: dictionary", String(format: "%.0f MB/s", fillDictionary))
-  line("  baseline: sorted array", String(format: "%.0f MB/s", fillArray))
-  line("map: scan 10 MB of 1 KB values, every byte", String(format: "%.0f MB/s", scanMap))
-  line("  goal: 5 × Replicache", "1410 MB/s")
-  line("  baseline: dictionary (in no order)", String(format: "%.0f MB/s", scanDictionary))
-  line("  baseline: sorted array", String(format: "%.0f MB/s", scanArray))
+  row(
+    "map: populate 1 MB of 1 KB values", .rate(fillMap, "MB/s"),
+    beside: [
+      "goal, 5 × Replicache": .rate(355, "MB/s"),
+      "a dictionary": .rate(fillDictionary, "MB/s"),
+      "a sorted array": .rate(fillArray, "MB/s"),
+    ])
+  row(
+    "map: scan 10 MB of 1 KB values, every byte", .rate(scanMap, "MB/s"),
+    beside: [
+      "goal, 5 × Replicache": .rate(1410, "MB/s"),
+      "a dictionary, in no order": .rate(scanDictionary, "MB/s"),
+      "a sorted array": .rate(scanArray, "MB/s"),
+    ])
 }
 
 // MARK: One entry
-
-func nanoseconds(_ seconds: Double, _ count: Int) -> String {
-  String(format: "%.1f ns", seconds / Double(count) * 1e9)
-}
-
-/// The best of five, of which each begins with what `prepare` makes.
-func timed(_ prepare: () -> Void, _ body: () -> Void) -> Double {
-  (0..<5).reduce(Double.infinity) { best, _ in
-    prepare()
-    return min(best, elapsed(body))
-  }
-}
 
 func benchmarkEntries() {
   let count = 100_000
@@ -134,9 +116,14 @@ func benchmarkEntries() {
   var seen: Int64 = 0
 
   func rows(_ name: String, _ one: Double, _ other: Double, _ third: Double? = nil) {
-    line("map: \(name), 100,000 numbers", nanoseconds(one, count))
-    line("  baseline: dictionary", nanoseconds(other, count))
-    if let third { line("  baseline: sorted array", nanoseconds(third, count)) }
+    let figures = [one, other, third ?? 0].map { Figure.time($0 / Double(count)) }
+    if third == nil {
+      row("map: \(name), 100,000 numbers", figures[0], beside: ["a dictionary": figures[1]])
+    } else {
+      row(
+        "map: \(name), 100,000 numbers", figures[0],
+        beside: ["a dictionary": figures[1], "a sorted array": figures[2]])
+    }
   }
   rows(
     "set, new",
@@ -183,10 +170,8 @@ func benchmarkEntries() {
   var checksummed = ChecksummedMap<Int64, Int64>()
   let kept = timed(
     { checksummed = ChecksummedMap() }, { for key in keys { checksummed[key] = key } })
-  line("map with a checksum: set, new, 100,000 numbers", nanoseconds(kept, count))
-  line(
-    "  checksum of a map, anew",
-    nanoseconds(seconds { seen &+= Int64(bitPattern: map.checksum) }, 1))
+  row("map with a checksum: set, new, 100,000 numbers", .time(kept / Double(count)))
+  row("  checksum of a map, anew", .time(seconds { seen &+= Int64(bitPattern: map.checksum) }))
   precondition(seen != 0, "entries were seen")
 }
 
@@ -204,10 +189,12 @@ func benchmarkTexts() {
   let set = seconds { for key in order { map[key] = 2 } }
   let setBaseline = seconds { for key in order { dictionary[key] = 2 } }
   precondition(seen != 0, "entries were seen")
-  line("map: get, 100,000 texts", nanoseconds(get, count))
-  line("  baseline: dictionary", nanoseconds(getBaseline, count))
-  line("map: set, there already, 100,000 texts", nanoseconds(set, count))
-  line("  baseline: dictionary", nanoseconds(setBaseline, count))
+  row(
+    "map: get, 100,000 texts", .time(get / Double(count)),
+    beside: ["a dictionary": .time(getBaseline / Double(count))])
+  row(
+    "map: set, there already, 100,000 texts", .time(set / Double(count)),
+    beside: ["a dictionary": .time(setBaseline / Double(count))])
 }
 
 // MARK: Versions
@@ -240,9 +227,10 @@ func benchmarkForks() {
     }
   }
   precondition(seen > 0, "versions were made")
-  line("map: fork and set one of 100,000", nanoseconds(forks, count))
+  row(
+    "map: fork and set one of 100,000", .time(forks / Double(count)),
+    beside: ["a dictionary, copied": .time(copies / 10)])
   line("  allocations", before < 0 ? "not counted here" : "\(Double(allocations) / 1000)")
-  line("  baseline: copy a dictionary and set one", nanoseconds(copies, 10))
 }
 
 func benchmarkDifference() {
@@ -266,9 +254,8 @@ func benchmarkDifference() {
   }
   let equality = seconds { seen += new == old ? 1 : 0 }
   precondition(seen == 5 * 1200, "a hundred changes were found each time")
-  line(
-    "map: difference, 100 changes in 100,000", String(format: "%.1f µs", difference / 10 * 1e6))
-  line("  of maps that share nothing", String(format: "%.1f µs", unshared * 1e6))
-  line("  baseline: two dictionaries", String(format: "%.1f µs", naive * 1e6))
-  line("map: inequality, 100 changes in 100,000", String(format: "%.2f µs", equality * 1e6))
+  row(
+    "map: difference, 100 changes in 100,000", .time(difference / 10),
+    beside: ["maps that share nothing": .time(unshared), "two dictionaries": .time(naive)])
+  row("map: inequality, 100 changes in 100,000", .time(equality))
 }

@@ -8,30 +8,6 @@ import UpdateMachine
 // swift run -c release --package-path Simulations/Benchmarks Benchmarks [WORD…]
 // With words, only those groups are measured whose names begin with one of them.
 
-/// Seconds that `body` takes, the best of five.
-func seconds(_ body: () -> Void) -> Double {
-  var best = Double.infinity
-  for _ in 0..<5 {
-    best = min(best, elapsed(body))
-  }
-  return best
-}
-
-func elapsed(_ body: () -> Void) -> Double {
-  let start = ContinuousClock.now
-  body()
-  return since(start)
-}
-
-func since(_ start: ContinuousClock.Instant) -> Double {
-  let elapsed = ContinuousClock.now - start
-  return Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
-}
-
-func line(_ name: String, _ value: String) {
-  print(name.padding(toLength: 52, withPad: " ", startingAt: 0) + value)
-}
-
 // MARK: One input through the machine
 
 /// One round of a healthy client's life: an event comes, is written, and the next poll goes out.
@@ -254,3 +230,5 @@ if isWanted("observer") { await benchmarkObserver() }
 if isWanted("memory") { benchmarkMemory() }
 if isWanted("map") { benchmarkMap() }
 if isWanted("knowledge") { benchmarkKnowledge() }
+if isWanted("lists") { benchmarkLists() }
+if isWanted("stores") { benchmarkStores() }

@@ -38,7 +38,10 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
 
 long long allocation_count(void) { return atomic_load_explicit(&count, memory_order_relaxed); }
 
-long long allocated_bytes(void) { return (long long)mallinfo2().uordblks; }
+long long allocated_bytes(void) {
+  struct mallinfo2 all = mallinfo2();
+  return (long long)(all.uordblks + all.hblkhd);
+}
 #else
 long long allocation_count(void) { return -1; }
 

@@ -1,0 +1,98 @@
+import Foundation
+import UpdateMachine
+
+// How figures are told: one a line, in one column, and each baseline below what it stands beside.
+
+/// A figure, and whether more of it is better.
+enum Figure {
+  /// Seconds; less is better.
+  case time(Double)
+  /// Bytes; less is better.
+  case bytes(Int64)
+  /// So much of something a second; more is better.
+  case rate(Double, String)
+
+  /// "57.1 ns", "1,016 bytes", "803 MB/s".
+  var text: String {
+    switch self {
+    case .time(let seconds):
+      let units: [(Double, String)] = [(1e-6, "ns"), (1e-3, "µs"), (1, "ms"), (.infinity, "s")]
+      let scale = [1e9, 1e6, 1e3, 1]
+      let index = units.firstIndex { seconds < $0.0 } ?? 3
+      return String(format: "%.1f %@", seconds * scale[index], units[index].1)
+    case .bytes(let count):
+      return count < 0 ? "not measured here" : "\(Figure.grouped(count)) bytes"
+    case .rate(let rate, let unit): return "\(Figure.grouped(Int64(rate.rounded()))) \(unit)"
+    }
+  }
+
+  /// How many times better than the other.
+  func advantage(over other: Figure) -> Double? {
+    switch (self, other) {
+    case (.time(let ours), .time(let theirs)): theirs / ours
+    case (.bytes(let ours), .bytes(let theirs)) where ours > 0 && theirs > 0:
+      Double(theirs) / Double(ours)
+    case (.rate(let ours, _), .rate(let theirs, _)): ours / theirs
+    default: nil
+    }
+  }
+
+  private static func grouped(_ number: Int64) -> String {
+    var text = ""
+    for (index, digit) in "\(number)".reversed().enumerated() {
+      if index > 0, index % 3 == 0 { text.append(",") }
+      text.append(digit)
+    }
+    return String(text.reversed())
+  }
+}
+
+/// Our figure and, below it, others of the same run, with how many times better ours is.
+func row(_ name: String, _ ours: Figure, beside others: KeyValuePairs<String, Figure> = [:]) {
+  line(name, ours.text)
+  for (other, figure) in others {
+    let advantage = ours.advantage(over: figure).map { String(format: "%8.1f ×", $0) } ?? ""
+    let value = figure.text + String(repeating: " ", count: max(0, 16 - figure.text.count))
+    line("  beside: \(other)", value + advantage)
+  }
+}
+
+func line(_ name: String, _ value: String) {
+  print(name.padding(toLength: 60, withPad: " ", startingAt: 0) + value)
+}
+
+// MARK: Taking time
+
+/// Seconds that `body` takes, the best of five.
+func seconds(_ body: () -> Void) -> Double { timed({}, body) }
+
+/// The best of five, of which each begins with what `prepare` makes.
+func timed(_ prepare: () -> Void, _ body: () -> Void) -> Double {
+  (0..<5).reduce(Double.infinity) { best, _ in
+    prepare()
+    return min(best, elapsed(body))
+  }
+}
+
+func elapsed(_ body: () -> Void) -> Double {
+  let start = ContinuousClock.now
+  body()
+  return since(start)
+}
+
+func since(_ start: ContinuousClock.Instant) -> Double {
+  let elapsed = ContinuousClock.now - start
+  return Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+}
+
+/// Numbers below `count`, each once, in an order that is the same in every run.
+func shuffled(_ count: Int) -> [Int64] {
+  var state: UInt64 = 1
+  var numbers = (0..<Int64(count)).map { $0 }
+  for last in stride(from: count - 1, to: 0, by: -1) {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    let other = Digest.mixed(state).multipliedFullWidth(by: UInt64(last + 1)).high
+    numbers.swapAt(last, Int(other))
+  }
+  return numbers
+}

@@ -1,0 +1,48 @@
+public import UpdateMachine
+
+/// A list as a picture of fixed width: where it is known, and where its messages are.
+///
+/// `[==#==#..o.--]` is known from the very beginning on, not to the very end: `=` known, `.` unknown,
+/// `-` unknown now and known formerly, `:` of several IDs in one column known in part, `#` a message
+/// where the list is known, `o` one where it is not. The ends are `[` and `]` where they are known.
+public struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
+  public let description: String
+
+  /// So many columns between the two ends.
+  public static var width: Int64 { 40 }
+
+  /// - Parameters:
+  ///   - list: what is shown.
+  ///   - newest: the greatest ID that need be in it; greater ones of the list itself are made room
+  ///     for.
+  public init(_ list: PartialList, through newest: MessageID) {
+    var last = max(1, newest.number)
+    for (id, _) in list.ids { last = max(last, id.number) }
+    // As many IDs a column as it takes.
+    let each = (last + IntervalBar.width - 1) / IntervalBar.width
+    let former = list.former?.knowledge ?? Knowledge()
+    func end(_ point: Interval.Point, _ sign: String) -> String {
+      if list.knowledge.contains(point) { return sign }
+      return former.contains(point) ? "-" : "."
+    }
+    var held: [Bool] = Array(repeating: false, count: Int(IntervalBar.width))
+    for (id, _) in list.ids where id.number > 0 { held[Int((id.number - 1) / each)] = true }
+    var text = end(.veryBeginning, "[")
+    for column in 0..<IntervalBar.width {
+      let ids = Interval(
+        from: MessageID(column * each + 1), to: MessageID((column + 1) * each))
+      let isKnown = list.knowledge.covers(ids)
+      if held[Int(column)] {
+        text += isKnown ? "#" : "o"
+      } else if isKnown {
+        text += "="
+      } else if !list.knowledge.intersection(ids).isEmpty {
+        text += ":"
+      } else {
+        text += former.intersection(ids).isEmpty ? "." : "-"
+      }
+    }
+    text += end(.veryEnd, "]")
+    description = "\(text) 1…\(each * IntervalBar.width)"
+  }
+}

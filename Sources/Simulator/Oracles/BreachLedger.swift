@@ -1,0 +1,187 @@
+internal import UpdateMachine
+
+/// What a server has done to each message, and of what it told, as far as a server that breaks its
+/// contract makes a difference (KNOWLEDGE.md, R13): which fields of which messages a client may show
+/// wrong, and what it must have mended after it has looked twice.
+///
+/// Of a message that no breach has touched it excuses nothing.
+struct BreachLedger: Sendable {
+  /// What a change assigned of one message.
+  private struct Touch: Sendable {
+    var position: Int64
+    /// An event has named it.
+    var isTold: Bool
+    var fields: MessageFields
+    var reaction: Reaction?
+    /// Of the message, since then.
+    var version: Int64
+    /// It was sent: nothing from before counts.
+    var isNew = false
+  }
+
+  private var touches: [MessageID: [Touch]] = [:]
+  /// Messages that a breach has touched.
+  private var broken: [MessageID] = []
+  /// Those of them of which pages have shown an old row.
+  private var aged: [MessageID] = []
+  /// The finger since which a message has been held without a break.
+  private var heldSince: [MessageID: Int64] = [:]
+
+  /// Whether a breach has touched it.
+  func isBroken(_ id: MessageID) -> Bool { broken.contains(id) }
+
+  // MARK: What happened
+
+  /// A change that leads to a position is about to be committed.
+  mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
+    switch change {
+    case .untold(let hidden):
+      for (id, touch) in BreachLedger.touches(of: hidden, truth, at: position) {
+        touches[id, default: []].append(touch)
+        if !broken.contains(id) { broken.append(id) }
+      }
+    case .aged(let row):
+      if !broken.contains(row.id) { broken.append(row.id) }
+      if !aged.contains(row.id) { aged.append(row.id) }
+    case .renewed: break
+    case .sent, .edited, .moved, .deleted, .flagged, .flaggedAll, .reacted, .covered:
+      let event = truth.announcement(of: change)
+      for (id, touch) in BreachLedger.touches(of: change, truth, at: position) {
+        var touch = touch
+        touch.isTold = event != nil && (truth.followed(id) != nil || touch.isNew)
+        touches[id, default: []].append(touch)
+      }
+    }
+  }
+
+  /// What a client holds at a finger.
+  mutating func noteHeld(_ messages: some Sequence<Message<UInt32>>, at finger: Int64) {
+    var since: [MessageID: Int64] = [:]
+    for message in messages { since[message.id] = min(heldSince[message.id] ?? finger, finger) }
+    heldSince = since
+  }
+
+  private static func touches(
+    of change: Mailbox.Change, _ truth: Mailbox, at position: Int64
+  ) -> [(MessageID, Touch)] {
+    func touch(_ fields: MessageFields, version: Int64 = .min) -> Touch {
+      Touch(position: position, isTold: false, fields: fields, version: version)
+    }
+    switch change {
+    case .sent(let id, _, _, _, _):
+      var new = touch(.all, version: 0)
+      new.isNew = true
+      return [(id, new)]
+    case .edited(let id, _, _):
+      let fields = MessageFields(content: true, flags: .mentioned)
+      return [(id, touch(fields, version: truth.version))]
+    case .moved(let ids, _, _):
+      let origin = ids.compactMap { truth[$0]?.place }.first
+      let there = ids.filter { truth[$0]?.place == origin }
+      return there.map { ($0, touch(MessageFields(place: true), version: truth.version)) }
+    case .deleted(let ids): return ids.map { ($0, touch(.all)) }
+    case .flagged(let ids, let flags, _):
+      return ids.map { ($0, touch(MessageFields(flags: flags))) }
+    case .flaggedAll(let flags, _):
+      return truth.messages.map { ($0.id, touch(MessageFields(flags: flags))) }
+    case .reacted(let id, let reaction, _):
+      var one = touch(MessageFields(reactions: true))
+      one.reaction = reaction
+      return [(id, one)]
+    case .covered(let channel, _):
+      let there = truth.messages.filter { $0.place.channel == channel }
+      return there.map { ($0.id, touch(MessageFields())) }
+    case .untold, .aged, .renewed: return []
+    }
+  }
+
+  // MARK: What is excused
+
+  /// The fields of a held message that may be wrong while the server breaks its contract: those that
+  /// no event has assigned to the held copy, or that were changed since with nobody told. `latest` is
+  /// up to where a page may have been read.
+  func excused(_ id: MessageID, at finger: Int64, latest: Int64, _ history: [Mailbox]) -> Excuse {
+    var excuse = Excuse()
+    guard isBroken(id) else { return excuse }
+    let all = touches[id] ?? []
+    func isSure(_ isAssigned: (Touch) -> Bool) -> Bool {
+      guard let since = heldSince[id],
+        let told = all.last(where: {
+          $0.isTold && $0.position <= finger && $0.position > since && isAssigned($0)
+        })
+      else { return false }
+      return !all.contains {
+        !$0.isTold && $0.position > told.position && $0.position <= latest && isAssigned($0)
+      }
+    }
+    func isUntold(_ isAssigned: (Touch) -> Bool) -> Bool {
+      all.contains { !$0.isTold && $0.position <= latest && isAssigned($0) }
+    }
+    let isAged = aged.contains(id)
+    excuse.content =
+      !isSure { $0.fields.hasContent } && (isAged || isUntold { $0.fields.hasContent })
+    excuse.place = !isSure { $0.fields.hasPlace } && (isAged || isUntold { $0.fields.hasPlace })
+    excuse.reactions = Reaction.judged.map { reaction in
+      let names = { (touch: Touch) in touch.reaction == reaction || touch.isNew }
+      return !isSure(names) && (isAged || isUntold(names))
+    }
+    // Who thinks it elsewhere may think that he hears of it.
+    excuse.isThere = excuse.place
+    for bit in 0..<16 as Range<UInt16> {
+      let flag = MessageFlags(rawValue: 1 << bit)
+      let names = { (touch: Touch) in !touch.fields.flags.isDisjoint(with: flag) }
+      if !isSure(names), isUntold(names) { excuse.flags.formUnion(flag) }
+    }
+    if excuse.place, let since = heldSince[id], since <= finger,
+      !history[Int(since)...Int(finger)].allSatisfy({ $0.followed(id) != nil })
+    {
+      excuse.flags = .all
+    }
+    return excuse
+  }
+
+  /// What cannot be mended: a reaction changed with nobody told after an event had named it; content
+  /// or place changed so, without a new version, after an event.
+  func lost(_ id: MessageID, _ truth: Message<UInt32>) -> Excuse {
+    var excuse = Excuse()
+    guard isBroken(id) else { return excuse }
+    let all = touches[id] ?? []
+    func isLost(_ isAssigned: (Touch) -> Bool) -> Bool {
+      guard let last = all.last(where: isAssigned), !last.isTold else { return false }
+      return all.contains { touch in
+        touch.isTold && isAssigned(touch) && touch.position < last.position
+          && truth.version <= touch.version
+      }
+    }
+    excuse.content = isLost { $0.fields.hasContent }
+    excuse.place = isLost { $0.fields.hasPlace }
+    excuse.isThere = excuse.place
+    excuse.reactions = Reaction.judged.map { reaction in
+      guard let last = all.last(where: { $0.reaction == reaction }), !last.isTold else {
+        return false
+      }
+      return all.contains {
+        $0.isTold && $0.reaction == reaction && $0.position < last.position
+      }
+    }
+    return excuse
+  }
+
+  /// What is not judged of a message.
+  struct Excuse: Sendable {
+    var content = false
+    var place = false
+    /// Whether it is there at all.
+    var isThere = false
+    var flags: MessageFlags = []
+    /// In the order of ``Reaction/judged``.
+    var reactions = Reaction.judged.map { _ in false }
+  }
+}
+
+extension Reaction {
+  /// All that there are in a ``Mailbox``.
+  static var judged: [Reaction] {
+    [Reaction(user: UserID(1), emoji: "+1"), Reaction(user: UserID(2), emoji: "+1")]
+  }
+}

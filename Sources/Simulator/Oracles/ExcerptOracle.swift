@@ -1,0 +1,131 @@
+internal import UpdateMachine
+
+/// Oracle F for lists: what is shown through a window says no more than is known. Never *empty*,
+/// never *the newest*, and no two rows side by side, where nobody knows what is there.
+///
+/// It is written with plain loops over what the list holds and knows, not with the list's own code.
+enum ExcerptOracle {
+  typealias Objection = IntervalOracle.Objection
+
+  static func objection(
+    to excerpt: ListExcerpt, of window: ListWindow, _ list: PartialList
+  ) -> Objection? {
+    guard let complaint = complaint(about: excerpt, of: window, list) else { return nil }
+    return Objection(expected: complaint, found: "\(words(excerpt)) of \(list)")
+  }
+
+  private static func complaint(
+    about excerpt: ListExcerpt, of window: ListWindow, _ list: PartialList
+  ) -> String? {
+    var ids: [Int64] = []
+    for (id, _) in list.ids { ids.append(id.number) }
+    // Up to where the rows tell of the line of IDs: from there on they leave nothing out.
+    var end = Interval.Point.veryBeginning
+    var isOpen = excerpt.reachesBeginning
+    var shown: [Int64] = []
+    var gaps = 0
+    for row in excerpt.rows {
+      switch row {
+      case .message(let id):
+        guard ids.contains(id.number), list.knowledge.contains(id) else {
+          return "\(id) is shown as known only where it is"
+        }
+        guard Interval.Point.id(id) >= end else { return "rows are in order" }
+        if isOpen, !isAll(from: end, to: .id(id), shown, ids, list) {
+          return "nothing is left out before \(id)"
+        }
+        end = .id(id)
+        isOpen = true
+        shown.append(id.number)
+      case .gap(let gap):
+        gaps += 1
+        if !list.knowledge.intersection(gap).isEmpty { return "a gap where nothing is known" }
+        if isOpen, gap.lowerEnd > end,
+          !isAll(from: end, to: before(gap.lowerEnd), shown, ids, list)
+        {
+          return "nothing is left out before \(gap)"
+        }
+        end = after(gap.upperEnd)
+        isOpen = true
+      case .former(let id):
+        if list.knowledge.contains(id) { return "\(id) is former only where nothing is known" }
+      }
+    }
+    if excerpt.reachesEnd {
+      let last = isOpen ? end : anchor(of: window)
+      if !isAll(from: last, to: .veryEnd, shown, ids, list) { return "the newest row is the last" }
+    }
+    if excerpt.reachesBeginning, shown.isEmpty, gaps == 0,
+      !isAll(from: .veryBeginning, to: anchor(of: window), shown, ids, list)
+    {
+      return "the oldest row is the first"
+    }
+    return complaint(about: excerpt, of: window, shown.count, gaps, list)
+  }
+
+  /// What is missing is asked for; and where nothing is asked for, all that was wanted is there.
+  private static func complaint(
+    about excerpt: ListExcerpt, of window: ListWindow, _ shown: Int, _ gaps: Int,
+    _ list: PartialList
+  ) -> String? {
+    guard list.historyLimit == nil else { return nil }
+    if gaps == 0, !excerpt.wants.isEmpty, window.anchor.point != nil {
+      return "what is asked for is shown as a gap"
+    }
+    guard excerpt.wants.isEmpty else { return nil }
+    if gaps > 0 { return "a gap is asked for" }
+    guard let point = window.anchor.point else { return "the first unread is asked for" }
+    let older = excerpt.rows.count { $0.number.map { Interval.Point.id($0) < point } ?? false }
+    if older < Int(window.before), !excerpt.reachesBeginning {
+      return "\(window.before) rows before \(window.anchor), or the beginning"
+    }
+    if shown - older < Int(window.after), !excerpt.reachesEnd {
+      return "\(window.after) rows from \(window.anchor) on, or the end"
+    }
+    return nil
+  }
+
+  /// Whether everything from one point to another is known, and shown.
+  private static func isAll(
+    from low: Interval.Point, to high: Interval.Point, _ shown: [Int64], _ ids: [Int64],
+    _ list: PartialList
+  ) -> Bool {
+    guard low <= high else { return true }
+    guard list.knowledge.covers(Interval(from: low, to: high)) else { return false }
+    for id in ids where low < .id(MessageID(id)) && .id(MessageID(id)) < high {
+      if !shown.contains(id) { return false }
+    }
+    return true
+  }
+
+  private static func before(_ point: Interval.Point) -> Interval.Point {
+    point.id.map { .id(MessageID($0.number - 1)) } ?? point
+  }
+
+  private static func after(_ point: Interval.Point) -> Interval.Point {
+    point.id.map { .id(MessageID($0.number + 1)) } ?? point
+  }
+
+  private static func anchor(of window: ListWindow) -> Interval.Point {
+    window.anchor.point ?? .veryEnd
+  }
+
+  private static func words(_ excerpt: ListExcerpt) -> String {
+    var text = excerpt.reachesBeginning ? "[" : ""
+    for row in excerpt.rows {
+      switch row {
+      case .message(let id): text += " \(id)"
+      case .former(let id): text += " (\(id))"
+      case .gap(let gap): text += " …\(gap)…"
+      }
+    }
+    return text + (excerpt.reachesEnd ? " ]" : "")
+  }
+}
+
+extension ListExcerpt.Row {
+  /// `nil`: a gap, or what once was.
+  fileprivate var number: MessageID? {
+    if case .message(let id) = self { id } else { nil }
+  }
+}

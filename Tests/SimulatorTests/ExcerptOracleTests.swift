@@ -1,0 +1,89 @@
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// Oracle F for lists: what is shown says no more than is known.
+@Suite struct ExcerptOracleTests {
+  /// 2, 4 and 8; known up to 5, and from 7 on.
+  private func list() -> PartialList {
+    var list = PartialList()
+    list.learn(Interval(from: .veryBeginning, to: .id(MessageID(5))))
+    list.learn(Interval(from: .id(MessageID(7)), to: .veryEnd))
+    for id: Int64 in [2, 4, 8] { list.insert(MessageID(id)) }
+    return list
+  }
+
+  private func complaint(
+    _ window: ListWindow, _ list: PartialList, _ change: (inout ListExcerpt) -> Void = { _ in }
+  ) -> String? {
+    var excerpt = list.excerpt(of: window)
+    change(&excerpt)
+    return ExcerptOracle.objection(to: excerpt, of: window, list)?.expected
+  }
+
+  @Test func `nothing is wrong with what lists say`() {
+    var nothing = PartialList()
+    nothing.learn(.everything)
+    for list in [list(), PartialList(), PartialList(forgetting: list()), nothing] {
+      for anchor in [PageAnchor.oldest, .newest, .firstUnread, .id(MessageID(6))] {
+        for before: Int64 in 0...4 {
+          for after: Int64 in 0...4 {
+            #expect(complaint(ListWindow(anchor, before: before, after: after), list) == nil)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `a hole that is not shown`() {
+    let found = complaint(.newest(3), list()) {
+      $0.rows.removeAll { $0 == .gap(Interval(MessageID(6))) }
+    }
+    #expect(found == "nothing is left out before 8")
+  }
+
+  @Test func `what is not known looks empty`() {
+    #expect(
+      complaint(.newest(3), PartialList()) { $0.rows = [] } == "what is asked for is shown as a gap"
+    )
+    let empty = complaint(.newest(3), PartialList()) {
+      $0 = ListExcerpt()
+      $0.reachesBeginning = true
+      $0.reachesEnd = true
+    }
+    #expect(empty == "the newest row is the last")
+  }
+
+  @Test func `the newest and the oldest are claimed falsely`() {
+    let window = ListWindow(.oldest, before: 0, after: 1)
+    #expect(complaint(window, list()) { $0.reachesEnd = true } == "the newest row is the last")
+    let oldest = complaint(.newest(1), list()) { $0.reachesBeginning = true }
+    #expect(oldest == "nothing is left out before 8")
+  }
+
+  @Test func `a row is left out`() {
+    let window = ListWindow(.oldest, before: 0, after: 3)
+    #expect(
+      complaint(window, list()) { $0.rows.removeAll { $0 == .message(MessageID(2)) } }
+        == "nothing is left out before 4")
+  }
+
+  @Test func `what is unknown is never asked for, or too little is shown`() {
+    #expect(complaint(.newest(3), list()) { $0.wants = [] } == "a gap is asked for")
+    let short = complaint(ListWindow(.id(MessageID(8)), before: 0, after: 1), list()) {
+      $0.rows = []
+      $0.reachesEnd = false
+    }
+    #expect(short == "1 rows from 8 on, or the end")
+  }
+
+  @Test func `what was is shown as what is, or where it is known`() {
+    let gone = complaint(.newest(1), list()) { $0.rows = [.message(MessageID(6))] }
+    #expect(gone == "6 is shown as known only where it is")
+    let former = complaint(.newest(1), list()) { $0.rows.append(.former(MessageID(9))) }
+    #expect(former == "9 is former only where nothing is known")
+    let wrong = complaint(.newest(1), list()) { $0.rows = [.gap(Interval(MessageID(5)))] }
+    #expect(wrong == "a gap where nothing is known")
+  }
+}
