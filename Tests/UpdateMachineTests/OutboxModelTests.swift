@@ -92,11 +92,12 @@ struct TinyServer {
       ignored += 1
       return .refused(lastRefusal)
     }
-    if push.knownRefusal == last.next {
-      last = push.knownRefusal
-      lastRefusal = MutationRefusal(last)
-    }
-    for item in push.mutations where item.id == last.next {
+    for item in push.mutations {
+      while push.voided.contains(last.next) {
+        last = last.next
+        lastRefusal = MutationRefusal(last)
+      }
+      guard item.id == last.next else { continue }
       last = item.id
       guard run(item.change) else {
         lastRefusal = MutationRefusal(item.id, RejectionCode("NO"))
@@ -395,14 +396,20 @@ struct OutboxWorld {
       default: break
       }
     }
-    guard let aside = box.setAside.first, box.canEdit(aside.ticket) else { return }
+    guard let aside = box.setAside.first, box.canDiscard(aside.ticket) else { return }
     switch draw(3) {
-    case 0: feed(.retried(aside.ticket))
-    case 1:
-      giveUp(aside.change)
-      feed(.discarded(aside.ticket))
-    default: edit(aside.ticket, aside.change)
+    case 0:
+      if !isIdempotent { doubled.formUnion(aside.change.numbers) }  // It may be uncertain, too.
+      feed(.retried(aside.ticket))
+    case 1 where box.canEdit(aside.ticket): edit(aside.ticket, aside.change)
+    default: discard(aside.ticket, aside.change)
     }
+  }
+
+  /// If it may not be edited, a copy of it may be at the server.
+  mutating func discard(_ ticket: MutationTicket, _ change: Note) {
+    if box.canEdit(ticket) { giveUp(change) } else { doubtful.formUnion(change.numbers) }
+    feed(.discarded(ticket))
   }
 
   mutating func edit(_ ticket: MutationTicket, _ change: Note) {
@@ -484,8 +491,12 @@ struct OutboxWorld {
       pulls = []
       pull()
       hear(pulls.removeFirst())
-      if let aside = box.setAside.first, box.canEdit(aside.ticket) {
-        edit(aside.ticket, aside.change)
+      if let aside = box.setAside.first, box.canDiscard(aside.ticket) {
+        if box.canEdit(aside.ticket) {
+          edit(aside.ticket, aside.change)
+        } else {
+          discard(aside.ticket, aside.change)
+        }
       }
       if let pending = box.uncertain.first {
         doubtful.formUnion(pending.change.numbers)

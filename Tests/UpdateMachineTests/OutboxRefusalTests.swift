@@ -78,7 +78,18 @@ import UpdateMachine
     #expect(tickets.map { desk.state($0) } == [.setAside, .queued, .queued])
     desk.feed(.discarded(tickets[0]))
     #expect(desk.pushed == [2, 3])
-    #expect(desk.push?.knownRefusal == MutationID(1))  // So the server consumes it, too.
+    #expect(desk.push?.knownRefusal == MutationID(1))
+    // The server may never have seen them: it is told to count them, until it has.
+    #expect(desk.push?.voided == [MutationID(1)])
+    desk.fail(.rejected(RejectionCode("BAD")))
+    desk.feed(.discarded(tickets[1]))
+    #expect(desk.push?.voided == [MutationID(1), MutationID(2)])
+    desk.fail(.unreachable)
+    desk.confirm(Board(), through: 2, refusal: refused2)
+    desk.pass(.seconds(1))
+    desk.fire()
+    #expect(desk.pushed == [3])
+    #expect(desk.push?.voided == [])
   }
 
   @Test func `a server that ran one all the same is believed`() throws {
@@ -296,6 +307,25 @@ import UpdateMachine
     // Its echo may come all the same; the app gave it up.
     other.box.echo(of: tickets[0])
     #expect(other.state(tickets[0]) == .discarded)
+  }
+
+  @Test func `what is retried in doubt stays what it is, for the echo may be the first copy's`()
+    throws
+  {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.fail(.timedOut)
+    desk.feed(.retried(ticket))
+    #expect(!desk.box.canEdit(ticket) && desk.box.canDiscard(ticket))
+    desk.feed(.edited(ticket, .set("a", 9)))
+    try desk.mutate(.set("a", 2))
+    #expect(desk.stages == ["#1 set unsent", "#2 set unsent"])
+    desk.pass(.seconds(1))
+    desk.fire()
+    desk.save()
+    #expect(desk.push?.mutations.map(\.change) == [.set("a", 1)])
+    desk.fail(.rejected(.none))
+    #expect(!desk.box.canEdit(ticket) && desk.box.canRetry(ticket))
   }
 
   @Test func `an echo may come before the answer, or for one that is retried or refused`() throws {

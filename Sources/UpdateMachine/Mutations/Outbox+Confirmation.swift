@@ -16,6 +16,7 @@ extension Outbox {
       refuse(at: index, refusal)
     }
     confirmed = last
+    voided.removeAll { $0 <= last }
     // Nobody but another outbox of the same name can have sent these (a copied saved form): what is
     // sent from here on is at least not taken for theirs.
     if last > lastID { lastID = last }
@@ -86,7 +87,8 @@ extension Outbox {
     changed()
     refused.append(
       Refused(
-        tickets: pending.tickets, change: pending.change, refusal: refusal, version: version))
+        tickets: pending.tickets, change: pending.change, refusal: refusal,
+        mayHaveCopy: pending.mayHaveCopy, version: version))
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
   }
 
@@ -98,30 +100,37 @@ extension Outbox {
     return refused.contains { $0.tickets.contains(ticket) }
   }
 
-  /// Whether the app may make another of it: it is refused, or has never left.
+  /// Whether the app may make another of it: it is refused, or has never left, and no copy of it may
+  /// be at the server.
   public func canEdit(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return hasNeverLeft(queue[index]) }
-    return refused.contains { $0.tickets.contains(ticket) }
+    return refused.contains { $0.tickets.contains(ticket) && !$0.mayHaveCopy }
   }
 
   private func hasNeverLeft(_ pending: Pending) -> Bool {
     switch pending.stage {
-    case .unsent: true
-    case .marked(let id): !isOut(id)
+    case .unsent: !pending.mayHaveCopy
+    case .marked(let id): !pending.mayHaveCopy && !isOut(id)
     case .sent, .accepted, .uncertain: false
     }
   }
 
-  /// Whether the app may give it up: it is refused, uncertain, or has never left. One that is on its
-  /// way cannot be called back.
+  /// Whether the app may give it up: it is refused, uncertain, or not on its way. One that is cannot
+  /// be called back.
   public func canDiscard(_ ticket: MutationTicket) -> Bool {
-    canRetry(ticket) || canEdit(ticket)
+    guard let index = index(of: ticket) else { return canRetry(ticket) }
+    switch queue[index].stage {
+    case .unsent, .uncertain: return true
+    case .marked(let id): return !isOut(id)
+    case .sent, .accepted: return false
+    }
   }
 
   mutating func retried(_ ticket: MutationTicket, at now: Moment, _ effects: inout Effects) {
     guard canRetry(ticket) else { return }  // Too late, or out of place: absorbed.
     if let index = index(of: ticket) {
       queue[index].stage = .unsent
+      queue[index].mayHaveCopy = true
     } else {
       putBack(ticket, as: nil)
     }
@@ -165,7 +174,9 @@ extension Outbox {
     let old = refused.remove(at: former)
     let index = place(for: old.tickets.lowerBound)
     queue.insert(
-      Pending(tickets: old.tickets, change: change ?? old.change, version: old.version), at: index)
+      Pending(
+        tickets: old.tickets, change: change ?? old.change, mayHaveCopy: old.mayHaveCopy,
+        version: old.version), at: index)
     if let change { size = size.addingSaturated(change.size - old.change.size) }
   }
 

@@ -4,9 +4,12 @@ extension Outbox {
     public var id: PushID
     public var client: ClientID
     /// The greatest ID of which the client knows that it was refused. A server that has refused a
-    /// greater one ignores the push and says so again; one whose last mutation ID is right before
-    /// this consumes it without effect, so that both count alike whoever refused.
+    /// greater one ignores the push and says so again.
     public var knownRefusal: MutationID
+    /// IDs of mutations that were refused with the whole push, so that the server has perhaps never
+    /// seen them. It consumes each when its turn comes, as one that it refuses itself; else it would
+    /// wait for it for ever. Ascending; hardly ever one.
+    public var voided: [MutationID]
     /// In the order in which they are to be run; their IDs follow on each other.
     public var mutations: [Item]
 
@@ -74,6 +77,7 @@ extension Outbox.Push: CustomStringConvertible {
   public var description: String {
     var text = "push \(id)"
     if knownRefusal != .none { text += " knowing \(knownRefusal)" }
+    for id in voided { text += " without \(id)" }
     var separator = ":"
     for item in mutations {
       text += "\(separator) \(item.id) \(item.change.name)"

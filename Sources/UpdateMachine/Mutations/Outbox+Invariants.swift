@@ -38,6 +38,7 @@ extension Outbox {
     }
     if sum != size { return violated("the size is the sum of the sizes") }
     if stored > version { return violated("what is durable is not newer than what is") }
+    if let void = voided.first, void <= confirmed { return violated("what is voided is to come") }
     if knownRefusal > lastID { return violated("what was refused had an ID") }
     return nil
   }

@@ -122,7 +122,7 @@ extension Outbox {
       items.append(Push.Item(id: id, ticket: pending.ticket, change: pending.change))
     }
     effects.push = Push(
-      id: id, client: client, knownRefusal: knownRefusal, mutations: items)
+      id: id, client: client, knownRefusal: knownRefusal, voided: voided, mutations: items)
     sending.status = .pushing(
       OutstandingPush(id: id, first: items[0].id, last: items[items.count - 1].id))
     let deadline = sending.timeouts.next(

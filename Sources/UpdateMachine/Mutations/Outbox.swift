@@ -50,6 +50,8 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// The greatest of which the confirmed state says that it is in, or refused.
   var confirmed = MutationID.none
   var knownRefusal = MutationID.none
+  /// Above ``confirmed``, ascending: given to mutations that were refused with a whole push.
+  var voided: [MutationID] = []
   /// The sum of the sizes of all that is kept.
   var size: Int64 = 0
 
@@ -204,7 +206,7 @@ public struct Outbox<Change: Mutation>: Sendable {
 
   /// The last in the queue and this as one, if nothing speaks against it.
   private func merged(with change: Change) -> Change? {
-    guard let last = queue.last, last.stage == .unsent, last.refusal == nil,
+    guard let last = queue.last, last.stage == .unsent, last.refusal == nil, !last.mayHaveCopy,
       last.ticket == lastTicket  // A ticket in between may be set aside, and come back in between.
     else { return nil }
     return last.change.coalesced(with: change)
