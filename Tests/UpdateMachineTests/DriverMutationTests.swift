@@ -185,6 +185,30 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
+  @Test func `where polls have their turn, a push that is answered is followed by one`() {
+    var terms = testTerms
+    terms.cadence = .every(.seconds(60))
+    let (bench, _) = MutationBench.following(terms: terms)
+    bench.advance(.seconds(5))
+    #expect(bench.source.open.isEmpty, "the next poll is due in a minute")
+    let ticket = bench.ticket(.set("a", 1))
+    #expect(bench.source.open.map(\.isPoll) == [false], "push comes before pull")
+    bench.answerPush()
+    bench.answerPoll()
+    #expect(bench.state(of: ticket) == .acknowledged)
+    #expect(bench.source.open.isEmpty)
+  }
+
+  @Test func `an answer to a push leaves a poll that is out alone`() {
+    let (bench, _) = MutationBench.following()
+    let before = bench.source.all.count
+    _ = bench.ticket(.set("a", 1))
+    bench.answerPush()
+    #expect(bench.source.all.count == before + 1)
+    #expect(bench.source.open.map(\.isPoll) == [true])
+    #expect(!bench.source.all.contains { $0.isPoll && $0.isCancelled })
+  }
+
   // MARK: Refusals
 
   @Test func `a refusal is seen, and stays until the app says what shall become of it`() {

@@ -37,8 +37,11 @@ final class PushScript: MutationSource {
     var isRegister: Bool { if case .register = ask { true } else { false } }
   }
 
+  let terms: Terms
   private let calls = Locked<[Call]>([])
   private let waiters = Waiters<Answer>()
+
+  init(terms: Terms) { self.terms = terms }
 
   var all: [Call] { calls.withLock { $0 } }
   /// What has not ended yet.
@@ -47,7 +50,7 @@ final class PushScript: MutationSource {
   func register() async throws(SyncFailure) -> Registered<BoardNews, Spot> {
     switch await call(.register) {
     case .snapshot(let news, let spot):
-      return Registered(snapshot: news, finger: spot, terms: testTerms)
+      return Registered(snapshot: news, finger: spot, terms: terms)
     case .failure(let failure, _): throw failure
     case .batch, .pushed, .done: throw .malformed
     }
@@ -147,7 +150,7 @@ typealias BoardDriver = UpdateMachine<PushScript>
 final class MutationBench {
   let executor: StepExecutor
   let clock = HandClock()
-  let source = PushScript()
+  let source: PushScript
   let store: BoardStore?
   var server: BoardServer
   var machine: BoardDriver!
@@ -155,9 +158,10 @@ final class MutationBench {
 
   init(
     store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(), life: UInt64 = 1,
-    seed: UInt64? = nil
+    terms: Terms = testTerms
   ) {
-    executor = StepExecutor(seed: seed)
+    executor = StepExecutor()
+    source = PushScript(terms: terms)
     self.store = store
     self.server = server
     let chance = FixedChance()
@@ -170,9 +174,10 @@ final class MutationBench {
 
   /// A bench whose driver follows, level, with a waiting poll out, and all of it saved.
   static func following(
-    store: BoardStore? = BoardStore(), server: BoardServer = BoardServer()
+    store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(),
+    terms: Terms = testTerms
   ) -> (MutationBench, Started) {
-    let bench = MutationBench(store: store, server: server)
+    let bench = MutationBench(store: store, server: server, terms: terms)
     let run = bench.start { await $0.run() }
     bench.serve()
     return (bench, run)

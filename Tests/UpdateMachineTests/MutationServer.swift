@@ -32,6 +32,8 @@ struct BoardBatch: EventBatch {
 }
 
 enum BoardSync: SyncProtocol {
+  static var pullsAfterPush: Bool { true }
+
   static func advance(_ finger: Spot, over batch: BoardBatch) -> Advance<Spot> {
     if batch.first > finger.index + 1 { return .gap }
     let last = batch.first + batch.count - 1

@@ -50,6 +50,7 @@
     func handle(_ input: Box.Input, on machine: isolated Machine) {
       inbox.append(input)
       proceed(on: machine)
+      if let input = machine.replica.input(after: input) { machine.feed(input) }
     }
 
     /// One more try to save, if there is something to be saved.

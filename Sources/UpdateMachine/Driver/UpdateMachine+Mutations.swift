@@ -144,9 +144,11 @@
       }
     }
 
+    /// An answer to a push that was given up may be to one of an outbox that is gone.
     private func end(_ input: Outbox<Change>.Input, _ errand: ErrandID) {
+      let isAwaited = !errands.isGivenUp(errand)
       errands.complete(errand)
-      changes.handle(input, on: self)
+      if isAwaited { changes.handle(input, on: self) }
     }
 
     private func fail(

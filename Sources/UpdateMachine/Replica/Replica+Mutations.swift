@@ -18,6 +18,19 @@ extension Replica where Model: MutableModel {
     return all
   }
 
+  /// The outbox was told this, and the replica should hear of it; `nil`: it need not. A push that was
+  /// answered is a sign that asking now does better than waiting: the server is there, and has news.
+  /// It is told like another network, so it is paid from the same budget. A question that is out is
+  /// let be.
+  public func input(after told: Outbox<Change>.Input) -> Input? {
+    guard Sync.pullsAfterPush, case .answered = told else { return nil }
+    switch status {
+    case .live(.pausing), .pollFailed: return .networkChanged
+    case .stale, .idle, .registering, .registerFailed, .live(.polling), .live(.writing), .halted:
+      return nil
+    }
+  }
+
   private func outboxInput(for input: Input) -> Outbox<Change>.Input? {
     let start = Outbox<Change>.Input.started(
       machine.life, foreground: machine.isInForeground)
