@@ -117,6 +117,41 @@ import Testing
     bench.expectNothingPending()
   }
 
+  @Test func `another client's changes are none of the old one's business`() {
+    let (bench, _) = MutationBench.following()
+    let old = bench.ticket(.set("a", 1))
+    _ = bench.ticket(.set("a", 2))
+    let oldTold = bench.awaitAcknowledged(old)
+    bench.answerPush()
+    bench.store?.isSlow = true
+    for number in 3..<9 { _ = bench.ticket(.set("\(number)", 1)) }
+    #expect(bench.store?.isBusy == true)
+    bench.expire()
+    bench.advance(.seconds(10))
+    (bench.server.client, bench.server.last) = (ClientID(8), .none)
+    bench.server.spot = Spot("b", 0)
+    bench.answer(.snapshot(bench.server.news, bench.server.spot)) { $0.isRegister }
+    #expect(oldTold.value == .some(nil))
+    #expect(bench.push() == nil)
+    #expect(bench.state.pendingCount == 0)
+
+    // What is under way is a save of the old one's, at a version that the new one has not reached.
+    let new = bench.ticket(.set("new", 1))
+    let stored = bench.awaitStored(new)
+    bench.store?.isSlow = false
+    bench.store?.failure = .failed("full")
+    bench.store?.finish()
+    bench.drain()
+    #expect(stored.value == nil)
+    bench.store?.failure = nil
+    bench.serve()
+    bench.advance(.seconds(1))
+    bench.serve()
+    #expect(stored.value == true)
+    #expect(bench.state(of: new) == .acknowledged)
+    #expect(bench.store?.stored?.model.local.outbox.client == ClientID(8))
+  }
+
   // MARK: Crashes
 
   @Test func `bug 76: whenever it crashes, what was stored is there, and takes effect once`() {

@@ -73,6 +73,17 @@ import Testing
     #expect(bench.state(of: ticket) == .acknowledged)
   }
 
+  private func driver<Origin: Source>(of source: Origin) -> UpdateMachine<Origin> {
+    UpdateMachine(source: source)
+  }
+
+  @Test func `it makes no difference where the driver is made`() async {
+    let machine = driver(of: PushScript(terms: testTerms))
+    await #expect(throws: MutationError<BoardChange.Refusal>.nothingHeld) {
+      try await machine.mutate(.set("a", 1))
+    }
+  }
+
   @Test func `a task that waits can be cancelled`() {
     let (bench, _) = MutationBench.following()
     let ticket = bench.ticket(.set("a", 1))

@@ -6,6 +6,8 @@
 struct BoardNews: Equatable, Sendable {
   var board: Board
   var confirmation = Confirmation(last: .none)
+  /// Whom it tells.
+  var client = ClientID(7)
 }
 
 struct ConfirmedBoard: ConfirmingModel, Equatable {
@@ -16,7 +18,7 @@ struct ConfirmedBoard: ConfirmingModel, Equatable {
   init(snapshot: BoardNews) { news = snapshot }
   mutating func apply(_ event: BoardNews) { news = event }
 
-  var client: ClientID { ClientID(7) }
+  var client: ClientID { news.client }
   var confirmation: Confirmation { news.confirmation }
   var state: Board { news.board }
 }
@@ -52,9 +54,11 @@ struct BoardServer: Sendable {
   /// What it ran, in order.
   var ran: [String] = []
   var spot = Spot("a", 0)
+  var client = ClientID(7)
 
   var news: BoardNews {
-    BoardNews(board: board, confirmation: Confirmation(last: last, refusal: refusal))
+    BoardNews(
+      board: board, confirmation: Confirmation(last: last, refusal: refusal), client: client)
   }
 
   mutating func run(_ push: Outbox<BoardChange>.Push) -> Outbox<BoardChange>.PushAnswer {

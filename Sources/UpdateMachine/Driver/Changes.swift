@@ -55,14 +55,15 @@
 
     /// One more try to save, if there is something to be saved.
     func save(on machine: isolated Machine) {
-      guard let version = version(on: machine) else { return }
-      perform(saving.handle(.wanted(version), at: machine.clock.now), on: machine)
+      guard let outbox = mark(on: machine) else { return }
+      perform(saving.handle(.wanted(outbox.version), at: machine.clock.now), on: machine)
     }
 
     // MARK: What happens
 
-    override func version(on machine: isolated Machine) -> OutboxVersion? {
-      machine.replica.model?.local.outbox.currentVersion
+    override func mark(on machine: isolated Machine) -> OutboxMark? {
+      guard let outbox = machine.replica.model?.local.outbox else { return nil }
+      return OutboxMark(client: outbox.client, version: outbox.currentVersion)
     }
 
     override func took(_ input: Machine.Inputs, on machine: isolated Machine) {
@@ -84,9 +85,10 @@
       settle(on: machine)
     }
 
-    override func saved(_ version: OutboxVersion, on machine: isolated Machine) {
-      perform(saving.handle(.saved(version), at: machine.clock.now), on: machine)
-      handle(.stored(upTo: version), on: machine)
+    override func saved(_ outbox: OutboxMark, on machine: isolated Machine) {
+      guard outbox.client == client else { return }  // It is gone; another's versions are others.
+      perform(saving.handle(.saved(outbox.version), at: machine.clock.now), on: machine)
+      handle(.stored(upTo: outbox.version), on: machine)
     }
 
     override func saveFailed(on machine: isolated Machine) {

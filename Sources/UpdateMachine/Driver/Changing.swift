@@ -5,15 +5,14 @@
   class Changing<Origin: Source> {
     typealias Machine = UpdateMachine<Origin>
 
-    /// Which version of the outbox a save of the replica as it is now makes durable; `nil`: there is
-    /// no outbox.
-    func version(on machine: isolated Machine) -> OutboxVersion? { nil }
+    /// The outbox that a save of the replica as it is now makes durable; `nil`: there is none.
+    func mark(on machine: isolated Machine) -> OutboxMark? { nil }
 
     /// The replica has taken an input; its own effects are performed next.
     func took(_ input: Machine.Inputs, on machine: isolated Machine) {}
 
-    /// A save of the outbox as of this version is over.
-    func saved(_ version: OutboxVersion, on machine: isolated Machine) {}
+    /// A save of this outbox is over.
+    func saved(_ outbox: OutboxMark, on machine: isolated Machine) {}
 
     func saveFailed(on machine: isolated Machine) {}
 

@@ -33,8 +33,14 @@
     /// The machine's write; `nil`: it has asked for none.
     var write: WriteID?
     var saved: SavedReplica<Model, Place>
-    /// The outbox in it is as of this version; `nil`: there is none.
-    var version: OutboxVersion?
+    /// The outbox in it; `nil`: there is none.
+    var outbox: OutboxMark?
+  }
+
+  /// Says which outbox it is that is saved, and as of which version.
+  struct OutboxMark: Hashable, Sendable {
+    var client: ClientID
+    var version: OutboxVersion
   }
 
   /// A word that is said once: something is wanted no more. Said anywhere, and heard anywhere at

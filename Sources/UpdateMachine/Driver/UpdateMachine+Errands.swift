@@ -33,8 +33,8 @@
         if let write { inbox.append(.written(write)) }
         return
       }
-      let version = changing?.version(on: self)
-      errands.save(SaveErrand(write: write, saved: saved, version: version))
+      let outbox = changing?.mark(on: self)
+      errands.save(SaveErrand(write: write, saved: saved, outbox: outbox))
     }
 
     // MARK: The loop
@@ -281,9 +281,9 @@
       if let error {
         saveError = error
         if errand.write == nil { reporter?(.store(error)) }  // Else the machine says when.
-        if errand.version != nil { changing?.saveFailed(on: self) }
-      } else if let version = errand.version {
-        changing?.saved(version, on: self)
+        if errand.outbox != nil { changing?.saveFailed(on: self) }
+      } else if let outbox = errand.outbox {
+        changing?.saved(outbox, on: self)
       }
       if let write = errand.write { feed(error == nil ? .written(write) : .writeFailed(write)) }
     }
