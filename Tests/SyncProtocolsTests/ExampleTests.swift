@@ -54,7 +54,36 @@ import UpdateMachine
     #expect(shown.last == messages.suffix(2).map { .message($0) })
   }
 
-  @Test(arguments: [("example begins", "example ends"), ("windows begin", "windows end")])
+  @Test func `the README's change is seen, stored and acknowledged`() async throws {
+    var shown: [String] = []
+    func show(_ status: JSON) { shown.append(status.string ?? "") }
+    func show(_ refused: [MutationSetAside<Wish>]) { shown.append("\(refused.count) refused") }
+    let server = LocalClientView(Reservations())
+    let client = ClientID(1)
+
+    // README changes begin
+    let machine = UpdateMachine(source: server.source(for: Wish.self, client: client))
+    async let following: Void = machine.run()
+    for await state in await machine.states() where state.view != nil { break }
+
+    let wish = try await machine.mutate(.reserve(hour: 9, who: "Ada"))
+    show(wish.value)  // RESERVED, as far as we know: it is in the view already, offline, too.
+    await machine.stored(wish.ticket)  // No crash can lose it now. Never waits for the server.
+    if await machine.acknowledged(wish.ticket) == .setAside {
+      show(await machine.state.setAside)  // To be retried, edited or discarded.
+    }
+    await machine.stop()
+    // README changes end
+
+    await following
+    #expect(shown == ["RESERVED"])
+    #expect(await server.view.text == "hour/9=\"Ada\" status/Ada=\"RESERVED\"")
+  }
+
+  @Test(arguments: [
+    ("example begins", "example ends"), ("windows begin", "windows end"),
+    ("changes begin", "changes end"),
+  ])
   func `the README shows exactly these lines`(first: String, last: String) throws {
     let here = URL(filePath: #filePath)
     let root = here.deletingLastPathComponent().deletingLastPathComponent()

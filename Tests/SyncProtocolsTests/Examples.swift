@@ -155,6 +155,34 @@ struct PostboxSource: PageSource {
   func release(_ queue: QueueID) async { await log.release(queue) }
 }
 
+// MARK: Local changes
+
+/// Somebody wants an hour. Client and server run the same mutator here, over what each of them has.
+enum Wish: ViewMutation {
+  case reserve(hour: Int64, who: String)
+
+  var name: String { "reserve" }
+
+  var arguments: JSON {
+    switch self {
+    case .reserve(let hour, let who):
+      ["hour": JSON(integerLiteral: hour), "who": .string(who)]
+    }
+  }
+
+  func apply(to view: inout ViewMap<JSON>) throws(MutatorRefusal) -> JSON {
+    try view.transact { transaction throws(MutatorRefusal) in
+      try Reservations().run(name, arguments, in: &transaction)
+    }
+  }
+}
+
+/// Who has an hour.
+struct Hour: ViewQuery {
+  var hour: Int64
+  func answer(in view: ViewMap<JSON>) -> String { view[ViewKey("hour/\(hour)")]?.string ?? "free" }
+}
+
 // MARK: An app that owns the loop
 
 /// An app that keeps the replica in its own store, and has no use for actors: it drives the value

@@ -27,6 +27,10 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   public typealias Place = ViewFinger
   public typealias Batch = PulledView<Value>
 
+  /// Pulls are made every minute or so, and a push should show in one sooner.
+  @inlinable
+  public static var pullsAfterPush: Bool { true }
+
   /// An answer that confirms less than is confirmed is not believed: the data layer's client view may
   /// lag behind and flap back, and what was confirmed has left the outbox. It is dropped, and the next
   /// pull asks from the same finger.

@@ -15,14 +15,32 @@
     case alarm(Moment)
     case release(Place.Log)
     case load
-    case save(WriteID, SavedReplica<Model, Place>)
+    case save(SaveErrand<Model, Place>)
     case erase
     /// Asks for a page; only a source with pages has any, so it brings along how to ask.
     case page(FetchID, @Sendable (Errands<Place, Model>.Job) async -> Void)
     /// The planner's timer: its and the machine's are counted apart.
     case pageTimer(TimerID, at: Moment)
+    /// Sends mutations; only a source of mutations has any, so it brings along how.
+    case push(PushID, @Sendable (Errands<Place, Model>.Job) async -> Void)
+    case localTimer(LocalTimer, at: Moment)
     /// Hears of windows that nobody looks through any more.
     case doorbell(AsyncStream<Void>)
+  }
+
+  /// What to save, and who wants to hear of it.
+  struct SaveErrand<Model: SyncModel, Place: Finger>: Sendable {
+    /// The machine's write; `nil`: it has asked for none.
+    var write: WriteID?
+    var saved: SavedReplica<Model, Place>
+    /// The outbox in it; `nil`: there is none.
+    var outbox: OutboxMark?
+  }
+
+  /// Says which outbox it is that is saved, and as of which version.
+  struct OutboxMark: Hashable, Sendable {
+    var client: ClientID
+    var version: OutboxVersion
   }
 
   /// A word that is said once: something is wanted no more. Said anywhere, and heard anywhere at
@@ -33,6 +51,16 @@
     func say() { isSaid.store(true, ordering: .releasing) }
 
     var wasSaid: Bool { isSaid.load(ordering: .acquiring) }
+  }
+
+  extension Errand {
+    /// A save in place of this one; `nil`: this is none.
+    fileprivate func merged(with newer: SaveErrand<Model, Place>) -> Errand? {
+      guard case .save(let older) = self else { return nil }
+      var newer = newer
+      newer.write = newer.write ?? older.write  // The machine never has two out.
+      return .save(newer)
+    }
   }
 
   /// The driver's table of what is going on: which errands wait to be begun, which are out, and who
@@ -74,6 +102,8 @@
       var timer: TimerID?
       var fetch: FetchID?
       var pageTimer: TimerID?
+      var push: PushID?
+      var localTimer: LocalTimer?
       /// Over, or wanted no more.
       var givenUp = GivenUp()
       /// The errand's task, which waits to be told that it is over.
@@ -135,6 +165,8 @@
       case .timer(let timer, _): entry.timer = timer
       case .page(let fetch, _): entry.fetch = fetch
       case .pageTimer(let timer, _): entry.pageTimer = timer
+      case .push(let push, _): entry.push = push
+      case .localTimer(let timer, _): entry.localTimer = timer
       case .alarm, .release, .load, .save, .erase, .doorbell: break
       }
       out.append(entry)
@@ -148,6 +180,24 @@
       guard !isStoreBusy else { return storeQueue.append(errand) }
       isStoreBusy = true
       add(errand)
+    }
+
+    /// Saves a replica, after everything that the store was asked before. If the last of that is a
+    /// save that has not begun, this newer one takes its place, and both are told of its end.
+    mutating func save(_ errand: SaveErrand<Model, Place>) {
+      if let index = storeQueue.indices.last {
+        if let merged = storeQueue[index].merged(with: errand) {
+          storeQueue[index] = merged
+          return
+        }
+      } else {
+        for index in waiting.indices {
+          guard let merged = waiting[index].errand.merged(with: errand) else { continue }
+          waiting[index].errand = merged
+          return
+        }
+      }
+      addForStore(.save(errand))
     }
 
     mutating func storeIsDone() {
@@ -164,6 +214,15 @@
     mutating func cancel(_ fetch: FetchID) { cancel(where: { $0.fetch == fetch }) }
 
     mutating func cancel(pageTimer: TimerID) { cancel(where: { $0.pageTimer == pageTimer }) }
+
+    mutating func cancel(_ push: PushID) { cancel(where: { $0.push == push }) }
+
+    mutating func cancel(_ timer: LocalTimer) { cancel(where: { $0.localTimer == timer }) }
+
+    /// Everything of what is pending.
+    mutating func cancelLocal() {
+      for errand in out where errand.push != nil || errand.localTimer != nil { cancel(errand.id) }
+    }
 
     mutating func cancel(_ errand: ErrandID) { cancel(where: { $0.id == errand }) }
 

@@ -26,10 +26,15 @@
       }
     }
 
-    private func persist(_ write: WriteID) {
+    /// Saves the replica as it is now, for a write of the machine's or, without one, for the outbox.
+    func persist(_ write: WriteID?) {
       // Nothing to write where there is no store, or where the finger was dropped in the same step.
-      guard store != nil, let saved = replica.saved else { return inbox.append(.written(write)) }
-      errands.addForStore(.save(write, saved))
+      guard store != nil, let saved = replica.saved else {
+        if let write { inbox.append(.written(write)) }
+        return
+      }
+      let outbox = changing?.mark(on: self)
+      errands.save(SaveErrand(write: write, saved: saved, outbox: outbox))
     }
 
     // MARK: The loop
@@ -132,11 +137,13 @@
         if await sleep(until: moment) { await alarmEnds(id) }
       case .release(let log): await release(log, id)
       case .load: await load(id)
-      case .save(let write, let saved): await save(write, saved, id)
+      case .save(let errand): await save(errand, id)
       case .erase: await erase(id)
-      case .page(_, let ask): await ask(job)
+      case .page(_, let perform), .push(_, let perform): await perform(job)
       case .pageTimer(let timer, let moment):
         if await sleep(until: moment) { await pageTimerEnds(id, timer) }
+      case .localTimer(let timer, let moment):
+        if await sleep(until: moment) { await localTimerEnds(id, timer) }
       case .doorbell(let rings):
         for await _ in rings { await bellRang() }
         await end(id)
@@ -157,6 +164,11 @@
     private func pageTimerEnds(_ id: ErrandID, _ timer: TimerID) {
       errands.complete(id)
       paging?.fired(timer, on: self)
+    }
+
+    private func localTimerEnds(_ id: ErrandID, _ timer: LocalTimer) {
+      errands.complete(id)
+      changing?.fired(timer, on: self)
     }
 
     private func bellRang() { paging?.replicaChanged(on: self) }
@@ -252,15 +264,28 @@
     }
 
     private nonisolated func save(
-      _ write: WriteID, _ saved: SavedReplica<Model, Place>, _ id: ErrandID
+      _ errand: SaveErrand<Model, Place>, _ id: ErrandID
     ) async {
       do throws(StoreError) {
-        try await store?.save(StoredReplica(replica: saved, writtenAt: clock.wallTime))
-        await storeEnds(id, .written(write))
+        try await store?.save(StoredReplica(replica: errand.saved, writtenAt: clock.wallTime))
+        await saveEnds(id, errand, nil)
       } catch {
-        await noteSave(error)
-        await storeEnds(id, .writeFailed(write))
+        await saveEnds(id, errand, error)
       }
+    }
+
+    private func saveEnds(
+      _ id: ErrandID, _ errand: SaveErrand<Model, Place>, _ error: StoreError?
+    ) {
+      storeEnds(id, nil)
+      if let error {
+        saveError = error
+        if errand.write == nil { reporter?(.store(error)) }  // Else the machine says when.
+        if errand.outbox != nil { changing?.saveFailed(on: self) }
+      } else if let outbox = errand.outbox {
+        changing?.saved(outbox, on: self)
+      }
+      if let write = errand.write { feed(error == nil ? .written(write) : .writeFailed(write)) }
     }
 
     private nonisolated func erase(_ id: ErrandID) async {
@@ -272,8 +297,6 @@
       }
       await storeEnds(id, nil)
     }
-
-    private func noteSave(_ error: StoreError) { saveError = error }  // The machine reports it.
 
     private func noteErase(_ error: StoreError?) {
       errands.eraseEnded(error)

@@ -71,6 +71,8 @@
     var alarm: (errand: ErrandID, at: Moment)?
     /// The windows, if the source has pages and one was ever opened.
     var paging: Paging<Origin>?
+    /// The local changes, if the source takes any.
+    let changing: Changing<Origin>?
 
     /// A machine that does nothing until ``run(inForeground:)``. May be called from anywhere; nothing
     /// is read yet. One account may have several, side by side.
@@ -99,6 +101,7 @@
       self.reporter = reporter
       self.tap = tap
       replica = Replica(life: chance.newLife(), settings: settings)
+      changing = Changing.make(settings: settings)
     }
 
     deinit { observers.finish() }
@@ -227,6 +230,7 @@
         let effects = replica.handle(input, at: now)
         tap?(input, effects, replica, now)
         assert(replica.violation() == nil, "\(replica.violation()!)")
+        changing?.took(input, on: self)
         perform(effects)
       }
       isFeeding = false

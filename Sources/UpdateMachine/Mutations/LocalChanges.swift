@@ -45,9 +45,13 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     view.confirm(confirmed)
   }
 
-  /// ``Outbox/restored()``, over what was confirmed then.
-  public mutating func restored(over confirmed: Change.State) {
+  /// ``Outbox/restored()``, over what was confirmed then. `settings`: what this version of the app
+  /// wants; `nil`: those that were saved.
+  public mutating func restored(
+    over confirmed: Change.State, settings: OutboxSettings? = nil
+  ) {
     outbox.restored()
+    if let settings { outbox.settings = settings }
     view = LocalView(of: confirmed)
   }
 }

@@ -31,6 +31,9 @@ extension Outbox {
 
   public var status: OutboxStatus { sending.status }
 
+  /// Whether the app wants its changes sent: started, and not stopped since.
+  public var isStarted: Bool { sending.isStarted }
+
   /// Counts up with every change that is to be durable: what is saved is the outbox as of this.
   public var currentVersion: OutboxVersion { version }
 

@@ -40,6 +40,21 @@ public protocol ConfirmingModel: SyncModel {
 
   /// What mutations are replayed over.
   var state: Change.State { get }
+
+  /// Whether its server knows a mutation again by its ID (``Outbox/isIdempotent``). By default it
+  /// does.
+  static var knowsMutationsAgain: Bool { get }
+
+  /// The numbers of its outbox. By default right for most.
+  static var outboxSettings: OutboxSettings { get }
+}
+
+extension ConfirmingModel {
+  @inlinable
+  public static var knowsMutationsAgain: Bool { true }
+
+  @inlinable
+  public static var outboxSettings: OutboxSettings { OutboxSettings() }
 }
 
 /// A confirmed state with its client's pending mutations: the model of a replica that its user
@@ -64,7 +79,10 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
     if let old, old.local.outbox.client == confirmed.client {
       local = old.local
     } else {
-      local = LocalChanges(Outbox(client: confirmed.client), over: confirmed.state)
+      let outbox = Outbox<Change>(
+        client: confirmed.client, isIdempotent: Confirmed.knowsMutationsAgain,
+        settings: Confirmed.outboxSettings)
+      local = LocalChanges(outbox, over: confirmed.state)
     }
     confirm()
   }
@@ -88,7 +106,7 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
 
   public mutating func restored() {
     confirmed.restored()
-    local.restored(over: confirmed.state)
+    local.restored(over: confirmed.state, settings: Confirmed.outboxSettings)
   }
 }
 

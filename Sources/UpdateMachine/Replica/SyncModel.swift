@@ -84,6 +84,16 @@ public protocol SyncProtocol: Sendable {
 
   /// Says how a batch follows on a finger.
   static func advance(_ finger: Place, over batch: Batch) -> Advance<Place>
+
+  /// Whether the log is to be asked as soon as a push was answered, and not only when it is its turn:
+  /// push comes before pull, so that what is pulled has in it what was pushed. By default it is not,
+  /// as where the server holds a poll open until there is news.
+  static var pullsAfterPush: Bool { get }
+}
+
+extension SyncProtocol {
+  @inlinable
+  public static var pullsAfterPush: Bool { false }
 }
 
 /// How a batch follows on a finger.

@@ -1,0 +1,82 @@
+public import UpdateMachine
+
+// What an app of a client view is made of: its mutations, and the confirmed state that they are
+// replayed over, in `Rebased`.
+
+/// An app's mutation of its client view: it has the name of one of the data layer's mutators, and
+/// arguments for it. What ``Mutation/apply(to:)`` does is the client's own; it may guess.
+public protocol ViewMutation: Mutation where State == ViewMap<Content> {
+  /// What a value of the view is.
+  associatedtype Content: ViewValue = JSON
+
+  /// What the data layer's mutator is given.
+  var arguments: JSON { get }
+}
+
+/// A pull's answer, with the client that asked: what a register brings.
+public struct OwnView<Content: ViewValue>: Equatable, Sendable {
+  public var client: ClientID
+  public var pulled: PulledView<Content>
+
+  @inlinable
+  public init(client: ClientID, pulled: PulledView<Content>) {
+    self.client = client
+    self.pulled = pulled
+  }
+}
+
+/// A client's confirmed view, with how far its mutations are in it. With all that is pending over it
+/// it is a `Rebased<ConfirmedView<…>>`, the model of an app.
+public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
+  public typealias Snapshot = OwnView<Change.Content>
+  public typealias Event = PulledView<Change.Content>
+  public typealias Refusal = ClientViewRefusal
+
+  public let client: ClientID
+  /// The view as it was pulled.
+  public private(set) var model: ClientViewModel<Change.Content>
+
+  public init(snapshot: Snapshot) throws(ClientViewRefusal) {
+    try self.init(snapshot: snapshot, replacing: nil)
+  }
+
+  public init(
+    snapshot: Snapshot, replacing old: ConfirmedView?
+  ) throws(ClientViewRefusal) {
+    client = snapshot.client
+    // What another client has confirmed says nothing of this one.
+    let known = old?.client == client ? old?.model : nil
+    model = try ClientViewModel(snapshot: snapshot.pulled, replacing: known)
+  }
+
+  public mutating func apply(_ event: Event) throws(ClientViewRefusal) { try model.apply(event) }
+
+  public var confirmation: Confirmation {
+    Confirmation(last: model.lastMutation, refusal: model.refusal)
+  }
+
+  public var state: ViewMap<Change.Content> { model.view }
+}
+
+extension PushRequest {
+  /// What an outbox wants pushed.
+  public init<Change: ViewMutation>(_ push: Outbox<Change>.Push) {
+    self.init(
+      client: push.client, knownRefusal: push.knownRefusal,
+      mutations: push.mutations.map {
+        PushedMutation(id: $0.id, name: $0.change.name, arguments: $0.change.arguments)
+      })
+  }
+}
+
+extension PushAnswer {
+  /// What the outbox is told.
+  public func answer<Change: Mutation>(
+    to push: Outbox<Change>.Push
+  ) -> Outbox<Change>.PushAnswer {
+    switch self {
+    case .accepted: .accepted
+    case .refused(let refusal): .refused(refusal)
+    }
+  }
+}

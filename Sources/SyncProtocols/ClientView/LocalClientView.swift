@@ -1,0 +1,160 @@
+#if !hasFeature(Embedded)
+
+  public import UpdateMachine
+
+  /// One user's data layer and diff server in this process, in real time: for examples, lessons and
+  /// tests.
+  ///
+  ///     let server = LocalClientView(Reservations())
+  ///     let machine = UpdateMachine(source: server.source(for: Wish.self, client: client))
+  ///
+  /// Its pulls may wait: one that finds nothing new is answered as soon as there is news, as when a
+  /// real server pokes its clients.
+  public actor LocalClientView<Mutators: ViewMutators> {
+    /// What a value of the view is.
+    public typealias Content = Mutators.Value
+
+    private var server: ClientViewServer<Mutators>
+    private let clock: any DriverClock
+    private let pushCredential = PushCredential("push")
+    private let pullCredential = PullCredential("pull")
+    private var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    private var count: UInt64 = 0
+
+    /// How long a pull waits for news. Shorter than the deadline that the terms give.
+    public static var patience: TimeSpan { .seconds(50) }
+
+    /// An empty view, which these mutators change.
+    public init(_ mutators: Mutators, clock: any DriverClock = SystemClock()) {
+      self.clock = clock
+      server = ClientViewServer(
+        DataLayer(mutators), DiffServer(epoch: 1), pushCredential: pushCredential,
+        pullCredential: pullCredential)
+    }
+
+    /// A client's way to this server, for an app's mutations.
+    ///
+    /// - Parameter client: drawn for one store, kept for as long as that is, and used by no other; drawn
+    ///   anew after a log-out and, without a store, at each start. What the server has of a client's
+    ///   mutations is told to whoever has its number.
+    public nonisolated func source<Change: ViewMutation>(
+      for change: Change.Type, client: ClientID
+    ) -> LocalClientViewSource<Mutators, Change> where Change.Content == Content {
+      LocalClientViewSource(server: self, client: client)
+    }
+
+    /// The present view.
+    public var view: ViewMap<Content> { server.dataLayer.last.view }
+
+    /// Somebody else changes something: every client that follows will hear of it.
+    public func change<Result: Sendable, Failure: Error>(
+      _ body: (inout ViewTransaction<Content>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      let result = try server.dataLayer.change(body)
+      tellNews()
+      return result
+    }
+
+    /// From now on pushes are accepted, and wait to be run.
+    public func holdPushes() { server.runsAtOnce = false }
+
+    /// Runs the pushes that wait, and from now on each at once.
+    public func runPushes() {
+      server.runsAtOnce = true
+      while server.dataLayer.runNext() != nil {}
+      tellNews()
+    }
+
+    func push(_ push: PushRequest) throws(SyncFailure) -> PushAnswer {
+      let answer: PushAnswer
+      do throws(ClientViewFailure) {
+        answer = try server.push(push, with: pushCredential)
+      } catch {
+        throw error.failure
+      }
+      tellNews()
+      return answer
+    }
+
+    /// - Parameter finger: what the client has; `nil`: nothing.
+    func pull(
+      _ client: ClientID, from finger: ViewFinger?, waits: Bool
+    ) async throws(SyncFailure) -> PulledView<Content> {
+      let end = clock.now + LocalClientView.patience
+      while true {
+        let pulled: PulledView<Content>
+        do throws(ClientViewFailure) {
+          pulled = try server.pull(
+            PullRequest(client: client, state: finger?.state), with: pullCredential)
+        } catch {
+          throw error.failure
+        }
+        guard waits, let finger, !Task.isCancelled, clock.now < end,
+          ClientView.advance(finger, over: pulled) == .seen
+        else { return pulled }
+        await waitForNews(until: end)
+      }
+    }
+
+    /// Returns when there may be news, at the end, or when the client gives up.
+    private func waitForNews(until end: Moment) async {
+      count += 1
+      let waiter = count
+      await withDiscardingTaskGroup { group in
+        group.addTask {
+          try? await self.clock.sleep(until: end)
+          await self.wake(waiter)
+        }
+        await withCheckedContinuation { waiters[waiter] = $0 }
+        group.cancelAll()
+      }
+    }
+
+    private func wake(_ waiter: UInt64) { waiters.removeValue(forKey: waiter)?.resume() }
+
+    private func tellNews() {
+      for waiter in waiters.keys.sorted() { wake(waiter) }
+    }
+  }
+
+  /// One client's way to a ``LocalClientView``.
+  public struct LocalClientViewSource<Mutators: ViewMutators, Change: ViewMutation>: MutationSource
+  where Change.Content == Mutators.Value {
+    public typealias Model = Rebased<ConfirmedView<Change>>
+    public typealias Sync = ClientView<Change.Content>
+
+    let server: LocalClientView<Mutators>
+    /// Who pulls and pushes.
+    public let client: ClientID
+
+    public func register() async throws(SyncFailure) -> Registered<
+      OwnView<Change.Content>, ViewFinger
+    > {
+      let pulled = try await server.pull(client, from: nil, waits: false)
+      var terms = Terms.clientView()
+      terms.cadence = .waits
+      return Registered(
+        snapshot: OwnView(client: client, pulled: pulled), finger: pulled.finger, terms: terms)
+    }
+
+    public func poll(
+      after finger: ViewFinger, waits: Bool
+    ) async throws(SyncFailure) -> PulledView<Change.Content> {
+      try await server.pull(client, from: finger, waits: waits)
+    }
+
+    /// Nobody keeps anything for a client that could be released.
+    public func release(_ log: ViewLog) async {}
+
+    public func push(
+      _ push: Outbox<Change>.Push
+    ) async throws(PushFailure) -> Outbox<Change>.PushAnswer {
+      do throws(SyncFailure) {
+        return try await server.push(PushRequest(push)).answer(to: push)
+      } catch {
+        throw PushFailure(error)
+      }
+    }
+  }
+
+#endif

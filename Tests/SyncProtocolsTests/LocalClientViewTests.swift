@@ -1,0 +1,182 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// Real actors with local changes, on one server in this process.
+@Suite struct LocalClientViewTests {
+  typealias Origin = Tunnel<Reservations, Wish>
+  typealias Driver = UpdateMachine<Origin>
+  typealias Model = Rebased<ConfirmedView<Wish>>
+
+  /// A client's way to the server, which a test can close.
+  struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: MutationSource
+  where Change.Content == Mutators.Value {
+    typealias Model = Rebased<ConfirmedView<Change>>
+    typealias Sync = ClientView<Change.Content>
+    let source: LocalClientViewSource<Mutators, Change>
+    let door = Door()
+
+    actor Door {
+      private(set) var isOpen = true
+      func set(_ isOpen: Bool) { self.isOpen = isOpen }
+    }
+
+    private func pass() async throws(SyncFailure) {
+      if !(await door.isOpen) { throw .unreachable }
+    }
+
+    func register() async throws(SyncFailure) -> Registered<OwnView<Change.Content>, ViewFinger> {
+      try await pass()
+      return try await source.register()
+    }
+
+    func poll(
+      after finger: ViewFinger, waits: Bool
+    ) async throws(SyncFailure) -> PulledView<Change.Content> {
+      try await pass()
+      let pulled = try await source.poll(after: finger, waits: waits)
+      try await pass()
+      return pulled
+    }
+
+    func release(_ log: ViewLog) async {}
+
+    func push(
+      _ push: Outbox<Change>.Push
+    ) async throws(PushFailure) -> Outbox<Change>.PushAnswer {
+      do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
+      return try await source.push(push)
+    }
+  }
+
+  private let server = LocalClientView(Reservations())
+
+  private func origin(_ client: UInt64) -> Origin {
+    Tunnel(source: server.source(for: Wish.self, client: ClientID(client)))
+  }
+
+  /// Returns when a state is as it should be. Nothing is waited for but the state itself.
+  private func wait(
+    for machine: Driver, until isRight: (ReplicaState<Model>) -> Bool
+  ) async {
+    for await state in await machine.states() where isRight(state) { return }
+    Issue.record("the machine went away")
+  }
+
+  private func holder(of hour: Int64, at machine: Driver) async -> String? {
+    await machine.state.view.map { Hour(hour: hour).answer(in: $0) }
+  }
+
+  @Test func `two machines that were offline end with one truth`() async throws {
+    let (mine, hers) = (origin(1), origin(2))
+    let (me, her) = (Driver(source: mine), Driver(source: hers))
+    async let first: Void = me.run()
+    async let second: Void = her.run()
+    await wait(for: me) { $0.view != nil }
+    await wait(for: her) { $0.view != nil }
+
+    await mine.door.set(false)
+    let wish = try await me.mutate(.reserve(hour: 9, who: "me"))
+    #expect(wish.value == "RESERVED")
+    await me.stored(wish.ticket)
+    #expect(await holder(of: 9, at: me) == "me")
+    let herWish = try await her.mutate(.reserve(hour: 9, who: "Ada"))
+    #expect(await her.acknowledged(herWish.ticket) == .acknowledged)
+
+    await mine.door.set(true)
+    await me.retryNow()
+    #expect(await me.acknowledged(wish.ticket) == .acknowledged)
+    #expect(await holder(of: 9, at: me) == "Ada")
+    #expect(await me.state.view?["status/me"] == "UNAVAILABLE")
+    await wait(for: her) { $0.view?["status/me"] == "UNAVAILABLE" }
+    let truth = await server.view
+    #expect(await me.state.view == truth)
+    #expect(await her.state.view == truth)
+    await me.stop()
+    await her.stop()
+    _ = await (first, second)
+  }
+
+  @Test func `the answer to a push acknowledges nothing; the pull does`() async throws {
+    let machine = Driver(source: origin(1))
+    async let following: Void = machine.run()
+    await wait(for: machine) { $0.view != nil }
+    await server.holdPushes()
+    let wish = try await machine.mutate(.reserve(hour: 9, who: "me"))
+    await wait(for: machine) { $0.model?.local.outbox.status == .confirming }
+    #expect(await machine.state(of: wish.ticket) == .sent)
+    #expect(await machine.state.pendingCount == 1)
+    await server.runPushes()
+    #expect(await machine.acknowledged(wish.ticket) == .acknowledged)
+    #expect(await machine.state.pendingCount == 0)
+    await machine.stop()
+    await following
+  }
+
+  @Test func `a change survives the process, and is made once`() async throws {
+    let store = MemoryStore<Model, ViewFinger>()
+    let closed = origin(1)
+    let old = Driver(source: closed, store: store)
+    async let before: Void = old.run()
+    await wait(for: old) { $0.view != nil }
+    await closed.door.set(false)
+    let wish = try await old.mutate(.reserve(hour: 9, who: "me"))
+    #expect(await old.stored(wish.ticket))
+    let saved = try #require(try await store.load())
+
+    // The process is killed here: what it does later reaches nobody's disk.
+    let next = MemoryStore<Model, ViewFinger>()
+    try await next.save(saved)
+    await old.stop()
+    await before
+    let new = Driver(source: origin(1), store: next)
+    async let after: Void = new.run()
+    await wait(for: new) { $0.view != nil }
+    #expect(await holder(of: 9, at: new) == "me")
+    #expect(await new.acknowledged(wish.ticket) == .acknowledged)
+    #expect(await server.view.text == "hour/9=\"me\" status/me=\"RESERVED\"")
+    await new.stop()
+    await after
+  }
+
+  @Test func `a subscription tells who has an hour, and nothing else`() async throws {
+    let machine = Driver(source: origin(1))
+    async let following: Void = machine.run()
+    var answers = await machine.changes(of: Hour(hour: 9)).makeAsyncIterator()
+    #expect(await answers.next() == "free")
+    _ = try await machine.mutate(.reserve(hour: 8, who: "me"))
+    _ = try await machine.mutate(.reserve(hour: 9, who: "me"))
+    #expect(await answers.next() == "me")
+    await server.change { $0.put("hour/9", "Ada") }
+    #expect(await answers.next() == "Ada")
+    try await machine.logOut()
+    #expect(await answers.next() == nil)
+    await following
+  }
+
+  @Test func `many changes from many tasks are all made, each once`() async throws {
+    let machine = Driver(source: origin(1), store: MemoryStore<Model, ViewFinger>())
+    async let following: Void = machine.run()
+    await wait(for: machine) { $0.view != nil }
+    await withDiscardingTaskGroup { group in
+      for task in 0..<8 as Range<Int64> {
+        group.addTask {
+          for step in 0..<20 as Range<Int64> {
+            let wish = Wish.reserve(hour: task * 100 + step, who: "\(task)")
+            guard let mutated = try? await machine.mutate(wish) else {
+              Issue.record("it was not made")
+              return
+            }
+            if step % 3 == 0 { #expect(await machine.stored(mutated.ticket)) }
+          }
+        }
+      }
+    }
+    let last = await machine.state.model?.local.outbox.newestTicket
+    #expect(await machine.acknowledged(try #require(last)) == .acknowledged)
+    #expect(await server.view.map.count == 8 * 21)
+    #expect(await machine.state.view == server.view)
+    await machine.stop()
+    await following
+  }
+}

@@ -1,0 +1,336 @@
+import Testing
+
+@testable import UpdateMachine
+
+// What the tests of local changes on the actor stand on: a source of mutations that is answered by
+// hand, a store that fails and waits, and a bench for the driver.
+
+/// A source of mutations that answers when and what a test says.
+final class PushScript: MutationSource {
+  typealias Model = BoardModel
+  typealias Sync = BoardSync
+  typealias Box = Outbox<BoardChange>
+
+  enum Ask: Sendable {
+    case register
+    case poll(Spot)
+    case release
+    case push(Box.Push)
+  }
+
+  enum Answer: Sendable {
+    case snapshot(BoardNews, Spot)
+    case batch(BoardBatch)
+    case pushed(Box.PushAnswer)
+    case failure(SyncFailure, hasLeft: Bool = true)
+    case done
+  }
+
+  struct Call: Sendable {
+    var number: Int
+    var ask: Ask
+    var isCancelled = false
+    var isOver = false
+
+    var push: Box.Push? { if case .push(let push) = ask { push } else { nil } }
+    var isPoll: Bool { if case .poll = ask { true } else { false } }
+    var isRegister: Bool { if case .register = ask { true } else { false } }
+  }
+
+  let terms: Terms
+  private let calls = Locked<[Call]>([])
+  private let waiters = Waiters<Answer>()
+
+  init(terms: Terms) { self.terms = terms }
+
+  var all: [Call] { calls.withLock { $0 } }
+  /// What has not ended yet.
+  var open: [Call] { all.filter { !$0.isOver } }
+
+  func register() async throws(SyncFailure) -> Registered<BoardNews, Spot> {
+    switch await call(.register) {
+    case .snapshot(let news, let spot):
+      return Registered(snapshot: news, finger: spot, terms: terms)
+    case .failure(let failure, _): throw failure
+    case .batch, .pushed, .done: throw .malformed
+    }
+  }
+
+  func poll(after finger: Spot, waits: Bool) async throws(SyncFailure) -> BoardBatch {
+    switch await call(.poll(finger)) {
+    case .batch(let batch): return batch
+    case .failure(let failure, _): throw failure
+    case .snapshot, .pushed, .done: throw .malformed
+    }
+  }
+
+  func release(_ log: String) async { _ = await call(.release) }
+
+  func push(_ push: Box.Push) async throws(PushFailure) -> Box.PushAnswer {
+    switch await call(.push(push)) {
+    case .pushed(let answer): return answer
+    case .failure(let failure, let hasLeft): throw PushFailure(failure, hasLeft: hasLeft)
+    case .snapshot, .batch, .done: throw PushFailure(.malformed)
+    }
+  }
+
+  private func call(_ ask: Ask) async -> Answer {
+    let number = calls.withLock { calls in
+      calls.append(Call(number: calls.count, ask: ask))
+      return calls.count - 1
+    }
+    let answer = await waiters.wait(for: number, letGoWith: .failure(.malformed)) {
+      self.calls.withLock { $0[number].isCancelled = true }
+    }
+    calls.withLock { $0[number].isOver = true }
+    return answer
+  }
+
+  func answer(_ call: Call, _ answer: Answer) { waiters.tell(call.number, answer) }
+}
+
+/// A store that fails, or waits, when a test says so.
+final class BoardStore: Store {
+  typealias Model = BoardModel
+  typealias Place = Spot
+
+  private struct State {
+    var stored: StoredReplica<BoardModel, Spot>?
+    var saves = 0
+    var isBusy = false
+    var isSlow = false
+    var failure: StoreError?
+  }
+  private let state = Locked(State())
+  private let waiters = Waiters<Bool>()
+
+  var stored: SavedReplica<BoardModel, Spot>? { state.withLock { $0.stored?.replica } }
+  /// How many saves there were, failed ones, too.
+  var saves: Int { state.withLock { $0.saves } }
+  /// Something is asked of it.
+  var isBusy: Bool { state.withLock { $0.isBusy } }
+  /// Whether saves wait for ``finish()``.
+  var isSlow: Bool {
+    get { state.withLock { $0.isSlow } }
+    set { state.withLock { $0.isSlow = newValue } }
+  }
+  var failure: StoreError? {
+    get { state.withLock { $0.failure } }
+    set { state.withLock { $0.failure = newValue } }
+  }
+
+  func finish() { waiters.tell(saves, true) }
+
+  func load() async throws(StoreError) -> StoredReplica<BoardModel, Spot>? {
+    state.withLock { $0.stored }
+  }
+
+  func save(_ replica: StoredReplica<BoardModel, Spot>) async throws(StoreError) {
+    let (number, isSlow) = state.withLock { state in
+      #expect(!state.isBusy, "the store is asked one thing at a time")
+      state.isBusy = true
+      state.saves += 1
+      return (state.saves, state.isSlow)
+    }
+    if isSlow { _ = await waiters.wait(for: number, letGoWith: nil) }
+    let failure = state.withLock { state in
+      state.isBusy = false
+      if state.failure == nil { state.stored = replica }
+      return state.failure
+    }
+    if let failure { throw failure }
+  }
+
+  func erase() async throws(StoreError) { state.withLock { $0.stored = nil } }
+}
+
+typealias BoardDriver = UpdateMachine<PushScript>
+
+/// One driver with local changes on the bench, beside its server.
+final class MutationBench {
+  let executor: StepExecutor
+  let clock = HandClock()
+  let source: PushScript
+  let store: BoardStore?
+  var server: BoardServer
+  var machine: BoardDriver!
+  let reports = Box<[DriverReport]>([])
+
+  init(
+    store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(), life: UInt64 = 1,
+    terms: Terms = testTerms
+  ) {
+    executor = StepExecutor()
+    source = PushScript(terms: terms)
+    self.store = store
+    self.server = server
+    let chance = FixedChance()
+    for _ in 1..<life { _ = chance.newLife() }
+    let reports = reports
+    machine = BoardDriver(
+      source: source, store: store, clock: clock, chance: chance, executor: executor,
+      reporter: { report in reports.change { $0.append(report) } })
+  }
+
+  /// A bench whose driver follows, level, with a waiting poll out, and all of it saved.
+  static func following(
+    store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(),
+    terms: Terms = testTerms
+  ) -> (MutationBench, Started) {
+    let bench = MutationBench(store: store, server: server, terms: terms)
+    let run = bench.start { await $0.run() }
+    bench.serve()
+    return (bench, run)
+  }
+
+  // MARK: Doing
+
+  func drain() { executor.drain() }
+
+  @discardableResult
+  func start(_ body: @escaping @Sendable (BoardDriver) async -> Void) -> Started {
+    let isOver = Box(false)
+    let machine = machine!
+    let task = Task(executorPreference: executor) {
+      await body(machine)
+      isOver.value = true
+    }
+    return Started(task: task, isOver: isOver)
+  }
+
+  func tell(_ body: @escaping @Sendable (isolated BoardDriver) -> Void) {
+    start { await body($0) }
+    drain()
+  }
+
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (isolated BoardDriver) -> Value
+  ) -> Value {
+    let box = Box<Value?>(nil)
+    start { box.value = await body($0) }
+    drain()
+    return box.value!
+  }
+
+  func advance(_ span: TimeSpan) {
+    let end = clock.now + span
+    drain()
+    while clock.advance(towards: end) { drain() }
+    drain()
+  }
+
+  /// Makes a change; its ticket, or why not.
+  func mutate(
+    _ change: BoardChange
+  ) -> Result<BoardDriver.Mutated, MutationError<BoardChange.Refusal>> {
+    read { machine in
+      do throws(MutationError<BoardChange.Refusal>) {
+        return .success(try machine.mutate(change))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// Makes a change that can be made; its ticket.
+  func ticket(_ change: BoardChange) -> MutationTicket { try! mutate(change).get().ticket }
+
+  /// Waits until a mutation is stored: what it is told.
+  func awaitStored(_ ticket: MutationTicket) -> Box<Bool?> {
+    let told = Box<Bool?>(nil)
+    start { told.value = await $0.stored(ticket) }
+    drain()
+    return told
+  }
+
+  /// Waits until a mutation is acknowledged: what it is told.
+  func awaitAcknowledged(_ ticket: MutationTicket) -> Box<MutationState??> {
+    let told = Box<MutationState??>(nil)
+    start { told.value = .some(await $0.acknowledged(ticket)) }
+    drain()
+    return told
+  }
+
+  // MARK: The server
+
+  /// Answers the newest question of a kind that is open.
+  func answer(_ answer: PushScript.Answer, _ isMeant: (PushScript.Call) -> Bool) {
+    drain()
+    guard let call = source.open.last(where: isMeant) else {
+      Issue.record("nothing of that kind is asked")
+      return
+    }
+    source.answer(call, answer)
+    drain()
+  }
+
+  func push() -> PushScript.Call? { source.open.last { $0.push != nil } }
+
+  /// The push that is out arrives at the server and is answered.
+  func answerPush() {
+    guard let push = push()?.push else {
+      Issue.record("nothing is pushed")
+      return
+    }
+    let said = server.run(push)
+    answer(.pushed(said)) { $0.push != nil }
+  }
+
+  func failPush(_ failure: SyncFailure, hasLeft: Bool = true) {
+    answer(.failure(failure, hasLeft: hasLeft)) { $0.push != nil }
+  }
+
+  /// The server tells its news.
+  func answerPoll() {
+    server.spot.index += 1
+    answer(.batch(BoardBatch(first: server.spot.index, events: [server.news]))) { $0.isPoll }
+  }
+
+  /// The log is lost: the server knows the client's finger no more.
+  func expire() {
+    server.spot = Spot(server.spot.log + "'", 0)
+    answer(.failure(.expired)) { $0.isPoll }
+  }
+
+  /// Answers everything, until there is no news.
+  func serve() {
+    var told: BoardNews?
+    drain()
+    while let call = source.open.first(where: { !$0.isPoll || told != server.news }) {
+      switch call.ask {
+      case .register:
+        told = server.news
+        source.answer(call, .snapshot(server.news, server.spot))
+      case .poll(let spot):
+        told = server.news
+        server.spot.index = max(server.spot.index, spot.index) + 1
+        source.answer(
+          call, .batch(BoardBatch(first: server.spot.index, events: [server.news])))
+      case .push(let push): source.answer(call, .pushed(server.run(push)))
+      case .release: source.answer(call, .done)
+      }
+      drain()
+      if source.open.isEmpty { advance(.milliseconds(400)) }
+    }
+  }
+
+  // MARK: Seeing
+
+  var state: ReplicaState<BoardModel> { read { $0.state } }
+  var values: VersionedMap<String, Int64>? { state.view?.values }
+  func state(of ticket: MutationTicket) -> MutationState? { read { $0.state(of: ticket) } }
+
+  /// What each push that there ever was held.
+  var pushes: [[String]] {
+    source.all.compactMap { $0.push?.mutations.map { "\($0.id) \($0.change.name)" } }
+  }
+
+  /// Nobody sleeps, nothing is asked, nothing is written, and no errand is on the table.
+  func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
+  {
+    #expect(clock.alarms == [], comment, sourceLocation: place)
+    #expect(source.open.isEmpty, comment, sourceLocation: place)
+    #expect(store?.isBusy != true, comment, sourceLocation: place)
+    #expect(read { $0.errands.isIdle }, comment, sourceLocation: place)
+  }
+}

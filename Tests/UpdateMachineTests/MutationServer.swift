@@ -1,0 +1,80 @@
+@testable import UpdateMachine
+
+// A server that takes mutations, as a value, and the model of a client that follows it.
+
+/// What the server tells of its state: all of it, and how far the client's mutations are in it.
+struct BoardNews: Equatable, Sendable {
+  var board: Board
+  var confirmation = Confirmation(last: .none)
+  /// Whom it tells.
+  var client = ClientID(7)
+}
+
+struct ConfirmedBoard: ConfirmingModel, Equatable {
+  typealias Change = BoardChange
+  typealias Refusal = Never
+  private var news: BoardNews
+
+  init(snapshot: BoardNews) { news = snapshot }
+  mutating func apply(_ event: BoardNews) { news = event }
+
+  var client: ClientID { news.client }
+  var confirmation: Confirmation { news.confirmation }
+  var state: Board { news.board }
+}
+
+typealias BoardModel = Rebased<ConfirmedBoard>
+
+struct BoardBatch: EventBatch {
+  var first: Int
+  var events: [BoardNews]
+
+  var count: Int { events.count }
+  func event(at index: Int) -> BoardNews? { events[index] }
+}
+
+enum BoardSync: SyncProtocol {
+  static var pullsAfterPush: Bool { true }
+
+  static func advance(_ finger: Spot, over batch: BoardBatch) -> Advance<Spot> {
+    if batch.first > finger.index + 1 { return .gap }
+    let last = batch.first + batch.count - 1
+    if last <= finger.index { return .seen }
+    return .next(Spot(finger.log, last), first: finger.index + 1 - batch.first)
+  }
+}
+
+/// The server: runs each mutation once and in order, or refuses it.
+struct BoardServer: Sendable {
+  var board = Board()
+  var last = MutationID.none
+  var refusal: MutationRefusal?
+  /// What it refuses, by name.
+  var refuses: Set<String> = []
+  /// What it ran, in order.
+  var ran: [String] = []
+  var spot = Spot("a", 0)
+  var client = ClientID(7)
+
+  var news: BoardNews {
+    BoardNews(
+      board: board, confirmation: Confirmation(last: last, refusal: refusal), client: client)
+  }
+
+  mutating func run(_ push: Outbox<BoardChange>.Push) -> Outbox<BoardChange>.PushAnswer {
+    for item in push.mutations {
+      if let refusal, refusal.id > push.knownRefusal { return .refused(refusal) }
+      guard item.id == last.next else { continue }
+      last = item.id
+      var board = board
+      if !refuses.contains(item.change.name), (try? item.change.apply(to: &board)) != nil {
+        self.board = board
+        ran.append(item.change.name)
+      } else {
+        refusal = MutationRefusal(item.id, RejectionCode("NO"))
+      }
+    }
+    if let refusal, refusal.id > push.knownRefusal { return .refused(refusal) }
+    return .accepted
+  }
+}
