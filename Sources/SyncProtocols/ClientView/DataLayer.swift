@@ -187,7 +187,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     let commit = commit(number)
     let record = commit.record(of: client)
     return FetchedView(
-      view: commit.view.map, lastMutation: record.lastMutation, refusal: record.refusal,
+      client: client, view: commit.view.map, lastMutation: record.lastMutation, refusal: record.refusal,
       commit: tellsCommits ? number : nil)
   }
 }
@@ -212,6 +212,8 @@ public struct ClientRecord: Hashable, Sendable {
 
 /// What a diff server fetches for one pull: all of it as of one commit.
 public struct FetchedView<Value: ViewValue>: Sendable {
+  /// Who pulls.
+  public var client: ClientID
   public var view: VersionedMap<ViewKey, Value>
   /// Of the client that pulls.
   public var lastMutation: MutationID
@@ -222,9 +224,10 @@ public struct FetchedView<Value: ViewValue>: Sendable {
 
   @inlinable
   public init(
-    view: VersionedMap<ViewKey, Value>, lastMutation: MutationID, refusal: MutationRefusal? = nil,
-    commit: CommitNumber? = nil
+    client: ClientID, view: VersionedMap<ViewKey, Value>, lastMutation: MutationID,
+    refusal: MutationRefusal? = nil, commit: CommitNumber? = nil
   ) {
+    self.client = client
     self.view = view
     self.lastMutation = lastMutation
     self.refusal = refusal
