@@ -113,23 +113,29 @@ struct RunOptions {
       }
       world = .directory
     }
-    if configuration.plant?.pageBreach != nil {
+    try setWorldOfPlant()
+  }
+
+  /// A plant is in the world whose server can have it.
+  private mutating func setWorldOfPlant() throws(UsageError) {
+    switch configuration.plant {
+    case .page:
       guard world != .directory, world != .ledger else {
         throw UsageError(message: "that plant is in the world messages only")
       }
       world = .messages
-    }
-    if configuration.plant?.viewBreach != nil {
+    case .view:
       guard engine == .value, spoken != .eventQueue else {
         throw UsageError(
           message: "that plant goes with the protocol client-view and the engine \"value\" only")
       }
       world = .ledger
-    } else if configuration.plant?.breach != nil {
+    case .breach:
       guard world != .ledger else {
         throw UsageError(message: "that plant goes with the protocol event-queue only")
       }
       spoken = .eventQueue
+    case .neverAnswersAgain, nil: break
     }
   }
 

@@ -61,7 +61,9 @@ struct Catch: Sendable {
 extension Mutant {
   /// The world in which the changed code has something to do.
   var world: LibraryWorld {
-    let changed = ["UpdateMachine/Mutations/", "SyncProtocols/ClientView/"]
+    let changed = [
+      "UpdateMachine/Mutations/", "Replica/MutableModel", "SyncProtocols/ClientView/",
+    ]
     if hunks.contains(where: { hunk in changed.contains { hunk.file.contains($0) } }) {
       return .ledger
     }

@@ -117,7 +117,8 @@ enum LedgerOracle {
         continue
       }
       return WriterObjection(
-        .input, "the server runs, each once and in order: "
+        .input,
+        "the server runs, each once and in order: "
           + words(book.made.flatMap { $0.entries }), words(run))
     }
     return nil

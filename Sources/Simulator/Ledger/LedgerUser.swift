@@ -189,8 +189,7 @@ public struct LedgerUser: SimulatedWriter {
       done(mutated.effects, &wanted)
       guard let outbox = replica.model?.local.outbox else { return }
       let isOne = outbox.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
-      if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil
-      {
+      if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil {
         memory.merge(mutated.ticket, change.entries)
       } else {
         memory.note(mutated.ticket, change.entries)

@@ -186,7 +186,8 @@ extension World {
     let saved = clients[client].reading
     clients[client].isReading = false
     clients[client].reading = nil
-    if App.Writer.writes {
+    // What is read after a log-out is wanted no more.
+    if App.Writer.writes, !clients[client].replica.isLoaded {
       clients[client].writer.memory = clients[client].writerDisk.reading ?? App.Writer.blank
     }
     if isHandingOver {

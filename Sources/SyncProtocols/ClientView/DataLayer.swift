@@ -187,7 +187,8 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     let commit = commit(number)
     let record = commit.record(of: client)
     return FetchedView(
-      client: client, view: commit.view.map, lastMutation: record.lastMutation, refusal: record.refusal,
+      client: client, view: commit.view.map, lastMutation: record.lastMutation,
+      refusal: record.refusal,
       commit: tellsCommits ? number : nil)
   }
 }
