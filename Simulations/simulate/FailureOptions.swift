@@ -36,9 +36,11 @@ struct FailureOptions {
       return !Interrupt.wasAsked
     }
     let told =
-      token.configuration.world == .directory
-      ? Simulation<Chat>.curve(of: token, while: goesOn)
-      : Simulation<Mail>.curve(of: token, while: goesOn)
+      switch token.configuration.world {
+      case .directory: Simulation<Chat>.curve(of: token, while: goesOn)
+      case .messages: Simulation<Mail>.curve(of: token, while: goesOn)
+      case .ledger: Simulation<Ledger>.curve(of: token, while: goesOn)
+      }
     console.progress(nil)
     guard let told else { return console.out("No oracle objects: there is no curve.") }
     console.out("\n" + told.curve.lines(told.trace, oracle: told.oracle).joined(separator: "\n"))

@@ -6,8 +6,9 @@ import UpdateMachine
 struct RunOptions {
   var configuration: SimulationConfiguration
   var engine = Engine.value
-  /// `nil`: each seed draws its world.
+  /// `nil`: each seed draws its world, of those of a protocol if one is named.
   var world: LibraryWorld?
+  var spoken: LibraryWorld.SpokenProtocol?
   var first: UInt64 = 1
   var seeds: UInt64 = 5000
   var jobs = ProcessInfo.processInfo.activeProcessorCount
@@ -21,7 +22,7 @@ struct RunOptions {
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-    "--engine", "--seconds", "--save", "--world",
+    "--engine", "--seconds", "--save", "--world", "--protocol",
   ]
   /// Flags that change what happens in a run.
   static let ways = ["--no-swarm", "--no-liveness"]
@@ -42,7 +43,7 @@ struct RunOptions {
     configuration.judgesLiveness = !arguments.has("--no-liveness")
     if let name = arguments.values["--plant"] {
       guard let plant = Plant(name: name) else {
-        let known = (Plant.all + Plant.ofPages).map(\.name).joined(separator: ", ")
+        let known = Plant.known.map(\.name).joined(separator: ", ")
         throw UsageError(message: "unknown plant \"\(name)\". There are: \(known)")
       }
       configuration.plant = plant
@@ -53,6 +54,7 @@ struct RunOptions {
       }
       self.engine = engine
     }
+    try setProtocol(arguments.values["--protocol"])
     try setWorld(arguments.values["--world"])
     if let number = try arguments.number("--seed", in: 0...UInt64.max) {
       guard arguments.values["--seeds"] == nil, arguments.values["--first"] == nil else {
@@ -78,26 +80,62 @@ struct RunOptions {
     configuration.seed = first
   }
 
+  private mutating func setProtocol(_ name: String?) throws(UsageError) {
+    guard let name, name != "all" else { return }
+    guard let spoken = LibraryWorld.SpokenProtocol(rawValue: name) else {
+      let known = LibraryWorld.SpokenProtocol.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError(message: "unknown protocol \"\(name)\". There are: \(known), all")
+    }
+    self.spoken = spoken
+  }
+
   private mutating func setWorld(_ name: String?) throws(UsageError) {
-    if let name, name != "all" {
-      guard let world = LibraryWorld(rawValue: name) else {
+    if let name {
+      guard spoken != .clientView else {
+        throw UsageError(message: "--world goes with the protocol event-queue only")
+      }
+      spoken = .eventQueue
+      let world = LibraryWorld(rawValue: name)
+      guard name == "all" || world?.spoken == .eventQueue else {
         throw UsageError(
           message: "unknown world \"\(name)\". There are: directory, messages, all")
       }
       self.world = world
     }
+    if spoken == .clientView { world = .ledger }
     // Real drivers fetch no pages yet, and wrong pages need somebody who reads them.
     if engine == .actor {
       guard world != .messages else {
         throw UsageError(message: "the world messages goes with the engine \"value\" only")
       }
+      guard world != .ledger else {
+        throw UsageError(message: "the protocol client-view goes with the engine \"value\" only")
+      }
       world = .directory
     }
-    if configuration.plant?.pageBreach != nil {
-      guard world != .directory else {
+    try setWorldOfPlant()
+  }
+
+  /// A plant is in the world whose server can have it.
+  private mutating func setWorldOfPlant() throws(UsageError) {
+    switch configuration.plant {
+    case .page:
+      guard world != .directory, world != .ledger else {
         throw UsageError(message: "that plant is in the world messages only")
       }
       world = .messages
+    case .view:
+      guard engine == .value, spoken != .eventQueue else {
+        throw UsageError(
+          message: "that plant goes with the protocol client-view and the engine \"value\" only")
+      }
+      world = .ledger
+    case .breach:
+      guard world != .ledger else {
+        throw UsageError(message: "that plant goes with the protocol event-queue only")
+      }
+      spoken = .eventQueue
+    case .neverAnswersAgain, nil: break
     }
   }
 
@@ -105,7 +143,7 @@ struct RunOptions {
   func configuration(ofSeed seed: UInt64) -> SimulationConfiguration {
     var configuration = configuration
     configuration.seed = seed
-    configuration.world = world ?? LibraryWorld.drawn(by: seed)
+    configuration.world = world ?? LibraryWorld.drawn(by: seed, of: spoken)
     return configuration
   }
 
@@ -137,7 +175,11 @@ struct RunOptions {
       words += " --faults \(names.isEmpty ? "none" : names)"
     }
     if !configuration.judgesLiveness { words += " --no-liveness" }
-    if let world, engine == .value { words += " --world \(world.rawValue)" }
+    if let world, engine == .value, world.spoken == .eventQueue {
+      words += " --world \(world.rawValue)"
+    } else if let spoken = world?.spoken ?? spoken, engine == .value {
+      words += " --protocol \(spoken.rawValue)"
+    }
     if engine != .value { words += " --engine \(engine.rawValue)" }
     if let plant = configuration.plant { words += " --plant \(plant.name)" }
     return words
@@ -163,8 +205,10 @@ extension Simulate {
         --faults LIST   all (each seed draws some of them), none, or names joined by commas (each
                         seed has all of these)
         --plant NAME    the server breaks its contract: an oracle must notice
-        --world NAME    directory: clients hold everything; messages: they hold a part, and fetch
-                        pages; all: each seed draws one (all)
+        --protocol NAME event-queue: Zulip's; client-view: Replicache's, and users change things;
+                        all: each seed draws one (all)
+        --world NAME    of event-queue: directory: clients hold everything; messages: they hold a
+                        part, and fetch pages; all: each seed draws one (all)
         --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
         --no-swarm      all faults are on in every seed
         --no-liveness   a run ends when the faults stop: nobody must become level again
@@ -190,7 +234,7 @@ extension Simulate {
         return .success
       }
       if arguments.has("--list-plants") {
-        for plant in Plant.all + Plant.ofPages { console.out(plant.name) }
+        for plant in Plant.known { console.out(plant.name) }
         return .success
       }
       return try run(try RunOptions(arguments), console)
@@ -201,7 +245,7 @@ extension Simulate {
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
       jobs: options.jobs, untilFailure: options.untilFailure, budget: options.budget,
-      world: options.world)
+      world: options.world, spoken: options.spoken)
     let outcome = runner.run(console)
     var report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
@@ -236,7 +280,8 @@ extension Simulate {
     summary: "show the conversation of one seed, one line an event",
     help: """
       Usage: simulate trace --seed S [--clients N] [--steps N] [--faults LIST] [--plant NAME]
-                            [--world NAME] [--engine NAME] [--no-swarm] [--no-liveness]
+                            [--protocol NAME] [--world NAME] [--engine NAME] [--no-swarm]
+                            [--no-liveness]
 
       Prints one line an event: virtual time, who, what it was told, and what came of it; then the
       hash of the run, which is that of `simulate run --seed S`. In the world messages each list of
@@ -254,6 +299,7 @@ extension Simulate {
         words,
         options: [
           "--seed", "--clients", "--steps", "--faults", "--plant", "--engine", "--world",
+          "--protocol",
         ],
         flags: RunOptions.ways + ["--hash"])
       guard arguments.values["--seed"] != nil else {

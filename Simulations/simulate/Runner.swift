@@ -9,6 +9,7 @@ extension Engine {
     switch configuration.world {
     case .directory: Simulation<Chat>.run(configuration, engine: self, twice: twice)
     case .messages: Simulation<Mail>.run(configuration, engine: self, twice: twice)
+    case .ledger: Simulation<Ledger>.run(configuration, engine: self, twice: twice)
     }
   }
 
@@ -16,6 +17,7 @@ extension Engine {
     switch configuration.world {
     case .directory: Simulation<Chat>.trace(configuration, engine: self)
     case .messages: Simulation<Mail>.trace(configuration, engine: self)
+    case .ledger: Simulation<Ledger>.trace(configuration, engine: self)
     }
   }
 }
@@ -31,8 +33,9 @@ struct Runner: Sendable {
   var untilFailure = false
   /// After so long no run is begun; `nil`: all of them are.
   var budget: Duration?
-  /// `nil`: each seed draws its world.
+  /// `nil`: each seed draws its world, of those of a protocol if one is named.
   var world: LibraryWorld?
+  var spoken: LibraryWorld.SpokenProtocol?
 
   struct Outcome: Sendable {
     var statistics = RunStatistics()
@@ -87,7 +90,7 @@ struct Runner: Sendable {
         }
         if isEnough(shared) { break }
         configuration.seed = first &+ offset
-        configuration.world = world ?? LibraryWorld.drawn(by: configuration.seed)
+        configuration.world = world ?? LibraryWorld.drawn(by: configuration.seed, of: spoken)
         let twice = Simulation<Chat>.isRunTwice(offset)
         statistics.add(engine.run(configuration, twice: twice))
         if untilFailure, statistics.failures > 0 { shared.hasFailed.withLock { $0 = true } }

@@ -35,6 +35,36 @@ struct RunCommandTests {
     ("run --faults crash,earthquake", "unknown fault \"earthquake\". There are: none, all, or"),
     ("run --faults crash,,storm", "unknown fault \"\". There are: none, all, or"),
     ("run --plant tree", "unknown plant \"tree\". There are: lost-event, stale-snapshot"),
+    (
+      "run --protocol tin-cans",
+      "unknown protocol \"tin-cans\". There are: event-queue, client-view, all"
+    ),
+    (
+      "run --protocol client-view --world messages",
+      "--world goes with the protocol event-queue only"
+    ),
+    ("run --protocol client-view --world all", "--world goes with the protocol event-queue only"),
+    ("run --world ledger", "unknown world \"ledger\". There are: directory, messages, all"),
+    (
+      "run --protocol client-view --engine actor",
+      "the protocol client-view goes with the engine \"value\" only"
+    ),
+    (
+      "run --protocol event-queue --plant wrong-delta",
+      "that plant goes with the protocol client-view and the engine \"value\" only"
+    ),
+    (
+      "run --engine actor --plant wrong-delta",
+      "that plant goes with the protocol client-view and the engine \"value\" only"
+    ),
+    (
+      "run --protocol client-view --plant lost-event",
+      "that plant goes with the protocol event-queue only"
+    ),
+    (
+      "run --protocol client-view --plant page-misses-one",
+      "that plant is in the world messages only"
+    ),
     ("run --seed 3 --seeds 5", "--seed is one seed; it goes with neither --seeds nor --first"),
     ("run --seed 3 --first 5", "--seed is one seed; it goes with neither --seeds nor --first"),
     ("trace", "simulate trace: which seed? Try --seed 1"),
@@ -90,7 +120,7 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
-    "--engine", "--seconds", "--save", "--world",
+    "--engine", "--seconds", "--save", "--world", "--protocol",
   ]
 
   @Test func `run's help names every option that there is, and no other`() {
@@ -112,6 +142,7 @@ struct RunCommandTests {
   @Test func `trace's help names every option that there is, and no other`() {
     let values = [
       "--seed", "--clients", "--steps", "--faults", "--plant", "--engine", "--world",
+      "--protocol",
     ]
     #expect(
       options(in: Simulate.traceCommand.help)

@@ -49,8 +49,11 @@ struct ZooParsingTests {
     ("S.\n\nbug x", 3, "expected \"bug NUMBER\" or \"bug ours\""),
     ("S.\n\nbug", 3, "expected \"bug NUMBER\" or \"bug ours\""),
     ("S.\n\nbug 1\nbug 2", 4, "\"bug\" is there twice"),
-    ("S.\n\nbug 1\noracle H", 4, "expected \"oracle\" and letters of A B C D E F G J, or \"trap\""),
-    ("S.\n\noracle", 3, "expected \"oracle\" and letters of A B C D E F G J, or \"trap\""),
+    (
+      "S.\n\nbug 1\noracle I", 4,
+      "expected \"oracle\" and letters of A B C D E F G H J, or \"trap\""
+    ),
+    ("S.\n\noracle", 3, "expected \"oracle\" and letters of A B C D E F G H J, or \"trap\""),
     ("S.\n\nengine steam", 3, "expected \"engine value\" or \"engine actor\""),
     ("S.\n\nbug 1\noracle A", 4, "expected a line that begins with \"in \""),
     (

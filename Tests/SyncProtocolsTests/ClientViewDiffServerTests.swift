@@ -126,7 +126,7 @@ struct ClientViewDiffServerTests {
     func fetched(_ numbers: [Int64]) -> FetchedView<JSON> {
       let view = VersionedMap(
         sorted: numbers.map { (key: ViewKey("\($0)"), value: JSON(integerLiteral: $0)) })
-      return FetchedView(view: view, lastMutation: .none)
+      return FetchedView(client: ClientID(1), view: view, lastMutation: .none)
     }
     #expect(try server.pull(nil, fetched([1, 2, 3])).finger.state == state(1))
     #expect(try server.pull(nil, fetched([1, 2, 3])).finger.state == state(1))

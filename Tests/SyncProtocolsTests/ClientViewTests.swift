@@ -10,7 +10,8 @@ struct ClientViewTests {
     checksum: UInt64? = nil
   ) -> ViewFinger {
     ViewFinger(
-      state: ServerStateID(epoch: 1, number: state), checksum: checksum ?? state,
+      client: ClientID(1), state: ServerStateID(epoch: 1, number: state),
+      checksum: checksum ?? state,
       lastMutation: MutationID(last), lastRefusal: MutationID(refused),
       commit: commit.map { CommitNumber($0) })
   }
@@ -18,7 +19,8 @@ struct ClientViewTests {
   private func pulled(_ finger: ViewFinger, _ content: ViewContent<JSON>) -> PulledView<JSON> {
     let isRefused = finger.lastRefusal != .none
     return PulledView(
-      state: finger.state, checksum: finger.checksum, lastMutation: finger.lastMutation,
+      client: finger.client, state: finger.state, checksum: finger.checksum,
+      lastMutation: finger.lastMutation,
       refusal: isRefused ? MutationRefusal(finger.lastRefusal) : nil,
       commit: finger.commit, content: content)
   }

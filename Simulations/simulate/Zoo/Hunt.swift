@@ -61,6 +61,12 @@ struct Catch: Sendable {
 extension Mutant {
   /// The world in which the changed code has something to do.
   var world: LibraryWorld {
+    let changed = [
+      "UpdateMachine/Mutations/", "Replica/MutableModel", "SyncProtocols/ClientView/",
+    ]
+    if hunks.contains(where: { hunk in changed.contains { hunk.file.contains($0) } }) {
+      return .ledger
+    }
     let rooms = ["Messages", "Pages", "Knowledge", "VersionedMap"].map { "UpdateMachine/\($0)/" }
     let isOfMessages = hunks.contains { hunk in rooms.contains { hunk.file.contains($0) } }
     return isOfMessages ? .messages : .directory
@@ -137,7 +143,12 @@ struct Hunt: Sendable {
     var engine: [String] = []
     if technique != .explorer {
       engine = ["--engine", mutant.engine.rawValue]
-      if mutant.engine == .value { engine += ["--world", mutant.world.rawValue] }
+      if mutant.engine == .value {
+        let world = mutant.world
+        engine +=
+          world == .ledger
+          ? ["--protocol", world.spoken.rawValue] : ["--world", world.rawValue]
+      }
     }
     let start = ContinuousClock.now
     let end = run(Schemata.number(of: mutant.name), technique.words(budget: budget) + engine)

@@ -21,6 +21,11 @@ public enum Oracle: String, CaseIterable, Hashable, Sendable {
   case honesty = "F honesty"
   /// G: giving any answer twice changes nothing.
   case idempotence = "G idempotence"
+  /// H: each change of a user's takes effect exactly once and in order, or is visibly set aside.
+  case input = "H no lost input"
+  /// No letter: a client sees whole transactions, in one order that agrees with causality, and its own
+  /// changes over them.
+  case causality = "causality"
   /// J: no effect that the driver cannot perform; the machine's own invariants.
   case walls = "J walls"
   /// No letter: it looks at two runs of one seed, which must be the same to the last bit.

@@ -6,10 +6,32 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case directory
   /// Every client holds a part, and fetches pages: ``Mail``.
   case messages
+  /// Users change things, over the client view's protocol: ``Ledger``.
+  case ledger
+
+  /// The protocols of these worlds.
+  public enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
+    case eventQueue = "event-queue"
+    case clientView = "client-view"
+  }
+
+  /// What is spoken there.
+  public var spoken: SpokenProtocol {
+    switch self {
+    case .directory, .messages: .eventQueue
+    case .ledger: .clientView
+    }
+  }
 
   /// The world that a seed draws: each seed has one.
-  public static func drawn(by seed: UInt64) -> LibraryWorld {
-    Digest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 ? .messages : .directory
+  ///
+  /// - Parameters:
+  ///   - seed: the seed.
+  ///   - spoken: of the worlds of this protocol; `nil`: of all.
+  public static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
+    let isLedger = Digest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
+    if spoken == .clientView || spoken == nil && isLedger { return .ledger }
+    return Digest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 ? .messages : .directory
   }
 
   /// As ``Simulation/run(_:)`` in the world that the configuration names.
@@ -17,6 +39,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     switch configuration.world {
     case .directory: Simulation<Chat>.run(configuration)
     case .messages: Simulation<Mail>.run(configuration)
+    case .ledger: Simulation<Ledger>.run(configuration)
     }
   }
 
@@ -25,6 +48,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     switch configuration.world {
     case .directory: Simulation<Chat>.trace(configuration)
     case .messages: Simulation<Mail>.trace(configuration)
+    case .ledger: Simulation<Ledger>.trace(configuration)
     }
   }
 
@@ -33,6 +57,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     switch token.configuration.world {
     case .directory: Simulation<Chat>.traceReplay(token)
     case .messages: Simulation<Mail>.traceReplay(token)
+    case .ledger: Simulation<Ledger>.traceReplay(token)
     }
   }
 
@@ -43,6 +68,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     switch configuration.world {
     case .directory: Simulation<Chat>.shrunk(configuration, while: goesOn)
     case .messages: Simulation<Mail>.shrunk(configuration, while: goesOn)
+    case .ledger: Simulation<Ledger>.shrunk(configuration, while: goesOn)
     }
   }
 }

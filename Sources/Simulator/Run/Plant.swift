@@ -9,6 +9,8 @@ public enum Plant: Hashable, Sendable {
   case neverAnswersAgain
   /// The server's pages are wrong; in the world of messages only.
   case page(PageBreach)
+  /// A client view's servers do something wrong; in the world of the ledger only.
+  case view(ViewBreach)
 
   /// Every plant that any app's server can have, in the order of the command line's list.
   public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
@@ -16,11 +18,15 @@ public enum Plant: Hashable, Sendable {
   /// Those of the world of messages, whose server gives pages.
   public static var ofPages: [Plant] { PageBreach.allCases.map { .page($0) } }
 
+  /// Those of the world of the ledger.
+  public static var ofViews: [Plant] { ViewBreach.allCases.map { .view($0) } }
+
+  /// Every plant that there is.
+  public static var known: [Plant] { all + ofPages + ofViews }
+
   /// The plant of this name; `nil`: there is none.
   public init?(name: String) {
-    guard let plant = (Plant.all + Plant.ofPages).first(where: { $0.name == name }) else {
-      return nil
-    }
+    guard let plant = Plant.known.first(where: { $0.name == name }) else { return nil }
     self = plant
   }
 
@@ -30,12 +36,18 @@ public enum Plant: Hashable, Sendable {
     case .breach(let breach): breach.rawValue
     case .neverAnswersAgain: "never-answers-again"
     case .page(let breach): breach.rawValue
+    case .view(let breach): breach.rawValue
     }
   }
 
   /// What the server's queues do; `nil`: nothing wrong.
   var breach: QueueBreach? {
     if case .breach(let breach) = self { breach } else { nil }
+  }
+
+  /// What a client view's servers do; `nil`: nothing wrong.
+  public var viewBreach: ViewBreach? {
+    if case .view(let breach) = self { breach } else { nil }
   }
 
   /// What its pages do; `nil`: nothing wrong.

@@ -112,6 +112,7 @@ public enum Simulation<App: SimulatedApp> {
   /// is: the compiler makes a version for each, and the general one hands over to that.
   @_specialize(where App == Chat)
   @_specialize(where App == Mail)
+  @_specialize(where App == Ledger)
   static func live(
     _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
   ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {

@@ -18,7 +18,7 @@ public struct RunToken: Sendable {
   }
 
   private static let version: UInt64 = 3
-  private static var plants: [Plant] { Plant.all + Plant.ofPages }
+  private static var plants: [Plant] { Plant.known }
 
   public init(_ configuration: SimulationConfiguration, _ choices: ChoiceLists) {
     self.configuration = configuration

@@ -153,6 +153,9 @@ public struct FaultSet: Hashable, Sendable {
   /// Puts the fault in, if it is not.
   public mutating func insert(_ fault: Fault) { bits |= 1 << UInt64(fault.rawValue) }
 
+  /// Takes the fault out, if it is in.
+  mutating func remove(_ fault: Fault) { bits &= ~(1 << UInt64(fault.rawValue)) }
+
   /// The faults in it, in their order.
   public var list: [Fault] { Fault.allCases.filter { contains($0) } }
 }

@@ -30,6 +30,10 @@ public protocol SimulatedApp: Sendable {
   associatedtype Reader: SimulatedReader = NoReader<Model, Truth, Server.Sync>
   where Reader.Model == Model, Reader.Truth == Truth, Reader.Sync == Server.Sync
 
+  /// What sends changes of the user's. By default nobody makes any.
+  associatedtype Writer: SimulatedWriter = NoWriter<Model, Truth, Server.Sync>
+  where Writer.Model == Model, Writer.Truth == Truth, Writer.Sync == Server.Sync
+
   /// The server's state when the world begins. May draw, from the stream `workload`.
   static func beginning(_ choices: inout Choices) -> Truth
 
@@ -62,6 +66,9 @@ public protocol SimulatedApp: Sendable {
   /// The change with which such breaches end, when the faults stop; `nil`, the default: none.
   static func endOfBreaches(_ truth: Truth) -> Truth.Change?
 
+  /// What the server calls the client that has this model; `nil`, the default: nothing.
+  static func clientName(of model: Model) -> UInt64?
+
   /// Equal to the `checksum` of a truth that shows the same state, different otherwise, but for
   /// chance. Asked after every input: most of a run's time may go into it.
   ///
@@ -92,6 +99,8 @@ extension SimulatedApp {
   public static func endOfBreaches(_ truth: Truth) -> Truth.Change? { nil }
 
   public static func describe(_ event: Truth.Change) -> String { "" }
+
+  public static func clientName(of model: Model) -> UInt64? { nil }
 }
 
 extension SimulatedApp where Model: CustomStringConvertible {

@@ -11,6 +11,8 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   /// The last life's, while the process is not running.
   var replica: Body
   var reader = App.Reader()
+  var writer = App.Writer()
+  var writerDisk = WriterDisk<App.Writer.Memory, Saved>(App.Writer.blank)
   var isRunning = false
   var life: UInt64 = 0
 
@@ -48,6 +50,9 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
     var id: WriteID
     /// `nil`: the finger was dropped in the same step, so there is nothing to write.
     var saved: Saved?
+    /// For a writer: when it was taken, and what was known then.
+    var number: UInt64 = 0
+    var memory: App.Writer.Memory?
   }
 
   enum Connection: Sendable {
@@ -76,6 +81,8 @@ struct Exchange<App: SimulatedApp>: Sendable {
   /// `nil`: an actor asks, and keeps the request's ID to itself.
   var request: RequestID?
   var kind: Kind
+  /// What the server calls the client.
+  var name: UInt64?
   /// Told apart from earlier users of the same place.
   var generation: UInt64
   var isCancelled = false
@@ -115,6 +122,7 @@ enum Step: Sendable {
   case disturbance
   case happens(client: Int, Incident)
   case reads(client: Int, life: UInt64, Reading)
+  case writes(client: Int, life: UInt64, Writing)
   case serverRecovers
   case serverIsSupportedAgain
   case judgement

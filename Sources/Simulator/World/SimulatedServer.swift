@@ -68,6 +68,10 @@ public protocol SimulatedServer: Sendable {
   /// The snapshot is read.
   mutating func finishRegister(_ log: Log, at now: Moment) -> Reply
 
+  /// The same for a client of which the server has a name already; `nil`: it has none. By default
+  /// names mean nothing.
+  mutating func finishRegister(_ log: Log, for name: UInt64?, at now: Moment) -> Reply
+
   /// A poll arrives; `nil`: it waits, and its answer will be among ``takeFinished()``.
   mutating func poll(
     _ finger: Place, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
@@ -85,6 +89,19 @@ public protocol SimulatedServer: Sendable {
   mutating func takeFinished() -> [EndedWait<Truth.Snapshot, Sync>]
 
   // MARK: What happens there
+
+  /// Before it is asked anything, while there are faults: which of its parts are behind, or slow. Draws
+  /// from the stream `server`. By default none is.
+  mutating func waver(_ choices: inout Choices, at now: Moment)
+
+  /// A client pushes changes; `nil`: there is no room. By default there never is.
+  mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer?
+
+  /// It refuses a push as it is, and notes that; `false`: it cannot any more, or never does.
+  mutating func reject(_ push: PushRequest, at now: Moment) -> Bool
+
+  /// How old what it says may be though it says it now: it is behind for no longer. By default zero.
+  var lag: TimeSpan { get }
 
   mutating func commit(_ change: Truth.Change, at now: Moment)
 
@@ -118,11 +135,30 @@ public protocol SimulatedServer: Sendable {
   /// It breaks its contract in this way at the next occasion.
   mutating func arm(_ breach: QueueBreach)
 
+  /// The same of a client view's servers. By default it does not.
+  mutating func arm(_ breach: ViewBreach)
+
   /// Whether a breach is armed, and its occasion has not come.
   var isArmed: Bool { get }
 
   /// How often it broke its contract.
   var breachCount: Int64 { get }
+}
+
+extension SimulatedServer {
+  public mutating func finishRegister(_ log: Log, for name: UInt64?, at now: Moment) -> Reply {
+    finishRegister(log, at: now)
+  }
+
+  public mutating func waver(_ choices: inout Choices, at now: Moment) {}
+
+  public mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer? { nil }
+
+  public mutating func reject(_ push: PushRequest, at now: Moment) -> Bool { false }
+
+  public var lag: TimeSpan { .zero }
+
+  public mutating func arm(_ breach: ViewBreach) {}
 }
 
 /// What a world draws for its server.

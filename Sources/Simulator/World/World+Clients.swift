@@ -19,6 +19,7 @@ extension World {
     perform(effects, by: client)
     judgeWord(of: client, replica)
     lookAgain(client)
+    writeAgain(client, after: input)
   }
 
   private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {
@@ -67,7 +68,13 @@ extension World {
   // MARK: Disks
 
   mutating func begin(_ write: WriteID, _ saved: Client.Saved?, on client: Int) {
-    clients[client].write = Client.Write(id: write, saved: saved)
+    var taken = Client.Write(id: write, saved: saved)
+    if App.Writer.writes {
+      clients[client].writerDisk.count += 1
+      taken.number = clients[client].writerDisk.count
+      taken.memory = clients[client].writer.memory
+    }
+    clients[client].write = taken
     clients[client].erasesAfterWrite = false
     var delay = choices.draw(.disks, in: 1...Climate.quickWrite)
     var succeeds = true
@@ -87,18 +94,22 @@ extension World {
     let step = Step.writeEnds(client: client, life: life, write, succeeds: succeeds)
     if postpone(step, for: client) { return false }
     guard clients[client].life == life, clients[client].write?.id == write else { return false }
+    let saved = clients[client].write?.saved
     endWrite(client, succeeds: succeeds)
     if isHandingOver {
       deliveries.append(.writeEnds(client: client, succeeds: succeeds))
     } else {
       feed(client, succeeds ? .written(write) : .writeFailed(write))
+      noteWritten(succeeds ? saved : nil, client)
     }
     return true
   }
 
   private mutating func endWrite(_ client: Int, succeeds: Bool) {
     guard let write = clients[client].write else { return }
-    if succeeds, let saved = write.saved {
+    if succeeds, let saved = write.saved,
+      clients[client].writerDisk.takes(write.number, write.memory)
+    {
       clients[client].disk = saved
       clients[client].writtenAt = now
       if climate.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) {
@@ -112,6 +123,7 @@ extension World {
 
   mutating func erase(on client: Int) {
     clients[client].backup = nil
+    clients[client].writerDisk.saving = nil
     if clients[client].write == nil {
       clients[client].disk = nil
     } else {
@@ -126,6 +138,7 @@ extension World {
     clients[client].beginLife(settings: climate.settings)
     jury.beginLife(of: client)
     beginReading(client)
+    beginWriting(client)
     if isTraced { note(who(client), "begins life \(clients[client].life)", about: client) }
     var reading = choices.draw(.disks, in: 0...30)
     if climate.faults.contains(.slowLoad), choices.happens(.weather, 1, in: 4) {
@@ -173,6 +186,10 @@ extension World {
     let saved = clients[client].reading
     clients[client].isReading = false
     clients[client].reading = nil
+    // What is read after a log-out is wanted no more.
+    if App.Writer.writes, !clients[client].replica.isLoaded {
+      clients[client].writer.memory = clients[client].writerDisk.reading ?? App.Writer.blank
+    }
     if isHandingOver {
       deliveries.append(.loads(client: client, saved, age: age))
     } else {
@@ -184,6 +201,11 @@ extension World {
   mutating func crash(_ client: Int) {
     let happened = clients[client].write != nil && choices.happens(.disks, 1, in: 2)
     endWrite(client, succeeds: happened)
+    if App.Writer.writes {
+      let isSaved = clients[client].writerDisk.saving != nil && choices.happens(.disks, 1, in: 2)
+      endSaving(client, succeeds: isSaved)
+      clients[client].writerDisk.savesAgain = false
+    }
     if climate.faults.contains(.oldBackup), let backup = clients[client].backup,
       choices.happens(.weather, 1, in: 3)
     {

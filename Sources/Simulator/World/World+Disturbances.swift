@@ -258,6 +258,7 @@ extension World {
       signal(client, .foregrounded)
       return true
     }
+    tidy(client)
     switch clients[client].replica.status {
     case .halted(.stopped): signal(client, .started(foreground: true))
     case .halted(.credentials): signal(client, .credentialsChanged)
@@ -281,6 +282,11 @@ extension World {
     if let breach = plant.pageBreach {
       if choices.happens(.faults, 1, in: 3) { pageBreach = breach }
       return
+    }
+    if let breach = plant.viewBreach {
+      guard choices.happens(.faults, 1, in: 6) else { return }
+      if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
+      return server.arm(breach)
     }
     if let breach = plant.breach {
       guard choices.happens(.faults, 1, in: 6) else { return }

@@ -7,6 +7,7 @@ extension World {
   func isLevel(_ client: Int) -> Bool {
     guard clients[client].isRunning, now >= clients[client].asleepUntil else { return false }
     return jury.isLevel(client, clients[client].replica, server, at: now) && hasRead(client)
+      && hasWritten(client)
   }
 
   var isEverybodyLevel: Bool {
@@ -32,7 +33,8 @@ extension World {
       .liveness, client, now,
       "live and level with \(App.describe(server.truth)) within \(bound)",
       clients[client].isRunning
-        ? "\(replica), \(replica.freshness(at: now).claim), \(model)" : "no process")
+        ? "\(replica), \(replica.freshness(at: now).claim), \(model) "
+          + clients[client].writer.words(replica) : "no process")
   }
 
   mutating func noteTrace(
@@ -65,6 +67,7 @@ extension World {
     case .workload: "something happens at the server"
     case .disturbance: "a disturbance"
     case .reads(let client, _, _): "something about the pages of \(who(client))"
+    case .writes(let client, _, _): "something about the pushes of \(who(client))"
     case .happens(let client, _): "something happens to \(who(client))"
     case .serverRecovers: "the server is back"
     case .serverIsSupportedAgain: "the server is supported again"

@@ -11,8 +11,10 @@ extension World {
   ) -> UInt64 {
     judgeAcknowledgement(client, kind)
     generation += 1
+    let name = clients[client].replica.model.flatMap(App.clientName)
     let index = place(
-      Exchange<App>(client: client, request: request, kind: kind, generation: generation))
+      Exchange<App>(
+        client: client, request: request, kind: kind, name: name, generation: generation))
     clients[client].exchange = index
     depart(index, from: client)
     return generation
@@ -60,6 +62,7 @@ extension World {
     if clients[exchanges[index].client].isRevoked {
       return answer(index, .reply(.refused(.unauthorized)))
     }
+    if configuration.faults != .none { server.waver(&choices, at: now) }
     switch exchanges[index].kind {
     case .register: registerArrives(index)
     case .poll(let finger, let waits): pollArrives(index, finger, waits: waits)
@@ -88,7 +91,8 @@ extension World {
       guard let number = server.index(of: queue) else { return }
       if fault == .slowSnapshot, choices.happens(.server, 1, in: 2) {
         // Read at once, and long on its way: old when it comes.
-        exchanges[index].outcome = .reply(server.finishRegister(queue, at: now))
+        exchanges[index].outcome = .reply(
+          server.finishRegister(queue, for: exchanges[index].name, at: now))
         exchanges[index].left = now
         return schedule(.answerArrives(index), index, after: delay)
       }
@@ -138,7 +142,8 @@ extension World {
     exchanges[index].references -= 1
     guard !isMute else { return freeIfUnused(index) }
     armPlant()
-    var reply = server.finishRegister(server.id(at: queue), at: now)
+    var reply = server.finishRegister(
+      server.id(at: queue), for: exchanges[index].name, at: now)
     if exchanges[index].outcome != nil, case .registered(_, let finger, let terms) = reply,
       let snapshot = App.snapshotToRefuse(server.truth)
     {

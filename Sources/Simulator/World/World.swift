@@ -64,21 +64,26 @@ struct World<App: SimulatedApp>: Sendable {
     self.configuration = configuration
     self.trace = trace
     var choices = choices
-    let climate = Climate(
+    var climate = Climate(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
       hasPages: App.Reader.reads)
+    if App.Writer.writes {
+      // Changes are durable, and an older outbox that came back would count anew.
+      climate.settings.isDurable = true
+      climate.faults.remove(.oldBackup)
+    }
     server = Server(truth: App.beginning(&choices), settings: climate.server, at: now)
     clients = (0..<configuration.clients).map { _ in Client(settings: climate.settings) }
     faultBound =
       LivenessOracle.bound(
         settings: climate.settings, terms: server.terms,
         retryAfter: climate.faults.contains(.rateLimit) ? climate.settings.retryAfterCap : .zero,
-        trip: climate.calmTrip) + App.Reader.bound
+        trip: climate.calmTrip) + App.Reader.bound + App.Writer.bound
     self.climate = climate
     self.choices = choices
     jury = Jury(
       clients: configuration.clients, settings: climate.settings,
-      latency: climate.latencyMaximum, seed: configuration.seed)
+      latency: climate.latencyMaximum + server.lag, seed: configuration.seed)
   }
 
   /// Lives the whole life of this world.
@@ -181,6 +186,8 @@ struct World<App: SimulatedApp>: Sendable {
     case .disturbance: return disturbance()
     case .happens(let client, let incident): return happens(client, incident)
     case .reads(let client, let life, let reading): return reads(client, life: life, reading)
+    case .writes(let client, let life, let writing):
+      return writes(client, life: life, writing)
     case .serverRecovers: isServerDown = false
     case .serverIsSupportedAgain: isUnsupported = false
     case .judgement: break

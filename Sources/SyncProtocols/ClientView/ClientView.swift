@@ -42,6 +42,7 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
     _ finger: ViewFinger, over pulled: PulledView<Value>
   ) -> Advance<ViewFinger> {
     let next = pulled.finger
+    guard next.client == finger.client else { return .gap }  // Somebody else's answer.
     if next.confirmsLess(than: finger) { return .seen }
     if case .delta(let base, _) = pulled.content, base != finger.state { return .gap }
     guard next.state == finger.state else { return .next(next, first: 0) }
@@ -86,6 +87,8 @@ public struct CommitNumber: Hashable, Comparable, Sendable {
 
 /// A client's place: which state of the view it has, and how far its own mutations are in it.
 public struct ViewFinger: Finger, Hashable {
+  /// Whose mutations it speaks of.
+  public var client: ClientID
   public var state: ServerStateID
   /// Of the whole view, as ``ViewMap`` reckons it.
   public var checksum: UInt64
@@ -98,9 +101,10 @@ public struct ViewFinger: Finger, Hashable {
 
   @inlinable
   public init(
-    state: ServerStateID, checksum: UInt64, lastMutation: MutationID, lastRefusal: MutationID,
-    commit: CommitNumber? = nil
+    client: ClientID, state: ServerStateID, checksum: UInt64, lastMutation: MutationID,
+    lastRefusal: MutationID, commit: CommitNumber? = nil
   ) {
+    self.client = client
     self.state = state
     self.checksum = checksum
     self.lastMutation = lastMutation
@@ -166,6 +170,8 @@ public enum ViewContent<Value: ViewValue>: Equatable, Sendable {
 /// one event if it answers a poll. An unknown state ID is no failure: the full view comes as that event,
 /// and takes the place of what the client has, in one round trip.
 public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
+  /// Who pulled.
+  public var client: ClientID
   /// The state that it leads to.
   public var state: ServerStateID
   /// Of that state's whole view, as ``ViewMap`` reckons it.
@@ -180,9 +186,10 @@ public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
 
   @inlinable
   public init(
-    state: ServerStateID, checksum: UInt64, lastMutation: MutationID,
+    client: ClientID, state: ServerStateID, checksum: UInt64, lastMutation: MutationID,
     refusal: MutationRefusal? = nil, commit: CommitNumber? = nil, content: ViewContent<Value>
   ) {
+    self.client = client
     self.state = state
     self.checksum = checksum
     self.lastMutation = lastMutation
@@ -195,7 +202,7 @@ public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
   @inlinable
   public var finger: ViewFinger {
     ViewFinger(
-      state: state, checksum: checksum, lastMutation: lastMutation,
+      client: client, state: state, checksum: checksum, lastMutation: lastMutation,
       lastRefusal: refusal?.id ?? .none, commit: commit)
   }
 

@@ -13,26 +13,13 @@ public protocol ViewMutation: Mutation where State == ViewMap<Content> {
   var arguments: JSON { get }
 }
 
-/// A pull's answer, with the client that asked: what a register brings.
-public struct OwnView<Content: ViewValue>: Equatable, Sendable {
-  public var client: ClientID
-  public var pulled: PulledView<Content>
-
-  @inlinable
-  public init(client: ClientID, pulled: PulledView<Content>) {
-    self.client = client
-    self.pulled = pulled
-  }
-}
-
 /// A client's confirmed view, with how far its mutations are in it. With all that is pending over it
 /// it is a `Rebased<ConfirmedView<…>>`, the model of an app.
 public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
-  public typealias Snapshot = OwnView<Change.Content>
+  public typealias Snapshot = PulledView<Change.Content>
   public typealias Event = PulledView<Change.Content>
   public typealias Refusal = ClientViewRefusal
 
-  public let client: ClientID
   /// The view as it was pulled.
   public private(set) var model: ClientViewModel<Change.Content>
 
@@ -43,13 +30,14 @@ public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
   public init(
     snapshot: Snapshot, replacing old: ConfirmedView?
   ) throws(ClientViewRefusal) {
-    client = snapshot.client
     // What another client has confirmed says nothing of this one.
-    let known = old?.client == client ? old?.model : nil
-    model = try ClientViewModel(snapshot: snapshot.pulled, replacing: known)
+    let known = old?.client == snapshot.client ? old?.model : nil
+    model = try ClientViewModel(snapshot: snapshot, replacing: known)
   }
 
   public mutating func apply(_ event: Event) throws(ClientViewRefusal) { try model.apply(event) }
+
+  public var client: ClientID { model.finger.client }
 
   public var confirmation: Confirmation {
     Confirmation(last: model.lastMutation, refusal: model.refusal)
@@ -62,7 +50,7 @@ extension PushRequest {
   /// What an outbox wants pushed.
   public init<Change: ViewMutation>(_ push: Outbox<Change>.Push) {
     self.init(
-      client: push.client, knownRefusal: push.knownRefusal,
+      client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {
         PushedMutation(id: $0.id, name: $0.change.name, arguments: $0.change.arguments)
       })

@@ -88,6 +88,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   public mutating func run(_ push: PushRequest) -> PushAnswer {
     writeLate(push.client)
     for mutation in push.mutations {
+      consume(push.voided, of: push.client, knownRefusal: push.knownRefusal)
       let record = last.record(of: push.client)
       if let refusal = record.refusal(after: push.knownRefusal) { return .refused(refusal) }
       // What is not the next one was run before, or comes too early: both are normal.
@@ -97,6 +98,22 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     }
     let refusal = last.record(of: push.client).refusal(after: push.knownRefusal)
     return refusal.map { .refused($0) } ?? .accepted
+  }
+
+  /// What its client counts as refused is refused, when its turn comes: nobody waits for it any more.
+  private mutating func consume(
+    _ voided: [MutationID], of client: ClientID, knownRefusal: MutationID
+  ) {
+    for id in voided {
+      var record = last.record(of: client)
+      guard record.refusal(after: knownRefusal) == nil, id == record.next else { continue }
+      record.lastMutation = id
+      record.refusal = MutationRefusal(id)
+      var commit = last
+      commit.clients[client.number] = record
+      commit.cause = .refusal(client, id)
+      commits.append(commit)
+    }
   }
 
   private mutating func run(
@@ -187,7 +204,8 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     let commit = commit(number)
     let record = commit.record(of: client)
     return FetchedView(
-      view: commit.view.map, lastMutation: record.lastMutation, refusal: record.refusal,
+      client: client, view: commit.view.map, lastMutation: record.lastMutation,
+      refusal: record.refusal,
       commit: tellsCommits ? number : nil)
   }
 }
@@ -212,6 +230,8 @@ public struct ClientRecord: Hashable, Sendable {
 
 /// What a diff server fetches for one pull: all of it as of one commit.
 public struct FetchedView<Value: ViewValue>: Sendable {
+  /// Who pulls.
+  public var client: ClientID
   public var view: VersionedMap<ViewKey, Value>
   /// Of the client that pulls.
   public var lastMutation: MutationID
@@ -222,9 +242,10 @@ public struct FetchedView<Value: ViewValue>: Sendable {
 
   @inlinable
   public init(
-    view: VersionedMap<ViewKey, Value>, lastMutation: MutationID, refusal: MutationRefusal? = nil,
-    commit: CommitNumber? = nil
+    client: ClientID, view: VersionedMap<ViewKey, Value>, lastMutation: MutationID,
+    refusal: MutationRefusal? = nil, commit: CommitNumber? = nil
   ) {
+    self.client = client
     self.view = view
     self.lastMutation = lastMutation
     self.refusal = refusal

@@ -95,8 +95,9 @@ public struct DiffServer<Value: ViewValue>: Sendable {
       content = .delta(from: state, delta)
     }
     return PulledView(
-      state: current.id, checksum: checksum, lastMutation: fetched.lastMutation,
-      refusal: fetched.refusal, commit: fetched.commit, content: content)
+      client: fetched.client, state: current.id, checksum: checksum,
+      lastMutation: fetched.lastMutation, refusal: fetched.refusal, commit: fetched.commit,
+      content: content)
   }
 
   /// Loses its history: clients get full views.

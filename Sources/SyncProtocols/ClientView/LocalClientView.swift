@@ -128,13 +128,13 @@
     public let client: ClientID
 
     public func register() async throws(SyncFailure) -> Registered<
-      OwnView<Change.Content>, ViewFinger
+      PulledView<Change.Content>, ViewFinger
     > {
       let pulled = try await server.pull(client, from: nil, waits: false)
       var terms = Terms.clientView()
       terms.cadence = .waits
       return Registered(
-        snapshot: OwnView(client: client, pulled: pulled), finger: pulled.finger, terms: terms)
+        snapshot: pulled, finger: pulled.finger, terms: terms)
     }
 
     public func poll(

@@ -20,13 +20,20 @@ public struct PushRequest: Hashable, Sendable {
   public var client: ClientID
   /// The last refusal that the client has heard of; 0: none.
   public var knownRefusal: MutationID
+  /// Those above it that were refused together with the push that they came in: of them the data layer
+  /// may never have heard. Ascending.
+  public var voided: [MutationID]
   /// Ascending IDs.
   public var mutations: [PushedMutation]
 
   @inlinable
-  public init(client: ClientID, knownRefusal: MutationID, mutations: [PushedMutation]) {
+  public init(
+    client: ClientID, knownRefusal: MutationID, voided: [MutationID] = [],
+    mutations: [PushedMutation]
+  ) {
     self.client = client
     self.knownRefusal = knownRefusal
+    self.voided = voided
     self.mutations = mutations
   }
 }

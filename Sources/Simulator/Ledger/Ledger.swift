@@ -1,0 +1,113 @@
+public import SyncProtocols
+public import UpdateMachine
+
+/// The simulator's third app: a ledger that every user writes into, online or not. All clients are
+/// devices of one user's data layer, which others change, too.
+public enum Ledger: SimulatedApp {
+  public typealias Model = Rebased<ConfirmedView<LedgerChange>>
+  public typealias Truth = ViewTruth<JSON>
+  public typealias Server = ViewServer<LedgerMutators>
+  public typealias Writer = LedgerUser
+
+  static var accounts: Int64 { 3 }
+  /// What is in all accounts together, whoever transfers: a transaction that is seen in part shows.
+  static var wealth: Int64 { 30 }
+
+  public static func beginning(_ choices: inout Choices) -> ViewTruth<JSON> {
+    var view = ViewMap<JSON>()
+    for account in 0..<accounts {
+      view[LedgerMutators.account(account)] = JSON(integerLiteral: wealth / accounts)
+    }
+    return ViewTruth(view: view)
+  }
+
+  /// Somebody else's doing. Each is counted, so that no state comes twice.
+  public static func nextEvent(
+    _ truth: ViewTruth<JSON>, _ choices: inout Choices
+  ) -> [ViewChange<JSON>] {
+    let view = truth.view
+    func changed(_ key: ViewKey, by amount: Int64) -> ViewChange<JSON> {
+      ViewChange(key: key, value: JSON(integerLiteral: (view[key]?.int64 ?? 0) + amount))
+    }
+    let counted = changed("outside", by: 1)
+    let number = choices.draw(.workload, in: 0...2)
+    switch choices.draw(.workload, below: 4) {
+    case 0: return [changed(LedgerMutators.counter(number), by: 1000), counted]
+    case 1:
+      let source = LedgerMutators.account(number)
+      let amount = (view[source]?.int64 ?? 0) / 2
+      let target = LedgerMutators.account((number + 1) % accounts)
+      return [changed(source, by: -amount), changed(target, by: amount), counted]
+    case 2: return [ViewChange(key: LedgerMutators.hour(number), value: 0), counted]
+    default: return [ViewChange(key: LedgerMutators.hour(number), value: nil), counted]
+    }
+  }
+
+  /// One whose checksum does not fit.
+  public static func snapshotToRefuse(_ truth: ViewTruth<JSON>) -> PulledView<JSON>? {
+    var snapshot = truth.snapshot
+    snapshot.checksum &+= 1
+    return snapshot
+  }
+
+  public static func clientName(of model: Model) -> UInt64? { model.confirmed.client.number }
+
+  /// Of what is confirmed alone: that is what a finger stands for.
+  public static func checksum(of model: Model) -> UInt64 {
+    ViewTruth(view: model.confirmed.state).checksum
+  }
+
+  public static func describe(_ model: Model) -> String {
+    describe(ViewTruth(view: model.confirmed.state))
+  }
+
+  public static func describe(_ truth: ViewTruth<JSON>) -> String {
+    var text = ""
+    for (key, value) in truth.view.map { text += "\(text.isEmpty ? "" : " ")\(key)=\(value)" }
+    return text
+  }
+
+  public static func describe(_ change: [ViewChange<JSON>]) -> String {
+    var text = ""
+    for change in change {
+      text += "\(text.isEmpty ? "" : " ")\(change.key)"
+      if let value = change.value { text += "=\(value)" } else { text += " is gone" }
+    }
+    return text
+  }
+}
+
+/// The state of a data layer.
+public struct ViewTruth<Value: ViewValue>: ServerTruth {
+  public typealias Event = PulledView<Value>
+  public typealias Snapshot = PulledView<Value>
+  /// What somebody else writes, as one transaction.
+  public typealias Change = [ViewChange<Value>]
+
+  public var view: ViewMap<Value>
+
+  public init(view: ViewMap<Value>) { self.view = view }
+
+  /// In nobody's name; a server gives its own.
+  public var snapshot: PulledView<Value> {
+    PulledView(
+      client: ClientID(0), state: ServerStateID(epoch: 0, number: 0), checksum: view.checksum,
+      lastMutation: .none, content: .full(view.map))
+  }
+
+  /// Reckoned anew from every entry, and not as the view's own checksum is.
+  public var checksum: UInt64 {
+    var digest = Digest()
+    for (key, value) in view.map {
+      digest.fold(key.text)
+      value.fold(into: &digest)
+    }
+    return digest.value
+  }
+
+  public mutating func apply(_ change: Change) {
+    for change in change { view[change.key] = change.value }
+  }
+
+  public func announcement(of change: Change) -> PulledView<Value>? { nil }
+}

@@ -1,0 +1,150 @@
+public import SyncProtocols
+public import UpdateMachine
+
+// Ledger: the room of a world in which users change things, over Replicache's protocol: its server,
+// its app, its users, and what is owed to them. It may use World and Choices.
+
+/// What a user of the ledger does. Each entry has a number that is nobody else's, and is written into
+/// its client's list wherever it is made: so one that is lost, made twice or out of order is seen.
+public struct LedgerChange: ViewMutation, Hashable {
+  /// Whose list the entries go into: the outbox's client.
+  public var client: ClientID
+  /// Several, in their order, where changes were coalesced.
+  public var entries: [Int64]
+  public var deed: Deed
+
+  public init(by client: ClientID, _ entry: Int64, _ deed: Deed) {
+    self.client = client
+    entries = [entry]
+    self.deed = deed
+  }
+
+  public enum Deed: Hashable, Sendable {
+    /// Adds to a counter; to counter 0 several at once, if they have not been sent.
+    case add(Int64, to: Int64)
+    /// Moves what there is; throws where there is not so much.
+    case transfer(Int64, from: Int64, to: Int64)
+    /// Takes an hour, or says that somebody else has it.
+    case reserve(hour: Int64)
+  }
+
+  public var name: String {
+    switch deed {
+    case .add: "add"
+    case .transfer: "transfer"
+    case .reserve: "reserve"
+    }
+  }
+
+  public var size: Int64 { Int64(entries.count) }
+
+  /// As it is pushed.
+  public var arguments: JSON {
+    var object = JSONObject()
+    object["client"] = JSON(integerLiteral: Int64(client.number))
+    object["entries"] = .array(entries.map { JSON(integerLiteral: $0) })
+    switch deed {
+    case .add(let amount, let counter):
+      object["amount"] = JSON(integerLiteral: amount)
+      object["to"] = JSON(integerLiteral: counter)
+    case .transfer(let amount, let from, let to):
+      object["amount"] = JSON(integerLiteral: amount)
+      object["from"] = JSON(integerLiteral: from)
+      object["to"] = JSON(integerLiteral: to)
+    case .reserve(let hour): object["hour"] = JSON(integerLiteral: hour)
+    }
+    return .object(object)
+  }
+
+  public func apply(to state: inout ViewMap<JSON>) throws(MutatorRefusal) -> JSON {
+    var transaction = ViewTransaction(on: state)
+    let value = try LedgerMutators(isServer: false).run(name, arguments, in: &transaction)
+    state = transaction.view
+    return value
+  }
+
+  public func coalesced(with later: LedgerChange) -> LedgerChange? {
+    guard client == later.client, case .add(let one, 0) = deed,
+      case .add(let other, 0) = later.deed, one != LedgerMutators.unlucky,
+      other != LedgerMutators.unlucky, one + other != LedgerMutators.unlucky
+    else { return nil }
+    var both = self
+    both.entries += later.entries
+    both.deed = .add(one + other, to: 0)
+    return both
+  }
+}
+
+/// The ledger's mutators. The server's refuse what the clients' think possible.
+public struct LedgerMutators: SimulatedMutators {
+  public typealias Value = JSON
+
+  var isServer = true
+
+  public init() {}
+
+  init(isServer: Bool) { self.isServer = isServer }
+
+  /// The server adds no such amount.
+  static var unlucky: Int64 { 13 }
+
+  static func list(of client: ClientID) -> ViewKey { ViewKey("list/\(client.number)") }
+  static func counter(_ number: Int64) -> ViewKey { ViewKey("counter/\(number)") }
+  static func account(_ number: Int64) -> ViewKey { ViewKey("account/\(number)") }
+  static func hour(_ number: Int64) -> ViewKey { ViewKey("hour/\(number)") }
+  static func status(of client: ClientID) -> ViewKey { ViewKey("status/\(client.number)") }
+
+  public func run(
+    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
+  ) throws(MutatorRefusal) -> JSON {
+    guard let number = arguments["client"]?.int64, let entries = arguments["entries"]?.array else {
+      throw MutatorRefusal("who, and what")
+    }
+    let client = ClientID(UInt64(number))
+    let key = LedgerMutators.list(of: client)
+    transaction.put(key, .array((transaction.get(key)?.array ?? []) + entries))
+    let amount = arguments["amount"]?.int64 ?? 0
+    let target = arguments["to"]?.int64 ?? 0
+    switch name {
+    case "add":
+      if isServer, amount == LedgerMutators.unlucky { throw MutatorRefusal("unlucky") }
+      return add(amount, to: LedgerMutators.counter(target), in: &transaction)
+    case "transfer":
+      let source = LedgerMutators.account(arguments["from"]?.int64 ?? 0)
+      guard (transaction.get(source)?.int64 ?? 0) >= amount else {
+        throw MutatorRefusal("not so much")
+      }
+      _ = add(-amount, to: source, in: &transaction)
+      return add(amount, to: LedgerMutators.account(target), in: &transaction)
+    case "reserve":
+      let hour = LedgerMutators.hour(arguments["hour"]?.int64 ?? 0)
+      let isFree = !transaction.has(hour)
+      if isFree { transaction.put(hour, JSON(integerLiteral: number)) }
+      let status: JSON = isFree ? "RESERVED" : "UNAVAILABLE"
+      transaction.put(LedgerMutators.status(of: client), status)
+      return status
+    default: throw MutatorRefusal("no such mutator")
+    }
+  }
+
+  private func add(
+    _ amount: Int64, to key: ViewKey, in transaction: inout ViewTransaction<JSON>
+  ) -> JSON {
+    let sum = JSON(integerLiteral: (transaction.get(key)?.int64 ?? 0) + amount)
+    transaction.put(key, sum)
+    return sum
+  }
+}
+
+extension LedgerChange: CustomStringConvertible {
+  public var description: String {
+    var text = ""
+    for entry in entries { text += "\(entry) " }
+    switch deed {
+    case .add(let amount, let counter): return text + "add \(amount) to counter \(counter)"
+    case .transfer(let amount, let from, let to):
+      return text + "transfer \(amount) from \(from) to \(to)"
+    case .reserve(let hour): return text + "reserve hour \(hour)"
+    }
+  }
+}

@@ -1,0 +1,146 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// What a user has made and not given up, in the order of the tickets: what he himself knows, whatever
+/// his outbox says.
+public struct LedgerBook: Sendable {
+  /// Whose; `nil`: nobody's yet.
+  var client: ClientID?
+  private(set) var made: [Made] = []
+
+  struct Made: Sendable {
+    /// Several, where changes were coalesced.
+    var tickets: ClosedRange<MutationTicket>
+    var entries: [Int64]
+  }
+
+  init(of client: ClientID? = nil) { self.client = client }
+
+  mutating func note(_ ticket: MutationTicket, _ entries: [Int64]) {
+    made.append(Made(tickets: ticket...ticket, entries: entries))
+  }
+
+  /// Made one with the last.
+  mutating func merge(_ ticket: MutationTicket, _ entries: [Int64]) {
+    guard let last = made.indices.last else { return note(ticket, entries) }
+    made[last].tickets = made[last].tickets.lowerBound...ticket
+    made[last].entries += entries
+  }
+
+  mutating func replace(_ ticket: MutationTicket, by entries: [Int64]) {
+    for index in made.indices where made[index].tickets.contains(ticket) {
+      made[index].entries = entries
+    }
+  }
+
+  mutating func remove(_ ticket: MutationTicket) {
+    made.removeAll { $0.tickets.contains(ticket) }
+  }
+}
+
+/// Oracle H, and what a client sees of everybody's transactions: the view is the confirmed state with
+/// what is pending replayed over it; each entry of the user's is in it once and in order, or visibly
+/// set aside; and the server has run nothing twice, out of order, or that he did not make.
+enum LedgerOracle {
+  typealias Model = Ledger.Model
+
+  static func objection(
+    to model: Model, _ book: LedgerBook, _ truth: Ledger.Truth, disk: Model?
+  ) -> WriterObjection? {
+    let outbox = model.local.outbox
+    if let violation = outbox.violation() {
+      return WriterObjection(.walls, violation.rule, violation.found)
+    }
+    let durable = disk?.local.outbox
+    let written = durable?.client == outbox.client ? durable?.currentVersion.number ?? 0 : 0
+    if outbox.storedVersion.number > written {
+      return WriterObjection(
+        .input, "what is stored is on the disk, \(written) at most", "\(outbox)")
+    }
+    return objectionToView(model, outbox) ?? objectionToEntries(model, outbox, book)
+      ?? objectionToServer(truth, book) ?? objectionToWealth(model)
+  }
+
+  /// Replayed once more, as simply as can be.
+  private static func objectionToView(
+    _ model: Model, _ outbox: Outbox<LedgerChange>
+  ) -> WriterObjection? {
+    var view = model.confirmed.state
+    for pending in outbox.pending {
+      var transaction = ViewTransaction(on: view)
+      let mutators = LedgerMutators(isServer: false)
+      let change = pending.change
+      let value = try? mutators.run(change.name, change.arguments, in: &transaction)
+      if value != nil { view = transaction.view }
+      guard (value == nil) != (pending.refusal != nil) else { continue }
+      return WriterObjection(
+        .input, "a mutation is set aside when it throws, and only then", "\(pending), \(outbox)")
+    }
+    guard view.map != model.local.view.state.map else { return nil }
+    return WriterObjection(
+      .causality, Ledger.describe(Ledger.Truth(view: view)),
+      Ledger.describe(Ledger.Truth(view: model.local.view.state)) + " with \(outbox)")
+  }
+
+  private static func objectionToEntries(
+    _ model: Model, _ outbox: Outbox<LedgerChange>, _ book: LedgerBook
+  ) -> WriterObjection? {
+    let threw = outbox.pending.filter { $0.refusal != nil }
+    let isSimple = outbox.setAside.isEmpty
+    var expected: [Int64] = []
+    for made in book.made {
+      if !isSimple {
+        let ticket = made.tickets.upperBound
+        if outbox.state(of: ticket) == .setAside { continue }
+        if threw.contains(where: { $0.tickets.contains(ticket) }) { continue }
+      }
+      expected += made.entries
+    }
+    let found = entries(of: outbox.client, in: model.local.view.state)
+    guard expected != found else { return nil }
+    return WriterObjection(
+      .input, "what the user has made, each once and in order: \(words(expected))",
+      "\(words(found)) with \(outbox)")
+  }
+
+  /// What the server has run is in the user's order, and nothing else.
+  private static func objectionToServer(
+    _ truth: Ledger.Truth, _ book: LedgerBook
+  ) -> WriterObjection? {
+    guard let client = book.client else { return nil }
+    var left = book.made.flatMap { $0.entries }[...]
+    let run = entries(of: client, in: truth.view)
+    for entry in run {
+      while let next = left.first, next != entry { left.removeFirst() }
+      guard left.isEmpty else {
+        left.removeFirst()
+        continue
+      }
+      return WriterObjection(
+        .input,
+        "the server runs, each once and in order: "
+          + words(book.made.flatMap { $0.entries }), words(run))
+    }
+    return nil
+  }
+
+  /// Whole transactions only: what is taken from one account is given to another.
+  private static func objectionToWealth(_ model: Model) -> WriterObjection? {
+    var sum: Int64 = 0
+    for account in 0..<Ledger.accounts {
+      sum += model.local.view.state[LedgerMutators.account(account)]?.int64 ?? 0
+    }
+    guard sum != Ledger.wealth else { return nil }
+    return WriterObjection(.causality, "all accounts hold \(Ledger.wealth)", "\(sum)")
+  }
+
+  private static func entries(of client: ClientID, in view: ViewMap<JSON>) -> [Int64] {
+    view[LedgerMutators.list(of: client)]?.array?.compactMap { $0.int64 } ?? []
+  }
+
+  private static func words(_ entries: [Int64]) -> String {
+    var text = ""
+    for entry in entries { text += "\(entry) " }
+    return text.isEmpty ? "nothing" : text
+  }
+}

@@ -1,0 +1,352 @@
+public import SyncProtocols
+public import UpdateMachine
+
+/// An app's mutators, as a world's server makes them.
+public protocol SimulatedMutators: ViewMutators {
+  init()
+}
+
+/// Replicache's servers in a world: a data layer and a diff server, which hold a waiting pull open until
+/// there is something new in it. Position *p* is after *p* commits.
+///
+/// There is one log, for ever. A client that has none is given a name with its first snapshot.
+public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
+  public typealias Value = Mutators.Value
+  public typealias Truth = ViewTruth<Value>
+  public typealias Sync = ClientView<Value>
+  typealias Ended = EndedWait<Truth.Snapshot, Sync>
+
+  var servers: ClientViewServer<Mutators>
+  private var moments: [Moment] = []
+  private var checksums: [UInt64] = []
+  private var clientCount: UInt64 = 0
+  private var epoch: UInt64 = 1
+  /// Which commit each finger stands for that was ever given.
+  private var given: [ViewFinger: Int64] = [:]
+  private var now: Moment
+
+  private var waits: [Wait] = []
+  private var ended: [Ended] = []
+
+  /// What kind of servers these are; `nil`: not drawn yet.
+  private var character: Character?
+  private var isCalm = false
+  /// How many commits behind the next pulls are.
+  private var behind: Int64 = 0
+  /// When pushes that are accepted now will be run; `nil`: at once.
+  private var runsAfter: TimeSpan?
+  /// The moments at which those that were accepted are run, and whether they are lost instead.
+  private var due: [(at: Moment, isLost: Bool)] = []
+
+  private struct Wait: Sendable {
+    var waiter: UInt64
+    var finger: ViewFinger
+    var until: Moment
+  }
+
+  private struct Character: Sendable {
+    /// The client view may be that of an earlier commit, and of a later one the next time.
+    var flaps: Bool
+    /// Pushes may be accepted, and run later, or never.
+    var puts: Bool
+  }
+
+  /// An earlier commit may have been the newest this long ago.
+  private static var lagMaximum: TimeSpan { .seconds(20) }
+
+  public init(truth: Truth, settings: ServerSettings, at now: Moment) {
+    servers = ClientViewServer(
+      DataLayer(Mutators()), DiffServer(epoch: 1), pushCredential: PushCredential("push"),
+      pullCredential: PullCredential("pull"))
+    self.now = now
+    servers.dataLayer.change { (transaction: inout ViewTransaction<Value>) in
+      for (key, value) in truth.view.map { transaction.put(key, value) }
+    }
+    noteCommits()
+  }
+
+  // MARK: The truth, now and before
+
+  public var truth: Truth { Truth(view: servers.dataLayer.last.view) }
+
+  public var position: Int64 { Int64(servers.dataLayer.lastNumber.number) }
+
+  public func checksum(at position: Int64) -> UInt64 { checksums[Int(position)] }
+
+  public func truth(at position: Int64) -> Truth {
+    Truth(view: servers.dataLayer.commit(CommitNumber(UInt64(position))).view)
+  }
+
+  /// Refusals are no news: they change no view.
+  public func firstNews(after position: Int64) -> Moment? {
+    let old = checksums[Int(position)]
+    for index in (Int(position) + 1)..<max(checksums.count, Int(position) + 1)
+    where checksums[index] != old {
+      return moments[index]
+    }
+    return nil
+  }
+
+  /// Commits count up; where they are not told, states do, and within a state mutations.
+  public static func number(of finger: ViewFinger) -> Int64 {
+    if let commit = finger.commit { return Int64(commit.number) }
+    let state = finger.state
+    return Int64(state.epoch << 40 | state.number << 20 | finger.lastMutation.number)
+  }
+
+  public static func newest(in batch: PulledView<Value>) -> Int64? { number(of: batch.finger) }
+
+  public func position(of finger: ViewFinger, inLog index: Int) -> Int64? { given[finger] }
+
+  /// How old what it says may be, though it says it now.
+  public var lag: TimeSpan { ViewServer.lagMaximum }
+
+  // MARK: The one log
+
+  public func index(of log: ViewLog) -> Int? { 0 }
+
+  public func id(at index: Int) -> ViewLog { ViewLog() }
+
+  public func isAlive(at index: Int) -> Bool { true }
+
+  public var aliveQueues: [ViewLog] { [ViewLog()] }
+
+  /// A state ID never expires: one that is not known any more costs a full view.
+  public var terms: Terms {
+    Terms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
+  }
+
+  // MARK: Pulls
+
+  public mutating func beginRegister(at now: Moment) -> Result<ViewLog, QueueRefusal> {
+    .success(ViewLog())
+  }
+
+  public mutating func finishRegister(_ log: ViewLog, at now: Moment) -> Reply {
+    finishRegister(log, for: nil, at: now)
+  }
+
+  public mutating func finishRegister(
+    _ log: ViewLog, for name: UInt64?, at now: Moment
+  ) -> Reply {
+    self.now = now
+    if name == nil { clientCount += 1 }
+    let client = ClientID(name ?? clientCount)
+    guard let pulled = pull(nil, of: client) else { return .refused(.serverError) }
+    return .registered(pulled, pulled.finger, terms)
+  }
+
+  public mutating func poll(
+    _ finger: ViewFinger, waits mayWait: Bool, waiter: UInt64, heartbeatAfter: TimeSpan,
+    at now: Moment
+  ) -> Reply? {
+    self.now = now
+    if mayWait, !isNews(for: finger) {
+      waits.append(Wait(waiter: waiter, finger: finger, until: now + heartbeatAfter))
+      return nil
+    }
+    return answer(to: finger)
+  }
+
+  private mutating func answer(to finger: ViewFinger) -> Reply {
+    guard let pulled = pull(finger.state, of: finger.client) else { return .refused(.serverError) }
+    return .batch(pulled)
+  }
+
+  private mutating func pull(
+    _ state: ServerStateID?, of client: ClientID
+  ) -> PulledView<Value>? {
+    var number = position
+    while number > 1, behind > position - number,
+      moments[Int(number)] + ViewServer.lagMaximum >= now
+    { number -= 1 }
+    let request = PullRequest(client: client, state: state)
+    do throws(ClientViewFailure) {
+      let pulled = try servers.pull(
+        request, with: servers.pullCredential, asOf: CommitNumber(UInt64(number)))
+      given[pulled.finger] = number
+      return pulled
+    } catch {
+      return nil
+    }
+  }
+
+  private func isNews(for finger: ViewFinger) -> Bool {
+    let newest = servers.dataLayer.last
+    let record = newest.record(of: finger.client)
+    return newest.view.checksum != finger.checksum || record.lastMutation != finger.lastMutation
+      || (record.refusal?.id ?? .none) != finger.lastRefusal
+  }
+
+  public mutating func abandon(waiter: UInt64) { waits.removeAll { $0.waiter == waiter } }
+
+  public mutating func release(_ log: ViewLog) -> Reply { .released }
+
+  public var hasFinished: Bool { !ended.isEmpty }
+
+  public mutating func takeFinished() -> [EndedWait<Truth.Snapshot, Sync>] {
+    let taken = ended
+    ended.removeAll(keepingCapacity: true)
+    return taken
+  }
+
+  /// Ends the waits that this is true of, in their order.
+  private mutating func endWaits(where ends: (Wait) -> Bool) {
+    let ending = waits.filter(ends)
+    guard !ending.isEmpty else { return }
+    waits.removeAll(where: ends)
+    for wait in ending {
+      let reply = answer(to: wait.finger)
+      ended.append(Ended(waiter: wait.waiter, reply: reply))
+    }
+  }
+
+  // MARK: Pushes
+
+  public mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer? {
+    self.now = now
+    servers.runsAtOnce = runsAfter == nil
+    let waiting = servers.dataLayer.accepted.count
+    let answer: PushAnswer
+    do throws(ClientViewFailure) {
+      answer = try servers.push(push, with: servers.pushCredential)
+    } catch {
+      return nil
+    }
+    if servers.dataLayer.accepted.count > waiting {
+      let isLost = runsAfter.map { $0.milliseconds % 4 == 3 } ?? false
+      let last = due.last?.at ?? now
+      due.append((max(last, now + (runsAfter ?? .zero)), isLost))
+    }
+    noteCommits()
+    return answer
+  }
+
+  /// Refuses a whole push, and with it the first mutation in it, which is noted like any other refusal.
+  /// Says whether it does: what was run already is not refused any more.
+  public mutating func reject(_ push: PushRequest, at now: Moment) -> Bool {
+    self.now = now
+    guard let first = push.mutations.first?.id else { return false }
+    var attempt = servers.dataLayer
+    let refused = PushedMutation(id: first, name: "rejected", arguments: .null)
+    let answer = attempt.run(
+      PushRequest(client: push.client, knownRefusal: push.knownRefusal, mutations: [refused]))
+    guard case .refused(let refusal) = answer, refusal.id == first,
+      attempt.lastNumber > servers.dataLayer.lastNumber
+    else { return false }
+    servers.dataLayer = attempt
+    noteCommits()
+    return true
+  }
+
+  private mutating func runDue(by moment: Moment) {
+    while let first = due.first, first.at <= moment {
+      due.removeFirst()
+      if first.isLost { servers.dataLayer.loseNext() } else { servers.dataLayer.runNext() }
+    }
+    noteCommits()
+  }
+
+  private mutating func noteCommits() {
+    let old = checksums.count
+    while checksums.count <= Int(position) {
+      let view = servers.dataLayer.commit(CommitNumber(UInt64(checksums.count))).view
+      checksums.append(Truth(view: view).checksum)
+      moments.append(now)
+    }
+    guard checksums.count > old else { return }
+    let server = self
+    endWaits { server.isNews(for: $0.finger) }
+  }
+
+  // MARK: What happens there
+
+  public mutating func commit(_ change: [ViewChange<Value>], at now: Moment) {
+    self.now = now
+    servers.dataLayer.change { (transaction: inout ViewTransaction<Value>) in
+      for change in change {
+        if let value = change.value {
+          transaction.put(change.key, value)
+        } else {
+          transaction.del(change.key)
+        }
+      }
+    }
+    noteCommits()
+  }
+
+  public var nextDue: Moment {
+    var next = due.first?.at ?? Moment(milliseconds: .max)
+    for wait in waits { next = min(next, wait.until) }
+    return next
+  }
+
+  public mutating func advance(to now: Moment) {
+    self.now = now
+    runDue(by: now)
+    endWaits { $0.until <= now }
+  }
+
+  public mutating func announceNothing() { endWaits { _ in true } }
+
+  /// The history is lost.
+  public mutating func expire(_ log: ViewLog) { servers.diffServer.forget() }
+
+  public mutating func interrupt(_ log: ViewLog) {
+    guard let first = waits.first?.waiter else { return }
+    endWaits { $0.waiter == first }
+  }
+
+  /// What was accepted is kept in a memory that a kill empties; so is the history.
+  public mutating func restart(keepingQueues: Bool, at now: Moment) {
+    self.now = now
+    for wait in waits { ended.append(Ended(waiter: wait.waiter, reply: .refused(.badGateway))) }
+    waits = []
+    guard !keepingQueues else { return }
+    epoch += 1
+    servers.diffServer.restart(epoch: epoch)
+    while !servers.dataLayer.accepted.isEmpty { servers.dataLayer.loseNext() }
+    due = []
+  }
+
+  public mutating func waver(_ choices: inout Choices, at now: Moment) {
+    guard !isCalm else { return }
+    if character == nil {
+      let flaps = choices.happens(.server, 1, in: 3)
+      character = Character(flaps: flaps, puts: choices.happens(.server, 1, in: 3))
+      // A view that flaps and is not numbered goes back in time, and nobody can know.
+      servers.dataLayer.tellsCommits = flaps || !choices.happens(.server, 1, in: 4)
+    }
+    behind = 0
+    if character?.flaps == true, choices.happens(.server, 1, in: 4) {
+      behind = choices.draw(.server, in: 1...4)
+    }
+    runsAfter = nil
+    if character?.puts == true, choices.happens(.server, 1, in: 2) {
+      runsAfter = .milliseconds(choices.draw(.server, in: 1...20_000))
+    }
+  }
+
+  public mutating func liftLimits() {
+    isCalm = true
+    behind = 0
+    runsAfter = nil
+    for index in due.indices { due[index].isLost = false }
+    runDue(by: Moment(milliseconds: .max))
+  }
+
+  /// Deltas are always from the state that is named.
+  public func repeating(
+    _ batch: PulledView<Value>, from finger: ViewFinger
+  ) -> PulledView<Value>? { nil }
+
+  // MARK: Plants
+
+  public mutating func arm(_ breach: QueueBreach) {}
+
+  public mutating func arm(_ breach: ViewBreach) { servers.breach = breach }
+
+  public var isArmed: Bool { servers.breach != nil }
+
+  public var breachCount: Int64 { servers.breachCount }
+}

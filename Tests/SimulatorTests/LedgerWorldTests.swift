@@ -1,0 +1,49 @@
+import Simulator
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// Whole worlds in which users change things, over Replicache's protocol.
+struct LedgerWorldTests {
+  @Test(arguments: [UInt64(0), 1000])
+  func `each change is made once and in order, or is set aside`(first: UInt64) {
+    for seed in first..<(first + 100) {
+      let (result, trace) = Simulation<Ledger>.trace(SimulationConfiguration(seed: seed))
+      guard let finding = result.finding else { continue }
+      Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
+      return
+    }
+  }
+
+  @Test func `a seed tells one story, and its choices tell it again`() {
+    var configuration = SimulationConfiguration(seed: 7)
+    configuration.world = .ledger
+    let result = LibraryWorld.run(configuration)
+    #expect(LibraryWorld.run(configuration).hash == result.hash)
+    let record = Simulation<Ledger>.choices(of: configuration)
+    let token = RunToken(configuration, ChoiceLists(record))
+    #expect((try? RunToken(token.text))?.configuration.world == .ledger)
+    #expect(LibraryWorld.traceReplay(token).0.steps == result.steps)
+  }
+
+  @Test func `each world has its protocol, and each seed its world`() {
+    let seeds = (0..<400 as Range<UInt64>).map { $0 }
+    #expect(Set(seeds.map { LibraryWorld.drawn(by: $0) }) == Set(LibraryWorld.allCases))
+    for spoken in LibraryWorld.SpokenProtocol.allCases {
+      #expect(seeds.allSatisfy { LibraryWorld.drawn(by: $0, of: spoken).spoken == spoken })
+    }
+  }
+
+  /// Everything that the users of these worlds are there for does happen.
+  @Test func `changes are refused, set aside, coalesced and pushed again`() {
+    var text = ""
+    for seed: UInt64 in 1...40 {
+      text += Simulation<Ledger>.trace(SimulationConfiguration(seed: seed)).1.text
+    }
+    for words in [
+      "refused", "set aside", "threw", "accepted", "knowing", "halted(credentials)", "confirming",
+    ] {
+      #expect(text.contains(words), "\(words)")
+    }
+  }
+}
