@@ -236,6 +236,22 @@ import Testing
     #expect(bench.state.pendingCount == 0)
   }
 
+  @Test func `a save makes durable what it has in it, and nothing newer`() {
+    let (bench, _) = MutationBench.following()
+    bench.store?.isSlow = true
+    let first = bench.awaitStored(bench.ticket(.set("a", 1)))
+    let second = bench.awaitStored(bench.ticket(.set("b", 1)))
+    #expect(first.value == nil)
+    bench.store?.finish()
+    bench.drain()
+    #expect(first.value == true)
+    #expect(second.value == nil)
+    #expect(bench.pushes == [["1 set"]])
+    bench.store?.finish()
+    bench.drain()
+    #expect(second.value == true)
+  }
+
   @Test func `the wait after a failed save ends with stop`() {
     let (bench, run) = MutationBench.following()
     bench.store?.failure = .failed("full")
@@ -256,6 +272,7 @@ import Testing
     let tickets = (0..<10).map { bench.ticket(.reserve(Int64($0), by: "me")) }
     bench.server.board.values["other"] = 1
     bench.answerPoll()
+    _ = bench.ticket(.set("later", 1))
     #expect(bench.store?.saves == before + 1)
     #expect(bench.source.open.isEmpty, "nothing is acknowledged or sent that is not durable")
     bench.store?.finish()

@@ -1,7 +1,7 @@
 extension Replica where Model: MutableModel {
   /// The replica has taken this input, and what is pending hears of it: the outbox is started and
   /// stopped with the machine, hears what the app says, and is replayed over what is confirmed now.
-  /// To be called after every ``handle(_:at:)``. Effects are to be performed in their order.
+  /// To be called after every input that it took. Effects are to be performed in their order.
   ///
   /// An outbox that came with a snapshot or the saved form is started then. One that went has
   /// nothing to say any more: whoever performs its effects gives up its push and its timer.
