@@ -162,6 +162,14 @@ struct RunOptions {
     return set
   }
 
+  /// Whether a plant says already which protocol it is.
+  private var isSaidByPlant: Bool {
+    switch configuration.plant {
+    case .breach, .view: true
+    case .page, .neverAnswersAgain, nil: false
+    }
+  }
+
   /// The words that repeat a run of one seed.
   func words(forSeed seed: UInt64) -> String {
     var words = "--seed \(seed)"
@@ -177,7 +185,7 @@ struct RunOptions {
     if !configuration.judgesLiveness { words += " --no-liveness" }
     if let world, engine == .value, world.spoken == .eventQueue {
       words += " --world \(world.rawValue)"
-    } else if let spoken = world?.spoken ?? spoken, engine == .value {
+    } else if let spoken = world?.spoken ?? spoken, engine == .value, !isSaidByPlant {
       words += " --protocol \(spoken.rawValue)"
     }
     if engine != .value { words += " --engine \(engine.rawValue)" }

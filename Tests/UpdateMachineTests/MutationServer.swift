@@ -5,7 +5,7 @@
 /// What the server tells of its state: all of it, and how far the client's mutations are in it.
 struct BoardNews: Equatable, Sendable {
   var board: Board
-  var confirmation = Confirmation(last: .none)
+  var confirmation = MutationConfirmation(last: .none)
   /// Whom it tells.
   var client = ClientID(7)
 }
@@ -19,7 +19,7 @@ struct ConfirmedBoard: ConfirmingModel, Equatable {
   mutating func apply(_ event: BoardNews) { news = event }
 
   var client: ClientID { news.client }
-  var confirmation: Confirmation { news.confirmation }
+  var confirmation: MutationConfirmation { news.confirmation }
   var state: Board { news.board }
 }
 
@@ -58,7 +58,7 @@ struct BoardServer: Sendable {
 
   var news: BoardNews {
     BoardNews(
-      board: board, confirmation: Confirmation(last: last, refusal: refusal), client: client)
+      board: board, confirmation: MutationConfirmation(last: last, refusal: refusal), client: client)
   }
 
   mutating func run(_ push: Outbox<BoardChange>.Push) -> Outbox<BoardChange>.PushAnswer {

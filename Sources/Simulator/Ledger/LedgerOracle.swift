@@ -48,9 +48,6 @@ enum LedgerOracle {
     to model: Model, _ book: LedgerBook, _ truth: Ledger.Truth, disk: Model?
   ) -> WriterObjection? {
     let outbox = model.local.outbox
-    if let violation = outbox.violation() {
-      return WriterObjection(.walls, violation.rule, violation.found)
-    }
     let durable = disk?.local.outbox
     let written = durable?.client == outbox.client ? durable?.currentVersion.number ?? 0 : 0
     if outbox.storedVersion.number > written {

@@ -43,8 +43,20 @@ public struct LedgerUser: SimulatedWriter {
   private var entryCount: Int64 = 0
   /// The newest commit that was seen in this process.
   private var seen: (client: ClientID, commit: CommitNumber)?
+  /// What was judged last: nothing of it has changed if this has not.
+  private var judged: Judged?
   /// What an outbox has said and should not have.
   private var lie: WriterObjection?
+
+  private struct Judged: Hashable, Sendable {
+    var client: ClientID
+    var view: UInt64
+    var outbox: OutboxVersion
+    var stored: OutboxVersion
+    var pending: Int
+    var confirmed: UInt64
+    var truth: UInt64
+  }
 
   struct SentPush: Sendable {
     var id: PushID
@@ -59,6 +71,7 @@ public struct LedgerUser: SimulatedWriter {
     started = nil
     wantsSync = false
     seen = nil
+    judged = nil
   }
 
   // MARK: Signals
@@ -316,6 +329,17 @@ public struct LedgerUser: SimulatedWriter {
     if let lie { return lie }
     guard let model = replica.model else { return nil }
     if let objection = objectionToTime(model) { return objection }
+    let outbox = model.local.outbox
+    if let violation = outbox.violation() {
+      return WriterObjection(.walls, violation.rule, violation.found)
+    }
+    let judged = Judged(
+      client: outbox.client, view: model.local.view.version, outbox: outbox.currentVersion,
+      stored: outbox.storedVersion, pending: outbox.count,
+      confirmed: model.confirmed.state.checksum,
+      truth: truth.view.checksum)
+    guard judged != self.judged else { return nil }
+    self.judged = judged
     return LedgerOracle.objection(to: model, memory, truth, disk: disk?.model)
   }
 
@@ -342,7 +366,7 @@ public struct LedgerUser: SimulatedWriter {
   public func words(_ replica: Body) -> String {
     guard let outbox = replica.model?.local.outbox else { return "nothing is held" }
     var text = "\(outbox)"
-    for pending in outbox.pending { text += "; \(pending.ticket) \(pending.change)" }
+    for pending in outbox.pending { text += "; \(pending): \(pending.change)" }
     return text
   }
 

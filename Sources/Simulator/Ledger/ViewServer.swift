@@ -35,6 +35,8 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   private var behind: Int64 = 0
   /// When pushes that are accepted now will be run; `nil`: at once.
   private var runsAfter: TimeSpan?
+  /// Pushes that are accepted now will be lost instead.
+  private var loses = false
   /// The moments at which those that were accepted are run, and whether they are lost instead.
   private var due: [(at: Moment, isLost: Bool)] = []
 
@@ -214,9 +216,8 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
       return nil
     }
     if servers.dataLayer.accepted.count > waiting {
-      let isLost = runsAfter.map { $0.milliseconds % 4 == 3 } ?? false
       let last = due.last?.at ?? now
-      due.append((max(last, now + (runsAfter ?? .zero)), isLost))
+      due.append((max(last, now + (runsAfter ?? .zero)), loses))
     }
     noteCommits()
     return answer
@@ -322,8 +323,10 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
       behind = choices.draw(.server, in: 1...4)
     }
     runsAfter = nil
+    loses = false
     if character?.puts == true, choices.happens(.server, 1, in: 2) {
       runsAfter = .milliseconds(choices.draw(.server, in: 1...20_000))
+      loses = choices.happens(.server, 1, in: 4)
     }
   }
 
@@ -331,6 +334,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     isCalm = true
     behind = 0
     runsAfter = nil
+    loses = false
     for index in due.indices { due[index].isLost = false }
     runDue(by: Moment(milliseconds: .max))
   }

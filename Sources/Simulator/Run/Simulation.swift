@@ -125,6 +125,7 @@ public enum Simulation<App: SimulatedApp> {
     /// As ``live(_:_:_:)``, with actors.
     @_specialize(where App == Chat)
     @_specialize(where App == Mail)
+    @_specialize(where App == Ledger)
     private static func liveWithActors(
       _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
       choosesJobs: Bool

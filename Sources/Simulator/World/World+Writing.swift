@@ -63,9 +63,9 @@ extension World {
     judgeWriting(client)
   }
 
-  /// The user of a process that begins will do something.
+  /// The user of a process that begins will do something. Where replicas are handed over, nobody writes.
   mutating func beginWriting(_ client: Int) {
-    guard App.Writer.writes else { return }
+    guard App.Writer.writes, !isHandingOver else { return }
     clients[client].writer.begin()
     clients[client].writerDisk.reading =
       clients[client].disk == nil ? nil : clients[client].writerDisk.memory
@@ -75,7 +75,7 @@ extension World {
 
   /// After the faults: the user looks at what he has changed.
   mutating func tidy(_ client: Int) {
-    guard App.Writer.writes, clients[client].isRunning else { return }
+    guard App.Writer.writes, clients[client].isRunning, !isHandingOver else { return }
     with(client) { $0.tidy(&$1, at: $2) }
     judgeWriting(client)
   }

@@ -39,8 +39,8 @@ public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
 
   public var client: ClientID { model.finger.client }
 
-  public var confirmation: Confirmation {
-    Confirmation(last: model.lastMutation, refusal: model.refusal)
+  public var confirmation: MutationConfirmation {
+    MutationConfirmation(last: model.lastMutation, refusal: model.refusal)
   }
 
   public var state: ViewMap<Change.Content> { model.view }

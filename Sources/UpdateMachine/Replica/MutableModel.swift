@@ -15,7 +15,7 @@ extension MutableModel {
 }
 
 /// What a server has confirmed of one client's mutations, told with the state that it is of.
-public struct Confirmation: Hashable, Sendable {
+public struct MutationConfirmation: Hashable, Sendable {
   /// The server has seen to them up to here.
   public var last: MutationID
   /// The last of them that it refused.
@@ -36,7 +36,7 @@ public protocol ConfirmingModel: SyncModel {
   var client: ClientID { get }
 
   /// How far they are in it.
-  var confirmation: Confirmation { get }
+  var confirmation: MutationConfirmation { get }
 
   /// What mutations are replayed over.
   var state: Change.State { get }
