@@ -66,6 +66,22 @@ struct ClientViewDataLayerTests {
     #expect(try desk.push(ViewDesk.two, from: 1, ("add", 1)) == "accepted")
   }
 
+  /// A proxy refuses a whole push: the data layer never hears of the mutation, and its client counts it
+  /// as refused. Without a word it would be waited for without end.
+  @Test func `what its client counts as refused is consumed when its turn comes`() throws {
+    var desk = ViewDesk()
+    // 2 is refused on its way, and 1, which left before it, is late.
+    #expect(try desk.push(from: 3, knowing: 2, without: [2], ("add", 10)) == "accepted")
+    #expect(desk.text() == ", last 0")
+    #expect(try desk.push(from: 1, ("add", 1)) == "accepted")
+    #expect(try desk.push(from: 3, knowing: 2, without: [2], ("add", 10)) == "accepted")
+    #expect(desk.text() == "sum=11, last 3 refused 2")
+    // What was refused may be later still.
+    #expect(try desk.push(from: 2, ("add", 100)) == "refused 2")
+    #expect(try desk.push(from: 3, knowing: 2, without: [2], ("add", 10)) == "accepted")
+    #expect(desk.text() == "sum=11, last 3 refused 2")
+  }
+
   @Test func `IDs above a refusal are given anew, and late pushes cannot be taken for them`() throws
   {
     var desk = ViewDesk()

@@ -53,14 +53,15 @@ struct ViewDesk {
   @discardableResult
   mutating func push(
     _ client: ClientID = one, from first: UInt64, knowing refusal: UInt64 = 0,
-    _ mutations: (String, JSON)...
+    without voided: [UInt64] = [], _ mutations: (String, JSON)...
   ) throws -> String {
     let numbered = mutations.enumerated().map {
       PushedMutation(
         id: MutationID(first + UInt64($0.offset)), name: $0.element.0, arguments: $0.element.1)
     }
     let push = PushRequest(
-      client: client, knownRefusal: MutationID(refusal), mutations: numbered)
+      client: client, knownRefusal: MutationID(refusal), voided: voided.map { MutationID($0) },
+      mutations: numbered)
     switch try server.push(push, with: PushCredential("up")) {
     case .accepted: return "accepted"
     case .refused(let refusal): return "\(refusal)"

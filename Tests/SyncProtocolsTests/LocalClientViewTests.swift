@@ -25,7 +25,8 @@ import UpdateMachine
       if !(await door.isOpen) { throw .unreachable }
     }
 
-    func register() async throws(SyncFailure) -> Registered<PulledView<Change.Content>, ViewFinger> {
+    func register() async throws(SyncFailure) -> Registered<PulledView<Change.Content>, ViewFinger>
+    {
       try await pass()
       return try await source.register()
     }

@@ -58,7 +58,8 @@ struct BoardServer: Sendable {
 
   var news: BoardNews {
     BoardNews(
-      board: board, confirmation: MutationConfirmation(last: last, refusal: refusal), client: client)
+      board: board, confirmation: MutationConfirmation(last: last, refusal: refusal), client: client
+    )
   }
 
   mutating func run(_ push: Outbox<BoardChange>.Push) -> Outbox<BoardChange>.PushAnswer {
