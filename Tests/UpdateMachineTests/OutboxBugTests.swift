@@ -38,7 +38,8 @@ import UpdateMachine
     mutating func restored() { outbox.restored() }
   }
 
-  @Test func `28: the state is replaced while a send is in flight; it does not vanish`() throws {
+  @Test func `bug 28: the state is replaced while a send is in flight; it does not vanish`() throws
+  {
     var model = Model(snapshot: Board(["a": 1]))
     var view = LocalView<BoardChange>(of: model.board)
     let now = Moment(milliseconds: 0)
@@ -57,7 +58,7 @@ import UpdateMachine
     #expect(model.outbox.status == .waiting)
   }
 
-  @Test func `62: a mutator that throws in a rebase does not stop the inbound side`() throws {
+  @Test func `bug 62: a mutator that throws in a rebase does not stop the inbound side`() throws {
     var desk = Desk.started(Board(["a": 1]))
     try desk.mutate(.add("a", 1))
     desk.confirm(Board(["b": 1]), through: 0)
@@ -67,7 +68,7 @@ import UpdateMachine
     #expect(desk.box.setAside.count == 1)
   }
 
-  @Test func `63: what is made during a push is pushed`() throws {
+  @Test func `bug 63: what is made during a push is pushed`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     _ = try desk.send(.set("b", 1))
@@ -76,7 +77,7 @@ import UpdateMachine
     #expect(desk.pushed == [2])
   }
 
-  @Test func `64: what is wedged is not skipped, and later ones are not sent`() throws {
+  @Test func `bug 64: what is wedged is not skipped, and later ones are not sent`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1), .set("b", 1))
     desk.answer(.refused(MutationRefusal(MutationID(1))))
@@ -90,7 +91,7 @@ import UpdateMachine
     #expect(desk.box.block == .refused(tickets[0]))
   }
 
-  @Test func `65: neither a retry loop nor pending for ever`() throws {
+  @Test func `bug 65: neither a retry loop nor pending for ever`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     var pushes = 0
@@ -106,7 +107,7 @@ import UpdateMachine
     #expect(pushes > 50 && pushes < 100)
   }
 
-  @Test func `72: what cannot be understood drops nothing`() throws {
+  @Test func `bug 72: what cannot be understood drops nothing`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1))
     desk.fail(.malformed)
@@ -116,7 +117,8 @@ import UpdateMachine
     #expect(desk.box.count == 1)
   }
 
-  @Test func `73: a sent message does not stay a placeholder when its echo is held up`() throws {
+  @Test func `bug 73: a sent message does not stay a placeholder when its echo is held up`() throws
+  {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()
@@ -131,7 +133,7 @@ import UpdateMachine
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `74: the base has one writer`() throws {
+  @Test func `bug 74: the base has one writer`() throws {
     // A change made between a confirmed state and its replay is made over that state, not the old.
     var desk = Desk(Board(["a": 1]))
     desk.box.confirm(through: MutationID(0))
@@ -141,7 +143,8 @@ import UpdateMachine
     #expect(desk.view.state == Board(["a": 8]))
   }
 
-  @Test func `75: a last mutation ID that does not advance is noticed, and sent again`() throws {
+  @Test func `bug 75: a last mutation ID that does not advance is noticed, and sent again`() throws
+  {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     desk.answer()
@@ -151,7 +154,7 @@ import UpdateMachine
     #expect(desk.fire().first == "push 2: 1 set")
   }
 
-  @Test func `76: what the view shows is in the outbox that is saved with it`() throws {
+  @Test func `bug 76: what the view shows is in the outbox that is saved with it`() throws {
     var model = Model(snapshot: Board())
     var view = LocalView<BoardChange>(of: model.board)
     _ = try model.outbox.mutate(.set("a", 1), &view, at: Moment(milliseconds: 0))
@@ -162,7 +165,7 @@ import UpdateMachine
     #expect(again.state == view.state)
   }
 
-  @Test func `76: an event that the model refuses acknowledges nothing`() throws {
+  @Test func `bug 76: an event that the model refuses acknowledges nothing`() throws {
     var model = Model(snapshot: Board())
     var view = LocalView<BoardChange>(of: model.board)
     let now = Moment(milliseconds: 0)
@@ -177,7 +180,8 @@ import UpdateMachine
     #expect(model.outbox.state(of: ticket) == .sent)
   }
 
-  @Test func `77: stored and acknowledged are two things, and offline the first comes`() throws {
+  @Test func `bug 77: stored and acknowledged are two things, and offline the first comes`() throws
+  {
     var desk = Desk.started()
     let ticket = try desk.mutate(.set("a", 1))
     desk.save()
