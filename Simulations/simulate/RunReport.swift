@@ -31,7 +31,9 @@ struct RunReport {
           Double(statistics.seeds) / max(outcome.seconds, 1e-9),
           simulated / max(outcome.seconds, 1e-9))),
       row("longest to converge", "\(statistics.longestConvergence)"),
-      row("faults struck", reached(faults.count, faults.filter { statistics.faults[$0] == 0 }.map(\.name))),
+      row(
+        "faults struck",
+        reached(faults.count, faults.filter { statistics.faults[$0] == 0 }.map(\.name))),
       row("  how often", "\(faultLines)"),
       row("statuses reached", reached(MachineStatus.names.count, statistics.missingStatuses)),
       row("failure rows", reached(FailureRows.names.count * 2 + 1, statistics.missingRows)),
