@@ -11,6 +11,12 @@ struct RunReport {
 
   private var statistics: RunStatistics { outcome.statistics }
 
+  /// Those that there are in these worlds: some are about pages.
+  private var faults: [Fault] {
+    let hasPages = options.engine == .value && options.world != .directory
+    return Fault.allCases.filter { hasPages || !$0.isOfPages }
+  }
+
   var table: String {
     let simulated = Double(statistics.simulatedMilliseconds) / 1000
     var lines = [
@@ -25,7 +31,9 @@ struct RunReport {
           Double(statistics.seeds) / max(outcome.seconds, 1e-9),
           simulated / max(outcome.seconds, 1e-9))),
       row("longest to converge", "\(statistics.longestConvergence)"),
-      row("faults struck", reached(Fault.allCases.count, statistics.missingFaults)),
+      row(
+        "faults struck",
+        reached(faults.count, faults.filter { statistics.faults[$0] == 0 }.map(\.name))),
       row("  how often", "\(faultLines)"),
       row("statuses reached", reached(MachineStatus.names.count, statistics.missingStatuses)),
       row("failure rows", reached(FailureRows.names.count * 2 + 1, statistics.missingRows)),
