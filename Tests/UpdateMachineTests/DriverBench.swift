@@ -2,14 +2,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A task that a test has started.
-struct Started: Sendable {
-  let task: Task<Void, Never>
-  let isOver: Box<Bool>
-}
-
 /// One driver on the bench, with all that it stands on.
-final class Bench {
+final class Bench: DriverStand {
   let executor: StepExecutor
   let clock = HandClock()
   let source: ScriptedSource
@@ -56,20 +50,6 @@ final class Bench {
 
   // MARK: Doing
 
-  func drain() { executor.drain() }
-
-  /// Starts something with the driver; does not let it run yet.
-  @discardableResult
-  func start(_ body: @escaping @Sendable (LedgerDriver) async -> Void) -> Started {
-    let isOver = Box(false)
-    let machine = machine!
-    let task = Task(executorPreference: executor) {
-      await body(machine)
-      isOver.value = true
-    }
-    return Started(task: task, isOver: isOver)
-  }
-
   func run(foreground: Bool = true) -> Started {
     start { await $0.run(inForeground: foreground) }
   }
@@ -81,30 +61,6 @@ final class Bench {
       do throws(StoreError) { try await machine.logOut() } catch { failure.value = error }
     }
     return (started, failure)
-  }
-
-  /// Does something with the driver and lets all come to rest.
-  func tell(_ body: @escaping @Sendable (isolated LedgerDriver) -> Void) {
-    start { await body($0) }
-    drain()
-  }
-
-  /// Reads something of the driver, when all has come to rest.
-  func read<Value: Sendable>(
-    _ body: @escaping @Sendable (isolated LedgerDriver) -> Value
-  ) -> Value {
-    let box = Box<Value?>(nil)
-    start { box.value = await body($0) }
-    drain()
-    return box.value!
-  }
-
-  /// Lets time pass, with a rest at every moment for which somebody sleeps.
-  func advance(_ span: TimeSpan) {
-    let end = clock.now + span
-    drain()
-    while clock.advance(towards: end) { drain() }
-    drain()
   }
 
   // MARK: Seeing

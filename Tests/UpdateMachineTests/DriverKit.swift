@@ -205,28 +205,24 @@ final class ScriptedSource: Source {
     case done
   }
 
-  struct Call: Sendable {
-    var number: Int
-    var ask: Ask
-    var isCancelled = false
-    var isOver = false
+  typealias Call = ScriptedCalls<Ask, Answer>.Call
+  private let calls: ScriptedCalls<Ask, Answer>
+
+  /// - Parameter endsWhenCancelled: whether a call ends when its task is cancelled, with what a
+  ///   careless adapter makes of that: the worst that the machine can hear. If not, it ends only when
+  ///   the test answers it.
+  init(endsWhenCancelled: Bool = true) {
+    calls = ScriptedCalls(whenCancelled: endsWhenCancelled ? .failure(.malformed) : nil)
   }
 
-  /// Whether a call ends when its task is cancelled, or only when the test answers it.
-  let endsWhenCancelled: Bool
-  private let calls = Locked<[Call]>([])
-  private let waiters = Waiters<Answer>()
-
-  init(endsWhenCancelled: Bool = true) { self.endsWhenCancelled = endsWhenCancelled }
-
   /// Everything that was ever asked, in order.
-  var asked: [String] { calls.withLock { $0.map(\.ask.description) } }
+  var asked: [String] { calls.all.map(\.ask.description) }
 
   /// What has not ended yet.
-  var open: [Call] { calls.withLock { $0.filter { !$0.isOver } } }
+  var open: [Call] { calls.open }
 
   func register() async throws(SyncFailure) -> Registered<[Int], Spot> {
-    switch await call(.register) {
+    switch await calls.call(.register) {
     case .snapshot(let entries, let spot, let terms):
       return Registered(snapshot: entries, finger: spot, terms: terms)
     case .failure(let failure): throw failure
@@ -235,31 +231,17 @@ final class ScriptedSource: Source {
   }
 
   func poll(after finger: Spot, waits: Bool) async throws(SyncFailure) -> LedgerBatch {
-    switch await call(.poll(finger, waits: waits)) {
+    switch await calls.call(.poll(finger, waits: waits)) {
     case .batch(let batch): return batch
     case .failure(let failure): throw failure
     case .snapshot, .done: throw .malformed
     }
   }
 
-  func release(_ log: String) async { _ = await call(.release(log)) }
-
-  private func call(_ ask: Ask) async -> Answer {
-    let number = calls.withLock { calls in
-      calls.append(Call(number: calls.count, ask: ask))
-      return calls.count - 1
-    }
-    // What a careless adapter makes of its own cancellation: the worst that the machine can hear.
-    let early = endsWhenCancelled ? Answer.failure(.malformed) : nil
-    let answer = await waiters.wait(for: number, letGoWith: early) {
-      self.calls.withLock { $0[number].isCancelled = true }
-    }
-    calls.withLock { $0[number].isOver = true }
-    return answer
-  }
+  func release(_ log: String) async { _ = await calls.call(.release(log)) }
 
   /// Answers a call; a second answer to the same call reaches nobody.
-  func answer(_ number: Int, _ answer: Answer) { waiters.tell(number, answer) }
+  func answer(_ number: Int, _ answer: Answer) { calls.answer(number, answer) }
 
   /// Answers the newest call that is open.
   func answer(_ answer: Answer) {

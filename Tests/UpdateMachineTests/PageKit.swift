@@ -52,6 +52,8 @@ final class PageScript: PageSource {
     case poll(Spot)
     case release
     case page(Request)
+
+    var request: Request? { if case .page(let request) = self { request } else { nil } }
   }
 
   enum Answer: Sendable {
@@ -62,32 +64,24 @@ final class PageScript: PageSource {
     case done
   }
 
-  struct Call: Sendable {
-    var number: Int
-    var ask: Ask
-    var isCancelled = false
-    var isOver = false
+  private let calls: ScriptedCalls<Ask, Answer>
+  typealias Call = ScriptedCalls<Ask, Answer>.Call
 
-    var request: Request? { if case .page(let request) = ask { request } else { nil } }
+  init(endsWhenCancelled: Bool) {
+    calls = ScriptedCalls(whenCancelled: endsWhenCancelled ? .failure(.malformed) : nil)
   }
 
-  private let endsWhenCancelled: Bool
-  private let calls = Locked<[Call]>([])
-  private let waiters = Waiters<Answer>()
-
-  init(endsWhenCancelled: Bool) { self.endsWhenCancelled = endsWhenCancelled }
-
   /// What has not ended yet.
-  var open: [Call] { calls.withLock { $0.filter { !$0.isOver } } }
+  var open: [Call] { calls.open }
 
   /// The questions for pages that have not ended.
-  var pagesOut: [Call] { open.filter { $0.request != nil } }
+  var pagesOut: [Call] { open.filter { $0.ask.request != nil } }
 
   /// Every question for a page that there ever was.
-  var pagesAsked: [Request] { calls.withLock { $0.compactMap(\.request) } }
+  var pagesAsked: [Request] { calls.all.compactMap(\.ask.request) }
 
   func register() async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
-    switch await call(.register) {
+    switch await calls.call(.register) {
     case .snapshot(let followed, let spot):
       return Registered(snapshot: followed, finger: spot, terms: testTerms)
     case .failure(let failure): throw failure
@@ -96,44 +90,31 @@ final class PageScript: PageSource {
   }
 
   func poll(after finger: Spot, waits: Bool) async throws(SyncFailure) -> ShelfBatch {
-    switch await call(.poll(finger)) {
+    switch await calls.call(.poll(finger)) {
     case .batch(let batch): return batch
     case .failure(let failure): throw failure
     case .snapshot, .page, .done: throw .malformed
     }
   }
 
-  func release(_ log: String) async { _ = await call(.release) }
+  func release(_ log: String) async { _ = await calls.call(.release) }
 
   func page(_ request: Request) async throws(SyncFailure) -> MessagePage<Int> {
-    switch await call(.page(request)) {
+    switch await calls.call(.page(request)) {
     case .page(let page): return page
     case .failure(let failure): throw failure
     case .snapshot, .batch, .done: throw .malformed
     }
   }
 
-  private func call(_ ask: Ask) async -> Answer {
-    let number = calls.withLock { calls in
-      calls.append(Call(number: calls.count, ask: ask))
-      return calls.count - 1
-    }
-    let early = endsWhenCancelled ? Answer.failure(.malformed) : nil
-    let answer = await waiters.wait(for: number, letGoWith: early) {
-      self.calls.withLock { $0[number].isCancelled = true }
-    }
-    calls.withLock { $0[number].isOver = true }
-    return answer
-  }
-
-  func answer(_ number: Int, _ answer: Answer) { waiters.tell(number, answer) }
+  func answer(_ number: Int, _ answer: Answer) { calls.answer(number, answer) }
 }
 
 typealias ShelfDriver = UpdateMachine<PageScript>
 
 /// One driver with windows on the bench. The server has messages 10, 20, … in channel 1, and as many
 /// in channel 2, each greater by one.
-final class PageBench {
+final class PageBench: DriverStand {
   let executor: StepExecutor
   let clock = HandClock()
   let source: PageScript
@@ -177,40 +158,6 @@ final class PageBench {
 
   // MARK: Doing
 
-  func drain() { executor.drain() }
-
-  @discardableResult
-  func start(_ body: @escaping @Sendable (ShelfDriver) async -> Void) -> Started {
-    let isOver = Box(false)
-    let machine = machine!
-    let task = Task(executorPreference: executor) {
-      await body(machine)
-      isOver.value = true
-    }
-    return Started(task: task, isOver: isOver)
-  }
-
-  func tell(_ body: @escaping @Sendable (isolated ShelfDriver) -> Void) {
-    start { await body($0) }
-    drain()
-  }
-
-  func read<Value: Sendable>(
-    _ body: @escaping @Sendable (isolated ShelfDriver) -> Value
-  ) -> Value {
-    let box = Box<Value?>(nil)
-    start { box.value = await body($0) }
-    drain()
-    return box.value!
-  }
-
-  func advance(_ span: TimeSpan) {
-    let end = clock.now + span
-    drain()
-    while clock.advance(towards: end) { drain() }
-    drain()
-  }
-
   /// Opens a window, and somebody who looks through it.
   func look(_ narrow: ShelfNarrow, _ window: ListWindow) -> Viewer {
     Viewer(read { $0.openWindow(on: narrow, showing: window) }, on: executor)
@@ -248,7 +195,7 @@ final class PageBench {
 
   /// The oldest question for a page is answered.
   func page() {
-    guard let call = source.pagesOut.first, let request = call.request else {
+    guard let call = source.pagesOut.first, let request = call.ask.request else {
       Issue.record("no page is asked for")
       return
     }
@@ -293,7 +240,7 @@ final class PageBench {
   // MARK: Seeing
 
   /// The questions for pages that are out.
-  var asked: [String] { source.pagesOut.map { "\($0.request!.want)" } }
+  var asked: [String] { source.pagesOut.map { "\($0.ask.request!.want)" } }
 
   /// Nobody sleeps, nothing is asked, and no errand is on the table.
   func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
