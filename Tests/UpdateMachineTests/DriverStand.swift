@@ -60,7 +60,7 @@ extension DriverStand {
 }
 
 /// The calls of a source that answers when and what a test says.
-final class ScriptedCalls<Ask: Equatable & Sendable, Answer: Sendable>: Sendable {
+final class ScriptedCalls<Ask: Sendable, Answer: Sendable>: Sendable {
   struct Call: Sendable {
     var number: Int
     var ask: Ask

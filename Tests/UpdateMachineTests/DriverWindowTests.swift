@@ -206,7 +206,7 @@ import Testing
     goes.leave()
     bench.start { await $0.run() }
     bench.drain()
-    #expect(bench.source.pagesOut.map(\.request?.narrow) == [PageBench.a])
+    #expect(bench.source.pagesOut.map(\.ask.request?.narrow) == [PageBench.a])
     bench.page()
     #expect(stays.next().map(Viewer.words) == "990 1000")
     // The bell is heard in this run, too.
@@ -263,11 +263,11 @@ import Testing
     bench.register()
     #expect(held.rows.last == "(990) (1000) gap", "what was known formerly is shown as that")
     let asked = bench.source.pagesOut.filter { !$0.isCancelled }
-    #expect(asked.map(\.request?.narrow) == [PageBench.a, PageBench.b])
+    #expect(asked.map(\.ask.request?.narrow) == [PageBench.a, PageBench.b])
     // The page of the old generation comes last of all.
     bench.source.answer(old.number, .page(MessagePage(messages: [], foundOldest: true)))
     for call in asked {
-      bench.source.answer(call.number, .page(bench.page(call.request!)))
+      bench.source.answer(call.number, .page(bench.page(call.ask.request!)))
     }
     bench.drain()
     #expect(held.rows.last == "990 1000")
@@ -283,7 +283,7 @@ import Testing
     for call in bench.source.open {
       #expect(call.isCancelled)
       let page = bench.page(PageRequest(PageBench.a, .newest, before: 2, after: 0))
-      bench.source.answer(call.number, call.request == nil ? .failure(.timedOut) : .page(page))
+      bench.source.answer(call.number, call.ask.request == nil ? .failure(.timedOut) : .page(page))
     }
     bench.drain()
     #expect(run.isOver.value)
@@ -356,7 +356,7 @@ import Testing
     bench.failPoll(.expired)
     bench.advance(.seconds(5))
     bench.register()
-    #expect(bench.source.pagesOut.map(\.request?.narrow) == [PageBench.b])
+    #expect(bench.source.pagesOut.map(\.ask.request?.narrow) == [PageBench.b])
     bench.page()
     bench.advance(.minutes(1))
     #expect(bench.source.pagesAsked.count == before + 1)
@@ -379,7 +379,7 @@ import Testing
       for _ in 0..<steps {
         if bench.executor.step() { continue }
         guard let call = bench.source.pagesOut.first(where: { !$0.isCancelled }) else { break }
-        bench.source.answer(call.number, .page(bench.page(call.request!)))
+        bench.source.answer(call.number, .page(bench.page(call.ask.request!)))
       }
       if steps % 2 == 0 { run.task.cancel() } else { bench.start { await $0.stop() } }
       bench.drain()

@@ -26,29 +26,18 @@ final class PushScript: MutationSource {
     case done
   }
 
-  struct Call: Sendable {
-    var number: Int
-    var ask: Ask
-    var isCancelled = false
-    var isOver = false
-
-    var push: Box.Push? { if case .push(let push) = ask { push } else { nil } }
-    var isPoll: Bool { if case .poll = ask { true } else { false } }
-    var isRegister: Bool { if case .register = ask { true } else { false } }
-  }
-
   let terms: Terms
-  private let calls = Locked<[Call]>([])
-  private let waiters = Waiters<Answer>()
+  typealias Call = ScriptedCalls<Ask, Answer>.Call
+  private let calls = ScriptedCalls<Ask, Answer>(whenCancelled: .failure(.malformed))
 
   init(terms: Terms) { self.terms = terms }
 
-  var all: [Call] { calls.withLock { $0 } }
+  var all: [Call] { calls.all }
   /// What has not ended yet.
-  var open: [Call] { all.filter { !$0.isOver } }
+  var open: [Call] { calls.open }
 
   func register() async throws(SyncFailure) -> Registered<BoardNews, Spot> {
-    switch await call(.register) {
+    switch await calls.call(.register) {
     case .snapshot(let news, let spot):
       return Registered(snapshot: news, finger: spot, terms: terms)
     case .failure(let failure, _): throw failure
@@ -57,36 +46,30 @@ final class PushScript: MutationSource {
   }
 
   func poll(after finger: Spot, waits: Bool) async throws(SyncFailure) -> BoardBatch {
-    switch await call(.poll(finger)) {
+    switch await calls.call(.poll(finger)) {
     case .batch(let batch): return batch
     case .failure(let failure, _): throw failure
     case .snapshot, .pushed, .done: throw .malformed
     }
   }
 
-  func release(_ log: String) async { _ = await call(.release) }
+  func release(_ log: String) async { _ = await calls.call(.release) }
 
   func push(_ push: Box.Push) async throws(PushFailure) -> Box.PushAnswer {
-    switch await call(.push(push)) {
+    switch await calls.call(.push(push)) {
     case .pushed(let answer): return answer
     case .failure(let failure, let hasLeft): throw PushFailure(failure, hasLeft: hasLeft)
     case .snapshot, .batch, .done: throw PushFailure(.malformed)
     }
   }
 
-  private func call(_ ask: Ask) async -> Answer {
-    let number = calls.withLock { calls in
-      calls.append(Call(number: calls.count, ask: ask))
-      return calls.count - 1
-    }
-    let answer = await waiters.wait(for: number, letGoWith: .failure(.malformed)) {
-      self.calls.withLock { $0[number].isCancelled = true }
-    }
-    calls.withLock { $0[number].isOver = true }
-    return answer
-  }
+  func answer(_ call: Call, _ answer: Answer) { calls.answer(call.number, answer) }
+}
 
-  func answer(_ call: Call, _ answer: Answer) { waiters.tell(call.number, answer) }
+extension ScriptedCalls.Call where Ask == PushScript.Ask {
+  var push: PushScript.Box.Push? { if case .push(let push) = ask { push } else { nil } }
+  var isPoll: Bool { if case .poll = ask { true } else { false } }
+  var isRegister: Bool { if case .register = ask { true } else { false } }
 }
 
 /// A store that fails, or waits, when a test says so.
@@ -147,7 +130,7 @@ final class BoardStore: Store {
 typealias BoardDriver = UpdateMachine<PushScript>
 
 /// One driver with local changes on the bench, beside its server.
-final class MutationBench {
+final class MutationBench: DriverStand {
   let executor: StepExecutor
   let clock = HandClock()
   let source: PushScript
@@ -184,40 +167,6 @@ final class MutationBench {
   }
 
   // MARK: Doing
-
-  func drain() { executor.drain() }
-
-  @discardableResult
-  func start(_ body: @escaping @Sendable (BoardDriver) async -> Void) -> Started {
-    let isOver = Box(false)
-    let machine = machine!
-    let task = Task(executorPreference: executor) {
-      await body(machine)
-      isOver.value = true
-    }
-    return Started(task: task, isOver: isOver)
-  }
-
-  func tell(_ body: @escaping @Sendable (isolated BoardDriver) -> Void) {
-    start { await body($0) }
-    drain()
-  }
-
-  func read<Value: Sendable>(
-    _ body: @escaping @Sendable (isolated BoardDriver) -> Value
-  ) -> Value {
-    let box = Box<Value?>(nil)
-    start { box.value = await body($0) }
-    drain()
-    return box.value!
-  }
-
-  func advance(_ span: TimeSpan) {
-    let end = clock.now + span
-    drain()
-    while clock.advance(towards: end) { drain() }
-    drain()
-  }
 
   /// Makes a change; its ticket, or why not.
   func mutate(

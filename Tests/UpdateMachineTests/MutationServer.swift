@@ -34,7 +34,7 @@ struct BoardBatch: EventBatch {
 }
 
 enum BoardSync: SyncProtocol {
-  static var pullsAfterPush: Bool { true }
+  static var order: PushOrder { .pushFirst }
 
   static func advance(_ finger: Spot, over batch: BoardBatch) -> Advance<Spot> {
     if batch.first > finger.index + 1 { return .gap }

@@ -29,7 +29,7 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
 
   /// Pulls are made every minute or so, and a push should show in one sooner.
   @inlinable
-  public static var pullsAfterPush: Bool { true }
+  public static var order: PushOrder { .pushFirst }
 
   /// An answer that confirms less than is confirmed is not believed: the data layer's client view may
   /// lag behind and flap back, and what was confirmed has left the outbox. It is dropped, and the next

@@ -50,7 +50,7 @@
     func handle(_ input: Box.Input, on machine: isolated Machine) {
       inbox.append(input)
       proceed(on: machine)
-      if let input = machine.replica.input(after: input) { machine.feed(input) }
+      feedWish(on: machine)
     }
 
     /// One more try to save, if there is something to be saved.
@@ -83,6 +83,12 @@
       }
       for effects in effects { perform(effects, on: machine) }
       settle(on: machine)
+      feedWish(on: machine)
+    }
+
+    /// The replica hears what it should hear next.
+    private func feedWish(on machine: isolated Machine) {
+      if let input = machine.replica.takeInput() { machine.feed(input) }
     }
 
     override func saved(_ outbox: OutboxMark, on machine: isolated Machine) {

@@ -29,6 +29,9 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     outbox.replay(&view, at: now)
   }
 
+  /// The log is being asked: ``Outbox/wantsPull`` is granted.
+  mutating func noteAsked() { outbox.sending.wantsPull = false }
+
   // MARK: What the confirmed state says
 
   /// There is a newer confirmed state, which has the client's mutations up to `last` in it.

@@ -9,6 +9,7 @@ extension Outbox {
     guard case .pushing(let push) = sending.status, push.id == id else { return }
     disarm(&effects)
     sending.status = .resting
+    sending.wantsPull = true
     switch answer {
     case .accepted:
       accept(through: push.last, from: push.first, at: now)

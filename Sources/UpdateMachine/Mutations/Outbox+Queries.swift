@@ -34,6 +34,13 @@ extension Outbox {
   /// Whether the app wants its changes sent: started, and not stopped since.
   public var isStarted: Bool { sending.isStarted }
 
+  /// Whether it waits for a pull before it pushes.
+  public var isHeldBack: Bool { sending.isHeldBack }
+
+  /// Whether a pull would tell something: a push was answered since the last one was wished for, and
+  /// what the server has accepted is not confirmed.
+  public var wantsPull: Bool { sending.wantsPull && queue.first?.isAccepted == true }
+
   /// Counts up with every change that is to be durable: what is saved is the outbox as of this.
   public var currentVersion: OutboxVersion { version }
 

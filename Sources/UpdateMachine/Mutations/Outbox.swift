@@ -71,6 +71,8 @@ public struct Outbox<Change: Mutation>: Sendable {
     var isStarted = false
     var isForeground = true
     var isHeldBack = false
+    /// A push was answered, and nothing was pulled since.
+    var wantsPull = false
     var life = Life(0)
     /// The server asked us to be quiet until then.
     var notBefore = Moment.distantPast

@@ -85,15 +85,25 @@ public protocol SyncProtocol: Sendable {
   /// Says how a batch follows on a finger.
   static func advance(_ finger: Place, over batch: Batch) -> Advance<Place>
 
-  /// Whether the log is to be asked as soon as a push was answered, and not only when it is its turn:
-  /// push comes before pull, so that what is pulled has in it what was pushed. By default it is not,
-  /// as where the server holds a poll open until there is news.
-  static var pullsAfterPush: Bool { get }
+  /// Which comes first where the client's user changes things, push or pull. By default neither
+  /// waits for the other.
+  static var order: PushOrder { get }
+}
+
+/// Which comes first, push or pull: the protocol's to say.
+public enum PushOrder: Hashable, Sendable {
+  /// Each goes its own way, as where the server holds a poll open until there is news.
+  case independent
+  /// Push, then pull: once a push was answered the log is asked without waiting for its turn, so that
+  /// what is pulled has in it what was pushed.
+  case pushFirst
+  /// Pull, then push: nothing is pushed by a client that is not level.
+  case pullFirst
 }
 
 extension SyncProtocol {
   @inlinable
-  public static var pullsAfterPush: Bool { false }
+  public static var order: PushOrder { .independent }
 }
 
 /// How a batch follows on a finger.
