@@ -104,7 +104,7 @@ import UpdateMachine
   @Test func `the directory outlives the process, presence does not`() async throws {
     let people = LocalEventQueue(truth: Directory(names: ["Ada"]))
     let present = LocalEventQueue(truth: Counter(count: 1))
-    let store = MemoryStore<DirectoryModel, QueueFinger>()
+    let store = MemoryStore()
     func account() -> Account {
       Account(
         directory: people.source(for: DirectoryModel.self),

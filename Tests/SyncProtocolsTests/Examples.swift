@@ -49,6 +49,17 @@ struct DirectoryModel: SyncModel, Equatable {
   mutating func apply(_ event: String) { names.append(event) }
 }
 
+/// So few are one row.
+extension DirectoryModel: StorableModel {
+  func store(since old: DirectoryModel?, into rows: inout RowWriter) {
+    rows.put(.firstOfModel, names, since: old?.names)
+  }
+
+  init(stored rows: StoredRows) throws(StoredFormError) {
+    names = try rows.value(of: .firstOfModel) ?? []
+  }
+}
+
 /// One account with two machines side by side, each with a log of its own on the server: the
 /// directory outlives the process, presence is worth nothing after a restart. How many are present
 /// is a ``Counter``.
@@ -61,7 +72,7 @@ struct Account: Sendable {
 
   init(
     directory: DirectorySource, presence: PresenceSource,
-    store: MemoryStore<DirectoryModel, QueueFinger>
+    store: any Store
   ) {
     self.directory = UpdateMachine(source: directory, store: store)
     self.presence = UpdateMachine(source: presence)
@@ -174,6 +185,21 @@ enum Wish: ViewMutation {
     try view.transact { transaction throws(MutatorRefusal) in
       try Reservations().run(name, arguments, in: &transaction)
     }
+  }
+}
+
+/// As it is kept until the server has it.
+extension Wish: Storable {
+  func put(into bytes: inout ByteWriter) {
+    switch self {
+    case .reserve(let hour, let who):
+      bytes.put(hour)
+      bytes.put(who)
+    }
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self = .reserve(hour: try bytes.takeInt64(), who: try bytes.takeString())
   }
 }
 

@@ -115,7 +115,7 @@ import UpdateMachine
   }
 
   @Test func `a change survives the process, and is made once`() async throws {
-    let store = MemoryStore<Model, ViewFinger>()
+    let store = MemoryStore()
     let closed = origin(1)
     let old = Driver(source: closed, store: store)
     async let before: Void = old.run()
@@ -126,8 +126,8 @@ import UpdateMachine
     let saved = try #require(try await store.load())
 
     // The process is killed here: what it does later reaches nobody's disk.
-    let next = MemoryStore<Model, ViewFinger>()
-    try await next.save(saved)
+    let next = MemoryStore()
+    try await next.checkpoint(saved)
     await old.stop()
     await before
     let new = Driver(source: origin(1), store: next)
@@ -156,7 +156,7 @@ import UpdateMachine
   }
 
   @Test func `many changes from many tasks are all made, each once`() async throws {
-    let machine = Driver(source: origin(1), store: MemoryStore<Model, ViewFinger>())
+    let machine = Driver(source: origin(1), store: MemoryStore())
     async let following: Void = machine.run()
     await wait(for: machine) { $0.view != nil }
     await withDiscardingTaskGroup { group in

@@ -27,7 +27,7 @@ final class Bench: DriverStand {
     let reports = reports
     let inputs = inputs
     machine = LedgerDriver(
-      source: source, store: store, settings: settings, clock: clock, chance: FixedChance(),
+      source: source, replicas: store, settings: settings, clock: clock, chance: FixedChance(),
       executor: executor, reporter: { report in reports.change { $0.append(report) } },
       tap: { input, effects, _, now in
         let texts = effects.texts(at: now).joined(separator: ", ")

@@ -264,7 +264,7 @@ final class ScriptedSource: Source {
 }
 
 /// A store that does what a test says, when it says so.
-final class ScriptedStore: Store {
+final class ScriptedStore: ReplicaStore {
   typealias Model = Ledger
   typealias Place = Spot
 

@@ -213,16 +213,10 @@ import Testing
 
   @Test @MainActor func `the façade follows on the main actor until its task is cancelled`() async {
     let source = ScriptedSource()
-    let store = MemoryStore<Ledger, Spot>()
-    do throws(StoreError) {
-      let written = WallTime(milliseconds: 1_000_000)
-      try await store.save(StoredReplica(replica: Bench.saved, writtenAt: written))
-    } catch {
-      Issue.record("\(error)")
-    }
+    let store = ScriptedStore(Bench.saved)
     // On the system's executors; nothing but what is awaited happens at any special time.
     let machine = LedgerDriver(
-      source: source, store: store, clock: HandClock(), chance: FixedChance())
+      source: source, replicas: store, clock: HandClock(), chance: FixedChance())
     let replica = ObservableReplica(machine)
     #expect(replica.state.holding == .unknown)
     #expect(replica.state.freshness.claim == .unknown)

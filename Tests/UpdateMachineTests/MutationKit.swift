@@ -73,7 +73,7 @@ extension ScriptedCalls.Call where Ask == PushScript.Ask {
 }
 
 /// A store that fails, or waits, when a test says so.
-final class BoardStore: Store {
+final class BoardStore: ReplicaStore {
   typealias Model = BoardModel
   typealias Place = Spot
 
@@ -151,7 +151,7 @@ final class MutationBench: DriverStand {
     for _ in 1..<life { _ = chance.newLife() }
     let reports = reports
     machine = BoardDriver(
-      source: source, store: store, clock: clock, chance: chance, executor: executor,
+      source: source, replicas: store, clock: clock, chance: chance, executor: executor,
       reporter: { report in reports.change { $0.append(report) } })
   }
 

@@ -139,7 +139,7 @@
       let clock = SimulatedClock(life: life)
       lives[client] = life
       let driver = Driver(
-        source: SimulatedSource(life: life), store: SimulatedStore(life: life),
+        source: SimulatedSource(life: life), replicas: SimulatedStore(life: life),
         settings: world.climate.settings, clock: clock, chance: clock,
         executor: DriverExecutor(executor),
         tap: { [weak life] input, effects, replica, now in

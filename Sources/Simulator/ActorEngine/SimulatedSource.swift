@@ -94,7 +94,7 @@
   }
 
   /// The way from a driver to the world's disks.
-  struct SimulatedStore<App: SimulatedApp>: Store {
+  struct SimulatedStore<App: SimulatedApp>: ReplicaStore {
     typealias Model = App.Model
     typealias Place = App.Server.Place
 

@@ -21,7 +21,7 @@ public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
   public typealias Refusal = ClientViewRefusal
 
   /// The view as it was pulled.
-  public private(set) var model: ClientViewModel<Change.Content>
+  public internal(set) var model: ClientViewModel<Change.Content>
 
   public init(snapshot: Snapshot) throws(ClientViewRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)

@@ -15,25 +15,6 @@
     func sleep(until moment: Moment) async throws(CancellationError)
   }
 
-  /// A moment of the wall clock, in milliseconds since 1970 began (UTC).
-  public struct WallTime: Hashable, Comparable, Sendable {
-    /// Since 1970 began (UTC).
-    public var milliseconds: Int64
-
-    /// So many milliseconds after 1970 began (UTC).
-    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
-
-    public static func < (one: WallTime, other: WallTime) -> Bool {
-      one.milliseconds < other.milliseconds
-    }
-
-    /// How long ago `earlier` was; `nil` if it is yet to come, for then the clock went back.
-    public func age(of earlier: WallTime) -> TimeSpan? {
-      guard earlier <= self else { return nil }
-      return Moment(milliseconds: milliseconds) - Moment(milliseconds: earlier.milliseconds)
-    }
-  }
-
   /// The system's clocks. Moments count from the start of the process.
   public struct SystemClock: DriverClock {
     private static let origin = ContinuousClock().now

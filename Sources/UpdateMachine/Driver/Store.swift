@@ -1,45 +1,37 @@
 #if !hasFeature(Embedded)
 
-  /// Where one replica is kept between two starts: model, finger and terms as one thing.
+  /// Where one replica is kept between two starts, as rows of bytes: model, finger and outbox as one
+  /// thing.
   ///
-  /// Calls are made off the actor, in child tasks of `run()`, one after the other, in the order of
-  /// the changes. A save that fails must leave what was saved before.
+  /// Calls are made off the actor, in child tasks of `run()`, one after the other, in the order of the
+  /// changes. What a call has written is durable when it returns; one that throws has changed nothing.
   ///
   /// Each store belongs to one machine of one process. `stop()` waits for the call that is out. If
   /// the task of `run()` is cancelled, so is that call's: it may then fail, or better, end what it
   /// does, for `run()` waits for it. A load that fails then is made again by the next run.
-  public protocol Store<Model, Place>: Sendable {
-    /// What the app holds.
-    associatedtype Model: SyncModel
-    /// The protocol's finger.
-    associatedtype Place: Finger
+  public protocol Store: Sendable {
+    /// What is saved; `nil`: nothing, or it was erased. Called before anything else is asked of it,
+    /// and never again unless it was cut short. If it throws, the error is reported and the replica
+    /// starts stale; what is saved stays, and is set aside before anything takes its place.
+    func load() async throws(StoreError) -> StoredForm?
 
-    /// What was saved last; `nil`: nothing, or it was erased. Called before anything else is asked
-    /// of it, and never again unless it was cut short. If it throws, the error is reported and the
-    /// replica starts stale; what is saved stays until the next save.
-    func load() async throws(StoreError) -> StoredReplica<Model, Place>?
+    /// Writes a step, whole or not at all: the price of what has changed, whatever is saved. Until it
+    /// returns nothing of it is acknowledged to the server. If it throws, the error is reported, and
+    /// it is called again after a wait of 0.1 s, growing to 10 s, with all that has changed until
+    /// then.
+    func append(_ entry: JournalEntry) async throws(StoreError)
 
-    /// Replaces what is saved, as a whole; durable when it returns. Until then nothing is
-    /// acknowledged to the server. If it throws, the error is reported, and it is called again after
-    /// a wait of 0.1 s, growing to 10 s, with what there is then.
-    func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError)
+    /// Writes everything, in place of what is saved, whole or not at all: when there is nothing that a
+    /// step could be a step from.
+    func checkpoint(_ form: StoredForm) async throws(StoreError)
+
+    /// What is saved could not be read or understood: a later version wrote it, or it is damaged. It is
+    /// kept where nobody reads or overwrites it, and from here on nothing is saved.
+    func setAside() async throws(StoreError)
 
     /// Deletes what is saved; right also if there is nothing. If it throws, so does
     /// ``UpdateMachine/logOut()``.
     func erase() async throws(StoreError)
-  }
-
-  /// A replica on disk, and when it was written.
-  public struct StoredReplica<Model: SyncModel, Place: Finger>: Sendable {
-    /// Model, finger and terms.
-    public var replica: SavedReplica<Model, Place>
-    /// By the wall clock: the only time that means something after a restart.
-    public var writtenAt: WallTime
-
-    public init(replica: SavedReplica<Model, Place>, writtenAt: WallTime) {
-      self.replica = replica
-      self.writtenAt = writtenAt
-    }
   }
 
   /// Why a store could not do what it was asked to.
@@ -47,26 +39,44 @@
     /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits; loading is
     /// not, and the replica starts stale.
     case failed(String)
-    /// What is there cannot be understood: the replica starts stale, and the next save replaces it. A
-    /// store that wants to keep what it could not read moves it aside.
+    /// What is there cannot be understood: it is set aside, and the replica starts stale.
     case unreadable(String)
   }
 
   /// A store in memory: outlives the machine, not the process. Never fails. May be called from
   /// anywhere, as when a test looks at what is saved.
-  public actor MemoryStore<Model: SyncModel, Place: Finger>: Store {
-    private var stored: StoredReplica<Model, Place>?
+  public actor MemoryStore: Store {
+    private var rows: [StoredKey: [UInt8]] = [:]
+    private var writtenAt: WallTime?
 
     /// A store in which nothing is saved.
     public init() {}
 
-    public func load() async throws(StoreError) -> StoredReplica<Model, Place>? { stored }
-
-    public func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
-      stored = replica
+    public func load() async throws(StoreError) -> StoredForm? {
+      guard let writtenAt else { return nil }
+      return StoredForm(rows: rows.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt)
     }
 
-    public func erase() async throws(StoreError) { stored = nil }
+    public func append(_ entry: JournalEntry) async throws(StoreError) {
+      for row in entry.rows { rows[row.key] = row.value }
+      writtenAt = entry.writtenAt
+    }
+
+    public func checkpoint(_ form: StoredForm) async throws(StoreError) {
+      rows = [:]
+      for row in form.rows { rows[row.key] = row.value }
+      writtenAt = form.writtenAt
+    }
+
+    /// There is no place aside: what is saved is dropped.
+    public func setAside() async throws(StoreError) { forget() }
+
+    public func erase() async throws(StoreError) { forget() }
+
+    private func forget() {
+      rows = [:]
+      writtenAt = nil
+    }
   }
 
 #endif

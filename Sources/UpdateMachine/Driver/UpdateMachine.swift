@@ -52,7 +52,7 @@
     }
 
     nonisolated let source: Origin
-    nonisolated let store: (any Store<Model, Place>)?
+    nonisolated let store: (any ReplicaStore<Model, Place>)?
     nonisolated let clock: any DriverClock
     nonisolated let chance: any Chance
     let tap: Tap?
@@ -79,8 +79,7 @@
     ///
     /// - Parameters:
     ///   - source: the way to the server; the machine is its only user.
-    ///   - store: where the replica outlives the process, for this machine alone; `nil`: nowhere, as
-    ///     is right for presence and typing, which are worth nothing after a restart.
+    ///   - store: where the replica outlives the process, for this machine alone.
     ///   - settings: the machine's numbers; right as they are for most.
     ///   - clock: where moments and the wall's time come from.
     ///   - chance: draws waits and the life's number.
@@ -88,7 +87,32 @@
     ///   - reporter: hears what the app's log should hear; `nil`: nobody does.
     ///   - tap: hears every input; `nil`: nobody does.
     public init(
-      source: Origin, store: (any Store<Model, Place>)? = nil,
+      source: Origin, store: any Store, settings: MachineSettings = MachineSettings(),
+      clock: any DriverClock = SystemClock(), chance: any Chance = SystemChance(),
+      executor: any SerialExecutor = SerialQueueExecutor(), reporter: Reporter? = nil,
+      tap: Tap? = nil
+    ) where Model: StorableModel, Place: Storable {
+      self.init(
+        source: source, replicas: RowStore(store), settings: settings, clock: clock,
+        chance: chance, executor: executor, reporter: reporter, tap: tap)
+    }
+
+    /// The same without a store: what it holds goes with the process, as is right for presence and
+    /// typing, which are worth nothing after a restart.
+    public init(
+      source: Origin, settings: MachineSettings = MachineSettings(),
+      clock: any DriverClock = SystemClock(), chance: any Chance = SystemChance(),
+      executor: any SerialExecutor = SerialQueueExecutor(), reporter: Reporter? = nil,
+      tap: Tap? = nil
+    ) {
+      self.init(
+        source: source, replicas: nil, settings: settings, clock: clock, chance: chance,
+        executor: executor, reporter: reporter, tap: tap)
+    }
+
+    /// The same with a store of whole replicas, as values.
+    package init(
+      source: Origin, replicas store: (any ReplicaStore<Model, Place>)?,
       settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
       chance: any Chance = SystemChance(), executor: any SerialExecutor = SerialQueueExecutor(),
       reporter: Reporter? = nil, tap: Tap? = nil

@@ -64,7 +64,7 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
   public typealias Change = Confirmed.Change
 
   /// What the server has said.
-  public private(set) var confirmed: Confirmed
+  public internal(set) var confirmed: Confirmed
   public var local: LocalChanges<Change>
 
   public init(snapshot: Confirmed.Snapshot) throws(Confirmed.Refusal) {

@@ -1,0 +1,273 @@
+// The outbox in rows: one for each mutation, and one for all that it counts. What goes on between it
+// and the server in this life is not saved, nor why a mutation threw: it is replayed first.
+
+extension StoredTable {
+  /// By the first ticket: what is pending.
+  static var pendingMutations: StoredTable { StoredTable(1) }
+  /// By the first ticket: what the server has refused.
+  static var refusedMutations: StoredTable { StoredTable(2) }
+  /// One row: an outbox's numbers.
+  static var outbox: StoredTable { StoredTable(3) }
+}
+
+extension Outbox where Change: Storable {
+  /// Writes what is otherwise than in an older state of it; `nil`, or an outbox of another client:
+  /// everything. O(what is kept), and rows for what has changed.
+  public func store(since old: Outbox?, into rows: inout RowWriter) {
+    let isSame = old?.client == client
+    rows.put(.pendingMutations, queue, since: old?.queue ?? [], isSame: isSame)
+    rows.put(.refusedMutations, refused, since: old?.refused ?? [], isSame: isSame)
+    rows.put(.outbox, numbers, since: old?.numbers)
+  }
+
+  /// The outbox that these rows are of, as it was when they were written; ``restored()`` comes next.
+  public init(
+    stored rows: StoredRows, settings: OutboxSettings = OutboxSettings()
+  ) throws(StoredFormError) {
+    let found: OutboxNumbers? = try rows.value(of: .outbox)
+    guard let numbers = found else { throw StoredFormError(expected: "an outbox") }
+    self.init(client: numbers.client, isIdempotent: numbers.isIdempotent, settings: settings)
+    queue = try rows.items(of: .pendingMutations)
+    refused = try rows.items(of: .refusedMutations)
+    lastTicket = numbers.lastTicket
+    lastID = numbers.lastID
+    confirmed = numbers.confirmed
+    knownRefusal = numbers.knownRefusal
+    voided = numbers.voided
+    forgotten = numbers.forgotten
+    discards = numbers.discards.map { $0.tickets }
+    version = numbers.version
+    stored = version
+    for pending in queue { size = size.addingSaturated(pending.change.size) }
+    for refused in refused { size = size.addingSaturated(refused.change.size) }
+    if let violation = violation() { throw StoredFormError(expected: violation.rule) }
+  }
+
+  private var numbers: OutboxNumbers {
+    OutboxNumbers(
+      client: client, isIdempotent: isIdempotent, lastTicket: lastTicket, lastID: lastID,
+      confirmed: confirmed, knownRefusal: knownRefusal, voided: voided, forgotten: forgotten,
+      discards: discards.map { StoredTickets($0) }, version: version)
+  }
+}
+
+/// All of an outbox but its mutations.
+private struct OutboxNumbers: Storable, Equatable {
+  var client: ClientID
+  var isIdempotent: Bool
+  var lastTicket: MutationTicket
+  var lastID: MutationID
+  var confirmed: MutationID
+  var knownRefusal: MutationID
+  var voided: [MutationID]
+  var forgotten: MutationTicket
+  var discards: [StoredTickets]
+  var version: OutboxVersion
+}
+
+extension OutboxNumbers {
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(client.number)
+    bytes.put(isIdempotent)
+    bytes.put(lastTicket)
+    bytes.put(lastID)
+    bytes.put(confirmed)
+    bytes.put(knownRefusal)
+    bytes.put(voided)
+    bytes.put(forgotten)
+    bytes.put(discards)
+    bytes.put(version.number)
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    client = ClientID(try bytes.takeUInt64())
+    isIdempotent = try bytes.takeBool()
+    lastTicket = try bytes.take()
+    lastID = try bytes.take()
+    confirmed = try bytes.take()
+    knownRefusal = try bytes.take()
+    voided = try bytes.takeArray()
+    forgotten = try bytes.take()
+    discards = try bytes.takeArray()
+    version = OutboxVersion(try bytes.takeCounter())
+  }
+}
+
+/// Tickets one after the other.
+private struct StoredTickets: Storable, Equatable {
+  var tickets: ClosedRange<MutationTicket>
+
+  init(_ tickets: ClosedRange<MutationTicket>) { self.tickets = tickets }
+
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(tickets.lowerBound)
+    bytes.put(tickets.upperBound)
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let first: MutationTicket = try bytes.take()
+    let last: MutationTicket = try bytes.take()
+    guard first <= last else { throw StoredFormError(expected: "tickets in their order") }
+    tickets = first...last
+  }
+}
+
+// MARK: Mutations as rows
+
+/// A mutation that is kept, with a row of its own.
+private protocol KeptMutation: Storable {
+  var tickets: ClosedRange<MutationTicket> { get }
+
+  /// Whether their rows are equal. Of one outbox only.
+  func isStoredAs(_ other: Self) -> Bool
+}
+
+extension RowWriter {
+  /// What is kept in ticket order: what came, went and has changed.
+  fileprivate mutating func put<Item: KeptMutation>(
+    _ table: StoredTable, _ items: [Item], since old: [Item], isSame: Bool
+  ) {
+    var before = old[...]
+    for item in items {
+      while let first = before.first, first.tickets.lowerBound < item.tickets.lowerBound {
+        remove(table, first.tickets.lowerBound.number.keyBytes)
+        before.removeFirst()
+      }
+      if let first = before.first, first.tickets.lowerBound == item.tickets.lowerBound {
+        before.removeFirst()
+        if isSame, item.isStoredAs(first) { continue }
+      }
+      put(table, item.tickets.lowerBound.number.keyBytes, item.storedBytes)
+    }
+    for item in before { remove(table, item.tickets.lowerBound.number.keyBytes) }
+  }
+}
+
+extension StoredRows {
+  fileprivate func items<Item: KeptMutation>(
+    of table: StoredTable
+  ) throws(StoredFormError) -> [Item] {
+    var items: [Item] = []
+    for row in self[table] {
+      let item = try Item(storedBytes: row.value)
+      guard item.tickets.lowerBound.number.keyBytes == row.key.bytes else {
+        throw StoredFormError(expected: "a mutation in its own row")
+      }
+      items.append(item)
+    }
+    return items
+  }
+}
+
+extension PendingMutation: Storable where Change: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(StoredTickets(tickets))
+    bytes.put(version.number)
+    bytes.put(mayHaveCopy)
+    switch stage {
+    case .unsent: bytes.put(UInt8(0))
+    case .marked(let id):
+      bytes.put(UInt8(1))
+      bytes.put(id)
+    case .sent(let id):
+      bytes.put(UInt8(2))
+      bytes.put(id)
+    case .accepted(let id, _):
+      bytes.put(UInt8(3))
+      bytes.put(id)
+    case .uncertain(let id):
+      bytes.put(UInt8(4))
+      bytes.put(id)
+    }
+    bytes.put(change)
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let tickets: StoredTickets = try bytes.take()
+    let version = OutboxVersion(try bytes.takeCounter())
+    let mayHaveCopy = try bytes.takeBool()
+    let stage: Stage
+    switch try bytes.takeByte() {
+    case 0: stage = .unsent
+    case 1: stage = .marked(try bytes.take())
+    case 2: stage = .sent(try bytes.take())
+    case 3: stage = .accepted(try bytes.take(), at: .distantPast)
+    case 4: stage = .uncertain(try bytes.take())
+    default: throw StoredFormError(expected: "a stage")
+    }
+    self.init(
+      tickets: tickets.tickets, change: try bytes.take(), stage: stage, mayHaveCopy: mayHaveCopy,
+      version: version)
+  }
+}
+
+extension PendingMutation: KeptMutation where Change: Storable {
+  fileprivate func isStoredAs(_ other: PendingMutation) -> Bool {
+    tickets == other.tickets && version == other.version && mayHaveCopy == other.mayHaveCopy
+      && stage == other.stage
+  }
+}
+
+extension RefusedMutation: Storable where Change: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(StoredTickets(tickets))
+    bytes.put(version.number)
+    bytes.put(mayHaveCopy)
+    bytes.put(refusal)
+    bytes.put(change)
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let tickets: StoredTickets = try bytes.take()
+    let version = OutboxVersion(try bytes.takeCounter())
+    let mayHaveCopy = try bytes.takeBool()
+    let refusal: MutationRefusal = try bytes.take()
+    self.init(
+      tickets: tickets.tickets, change: try bytes.take(), refusal: refusal,
+      mayHaveCopy: mayHaveCopy, version: version)
+  }
+}
+
+extension RefusedMutation: KeptMutation where Change: Storable {
+  fileprivate func isStoredAs(_ other: RefusedMutation) -> Bool {
+    tickets == other.tickets && version == other.version && refusal == other.refusal
+  }
+}
+
+// MARK: Numbers
+
+extension ByteReader {
+  /// A number that something counts on from: so far nobody has counted.
+  fileprivate mutating func takeCounter() throws(StoredFormError) -> UInt64 {
+    let number = try takeUInt64()
+    guard number <= 1 << 62 else { throw StoredFormError(expected: "a number to count from") }
+    return number
+  }
+}
+
+extension MutationTicket: Storable {
+  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(try bytes.takeCounter())
+  }
+}
+
+extension MutationID: Storable {
+  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(try bytes.takeCounter())
+  }
+}
+
+extension MutationRefusal: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(id)
+    bytes.put(code.text)
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(try bytes.take(), RejectionCode(try bytes.takeString()))
+  }
+}

@@ -1,0 +1,156 @@
+/// A model with a saved form in rows, so that a change is written at the price of what changed.
+///
+/// A model of maps writes a row for each entry, by ``RowWriter/put(_:_:since:)``; a small one a single
+/// row.
+public protocol StorableModel: SyncModel {
+  /// Which version of the rows this app writes and reads. It goes up when they are written otherwise.
+  /// By default 1.
+  static var storedVersion: UInt64 { get }
+
+  /// Writes what is otherwise than in an older state of the same replica; `nil`: everything. Rows in
+  /// tables from ``StoredTable/firstOfModel`` on. Whatever is in the rows and in no state any more must
+  /// be removed.
+  func store(since old: Self?, into rows: inout RowWriter)
+
+  /// The state that these rows were written of. Whatever stands in them, it ends in a model that is
+  /// whole, or in an error.
+  init(stored rows: StoredRows) throws(StoredFormError)
+
+  /// The rows that an older version of the app wrote, as this one would have. By default none are, and
+  /// the replica starts stale.
+  static func migrate(
+    _ rows: StoredRows, from version: UInt64
+  ) throws(StoredFormError) -> StoredRows
+}
+
+extension StorableModel {
+  @inlinable
+  public static var storedVersion: UInt64 { 1 }
+
+  @inlinable
+  public static func migrate(
+    _ rows: StoredRows, from version: UInt64
+  ) throws(StoredFormError) -> StoredRows {
+    throw StoredFormError(expected: "version \(storedVersion) of the model, and not \(version)")
+  }
+}
+
+/// The row that says what all the others are of.
+@usableFromInline
+struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
+  /// Of the library's own rows. 1: the first.
+  @usableFromInline static var version: UInt64 { 1 }
+
+  @usableFromInline var model: UInt64
+  @usableFromInline var finger: Place?
+  @usableFromInline var terms: Terms
+
+  @inlinable
+  init(model: UInt64, finger: Place?, terms: Terms) {
+    self.model = model
+    self.finger = finger
+    self.terms = terms
+  }
+
+  @usableFromInline
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(StoredHead.version)
+    bytes.put(model)
+    bytes.put(finger)
+    bytes.put(terms)
+  }
+
+  @usableFromInline
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let version = try bytes.takeUInt64()
+    if version > StoredHead.version { throw .newer(version: version) }
+    guard version == StoredHead.version else {
+      throw StoredFormError(expected: "a version of the library")
+    }
+    model = try bytes.takeUInt64()
+    finger = try bytes.takeOptional()
+    terms = try bytes.take()
+  }
+}
+
+extension SavedReplica where Model: StorableModel, Place: Storable {
+  /// The rows by which it is otherwise than an older saved form of the same replica; `nil`: all of it.
+  public func rows(since old: SavedReplica?) -> [StoredRow] {
+    var rows = RowWriter()
+    rows.put(.head, head, since: old?.head)
+    model.store(since: old?.model, into: &rows)
+    return rows.rows
+  }
+
+  private var head: StoredHead<Place> {
+    StoredHead(model: Model.storedVersion, finger: finger, terms: terms)
+  }
+
+  /// The saved form that these rows are.
+  public init(stored rows: StoredRows) throws(StoredFormError) {
+    let found: StoredHead<Place>? = try rows.value(of: .head)
+    guard let head = found else { throw StoredFormError(expected: "a head") }
+    var rows = rows
+    if head.model > Model.storedVersion { throw .newer(version: head.model) }
+    if head.model < Model.storedVersion { rows = try Model.migrate(rows, from: head.model) }
+    self.init(model: try Model(stored: rows), finger: head.finger, terms: head.terms)
+  }
+}
+
+extension StoredTable {
+  /// One row: versions, finger and terms.
+  @usableFromInline static var head: StoredTable { StoredTable(0) }
+}
+
+extension Terms: Storable {
+  @inlinable
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(longDeadline)
+    bytes.put(lifetime)
+    switch cadence {
+    case .waits: bytes.put(UInt8(0))
+    case .every(let period):
+      bytes.put(UInt8(1))
+      bytes.put(period)
+    case .pushed: bytes.put(UInt8(2))
+    }
+  }
+
+  @inlinable
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let longDeadline: TimeSpan = try bytes.take()
+    let lifetime: TimeSpan = try bytes.take()
+    let cadence: Cadence
+    switch try bytes.takeByte() {
+    case 0: cadence = .waits
+    case 1: cadence = .every(try bytes.take())
+    case 2: cadence = .pushed
+    default: throw StoredFormError(expected: "a cadence")
+    }
+    self.init(longDeadline: longDeadline, lifetime: lifetime, cadence: cadence)
+  }
+}
+
+extension Rebased: StorableModel where Confirmed: StorableModel, Change: Storable {
+  public static var storedVersion: UInt64 { Confirmed.storedVersion }
+
+  public func store(since old: Rebased?, into rows: inout RowWriter) {
+    local.outbox.store(since: old?.local.outbox, into: &rows)
+    confirmed.store(since: old?.confirmed, into: &rows)
+  }
+
+  public init(stored rows: StoredRows) throws(StoredFormError) {
+    confirmed = try Confirmed(stored: rows)
+    let outbox = try Outbox<Change>(stored: rows, settings: Confirmed.outboxSettings)
+    guard outbox.client == confirmed.client,
+      outbox.isIdempotent == Confirmed.knowsMutationsAgain
+    else { throw StoredFormError(expected: "the outbox of the client that the state is of") }
+    local = LocalChanges(outbox, over: confirmed.state)
+  }
+
+  public static func migrate(
+    _ rows: StoredRows, from version: UInt64
+  ) throws(StoredFormError) -> StoredRows {
+    try Confirmed.migrate(rows, from: version)
+  }
+}

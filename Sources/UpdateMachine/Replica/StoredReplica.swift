@@ -1,0 +1,27 @@
+/// All of a replica as a store keeps it: its rows, and when they were written last. A checkpoint.
+public struct StoredForm: Sendable {
+  /// In any order, each key once.
+  public var rows: [(key: StoredKey, value: [UInt8])]
+  /// By the wall clock: the only time that means something after a restart.
+  public var writtenAt: WallTime
+
+  @inlinable
+  public init(rows: [(key: StoredKey, value: [UInt8])], writtenAt: WallTime) {
+    self.rows = rows
+    self.writtenAt = writtenAt
+  }
+}
+
+/// One step of a replica on its way: the rows that are otherwise after it, with the finger that it led
+/// to among them. Written whole or not at all.
+public struct JournalEntry: Hashable, Sendable {
+  /// Each key at most once.
+  public var rows: [StoredRow]
+  public var writtenAt: WallTime
+
+  @inlinable
+  public init(rows: [StoredRow], writtenAt: WallTime) {
+    self.rows = rows
+    self.writtenAt = writtenAt
+  }
+}

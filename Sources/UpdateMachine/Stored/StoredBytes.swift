@@ -1,0 +1,204 @@
+// Stored: the room of saved forms: how values become bytes and rows, and come back. It may use Values
+// and VersionedMap.
+
+/// Why a saved form cannot be made a value again. Whoever reads it starts without; what is saved is
+/// kept aside.
+public enum StoredFormError: Error, Hashable, Sendable {
+  /// It is damaged, cut off, or nobody's. What was expected there is for the app's log, and never says
+  /// what was found: that is the user's.
+  case damaged(expected: String)
+  /// A later version of the app or the library wrote it.
+  case newer(version: UInt64)
+
+  @inlinable
+  public init(expected: String) { self = .damaged(expected: expected) }
+}
+
+extension StoredFormError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .damaged(let expected): "the saved form is damaged: expected \(expected)"
+    case .newer(let version): "the saved form is of a newer version, \(version)"
+    }
+  }
+}
+
+/// Bytes, written one value after the other. Equal values give equal bytes, on every machine.
+public struct ByteWriter: Sendable {
+  /// What was written.
+  @inlinable
+  public var bytes: [UInt8] { _bytes }
+  @usableFromInline var _bytes: [UInt8] = []
+
+  @inlinable
+  public init() {}
+
+  @inlinable
+  public mutating func put(_ byte: UInt8) { _bytes.append(byte) }
+
+  /// Seven bits a byte, the lowest first; small numbers are short.
+  @inlinable
+  public mutating func put(_ number: UInt64) {
+    var rest = number
+    while rest >= 0x80 {
+      _bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    _bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  /// As the number above, with the sign as the lowest bit: what is near 0 is short.
+  @inlinable
+  public mutating func put(_ number: Int64) {
+    put(UInt64(bitPattern: number << 1) ^ UInt64(bitPattern: number >> 63))
+  }
+
+  @inlinable
+  public mutating func put(_ flag: Bool) { _bytes.append(flag ? 1 : 0) }
+
+  /// Its length, and its UTF-8.
+  @inlinable
+  public mutating func put(_ text: String) {
+    put(UInt64(text.utf8.count))
+    _bytes.append(contentsOf: text.utf8)
+  }
+
+  /// Their length, and they.
+  @inlinable
+  public mutating func put(_ bytes: [UInt8]) {
+    put(UInt64(bytes.count))
+    _bytes.append(contentsOf: bytes)
+  }
+
+  @inlinable
+  public mutating func put<Value: Storable>(_ value: Value) { value.put(into: &self) }
+
+  /// Whether there is one, and it.
+  @inlinable
+  public mutating func put<Value: Storable>(_ value: Value?) {
+    put(value != nil)
+    if let value { put(value) }
+  }
+
+  /// How many there are, and they.
+  @inlinable
+  public mutating func put<Value: Storable>(_ values: [Value]) {
+    put(UInt64(values.count))
+    for value in values { put(value) }
+  }
+}
+
+/// Takes values out of bytes, in the order in which they were written. Whatever the bytes are, it ends
+/// in a value or an error.
+public struct ByteReader: Sendable {
+  @usableFromInline let bytes: ArraySlice<UInt8>
+  @usableFromInline var place: Int
+
+  @inlinable
+  public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+  @inlinable
+  public init(_ bytes: ArraySlice<UInt8>) {
+    self.bytes = bytes
+    place = bytes.startIndex
+  }
+
+  /// How many bytes are left.
+  @inlinable
+  public var left: Int { bytes.endIndex - place }
+
+  /// Nothing may be left.
+  @inlinable
+  public func end() throws(StoredFormError) {
+    guard left == 0 else { throw StoredFormError(expected: "the end") }
+  }
+
+  @inlinable
+  public mutating func takeByte() throws(StoredFormError) -> UInt8 {
+    guard left > 0 else { throw StoredFormError(expected: "a byte") }
+    defer { place += 1 }
+    return bytes[place]
+  }
+
+  @inlinable
+  public mutating func takeUInt64() throws(StoredFormError) -> UInt64 {
+    var number: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      let byte = try takeByte()
+      // The tenth byte has one bit left, and no number has a last byte of 0 that could be left out.
+      guard shift < 63 || byte <= 1, byte != 0 || shift == 0 else { break }
+      number |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return number }
+      shift += 7
+      guard shift < 70 else { break }
+    }
+    throw StoredFormError(expected: "a number")
+  }
+
+  @inlinable
+  public mutating func takeInt64() throws(StoredFormError) -> Int64 {
+    let number = try takeUInt64()
+    return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
+  }
+
+  @inlinable
+  public mutating func takeBool() throws(StoredFormError) -> Bool {
+    switch try takeByte() {
+    case 0: return false
+    case 1: return true
+    default: throw StoredFormError(expected: "yes or no")
+    }
+  }
+
+  @inlinable
+  public mutating func takeString() throws(StoredFormError) -> String {
+    let count = try takeCount()
+    let utf8 = bytes[place..<place + count]
+    place += count
+    guard let text = String(validating: utf8, as: UTF8.self) else {
+      throw StoredFormError(expected: "text")
+    }
+    return text
+  }
+
+  @inlinable
+  public mutating func takeBytes() throws(StoredFormError) -> [UInt8] {
+    let count = try takeCount()
+    defer { place += count }
+    return Array(bytes[place..<place + count])
+  }
+
+  /// How many follow: each takes a byte at least, so no length leads to more memory than there is.
+  @inlinable
+  public mutating func takeCount() throws(StoredFormError) -> Int {
+    let count = try takeUInt64()
+    guard count <= UInt64(left) else { throw StoredFormError(expected: "a length") }
+    return Int(count)
+  }
+
+  @inlinable
+  public mutating func take<Value: Storable>(
+    _ type: Value.Type = Value.self
+  ) throws(StoredFormError) -> Value {
+    try Value(from: &self)
+  }
+
+  @inlinable
+  public mutating func takeOptional<Value: Storable>(
+    _ type: Value.Type = Value.self
+  ) throws(StoredFormError) -> Value? {
+    try takeBool() ? try Value(from: &self) : nil
+  }
+
+  @inlinable
+  public mutating func takeArray<Value: Storable>(
+    of type: Value.Type = Value.self
+  ) throws(StoredFormError) -> [Value] {
+    let count = try takeCount()
+    var values: [Value] = []
+    values.reserveCapacity(count)
+    for _ in 0..<count { values.append(try Value(from: &self)) }
+    return values
+  }
+}

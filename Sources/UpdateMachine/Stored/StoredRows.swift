@@ -1,0 +1,179 @@
+/// One kind of row of a saved form. The library's own are below ``firstOfModel``.
+public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
+  public var number: UInt8
+
+  @inlinable
+  public init(_ number: UInt8) { self.number = number }
+
+  /// The first that is an app's model's: it may use this one and all above.
+  @inlinable
+  public static var firstOfModel: StoredTable { StoredTable(16) }
+
+  /// The one that is so many above.
+  @inlinable
+  public func advanced(by count: UInt8) -> StoredTable { StoredTable(number + count) }
+
+  @inlinable
+  public static func < (one: StoredTable, other: StoredTable) -> Bool {
+    one.number < other.number
+  }
+}
+
+/// Names one row of a saved form.
+public struct StoredKey: Hashable, Comparable, Sendable {
+  public var table: StoredTable
+  public var bytes: [UInt8]
+
+  @inlinable
+  public init(_ table: StoredTable, _ bytes: [UInt8]) {
+    self.table = table
+    self.bytes = bytes
+  }
+
+  /// By table, then byte by byte.
+  @inlinable
+  public static func < (one: StoredKey, other: StoredKey) -> Bool {
+    guard one.table == other.table else { return one.table < other.table }
+    return one.bytes.lexicographicallyPrecedes(other.bytes)
+  }
+}
+
+/// One row's part in what is written: what stands there from now on.
+public struct StoredRow: Hashable, Sendable {
+  public var key: StoredKey
+  /// `nil`: it is gone.
+  public var value: [UInt8]?
+
+  @inlinable
+  public init(_ key: StoredKey, _ value: [UInt8]?) {
+    self.key = key
+    self.value = value
+  }
+}
+
+/// Collects the rows that have changed from one state of a replica to another.
+public struct RowWriter: Sendable {
+  /// In the order in which they were written, each key once.
+  @inlinable
+  public var rows: [StoredRow] { _rows }
+  @usableFromInline var _rows: [StoredRow] = []
+
+  @inlinable
+  public init() {}
+
+  /// This row is now so.
+  @inlinable
+  public mutating func put(_ table: StoredTable, _ key: [UInt8], _ value: [UInt8]) {
+    _rows.append(StoredRow(StoredKey(table, key), value))
+  }
+
+  /// There is no such row any more.
+  @inlinable
+  public mutating func remove(_ table: StoredTable, _ key: [UInt8]) {
+    _rows.append(StoredRow(StoredKey(table, key), nil))
+  }
+
+  /// A value that has a row of its own, if it is another now.
+  @inlinable
+  public mutating func put<Value: Storable & Equatable>(
+    _ table: StoredTable, _ value: Value, since old: Value?
+  ) {
+    if value != old { put(table, [], value.storedBytes) }
+  }
+
+  /// A map with a row for each entry: those that changed. O(changes) if one map was made from the
+  /// other.
+  @inlinable
+  public mutating func put<Key: StorableKey, Value: Storable & Equatable>(
+    _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?
+  ) {
+    guard let old else {
+      for (key, value) in map { put(table, key.keyBytes, value.storedBytes) }
+      return
+    }
+    old.compare(with: map) { key, _, new in
+      if let new {
+        put(table, key.keyBytes, new.storedBytes)
+      } else {
+        remove(table, key.keyBytes)
+      }
+      return true
+    }
+  }
+}
+
+/// The rows of a saved form, to be made a value again.
+public struct StoredRows: Sendable {
+  /// Ascending by key, each once.
+  @inlinable
+  public var rows: [(key: StoredKey, value: [UInt8])] { _rows }
+  @usableFromInline var _rows: [(key: StoredKey, value: [UInt8])]
+
+  /// - Parameter rows: ascending by key, each once. If they are not, the form is damaged.
+  @inlinable
+  public init(_ rows: [(key: StoredKey, value: [UInt8])]) throws(StoredFormError) {
+    for index in rows.indices.dropFirst() where rows[index - 1].key >= rows[index].key {
+      throw StoredFormError(expected: "rows in their order, each once")
+    }
+    _rows = rows
+  }
+
+  /// Those of one table, ascending.
+  @inlinable
+  public subscript(table: StoredTable) -> ArraySlice<(key: StoredKey, value: [UInt8])> {
+    _rows[firstIndex(from: table)..<firstIndex(after: table)]
+  }
+
+  @inlinable
+  func firstIndex(from table: StoredTable) -> Int { partition { $0 < table } }
+
+  @inlinable
+  func firstIndex(after table: StoredTable) -> Int { partition { $0 <= table } }
+
+  @inlinable
+  func partition(_ isBefore: (StoredTable) -> Bool) -> Int {
+    var (low, high) = (0, _rows.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isBefore(_rows[middle].key.table) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// The value that has a table for itself; `nil`: it was never written.
+  @inlinable
+  public func value<Value: Storable>(
+    of table: StoredTable, as type: Value.Type = Value.self
+  ) throws(StoredFormError) -> Value? {
+    guard let row = self[table].first else { return nil }
+    guard row.key.bytes.isEmpty, self[table].count == 1 else {
+      throw StoredFormError(expected: "one row")
+    }
+    return try Value(storedBytes: row.value)
+  }
+
+  /// The map whose entries are a table's rows. O(n).
+  @inlinable
+  public func map<Key: StorableKey, Value: Storable>(
+    of table: StoredTable, key: Key.Type = Key.self, value: Value.Type = Value.self
+  ) throws(StoredFormError) -> VersionedMap<Key, Value> {
+    var entries: [(Key, Value)] = []
+    let rows = self[table]
+    entries.reserveCapacity(rows.count)
+    for row in rows {
+      let key = try Key(keyBytes: row.key.bytes)
+      if let last = entries.last, last.0 >= key { throw StoredFormError(expected: "an order") }
+      entries.append((key, try Value(storedBytes: row.value)))
+    }
+    return VersionedMap(sorted: entries)
+  }
+}
+
+extension StoredTable: CustomStringConvertible {
+  public var description: String { "\(number)" }
+}
+
+extension StoredKey: CustomStringConvertible {
+  /// The table alone: keys may be the user's.
+  public var description: String { "table \(table)" }
+}
