@@ -156,7 +156,9 @@ struct Desk {
 
   /// The process ends, and the next reads what is on disk.
   mutating func restart(life: UInt64 = 2) {
-    box = disk!
+    var rows = RowDisk()
+    rows.write(disk!.rows(since: nil))
+    box = try! Box(stored: rows.rows, settings: disk!.settings)
     box.restored()
     view = LocalView(of: view.confirmed)
     replay()

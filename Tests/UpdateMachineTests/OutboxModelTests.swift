@@ -77,6 +77,28 @@ enum Note: Mutation, Equatable {
   }
 }
 
+extension Note: Storable {
+  func put(into bytes: inout ByteWriter) {
+    switch self {
+    case .write: bytes.put(UInt8(0))
+    case .writeIfOpen: bytes.put(UInt8(1))
+    case .forbidden: bytes.put(UInt8(2))
+    }
+    bytes.put(numbers)
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let kind = try bytes.takeByte()
+    let numbers: [UInt64] = try bytes.takeArray()
+    switch kind {
+    case 0: self = .write(numbers)
+    case 1: self = .writeIfOpen(numbers[0])
+    case 2: self = .forbidden(numbers[0])
+    default: throw StoredFormError(expected: "a note")
+    }
+  }
+}
+
 /// The rules of a server, and nothing else.
 struct TinyServer {
   var book = Book()
@@ -148,6 +170,7 @@ struct OutboxWorld {
   /// What is on disk, and what of it the client has in memory, too.
   struct Saved {
     var box: Box
+    var rows = RowDisk()
     var confirmed: Book
     var heard: Int
     var ledger: [UInt64: MutationTicket?] = [:]
@@ -194,6 +217,7 @@ struct OutboxWorld {
     view = LocalView(of: Book())
     _ = box.replay(&view, at: now)
     disk = Saved(box: box, confirmed: Book(), heard: 0)
+    disk.rows.write(box.rows(since: nil))
     feed(.started(Life(1), foreground: true))
   }
 
@@ -321,8 +345,25 @@ struct OutboxWorld {
     } else if isDirty {
       isDirty = false
       writing = Saved(
-        box: box, confirmed: view.confirmed, heard: heard, ledger: ledger, doubtful: doubtful)
+        box: box, rows: disk.rows, confirmed: view.confirmed, heard: heard, ledger: ledger,
+        doubtful: doubtful)
+      writing?.rows.write(box.rows(since: disk.box))
     }
+  }
+
+  /// What is read is what was written, step by step.
+  mutating func read() {
+    guard let read = try? Box(stored: disk.rows.rows, settings: box.settings) else {
+      wrong = "what was written cannot be read"
+      return
+    }
+    var whole = RowDisk()
+    whole.write(disk.box.rows(since: nil))
+    if whole != disk.rows { wrong = "steps lead elsewhere than all at once" }
+    if read.rows(since: nil) != disk.box.rows(since: nil) {
+      wrong = "\(read) was read, and \(disk.box) written"
+    }
+    box = read
   }
 
   mutating func crash() {
@@ -333,7 +374,7 @@ struct OutboxWorld {
     isDirty = false
     timer = nil
     life += 1
-    box = disk.box
+    read()
     heard = disk.heard
     story.append("crash; what is on disk: \(box)")
     // What was never stored is as if it had never been made, and the app's words as never said.

@@ -1,0 +1,133 @@
+import Testing
+
+@testable import UpdateMachine
+
+/// Values as bytes and rows, and back.
+@Suite struct StoredTests {
+  private func roundTrip<Value: Storable & Equatable>(
+    _ value: Value, bytes: Int? = nil, at place: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(try Value(storedBytes: value.storedBytes) == value, sourceLocation: place)
+    if let bytes { #expect(value.storedBytes.count == bytes, sourceLocation: place) }
+    // Cut off or followed by something it is nothing.
+    for count in 0..<value.storedBytes.count {
+      #expect(throws: StoredFormError.self, sourceLocation: place) {
+        try Value(storedBytes: Array(value.storedBytes.prefix(count)))
+      }
+    }
+    #expect(throws: StoredFormError.self, sourceLocation: place) {
+      try Value(storedBytes: value.storedBytes + [0])
+    }
+  }
+
+  @Test func `numbers, texts and lists come back, and small ones are short`() throws {
+    for number in [0, 1, 127, 128, 300, 1 << 62, .max] as [UInt64] { try roundTrip(number) }
+    for number in [0, 1, -1, 63, -64, 64, .max, .min] as [Int64] { try roundTrip(number) }
+    try roundTrip(UInt64(127), bytes: 1)
+    try roundTrip(Int64(-64), bytes: 1)
+    try roundTrip(UInt64.max, bytes: 10)
+    for text in ["", "a", "Grüße", "👩‍👩‍👧", "\0"] { try roundTrip(text) }
+    try roundTrip([1, 2, -3] as [Int64])
+    try roundTrip([["a"], [], ["b", ""]])
+    try roundTrip(true, bytes: 1)
+    try roundTrip(TimeSpan.seconds(-3))
+  }
+
+  @Test(arguments: [
+    [0x80] as [UInt8], [0x80, 0], Array(repeating: 0xFF, count: 10),
+    Array(repeating: 0x80, count: 9) + [2], Array(repeating: 0x80, count: 10) + [1],
+  ])
+  func `a number has one form`(bytes: [UInt8]) {
+    #expect(throws: StoredFormError.self) { try UInt64(storedBytes: bytes) }
+  }
+
+  @Test func `a length that nothing follows takes no memory`() {
+    let bytes = UInt64(1 << 60).storedBytes + [1, 2]
+    #expect(throws: StoredFormError(expected: "a length")) { try [Int64](storedBytes: bytes) }
+    #expect(throws: StoredFormError(expected: "a length")) { try String(storedBytes: bytes) }
+    #expect(throws: StoredFormError(expected: "text")) { try String(storedBytes: [1, 0xFF]) }
+  }
+
+  @Test func `keys stand in the order of what they name`() throws {
+    let numbers: [Int64] = [.min, -300, -1, 0, 1, 255, 256, .max]
+    let keys = numbers.map { StoredKey(StoredTable(1), $0.keyBytes) }
+    #expect(keys == keys.sorted())
+    for number in numbers { #expect(try Int64(keyBytes: number.keyBytes) == number) }
+    #expect(throws: StoredFormError.self) { try Int64(keyBytes: [1, 2]) }
+    #expect(StoredKey(StoredTable(1), [9]) < StoredKey(StoredTable(2), []))
+  }
+
+  @Test func `a map is written at the price of what changed`() throws {
+    var map = VersionedMap<Int64, String>(sorted: (0..<10_000).map { (Int64($0), "\($0)") })
+    var disk = RowDisk()
+    let table = StoredTable.firstOfModel
+    var writer = RowWriter()
+    writer.put(table, map, since: nil)
+    disk.write(writer.rows)
+    let old = map
+    map[7] = "seven"
+    map.removeValue(forKey: 8)
+    map[20_000] = "new"
+    writer = RowWriter()
+    writer.put(table, map, since: old)
+    #expect(writer.rows.count == 3)
+    #expect(writer.rows.map { $0.value == nil } == [false, true, false])
+    disk.write(writer.rows)
+    #expect(try disk.rows.map(of: table) == map)
+    let none: VersionedMap<Int64, String> = try disk.rows.map(of: StoredTable(99))
+    #expect(none.isEmpty)
+  }
+
+  @Test func `rows that are out of order or twice are damaged`() {
+    let key = StoredKey(StoredTable(1), [1])
+    #expect(throws: StoredFormError.self) { try StoredRows([(key, []), (key, [])]) }
+    #expect(throws: StoredFormError.self) {
+      try StoredRows([(key, []), (StoredKey(StoredTable(0), []), [])])
+    }
+  }
+
+  /// Whatever stands in the rows of an outbox, it is one that keeps its rules, or an error.
+  @Test func `damage to an outbox ends in an error or in a whole one`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    _ = try desk.send(.set("a", 2), .add("a", 1))
+    desk.answer(.refused(MutationRefusal(MutationID(1), RejectionCode("NO"))))
+    _ = try desk.mutate(.set("b", 1))
+    var disk = RowDisk()
+    disk.write(desk.box.rows(since: nil))
+    let rows = disk.rows.rows
+    var choices = SplitMix(1)
+    var (errors, wholes) = (0, 0)
+    for _ in 0..<20_000 {
+      var damaged = rows
+      let index = Int(choices.next() % UInt64(damaged.count))
+      switch choices.next() % 4 {
+      case 0: damaged.remove(at: index)
+      case 1: damaged[index].value = Array(damaged[index].value.dropLast())
+      default:
+        guard !damaged[index].value.isEmpty else { continue }
+        let byte = Int(choices.next() % UInt64(damaged[index].value.count))
+        damaged[index].value[byte] = UInt8(truncatingIfNeeded: choices.next())
+      }
+      do throws(StoredFormError) {
+        var box = try Outbox<BoardChange>(stored: try StoredRows(damaged))
+        box.restored()
+        #expect(box.violation() == nil)
+        wholes += 1
+      } catch {
+        errors += 1
+      }
+    }
+    #expect(errors > 1000)
+    #expect(wholes > 1000)
+  }
+}
+
+/// A small generator, the same everywhere.
+private struct SplitMix {
+  private var state: UInt64
+  init(_ seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Digest.mixed(state)
+  }
+}
