@@ -95,18 +95,18 @@ import Testing
     var disk = RowDisk()
     disk.write(desk.box.rows(since: nil))
     let rows = disk.rows.rows
-    var choices = SplitMix(1)
+    var steps = Steps(state: 1)
     var (errors, wholes) = (0, 0)
     for _ in 0..<20_000 {
       var damaged = rows
-      let index = Int(choices.next() % UInt64(damaged.count))
-      switch choices.next() % 4 {
+      let index = steps.below(damaged.count)
+      switch steps.below(4) {
       case 0: damaged.remove(at: index)
       case 1: damaged[index].value = Array(damaged[index].value.dropLast())
       default:
         guard !damaged[index].value.isEmpty else { continue }
-        let byte = Int(choices.next() % UInt64(damaged[index].value.count))
-        damaged[index].value[byte] = UInt8(truncatingIfNeeded: choices.next())
+        let byte = steps.below(damaged[index].value.count)
+        damaged[index].value[byte] = UInt8(steps.below(256))
       }
       do throws(StoredFormError) {
         var box = try Outbox<BoardChange>(stored: try StoredRows(damaged))
@@ -119,15 +119,5 @@ import Testing
     }
     #expect(errors > 1000)
     #expect(wholes > 1000)
-  }
-}
-
-/// A small generator, the same everywhere.
-private struct SplitMix {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    return Digest.mixed(state)
   }
 }

@@ -33,6 +33,7 @@
     private enum Saved: Sendable {
       /// Nobody could read it: it is set aside before anything is written in its place.
       case unknown
+      /// Nothing that a step could be written on.
       case nothing
       case replica(SavedReplica<Model, Place>)
     }
@@ -45,13 +46,16 @@
         return nil
       }
       let replica: SavedReplica<Model, Place>
+      let isCurrent: Bool
       do throws(StoredFormError) {
         let rows = try StoredRows(form.rows.sorted { $0.key < $1.key })
         replica = try SavedReplica(stored: rows)
+        isCurrent = try SavedReplica<Model, Place>.isCurrent(rows)
       } catch {
         throw .unreadable("\(error)")
       }
-      saved.withLock { $0 = .replica(replica) }
+      // What was migrated is written anew as a whole.
+      saved.withLock { $0 = isCurrent ? .replica(replica) : .nothing }
       return StoredReplica(replica: replica, writtenAt: form.writtenAt)
     }
 

@@ -88,12 +88,22 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
 
   /// The saved form that these rows are.
   public init(stored rows: StoredRows) throws(StoredFormError) {
-    let found: StoredHead<Place>? = try rows.value(of: .head)
-    guard let head = found else { throw StoredFormError(expected: "a head") }
+    let head = try SavedReplica.head(of: rows)
     var rows = rows
     if head.model > Model.storedVersion { throw .newer(version: head.model) }
     if head.model < Model.storedVersion { rows = try Model.migrate(rows, from: head.model) }
     self.init(model: try Model(stored: rows), finger: head.finger, terms: head.terms)
+  }
+
+  /// Whether these rows are as this version writes them, so that a step may be written on them.
+  public static func isCurrent(_ rows: StoredRows) throws(StoredFormError) -> Bool {
+    try head(of: rows).model == Model.storedVersion
+  }
+
+  private static func head(of rows: StoredRows) throws(StoredFormError) -> StoredHead<Place> {
+    let head: StoredHead<Place>? = try rows.value(of: .head)
+    guard let head else { throw StoredFormError(expected: "a head") }
+    return head
   }
 }
 

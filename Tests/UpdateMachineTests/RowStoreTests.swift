@@ -1,0 +1,216 @@
+import Testing
+
+@testable import UpdateMachine
+
+/// Replicas in a store of rows: steps, versions, and what cannot be read.
+@Suite struct RowStoreTests {
+  /// A store that counts, and fails when it is told to.
+  private actor CountingStore: Store {
+    var form: StoredForm?
+    var log: [String] = []
+    var failure: StoreError?
+    var aside: [StoredForm] = []
+
+    init(_ form: StoredForm? = nil) { self.form = form }
+
+    func fail(with failure: StoreError?) { self.failure = failure }
+
+    private func note(_ words: String) throws(StoreError) {
+      log.append(words)
+      if let failure { throw failure }
+    }
+
+    func load() async throws(StoreError) -> StoredForm? {
+      try note("load")
+      return form
+    }
+
+    func append(_ entry: JournalEntry) async throws(StoreError) {
+      try note("append \(entry.rows.count)")
+      var disk = RowDisk()
+      disk.write(form!.rows.map { StoredRow($0.key, $0.value) })
+      disk.write(entry.rows)
+      form = StoredForm(rows: disk.rows.rows, writtenAt: entry.writtenAt)
+    }
+
+    func checkpoint(_ form: StoredForm) async throws(StoreError) {
+      try note("checkpoint \(form.rows.count)")
+      self.form = form
+    }
+
+    func setAside() async throws(StoreError) {
+      try note("set aside")
+      if let form { aside.append(form) }
+      form = nil
+    }
+
+    func erase() async throws(StoreError) {
+      try note("erase")
+      form = nil
+    }
+  }
+
+  /// Names by number, a row each.
+  private struct Names: StorableModel, Equatable {
+    typealias Refusal = Never
+    static var storedVersion: UInt64 { 3 }
+    var names = VersionedMap<Int64, String>()
+
+    init(_ names: VersionedMap<Int64, String>) { self.names = names }
+    init(snapshot: [String]) {
+      for (index, name) in snapshot.enumerated() { names[Int64(index)] = name }
+    }
+    mutating func apply(_ event: String) { names[Int64(names.count)] = event }
+
+    func store(since old: Names?, into rows: inout RowWriter) {
+      rows.put(.firstOfModel, names, since: old?.names)
+    }
+
+    init(stored rows: StoredRows) throws(StoredFormError) {
+      names = try rows.map(of: .firstOfModel)
+    }
+
+    /// Version 2 had them in capitals.
+    static func migrate(
+      _ rows: StoredRows, from version: UInt64
+    ) throws(StoredFormError) -> StoredRows {
+      guard version == 2 else { throw StoredFormError(expected: "version 2 or 3") }
+      var migrated = rows.rows
+      for index in migrated.indices where migrated[index].key.table == .firstOfModel {
+        let name = try String(storedBytes: migrated[index].value)
+        migrated[index].value = name.lowercased().storedBytes
+      }
+      return try StoredRows(migrated)
+    }
+  }
+
+  private typealias Saved = SavedReplica<Names, Place>
+
+  /// A place that can be saved.
+  private struct Place: Finger, Storable {
+    var number: Int64
+    var log: Int64 { 0 }
+    var description: String { "\(number)" }
+    init(_ number: Int64) { self.number = number }
+    func put(into bytes: inout ByteWriter) { bytes.put(number) }
+    init(from bytes: inout ByteReader) throws(StoredFormError) { number = try bytes.takeInt64() }
+  }
+
+  private func saved(_ names: [String], at place: Int64?) -> StoredReplica<Names, Place> {
+    StoredReplica(
+      replica: Saved(
+        model: Names(snapshot: names), finger: place.map(Place.init), terms: testTerms),
+      writtenAt: WallTime(milliseconds: 5))
+  }
+
+  /// What is saved, with the head of another version.
+  private func form(
+    _ saved: StoredReplica<Names, Place>, library: UInt64 = 1, model: UInt64 = 3
+  ) -> StoredForm {
+    var rows = saved.replica.rows(since: nil).map { (key: $0.key, value: $0.value!) }
+    var head = ByteWriter()
+    head.put(library)
+    head.put(model)
+    head.put(saved.replica.finger)
+    head.put(saved.replica.terms)
+    rows[0].value = head.bytes
+    return StoredForm(rows: rows, writtenAt: saved.writtenAt)
+  }
+
+  @Test func `first all is written, then steps, and each reads as the whole`() async throws {
+    let counting = CountingStore()
+    let store = RowStore<Names, Place>(counting)
+    let nothing = try await store.load()
+    #expect(nothing == nil)
+    var replica = saved((0..<1000).map { "\($0)" }, at: 0)
+    try await store.save(replica)
+    for step in 1...3 as ClosedRange<Int64> {
+      replica.replica.model.apply("new \(step)")
+      replica.replica.finger = Place(step)
+      try await store.save(replica)
+      let read = try #require(try await RowStore<Names, Place>(counting).load())
+      #expect(read.replica == replica.replica)
+    }
+    #expect(
+      await counting.log == [
+        "load", "checkpoint 1001", "append 2", "load", "append 2", "load", "append 2", "load",
+      ])
+    try await store.erase()
+    try await store.save(replica)
+    #expect(await counting.log.suffix(2) == ["erase", "checkpoint 1004"])
+  }
+
+  @Test func `what changed while saving failed is in the next step`() async throws {
+    let counting = CountingStore()
+    let store = RowStore<Names, Place>(counting)
+    _ = try await store.load()
+    var replica = saved(["a"], at: 0)
+    try await store.save(replica)
+    await counting.fail(with: .failed("full"))
+    replica.replica.model.names[0] = "b"
+    await #expect(throws: StoreError.failed("full")) { try await store.save(replica) }
+    await counting.fail(with: nil)
+    replica.replica.model.names[1] = "c"
+    try await store.save(replica)
+    #expect(await counting.log.suffix(1) == ["append 2"])
+    let read = try await RowStore<Names, Place>(counting).load()
+    #expect(read?.replica == replica.replica)
+  }
+
+  @Test func `an older version is migrated if the model can, and written as the new one`()
+    async throws
+  {
+    let counting = CountingStore(form(saved(["ADA"], at: 7), model: 2))
+    let store = RowStore<Names, Place>(counting)
+    var read = try #require(try await store.load())
+    #expect(read.replica.model.names[0] == "ada")
+    #expect(read.replica.finger == Place(7))
+    read.replica.finger = Place(8)
+    try await store.save(read)
+    let again = try await RowStore<Names, Place>(counting).load()
+    #expect(again?.replica == read.replica, "nothing of the old version is left")
+  }
+
+  @Test(arguments: [(1, 4), (2, 3), (1, 1), (0, 3)] as [(UInt64, UInt64)])
+  func `what this version cannot read is set aside, not overwritten`(
+    library: UInt64, model: UInt64
+  ) async throws {
+    let old = form(saved(["a", "b"], at: 7), library: library, model: model)
+    let counting = CountingStore(old)
+    let store = RowStore<Names, Place>(counting)
+    await #expect(throws: StoreError.self) { _ = try await store.load() }
+    #expect(await counting.form?.rows.count == old.rows.count, "until there is something to save")
+    try await store.save(saved(["c"], at: 0))
+    #expect(await counting.log == ["load", "set aside", "checkpoint 2"])
+    #expect(await counting.aside.first?.rows.map { $0.value } == old.rows.map { $0.value })
+  }
+
+  @Test func `what could not be read at all is set aside, too, and nothing is saved before that`()
+    async throws
+  {
+    let counting = CountingStore(form(saved(["a"], at: 7)))
+    let store = RowStore<Names, Place>(counting)
+    await counting.fail(with: .failed("gone"))
+    await #expect(throws: StoreError.failed("gone")) { _ = try await store.load() }
+    await #expect(throws: StoreError.failed("gone")) {
+      try await store.save(saved(["c"], at: 0))
+    }
+    await counting.fail(with: nil)
+    try await store.save(saved(["c"], at: 0))
+    #expect(
+      await counting.log == ["load", "set aside", "set aside", "checkpoint 2"])
+    #expect(await counting.aside.count == 1)
+  }
+
+  @Test func `a load that was cut short and is made again sets nothing aside`() async throws {
+    let counting = CountingStore(form(saved(["a"], at: 7)))
+    let store = RowStore<Names, Place>(counting)
+    await counting.fail(with: .failed("cancelled"))
+    await #expect(throws: StoreError.self) { _ = try await store.load() }
+    await counting.fail(with: nil)
+    var read = try #require(try await store.load())
+    read.replica.finger = Place(8)
+    try await store.save(read)
+    #expect(await counting.log.suffix(1) == ["append 1"])
+  }
+}
