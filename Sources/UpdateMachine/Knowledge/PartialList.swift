@@ -64,6 +64,9 @@ public struct PartialList: Sendable {
   /// Everything that the server has there is held now.
   public mutating func learn(_ interval: Interval) { knowledge.insert(interval) }
 
+  /// The same of several spans.
+  public mutating func learn(_ intervals: Knowledge) { knowledge.formUnion(intervals) }
+
   /// Nothing is known any more of an ID.
   public mutating func forget(_ id: MessageID) { knowledge.remove(id) }
 

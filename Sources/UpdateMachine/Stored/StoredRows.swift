@@ -87,15 +87,25 @@ public struct RowWriter: Sendable {
   public mutating func put<Key: StorableKey, Value: Storable & Equatable>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?
   ) {
+    put(table, map, since: old, where: { $0 != $1 }, key: { $0.keyBytes }) { $0.storedBytes }
+  }
+
+  /// The same of a map whose entries are not rows by themselves.
+  @inlinable
+  public mutating func put<Key: Comparable, Value>(
+    _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?,
+    where differ: (Value, Value) -> Bool, key keyBytes: (Key) -> [UInt8],
+    _ valueBytes: (Value) -> [UInt8]
+  ) {
     guard let old else {
-      for (key, value) in map { put(table, key.keyBytes, value.storedBytes) }
+      for (key, value) in map { put(table, keyBytes(key), valueBytes(value)) }
       return
     }
-    old.compare(with: map) { key, _, new in
+    old.compare(with: map, where: differ) { key, _, new in
       if let new {
-        put(table, key.keyBytes, new.storedBytes)
+        put(table, keyBytes(key), valueBytes(new))
       } else {
-        remove(table, key.keyBytes)
+        remove(table, keyBytes(key))
       }
       return true
     }

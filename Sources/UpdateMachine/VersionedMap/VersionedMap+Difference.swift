@@ -64,6 +64,15 @@ extension VersionedMap where Value: Equatable {
     return difference
   }
 
+  /// ``compare(with:where:_:)`` of values that tell by themselves whether they differ.
+  @inlinable
+  @discardableResult
+  func compare(with other: VersionedMap, _ body: (Key, Value?, Value?) -> Bool) -> Int {
+    compare(with: other, where: { $0 != $1 }, body)
+  }
+}
+
+extension VersionedMap {
   /// Calls `body` with every key whose value differs, ascending, with its value here and there, until
   /// `body` returns false. Returns how many nodes of the two trees were looked into.
   ///
@@ -77,7 +86,10 @@ extension VersionedMap where Value: Equatable {
   /// or later; and in none of these cases is it this one's turn to be opened.
   @inlinable
   @discardableResult
-  func compare(with other: VersionedMap, _ body: (Key, Value?, Value?) -> Bool) -> Int {
+  func compare(
+    with other: VersionedMap, where differ: (Value, Value) -> Bool,
+    _ body: (Key, Value?, Value?) -> Bool
+  ) -> Int {
     withExtendedLifetime((root, other.root)) {
       var here = MapWalk(root)
       var there = MapWalk(other.root)
@@ -96,7 +108,7 @@ extension VersionedMap where Value: Equatable {
           if isShared { here.skip() } else { here.open() }
           if isShared { there.skip() } else { there.open() }
         } else {
-          if here.value != there.value { goesOn = body(here.key, here.value, there.value) }
+          if differ(here.value, there.value) { goesOn = body(here.key, here.value, there.value) }
           here.skip()
           there.skip()
         }
