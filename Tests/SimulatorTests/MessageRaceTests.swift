@@ -16,9 +16,9 @@ struct MessageRaceTests {
   }
 
   @Test(arguments: 0..<8)
-  func `whatever meets, what is claimed is true`(share: Int) {
+  func `whatever meets, what is claimed is true`(share: Int) throws {
     for seed in 0..<400 {
-      let outcome = MessageRaceTests.race(seed: UInt64(share * 400 + seed))
+      let outcome = try MessageRaceTests.race(seed: UInt64(share * 400 + seed))
       guard let objection = outcome.objection else {
         // A server that keeps its contract is never found wrong. Only where messages come back
         // unannounced may an older page make one look suspect.
@@ -83,7 +83,26 @@ struct MessageRaceTests {
     return 1
   }
 
-  static func race(seed: UInt64, steps: Int = 120) -> Outcome {
+  /// Saved now and then, step by step, and read again: what is claimed of what was read is as true.
+  @Test(arguments: 0..<4)
+  func `a store that is saved and read again claims nothing more`(share: Int) throws {
+    for seed in 0..<300 {
+      let seed = UInt64(share * 300 + seed)
+      let outcome = try MessageRaceTests.race(seed: seed) { (race, choices) throws in
+        if choices.happens(.disks, 1, in: 4) { race.save() }
+        if choices.happens(.disks, 1, in: 12) { try race.restart() }
+      }
+      #expect(outcome.repairs == 0, "seed \(seed)")
+      guard let objection = outcome.objection else { continue }
+      Issue.record("seed \(seed): \(objection)\n\(outcome.story.joined(separator: "\n"))")
+      return
+    }
+  }
+
+  static func race(
+    seed: UInt64, steps: Int = 120,
+    _ more: (inout MessageRace, inout Choices) throws -> Void = { _, _ in }
+  ) rethrows -> Outcome {
     var choices = Choices(seed: seed)
     var race = MessageRace(Mailbox.beginning)
     var outcome = Outcome()
@@ -93,6 +112,7 @@ struct MessageRaceTests {
     let isMerged = choices.happens(.swarm, 1, in: 2)
     for _ in 0..<steps {
       outcome.story.append(step(&race, &choices, isMerged: isMerged, &outcome.pages))
+      try more(&race, &choices)
       if let objection = race.objection {
         outcome.objection = objection
         break

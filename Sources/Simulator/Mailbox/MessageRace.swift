@@ -23,6 +23,15 @@ public struct MessageRace: Sendable {
   private var fetchCount: UInt64 = 0
   /// Where the server was when the poll that is out left; `nil`: none is out.
   private var polled: Int64?
+  private var disk: Disk?
+
+  /// What was saved, as rows and as what they are of.
+  private struct Disk: Sendable {
+    var rows = VersionedMap<StoredKey, [UInt8]>()
+    var store: Store
+    var finger: Int64
+    var oracle: IntervalOracle
+  }
 
   struct Fetch: Sendable {
     var id: FetchID
@@ -145,6 +154,39 @@ public struct MessageRace: Sendable {
     polled = nil
     store = Store(following: truth.followed, after: store)
     oracle.forget()
+  }
+
+  // MARK: The disk
+
+  /// What is held is saved, as a step from what was saved before.
+  public mutating func save() {
+    var writer = RowWriter()
+    store.store(since: disk?.store, into: &writer, from: .firstOfModel)
+    var disk = disk ?? Disk(store: store, finger: finger, oracle: oracle)
+    for row in writer.rows { disk.rows[row.key] = row.value }
+    disk.store = store
+    disk.finger = finger
+    disk.oracle = oracle
+    self.disk = disk
+  }
+
+  /// The process ends, and the next begins with what was saved last. Throws if that cannot be read,
+  /// or if the steps do not lead to where all at once would; nothing was saved: nothing happens.
+  public mutating func restart() throws(StoredFormError) {
+    guard var disk else { return }
+    var whole = RowWriter()
+    disk.store.store(since: nil, into: &whole, from: .firstOfModel)
+    var rows: [(key: StoredKey, value: [UInt8])] = []
+    for (key, value) in disk.rows { rows.append((key, value)) }
+    guard whole.rows == rows.map({ StoredRow($0.key, $0.value) }) else {
+      throw StoredFormError(expected: "the rows of the whole")
+    }
+    store = try Store(stored: try StoredRows(rows), from: .firstOfModel)
+    store.abandonFetches()
+    (finger, polled, fetches) = (disk.finger, nil, [])
+    oracle.goBack(to: disk.oracle)
+    disk.store = store
+    self.disk = disk
   }
 
   // MARK: Judgement

@@ -45,6 +45,12 @@ public struct IntervalOracle: Sendable {
     lacks = []
   }
 
+  /// The client holds again what it did then; what happened on the server since has happened.
+  public mutating func goBack(to then: IntervalOracle) {
+    readAhead = then.readAhead
+    lacks = then.lacks
+  }
+
   /// Messages came back into sight by the change that leads to a position, and nobody was told.
   public mutating func noteSilentReturn(of ids: [MessageID], at position: Int64) {
     for id in ids { returned[id] = position }

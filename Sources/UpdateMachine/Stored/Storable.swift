@@ -88,6 +88,19 @@ extension Int64: StorableKey {
   }
 }
 
+extension UInt32: Storable {
+  @inlinable
+  public func put(into bytes: inout ByteWriter) { bytes.put(UInt64(self)) }
+
+  @inlinable
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    guard let number = UInt32(exactly: try bytes.takeUInt64()) else {
+      throw StoredFormError(expected: "a number of 32 bits")
+    }
+    self = number
+  }
+}
+
 extension Bool: Storable {
   @inlinable
   public func put(into bytes: inout ByteWriter) { bytes.put(self) }
