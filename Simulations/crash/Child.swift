@@ -1,0 +1,233 @@
+import Foundation
+import SQLiteStore
+import Synchronization
+import SyncProtocols
+import UpdateMachine
+
+/// The process that is killed: it follows the server that its parent is, at full speed, writes down
+/// one number after the other, and keeps all of it in a file.
+struct Child: Sendable {
+  typealias Model = Rebased<ConfirmedView<Entry>>
+
+  /// Right when it became level, and never returns otherwise: it is killed.
+  static func run(file path: String) async throws {
+    let line = Line()
+    line.tell(.phase(.starting))
+    guard case .start(let first, let client, let finishes) = line.firstOrder() else { return }
+    line.tell(.phase(.opening))
+    let file = try SQLiteFile(path: path)
+    let store = ToldStore(store: file.store(named: "view"), line: line)
+    let machine = UpdateMachine(
+      source: ToldSource(line: line, client: client), store: store, settings: settings,
+      tap: { input, _, replica, _ in
+        guard case .written = input, let commit = replica.finger?.commit else { return }
+        line.tell(.durable(commit))
+      })
+    line.listen()
+    async let following: Void = machine.run()
+    try await tellWhatIsFound(machine, line)
+    if finishes {
+      try await finish(machine, line)
+    } else {
+      async let reader: Void = discardRefused(machine)
+      try await work(machine, line, from: first)
+      await reader
+    }
+    await machine.stop()
+    await following
+  }
+
+  /// As quick as can be: the parent is on the same machine.
+  static var settings: MachineSettings {
+    var settings = MachineSettings()
+    settings.paceInterval = .milliseconds(2)
+    settings.paceBurst = 50
+    return settings
+  }
+
+  private static func tellWhatIsFound(
+    _ machine: UpdateMachine<ToldSource>, _ line: Line
+  ) async throws {
+    for await state in await machine.states() {
+      switch state.holding {
+      case .unknown: continue
+      case .nothing: return line.tell(.restored(nil))
+      case .model(let model):
+        let outbox = model.local.outbox
+        let pending =
+          outbox.pending.map(\.change.number) + outbox.setAside.map(\.change.number)
+        return line.tell(
+          .restored(
+            Report.Restored(
+              commit: model.confirmed.model.finger.commit ?? CommitNumber(0),
+              checksum: model.confirmed.state.checksum, pending: pending)))
+      }
+    }
+  }
+
+  private static func work(
+    _ machine: UpdateMachine<ToldSource>, _ line: Line, from first: Int64
+  ) async throws {
+    for await state in await machine.states() where state.view != nil { break }
+    var number = first
+    while true {
+      line.tell(.makes(number))
+      let mutated: UpdateMachine<ToldSource>.Mutated
+      do throws(MutationError<Never>) {
+        mutated = try await machine.mutate(.add(number))
+      } catch {
+        // Full: until something is confirmed.
+        try await Task.sleep(for: .milliseconds(5))
+        continue
+      }
+      // Sometimes the next is made before this one is stored.
+      if number % 3 != 0, await machine.stored(mutated.ticket) { line.tell(.stored(number)) }
+      number += 1
+    }
+  }
+
+  /// What the server refuses is given up, or nothing more would be sent.
+  private static func discardRefused(_ machine: UpdateMachine<ToldSource>) async {
+    for await state in await machine.states() {
+      for refused in state.setAside { await machine.discard(refused.ticket) }
+    }
+  }
+
+  private static func finish(
+    _ machine: UpdateMachine<ToldSource>, _ line: Line
+  ) async throws {
+    for await state in await machine.states() {
+      for refused in state.setAside { await machine.discard(refused.ticket) }
+      guard let model = state.model, model.local.outbox.isEmpty,
+        let commit = model.confirmed.model.finger.commit
+      else { continue }
+      line.tell(.level(commit, checksum: model.confirmed.state.checksum))
+    }
+  }
+}
+
+/// The child's end of the pipes.
+final class Line: Sendable {
+  private let output = Mutex(FileHandle.standardOutput)
+  private let waiting = Mutex<(count: UInt64, all: [UInt64: CheckedContinuation<Order?, Never>])>(
+    (0, [:]))
+
+  /// When nobody listens any more, neither should this process go on.
+  func tell(_ report: Report) {
+    output.withLock { handle in
+      do {
+        try Pipeline.send(report, over: handle)
+      } catch {
+        exit(0)
+      }
+    }
+  }
+
+  func firstOrder() -> Order? {
+    (try? Pipeline.receive(Order.self, over: .standardInput)) ?? nil
+  }
+
+  /// From here on answers reach those who wait for them.
+  func listen() {
+    Thread.detachNewThread {
+      while let order = (try? Pipeline.receive(Order.self, over: .standardInput)) ?? nil {
+        switch order {
+        case .start: break
+        case .pulled(let request, _), .pushed(let request, _):
+          self.waiting.withLock { $0.all.removeValue(forKey: request) }?.resume(returning: order)
+        }
+      }
+      exit(0)  // The parent is gone.
+    }
+  }
+
+  /// Asks, and waits for the answer; `nil`: the question was given up.
+  func ask(_ question: @Sendable (UInt64) -> Report) async -> Order? {
+    let number = waiting.withLock { waiting in
+      waiting.count += 1
+      return waiting.count
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isGivenUp = waiting.withLock { waiting in
+          if Task.isCancelled { return true }
+          waiting.all[number] = continuation
+          return false
+        }
+        if isGivenUp { return continuation.resume(returning: nil) }
+        tell(question(number))
+      }
+    } onCancel: {
+      waiting.withLock { $0.all.removeValue(forKey: number) }?.resume(returning: nil)
+    }
+  }
+}
+
+/// The way to the parent's server.
+struct ToldSource: MutationSource {
+  typealias Model = Child.Model
+  typealias Sync = ClientView<JSON>
+
+  let line: Line
+  let client: ClientID
+
+  func register() async throws(SyncFailure) -> Registered<PulledView<JSON>, ViewFinger> {
+    let pulled = try await pull(from: nil)
+    return Registered(
+      snapshot: pulled, finger: pulled.finger,
+      terms: .clientView(pullingEvery: .milliseconds(3)))
+  }
+
+  func poll(
+    after finger: ViewFinger, waits: Bool
+  ) async throws(SyncFailure) -> PulledView<JSON> {
+    try await pull(from: finger.state)
+  }
+
+  private func pull(from state: ServerStateID?) async throws(SyncFailure) -> PulledView<JSON> {
+    guard case .pulled(_, let pulled) = await line.ask({ .pull($0, state, client) }) else {
+      throw .unreachable
+    }
+    return pulled
+  }
+
+  func release(_ log: ViewLog) async {}
+
+  func push(
+    _ push: Outbox<Entry>.Push
+  ) async throws(PushFailure) -> Outbox<Entry>.PushAnswer {
+    let request = PushRequest(push)
+    guard case .pushed(_, let answer) = await line.ask({ .push($0, request) }) else {
+      throw PushFailure(.unreachable)
+    }
+    return answer.answer(to: push)
+  }
+}
+
+/// The store, which tells what it is about to do.
+struct ToldStore<Base: Store>: Store {
+  let store: Base
+  let line: Line
+
+  func load() async throws(StoreError) -> StoredForm? {
+    line.tell(.phase(.loading))
+    defer { line.tell(.phase(.between)) }
+    return try await store.load()
+  }
+
+  func append(_ entry: JournalEntry) async throws(StoreError) {
+    line.tell(.phase(.appending))
+    defer { line.tell(.phase(.between)) }
+    try await store.append(entry)
+  }
+
+  func checkpoint(_ form: StoredForm) async throws(StoreError) {
+    line.tell(.phase(.checkpointing))
+    defer { line.tell(.phase(.between)) }
+    try await store.checkpoint(form)
+  }
+
+  func setAside() async throws(StoreError) { try await store.setAside() }
+
+  func erase() async throws(StoreError) { try await store.erase() }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import SyncProtocols
+import UpdateMachine
+
+/// What was wrong with what a child restored, or with where it ended.
+struct Wrong: Error, CustomStringConvertible {
+  var round: Int
+  var expected: String
+  var found: String
+
+  var description: String { "round \(round): expected \(expected), found \(found)" }
+}
+
+/// What many rounds came to.
+struct Tally: Codable {
+  var rounds = 0
+  /// Kills by what the child had said last that it was doing.
+  var kills: [String: Int] = [:]
+  var made: Int64 = 0
+  var stored = 0
+  var pushes = 0
+  var pulls = 0
+  /// States that became durable between kills.
+  var durableProgress = 0
+  /// Starts that found nothing yet.
+  var empty = 0
+  /// Mutations that were stored or acknowledged, and are not there.
+  var lost = 0
+  /// Children that did not become level in the end.
+  var notConverged = 0
+  var seconds = 0.0
+}
+
+/// The server, and whoever kills its client and looks what it has lost.
+final class Parent {
+  private let folder: URL
+  private var server = ClientViewServer(
+    DataLayer(EntryMutators()), DiffServer(epoch: 1), pushCredential: PushCredential("push"),
+    pullCredential: PullCredential("pull"))
+  private let client = ClientID(1)
+  private var chance: UInt64
+  private(set) var tally = Tally()
+
+  /// The greatest number that a child was about to make.
+  private var made: Int64 = 0
+  /// Numbers that were told to be stored, and have not been seen in a restored state yet.
+  private var owed: [Int64] = []
+  private var durable = CommitNumber(0)
+  private var progressed = false
+
+  init(folder: URL, seed: UInt64) {
+    self.folder = folder
+    chance = seed
+  }
+
+  private func draw(below count: UInt64) -> UInt64 {
+    chance &+= 0x9E37_79B9_7F4A_7C15
+    return Digest.mixed(chance) % count
+  }
+
+  /// One child, killed at a moment that chance draws: mostly soon, for most of what it does it does at
+  /// once.
+  func round() throws {
+    tally.rounds += 1
+    progressed = false
+    let microseconds = 1 << (8 + draw(below: 9))
+    let (phase, _) = try live(
+      killedAfter: .microseconds(Int(draw(below: UInt64(microseconds)))), finishes: false)
+    tally.kills["\(phase)", default: 0] += 1
+    if progressed { tally.durableProgress += 1 }
+    if draw(below: 4) == 0 { changeFromOutside() }
+    if draw(below: 8) == 0 { server.diffServer.forget() }
+  }
+
+  /// The last child is left alone until it is level, or a minute has passed.
+  func conclude() throws {
+    let (_, level) = try live(killedAfter: .seconds(60), finishes: true)
+    let truth = server.dataLayer.last.view
+    guard let level, level.commit == CommitNumber(server.dataLayer.lastNumber) else {
+      tally.notConverged += 1
+      throw Wrong(
+        round: tally.rounds, expected: "a client that is level",
+        found: level.map { "one at commit \($0.commit.number)" } ?? "none")
+    }
+    guard level.checksum == truth.checksum else {
+      throw Wrong(round: tally.rounds, expected: "the server's view", found: "another")
+    }
+    try judgeTruth()
+  }
+
+  private func changeFromOutside() {
+    server.dataLayer.change { (transaction: inout ViewTransaction<JSON>) in
+      let count = transaction.get("outside")?.int64 ?? 0
+      transaction.put("outside", JSON(integerLiteral: count + 1))
+    }
+  }
+
+  // MARK: One life
+
+  private typealias Level = (commit: CommitNumber, checksum: UInt64)
+
+  private func live(
+    killedAfter delay: DispatchTimeInterval, finishes: Bool
+  ) throws -> (Phase, Level?) {
+    let process = Process()
+    let (input, output) = (Pipe(), Pipe())
+    process.executableURL = Bundle.main.executableURL
+    process.arguments = ["--child", folder.appending(path: "replica.db").path]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    let pid = process.processIdentifier
+    try Pipeline.send(
+      Order.start(from: made + 1, client: client, finishes: finishes),
+      over: input.fileHandleForWriting)
+    var phase = Phase.starting
+    var level: Level?
+    var isTimed = false
+    while let report = try? Pipeline.receive(Report.self, over: output.fileHandleForReading) {
+      if !isTimed {
+        // From its first word on: before it, nothing of ours has run.
+        isTimed = true
+        DispatchQueue.global().asyncAfter(deadline: .now() + delay) { kill(pid, SIGKILL) }
+      }
+      switch report {
+      case .phase(let now): phase = now
+      case .level(let commit, let checksum):
+        level = (commit, checksum)
+        if commit == CommitNumber(server.dataLayer.lastNumber) { kill(pid, SIGKILL) }
+      default:
+        if let next = Parent.phase(of: report) { phase = next }
+        try hear(report, input.fileHandleForWriting)
+      }
+    }
+    process.waitUntilExit()
+    try judgeExit(process)
+    return (phase, level)
+  }
+
+  private static func phase(of report: Report) -> Phase? {
+    switch report {
+    case .pull: .pulling
+    case .push: .pushing
+    case .phase, .restored, .makes, .stored, .durable, .level: nil
+    }
+  }
+
+  private func judgeExit(_ process: Process) throws {
+    guard process.terminationReason != .uncaughtSignal || process.terminationStatus != SIGKILL
+    else { return }
+    throw Wrong(
+      round: tally.rounds, expected: "a child that ends by being killed",
+      found: "one that ended with \(process.terminationStatus)")
+  }
+
+  private func hear(_ report: Report, _ input: FileHandle) throws {
+    switch report {
+    case .phase, .level: break
+    case .makes(let number):
+      made = max(made, number)
+      tally.made = made
+    case .stored(let number):
+      owed.append(number)
+      tally.stored += 1
+    case .durable(let commit):
+      if commit > durable { progressed = true }
+      durable = max(durable, commit)
+    case .restored(let restored): try judge(restored)
+    case .pull(let request, let state, let client):
+      tally.pulls += 1
+      let pulled = try server.pull(
+        PullRequest(client: client, state: state), with: server.pullCredential)
+      try? Pipeline.send(Order.pulled(request, pulled), over: input)
+    case .push(let request, let push):
+      tally.pushes += 1
+      let answer = try server.push(push, with: server.pushCredential)
+      // Some answers never come: the child is killed before it hears that it was heard.
+      try? Pipeline.send(Order.pushed(request, answer), over: input)
+    }
+  }
+
+  // MARK: Judgement
+
+  /// A state that there was, not older than what was durable; and all that was stored is in it, or
+  /// pending.
+  private func judge(_ restored: Report.Restored?) throws {
+    guard let restored else {
+      tally.empty += 1
+      guard durable.number == 0, owed.isEmpty else {
+        tally.lost += owed.count
+        throw Wrong(
+          round: tally.rounds, expected: "what was saved up to commit \(durable.number)",
+          found: "nothing")
+      }
+      return
+    }
+    guard restored.commit >= durable, restored.commit.number <= server.dataLayer.lastNumber else {
+      throw Wrong(
+        round: tally.rounds, expected: "a state from commit \(durable.number) on",
+        found: "one of commit \(restored.commit.number)")
+    }
+    durable = restored.commit
+    let then = server.dataLayer.commit(restored.commit).view
+    guard then.checksum == restored.checksum else {
+      throw Wrong(
+        round: tally.rounds, expected: "the state of commit \(restored.commit.number)",
+        found: "one that never was")
+    }
+    let pending = Set(restored.pending)
+    let missing = owed.filter { number in
+      !pending.contains(number) && then[Entry.key(number)] == nil
+        && !EntryMutators.refuses(number)
+    }
+    guard missing.isEmpty else {
+      tally.lost += missing.count
+      throw Wrong(
+        round: tally.rounds, expected: "stored mutations in the state or pending",
+        found: "none of \(missing)")
+    }
+    owed.removeAll { then[Entry.key($0)] != nil || EntryMutators.refuses($0) }
+  }
+
+  /// Each number at most once, in order, and none that was stored left out.
+  private func judgeTruth() throws {
+    let truth = server.dataLayer.last.view
+    let missing = owed.filter { truth[Entry.key($0)] == nil }
+    tally.lost += missing.count
+    var next: Int64 = 0
+    for (key, value) in truth.map where key.text.hasPrefix("entry/") {
+      guard value.int64 == next else {
+        throw Wrong(
+          round: tally.rounds, expected: "numbers in their order, each once", found: "\(key)")
+      }
+      next += 1
+    }
+    guard missing.isEmpty else {
+      throw Wrong(
+        round: tally.rounds, expected: "all that was stored, at the server",
+        found: "none of \(missing)")
+    }
+  }
+
+  func finish(after seconds: Double) { tally.seconds = seconds }
+}

@@ -1,0 +1,3 @@
+import Foundation
+
+exit(await Crash.run(Array(CommandLine.arguments.dropFirst())))
