@@ -46,13 +46,21 @@
       }
       let replica: SavedReplica<Model, Place>
       do throws(StoredFormError) {
-        let rows = try StoredRows(form.rows.sorted { $0.key < $1.key })
-        replica = try SavedReplica(stored: rows)
+        replica = try SavedReplica(stored: try rows(of: form))
       } catch {
         throw .unreadable("\(error)")
       }
       saved.withLock { $0 = .replica(replica) }
       return StoredReplica(replica: replica, writtenAt: form.writtenAt)
+    }
+
+    /// Most stores give them in their order, which is seen at once; the rest are sorted.
+    private func rows(of form: StoredForm) throws(StoredFormError) -> StoredRows {
+      do throws(StoredFormError) {
+        return try StoredRows(form.rows)
+      } catch {
+        return try StoredRows(form.rows.sorted { $0.key < $1.key })
+      }
     }
 
     package func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
