@@ -56,7 +56,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",
-      dependencies: ["SQLiteStore", "CDiskFaults", "CSQLite", "UpdateMachine"],
+      dependencies: ["SQLiteStore", "CDiskFaults", "CSQLite", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests", dependencies: ["Simulator", "SyncProtocols", "UpdateMachine"],

@@ -18,7 +18,7 @@ internal import UpdateMachine
 /// step that finds it so; a larger one, as after a first save, is cut back to that.
 ///
 /// **What is checked.** A file up to ``checkLimit`` is checked whole when it is opened
-/// (`quick_check`, some 50 ms for 100,000 rows of 300 bytes), and each row whenever it is read, by a
+/// (`quick_check`: 22 ms for 100,000 rows of 300 bytes in the system's cache), and each row whenever it is read, by a
 /// sum over its bytes. A file that is damaged, or of a later version than this library knows, is moved
 /// aside with its log (`….db.aside-1`), never deleted or written to, and a new one is begun:
 /// ``movedAside`` says so, and replicas start stale. A log that a power cut has torn is no damage:
@@ -28,8 +28,8 @@ internal import UpdateMachine
 /// container: a lock on a file in a group's shared container ends an app that is suspended
 /// (0xdead10cc). Or ``close()`` it before.
 public actor SQLiteFile {
-  /// Files up to so many bytes are checked whole when they are opened, unless said otherwise: 64 MiB,
-  /// which takes about 0.1 s.
+  /// Files up to so many bytes are checked whole when they are opened, unless said otherwise: 64 MiB.
+  /// What is larger would keep its user waiting; its rows are checked when they are read, all the same.
   public static var checkLimit: Int64 { 64 << 20 }
 
   /// Where it is.

@@ -91,7 +91,7 @@ func benchmarkRestore(_ count: Int, in folder: URL) async {
     try! await file.store(named: "messages").checkpoint(depot.form)
     await file.close()
   }
-  let name = "\(count / 1000),000 rows"
+  let name = count == 1_000_000 ? "1,000,000 rows" : "\(count / 1000),000 rows"
   let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64
   row("\(name): the file", .bytes(size ?? -1), beside: ["their bytes": .bytes(Int64(count) * 308)])
   var times: [[Double]] = [[], [], [], []]
