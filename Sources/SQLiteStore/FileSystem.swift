@@ -87,6 +87,19 @@ enum FileSystem {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// The same for all paths that lead to one file through links: the file's own, or what it will be.
+  static func realPath(of path: String) -> String {
+    if let real = resolved(path) { return real }
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    return resolved(folder(of: path)).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? path
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    guard let real = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(real) }
+    return unsafe String(cString: real)
+  }
+
   static func error(_ number: Int32, _ path: String) -> SQLiteFileError {
     let reason = unsafe String(cString: strerror(number))
     return switch number {
@@ -100,13 +113,14 @@ enum FileSystem {
 }
 
 /// A file beside the database that one `SQLiteFile` holds, of all processes; the kernel lets go of it
-/// when the process dies. It stays, empty, when nobody holds it: to delete it would be a race.
+/// when the process dies. It stays, empty, when nobody holds it: to delete it would be a race. One byte
+/// in it says that SQLite has met damage in the database.
 final class FileLock {
   private let descriptor: Int32
 
   /// - Parameter path: of the database.
   init(for path: String) throws(SQLiteFileError) {
-    let place = path + "-lock"
+    let place = FileSystem.realPath(of: path) + "-lock"
     let descriptor = unsafe open(place, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FileSystem.error(errno, place) }
     var code = flock(descriptor, LOCK_EX | LOCK_NB)
@@ -119,5 +133,18 @@ final class FileLock {
     self.descriptor = descriptor
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    // A process that is just being started may hold the descriptor, too, until it has become another.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
+
+  /// Whether damage was met since the database was last checked whole.
+  var isMarked: Bool {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
+  }
+
+  /// If it fails, the next opening checks no more than it would have.
+  func mark(_ damage: Bool) { _ = ftruncate(descriptor, damage ? 1 : 0) }
 }

@@ -41,7 +41,7 @@ struct Opening {
     try moveOrphansAside()
     try look()
     do throws(Refusal) {
-      return Opened(connection: try connect(), lock: lock, movedAside: nil)
+      return Opened(connection: try connect(lock), lock: lock, movedAside: nil)
     } catch {
       switch error {
       case .failed(let error): throw error
@@ -49,15 +49,15 @@ struct Opening {
         // The connection that found it out is closed: the file is as it was found.
         let movedAside = MovedAside(path: try moveAside(), reason: reason)
         try look()
-        return Opened(connection: try connectAnew(), lock: lock, movedAside: movedAside)
+        return Opened(connection: try connectAnew(lock), lock: lock, movedAside: movedAside)
       }
     }
   }
 
   /// The new file that takes the place of one that was moved aside.
-  private func connectAnew() throws(SQLiteFileError) -> Connection {
+  private func connectAnew(_ lock: FileLock) throws(SQLiteFileError) -> Connection {
     do throws(Refusal) {
-      return try connect()
+      return try connect(lock)
     } catch {
       switch error {
       case .failed(let error): throw error
@@ -89,7 +89,7 @@ struct Opening {
 
   // MARK: With SQLite
 
-  private func connect() throws(Refusal) -> Connection {
+  private func connect(_ lock: FileLock) throws(Refusal) -> Connection {
     let (connection, version) = try attempt { () throws(SQLiteFailure) in
       let connection = try Connection(path: path, vfs: settings.vfs)
       // If it is refused it is left as it is, log and all.
@@ -98,7 +98,7 @@ struct Opening {
       return (connection, try connection.number("PRAGMA user_version"))
     }
     let fault: MovedAside.Reason? = try attempt { () throws(SQLiteFailure) in
-      try self.fault(in: connection, version: version)
+      try self.fault(in: connection, version: version, checkAll: lock.isMarked)
     }
     if let fault { throw .useless(fault) }
     try attempt { () throws(SQLiteFailure) in
@@ -106,6 +106,7 @@ struct Opening {
       try keepLog(connection)
     }
     connection.turn(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on: false)
+    lock.mark(false)
     return connection
   }
 
@@ -136,13 +137,13 @@ struct Opening {
 
   /// What makes a file of no use to us; `nil`: nothing.
   private func fault(
-    in connection: Connection, version: Int64
+    in connection: Connection, version: Int64, checkAll: Bool
   ) throws(SQLiteFailure) -> MovedAside.Reason? {
     guard version <= settings.schema.version else { return .newer(version: version) }
     guard version >= 0 else { return .damaged("its version is below 0") }
     let pages = try connection.number("PRAGMA page_count")
     let size = pages * (try connection.number("PRAGMA page_size"))
-    guard size <= settings.checkLimit else { return nil }
+    guard checkAll || size <= settings.checkLimit else { return nil }
     // Never SQLite's own words here: they may hold something of what they complain of.
     let isWell = try connection.text("PRAGMA quick_check(1)") == "ok"
     return isWell ? nil : .damaged("its pages contradict each other")

@@ -17,7 +17,7 @@ import UpdateMachine
 
   func refusal(_ path: String) async -> SQLiteFileError? {
     do throws(SQLiteFileError) {
-      _ = try await SQLiteFile.open(at: path)
+      try await SQLiteFile.open(at: path).close()
       return nil
     } catch {
       return error
@@ -72,6 +72,17 @@ import UpdateMachine
     try await file.store(named: "directory").checkpoint(Saved().form)
     await file.close()
     #expect(await refusal(shelf.path) == nil)
+  }
+
+  @Test func `a link to what is open is refused as well`() async throws {
+    let shelf = try await shelfWithReplica(1)
+    let link = shelf.folder + "/link.db"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "replicas.db")
+    let file = try await SQLiteFile.open(at: shelf.path)
+    #expect(await refusal(link) == .inUse(path: link))
+    await file.close()
+    #expect(await refusal(link) == nil)
+    #expect(shelf.names == ["link.db", "replicas.db", "replicas.db-lock"])
   }
 
   @Test func `another process is refused, until this one lets go`() async throws {
@@ -214,6 +225,26 @@ import UpdateMachine
     #expect(shelf.names.filter { $0.contains("aside") }.count == 3)
   }
 
+  @Test func `a file too large to be checked is checked after damage was met in it`()
+    async throws
+  {
+    let shelf = try await shelfWithReplica()
+    var bytes = shelf.bytes("replicas.db")
+    for place in 3 * 4096..<20 * 4096 { bytes[place] = UInt8(truncatingIfNeeded: place &* 31) }
+    shelf.write(bytes, to: "replicas.db")
+    for start in 1...3 {
+      let file = try await SQLiteFile.open(at: shelf.path, checkLimit: 0)
+      #expect(await (file.movedAside != nil) == (start == 2))
+      if start == 1 {
+        await #expect(throws: StoreError.self) {
+          try await file.store(named: "directory").load()
+        }
+      }
+      await file.close()
+    }
+    #expect(shelf.bytes("replicas.db.aside-1") == bytes)
+  }
+
   @Test func `a file of zeros, as a power cut may leave it, is moved aside`() async throws {
     let shelf = try Shelf()
     shelf.write([UInt8](repeating: 0, count: 20_000), to: "replicas.db")
@@ -255,11 +286,10 @@ import UpdateMachine
     var settings = SQLiteSettings()
     settings.schema.steps.append(["ALTER TABLE replica ADD COLUMN colour TEXT"])
     settings.schema.steps.append(["UPDATE replica SET colour = 'red'"])
-    do {
-      let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
-      #expect(await file.movedAside == nil)
-      #expect(try await file.store(named: "directory").load()?.rows.count == 11)
-    }
+    let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+    #expect(await file.movedAside == nil)
+    #expect(try await file.store(named: "directory").load()?.rows.count == 11)
+    await file.close()
     let connection = try Connection(path: shelf.path, vfs: nil)
     #expect(try connection.number("PRAGMA user_version") == 3)
     #expect(try connection.text("SELECT colour FROM replica") == "red")
@@ -282,12 +312,12 @@ import UpdateMachine
     let shelf = try Shelf()
     shelf.write([1, 2, 3], to: "replicas.db.aside-1")
     shelf.write([4, 5, 6], to: "replicas.db-wal")
-    do { _ = try await SQLiteFile.open(at: shelf.path) }
+    try await SQLiteFile.open(at: shelf.path).close()
     #expect(shelf.bytes("replicas.db.aside-1") == [1, 2, 3])
     #expect(shelf.bytes("replicas.db.aside-1-wal") == [4, 5, 6])
     shelf.write([], to: "replicas.db")
     shelf.write([7, 8, 9], to: "replicas.db-wal")
-    do { _ = try await SQLiteFile.open(at: shelf.path) }
+    try await SQLiteFile.open(at: shelf.path).close()
     #expect(shelf.bytes("replicas.db.aside-1-wal") == [4, 5, 6])
     #expect(shelf.bytes("replicas.db.aside-2-wal") == [7, 8, 9])
   }
