@@ -84,6 +84,8 @@ struct Opening {
         guard owner == Schema.applicationID else { throw .foreign(path: path) }
       }
       try FileSystem.restrict(path)
+      // SQLite makes these as the file is; but they may have been copied here with it.
+      for companion in try companionsWithContent() { try FileSystem.restrict(path + companion) }
     }
   }
 

@@ -1,7 +1,8 @@
 internal import CSQLite
 internal import UpdateMachine
 
-/// Why a file could not be opened. Nothing was written, moved or deleted.
+/// Why a file could not be opened. Whatever is there is as it was, but for an empty `-lock` beside it.
+/// An app may go on without a store, and its replicas begin anew at each start.
 public enum SQLiteFileError: Error, Hashable, Sendable {
   /// Another process has it open, or this one has it open already. Use what is open, or come again when
   /// it is closed.

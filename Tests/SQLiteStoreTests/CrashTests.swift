@@ -35,9 +35,17 @@ import UpdateMachine
         saved.take(entry)
         try await file.store(named: "directory").append(entry)
         states.append((saved, disk.changes.count))
+        if dice.roll(8) == 0 {
+          await file.close()
+          file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+        }
         guard dice.roll(8) == 0 else { continue }
-        await file.close()
-        file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+        let store = file.store(named: "directory")
+        if dice.roll(2) == 0 { try await store.setAside() } else { try await store.erase() }
+        states.append((nil, disk.changes.count))
+        saved = Saved(bigForm(dice.roll(30))) ?? Saved()
+        try await store.checkpoint(saved.form)
+        states.append((saved, disk.changes.count))
       }
       changes = disk.changes
       await file.close()

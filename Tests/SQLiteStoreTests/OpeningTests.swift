@@ -193,13 +193,22 @@ import UpdateMachine
     for name in shelf.names { #expect(shelf.mode(name) == 0o600, "\(name)") }
   }
 
-  @Test func `a file that others may read is theirs no longer`() async throws {
-    let shelf = try await shelfWithReplica(1)
-    try FileManager.default.setAttributes(
-      [.posixPermissions: 0o644], ofItemAtPath: shelf.path)
+  @Test func `a file that others may read is theirs no longer, nor is its log`() async throws {
+    let shelf = try Shelf()
+    let path = shelf.path
+    await #expect(processExitsWith: .exitCode(42)) { [path = path as String] in
+      let store = try await SQLiteFile.open(at: path).store(named: "directory")
+      try await store.checkpoint(form(1, (key(16, 1), [1])))
+      _exit(42)  // The log stays.
+    }
+    for name in shelf.names {
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o644], ofItemAtPath: "\(shelf.folder)/\(name)")
+    }
     let file = try await SQLiteFile.open(at: shelf.path)
     try await file.store(named: "directory").append(entry(2, (key(0), [2])))
-    for name in shelf.names { #expect(shelf.mode(name) == 0o600, "\(name)") }
+    for name in ["replicas.db", "replicas.db-wal"] { #expect(shelf.mode(name) == 0o600, "\(name)") }
+    await file.close()
   }
 
   // MARK: Moved aside
