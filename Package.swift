@@ -11,6 +11,13 @@ let strict: [SwiftSetting] = [
   .strictMemorySafety(),
 ]
 
+/// Apple's SDKs bring SQLite along; pkg-config might find Homebrew's there.
+#if canImport(Darwin)
+  let sqlite: String? = nil
+#else
+  let sqlite: String? = "sqlite3"
+#endif
+
 let package = Package(
   name: "UpdateMachine",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -18,6 +25,7 @@ let package = Package(
     .library(name: "UpdateMachine", targets: ["UpdateMachine"]),
     .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
     .library(name: "ZulipSync", targets: ["ZulipSync"]),
+    .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
   ],
@@ -26,6 +34,12 @@ let package = Package(
     .target(name: "SyncProtocols", dependencies: ["UpdateMachine"], swiftSettings: strict),
     .target(
       name: "ZulipSync", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: sqlite,
+      providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"]), .brew(["sqlite"])]),
+    .target(
+      name: "SQLiteStore", dependencies: ["UpdateMachine", "CSQLite"], swiftSettings: strict),
+    .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
     .executableTarget(
@@ -39,6 +53,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ZulipSyncTests", dependencies: ["ZulipSync", "SyncProtocols", "UpdateMachine"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "SQLiteStoreTests",
+      dependencies: ["SQLiteStore", "CDiskFaults", "CSQLite", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests", dependencies: ["Simulator", "SyncProtocols", "UpdateMachine"],

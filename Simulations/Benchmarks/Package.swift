@@ -13,6 +13,7 @@ let package = Package(
         "CAllocations",
         .product(name: "UpdateMachine", package: "UpdateMachine"),
         .product(name: "SyncProtocols", package: "UpdateMachine"),
+        .product(name: "SQLiteStore", package: "UpdateMachine"),
         .product(name: "Simulator", package: "UpdateMachine"),
       ],
       swiftSettings: [.strictMemorySafety()]),

@@ -48,7 +48,7 @@
       let replica: SavedReplica<Model, Place>
       let isCurrent: Bool
       do throws(StoredFormError) {
-        let rows = try StoredRows(form.rows.sorted { $0.key < $1.key })
+        let rows = try rows(of: form)
         replica = try SavedReplica(stored: rows)
         isCurrent = try SavedReplica<Model, Place>.isCurrent(rows)
       } catch {
@@ -57,6 +57,15 @@
       // What was migrated is written anew as a whole.
       saved.withLock { $0 = isCurrent ? .replica(replica) : .nothing }
       return StoredReplica(replica: replica, writtenAt: form.writtenAt)
+    }
+
+    /// Most stores give them in their order, which is seen at once; the rest are sorted.
+    private func rows(of form: StoredForm) throws(StoredFormError) -> StoredRows {
+      do throws(StoredFormError) {
+        return try StoredRows(form.rows)
+      } catch {
+        return try StoredRows(form.rows.sorted { $0.key < $1.key })
+      }
     }
 
     package func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {

@@ -1,0 +1,150 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// What is asked of the file system beside SQLite. No file that SQLite has open is ever opened here:
+/// to close it would drop SQLite's locks, which are the process's (POSIX).
+enum FileSystem {
+  /// What stands at a path.
+  enum Kind: Equatable {
+    case nothing
+    case folder
+    case file(size: Int64)
+  }
+
+  static func kind(of path: String) throws(SQLiteFileError) -> Kind {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else {
+      if errno == ENOENT { return .nothing }
+      throw error(errno, path)
+    }
+    return status.st_mode & S_IFMT == S_IFDIR ? .folder : .file(size: Int64(status.st_size))
+  }
+
+  /// Whether there is anything of that name, if only a link to nowhere.
+  static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0
+  }
+
+  /// An empty file that only its owner may read and write, whatever the umask is.
+  static func create(_ path: String) throws(SQLiteFileError) {
+    let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw error(errno, path) }
+    // A strict umask may have taken the owner's own rights.
+    fchmod(descriptor, 0o600)
+    close(descriptor)
+  }
+
+  /// For a file that others may read: one that was copied here, or made by hand.
+  static func restrict(_ path: String) throws(SQLiteFileError) {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { throw error(errno, path) }
+    if status.st_mode & 0o7777 != 0o600, unsafe chmod(path, 0o600) != 0 { throw error(errno, path) }
+  }
+
+  /// The first bytes of a file, as many as there are.
+  static func head(of path: String, count: Int) throws(SQLiteFileError) -> [UInt8] {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw error(errno, path) }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: count)
+    let length = unsafe bytes.withUnsafeMutableBytes {
+      unsafe read(descriptor, $0.baseAddress, count)
+    }
+    guard length >= 0 else { throw error(errno, path) }
+    return Array(bytes.prefix(length))
+  }
+
+  /// Another name for a file. Nothing of that name may be there.
+  static func rename(_ old: String, _ new: String) throws(SQLiteFileError) {
+    #if canImport(Darwin)
+      let code = unsafe Darwin.rename(old, new)
+    #elseif canImport(Glibc)
+      let code = unsafe Glibc.rename(old, new)
+    #else
+      let code = unsafe Musl.rename(old, new)
+    #endif
+    guard code == 0 else { throw error(errno, old) }
+  }
+
+  /// What a folder says about its files outlives a power cut from here on.
+  static func syncFolder(_ path: String) throws(SQLiteFileError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw error(errno, path) }
+    defer { close(descriptor) }
+    // Some file systems know no such thing, and say so.
+    if fsync(descriptor) != 0, errno != EINVAL, errno != ENOTSUP { throw error(errno, path) }
+  }
+
+  /// The folder that a path is in.
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The same for all paths that lead to one file through links: the file's own, or what it will be.
+  static func realPath(of path: String) -> String {
+    if let real = resolved(path) { return real }
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    return resolved(folder(of: path)).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? path
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    guard let real = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(real) }
+    return unsafe String(cString: real)
+  }
+
+  static func error(_ number: Int32, _ path: String) -> SQLiteFileError {
+    let reason = unsafe String(cString: strerror(number))
+    return switch number {
+    case EACCES, EPERM, EROFS: .notPermitted(path: path, reason: reason)
+    case ENOSPC, EDQUOT: .full(path: path)
+    case ENOENT, ENOTDIR: .noFolder(path: folder(of: path))
+    case EISDIR: .isFolder(path: path)
+    default: .failed(path: path, reason: reason)
+    }
+  }
+}
+
+/// A file beside the database that one `SQLiteFile` holds, of all processes; the kernel lets go of it
+/// when the process dies. It stays, empty, when nobody holds it: to delete it would be a race. One byte
+/// in it says that SQLite has met damage in the database.
+final class FileLock {
+  private let descriptor: Int32
+
+  /// - Parameter path: of the database.
+  init(for path: String) throws(SQLiteFileError) {
+    let place = FileSystem.realPath(of: path) + "-lock"
+    let descriptor = unsafe open(place, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw FileSystem.error(errno, place) }
+    var code = flock(descriptor, LOCK_EX | LOCK_NB)
+    while code != 0, errno == EINTR { code = flock(descriptor, LOCK_EX | LOCK_NB) }
+    guard code == 0 else {
+      let reason = errno
+      close(descriptor)
+      throw reason == EWOULDBLOCK ? .inUse(path: path) : FileSystem.error(reason, place)
+    }
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    // A process that is just being started may hold the descriptor, too, until it has become another.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
+
+  /// Whether damage was met since the database was last checked whole.
+  var isMarked: Bool {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
+  }
+
+  /// If it fails, the next opening checks no more than it would have.
+  func mark(_ damage: Bool) { _ = ftruncate(descriptor, damage ? 1 : 0) }
+}

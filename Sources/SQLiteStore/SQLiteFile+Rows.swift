@@ -1,0 +1,205 @@
+public import UpdateMachine
+
+// What a store is asked for, in statements.
+
+extension SQLiteFile {
+  func load(_ name: String) throws(StoreError) -> StoredForm? {
+    try perform { connection throws(SQLiteFailure) in
+      guard let kept = try connection.replica(named: name) else { return nil }
+      let statement = try connection.statement(
+        "SELECT tab, key, value, sum FROM row WHERE replica = ? ORDER BY tab, key")
+      defer { statement.reset() }
+      try statement.bind(1, kept.id)
+      var rows: [(key: StoredKey, value: [UInt8])] = []
+      while try statement.step() { rows.append(try statement.row()) }
+      return StoredForm(rows: rows, writtenAt: kept.writtenAt)
+    }
+  }
+
+  func rows(
+    of name: String, in table: StoredTable, from key: [UInt8]?, order: RowOrder, limit: Int
+  ) throws(StoreError) -> [(key: StoredKey, value: [UInt8])] {
+    try perform { connection throws(SQLiteFailure) in
+      guard let kept = try connection.replica(named: name) else { return [] }
+      let (bound, direction) = order == .ascending ? (">=", "ASC") : ("<=", "DESC")
+      let range = key == nil ? "" : "AND key \(bound) ?4 "
+      let statement = try connection.statement(
+        "SELECT tab, key, value, sum FROM row WHERE replica = ?1 AND tab = ?2 \(range)"
+          + "ORDER BY key \(direction) LIMIT ?3")
+      defer { statement.reset() }
+      try statement.bind(1, kept.id)
+      try statement.bind(2, Int64(table.number))
+      try statement.bind(3, Int64(max(limit, 0)))
+      if let key { try statement.bind(4, key) }
+      var rows: [(key: StoredKey, value: [UInt8])] = []
+      while try statement.step() { rows.append(try statement.row()) }
+      return rows
+    }
+  }
+
+  func append(_ entry: JournalEntry, to name: String) throws(StoreError) {
+    try perform { connection throws(SQLiteFailure) in
+      try connection.transaction { () throws(SQLiteFailure) in
+        guard let kept = try connection.replica(named: name) else { throw .nothingSaved }
+        try connection.setWrittenAt(entry.writtenAt, of: kept.id)
+        for row in entry.rows {
+          if let value = row.value {
+            try connection.put(row.key, value, into: kept.id)
+          } else {
+            try connection.remove(row.key, from: kept.id)
+          }
+        }
+      }
+    }
+  }
+
+  func checkpoint(_ form: StoredForm, to name: String) throws(StoreError) {
+    try perform { connection throws(SQLiteFailure) in
+      try connection.transaction { () throws(SQLiteFailure) in
+        let id: Int64
+        if let kept = try connection.replica(named: name) {
+          id = kept.id
+          try connection.removeRows(of: id)
+          try connection.setWrittenAt(form.writtenAt, of: id)
+        } else {
+          id = try connection.addReplica(named: name, at: form.writtenAt)
+        }
+        for row in form.rows { try connection.put(row.key, row.value, into: id) }
+      }
+    }
+  }
+
+  func setAside(_ name: String) throws(StoreError) {
+    try perform { connection throws(SQLiteFailure) in
+      try connection.transaction { () throws(SQLiteFailure) in
+        let statement = try connection.statement(
+          """
+          UPDATE replica SET aside = (SELECT max(aside) + 1 FROM replica WHERE name = ?1)
+          WHERE name = ?1 AND aside = 0
+          """)
+        try statement.bind(1, name)
+        try statement.run()
+      }
+    }
+  }
+
+  /// - Parameter aside: which of those of this name; `nil`: all.
+  func erase(_ name: String, aside: Int64?) throws(StoreError) {
+    try perform { connection throws(SQLiteFailure) in
+      // What is deleted is overwritten, and the log that has it too: a user has logged out.
+      try connection.run("PRAGMA secure_delete = ON")
+      defer { try? connection.run("PRAGMA secure_delete = OFF") }
+      try connection.transaction { () throws(SQLiteFailure) in
+        for replica in try connection.replicas()
+        where replica.name == name && aside ?? replica.aside == replica.aside {
+          try connection.removeRows(of: replica.id)
+          try connection.removeReplica(replica.id)
+        }
+      }
+      try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+  }
+
+  /// All replicas of the file, those set aside too: by name, then in the order in which they were set
+  /// aside.
+  public func replicas() throws(StoreError) -> [KeptReplica] {
+    try perform { connection throws(SQLiteFailure) in
+      try connection.replicas().map {
+        KeptReplica(name: $0.name, aside: $0.aside, writtenAt: $0.writtenAt)
+      }
+    }
+  }
+
+  /// Deletes one for good.
+  public func erase(_ replica: KeptReplica) throws(StoreError) {
+    try erase(replica.name, aside: replica.aside)
+  }
+}
+
+/// A replica as a line in the table `replica`.
+struct ReplicaLine {
+  var id: Int64
+  var name: String
+  var aside: Int64
+  var writtenAt: WallTime
+}
+
+extension Connection {
+  fileprivate func replicas() throws(SQLiteFailure) -> [ReplicaLine] {
+    let statement = try statement(
+      "SELECT id, name, aside, written_at FROM replica ORDER BY name, aside")
+    defer { statement.reset() }
+    var lines: [ReplicaLine] = []
+    while try statement.step() { lines.append(statement.replicaLine) }
+    return lines
+  }
+
+  /// The replica that is in use.
+  fileprivate func replica(named name: String) throws(SQLiteFailure) -> ReplicaLine? {
+    let statement = try statement(
+      "SELECT id, name, aside, written_at FROM replica WHERE name = ? AND aside = 0")
+    defer { statement.reset() }
+    try statement.bind(1, name)
+    return try statement.step() ? statement.replicaLine : nil
+  }
+
+  fileprivate func addReplica(
+    named name: String, at writtenAt: WallTime
+  ) throws(SQLiteFailure) -> Int64 {
+    let statement = try statement(
+      "INSERT INTO replica(name, aside, written_at) VALUES(?, 0, ?)")
+    try statement.bind(1, name)
+    try statement.bind(2, writtenAt.milliseconds)
+    try statement.run()
+    return lastID
+  }
+
+  fileprivate func setWrittenAt(_ time: WallTime, of id: Int64) throws(SQLiteFailure) {
+    let statement = try statement("UPDATE replica SET written_at = ? WHERE id = ?")
+    try statement.bind(1, time.milliseconds)
+    try statement.bind(2, id)
+    try statement.run()
+  }
+
+  fileprivate func removeReplica(_ id: Int64) throws(SQLiteFailure) {
+    let statement = try statement("DELETE FROM replica WHERE id = ?")
+    try statement.bind(1, id)
+    try statement.run()
+  }
+
+  fileprivate func put(
+    _ key: StoredKey, _ value: [UInt8], into id: Int64
+  ) throws(SQLiteFailure) {
+    let statement = try statement(
+      "REPLACE INTO row(replica, tab, key, value, sum) VALUES(?, ?, ?, ?, ?)")
+    try statement.bind(1, id)
+    try statement.bind(2, Int64(key.table.number))
+    try statement.bind(3, key.bytes)
+    try statement.bind(4, value)
+    try statement.bind(5, RowSum.sum(of: key, value))
+    try statement.run()
+  }
+
+  fileprivate func remove(_ key: StoredKey, from id: Int64) throws(SQLiteFailure) {
+    let statement = try statement("DELETE FROM row WHERE replica = ? AND tab = ? AND key = ?")
+    try statement.bind(1, id)
+    try statement.bind(2, Int64(key.table.number))
+    try statement.bind(3, key.bytes)
+    try statement.run()
+  }
+
+  fileprivate func removeRows(of id: Int64) throws(SQLiteFailure) {
+    let statement = try statement("DELETE FROM row WHERE replica = ?")
+    try statement.bind(1, id)
+    try statement.run()
+  }
+}
+
+extension Statement {
+  /// In the columns id, name, aside, written_at.
+  fileprivate var replicaLine: ReplicaLine {
+    ReplicaLine(
+      id: number(0), name: text(1), aside: number(2),
+      writtenAt: WallTime(milliseconds: number(3)))
+  }
+}

@@ -1,0 +1,75 @@
+public import UpdateMachine
+
+/// One replica in a file: what an `UpdateMachine` is given as its store. Made by
+/// ``SQLiteFile/store(named:)``.
+///
+/// Rows are rows of a table: a step costs what it changes, whatever is saved. Calls run on the file's
+/// own queue, one after the other, and what has begun ends, whether its task is cancelled or not.
+public struct SQLiteStore: Store {
+  /// The file that it is in.
+  public let file: SQLiteFile
+  /// Its name there.
+  public let name: String
+
+  /// All rows, in the order of their keys. Throws `unreadable` if one of them is damaged.
+  public func load() async throws(StoreError) -> StoredForm? { try await file.load(name) }
+
+  /// One transaction. Throws `unreadable` if nothing is saved that this could be a step from.
+  public func append(_ entry: JournalEntry) async throws(StoreError) {
+    try await file.append(entry, to: name)
+  }
+
+  /// One transaction.
+  public func checkpoint(_ form: StoredForm) async throws(StoreError) {
+    try await file.checkpoint(form, to: name)
+  }
+
+  /// The rows stay in the file, under the replica's name and a number, and are never read again here:
+  /// ``SQLiteFile/replicas()`` tells of them.
+  public func setAside() async throws(StoreError) { try await file.setAside(name) }
+
+  /// Deletes what was set aside under this name, too: it is the user's who logs out. The bytes are
+  /// overwritten; the file stays as long as it is, and uses the place again.
+  public func erase() async throws(StoreError) { try await file.erase(name, aside: nil) }
+
+  /// Rows of one table in the order of their keys, as they are on the disk: for a list that is not in
+  /// memory as a whole. O(log n + rows).
+  ///
+  /// - Parameters:
+  ///   - table: whose rows.
+  ///   - key: the first that may come, be there such a row or not; `nil`: from the end where the order
+  ///     begins.
+  ///   - order: which way from there.
+  ///   - limit: no more than so many.
+  public func rows(
+    in table: StoredTable, from key: [UInt8]? = nil, order: RowOrder = .ascending, limit: Int
+  ) async throws(StoreError) -> [(key: StoredKey, value: [UInt8])] {
+    try await file.rows(of: name, in: table, from: key, order: order, limit: limit)
+  }
+}
+
+/// Which way rows are read.
+public enum RowOrder: Hashable, Sendable {
+  case ascending
+  case descending
+}
+
+/// A replica that a file holds.
+public struct KeptReplica: Hashable, Sendable {
+  /// The store's name.
+  public var name: String
+  /// 0: the one in use; 1, 2, …: set aside, the oldest first.
+  public var aside: Int64
+  /// When it was last written.
+  public var writtenAt: WallTime
+
+  public init(name: String, aside: Int64, writtenAt: WallTime) {
+    self.name = name
+    self.aside = aside
+    self.writtenAt = writtenAt
+  }
+}
+
+extension KeptReplica: CustomStringConvertible {
+  public var description: String { aside == 0 ? name : "\(name), set aside (\(aside))" }
+}

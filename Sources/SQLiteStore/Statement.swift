@@ -1,0 +1,156 @@
+internal import CSQLite
+internal import UpdateMachine
+
+/// Why SQLite, or what is in the file, did not do.
+enum SQLiteFailure: Error, Hashable {
+  /// SQLite's extended code.
+  case code(Int32)
+  /// A row is not what was written.
+  case damagedRow(StoredTable)
+  /// A step came, and nothing is saved that it could be a step from.
+  case nothingSaved
+
+  /// SQLite's code without what extends it.
+  var primary: Int32? {
+    guard case .code(let code) = self else { return nil }
+    return code & 0xFF
+  }
+
+  /// What is in the file is not what was written.
+  var isDamage: Bool {
+    switch self {
+    case .code: primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB
+    case .damagedRow: true
+    case .nothingSaved: false
+    }
+  }
+
+  static func check(_ code: Int32) throws(SQLiteFailure) {
+    guard code == SQLITE_OK else { throw .code(code) }
+  }
+}
+
+/// A prepared statement. Its places are counted from 1, its columns from 0. Used on the thread of its
+/// connection.
+@safe
+final class Statement {
+  private let pointer: OpaquePointer
+
+  init(_ sql: String, on connection: OpaquePointer) throws(SQLiteFailure) {
+    var pointer: OpaquePointer?
+    let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+    try SQLiteFailure.check(
+      unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &pointer, nil))
+    guard let pointer = unsafe pointer else { throw .code(SQLITE_MISUSE) }
+    unsafe self.pointer = unsafe pointer
+  }
+
+  deinit { unsafe sqlite3_finalize(pointer) }
+
+  // MARK: What it is given
+
+  func bind(_ place: Int32, _ number: Int64) throws(SQLiteFailure) {
+    try SQLiteFailure.check(unsafe sqlite3_bind_int64(pointer, place, number))
+  }
+
+  func bind(_ place: Int32, _ text: String) throws(SQLiteFailure) {
+    try SQLiteFailure.check(unsafe csqlite_bind_text(pointer, place, text))
+  }
+
+  func bind(_ place: Int32, _ bytes: [UInt8]) throws(SQLiteFailure) {
+    try SQLiteFailure.check(
+      unsafe bytes.withUnsafeBytes {
+        unsafe csqlite_bind_bytes(pointer, place, $0.baseAddress, UInt64($0.count))
+      })
+  }
+
+  // MARK: What it does
+
+  /// Goes to the next row; `false`: there is none.
+  func step() throws(SQLiteFailure) -> Bool {
+    let code = unsafe sqlite3_step(pointer)
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw .code(code)
+    }
+  }
+
+  /// Runs it, whatever rows it gives, and makes it ready again.
+  func run() throws(SQLiteFailure) {
+    defer { reset() }
+    while try step() {}
+  }
+
+  /// Makes it ready again. What went wrong was told by the step.
+  func reset() { unsafe sqlite3_reset(pointer) }
+
+  // MARK: The row that it is at
+
+  func number(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(pointer, column) }
+
+  func text(_ column: Int32) -> String {
+    guard let text = unsafe sqlite3_column_text(pointer, column) else { return "" }
+    return unsafe String(cString: text)
+  }
+
+  /// A row of the table `row`, in the columns tab, key, value, sum; throws if it is damaged.
+  func row() throws(SQLiteFailure) -> (key: StoredKey, value: [UInt8]) {
+    let table = StoredTable(UInt8(truncatingIfNeeded: number(0)))
+    let (key, value) = unsafe (bytes(1), bytes(2))
+    guard unsafe RowSum.sum(of: table, key, value) == number(3) else { throw .damagedRow(table) }
+    return unsafe (StoredKey(table, [UInt8](key)), [UInt8](value))
+  }
+
+  /// Valid until the next step.
+  @unsafe
+  private func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+    let start = unsafe sqlite3_column_blob(pointer, column)
+    return unsafe UnsafeRawBufferPointer(
+      start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+  }
+}
+
+/// A sum over a row: SQLite notices pages that are no pages, but not a byte that has changed inside a
+/// value. Against damage, not against malice.
+enum RowSum {
+  static func sum(of key: StoredKey, _ value: [UInt8]) -> Int64 {
+    unsafe key.bytes.withUnsafeBytes { bytes in
+      unsafe value.withUnsafeBytes { unsafe sum(of: key.table, bytes, $0) }
+    }
+  }
+
+  /// 32 bits, the same on every machine.
+  @unsafe
+  static func sum(
+    of table: StoredTable, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) -> Int64 {
+    var state = UInt64(table.number)
+    unsafe fold(key, into: &state)
+    unsafe fold(value, into: &state)
+    return Int64(Int32(truncatingIfNeeded: Digest.mixed(state) >> 32))
+  }
+
+  /// Eight bytes at a time, the lowest first, and then their count.
+  @unsafe
+  private static func fold(_ bytes: UnsafeRawBufferPointer, into state: inout UInt64) {
+    var place = 0
+    while place + 8 <= bytes.count {
+      let word = unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      fold(UInt64(littleEndian: word), into: &state)
+      place += 8
+    }
+    var rest = UInt64(bytes.count) << 56
+    while place < bytes.count {
+      rest = rest << 8 ^ UInt64(unsafe bytes[place])
+      place += 1
+    }
+    fold(rest, into: &state)
+  }
+
+  /// Every bit of the word comes into play: the product's high half is folded into its low one.
+  private static func fold(_ word: UInt64, into state: inout UInt64) {
+    let product = (state ^ word) &* 0x9E37_79B9_7F4A_7C15
+    state = product ^ product >> 32
+  }
+}

@@ -1,0 +1,206 @@
+import CDiskFaults
+import Foundation
+import Testing
+import UpdateMachine
+
+@testable import SQLiteStore
+
+/// What opens after a crash is a state that was saved, and none older than the last that returned.
+@Suite struct CrashTests {
+  /// A life of a file, written down: all changes of the disk, and what was saved after how many.
+  struct Life {
+    let shelf: Shelf
+    let start: [String: [UInt8]]
+    var changes: [FaultyDisk.Change] = []
+    /// What was saved, and how many changes there were when the call returned.
+    var states: [(saved: Saved?, changes: Int)] = [(nil, 0)]
+
+    /// - Parameter seed: of the steps. The log is short, so that it is often put into the file.
+    init(seed: UInt64, steps: Int) async throws {
+      let shelf = try Shelf()
+      self.shelf = shelf
+      shelf.write([], to: "replicas.db")
+      // Of what SQLite does not do, the empty file and the lock, a crash leaves all or nothing.
+      start = [shelf.path: []]
+      var dice = Dice(state: seed)
+      let disk = FaultyDisk()
+      var settings = disk.settings
+      settings.logPages = [4, 12, 1000][dice.roll(3)]
+      var file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+      var saved = Saved(bigForm(dice.roll(30))) ?? Saved()
+      try await file.store(named: "directory").checkpoint(saved.form)
+      states.append((saved, disk.changes.count))
+      for time in 2..<Int64(steps) + 2 {
+        let entry = dice.entry(time)
+        saved.take(entry)
+        try await file.store(named: "directory").append(entry)
+        states.append((saved, disk.changes.count))
+        if dice.roll(8) == 0 {
+          await file.close()
+          file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+        }
+        guard dice.roll(8) == 0 else { continue }
+        let store = file.store(named: "directory")
+        if dice.roll(2) == 0 { try await store.setAside() } else { try await store.erase() }
+        states.append((nil, disk.changes.count))
+        saved = Saved(bigForm(dice.roll(30))) ?? Saved()
+        try await store.checkpoint(saved.form)
+        states.append((saved, disk.changes.count))
+      }
+      changes = disk.changes
+      await file.close()
+    }
+
+    /// Opens what is on the disk when so many changes were made.
+    func check(_ image: DiskImage, after count: Int, _ what: String) async throws {
+      let shelf = try Shelf()
+      for (path, bytes) in image.files {
+        shelf.write(bytes, to: String(path.dropFirst(self.shelf.folder.count + 1)))
+      }
+      let file = try await SQLiteFile.open(at: shelf.path)
+      let aside = await file.movedAside
+      let loaded = try await Saved(file.store(named: "directory").load())
+      // The last that returned, and the one that was on its way.
+      let last = states.lastIndex { $0.changes <= count } ?? 0
+      let allowed = states[last...].prefix(2).map(\.saved)
+      #expect(aside == nil && allowed.contains(loaded), "\(what), after \(count) changes")
+      // And life goes on from there.
+      if loaded != nil { try await file.store(named: "directory").append(entry(99, (key(0), [9]))) }
+    }
+  }
+
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func `a process that dies at any change leaves a state that was saved`(
+    _ seed: UInt64
+  ) async throws {
+    let life = try await Life(seed: seed, steps: 12)
+    #expect(life.changes.count > 40)
+    var dice = Dice(state: seed)
+    for count in 0...life.changes.count {
+      let image = DiskImage.afterDeath(life.start, life.changes[..<count], &dice)
+      try await life.check(image, after: max(count - 1, 0), "seed \(seed), death")
+    }
+  }
+
+  @Test(arguments: 11...20 as ClosedRange<UInt64>)
+  func `a power cut at any change leaves a state that was saved`(_ seed: UInt64) async throws {
+    let life = try await Life(seed: seed, steps: 12)
+    var dice = Dice(state: seed)
+    for count in 0...life.changes.count {
+      let image = DiskImage.afterPowerCut(life.start, life.changes[..<count], &dice)
+      try await life.check(image, after: count, "seed \(seed), power cut")
+    }
+  }
+
+  /// The tests above can fail: without syncs a power cut does lose what has returned.
+  @Test func `a disk that lies about its syncs is found out`() async throws {
+    let life = try await Life(seed: 31, steps: 12)
+    let honest = life.changes
+    let liar = honest.filter { if case .sync = $0 { false } else { true } }
+    #expect(liar.count < honest.count - life.states.count)
+    var dice = Dice(state: 31)
+    var lost = false
+    for _ in 0..<20 where !lost {
+      let image = DiskImage.afterPowerCut(life.start, liar[...], &dice)
+      let shelf = try Shelf()
+      for (path, bytes) in image.files {
+        shelf.write(bytes, to: String(path.dropFirst(life.shelf.folder.count + 1)))
+      }
+      let file = try? await SQLiteFile.open(at: shelf.path)
+      let loaded = try? await Saved(file?.store(named: "directory").load())
+      lost = loaded != life.states.last?.saved
+    }
+    #expect(lost)
+  }
+
+  // MARK: Failures that the process lives through
+
+  /// Every n-th change fails in turn: the step throws and has changed nothing, and the next one, which
+  /// brings all that has changed, is saved.
+  @Test(arguments: [
+    (DISK_WRITE, DISK_IS_FULL, 0), (DISK_WRITE, DISK_WRITE_FAILED, 5),
+    (DISK_WRITE, DISK_IS_FULL, 11), (DISK_SYNC, DISK_SYNC_FAILED, 0),
+  ])
+  func `a step that fails has changed nothing, and the next one is saved`(
+    _ kind: disk_change_kind, _ failure: disk_failure, _ sixteenths: Int
+  ) async throws {
+    for place in 0..<12 {
+      let shelf = try Shelf()
+      let disk = FaultyDisk()
+      var settings = disk.settings
+      settings.logPages = 6
+      var dice = Dice(state: UInt64(place))
+      var saved = Saved(bigForm(40)) ?? Saved()
+      do {
+        let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+        let store = file.store(named: "directory")
+        try await store.checkpoint(saved.form)
+        disk.fail(
+          FaultyDisk.Fault(
+            kind: kind, place: place, length: 3, failure: failure, sixteenths: sixteenths))
+        var unsaved: [StoredKey: [UInt8]?] = [:]
+        for time in Int64(2)..<20 {
+          for row in dice.entry(time).rows { unsaved[row.key] = .some(row.value) }
+          let entry = JournalEntry(
+            rows: unsaved.map { StoredRow($0.key, $0.value) },
+            writtenAt: WallTime(milliseconds: time))
+          do throws(StoreError) {
+            try await store.append(entry)
+            saved.take(entry)
+            unsaved = [:]
+          } catch {
+            guard case .failed(let text) = error else { throw error }
+            #expect(text.contains(shelf.path))
+          }
+          #expect(try await Saved(store.load()) == saved, "place \(place), time \(time)")
+        }
+        #expect(disk.failures == 3 && unsaved.isEmpty)
+        await file.close()
+      }
+      let file = try await SQLiteFile.open(at: shelf.path)
+      #expect(await file.movedAside == nil)
+      #expect(try await Saved(file.store(named: "directory").load()) == saved)
+    }
+  }
+
+  @Test func `a disk that is full while the file is made is a typed error, and no obstacle later`()
+    async throws
+  {
+    for place in 0..<16 {
+      let shelf = try Shelf()
+      let disk = FaultyDisk()
+      disk.fail(
+        FaultyDisk.Fault(
+          kind: DISK_WRITE, place: place, length: 1000, failure: DISK_IS_FULL, sixteenths: place))
+      do throws(SQLiteFileError) {
+        let file = try await SQLiteFile.open(at: shelf.path, settings: disk.settings)
+        await file.close()
+      } catch {
+        #expect(error == .full(path: shelf.path), "place \(place)")
+      }
+      disk.fail(nil)
+      let file = try await SQLiteFile.open(at: shelf.path, settings: disk.settings)
+      #expect(await file.movedAside == nil, "place \(place)")
+      try await file.store(named: "directory").checkpoint(bigForm(3))
+      await file.close()
+    }
+  }
+
+  @Test func `a full disk is told, and nothing that was saved is lost`() async throws {
+    let shelf = try Shelf()
+    var settings = SQLiteSettings()
+    settings.pageMaximum = 40
+    let store = try await SQLiteFile.open(at: shelf.path, settings: settings)
+      .store(named: "directory")
+    try await store.checkpoint(bigForm(100))
+    let refusal = await #expect(throws: StoreError.self) {
+      try await store.append(entry(2, (key(16, 1), [UInt8](repeating: 1, count: 500_000))))
+    }
+    #expect("\(refusal!)".contains("Free some space"))
+    #expect("\(refusal!)".contains(shelf.path))
+    await #expect(throws: StoreError.self) { try await store.checkpoint(bigForm(10_000)) }
+    #expect(try await Saved(store.load()) == Saved(bigForm(100)))
+    try await store.append(entry(3, (key(16, 1), [1])))
+    #expect(try await store.load()?.rows.count == 102)
+  }
+}

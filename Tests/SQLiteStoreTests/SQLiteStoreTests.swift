@@ -1,0 +1,218 @@
+import Foundation
+import Testing
+import UpdateMachine
+
+@testable import SQLiteStore
+
+/// What a store promises, on a file that nothing happens to.
+@Suite struct SQLiteStoreTests {
+  @Test func `what is written is there after a restart, in the order of its keys`() async throws {
+    let shelf = try Shelf()
+    do {
+      let file = try await SQLiteFile.open(at: shelf.path)
+      let store = file.store(named: "directory")
+      #expect(try await store.load() == nil)
+      try await store.checkpoint(
+        form(5, (key(16, 2), [2]), (key(0), []), (key(16, 1, 9), [9]), (key(16, 1), [1])))
+      try await store.append(entry(6, (key(16, 2), nil), (key(255, 0), [7]), (key(0), [8])))
+      await file.close()
+    }
+    #expect(shelf.names == ["replicas.db", "replicas.db-lock"])
+    let file = try await SQLiteFile.open(at: shelf.path)
+    #expect(await file.movedAside == nil)
+    let loaded = try #require(try await file.store(named: "directory").load())
+    #expect(loaded.writtenAt == WallTime(milliseconds: 6))
+    #expect(loaded.rows.map(\.key) == [key(0), key(16, 1), key(16, 1, 9), key(255, 0)])
+    #expect(loaded.rows.map(\.value) == [[8], [1], [9], [7]])
+  }
+
+  @Test func `a checkpoint takes the place of all that was there`() async throws {
+    let shelf = try Shelf()
+    let file = try await SQLiteFile.open(at: shelf.path)
+    let store = file.store(named: "directory")
+    try await store.checkpoint(form(1, (key(16, 1), [1]), (key(16, 2), [2])))
+    try await store.checkpoint(form(2, (key(16, 3), [3])))
+    #expect(try await Saved(store.load())?.rows == [key(16, 3): [3]])
+  }
+
+  @Test func `replicas in one file know nothing of each other`() async throws {
+    let shelf = try Shelf()
+    let file = try await SQLiteFile.open(at: shelf.path)
+    let (one, other) = (file.store(named: "one"), file.store(named: "önother's \"name\"\n"))
+    try await one.checkpoint(form(1, (key(16, 1), [1])))
+    #expect(try await other.load() == nil)
+    try await other.checkpoint(form(2, (key(16, 1), [2])))
+    try await other.append(entry(3, (key(16, 2), [3])))
+    #expect(try await Saved(one.load())?.rows == [key(16, 1): [1]])
+    try await one.erase()
+    #expect(try await one.load() == nil)
+    #expect(try await Saved(other.load())?.rows.count == 2)
+    #expect(try await file.replicas().map(\.name) == ["önother's \"name\"\n"])
+  }
+
+  @Test func `a step from nothing is refused`() async throws {
+    let shelf = try Shelf()
+    let store = try await SQLiteFile.open(at: shelf.path).store(named: "directory")
+    let refusal = await #expect(throws: StoreError.self) {
+      try await store.append(entry(1, (key(0), [1])))
+    }
+    #expect("\(refusal!)".contains("nothing is saved that this could be a step from"))
+    #expect(try await store.load() == nil)
+  }
+
+  @Test func `what is set aside is kept, told of, and read no more`() async throws {
+    let shelf = try Shelf()
+    let file = try await SQLiteFile.open(at: shelf.path)
+    let store = file.store(named: "directory")
+    try await store.setAside()
+    for time in 1...2 {
+      try await store.checkpoint(form(Int64(time), (key(16, 1), [UInt8(time)])))
+      try await store.setAside()
+      #expect(try await store.load() == nil)
+    }
+    try await store.checkpoint(form(3, (key(16, 1), [3])))
+    let kept = try await file.replicas()
+    #expect(
+      kept.map(\.description) == [
+        "directory", "directory, set aside (1)", "directory, set aside (2)",
+      ])
+    #expect(kept.map(\.writtenAt.milliseconds) == [3, 1, 2])
+    try await file.erase(kept[1])
+    #expect(try await file.replicas().map(\.aside) == [0, 2])
+    #expect(try await Saved(store.load())?.rows == [key(16, 1): [3]])
+  }
+
+  @Test func `a log-out leaves nothing of the user in the file`() async throws {
+    let shelf = try Shelf()
+    let file = try await SQLiteFile.open(at: shelf.path)
+    let store = file.store(named: "directory")
+    let secret = Array("the user's secret".utf8)
+    try await store.checkpoint(form(1, (key(16, 1), secret)))
+    try await store.setAside()
+    try await store.checkpoint(form(1, (key(16, 1), secret)))
+    try await store.append(entry(2, (key(16, 1), secret + [1]), (key(16, 2), secret)))
+    try await store.erase()
+    #expect(try await file.replicas() == [])
+    for name in shelf.names {
+      #expect(Data(shelf.bytes(name)).range(of: Data(secret)) == nil, "\(name)")
+    }
+    try await store.erase()
+    try await store.checkpoint(form(3, (key(0), [3])))
+    #expect(try await store.load() != nil)
+  }
+
+  @Test func `rows are read from a key on, either way, as many as are wanted`() async throws {
+    let shelf = try Shelf()
+    let store = try await SQLiteFile.open(at: shelf.path).store(named: "messages")
+    #expect(try await store.rows(in: StoredTable(16), limit: 3).isEmpty)
+    var all = form(1, (key(15, 9), [0]), (key(17, 0), [0]))
+    for number in UInt8(0)..<100 { all.rows.append((key: key(16, number * 2), value: [number])) }
+    try await store.checkpoint(all)
+    func read(_ from: [UInt8]?, _ order: RowOrder, _ limit: Int) async throws -> [UInt8] {
+      let rows = try await store.rows(in: StoredTable(16), from: from, order: order, limit: limit)
+      #expect(rows.allSatisfy { $0.key.table == StoredTable(16) })
+      return rows.map { $0.value[0] }
+    }
+    #expect(try await read(nil, .ascending, 3) == [0, 1, 2])
+    #expect(try await read(nil, .descending, 3) == [99, 98, 97])
+    #expect(try await read([10], .ascending, 2) == [5, 6])
+    #expect(try await read([11], .ascending, 2) == [6, 7])
+    #expect(try await read([11], .descending, 2) == [5, 4])
+    #expect(try await read([10], .descending, 100) == [5, 4, 3, 2, 1, 0])
+    #expect(try await read([], .descending, 5) == [])
+    #expect(try await read([], .ascending, 1) == [0])
+    #expect(try await read([199], .ascending, 5) == [])
+    #expect(try await read(nil, .ascending, 0) == [])
+    #expect(try await read(nil, .ascending, -1) == [])
+  }
+
+  @Test func `any bytes come back, also none and many`() async throws {
+    let shelf = try Shelf()
+    let store = try await SQLiteFile.open(at: shelf.path).store(named: "")
+    var dice = Dice(state: 7)
+    var saved = Saved()
+    for length in [0, 1, 7, 8, 9, 300, 4096, 70_000, 1_000_000] {
+      let value = (0..<length).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
+      saved.rows[StoredKey(StoredTable(200), Array(value.prefix(1000)))] = value
+    }
+    try await store.checkpoint(saved.form)
+    #expect(try await Saved(store.load()) == saved)
+  }
+
+  @Test func `a replica of the library goes in and out, step by step`() async throws {
+    let shelf = try Shelf()
+    var dice = Dice(state: 1)
+    var saved = Saved()
+    var file = try await SQLiteFile.open(at: shelf.path)
+    try await file.store(named: "directory").checkpoint(saved.form)
+    for time in 1...200 {
+      let step = dice.entry(Int64(time))
+      saved.take(step)
+      try await file.store(named: "directory").append(step)
+      if dice.roll(20) == 0 {
+        await file.close()
+        file = try await SQLiteFile.open(at: shelf.path)
+      }
+      guard time % 10 == 0 else { continue }
+      #expect(try await Saved(file.store(named: "directory").load()) == saved)
+    }
+  }
+
+  @Test func `a file that was closed says so`() async throws {
+    let shelf = try Shelf()
+    let file = try await SQLiteFile.open(at: shelf.path)
+    await file.close()
+    await #expect(throws: StoreError.failed("\(shelf.path) was closed.")) {
+      try await file.store(named: "directory").load()
+    }
+  }
+
+  @Test func `many tasks at once are served one after the other`() async throws {
+    let shelf = try Shelf()
+    let file = try await SQLiteFile.open(at: shelf.path)
+    await withTaskGroup { group in
+      for number in UInt8(0)..<8 {
+        group.addTask {
+          let store = file.store(named: "\(number)")
+          try? await store.checkpoint(Saved().form)
+          for time in Int64(1)...20 {
+            try? await store.append(entry(time, (key(16, UInt8(time)), [number])))
+          }
+        }
+      }
+    }
+    for number in UInt8(0)..<8 {
+      let saved = try await Saved(file.store(named: "\(number)").load())
+      #expect(saved?.rows.count == 20 && saved?.rows.values.allSatisfy { $0 == [number] } == true)
+    }
+  }
+
+  @Test func `the log is put into the file again and again, and stays short`() async throws {
+    let shelf = try Shelf()
+    var settings = SQLiteSettings()
+    settings.logPages = 20
+    let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+    let store = file.store(named: "directory")
+    try await store.checkpoint(bigForm(2000))
+    for time in 2...200 {
+      try await store.append(entry(Int64(time), (key(0), [UInt8(time)])))
+      // A frame is a page and 24 bytes; the step that finds 20 pages may add some.
+      #expect(time < 3 || shelf.bytes("replicas.db-wal").count <= 32 + 25 * 4120)
+    }
+  }
+}
+
+extension Dice {
+  /// Some rows of a few tables that are otherwise: small and big, put and taken away.
+  mutating func entry(_ time: Int64) -> JournalEntry {
+    var rows: [StoredKey: [UInt8]?] = [key(0): [UInt8(truncatingIfNeeded: time)]]
+    for _ in 0..<roll(8) {
+      let place = StoredKey(StoredTable(16 + UInt8(roll(2))), UInt64(roll(60)).keyBytes)
+      let byte = UInt8(truncatingIfNeeded: next())
+      let length = roll(10) == 0 ? roll(9000) : roll(400)
+      rows[place] = .some(roll(4) == 0 ? nil : [UInt8](repeating: byte, count: length))
+    }
+    return JournalEntry(
+      rows: rows.map { StoredRow($0.key, $0.value) }, writtenAt: WallTime(milliseconds: time))
+  }
+}

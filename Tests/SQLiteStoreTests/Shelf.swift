@@ -1,0 +1,105 @@
+import CSQLite
+import Foundation
+import UpdateMachine
+
+@testable import SQLiteStore
+
+/// A folder of its own for one test, deleted with the last who holds it.
+final class Shelf: Sendable {
+  let folder: String
+  /// Of the file that most tests are about.
+  var path: String { folder + "/replicas.db" }
+
+  /// - Parameter inMemory: where there is a disk in memory, for tests that need no real one.
+  init(inMemory: Bool = true) throws {
+    let memory = "/dev/shm"
+    let place =
+      inMemory && FileManager.default.isWritableFile(atPath: memory)
+      ? URL(filePath: memory) : FileManager.default.temporaryDirectory
+    let folder = place.appending(path: "sqlite-store-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    self.folder = folder.path
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+  }
+
+  func bytes(_ name: String) -> [UInt8] {
+    FileManager.default.contents(atPath: "\(folder)/\(name)").map { [UInt8]($0) } ?? []
+  }
+
+  func write(_ bytes: [UInt8], to name: String) {
+    _ = FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: Data(bytes))
+  }
+
+  func mode(_ name: String) -> Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
+    return (attributes?[.posixPermissions] as? NSNumber)?.intValue ?? -1
+  }
+
+  /// Runs SQL on the file as any program might.
+  func run(_ sql: String) throws(SQLiteFailure) {
+    try Connection(path: path, vfs: nil).run(sql)
+  }
+}
+
+/// What is saved, as a value that can be compared.
+struct Saved: Equatable, Sendable {
+  var rows: [StoredKey: [UInt8]] = [:]
+  var writtenAt = WallTime(milliseconds: 0)
+
+  init() {}
+
+  init?(_ form: StoredForm?) {
+    guard let form else { return nil }
+    rows = Dictionary(uniqueKeysWithValues: form.rows.map { ($0.key, $0.value) })
+    writtenAt = form.writtenAt
+  }
+
+  mutating func take(_ entry: JournalEntry) {
+    for row in entry.rows { rows[row.key] = row.value }
+    writtenAt = entry.writtenAt
+  }
+
+  var form: StoredForm {
+    StoredForm(rows: rows.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt)
+  }
+}
+
+func key(_ table: UInt8, _ bytes: UInt8...) -> StoredKey { StoredKey(StoredTable(table), bytes) }
+
+func entry(_ time: Int64, _ rows: (StoredKey, [UInt8]?)...) -> JournalEntry {
+  JournalEntry(
+    rows: rows.map { StoredRow($0.0, $0.1) }, writtenAt: WallTime(milliseconds: time))
+}
+
+func form(_ time: Int64, _ rows: (StoredKey, [UInt8])...) -> StoredForm {
+  StoredForm(
+    rows: rows.map { (key: $0.0, value: $0.1) }, writtenAt: WallTime(milliseconds: time))
+}
+
+/// So many rows of 300 bytes in table 16, and one in table 0.
+func bigForm(_ count: Int) -> StoredForm {
+  var rows = [(key: key(0), value: [UInt8](repeating: 1, count: 20))]
+  for number in 0..<count {
+    var value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 300)
+    value[7] = UInt8(truncatingIfNeeded: number >> 8)
+    rows.append((key: StoredKey(StoredTable(16), UInt64(number).keyBytes), value: value))
+  }
+  return StoredForm(rows: rows, writtenAt: WallTime(milliseconds: 1))
+}
+
+/// Numbers from a seed (SplitMix64's steps).
+struct Dice: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Digest.mixed(state)
+  }
+
+  mutating func roll(_ sides: Int) -> Int { Int(next() % UInt64(sides)) }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import SQLiteStore
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// A server's state: names, in the order in which people came.
+private struct People: ServerTruth, Equatable {
+  var names: [String] = []
+
+  var snapshot: [String] { names }
+  var checksum: UInt64 { UInt64(names.count) }
+  mutating func apply(_ event: String) { names.append(event) }
+  static func merged(_ pending: String, _ newer: String) -> String? { nil }
+  static func isDeletion(_ event: String) -> Bool { false }
+}
+
+/// What an app holds of it, in one row.
+private struct PeopleModel: StorableModel, Equatable {
+  typealias Refusal = Never
+  var names: [String]
+
+  init(snapshot: [String]) { names = snapshot }
+  mutating func apply(_ event: String) { names.append(event) }
+
+  func store(since old: PeopleModel?, into rows: inout RowWriter) {
+    rows.put(.firstOfModel, names, since: old?.names)
+  }
+
+  init(stored rows: StoredRows) throws(StoredFormError) {
+    names = try rows.value(of: .firstOfModel) ?? []
+  }
+}
+
+/// A machine with a file below it.
+@Suite struct StoreExampleTests {
+  @Test func `the README's machine goes on after a restart, before the server is asked`()
+    async throws
+  {
+    let shelf = try Shelf()
+    let path = shelf.path
+    let server = LocalEventQueue(truth: People(names: ["Ada"]))
+    let source = server.source(for: PeopleModel.self)
+    do {
+      // README store begins
+      let file = try await SQLiteFile.open(at: path)  // Refused if another process has it open.
+      if let aside = await file.movedAside { print(aside) }  // Damaged, or a later version's.
+      let directory = file.store(named: "directory")  // One of many replicas in the file.
+      let machine = UpdateMachine(source: source, store: directory)
+      async let following: Void = machine.run()  // Begins with what was saved.
+      // README store ends
+
+      await server.commit("Grace")
+      for await state in await machine.states() where state.model?.names.count == 2 {
+        if state.isWritten { break }
+      }
+      await machine.stop()
+      await following
+      await file.close()
+    }
+
+    let file = try await SQLiteFile.open(at: path)
+    let machine = UpdateMachine(source: source, store: file.store(named: "directory"))
+    // In the background nothing is asked of the server.
+    async let resting: Void = machine.run(inForeground: false)
+    for await state in await machine.states() where state.status != nil { break }
+    #expect(await machine.state.model?.names == ["Ada", "Grace"])
+    try await machine.logOut()
+    await resting
+    #expect(try await file.replicas() == [])
+  }
+
+  /// The app's model is of a later version than the saved form: it is set aside, and kept.
+  @Test func `what cannot be understood is set aside in the file, and the replica starts anew`()
+    async throws
+  {
+    let shelf = try Shelf()
+    let file = try await SQLiteFile.open(at: shelf.path)
+    let store = file.store(named: "directory")
+    try await store.checkpoint(
+      StoredForm(
+        rows: [(key: StoredKey(StoredTable(0), []), value: [99])],
+        writtenAt: WallTime(milliseconds: 1)))
+    let server = LocalEventQueue(truth: People(names: ["Ada"]))
+    let machine = UpdateMachine(source: server.source(for: PeopleModel.self), store: store)
+    async let following: Void = machine.run()
+    for await state in await machine.states() where state.model?.names == ["Ada"] {
+      if state.isWritten { break }
+    }
+    await machine.stop()
+    await following
+    #expect(try await file.replicas().map(\.aside) == [0, 1])
+  }
+
+  @Test func `the README shows exactly these lines`() throws {
+    let here = URL(filePath: #filePath)
+    let root = here.deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let source = try String(contentsOf: here, encoding: .utf8)
+    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+    let begin = try #require(lines.firstIndex { $0 == "      // README store begins" })
+    let end = try #require(lines.firstIndex { $0 == "      // README store ends" })
+    let example = lines[(begin + 1)..<end].map { $0.dropFirst(6) }
+    #expect(example.count == 5)
+    #expect(readme.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))
+  }
+}
+
+extension ReplicaState {
+  /// A poll waits at the server: what came before it was written.
+  fileprivate var isWritten: Bool { status?.outstanding?.waits == true }
+}
