@@ -80,7 +80,9 @@ extension ViewContent {
   ) throws(ClientViewRefusal) -> ViewMap<Value> {
     var view = old
     switch self {
-    case .full(let whole): view.apply(whole.difference(from: old.map))
+    case .full(let whole):
+      if old.count == 0 { return ViewMap(whole) }  // The first: there is nothing to keep.
+      view.apply(whole.difference(from: old.map))
     case .delta(let base, let changes):
       guard base == state else { throw .base(base) }
       for change in changes { view[change.key] = change.value }
