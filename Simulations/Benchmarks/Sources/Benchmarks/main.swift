@@ -232,3 +232,4 @@ if isWanted("map") { benchmarkMap() }
 if isWanted("knowledge") { benchmarkKnowledge() }
 if isWanted("lists") { benchmarkLists() }
 if isWanted("stores") { benchmarkStores() }
+if isWanted("views") { benchmarkViews() }
