@@ -172,3 +172,18 @@ struct ClientViewDataLayerTests {
     #expect(ClientViewFailure.unauthorized.failure == .unauthorized)
   }
 }
+  @Test func `credentials are in no text`() {
+    let desk = ViewDesk()
+    let push = PushCredential("abracadabra")
+    let pull = PullCredential("abracadabra")
+    var server = desk.server
+    (server.pushCredential, server.pullCredential) = (push, pull)
+    var dumped = ""
+    for value in [push, pull, server, [push], ["key": pull]] as [Any] {
+      dumped += "\(value)" + String(describing: value) + String(reflecting: value)
+      dump(value, to: &dumped)
+    }
+    #expect(!dumped.contains("abracadabra"))
+    #expect(!"\(ClientViewFailure.unauthorized)".contains("abracadabra"))
+  }
+
