@@ -31,7 +31,7 @@ public protocol Mutation: Sendable {
   var name: String { get }
 
   /// What it adds to the size of an outbox, in the app's own measure (bytes, say). By default 0: only
-  /// the number of mutations is bounded.
+  /// the number of mutations is bounded. Below 0 counts as 0, and above 2⁴⁰ as that.
   var size: Int64 { get }
 
   /// Makes the change. It sees what it has written itself. If it throws, it has had no effect: the
@@ -49,6 +49,9 @@ extension Mutation {
 
   @inlinable
   public func coalesced(with later: Self) -> Self? { nil }
+
+  /// Of these millions can be added.
+  var boundedSize: Int64 { min(max(size, 0), 1 << 40) }
 }
 
 /// The app's handle on one of its mutations. Tickets of one outbox count up from 1, for ever, and

@@ -22,7 +22,7 @@ extension Outbox {
     if last > lastID { lastID = last }
     var count = 0
     while count < queue.count, let id = queue[count].id, id <= last {
-      size -= queue[count].change.size
+      size -= queue[count].change.boundedSize
       count += 1
     }
     queue.removeFirst(count)
@@ -33,7 +33,7 @@ extension Outbox {
     for index in refused.indices.reversed() {
       let id = refused[index].refusal.id
       guard id > refusedLast, id <= last else { continue }
-      size -= refused.remove(at: index).change.size
+      size -= refused.remove(at: index).change.boundedSize
     }
     guard count > 0 || refused.count < before else { return }
     sending.resendAt = nil
@@ -46,9 +46,9 @@ extension Outbox {
   /// it by other means. Right also if it has left the queue already.
   public mutating func echo(of ticket: MutationTicket) {
     if let index = index(of: ticket) {
-      size -= queue.remove(at: index).change.size
+      size -= queue.remove(at: index).change.boundedSize
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
-      size -= refused.remove(at: index).change.size
+      size -= refused.remove(at: index).change.boundedSize
     } else {
       return
     }
@@ -64,7 +64,7 @@ extension Outbox {
     let before = queue.count
     for index in queue.indices.reversed() {
       guard case .accepted(_, let moment) = queue[index].stage, moment < sent else { continue }
-      size -= queue.remove(at: index).change.size
+      size -= queue.remove(at: index).change.boundedSize
     }
     guard queue.count < before else { return }
     queueVersion += 1
@@ -143,7 +143,7 @@ extension Outbox {
     guard canEdit(ticket) else { return }
     if let index = index(of: ticket) {
       unmark(from: index)
-      size = size.addingSaturated(change.size - queue[index].change.size)
+      size += change.boundedSize - queue[index].change.boundedSize
       queue[index].change = change
     } else {
       putBack(ticket, as: change)
@@ -156,10 +156,10 @@ extension Outbox {
     if let index = index(of: ticket) {
       unmark(from: index)
       let pending = queue.remove(at: index)
-      size -= pending.change.size
+      size -= pending.change.boundedSize
       discards.append(pending.tickets)
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
-      size -= refused[index].change.size
+      size -= refused[index].change.boundedSize
       discards.append(refused.remove(at: index).tickets)
     }
     if discards.count > settings.discardsRemembered {
@@ -177,7 +177,7 @@ extension Outbox {
       Pending(
         tickets: old.tickets, change: change ?? old.change, mayHaveCopy: old.mayHaveCopy,
         version: old.version), at: index)
-    if let change { size = size.addingSaturated(change.size - old.change.size) }
+    if let change { size += change.boundedSize - old.change.boundedSize }
   }
 
   /// The app's word changes the view, and is to be durable.

@@ -117,6 +117,7 @@ public struct Outbox<Change: Mutation>: Sendable {
     stored = version
     queueVersion += 1
     for index in queue.indices {
+    size = measuredSize  // This version of the app may measure otherwise.
       switch queue[index].stage {
       case .marked(let id): queue[index].stage = isIdempotent ? .sent(id) : .uncertain(id)
       case .accepted(let id, _):
@@ -176,9 +177,10 @@ public struct Outbox<Change: Mutation>: Sendable {
   ) throws(MutationError<Change.Refusal>) -> Mutated {
     refresh(&view)
     let merged = merged(with: change)
-    let growth = merged.map { $0.size - (queue.last?.change.size ?? 0) } ?? change.size
+    let growth =
+      merged.map { $0.boundedSize - (queue.last?.change.boundedSize ?? 0) } ?? change.boundedSize
     guard merged != nil || queue.count + refused.count < settings.pendingMaximum,
-      growth <= 0 || size.addingSaturated(growth) <= settings.sizeMaximum
+      growth <= 0 || size + growth <= settings.sizeMaximum
     else { throw .full }
     var state = view.state
     let value: Change.Value
@@ -191,7 +193,7 @@ public struct Outbox<Change: Mutation>: Sendable {
 
     var effects = Effects()
     lastTicket.number += 1
-    size = size.addingSaturated(growth)
+    size += growth
     changed()
     persist(&effects)
     if let merged {
