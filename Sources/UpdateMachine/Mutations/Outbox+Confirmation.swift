@@ -12,8 +12,13 @@ extension Outbox {
   /// the state that it came with is an old one, and the protocol does not take it.
   public mutating func confirm(through last: MutationID, refusal: MutationRefusal? = nil) {
     guard last > confirmed else { return }
-    if let refusal, let index = queue.firstIndex(where: { $0.id == refusal.id }) {
-      refuse(at: index, refusal)
+    if let refusal, refusal.id <= last {
+      knownRefusal = max(knownRefusal, refusal.id)
+      if let index = queue.firstIndex(where: { $0.id == refusal.id }) { refuse(at: index, refusal) }
+    }
+    // What has not left cannot have been run: it gets an ID that nobody has used.
+    if let index = queue.firstIndex(where: { isBeingStored($0, below: last.next) }) {
+      unmark(from: index)
     }
     confirmed = last
     voided.removeAll { $0 <= last }
@@ -69,6 +74,10 @@ extension Outbox {
     guard queue.count < before else { return }
     queueVersion += 1
     changed()
+  }
+
+  private func isBeingStored(_ pending: Pending, below end: MutationID) -> Bool {
+    if case .marked(let id) = pending.stage { id < end && !isOut(id) } else { false }
   }
 
   /// Out of the queue for good. All before it were run; those after it never left, as far as the
