@@ -82,6 +82,25 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=11, last 3 refused 2")
   }
 
+  @Test func `what its client counts as refused does not hide what the data layer refused`() throws
+  {
+    var desk = ViewDesk()
+    desk.server.runsAtOnce = false
+    // 1 is accepted; 2 is refused with its push, by whatever stands before the data layer.
+    try desk.push(from: 1, ("fly", .null))
+    try desk.push(from: 3, without: [2], ("add", 10))
+    while desk.dataLayer.runNext() != nil {}
+    #expect(desk.text() == ", last 1 refused 1 (no mutator fly)")
+    desk.server.runsAtOnce = true
+    #expect(try desk.push(from: 3, without: [2], ("add", 10)) == "refused 1 (no mutator fly)")
+    #expect(try desk.push(from: 3, knowing: 1, without: [2], ("add", 10)) == "accepted")
+    #expect(desk.text() == "sum=10, last 3 refused 2")
+    // Until it hears of that, its client tells of 2 with every push; old pushes do not.
+    #expect(try desk.push(from: 4, knowing: 1, without: [2], ("add", 1)) == "accepted")
+    #expect(try desk.push(from: 5, knowing: 1, ("add", 100)) == "refused 2")
+    #expect(desk.text() == "sum=11, last 4 refused 2")
+  }
+
   @Test func `IDs above a refusal are given anew, and late pushes cannot be taken for them`() throws
   {
     var desk = ViewDesk()
@@ -154,6 +173,21 @@ struct ClientViewDataLayerTests {
     #expect(fetched == ["0 0 0", "1 1 0", "1 2 2", "2 3 2"])
   }
 
+  @Test func `credentials are in no text`() {
+    let desk = ViewDesk()
+    let push = PushCredential("abracadabra")
+    let pull = PullCredential("abracadabra")
+    var server = desk.server
+    (server.pushCredential, server.pullCredential) = (push, pull)
+    var dumped = ""
+    for value in [push, pull, server, [push], ["key": pull]] as [Any] {
+      dumped += "\(value)" + String(describing: value) + String(reflecting: value)
+      dump(value, to: &dumped)
+    }
+    #expect(!dumped.contains("abracadabra"))
+    #expect(!"\(ClientViewFailure.unauthorized)".contains("abracadabra"))
+  }
+
   @Test func `push and pull have credentials of their own`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
@@ -172,18 +206,3 @@ struct ClientViewDataLayerTests {
     #expect(ClientViewFailure.unauthorized.failure == .unauthorized)
   }
 }
-  @Test func `credentials are in no text`() {
-    let desk = ViewDesk()
-    let push = PushCredential("abracadabra")
-    let pull = PullCredential("abracadabra")
-    var server = desk.server
-    (server.pushCredential, server.pullCredential) = (push, pull)
-    var dumped = ""
-    for value in [push, pull, server, [push], ["key": pull]] as [Any] {
-      dumped += "\(value)" + String(describing: value) + String(reflecting: value)
-      dump(value, to: &dumped)
-    }
-    #expect(!dumped.contains("abracadabra"))
-    #expect(!"\(ClientViewFailure.unauthorized)".contains("abracadabra"))
-  }
-

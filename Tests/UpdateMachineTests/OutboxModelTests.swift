@@ -88,7 +88,9 @@ struct TinyServer {
   var ignored = 0
 
   mutating func take(_ push: Outbox<Note>.Push) -> Outbox<Note>.PushAnswer {
-    if let lastRefusal, lastRefusal.id > push.knownRefusal {
+    if let lastRefusal, lastRefusal.id > push.knownRefusal,
+      !push.voided.contains(lastRefusal.id)
+    {
       ignored += 1
       return .refused(lastRefusal)
     }

@@ -88,30 +88,28 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   public mutating func run(_ push: PushRequest) -> PushAnswer {
     writeLate(push.client)
     for mutation in push.mutations {
-      consume(push.voided, of: push.client, knownRefusal: push.knownRefusal)
+      consumeVoided(of: push)
       let record = last.record(of: push.client)
-      if let refusal = record.refusal(after: push.knownRefusal) { return .refused(refusal) }
+      if let refusal = record.refusal(unknownTo: push) { return .refused(refusal) }
       // What is not the next one was run before, or comes too early: both are normal.
       if mutation.id == record.next {
         run(mutation, of: push.client, record, isLast: mutation.id == push.mutations.last?.id)
       }
     }
-    let refusal = last.record(of: push.client).refusal(after: push.knownRefusal)
+    let refusal = last.record(of: push.client).refusal(unknownTo: push)
     return refusal.map { .refused($0) } ?? .accepted
   }
 
   /// What its client counts as refused is refused, when its turn comes: nobody waits for it any more.
-  private mutating func consume(
-    _ voided: [MutationID], of client: ClientID, knownRefusal: MutationID
-  ) {
-    for id in voided {
-      var record = last.record(of: client)
-      guard record.refusal(after: knownRefusal) == nil, id == record.next else { continue }
+  private mutating func consumeVoided(of push: PushRequest) {
+    for id in push.voided {
+      var record = last.record(of: push.client)
+      guard record.refusal(unknownTo: push) == nil, id == record.next else { continue }
       record.lastMutation = id
       record.refusal = MutationRefusal(id)
       var commit = last
-      commit.clients[client.number] = record
-      commit.cause = .refusal(client, id)
+      commit.clients[push.client.number] = record
+      commit.cause = .refusal(push.client, id)
       commits.append(commit)
     }
   }
@@ -222,9 +220,12 @@ public struct ClientRecord: Hashable, Sendable {
   /// The ID that is run next.
   var next: MutationID { MutationID(lastMutation.number + 1) }
 
-  /// The last refusal, if it is later than the one that is known.
-  func refusal(after known: MutationID) -> MutationRefusal? {
-    refusal.flatMap { $0.id > known ? $0 : nil }
+  /// The last refusal, if the client did not know of it when it pushed.
+  func refusal(unknownTo push: PushRequest) -> MutationRefusal? {
+    guard let refusal, refusal.id > push.knownRefusal, !push.voided.contains(refusal.id) else {
+      return nil
+    }
+    return refusal
   }
 }
 

@@ -84,8 +84,7 @@ extension Outbox {
   /// server is concerned, and will have IDs above this one's.
   mutating func refuse(at index: Int, _ refusal: MutationRefusal) {
     let pending = queue.remove(at: index)
-    knownRefusal = max(knownRefusal, refusal.id)
-    lastID = refusal.id
+    lastID = max(refusal.id, voided.last ?? .none)
     for later in index..<queue.count { queue[later].stage = .unsent }
     for earlier in 0..<index {
       if let id = queue[earlier].id, !queue[earlier].isAccepted {

@@ -31,7 +31,9 @@ extension Outbox {
       if index(of: refused.tickets.lowerBound) != nil {
         return violated("what is refused is not in the queue")
       }
-      if refused.refusal.id > knownRefusal { return violated("a refusal that is kept is known") }
+      if isIdempotent, refused.refusal.id > knownRefusal, !voided.contains(refused.refusal.id) {
+        return violated("a refusal that is kept was told, or is voided")
+      }
     }
     if size != measuredSize { return violated("the size is the sum of the sizes") }
     if stored > version { return violated("what is durable is not newer than what is") }
