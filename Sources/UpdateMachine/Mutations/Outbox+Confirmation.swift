@@ -84,7 +84,7 @@ extension Outbox {
   /// server is concerned, and will have IDs above this one's.
   mutating func refuse(at index: Int, _ refusal: MutationRefusal) {
     let pending = queue.remove(at: index)
-    lastID = max(refusal.id, voided.last ?? .none)
+    takeBackIDs(above: refusal.id)
     for later in index..<queue.count { queue[later].stage = .unsent }
     for earlier in 0..<index {
       if let id = queue[earlier].id, !queue[earlier].isAccepted {
@@ -98,6 +98,18 @@ extension Outbox {
         tickets: pending.tickets, change: pending.change, refusal: refusal,
         mayHaveCopy: pending.mayHaveCopy, version: version))
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+  }
+
+  /// The IDs above are given anew. If one of them is void, all are: an old push may tell of that one,
+  /// which must not be another by then; and the server would wait for those that are left out.
+  private mutating func takeBackIDs(above refused: MutationID) {
+    guard let void = voided.last, void > refused else { return lastID = refused }
+    voided.removeAll { $0 > refused }
+    var id = refused
+    while id < lastID {
+      id = id.next
+      voided.append(id)
+    }
   }
 
   // MARK: What the app says

@@ -7,7 +7,7 @@ extension Outbox {
     /// refused a greater one, which is not ``voided`` either, ignores the push and says so again.
     public var knownRefusal: MutationID
     /// IDs of mutations that were refused with the whole push, so that the server has perhaps never
-    /// seen them. It consumes each when its turn comes, as one that it refuses itself; else it would
+    /// seen them, and such as were taken back together with them. It consumes each when its turn comes, as one that it refuses itself; else it would
     /// wait for it for ever. Ascending; hardly ever one; with idempotent servers only.
     public var voided: [MutationID]
     /// In the order in which they are to be run; their IDs follow on each other.
