@@ -39,7 +39,8 @@ public protocol Mutation: Sendable {
   func apply(to state: inout State) throws(Refusal) -> Value
 
   /// One mutation with the effect of both, `later` coming right after this; `nil`: they stay two.
-  /// By default they do. Asked only while neither has been sent.
+  /// By default they do. Asked only while neither has been sent. From then on they are one: whoever
+  /// edits or discards either does it to both.
   func coalesced(with later: Self) -> Self?
 }
 

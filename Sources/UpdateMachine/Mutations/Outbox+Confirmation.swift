@@ -103,7 +103,10 @@ extension Outbox {
   /// The IDs above are given anew. If one of them is void, all are: an old push may tell of that one,
   /// which must not be another by then; and the server would wait for those that are left out.
   private mutating func takeBackIDs(above refused: MutationID) {
-    guard let void = voided.last, void > refused else { return lastID = refused }
+    guard let void = voided.last, void > refused else {
+      lastID = refused
+      return
+    }
     voided.removeAll { $0 > refused }
     var id = refused
     while id < lastID {
