@@ -173,6 +173,35 @@ struct ClientViewDataLayerTests {
     #expect(fetched == ["0 0 0", "1 1 0", "1 2 2", "2 3 2"])
   }
 
+  @Test func `whatever a push says, IDs are run once and in order`() throws {
+    var desk = ViewDesk()
+    func push(
+      _ ids: [UInt64], knowing known: UInt64 = 0, without voided: [UInt64] = []
+    ) -> PushAnswer {
+      desk.dataLayer.run(
+        PushRequest(
+          client: ViewDesk.one, knownRefusal: MutationID(known),
+          voided: voided.map { MutationID($0) },
+          mutations: ids.map { PushedMutation(id: MutationID($0), name: "add", arguments: 1) }))
+    }
+    #expect(push([]) == .accepted)
+    #expect(push([3, 2, 1, 1, 0, .max]) == .accepted)
+    #expect(desk.text() == "sum=1, last 1")
+    #expect(push([2, 2, 3, 3, 2, 5]) == .accepted)
+    #expect(desk.text() == "sum=3, last 3")
+    #expect(push([], without: [4]) == .accepted, "they are consumed when something follows")
+    #expect(push([4, 6], without: [0, 2, 4, 4, 5, .max]) == .accepted)
+    #expect(desk.text() == "sum=4, last 6 refused 5")
+    #expect(push([7], knowing: 4) == .refused(MutationRefusal(MutationID(5))))
+    #expect(push([], knowing: 4) == .refused(MutationRefusal(MutationID(5))))
+    #expect(push([7], knowing: .max) == .accepted)
+    #expect(desk.text() == "sum=5, last 7 refused 5")
+    // As long as a mean client likes, and no longer than that to run.
+    let many = Array(8..<20_000 as Range<UInt64>)
+    #expect(push(Array(20_000..<40_000), knowing: 5, without: many) == .accepted)
+    #expect(desk.text() == "sum=20005, last 39999 refused 19999")
+  }
+
   @Test func `credentials are in no text`() {
     let desk = ViewDesk()
     let push = PushCredential("abracadabra")

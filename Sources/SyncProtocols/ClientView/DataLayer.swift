@@ -86,30 +86,33 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   /// Runs a push now.
   public mutating func run(_ push: PushRequest) -> PushAnswer {
-    writeLate(push.client)
+    let client = push.client
+    writeLate(client)
+    if let refusal = last.record(of: client).refusal(unknownTo: push) { return .refused(refusal) }
+    var voided = push.voided[...]
     for mutation in push.mutations {
-      consumeVoided(of: push)
-      let record = last.record(of: push.client)
-      if let refusal = record.refusal(unknownTo: push) { return .refused(refusal) }
+      consume(&voided, of: client)
+      let record = last.record(of: client)
       // What is not the next one was run before, or comes too early: both are normal.
-      if mutation.id == record.next {
-        run(mutation, of: push.client, record, isLast: mutation.id == push.mutations.last?.id)
-      }
+      guard mutation.id == record.next else { continue }
+      run(mutation, of: client, record, isLast: mutation.id == push.mutations.last?.id)
+      let refusal = last.record(of: client).refusal
+      if let refusal, refusal != record.refusal { return .refused(refusal) }
     }
-    let refusal = last.record(of: push.client).refusal(unknownTo: push)
-    return refusal.map { .refused($0) } ?? .accepted
+    return .accepted
   }
 
   /// What its client counts as refused is refused, when its turn comes: nobody waits for it any more.
-  private mutating func consumeVoided(of push: PushRequest) {
-    for id in push.voided {
-      var record = last.record(of: push.client)
-      guard record.refusal(unknownTo: push) == nil, id == record.next else { continue }
+  private mutating func consume(_ voided: inout ArraySlice<MutationID>, of client: ClientID) {
+    var record = last.record(of: client)
+    while let id = voided.first, id <= record.next {
+      voided.removeFirst()
+      guard id == record.next else { continue }
       record.lastMutation = id
       record.refusal = MutationRefusal(id)
       var commit = last
-      commit.clients[push.client.number] = record
-      commit.cause = .refusal(push.client, id)
+      commit.clients[client.number] = record
+      commit.cause = .refusal(client, id)
       commits.append(commit)
     }
   }
