@@ -78,7 +78,7 @@ import UpdateMachine
     #expect(tickets.map { desk.state($0) } == [.setAside, .queued, .queued])
     desk.feed(.discarded(tickets[0]))
     #expect(desk.pushed == [2, 3])
-    #expect(desk.push?.knownRefusal == MutationID(1))
+    #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
     // The server may never have seen them: it is told to count them, until it has.
     #expect(desk.push?.voided == [MutationID(1)])
     desk.fail(.rejected(RejectionCode("BAD")))

@@ -76,7 +76,10 @@
       }
       switch input {
       case .started: perform(saving.handle(.started, at: now), on: machine)
-      case .stopped, .loggedOut: perform(saving.handle(.stopped, at: now), on: machine)
+      case .stopped: perform(saving.handle(.stopped, at: now), on: machine)
+      case .loggedOut:
+        perform(saving.handle(.stopped, at: now), on: machine)
+        end()  // Also of those who look before anything was held.
       case .loaded, .snapshotArrived, .batchArrived, .foregrounded, .backgrounded, .networkChanged,
         .retryRequested, .credentialsChanged, .failed, .fired, .written, .writeFailed:
         break

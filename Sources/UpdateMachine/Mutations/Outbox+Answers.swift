@@ -26,6 +26,7 @@ extension Outbox {
         return waitSlowly(at: now, &effects)
       }
       effects.report = .rejected(refusal.code)
+      knownRefusal = max(knownRefusal, refusal.id)
       refuse(at: index, refusal)
       persist(&effects)
     }
@@ -82,8 +83,11 @@ extension Outbox {
     {
       // The server will never run the first of them, and has not run the others.
       effects.report = failure
+      if isIdempotent {
+        voided.append(push.first)
+        voided.sort()
+      }
       refuse(at: index, MutationRefusal(push.first, code))
-      voided.append(push.first)
       persist(&effects)
       return proceed(at: now, &effects)
     }

@@ -12,8 +12,13 @@ extension Outbox {
   /// the state that it came with is an old one, and the protocol does not take it.
   public mutating func confirm(through last: MutationID, refusal: MutationRefusal? = nil) {
     guard last > confirmed else { return }
-    if let refusal, let index = queue.firstIndex(where: { $0.id == refusal.id }) {
-      refuse(at: index, refusal)
+    if let refusal, refusal.id <= last {
+      knownRefusal = max(knownRefusal, refusal.id)
+      if let index = queue.firstIndex(where: { $0.id == refusal.id }) { refuse(at: index, refusal) }
+    }
+    // What has not left cannot have been run: it gets an ID that nobody has used.
+    if let index = queue.firstIndex(where: { isBeingStored($0, below: last.next) }) {
+      unmark(from: index)
     }
     confirmed = last
     voided.removeAll { $0 <= last }
@@ -22,7 +27,7 @@ extension Outbox {
     if last > lastID { lastID = last }
     var count = 0
     while count < queue.count, let id = queue[count].id, id <= last {
-      size -= queue[count].change.size
+      size -= queue[count].change.boundedSize
       count += 1
     }
     queue.removeFirst(count)
@@ -33,7 +38,7 @@ extension Outbox {
     for index in refused.indices.reversed() {
       let id = refused[index].refusal.id
       guard id > refusedLast, id <= last else { continue }
-      size -= refused.remove(at: index).change.size
+      size -= refused.remove(at: index).change.boundedSize
     }
     guard count > 0 || refused.count < before else { return }
     sending.resendAt = nil
@@ -46,9 +51,9 @@ extension Outbox {
   /// it by other means. Right also if it has left the queue already.
   public mutating func echo(of ticket: MutationTicket) {
     if let index = index(of: ticket) {
-      size -= queue.remove(at: index).change.size
+      size -= queue.remove(at: index).change.boundedSize
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
-      size -= refused.remove(at: index).change.size
+      size -= refused.remove(at: index).change.boundedSize
     } else {
       return
     }
@@ -64,19 +69,22 @@ extension Outbox {
     let before = queue.count
     for index in queue.indices.reversed() {
       guard case .accepted(_, let moment) = queue[index].stage, moment < sent else { continue }
-      size -= queue.remove(at: index).change.size
+      size -= queue.remove(at: index).change.boundedSize
     }
     guard queue.count < before else { return }
     queueVersion += 1
     changed()
   }
 
+  private func isBeingStored(_ pending: Pending, below end: MutationID) -> Bool {
+    if case .marked(let id) = pending.stage { id < end && !isOut(id) } else { false }
+  }
+
   /// Out of the queue for good. All before it were run; those after it never left, as far as the
   /// server is concerned, and will have IDs above this one's.
   mutating func refuse(at index: Int, _ refusal: MutationRefusal) {
     let pending = queue.remove(at: index)
-    knownRefusal = max(knownRefusal, refusal.id)
-    lastID = refusal.id
+    takeBackIDs(above: refusal.id)
     for later in index..<queue.count { queue[later].stage = .unsent }
     for earlier in 0..<index {
       if let id = queue[earlier].id, !queue[earlier].isAccepted {
@@ -90,6 +98,21 @@ extension Outbox {
         tickets: pending.tickets, change: pending.change, refusal: refusal,
         mayHaveCopy: pending.mayHaveCopy, version: version))
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+  }
+
+  /// The IDs above are given anew. If one of them is void, all are: an old push may tell of that one,
+  /// which must not be another by then; and the server would wait for those that are left out.
+  private mutating func takeBackIDs(above refused: MutationID) {
+    guard let void = voided.last, void > refused else {
+      lastID = refused
+      return
+    }
+    voided.removeAll { $0 > refused }
+    var id = refused
+    while id < lastID {
+      id = id.next
+      voided.append(id)
+    }
   }
 
   // MARK: What the app says
@@ -143,7 +166,7 @@ extension Outbox {
     guard canEdit(ticket) else { return }
     if let index = index(of: ticket) {
       unmark(from: index)
-      size = size.addingSaturated(change.size - queue[index].change.size)
+      size += change.boundedSize - queue[index].change.boundedSize
       queue[index].change = change
     } else {
       putBack(ticket, as: change)
@@ -156,10 +179,10 @@ extension Outbox {
     if let index = index(of: ticket) {
       unmark(from: index)
       let pending = queue.remove(at: index)
-      size -= pending.change.size
+      size -= pending.change.boundedSize
       discards.append(pending.tickets)
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
-      size -= refused[index].change.size
+      size -= refused[index].change.boundedSize
       discards.append(refused.remove(at: index).tickets)
     }
     if discards.count > settings.discardsRemembered {
@@ -177,7 +200,7 @@ extension Outbox {
       Pending(
         tickets: old.tickets, change: change ?? old.change, mayHaveCopy: old.mayHaveCopy,
         version: old.version), at: index)
-    if let change { size = size.addingSaturated(change.size - old.change.size) }
+    if let change { size += change.boundedSize - old.change.boundedSize }
   }
 
   /// The app's word changes the view, and is to be durable.
