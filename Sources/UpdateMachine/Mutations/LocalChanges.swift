@@ -32,6 +32,9 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   /// The log is being asked: ``Outbox/wantsPull`` is granted.
   mutating func noteAsked() { outbox.sending.wantsPull = false }
 
+  /// A pull has become due before the next push, by time alone.
+  mutating func holdBack() { outbox.sending.isHeldBack = true }
+
   // MARK: What the confirmed state says
 
   /// There is a newer confirmed state, which has the client's mutations up to `last` in it.

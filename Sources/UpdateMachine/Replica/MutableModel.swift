@@ -118,9 +118,11 @@ extension Replica where Model: MutableModel {
   public mutating func mutate(
     _ change: Change, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Outbox<Change>.Mutated {
+    let isHeldBack = isHeldBack(at: now)
     guard case .model(var model) = _holding else { throw .nothingHeld }
     _holding = .nothing  // So that the model is changed in place.
     defer { _holding = .model(model) }
+    if isHeldBack { model.local.holdBack() }
     return try model.local.mutate(change, at: now)
   }
 
@@ -130,7 +132,11 @@ extension Replica where Model: MutableModel {
     _ input: Outbox<Change>.Input, at now: Moment
   ) -> (Outbox<Change>.Effects, Outbox<Change>.Effects) {
     var effects = (Outbox<Change>.Effects(), Outbox<Change>.Effects())
-    change { effects = $0.local.handle(input, at: now) }
+    let isHeldBack = isHeldBack(at: now)
+    change {
+      if isHeldBack { $0.local.holdBack() }
+      effects = $0.local.handle(input, at: now)
+    }
     return effects
   }
 
