@@ -72,6 +72,8 @@
       let client = machine.replica.model?.local.outbox.client
       if self.client != client {
         if self.client != nil { drop(on: machine) }
+        // Those who wait for one that goes on in another name hear of it there.
+        if client == nil { end() }
         self.client = client
       }
       switch input {
@@ -112,12 +114,11 @@
       }
     }
 
-    /// The outbox that there was is gone: nothing of it goes on, and nobody waits for it any more.
+    /// The outbox that there was is gone: nothing of it goes on.
     private func drop(on machine: isolated Machine) {
       machine.errands.cancelLocal()
       saving = OutboxSaving(settings: settings)
       if machine.errands.isOpen { _ = saving.handle(.started, at: machine.clock.now) }
-      end()
     }
 
     private func end() {

@@ -16,7 +16,9 @@
 
     /// What was saved last; `nil`: nothing, or it was erased. Called before anything else is asked
     /// of it, and never again unless it was cut short. If it throws, the error is reported and the
-    /// replica starts stale; what is saved stays until the next save.
+    /// replica starts stale; what is saved stays until the next save. A replica whose user changes
+    /// things does not start then: it is *unknown*, and reads again after a wait of 0.1 s, growing to
+    /// 10 s, unless what is there is `unreadable`.
     func load() async throws(StoreError) -> StoredReplica<Model, Place>?
 
     /// Replaces what is saved, as a whole; durable when it returns. Until then nothing is

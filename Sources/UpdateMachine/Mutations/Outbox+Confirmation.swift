@@ -130,7 +130,7 @@ extension Outbox {
     return refused.contains { $0.tickets.contains(ticket) && !$0.mayHaveCopy }
   }
 
-  private func hasNeverLeft(_ pending: Pending) -> Bool {
+  func hasNeverLeft(_ pending: Pending) -> Bool {
     switch pending.stage {
     case .unsent: !pending.mayHaveCopy
     case .marked(let id): !pending.mayHaveCopy && !isOut(id)
@@ -196,11 +196,24 @@ extension Outbox {
     guard let former = refused.firstIndex(where: { $0.tickets.contains(ticket) }) else { return }
     let old = refused.remove(at: former)
     let index = place(for: old.tickets.lowerBound)
-    queue.insert(
-      Pending(
-        tickets: old.tickets, change: change ?? old.change, mayHaveCopy: old.mayHaveCopy,
-        version: old.version), at: index)
+    var pending = Pending(
+      tickets: old.tickets, change: change ?? old.change, mayHaveCopy: old.mayHaveCopy,
+      version: old.version)
+    let id = old.refusal.id
+    if change == nil, canTakeBack(id, at: index) {
+      voided.removeLast()
+      pending.stage = .sent(id)
+    }
+    queue.insert(pending, at: index)
     if let change { size += change.boundedSize - old.change.boundedSize }
+  }
+
+  /// Whether an ID that was refused with a whole push, and never told to be void, may name the same
+  /// mutation again. It should: an earlier push, whose answer was lost, may have been run after all, and
+  /// in another name it would be made twice.
+  private func canTakeBack(_ id: MutationID, at index: Int) -> Bool {
+    voided.last == id && lastID == id && queue[..<index].allSatisfy { $0.id != nil }
+      && queue[index...].allSatisfy { $0.id == nil }
   }
 
   /// The app's word changes the view, and is to be durable.

@@ -70,7 +70,7 @@ extension Outbox {
   /// never left and throws.
   private var nextBatch: Range<Int> {
     let start = queue.firstIndex { !$0.isAccepted } ?? queue.count
-    let limit = min(queue.count, start + (isIdempotent ? settings.batchMaximum : 1))
+    let limit = min(queue.count, start + (isIdempotent ? max(settings.batchMaximum, 1) : 1))
     var end = start
     while end < limit {
       switch queue[end].stage {

@@ -110,6 +110,38 @@ public struct Outbox<Change: Mutation>: Sendable {
     self.settings = settings
   }
 
+  /// Goes on in another name, for the server knows the app by another now: it has lost the old one.
+  /// Tickets go on, too. What never left is sent in the new name. What may be at the server already
+  /// would be another mutation there if it were sent in the new name: it is set aside, refused as
+  /// ``RejectionCode/nameLost``, for the app to say whether it is to be made again.
+  public init(client: ClientID, takingOver old: Outbox) {
+    self.init(client: client, isIdempotent: old.isIdempotent, settings: old.settings)
+    lastTicket = old.lastTicket
+    forgotten = old.forgotten
+    discards = old.discards
+    version = OutboxVersion(old.version.number + 1)
+    size = old.size
+    let lost = MutationRefusal(.none, .nameLost)
+    for pending in old.queue {
+      if old.hasNeverLeft(pending) {
+        queue.append(Pending(tickets: pending.tickets, change: pending.change, version: version))
+      } else {
+        refused.append(
+          Refused(
+            tickets: pending.tickets, change: pending.change, refusal: lost, mayHaveCopy: true,
+            version: version))
+      }
+    }
+    for item in old.refused {
+      refused.append(
+        Refused(
+          tickets: item.tickets, change: item.change,
+          refusal: MutationRefusal(.none, item.refusal.code), mayHaveCopy: item.mayHaveCopy,
+          version: version))
+    }
+    refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+  }
+
   /// It was read from the saved form of an earlier life: what it says is durable, what was out then
   /// is answered no more, and nothing is sent before it is started, and replayed once. What had left
   /// without an answer is sent again, or uncertain if the server is not idempotent.

@@ -71,13 +71,18 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  /// The outbox is kept, if it is of the same client: another's would be sent in a wrong name.
+  /// The outbox is kept. If the snapshot is for another client, the app has lost its name: then what
+  /// never left goes on in the new one, and the rest is set aside
+  /// (``Outbox/init(client:takingOver:)``).
   public init(
     snapshot: Confirmed.Snapshot, replacing old: Rebased?
   ) throws(Confirmed.Refusal) {
     confirmed = try Confirmed(snapshot: snapshot, replacing: old?.confirmed)
     if let old, old.local.outbox.client == confirmed.client {
       local = old.local
+    } else if let old {
+      let outbox = Outbox(client: confirmed.client, takingOver: old.local.outbox)
+      local = LocalChanges(outbox, over: confirmed.state)
     } else {
       let outbox = Outbox<Change>(
         client: confirmed.client, isIdempotent: Confirmed.knowsMutationsAgain,
