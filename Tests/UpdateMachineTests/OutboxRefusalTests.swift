@@ -382,7 +382,7 @@ import UpdateMachine
     #expect(desk.state(tickets[0]) == .setAside)
     desk.feed(.retried(tickets[0]))
     desk.save()
-    #expect(desk.pushed == [1], "the first push may have been run: a second ID would be a second change")
+    #expect(desk.pushed == [1], "the first push may have been run: it must not be made twice")
     #expect(desk.push?.voided == [])
     desk.confirm(Board(["a": 2]), through: 1)
     #expect(desk.state(tickets[0]) == .acknowledged)

@@ -276,8 +276,8 @@
       guard errands.isOpen else { return }  // The next run reads it.
       let numbers = replica.machine.settings
       let wait = loads.take(first: numbers.transientFirst, cap: numbers.transientCap)
-      let now = clock.now
-      let range = MomentRange(from: now + .milliseconds(1), to: max(now + wait, now + .milliseconds(1)))
+      let earliest = clock.now + .milliseconds(1)
+      let range = MomentRange(from: earliest, to: max(earliest, clock.now + wait))
       reload = errands.add(.reload(at: chance.draw(from: range)))
     }
 
