@@ -73,7 +73,7 @@ struct ZooParsingTests {
       "S.\n\nbug 1\noracle A\nin Sources/A.swift", 5,
       "expected lines that begin with \"-\" and \"+\""
     ),
-    ("S.\n\nhello", 3, "expected bug, oracle, engine, in, \"-\" or \"+\", found \"hello\""),
+    ("S.\n\nhello", 3, "expected bug, oracle, engine, world, in, \"-\" or \"+\", found \"hello\""),
   ])
   func `what makes no sense is told with its line`(text: String, line: Int, message: String) {
     #expect(throws: Mutant.Malformed(line: line, message: message)) {

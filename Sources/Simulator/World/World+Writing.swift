@@ -181,10 +181,11 @@ extension World {
     default: break
     }
     schedule(.arrives(push, isHeard: isHeard), client, after: delay)
-    // A proxy that tries once more, by another way.
-    guard climate.faults.contains(.repeatedAnswer), choices.happens(.network, 1, in: 6) else {
-      return
-    }
+    // A proxy that tries once more, by another way. It must not where that is another change (RFC 9110,
+    // 9.2.2).
+    guard Server.knowsPushesAgain, climate.faults.contains(.repeatedAnswer),
+      choices.happens(.network, 1, in: 6)
+    else { return }
     let later = choices.draw(.network, in: 1...600_000)
     schedule(.arrives(push, isHeard: false), client, after: delay + later)
   }

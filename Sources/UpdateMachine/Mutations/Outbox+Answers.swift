@@ -83,7 +83,7 @@ extension Outbox {
       // The server will never run the first of them, and has not run the others.
       effects.report = failure
       refuse(at: index, MutationRefusal(push.first, code))
-      voided.append(push.first)
+      if isIdempotent { voided.append(push.first) }  // Nobody else waits for an ID.
       persist(&effects)
       return proceed(at: now, &effects)
     }

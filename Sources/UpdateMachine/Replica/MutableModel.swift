@@ -41,6 +41,10 @@ public protocol ConfirmingModel: SyncModel {
   /// What mutations are replayed over.
   var state: Change.State { get }
 
+  /// The client's mutation of which this event is the echo; `nil`, the default: of none. Where the
+  /// server knows no IDs, an event that has the client's own name for a mutation confirms it.
+  func echo(in event: Event) -> MutationTicket?
+
   /// Whether its server knows a mutation again by its ID (``Outbox/isIdempotent``). By default it
   /// does.
   static var knowsMutationsAgain: Bool { get }
@@ -50,6 +54,9 @@ public protocol ConfirmingModel: SyncModel {
 }
 
 extension ConfirmingModel {
+  @inlinable
+  public func echo(in event: Event) -> MutationTicket? { nil }
+
   @inlinable
   public static var knowsMutationsAgain: Bool { true }
 
@@ -89,7 +96,11 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
 
   public mutating func apply(_ event: Confirmed.Event) throws(Confirmed.Refusal) {
     try confirmed.apply(event)
-    confirm()
+    if let ticket = confirmed.echo(in: event) {
+      local.confirm(confirmed.state, echo: ticket)
+    } else {
+      confirm()
+    }
   }
 
   private mutating func confirm() {
@@ -98,11 +109,24 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
       confirmed.state, through: confirmation.last, refusal: confirmation.refusal)
   }
 
-  public static var hearsOfPolls: Bool { Confirmed.hearsOfPolls }
+  public static var hearsOfPolls: Bool {
+    Confirmed.hearsOfPolls || !Confirmed.knowsMutationsAgain
+  }
 
-  public mutating func asked() { confirmed.asked() }
+  public mutating func asked() {
+    confirmed.asked()
+    local.pollLeft()
+  }
 
-  public mutating func answered() { confirmed.answered() }
+  public mutating func answered() {
+    confirmed.answered()
+    local.pollWasAnswered()
+  }
+
+  public mutating func snapshotWasAsked(at sent: Moment) {
+    confirmed.snapshotWasAsked(at: sent)
+    local.confirmAccepted(before: sent)
+  }
 
   public mutating func restored() {
     confirmed.restored()
