@@ -64,6 +64,10 @@ struct ZooParsingTests {
       "S.\n\nin Sources/../A.swift", 3,
       "expected a file like Sources/UpdateMachine/Machine/Machine.swift"
     ),
+    (
+      "S.\n\nworld moon", 3,
+      "expected \"world\" and one of directory, messages, ledger, posts"
+    ),
     ("S.\n\n-a", 3, "expected \"in FILE\" before the first change"),
     ("S.\n\nin Sources/A.swift\n+a", 4, "expected a line with \"-\" before one with \"+\""),
     ("S.\n\nin Sources/A.swift\n-\n", 4, "expected something to search in the first line"),

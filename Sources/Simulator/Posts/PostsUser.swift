@@ -19,6 +19,8 @@ public struct PostsUser: OutboxWriter {
   private var registerSent: Moment?
   /// Since when each mutation is known to be at the server, by what an answer to a push has said.
   private var answered: [(ticket: MutationTicket, at: Moment)] = []
+  /// How many posts were confirmed when he looked last.
+  private var confirmedCount = 0
 
   public init() {}
 
@@ -38,9 +40,23 @@ public struct PostsUser: OutboxWriter {
       answered = []
     }
     if case .snapshotArrived = input { judgeSnapshot(replica) }
+    if case .batchArrived = input { judgeEchoes(replica) }
+    confirmedCount = replica.model?.confirmed.state.posts.count ?? 0
     registerSent = nil
     if case .registering(let request) = replica.status { registerSent = request.sent }
     return courier.hear(input, &replica, at: now)
+  }
+
+  /// What an event has brought is pending no more, however uncertain it was.
+  private mutating func judgeEchoes(_ replica: Body) {
+    guard let model = replica.model else { return }
+    for post in model.confirmed.state.posts.dropFirst(confirmedCount) {
+      let pending = model.local.outbox.pending.first { $0.change.post == post }
+      guard post.author == model.confirmed.client, let pending else { continue }
+      courier.lie = WriterObjection(
+        .input, "\(post), which an event brought, is pending no more",
+        "\(pending), \(model.local.outbox)")
+    }
   }
 
   /// What was accepted before a snapshot was asked for is in it, and so it is pending no more: it would
@@ -76,7 +92,7 @@ public struct PostsUser: OutboxWriter {
     var wanted = Effects()
     guard let outbox = replica.model?.local.outbox else { return wanted }
     let open = outbox.setAside.map { $0.ticket } + outbox.uncertain.map { $0.ticket }
-    if !open.isEmpty, choices.happens(.users, 1, in: 2) {
+    if !open.isEmpty, choices.happens(.users, 3, in: 4) {
       let ticket = open[Int(choices.draw(.users, below: UInt64(open.count)))]
       reconsider(ticket, of: &replica, at: now, &choices, &wanted)
       return wanted

@@ -1,7 +1,8 @@
 /// A model that its user changes, too: what is confirmed, and over it what is not yet.
 ///
 /// The outbox is a part of the model, so it is saved with it, and an event and what it confirms are
-/// taken together or not at all. ``Rebased`` is one for any confirmed state.
+/// taken together or not at all. ``Rebased`` is one for any confirmed state. One of the app's own, where
+/// the server has no IDs, passes on to ``local`` what it hears of polls and of its snapshot.
 public protocol MutableModel: SyncModel {
   associatedtype Change: Mutation
 
