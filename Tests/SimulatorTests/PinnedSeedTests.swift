@@ -28,4 +28,13 @@ import Testing
   @Test func `seed 30561: a paid wake makes the next wait short, whoever knows of it`() {
     #expect(Simulation<Chat>.run(SimulationConfiguration(seed: 30561)).finding == nil)
   }
+
+  /// A push was run before its client's register, and answered after that had left: the post was in the
+  /// snapshot, its echo in no log, and it was accepted, and shown twice, for ever. A poll that leaves
+  /// after the answer and brings no echo now says that it is in.
+  @Test func `seed 8 of posts: a push that overtook a register is confirmed all the same`() {
+    let run = Simulation<Posts>.trace(SimulationConfiguration(seed: 8))
+    #expect(run.0.finding == nil)
+    #expect(run.0.faults[.malformedAnswer] > 0)
+  }
 }

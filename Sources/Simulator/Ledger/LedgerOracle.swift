@@ -1,11 +1,11 @@
 internal import SyncProtocols
-internal import UpdateMachine
+public import UpdateMachine
 
 /// What a user has made and not given up, in the order of the tickets: what he himself knows, whatever
 /// his outbox says.
-public struct LedgerBook: Sendable {
+public struct LedgerBook: OutboxBook {
   /// Whose; `nil`: nobody's yet.
-  var client: ClientID?
+  public var client: ClientID?
   private(set) var made: [Made] = []
 
   struct Made: Sendable {
@@ -14,7 +14,7 @@ public struct LedgerBook: Sendable {
     var entries: [Int64]
   }
 
-  init(of client: ClientID? = nil) { self.client = client }
+  public init(of client: ClientID? = nil) { self.client = client }
 
   mutating func note(_ ticket: MutationTicket, _ entries: [Int64]) {
     made.append(Made(tickets: ticket...ticket, entries: entries))
@@ -45,15 +45,9 @@ enum LedgerOracle {
   typealias Model = Ledger.Model
 
   static func objection(
-    to model: Model, _ book: LedgerBook, _ truth: Ledger.Truth, disk: Model?
+    to model: Model, _ book: LedgerBook, _ truth: Ledger.Truth
   ) -> WriterObjection? {
     let outbox = model.local.outbox
-    let durable = disk?.local.outbox
-    let written = durable?.client == outbox.client ? durable?.currentVersion.number ?? 0 : 0
-    if outbox.storedVersion.number > written {
-      return WriterObjection(
-        .input, "what is stored is on the disk, \(written) at most", "\(outbox)")
-    }
     return objectionToView(model, outbox) ?? objectionToEntries(model, outbox, book)
       ?? objectionToServer(truth, book) ?? objectionToWealth(model)
   }

@@ -51,6 +51,17 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     view.confirm(confirmed)
   }
 
+  /// ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot that was asked for then.
+  public mutating func confirmAccepted(before sent: Moment) {
+    outbox.confirmAccepted(before: sent)
+  }
+
+  /// ``Outbox/pollLeft()``.
+  public mutating func pollLeft() { outbox.pollLeft() }
+
+  /// ``Outbox/pollWasAnswered()``: its events have been applied.
+  public mutating func pollWasAnswered() { outbox.pollWasAnswered() }
+
   /// ``Outbox/restored()``, over what was confirmed then. `settings`: what this version of the app
   /// wants; `nil`: those that were saved.
   public mutating func restored(

@@ -20,6 +20,8 @@ extension Outbox {
       }
     case .refused(let refusal):
       guard let index = queue.firstIndex(where: { $0.id == refusal.id }) else {
+        // The second try of one whose first has had its echo meanwhile.
+        if !isIdempotent, refusal.id == push.first { break }
         // Of one that we know of, or that we never sent: the server does not keep the rules.
         settle(push, isDoubtful: true)
         effects.report = .malformed
@@ -78,18 +80,20 @@ extension Outbox {
     _ effects: inout Effects
   ) {
     sending.status = .resting
-    if case .rejected(let code) = failure,
-      let index = queue.firstIndex(where: { $0.id == push.first })
-    {
-      // The server will never run the first of them, and has not run the others.
-      effects.report = failure
-      if isIdempotent {
-        voided.append(push.first)
-        voided.sort()
+    if case .rejected(let code) = failure {
+      if let index = queue.firstIndex(where: { $0.id == push.first }) {
+        // The server will never run the first of them, and has not run the others.
+        effects.report = failure
+        if isIdempotent {  // Nobody else waits for an ID.
+          voided.append(push.first)
+          voided.sort()
+        }
+        refuse(at: index, MutationRefusal(push.first, code))
+        persist(&effects)
+        return proceed(at: now, &effects)
       }
-      refuse(at: index, MutationRefusal(push.first, code))
-      persist(&effects)
-      return proceed(at: now, &effects)
+      // The second try of one whose first has had its echo meanwhile.
+      if !isIdempotent { return proceed(at: now, &effects) }
     }
     settle(push, isDoubtful: hasLeft && (isIdempotent || failure.leavesDoubt))
     switch failure {

@@ -66,9 +66,37 @@ extension Outbox {
   /// servers without IDs; the others tell the last.
   public mutating func confirmAccepted(before sent: Moment) {
     guard !isIdempotent else { return }
+    confirmAccepted { _, moment in moment < sent }
+  }
+
+  /// The log is being asked for what is new. What the server has said by now that it has, it has put
+  /// into its logs: into this one, unless that is younger, and then it was in the snapshot.
+  public mutating func pollLeft() {
+    sending.askedThrough = .none
+    guard !isIdempotent else { return }
+    for pending in queue {
+      guard case .accepted(let id, _) = pending.stage else { continue }
+      sending.askedThrough = max(sending.askedThrough, id)
+    }
+  }
+
+  /// The poll was answered, and all that was in the answer has been applied. What had been accepted when
+  /// it left and has had no echo was in the snapshot with which the log began: the two were on their
+  /// way at the same time. Only for servers without IDs.
+  public mutating func pollWasAnswered() {
+    let last = sending.askedThrough
+    sending.askedThrough = .none
+    guard !isIdempotent, last > .none else { return }
+    confirmAccepted { id, _ in id <= last }
+  }
+
+  /// The confirmed state holds what was accepted and is one of these.
+  private mutating func confirmAccepted(where isIn: (MutationID, Moment) -> Bool) {
     let before = queue.count
     for index in queue.indices.reversed() {
-      guard case .accepted(_, let moment) = queue[index].stage, moment < sent else { continue }
+      guard case .accepted(let id, let moment) = queue[index].stage, isIn(id, moment) else {
+        continue
+      }
       size -= queue.remove(at: index).change.boundedSize
     }
     guard queue.count < before else { return }

@@ -85,6 +85,8 @@ public struct Outbox<Change: Mutation>: Sendable {
     var slow = SlowBackoff()
     var timeouts = Backoff()
     var resends = Backoff()
+    /// The greatest ID that had been accepted when the poll left that is out.
+    var askedThrough = MutationID.none
     var pushCount: UInt64 = 0
     var timerCount: UInt64 = 0
   }
