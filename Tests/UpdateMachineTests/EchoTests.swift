@@ -56,7 +56,7 @@ import Testing
     var desk = Desk.started(isIdempotent: isIdempotent)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.fail(.rejected(.none))
-    desk.feed(.retried(ticket))
+    desk.feed(.edited(ticket, .set("a", 2)))
     desk.save()
     #expect(desk.push?.voided == (isIdempotent ? [MutationID(1)] : []))
   }

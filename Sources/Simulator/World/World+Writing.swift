@@ -226,6 +226,10 @@ extension World {
       _ = isRun(clients[client].writer.request(push), as: push, client)
       return .other(.serverFault)
     case .rejectedRequest:
+      // By somebody before the server, who hears nothing of it; or by the server, which notes it.
+      if Server.knowsPushesAgain, choices.happens(.server, 1, in: 2) {
+        return .other(.rejected)
+      }
       if server.reject(clients[client].writer.request(push), at: now) { return .other(.rejected) }
     default: break
     }
