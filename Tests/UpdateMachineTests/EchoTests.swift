@@ -56,8 +56,8 @@ import Testing
     var desk = Desk.started(isIdempotent: isIdempotent)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.fail(.rejected(.none))
-    desk.feed(.edited(ticket, .set("a", 2)))
-    desk.save()
+    desk.feed(.discarded(ticket))
+    _ = try desk.send(.set("b", 1))
     #expect(desk.push?.voided == (isIdempotent ? [MutationID(1)] : []))
   }
 

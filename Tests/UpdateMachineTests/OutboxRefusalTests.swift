@@ -75,14 +75,16 @@ import UpdateMachine
   @Test func `a refusal of the whole push is one of its first`() throws {
     var (desk, tickets) = try three()
     desk.fail(.rejected(RejectionCode("BAD")))
-    #expect(tickets.map { desk.state($0) } == [.setAside, .queued, .queued])
+    #expect(tickets.map { desk.state($0) } == [.setAside, .sent, .sent])
     desk.feed(.discarded(tickets[0]))
+    desk.save()
     #expect(desk.pushed == [2, 3])
     #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
     // The server may never have seen them: it is told to count them, until it has.
     #expect(desk.push?.voided == [MutationID(1)])
     desk.fail(.rejected(RejectionCode("BAD")))
     desk.feed(.discarded(tickets[1]))
+    desk.save()
     #expect(desk.push?.voided == [MutationID(1), MutationID(2)])
     desk.fail(.unreachable)
     desk.confirm(Board(), through: 2, refusal: refused2)
@@ -388,14 +390,32 @@ import UpdateMachine
     #expect(desk.state(tickets[0]) == .acknowledged)
   }
 
-  @Test func `what was edited is another mutation, and gets an ID that nobody has used`() throws {
+  @Test func `what was refused with a whole push may be made all the same, and is not edited`()
+    throws
+  {
+    var desk = Desk.started(Board(["a": 1]))
+    let tickets = try desk.send(.set("a", 2), .set("b", 1))
+    #expect(!desk.box.canEdit(tickets[0]))
+    desk.fail(.rejected(RejectionCode("NO")))
+    #expect(desk.box.mayHaveCopy(of: tickets[0]))
+    #expect(!desk.box.canEdit(tickets[0]))
+    desk.feed(.edited(tickets[0], .set("a", 3)))
+    #expect(desk.state(tickets[0]) == .setAside, "absorbed")
+    desk.feed(.discarded(tickets[0]))
+    desk.save()
+    #expect(desk.pushed == [2], "the next gets an ID that nobody has used")
+    #expect(desk.push?.voided == [MutationID(1)])
+  }
+
+  @Test func `what the server itself refused was never made, and may be edited`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let tickets = try desk.send(.set("a", 2))
     desk.fail(.rejected(RejectionCode("NO")))
-    desk.feed(.edited(tickets[0], .set("a", 3)))
+    desk.feed(.retried(tickets[0]))
     desk.save()
-    #expect(desk.pushed == [2])
-    #expect(desk.push?.voided == [MutationID(1)])
+    desk.answer(.refused(MutationRefusal(MutationID(1))))
+    #expect(!desk.box.mayHaveCopy(of: tickets[0]))
+    #expect(desk.box.canEdit(tickets[0]))
   }
 
   @Test func `in another name only what never left goes on, and the rest is for the app to say`()

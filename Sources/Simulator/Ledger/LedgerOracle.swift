@@ -7,6 +7,8 @@ public struct LedgerBook: OutboxBook {
   /// Whose; `nil`: nobody's yet.
   public var client: ClientID?
   private(set) var made: [Made] = []
+  /// What the user gave up when it may have been on its way: it may be made all the same.
+  private(set) var loose: [Int64] = []
 
   struct Made: Sendable {
     /// Several, where changes were coalesced.
@@ -33,8 +35,20 @@ public struct LedgerBook: OutboxBook {
     }
   }
 
-  mutating func remove(_ ticket: MutationTicket) {
+  mutating func remove(_ ticket: MutationTicket, isCertain: Bool) {
+    if !isCertain { loose += made.first { $0.tickets.contains(ticket) }?.entries ?? [] }
     made.removeAll { $0.tickets.contains(ticket) }
+  }
+
+  /// Without what was given up too late, each once.
+  func withoutLoose(_ entries: [Int64]) -> [Int64] {
+    guard !loose.isEmpty else { return entries }
+    var left = loose
+    return entries.filter { entry in
+      guard let index = left.firstIndex(of: entry) else { return true }
+      left.remove(at: index)
+      return false
+    }
   }
 }
 
@@ -87,7 +101,7 @@ enum LedgerOracle {
       }
       expected += made.entries
     }
-    let found = entries(of: outbox.client, in: model.local.view.state)
+    let found = book.withoutLoose(entries(of: outbox.client, in: model.local.view.state))
     guard expected != found else { return nil }
     return WriterObjection(
       .input, "what the user has made, each once and in order: \(words(expected))",
@@ -100,7 +114,7 @@ enum LedgerOracle {
   ) -> WriterObjection? {
     guard let client = book.client else { return nil }
     var left = book.made.flatMap { $0.entries }[...]
-    let run = entries(of: client, in: truth.view)
+    let run = book.withoutLoose(entries(of: client, in: truth.view))
     for entry in run {
       while let next = left.first, next != entry { left.removeFirst() }
       guard left.isEmpty else {

@@ -115,7 +115,8 @@ public struct LedgerUser: OutboxWriter {
     _ ticket: MutationTicket, of replica: inout Body, at now: Moment, _ wanted: inout Effects
   ) {
     guard replica.model?.local.outbox.canDiscard(ticket) == true else { return }
-    memory.remove(ticket)
+    memory.remove(
+      ticket, isCertain: replica.model?.local.outbox.mayHaveCopy(of: ticket) != true)
     courier.say(.discarded(ticket), to: &replica, at: now, &wanted)
   }
 

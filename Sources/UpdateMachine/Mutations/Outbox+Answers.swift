@@ -82,13 +82,15 @@ extension Outbox {
     sending.status = .resting
     if case .rejected(let code) = failure {
       if let index = queue.firstIndex(where: { $0.id == push.first }) {
-        // The server will never run the first of them, and has not run the others.
+        // The first of them is the culprit, as far as anybody knows.
         effects.report = failure
-        if isIdempotent {  // Nobody else waits for an ID.
-          voided.append(push.first)
-          voided.sort()
+        let refusal = MutationRefusal(push.first, code)
+        if isIdempotent {
+          settle(push, isDoubtful: true)
+          refuseWhole(at: index, refusal)
+        } else {
+          refuse(at: index, refusal)
         }
-        refuse(at: index, MutationRefusal(push.first, code))
         persist(&effects)
         return proceed(at: now, &effects)
       }

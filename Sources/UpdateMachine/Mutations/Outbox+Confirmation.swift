@@ -15,6 +15,10 @@ extension Outbox {
     if let refusal, refusal.id <= last {
       knownRefusal = max(knownRefusal, refusal.id)
       if let index = queue.firstIndex(where: { $0.id == refusal.id }) { refuse(at: index, refusal) }
+      // One that was refused with its whole push: by the server itself, as is known now.
+      if let index = refused.firstIndex(where: { $0.refusal.id == refusal.id }) {
+        refused[index].mayHaveCopy = false
+      }
     }
     // What has not left cannot have been run: it gets an ID that nobody has used.
     if let index = queue.firstIndex(where: { isBeingStored($0, below: last.next) }) {
@@ -32,12 +36,13 @@ extension Outbox {
     }
     queue.removeFirst(count)
     // A server that says of a mutation that it is run is believed before a refusal that it did not
-    // keep: it has run those between its last refusal and its last mutation.
+    // keep: it has run those between its last refusal and its last mutation; and whatever was refused
+    // with a whole push, and not by itself.
     let refusedLast = refusal?.id ?? .none
     let before = refused.count
     for index in refused.indices.reversed() {
       let id = refused[index].refusal.id
-      guard id > refusedLast, id <= last else { continue }
+      guard id > .none, id <= last, id > refusedLast || refused[index].mayHaveCopy else { continue }
       size -= refused.remove(at: index).change.boundedSize
     }
     guard count > 0 || refused.count < before else { return }
@@ -119,12 +124,27 @@ extension Outbox {
         queue[earlier].stage = .accepted(id, at: .distantPast)
       }
     }
+    keep(pending, refusal, mayHaveCopy: !isIdempotent && pending.mayHaveCopy)
+  }
+
+  /// Set aside, for its whole push was refused, perhaps by somebody between us and who runs it: a copy
+  /// may be on its way. So its ID stays its own until the server has counted it as void or run it, and
+  /// so do those of the ones behind it.
+  mutating func refuseWhole(at index: Int, _ refusal: MutationRefusal) {
+    voided.append(refusal.id)
+    voided.sort()
+    keep(queue.remove(at: index), refusal, mayHaveCopy: true)
+  }
+
+  private mutating func keep(
+    _ pending: Pending, _ refusal: MutationRefusal, mayHaveCopy: Bool
+  ) {
     queueVersion += 1
     changed()
     refused.append(
       Refused(
         tickets: pending.tickets, change: pending.change, refusal: refusal,
-        mayHaveCopy: pending.mayHaveCopy, version: version))
+        mayHaveCopy: mayHaveCopy, version: version))
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
   }
 
@@ -164,6 +184,15 @@ extension Outbox {
     case .marked(let id): !pending.mayHaveCopy && !isOut(id)
     case .sent, .accepted, .uncertain: false
     }
+  }
+
+  /// Whether the server may have it, or get it yet, though it is set aside or waits: it was uncertain,
+  /// or was refused with a whole push, perhaps by somebody in between, while a copy was on its way. It
+  /// may be tried again, for idempotent servers under its own ID; it may not be edited; and if it is
+  /// given up, it may be made all the same.
+  public func mayHaveCopy(of ticket: MutationTicket) -> Bool {
+    if let index = index(of: ticket) { return !hasNeverLeft(queue[index]) }
+    return refused.contains { $0.tickets.contains(ticket) && $0.mayHaveCopy }
   }
 
   /// Whether the app may give it up: it is refused, uncertain, or not on its way. One that is cannot
@@ -229,8 +258,12 @@ extension Outbox {
       version: old.version)
     let id = old.refusal.id
     if change == nil, canTakeBack(id, at: index) {
-      voided.removeLast()
+      voided.removeAll { $0 == id }
       pending.stage = .sent(id)
+    } else if isIdempotent, queue[index...].contains(where: { $0.id != nil }) {
+      // Those behind it were sent before it was refused, and never since: as in any refusal.
+      takeBackIDs(above: id)
+      for later in index..<queue.count { queue[later].stage = .unsent }
     }
     queue.insert(pending, at: index)
     if let change { size += change.boundedSize - old.change.boundedSize }
@@ -240,8 +273,10 @@ extension Outbox {
   /// mutation again. It should: an earlier push, whose answer was lost, may have been run after all, and
   /// in another name it would be made twice.
   private func canTakeBack(_ id: MutationID, at index: Int) -> Bool {
-    voided.last == id && lastID == id && queue[..<index].allSatisfy { $0.id != nil }
-      && queue[index...].allSatisfy { $0.id == nil }
+    guard voided.contains(id) else { return false }
+    let follows = index == 0 || queue[index - 1].id.map { $0 < id } ?? false
+    let precedes = index == queue.count || queue[index].id.map { $0 > id } ?? true
+    return follows && precedes
   }
 
   /// The app's word changes the view, and is to be durable.
@@ -250,6 +285,7 @@ extension Outbox {
   ) {
     queueVersion += 1
     changed()
+    sending.wordVersion = version
     if let index = index(of: ticket) { queue[index].version = version }
     persist(&effects)
     proceed(at: now, &effects)

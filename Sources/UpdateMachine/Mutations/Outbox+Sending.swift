@@ -46,7 +46,10 @@ extension Outbox {
       return
     }
     mark(batch, &effects)
-    let durable = batch.prefix { queue[$0].version <= stored }
+    // Once the server has counted an ID as void, nobody may remember that it had a name: the word by
+    // which it lost that must be durable, too.
+    let isSaid = voided.isEmpty || sending.wordVersion <= stored
+    let durable = batch.prefix { isSaid && queue[$0].version <= stored }
     guard !durable.isEmpty else {
       sending.status = .storing
       return

@@ -85,6 +85,8 @@ public struct Outbox<Change: Mutation>: Sendable {
     var slow = SlowBackoff()
     var timeouts = Backoff()
     var resends = Backoff()
+    /// The version with the app's last word on what was set aside.
+    var wordVersion = OutboxVersion(0)
     /// The greatest ID that had been accepted when the poll left that is out.
     var askedThrough = MutationID.none
     var pushCount: UInt64 = 0
