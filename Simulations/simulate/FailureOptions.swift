@@ -40,6 +40,7 @@ struct FailureOptions {
       case .directory: Simulation<Chat>.curve(of: token, while: goesOn)
       case .messages: Simulation<Mail>.curve(of: token, while: goesOn)
       case .ledger: Simulation<Ledger>.curve(of: token, while: goesOn)
+      case .posts: Simulation<Posts>.curve(of: token, while: goesOn)
       }
     console.progress(nil)
     guard let told else { return console.out("No oracle objects: there is no curve.") }

@@ -98,20 +98,21 @@ struct RunOptions {
       let world = LibraryWorld(rawValue: name)
       guard name == "all" || world?.spoken == .eventQueue else {
         throw UsageError(
-          message: "unknown world \"\(name)\". There are: directory, messages, all")
+          message: "unknown world \"\(name)\". There are: directory, messages, posts, all")
       }
       self.world = world
     }
     if spoken == .clientView { world = .ledger }
-    // Real drivers fetch no pages yet, and wrong pages need somebody who reads them.
+    // Real drivers fetch no pages and push nothing yet.
     if engine == .actor {
-      guard world != .messages else {
-        throw UsageError(message: "the world messages goes with the engine \"value\" only")
-      }
-      guard world != .ledger else {
+      switch world {
+      case .messages, .posts:
+        throw UsageError(
+          message: "the world \(world?.rawValue ?? "") goes with the engine \"value\" only")
+      case .ledger:
         throw UsageError(message: "the protocol client-view goes with the engine \"value\" only")
+      case .directory, nil: world = .directory
       }
-      world = .directory
     }
     try setWorldOfPlant()
   }
@@ -120,7 +121,7 @@ struct RunOptions {
   private mutating func setWorldOfPlant() throws(UsageError) {
     switch configuration.plant {
     case .page:
-      guard world != .directory, world != .ledger else {
+      guard world == nil || world == .messages else {
         throw UsageError(message: "that plant is in the world messages only")
       }
       world = .messages
@@ -216,7 +217,8 @@ extension Simulate {
         --protocol NAME event-queue: Zulip's; client-view: Replicache's, and users change things;
                         all: each seed draws one (all)
         --world NAME    of event-queue: directory: clients hold everything; messages: they hold a
-                        part, and fetch pages; all: each seed draws one (all)
+                        part, and fetch pages; posts: users post, and the server knows no post
+                        again; all: each seed draws one (all)
         --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
         --no-swarm      all faults are on in every seed
         --no-liveness   a run ends when the faults stop: nobody must become level again

@@ -13,7 +13,7 @@ struct RunReport {
 
   /// Those that there are in these worlds: some are about pages.
   private var faults: [Fault] {
-    let hasPages = options.engine == .value && options.world != .directory
+    let hasPages = options.engine == .value && (options.world ?? .messages) == .messages
     return Fault.allCases.filter { hasPages || !$0.isOfPages }
   }
 

@@ -10,6 +10,7 @@ extension Engine {
     case .directory: Simulation<Chat>.run(configuration, engine: self, twice: twice)
     case .messages: Simulation<Mail>.run(configuration, engine: self, twice: twice)
     case .ledger: Simulation<Ledger>.run(configuration, engine: self, twice: twice)
+    case .posts: Simulation<Posts>.run(configuration, engine: self, twice: twice)
     }
   }
 
@@ -18,6 +19,7 @@ extension Engine {
     case .directory: Simulation<Chat>.trace(configuration, engine: self)
     case .messages: Simulation<Mail>.trace(configuration, engine: self)
     case .ledger: Simulation<Ledger>.trace(configuration, engine: self)
+    case .posts: Simulation<Posts>.trace(configuration, engine: self)
     }
   }
 }

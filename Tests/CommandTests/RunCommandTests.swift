@@ -44,7 +44,10 @@ struct RunCommandTests {
       "--world goes with the protocol event-queue only"
     ),
     ("run --protocol client-view --world all", "--world goes with the protocol event-queue only"),
-    ("run --world ledger", "unknown world \"ledger\". There are: directory, messages, all"),
+    ("run --world ledger", "unknown world \"ledger\". There are: directory, messages, posts, all"),
+    ("run --world posts --engine actor", "the world posts goes with the engine \"value\" only"),
+    ("run --world posts --plant page-misses-one", "that plant is in the world messages only"),
+    ("run --world posts --protocol client-view", "--world goes with the protocol event-queue only"),
     (
       "run --protocol client-view --engine actor",
       "the protocol client-view goes with the engine \"value\" only"
@@ -316,6 +319,7 @@ struct RunCommandTests {
     #expect(
       try words("--clients 2 --steps 7 --faults storm,crash --plant lost-event")
         == "--seed 9 --clients 2 --steps 7 --faults crash,storm --plant lost-event")
+    #expect(try words("--world posts") == "--seed 9 --world posts")
     #expect(try words("--faults none") == "--seed 9 --faults none")
   }
 }

@@ -64,6 +64,10 @@ struct ZooParsingTests {
       "S.\n\nin Sources/../A.swift", 3,
       "expected a file like Sources/UpdateMachine/Machine/Machine.swift"
     ),
+    (
+      "S.\n\nworld moon", 3,
+      "expected \"world\" and one of directory, messages, ledger, posts"
+    ),
     ("S.\n\n-a", 3, "expected \"in FILE\" before the first change"),
     ("S.\n\nin Sources/A.swift\n+a", 4, "expected a line with \"-\" before one with \"+\""),
     ("S.\n\nin Sources/A.swift\n-\n", 4, "expected something to search in the first line"),
@@ -73,7 +77,7 @@ struct ZooParsingTests {
       "S.\n\nbug 1\noracle A\nin Sources/A.swift", 5,
       "expected lines that begin with \"-\" and \"+\""
     ),
-    ("S.\n\nhello", 3, "expected bug, oracle, engine, in, \"-\" or \"+\", found \"hello\""),
+    ("S.\n\nhello", 3, "expected bug, oracle, engine, world, in, \"-\" or \"+\", found \"hello\""),
   ])
   func `what makes no sense is told with its line`(text: String, line: Int, message: String) {
     #expect(throws: Mutant.Malformed(line: line, message: message)) {

@@ -28,4 +28,23 @@ import Testing
   @Test func `seed 30561: a paid wake makes the next wait short, whoever knows of it`() {
     #expect(Simulation<Chat>.run(SimulationConfiguration(seed: 30561)).finding == nil)
   }
+
+  /// A push was run before its client's register, and answered after that had left: the post was in the
+  /// snapshot, its echo in no log, and it was accepted, and shown twice, for ever. A poll that leaves
+  /// after the answer and brings no echo now says that it is in.
+  @Test func `seed 8 of posts: a push that overtook a register is confirmed all the same`() {
+    let run = Simulation<Posts>.trace(SimulationConfiguration(seed: 8))
+    #expect(run.0.finding == nil)
+    #expect(run.0.faults[.malformedAnswer] > 0)
+  }
+
+  /// A proxy refused a push of which an older copy was still on its way, and was run. 292: the changes
+  /// behind the first got other IDs, and one was made twice. 1037: two IDs were left out, and the
+  /// server waited for them for ever. 1546: one that had been made stayed set aside.
+  @Test(arguments: [292, 1037, 1546] as [UInt64])
+  func `seeds of the ledger: a push that was refused on its way may have been run`(seed: UInt64) {
+    let run = Simulation<Ledger>.trace(SimulationConfiguration(seed: seed))
+    #expect(run.0.finding == nil)
+    #expect(run.0.faults[.rejectedRequest] > 0)
+  }
 }

@@ -82,6 +82,25 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=11, last 3 refused 2")
   }
 
+  @Test func `what its client counts as refused does not hide what the data layer refused`() throws
+  {
+    var desk = ViewDesk()
+    desk.server.runsAtOnce = false
+    // 1 is accepted; 2 is refused with its push, by whatever stands before the data layer.
+    try desk.push(from: 1, ("fly", .null))
+    try desk.push(from: 3, without: [2], ("add", 10))
+    while desk.dataLayer.runNext() != nil {}
+    #expect(desk.text() == ", last 1 refused 1 (no mutator fly)")
+    desk.server.runsAtOnce = true
+    #expect(try desk.push(from: 3, without: [2], ("add", 10)) == "refused 1 (no mutator fly)")
+    #expect(try desk.push(from: 3, knowing: 1, without: [2], ("add", 10)) == "accepted")
+    #expect(desk.text() == "sum=10, last 3 refused 2")
+    // Until it hears of that, its client tells of 2 with every push; old pushes do not.
+    #expect(try desk.push(from: 4, knowing: 1, without: [2], ("add", 1)) == "accepted")
+    #expect(try desk.push(from: 5, knowing: 1, ("add", 100)) == "refused 2")
+    #expect(desk.text() == "sum=11, last 4 refused 2")
+  }
+
   @Test func `IDs above a refusal are given anew, and late pushes cannot be taken for them`() throws
   {
     var desk = ViewDesk()
@@ -152,6 +171,50 @@ struct ClientViewDataLayerTests {
       return "\(view.view["sum"] ?? 0) \(view.lastMutation) \(view.refusal?.id ?? .none)"
     }
     #expect(fetched == ["0 0 0", "1 1 0", "1 2 2", "2 3 2"])
+  }
+
+  @Test func `whatever a push says, IDs are run once and in order`() throws {
+    var desk = ViewDesk()
+    func push(
+      _ ids: [UInt64], knowing known: UInt64 = 0, without voided: [UInt64] = []
+    ) -> PushAnswer {
+      desk.dataLayer.run(
+        PushRequest(
+          client: ViewDesk.one, knownRefusal: MutationID(known),
+          voided: voided.map { MutationID($0) },
+          mutations: ids.map { PushedMutation(id: MutationID($0), name: "add", arguments: 1) }))
+    }
+    #expect(push([]) == .accepted)
+    #expect(push([3, 2, 1, 1, 0, .max]) == .accepted)
+    #expect(desk.text() == "sum=1, last 1")
+    #expect(push([2, 2, 3, 3, 2, 5]) == .accepted)
+    #expect(desk.text() == "sum=3, last 3")
+    #expect(push([], without: [4]) == .accepted, "they are consumed when something follows")
+    #expect(push([4, 6], without: [0, 2, 4, 4, 5, .max]) == .accepted)
+    #expect(desk.text() == "sum=4, last 6 refused 5")
+    #expect(push([7], knowing: 4) == .refused(MutationRefusal(MutationID(5))))
+    #expect(push([], knowing: 4) == .refused(MutationRefusal(MutationID(5))))
+    #expect(push([7], knowing: .max) == .accepted)
+    #expect(desk.text() == "sum=5, last 7 refused 5")
+    // As long as a mean client likes, and no longer than that to run.
+    let many = Array(8..<20_000 as Range<UInt64>)
+    #expect(push(Array(20_000..<40_000), knowing: 5, without: many) == .accepted)
+    #expect(desk.text() == "sum=20005, last 39999 refused 19999")
+  }
+
+  @Test func `credentials are in no text`() {
+    let desk = ViewDesk()
+    let push = PushCredential("abracadabra")
+    let pull = PullCredential("abracadabra")
+    var server = desk.server
+    (server.pushCredential, server.pullCredential) = (push, pull)
+    var dumped = ""
+    for value in [push, pull, server, [push], ["key": pull]] as [Any] {
+      dumped += "\(value)" + String(describing: value) + String(reflecting: value)
+      dump(value, to: &dumped)
+    }
+    #expect(!dumped.contains("abracadabra"))
+    #expect(!"\(ClientViewFailure.unauthorized)".contains("abracadabra"))
   }
 
   @Test func `push and pull have credentials of their own`() throws {

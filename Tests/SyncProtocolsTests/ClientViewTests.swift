@@ -205,6 +205,23 @@ struct ClientViewTests {
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=2, last 0")
   }
 
+  @Test func `a refusal of what was not run yet is not taken, for nothing could follow it`() throws
+  {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    let model = try desk.model()
+    desk.put(["a": 2])
+    var wrong = try desk.pull(from: model.finger.state)
+    wrong.refusal = MutationRefusal(MutationID(.max))
+    var copy = model
+    #expect(throws: ClientViewRefusal.refusesAhead) { try copy.apply(wrong) }
+    #expect(throws: ClientViewRefusal.refusesAhead) {
+      var full = try desk.pull()
+      full.refusal = MutationRefusal(MutationID(1))
+      _ = try ClientViewModel(snapshot: full, replacing: model)
+    }
+  }
+
   @Test func `a replica keeps its model while the view is too large`() throws {
     var desk = ViewDesk()
     var follower = ViewFollower()

@@ -117,7 +117,7 @@ import Testing
     bench.expectNothingPending()
   }
 
-  @Test func `another client's changes are none of the old one's business`() {
+  @Test func `an app that has lost its name loses no change`() {
     let (bench, _) = MutationBench.following()
     let old = bench.ticket(.set("a", 1))
     _ = bench.ticket(.set("a", 2))
@@ -131,13 +131,15 @@ import Testing
     (bench.server.client, bench.server.last) = (ClientID(8), .none)
     bench.server.spot = Spot("b", 0)
     bench.answer(.snapshot(bench.server.news, bench.server.spot)) { $0.isRegister }
-    #expect(oldTold.value == .some(nil))
+    #expect(oldTold.value == .setAside, "the server may have it in the old name")
+    #expect(bench.state.setAside.map(\.ticket).first == old)
     #expect(bench.push() == nil)
-    #expect(bench.state.pendingCount == 0)
+    let lost = bench.state.setAside.map(\.ticket)
 
     // What is under way is a save of the old one's, at a version that the new one has not reached.
     let new = bench.ticket(.set("new", 1))
     let stored = bench.awaitStored(new)
+    bench.tell { machine in for ticket in lost { machine.discard(ticket) } }
     bench.store?.isSlow = false
     bench.store?.failure = .failed("full")
     bench.store?.finish()
@@ -150,6 +152,58 @@ import Testing
     #expect(stored.value == true)
     #expect(bench.state(of: new) == .acknowledged)
     #expect(bench.store?.stored?.model.local.outbox.client == ClientID(8))
+  }
+
+  // MARK: A store that cannot be read
+
+  @Test func `what cannot be read yet is waited for, and nothing takes its place`() {
+    let store = BoardStore()
+    let (first, run) = MutationBench.following(store: store)
+    let ticket = first.ticket(.set("a", 1))
+    first.drain()
+    #expect(first.awaitStored(ticket).value == true)
+    first.tell { $0.stop() }
+    #expect(run.isOver.value)
+
+    // The device is locked still: its files cannot be read.
+    store.failure = .failed("locked")
+    let bench = MutationBench(store: store, server: first.server, life: 2)
+    let running = bench.start { await $0.run() }
+    bench.advance(.seconds(30))
+    #expect(bench.source.open.isEmpty, "it does not begin anew")
+    #expect(bench.state.status == nil, "it is not known what is held")
+    #expect(bench.reports.value.count > 3)
+    store.failure = nil
+    bench.advance(.seconds(11))
+    #expect(bench.state(of: ticket) != nil)
+    bench.serve()
+    #expect(bench.state(of: ticket) == .acknowledged)
+    bench.tell { $0.stop() }
+    #expect(running.isOver.value)
+  }
+
+  @Test func `a stop ends the wait for what cannot be read, and the next run reads it`() {
+    let store = BoardStore()
+    store.failure = .failed("locked")
+    let bench = MutationBench(store: store)
+    let run = bench.start { await $0.run() }
+    bench.advance(.seconds(5))
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+    bench.expectNothingPending()
+    store.failure = nil
+    bench.start { await $0.run() }
+    bench.serve()
+    #expect(bench.state.view != nil)
+  }
+
+  @Test func `what can never be read is not waited for`() {
+    let store = BoardStore()
+    store.failure = .unreadable("nobody's")
+    let bench = MutationBench(store: store)
+    bench.start { await $0.run() }
+    bench.drain()
+    #expect(bench.source.open.contains { $0.isRegister })
   }
 
   // MARK: Crashes

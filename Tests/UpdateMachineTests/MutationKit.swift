@@ -105,7 +105,8 @@ final class BoardStore: ReplicaStore {
   func finish() { waiters.tell(saves, true) }
 
   func load() async throws(StoreError) -> StoredReplica<BoardModel, Spot>? {
-    state.withLock { $0.stored }
+    if let failure { throw failure }
+    return state.withLock { $0.stored }
   }
 
   func save(_ replica: StoredReplica<BoardModel, Spot>) async throws(StoreError) {

@@ -189,4 +189,31 @@ import UpdateMachine
     #expect(desk.box.isStored(ticket))
     #expect(desk.state(ticket) == .queued)
   }
+
+  @Test func `bug 66: what is changed while it is being sent is sent, too`() throws {
+    var desk = Desk.started(Board(["a": 0]))
+    _ = try desk.send(.set("a", 1))
+    #expect(desk.pushed == [1])
+    let later = try desk.send(.set("a", 2))[0]
+    #expect(desk.box.pending.count == 2, "what is out is not made one with what comes later")
+    desk.answer()
+    desk.save()
+    desk.confirm(Board(["a": 1]), through: 1)
+    #expect(desk.view.state.values["a"] == 2)
+    #expect(desk.pushed == [2])
+    desk.answer()
+    desk.save()
+    desk.confirm(Board(["a": 2]), through: 2)
+    #expect(desk.state(later) == .acknowledged)
+  }
+
+  @Test func `bug 71: what is deleted and made again is sent as both`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    _ = try desk.send(.set("b", 1))  // The others wait behind it, where they may be coalesced.
+    _ = try desk.send(.remove("a"), .set("a", 2), .set("a", 3))
+    desk.answer()
+    desk.save()
+    #expect(desk.push?.mutations.map(\.change.name) == ["remove", "set"])
+    #expect(desk.view.state.values["a"] == 3)
+  }
 }

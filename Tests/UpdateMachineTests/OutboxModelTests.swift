@@ -13,6 +13,14 @@ import UpdateMachine
     #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
   }
 
+  @Test(arguments: 0..<120 as Range<UInt64>)
+  func `so it does where the server runs late what it has accepted`(seed: UInt64) {
+    var world = OutboxWorld(seed: seed, isIdempotent: true, runsLate: true)
+    for _ in 0..<400 where world.wrong == nil { world.step() }
+    world.settle()
+    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+  }
+
   @Test(arguments: 0..<60 as Range<UInt64>)
   func `without idempotency none is sent twice but at the app's word`(seed: UInt64) {
     var world = OutboxWorld(seed: seed, isIdempotent: false)
@@ -110,7 +118,9 @@ struct TinyServer {
   var ignored = 0
 
   mutating func take(_ push: Outbox<Note>.Push) -> Outbox<Note>.PushAnswer {
-    if let lastRefusal, lastRefusal.id > push.knownRefusal {
+    if let lastRefusal, lastRefusal.id > push.knownRefusal,
+      !push.voided.contains(lastRefusal.id)
+    {
       ignored += 1
       return .refused(lastRefusal)
     }
@@ -179,7 +189,10 @@ struct OutboxWorld {
 
   var chance: UInt64
   let isIdempotent: Bool
+  /// Whether the server accepts some pushes, and runs or loses them later.
+  let runsLate: Bool
   var server = TinyServer()
+  var accepted: [Box.Push] = []
   var box: Box
   var view: LocalView<Note>
   /// How many echoes are in the confirmed state.
@@ -207,9 +220,10 @@ struct OutboxWorld {
   var timesThrew = 0
   var restarts = 0
 
-  init(seed: UInt64, isIdempotent: Bool) {
+  init(seed: UInt64, isIdempotent: Bool, runsLate: Bool = false) {
     chance = Digest.mixed(seed &+ 1)
     self.isIdempotent = isIdempotent
+    self.runsLate = runsLate
     var settings = OutboxSettings()
     settings.pendingMaximum = 30
     settings.batchMaximum = 4
@@ -236,7 +250,7 @@ struct OutboxWorld {
     case 10: lose()
     case 11...12: fire()
     case 13...15: write()
-    case 16: if draw(5) == 0 { crash() }
+    case 16: if draw(5) == 0 { crash() } else { runAccepted() }
     case 17: pull()
     case 18...19: if !pulls.isEmpty { hear(pulls.remove(at: draw(pulls.count))) }
     case 20: decide()
@@ -287,10 +301,22 @@ struct OutboxWorld {
     guard !pushes.isEmpty else { return }
     let index = draw(pushes.count)
     let push = isKept ? pushes[index] : pushes.remove(at: index)
+    guard !runsLate || draw(2) == 0 else {
+      accepted.append(push)
+      delivered.insert(push.id)
+      return answers.append((push.id, .accepted))
+    }
     let answer = isIdempotent ? server.take(push) : server.takeUnnamed(push)
     delivered.insert(push.id)
     story.append("server: \(push.id) \(answer), last \(server.last)")
     answers.append((push.id, answer))
+  }
+
+  mutating func runAccepted() {
+    guard !accepted.isEmpty else { return }
+    let push = accepted.removeFirst()
+    guard draw(8) > 0 else { return }  // Lost.
+    story.append("server: late \(push.id) \(server.take(push)), last \(server.last)")
   }
 
   mutating func deliverAnswer() {
@@ -304,7 +330,7 @@ struct OutboxWorld {
     guard case .pushing(let push) = box.status else { return }
     let index = pushes.firstIndex { $0.id == push.id }
     let failures: [SyncFailure] = [.unreachable, .timedOut, .serverFault, .malformed]
-    switch draw(4) {
+    switch runsLate && draw(2) == 0 ? 1 : draw(4) {
     case 0:
       guard let index, !answers.contains(where: { $0.0 == push.id }) else { return }
       // No copy of it has got through, nor will one: it never left.
@@ -315,7 +341,7 @@ struct OutboxWorld {
       // Refused at the gate: true only if no copy of its first may come through.
       guard let index, !wasDelivered(push.id) else { return }
       pushes.remove(at: index)
-      let mayCome = pushes.contains { $0.mutations.contains { $0.id == push.first } }
+      let mayCome = (pushes + accepted).contains { $0.mutations.contains { $0.id == push.first } }
       guard !mayCome, server.last < push.first else {
         return feed(.failed(push.id, .unreachable, hasLeft: true))
       }
@@ -529,6 +555,7 @@ struct OutboxWorld {
       if writing != nil || isDirty { write() }
       while !pushes.isEmpty, wrong == nil { deliver(isKept: false) }
       while !answers.isEmpty { deliverAnswer() }
+      while !accepted.isEmpty { runAccepted() }
       pulls = []
       pull()
       hear(pulls.removeFirst())

@@ -75,14 +75,16 @@ import UpdateMachine
   @Test func `a refusal of the whole push is one of its first`() throws {
     var (desk, tickets) = try three()
     desk.fail(.rejected(RejectionCode("BAD")))
-    #expect(tickets.map { desk.state($0) } == [.setAside, .queued, .queued])
+    #expect(tickets.map { desk.state($0) } == [.setAside, .sent, .sent])
     desk.feed(.discarded(tickets[0]))
+    desk.save()
     #expect(desk.pushed == [2, 3])
-    #expect(desk.push?.knownRefusal == MutationID(1))
+    #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
     // The server may never have seen them: it is told to count them, until it has.
     #expect(desk.push?.voided == [MutationID(1)])
     desk.fail(.rejected(RejectionCode("BAD")))
     desk.feed(.discarded(tickets[1]))
+    desk.save()
     #expect(desk.push?.voided == [MutationID(1), MutationID(2)])
     desk.fail(.unreachable)
     desk.confirm(Board(), through: 2, refusal: refused2)
@@ -368,5 +370,81 @@ import UpdateMachine
     desk.restart()
     #expect(desk.state(ticket) == .sent)
     #expect(desk.box.block == nil)
+  }
+
+  // MARK: Names
+
+  @Test func `what was refused with a whole push is tried again under its own ID`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    let tickets = try desk.send(.set("a", 2))
+    desk.fail(.timedOut)
+    desk.fire()
+    #expect(desk.pushed == [1])
+    desk.fail(.rejected(RejectionCode("NO")))
+    #expect(desk.state(tickets[0]) == .setAside)
+    desk.feed(.retried(tickets[0]))
+    desk.save()
+    #expect(desk.pushed == [1], "the first push may have been run: it must not be made twice")
+    #expect(desk.push?.voided == [])
+    desk.confirm(Board(["a": 2]), through: 1)
+    #expect(desk.state(tickets[0]) == .acknowledged)
+  }
+
+  @Test func `what was refused with a whole push may be made all the same, and is not edited`()
+    throws
+  {
+    var desk = Desk.started(Board(["a": 1]))
+    let tickets = try desk.send(.set("a", 2), .set("b", 1))
+    #expect(!desk.box.canEdit(tickets[0]))
+    desk.fail(.rejected(RejectionCode("NO")))
+    #expect(desk.box.mayHaveCopy(of: tickets[0]))
+    #expect(!desk.box.canEdit(tickets[0]))
+    desk.feed(.edited(tickets[0], .set("a", 3)))
+    #expect(desk.state(tickets[0]) == .setAside, "absorbed")
+    desk.feed(.discarded(tickets[0]))
+    desk.save()
+    #expect(desk.pushed == [2], "the next gets an ID that nobody has used")
+    #expect(desk.push?.voided == [MutationID(1)])
+  }
+
+  @Test func `what the server itself refused was never made, and may be edited`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    let tickets = try desk.send(.set("a", 2))
+    desk.fail(.rejected(RejectionCode("NO")))
+    desk.feed(.retried(tickets[0]))
+    desk.save()
+    desk.answer(.refused(MutationRefusal(MutationID(1))))
+    #expect(!desk.box.mayHaveCopy(of: tickets[0]))
+    #expect(desk.box.canEdit(tickets[0]))
+  }
+
+  @Test func `in another name only what never left goes on, and the rest is for the app to say`()
+    throws
+  {
+    var desk = Desk.started(Board(["a": 1]))
+    let sent = try desk.send(.set("a", 2), .set("b", 2))
+    let unsent = try desk.mutate(.add("a", 1))
+    let taken = Outbox(client: ClientID(8), takingOver: desk.box)
+    #expect(taken.violation() == nil)
+    #expect(taken.client == ClientID(8))
+    #expect(sent.map { taken.state(of: $0) } == [.setAside, .setAside])
+    #expect(taken.setAside.map { "\($0.reason)" }.allSatisfy { $0.contains("NAME_LOST") })
+    #expect(taken.state(of: unsent) == .queued)
+    #expect(taken.newestTicket == desk.box.newestTicket)
+
+    desk.box = taken
+    desk.view = LocalView(of: Board(["a": 1]))
+    desk.replay()
+    desk.push = nil
+    desk.feed(.started(Life(2), foreground: true))
+    desk.save()
+    #expect(desk.push == nil, "nothing is sent before the app has said what shall become of those")
+    desk.feed(.retried(sent[0]))
+    desk.feed(.discarded(sent[1]))
+    desk.save()
+    #expect(desk.push?.client == ClientID(8))
+    #expect(desk.push?.mutations.map(\.change.name) == ["set", "add"])
+    #expect(desk.pushed == [1, 2])
+    #expect(desk.push?.voided == [])
   }
 }

@@ -138,4 +138,21 @@ import Testing
     #expect(hand.pushes.count == 2)
     #expect(hand.replica.model?.local.outbox.block == nil)
   }
+
+  @Test func `where pull comes first nothing is pushed by a client that is level no more`() throws {
+    var hand = Hand<PullFirst>()
+    hand.begin(every: .seconds(60))
+    hand.now = hand.now + .seconds(120)
+    #expect(hand.replica.freshness(at: hand.now).claim != .connected, "it slept")
+    try hand.mutate(.set("a", 1))
+    hand.tell(.retryRequested)
+    #expect(hand.pushes.isEmpty)
+    hand.put(.backgrounded)
+    hand.put(.foregrounded)
+    #expect(hand.pushes.isEmpty)
+    try #require(hand.request != nil, "\(hand.replica)")
+    hand.answerPoll()
+    #expect(hand.replica.freshness(at: hand.now).claim == .connected, "\(hand.replica)")
+    #expect(hand.pushes.count == 1)
+  }
 }

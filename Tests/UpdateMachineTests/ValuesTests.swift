@@ -145,6 +145,28 @@ import UpdateMachine
     #expect(Digest().description == "9e3779b97f4a7c15")
   }
 
+  @Test(arguments: 0...40)
+  func `a text is folded by words of eight bytes, the first byte the highest`(length: Int) {
+    for text in [
+      String(repeating: "aé\u{0}€", count: 8), "the quick brown fox jumps over the dogs",
+    ] {
+      let text = String(decoding: text.utf8.prefix(length), as: UTF8.self)
+      var expected = Digest()
+      var word: UInt64 = 0
+      for (index, byte) in text.utf8.enumerated() {
+        word = word << 8 | UInt64(byte)
+        guard index % 8 == 7 else { continue }
+        expected.fold(word)
+        word = 0
+      }
+      expected.fold(word)
+      expected.fold(UInt64(text.utf8.count))
+      var digest = Digest()
+      digest.fold(text)
+      #expect(digest == expected)
+    }
+  }
+
   @Test func `order, length and every byte count`() {
     func digest(_ texts: String...) -> Digest {
       var digest = Digest()

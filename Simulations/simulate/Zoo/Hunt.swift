@@ -59,8 +59,9 @@ struct Catch: Sendable {
 }
 
 extension Mutant {
-  /// The world in which the changed code has something to do.
+  /// The world in which the changed code has something to do, unless the file names another.
   var world: LibraryWorld {
+    if let named { return named }
     let changed = [
       "UpdateMachine/Mutations/", "Replica/MutableModel", "SyncProtocols/ClientView/",
     ]

@@ -11,6 +11,8 @@ struct Mutant: Equatable, Sendable {
   /// The letters of the oracles of which one is expected to object first; "trap" is one, too.
   var oracles: [String]
   var engine = Engine.value
+  /// The world to hunt it in; `nil`: what it changes says it.
+  var named: LibraryWorld?
   var hunks: [Hunk] = []
 
   /// One change: what is searched, which occurs once, and what takes its place.
@@ -133,6 +135,10 @@ private struct MutantParser {
       mutant.engine = Engine(rawValue: engine) ?? .value
     case ("engine", _):
       throw malformed("expected \"engine value\" or \"engine actor\"")
+    case ("world", let world?) where words.count == 2 && LibraryWorld(rawValue: world) != nil:
+      mutant.named = LibraryWorld(rawValue: world)
+    case ("world", _):
+      throw malformed("expected \"world\" and one of directory, messages, ledger, posts")
     case ("in", let path?) where words.count == 2:
       guard path.hasPrefix("Sources/"), path.hasSuffix(".swift"), !path.contains("..") else {
         throw malformed("expected a file like Sources/UpdateMachine/Machine/Machine.swift")
@@ -140,7 +146,7 @@ private struct MutantParser {
       file = path
       seen.insert("in")
     default:
-      throw malformed("expected bug, oracle, engine, in, \"-\" or \"+\", found \"\(line)\"")
+      throw malformed("expected bug, oracle, engine, world, in, \"-\" or \"+\", found \"\(line)\"")
     }
   }
 }

@@ -1,12 +1,14 @@
 internal import SyncProtocols
-internal import UpdateMachine
+public import UpdateMachine
 
 /// What a user has made and not given up, in the order of the tickets: what he himself knows, whatever
 /// his outbox says.
-public struct LedgerBook: Sendable {
+public struct LedgerBook: OutboxBook {
   /// Whose; `nil`: nobody's yet.
-  var client: ClientID?
+  public var client: ClientID?
   private(set) var made: [Made] = []
+  /// What the user gave up when it may have been on its way: it may be made all the same.
+  private(set) var loose: [Int64] = []
 
   struct Made: Sendable {
     /// Several, where changes were coalesced.
@@ -14,7 +16,7 @@ public struct LedgerBook: Sendable {
     var entries: [Int64]
   }
 
-  init(of client: ClientID? = nil) { self.client = client }
+  public init(of client: ClientID? = nil) { self.client = client }
 
   mutating func note(_ ticket: MutationTicket, _ entries: [Int64]) {
     made.append(Made(tickets: ticket...ticket, entries: entries))
@@ -33,8 +35,20 @@ public struct LedgerBook: Sendable {
     }
   }
 
-  mutating func remove(_ ticket: MutationTicket) {
+  mutating func remove(_ ticket: MutationTicket, isCertain: Bool) {
+    if !isCertain { loose += made.first { $0.tickets.contains(ticket) }?.entries ?? [] }
     made.removeAll { $0.tickets.contains(ticket) }
+  }
+
+  /// Without what was given up too late, each once.
+  func withoutLoose(_ entries: [Int64]) -> [Int64] {
+    guard !loose.isEmpty else { return entries }
+    var left = loose
+    return entries.filter { entry in
+      guard let index = left.firstIndex(of: entry) else { return true }
+      left.remove(at: index)
+      return false
+    }
   }
 }
 
@@ -45,15 +59,9 @@ enum LedgerOracle {
   typealias Model = Ledger.Model
 
   static func objection(
-    to model: Model, _ book: LedgerBook, _ truth: Ledger.Truth, disk: Model?
+    to model: Model, _ book: LedgerBook, _ truth: Ledger.Truth
   ) -> WriterObjection? {
     let outbox = model.local.outbox
-    let durable = disk?.local.outbox
-    let written = durable?.client == outbox.client ? durable?.currentVersion.number ?? 0 : 0
-    if outbox.storedVersion.number > written {
-      return WriterObjection(
-        .input, "what is stored is on the disk, \(written) at most", "\(outbox)")
-    }
     return objectionToView(model, outbox) ?? objectionToEntries(model, outbox, book)
       ?? objectionToServer(truth, book) ?? objectionToWealth(model)
   }
@@ -93,7 +101,7 @@ enum LedgerOracle {
       }
       expected += made.entries
     }
-    let found = entries(of: outbox.client, in: model.local.view.state)
+    let found = book.withoutLoose(entries(of: outbox.client, in: model.local.view.state))
     guard expected != found else { return nil }
     return WriterObjection(
       .input, "what the user has made, each once and in order: \(words(expected))",
@@ -106,7 +114,7 @@ enum LedgerOracle {
   ) -> WriterObjection? {
     guard let client = book.client else { return nil }
     var left = book.made.flatMap { $0.entries }[...]
-    let run = entries(of: client, in: truth.view)
+    let run = book.withoutLoose(entries(of: client, in: truth.view))
     for entry in run {
       while let next = left.first, next != entry { left.removeFirst() }
       guard left.isEmpty else {

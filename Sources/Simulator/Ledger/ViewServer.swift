@@ -205,6 +205,8 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: Pushes
 
+  public static var knowsPushesAgain: Bool { true }
+
   public mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer? {
     self.now = now
     servers.runsAtOnce = runsAfter == nil

@@ -8,6 +8,8 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case messages
   /// Users change things, over the client view's protocol: ``Ledger``.
   case ledger
+  /// Users post, over event queues, to a server that knows no post again: ``Posts``.
+  case posts
 
   /// The protocols of these worlds.
   public enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
@@ -18,7 +20,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// What is spoken there.
   public var spoken: SpokenProtocol {
     switch self {
-    case .directory, .messages: .eventQueue
+    case .directory, .messages, .posts: .eventQueue
     case .ledger: .clientView
     }
   }
@@ -31,7 +33,8 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   public static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
     let isLedger = Digest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
     if spoken == .clientView || spoken == nil && isLedger { return .ledger }
-    return Digest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 ? .messages : .directory
+    if Digest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 { return .messages }
+    return Digest.mixed(seed ^ 0xA076_1D64_78BD_642F) & 3 == 0 ? .posts : .directory
   }
 
   /// As ``Simulation/run(_:)`` in the world that the configuration names.
@@ -40,6 +43,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .directory: Simulation<Chat>.run(configuration)
     case .messages: Simulation<Mail>.run(configuration)
     case .ledger: Simulation<Ledger>.run(configuration)
+    case .posts: Simulation<Posts>.run(configuration)
     }
   }
 
@@ -49,6 +53,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .directory: Simulation<Chat>.trace(configuration)
     case .messages: Simulation<Mail>.trace(configuration)
     case .ledger: Simulation<Ledger>.trace(configuration)
+    case .posts: Simulation<Posts>.trace(configuration)
     }
   }
 
@@ -58,6 +63,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .directory: Simulation<Chat>.traceReplay(token)
     case .messages: Simulation<Mail>.traceReplay(token)
     case .ledger: Simulation<Ledger>.traceReplay(token)
+    case .posts: Simulation<Posts>.traceReplay(token)
     }
   }
 
@@ -69,6 +75,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .directory: Simulation<Chat>.shrunk(configuration, while: goesOn)
     case .messages: Simulation<Mail>.shrunk(configuration, while: goesOn)
     case .ledger: Simulation<Ledger>.shrunk(configuration, while: goesOn)
+    case .posts: Simulation<Posts>.shrunk(configuration, while: goesOn)
     }
   }
 }

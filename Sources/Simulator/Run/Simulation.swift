@@ -113,6 +113,7 @@ public enum Simulation<App: SimulatedApp> {
   @_specialize(where App == Chat)
   @_specialize(where App == Mail)
   @_specialize(where App == Ledger)
+  @_specialize(where App == Posts)
   static func live(
     _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
   ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {
@@ -126,6 +127,7 @@ public enum Simulation<App: SimulatedApp> {
     @_specialize(where App == Chat)
     @_specialize(where App == Mail)
     @_specialize(where App == Ledger)
+    @_specialize(where App == Posts)
     private static func liveWithActors(
       _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
       choosesJobs: Bool

@@ -94,6 +94,10 @@ public protocol SimulatedServer: Sendable {
   /// from the stream `server`. By default none is.
   mutating func waver(_ choices: inout Choices, at now: Moment)
 
+  /// Whether it tells a second copy of a push from the first, so that a proxy may send one. By default
+  /// it does not.
+  static var knowsPushesAgain: Bool { get }
+
   /// A client pushes changes; `nil`: there is no room. By default there never is.
   mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer?
 
@@ -152,6 +156,8 @@ extension SimulatedServer {
 
   public mutating func waver(_ choices: inout Choices, at now: Moment) {}
 
+  public static var knowsPushesAgain: Bool { false }
+
   public mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer? { nil }
 
   public mutating func reject(_ push: PushRequest, at now: Moment) -> Bool { false }
@@ -203,6 +209,34 @@ extension EventQueueServer: SimulatedServer {
   public mutating func beginRegister(at now: Moment) -> Result<QueueID, QueueRefusal> {
     beginRegister(lifetime: nil, at: now)
   }
+
+  /// A client that has no name yet is given one with its snapshot: that of its first log.
+  public mutating func finishRegister(
+    _ queue: QueueID, for name: UInt64?, at now: Moment
+  ) -> Reply {
+    let reply = finishRegister(queue, at: now)
+    guard case .registered(let snapshot, let finger, let terms) = reply,
+      let number = index(of: queue)
+    else { return reply }
+    let client = ClientID(name ?? UInt64(number) + 1)
+    return .registered(Truth.addressed(snapshot, to: client), finger, terms)
+  }
+
+  /// Each arrival is run: as on a real Zulip, a second copy is a second post.
+  public mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer? {
+    for mutation in push.mutations {
+      do throws(MutatorRefusal) {
+        guard let change = try truth.change(by: mutation, of: push.client) else { return nil }
+        commit(change, at: now)
+      } catch {
+        return .refused(MutationRefusal(mutation.id, error.code))
+      }
+    }
+    return .accepted
+  }
+
+  /// Nothing is to be noted: whoever is refused asks under another ID.
+  public mutating func reject(_ push: PushRequest, at now: Moment) -> Bool { true }
 
   public mutating func liftLimits() { configuration.requestsPerWindow = nil }
 

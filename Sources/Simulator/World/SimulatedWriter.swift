@@ -15,6 +15,7 @@ public protocol SimulatedWriter: Sendable {
   associatedtype Memory: Sendable
   typealias Body = Replica<Model, Sync>
   typealias Saved = SavedReplica<Model, Sync.Place>
+  typealias Effects = WriterEffects<Body.Input>
 
   /// Whether there is anything to write.
   static var writes: Bool { get }
@@ -36,15 +37,15 @@ public protocol SimulatedWriter: Sendable {
   /// The replica has taken an input.
   mutating func hear(
     _ input: Body.Input, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects
+  ) -> Effects
 
   /// The user does something.
   mutating func act(
     _ replica: inout Body, at now: Moment, _ choices: inout Choices
-  ) -> WriterEffects
+  ) -> Effects
 
   /// After the faults: the user sees to it that everything can be sent.
-  mutating func tidy(_ replica: inout Body, at now: Moment) -> WriterEffects
+  mutating func tidy(_ replica: inout Body, at now: Moment) -> Effects
 
   /// What a push tells the server.
   func request(_ push: UInt64) -> PushRequest
@@ -53,19 +54,19 @@ public protocol SimulatedWriter: Sendable {
   mutating func note(_ answer: PushAnswer, to push: UInt64)
 
   /// The answer is here.
-  mutating func take(_ push: UInt64, _ replica: inout Body, at now: Moment) -> WriterEffects
+  mutating func take(_ push: UInt64, _ replica: inout Body, at now: Moment) -> Effects
 
   /// There will be none. `hasLeft`: the server may have heard of it.
   mutating func fail(
     _ push: UInt64, _ failure: SyncFailure, hasLeft: Bool, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects
+  ) -> Effects
 
-  mutating func fire(_ timer: UInt64, _ replica: inout Body, at now: Moment) -> WriterEffects
+  mutating func fire(_ timer: UInt64, _ replica: inout Body, at now: Moment) -> Effects
 
   /// This is on the disk.
   mutating func note(
     written saved: Saved, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects
+  ) -> Effects
 
   /// What is wrong with a push that leaves; `nil`: nothing.
   func objection(toSending push: UInt64, disk: Saved?) -> WriterObjection?
@@ -102,13 +103,15 @@ public struct WriterObjection: Hashable, Sendable {
 }
 
 /// What a writer wants done, in this order.
-public struct WriterEffects: Sendable {
+public struct WriterEffects<Input: Sendable>: Sendable {
   /// The replica shall be written, now or soon.
   public var saves = false
   /// Pushes to send.
   public var send: [UInt64] = []
   /// A timer, and when it is to fire. It takes the place of the one before.
   public var arm: (timer: UInt64, range: MomentRange)?
+  /// What the replica shall hear next, as an input of its own.
+  public var next: Input?
 
   public init() {}
 }
@@ -118,6 +121,7 @@ public struct NoWriter<Model: SyncModel, Truth: ServerTruth, Sync: SyncProtocol>
 where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
   public typealias Body = Replica<Model, Sync>
   public typealias Saved = SavedReplica<Model, Sync.Place>
+  public typealias Effects = WriterEffects<Body.Input>
 
   public static var writes: Bool { false }
   public static var bound: TimeSpan { .zero }
@@ -130,12 +134,12 @@ where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
   public mutating func begin() {}
   public mutating func hear(
     _ input: Body.Input, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects { WriterEffects() }
+  ) -> Effects { Effects() }
   public mutating func act(
     _ replica: inout Body, at now: Moment, _ choices: inout Choices
-  ) -> WriterEffects { WriterEffects() }
-  public mutating func tidy(_ replica: inout Body, at now: Moment) -> WriterEffects {
-    WriterEffects()
+  ) -> Effects { Effects() }
+  public mutating func tidy(_ replica: inout Body, at now: Moment) -> Effects {
+    Effects()
   }
   public func request(_ push: UInt64) -> PushRequest {
     PushRequest(client: ClientID(0), knownRefusal: .none, mutations: [])
@@ -143,16 +147,16 @@ where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
   public mutating func note(_ answer: PushAnswer, to push: UInt64) {}
   public mutating func take(
     _ push: UInt64, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects { WriterEffects() }
+  ) -> Effects { Effects() }
   public mutating func fail(
     _ push: UInt64, _ failure: SyncFailure, hasLeft: Bool, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects { WriterEffects() }
+  ) -> Effects { Effects() }
   public mutating func fire(
     _ timer: UInt64, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects { WriterEffects() }
+  ) -> Effects { Effects() }
   public mutating func note(
     written saved: Saved, _ replica: inout Body, at now: Moment
-  ) -> WriterEffects { WriterEffects() }
+  ) -> Effects { Effects() }
   public func objection(toSending push: UInt64, disk: Saved?) -> WriterObjection? { nil }
   public mutating func objection(
     to replica: Body, _ truth: Truth, disk: Saved?

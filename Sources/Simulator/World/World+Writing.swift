@@ -126,7 +126,7 @@ extension World {
   /// Takes the writer and the replica out, for both are changed at once.
   private mutating func with(
     _ client: Int,
-    _ body: (inout App.Writer, inout App.Writer.Body, Moment) -> WriterEffects
+    _ body: (inout App.Writer, inout App.Writer.Body, Moment) -> App.Writer.Effects
   ) {
     var (writer, replica) = (clients[client].writer, clients[client].replica)
     let effects = body(&writer, &replica, now)
@@ -134,7 +134,7 @@ extension World {
     perform(effects, by: client)
   }
 
-  private mutating func perform(_ effects: WriterEffects, by client: Int) {
+  private mutating func perform(_ effects: App.Writer.Effects, by client: Int) {
     if effects.saves { save(client) }
     for push in effects.send {
       let words = isTraced ? clients[client].writer.words(ofPush: push) : ""
@@ -146,11 +146,13 @@ extension World {
       }
       depart(push, client)
     }
-    guard let arm = effects.arm else { return }
-    let range = arm.range.earliest.milliseconds...arm.range.latest.milliseconds
-    let moment = Moment(milliseconds: choices.draw(.timers, in: range))
-    let life = clients[client].life
-    agenda.add(.writes(client: client, life: life, .fires(arm.timer)), at: max(moment, now))
+    if let arm = effects.arm {
+      let range = arm.range.earliest.milliseconds...arm.range.latest.milliseconds
+      let moment = Moment(milliseconds: choices.draw(.timers, in: range))
+      let life = clients[client].life
+      agenda.add(.writes(client: client, life: life, .fires(arm.timer)), at: max(moment, now))
+    }
+    if let input = effects.next { feed(client, input) }
   }
 
   // MARK: Ways
@@ -179,10 +181,11 @@ extension World {
     default: break
     }
     schedule(.arrives(push, isHeard: isHeard), client, after: delay)
-    // A proxy that tries once more, by another way.
-    guard climate.faults.contains(.repeatedAnswer), choices.happens(.network, 1, in: 6) else {
-      return
-    }
+    // A proxy that tries once more, by another way. It must not where that is another change (RFC 9110,
+    // 9.2.2).
+    guard Server.knowsPushesAgain, climate.faults.contains(.repeatedAnswer),
+      choices.happens(.network, 1, in: 6)
+    else { return }
     let later = choices.draw(.network, in: 1...600_000)
     schedule(.arrives(push, isHeard: false), client, after: delay + later)
   }
@@ -223,6 +226,10 @@ extension World {
       _ = isRun(clients[client].writer.request(push), as: push, client)
       return .other(.serverFault)
     case .rejectedRequest:
+      // By somebody before the server, who hears nothing of it; or by the server, which notes it.
+      if Server.knowsPushesAgain, choices.happens(.server, 1, in: 2) {
+        return .other(.rejected)
+      }
       if server.reject(clients[client].writer.request(push), at: now) { return .other(.rejected) }
     default: break
     }

@@ -10,6 +10,8 @@ public enum ClientViewRefusal: Error, Hashable, Sendable {
   /// A full view that confirms less than is confirmed. Our mutations that it does not have are in the
   /// data layer, and have left the outbox.
   case confirmsLess
+  /// It refuses a mutation of ours that was not run yet: whatever was pulled later would be older.
+  case refusesAhead
 }
 
 /// A client's confirmed state: the view as of one server state, and how far the client's mutations are
@@ -62,6 +64,7 @@ public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
 
   @inlinable
   func check() throws(ClientViewRefusal) {
+    if finger.lastRefusal > finger.lastMutation { throw .refusesAhead }
     guard view.checksum == finger.checksum else {
       throw .checksum(expected: finger.checksum, found: view.checksum)
     }
@@ -80,7 +83,9 @@ extension ViewContent {
   ) throws(ClientViewRefusal) -> ViewMap<Value> {
     var view = old
     switch self {
-    case .full(let whole): view.apply(whole.difference(from: old.map))
+    case .full(let whole):
+      if old.count == 0 { return ViewMap(whole) }  // The first: there is nothing to keep.
+      view.apply(whole.difference(from: old.map))
     case .delta(let base, let changes):
       guard base == state else { throw .base(base) }
       for change in changes { view[change.key] = change.value }

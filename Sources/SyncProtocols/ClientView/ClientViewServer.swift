@@ -73,6 +73,26 @@ public struct PullCredential: Hashable, Sendable {
   public init(_ text: String) { self.text = text }
 }
 
+// A credential is in no text that is made of it, or of what holds it.
+
+extension PushCredential: CustomStringConvertible {
+  public var description: String { "a push credential" }
+}
+
+extension PullCredential: CustomStringConvertible {
+  public var description: String { "a pull credential" }
+}
+
+#if !hasFeature(Embedded)
+  extension PushCredential: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: []) }
+  }
+
+  extension PullCredential: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: []) }
+  }
+#endif
+
 /// Why a push or a pull was not answered.
 public enum ClientViewFailure: Error, Hashable, Sendable {
   /// The credential is not good, or is one for the other endpoint. Only the app can go on.

@@ -86,27 +86,28 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   /// Runs a push now.
   public mutating func run(_ push: PushRequest) -> PushAnswer {
-    writeLate(push.client)
+    let client = push.client
+    writeLate(client)
+    if let refusal = last.record(of: client).refusal(unknownTo: push) { return .refused(refusal) }
+    var voided = push.voided[...]
     for mutation in push.mutations {
-      consume(push.voided, of: push.client, knownRefusal: push.knownRefusal)
-      let record = last.record(of: push.client)
-      if let refusal = record.refusal(after: push.knownRefusal) { return .refused(refusal) }
+      consume(&voided, of: client)
+      let record = last.record(of: client)
       // What is not the next one was run before, or comes too early: both are normal.
-      if mutation.id == record.next {
-        run(mutation, of: push.client, record, isLast: mutation.id == push.mutations.last?.id)
-      }
+      guard mutation.id == record.next else { continue }
+      run(mutation, of: client, record, isLast: mutation.id == push.mutations.last?.id)
+      let refusal = last.record(of: client).refusal
+      if let refusal, refusal != record.refusal { return .refused(refusal) }
     }
-    let refusal = last.record(of: push.client).refusal(after: push.knownRefusal)
-    return refusal.map { .refused($0) } ?? .accepted
+    return .accepted
   }
 
   /// What its client counts as refused is refused, when its turn comes: nobody waits for it any more.
-  private mutating func consume(
-    _ voided: [MutationID], of client: ClientID, knownRefusal: MutationID
-  ) {
-    for id in voided {
-      var record = last.record(of: client)
-      guard record.refusal(after: knownRefusal) == nil, id == record.next else { continue }
+  private mutating func consume(_ voided: inout ArraySlice<MutationID>, of client: ClientID) {
+    var record = last.record(of: client)
+    while let id = voided.first, id <= record.next {
+      voided.removeFirst()
+      guard id == record.next else { continue }
       record.lastMutation = id
       record.refusal = MutationRefusal(id)
       var commit = last
@@ -222,9 +223,12 @@ public struct ClientRecord: Hashable, Sendable {
   /// The ID that is run next.
   var next: MutationID { MutationID(lastMutation.number + 1) }
 
-  /// The last refusal, if it is later than the one that is known.
-  func refusal(after known: MutationID) -> MutationRefusal? {
-    refusal.flatMap { $0.id > known ? $0 : nil }
+  /// The last refusal, if the client did not know of it when it pushed.
+  func refusal(unknownTo push: PushRequest) -> MutationRefusal? {
+    guard let refusal, refusal.id > push.knownRefusal, !push.voided.contains(refusal.id) else {
+      return nil
+    }
+    return refusal
   }
 }
 

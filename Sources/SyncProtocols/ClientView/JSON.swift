@@ -36,7 +36,7 @@ public struct JSONObject: Sendable {
 
   /// Of members in any order; `nil` if a name occurs twice. O(n log n).
   public init?(_ members: [Member]) {
-    self.members = members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    self.members = members.sorted { $0.name.precedes($1.name) }
     for (one, next) in zip(self.members, self.members.dropFirst())
     where one.name.isSame(as: next.name) { return nil }
   }
@@ -71,7 +71,7 @@ public struct JSONObject: Sendable {
     var (low, high) = (0, members.count)
     while low < high {
       let middle = (low + high) / 2
-      if members[middle].name.utf8.lexicographicallyPrecedes(name.utf8) {
+      if members[middle].name.precedes(name) {
         low = middle + 1
       } else {
         high = middle

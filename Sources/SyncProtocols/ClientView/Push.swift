@@ -18,10 +18,10 @@ public struct PushedMutation: Hashable, Sendable {
 /// A client's pending mutations, on their way to the data layer.
 public struct PushRequest: Hashable, Sendable {
   public var client: ClientID
-  /// The last refusal that the client has heard of; 0: none.
+  /// The last refusal that the data layer has told the client of; 0: none.
   public var knownRefusal: MutationID
-  /// Those above it that were refused together with the push that they came in: of them the data layer
-  /// may never have heard. Ascending.
+  /// Those that were refused together with the push that they came in: of them the data layer may never
+  /// have heard. Ascending.
   public var voided: [MutationID]
   /// Ascending IDs.
   public var mutations: [PushedMutation]

@@ -31,7 +31,7 @@ extension ViewKey: Hashable, Comparable {
 
   @inlinable
   public static func < (one: ViewKey, other: ViewKey) -> Bool {
-    one.text.utf8.lexicographicallyPrecedes(other.text.utf8)
+    one.text.precedes(other.text)
   }
 }
 
@@ -53,12 +53,4 @@ extension ViewKey {
   /// How many bytes it is, written as JSON text.
   @inlinable
   public var byteCount: Int64 { JSON.byteCount(ofText: text) }
-}
-
-extension String {
-  /// Whether two texts are the same bytes in UTF-8.
-  @inlinable
-  func isSame(as other: String) -> Bool {
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
-  }
 }

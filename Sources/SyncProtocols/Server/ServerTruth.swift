@@ -1,4 +1,4 @@
-internal import UpdateMachine
+public import UpdateMachine
 
 /// What a server is the truth about: the state that clients keep up with, as a value.
 ///
@@ -25,6 +25,15 @@ public protocol ServerTruth: Sendable {
   /// change itself.
   func announcement(of change: Change) -> Event?
 
+  /// A snapshot for the client of this name. By default the same for everybody.
+  static func addressed(_ snapshot: Snapshot, to client: ClientID) -> Snapshot
+
+  /// What a mutation that a client pushes changes here; throws if it never will, as it is. `nil`, the
+  /// default: nobody pushes anything to this server.
+  func change(
+    by mutation: PushedMutation, of client: ClientID
+  ) throws(MutatorRefusal) -> Change?
+
   /// One event that does what these two do, `pending` first; `nil` if the server does not merge
   /// such events, which is the default. Zulip merges flag changes of one flag and one direction.
   static func merged(_ pending: Event, _ newer: Event) -> Event?
@@ -39,6 +48,12 @@ extension ServerTruth where Change == Event {
 }
 
 extension ServerTruth {
+  public static func addressed(_ snapshot: Snapshot, to client: ClientID) -> Snapshot { snapshot }
+
+  public func change(
+    by mutation: PushedMutation, of client: ClientID
+  ) throws(MutatorRefusal) -> Change? { nil }
+
   public static func merged(_ pending: Event, _ newer: Event) -> Event? { nil }
 
   public static func isDeletion(_ event: Event) -> Bool { false }

@@ -72,11 +72,16 @@
       let client = machine.replica.model?.local.outbox.client
       if self.client != client {
         if self.client != nil { drop(on: machine) }
+        // Those who wait for one that goes on in another name hear of it there.
+        if client == nil { end() }
         self.client = client
       }
       switch input {
       case .started: perform(saving.handle(.started, at: now), on: machine)
-      case .stopped, .loggedOut: perform(saving.handle(.stopped, at: now), on: machine)
+      case .stopped: perform(saving.handle(.stopped, at: now), on: machine)
+      case .loggedOut:
+        perform(saving.handle(.stopped, at: now), on: machine)
+        end()  // Also of those who look before anything was held.
       case .loaded, .snapshotArrived, .batchArrived, .foregrounded, .backgrounded, .networkChanged,
         .retryRequested, .credentialsChanged, .failed, .fired, .written, .writeFailed:
         break
@@ -109,12 +114,11 @@
       }
     }
 
-    /// The outbox that there was is gone: nothing of it goes on, and nobody waits for it any more.
+    /// The outbox that there was is gone: nothing of it goes on.
     private func drop(on machine: isolated Machine) {
       machine.errands.cancelLocal()
       saving = OutboxSaving(settings: settings)
       if machine.errands.isOpen { _ = saving.handle(.started, at: machine.clock.now) }
-      end()
     }
 
     private func end() {

@@ -15,6 +15,8 @@
     case alarm(Moment)
     case release(Place.Log)
     case load
+    /// The saved form could not be read, and is to be at that moment.
+    case reload(at: Moment)
     case save(SaveErrand<Model, Place>)
     case erase
     /// Asks for a page; only a source with pages has any, so it brings along how to ask.
@@ -167,7 +169,7 @@
       case .pageTimer(let timer, _): entry.pageTimer = timer
       case .push(let push, _): entry.push = push
       case .localTimer(let timer, _): entry.localTimer = timer
-      case .alarm, .release, .load, .save, .erase, .doorbell: break
+      case .alarm, .release, .load, .reload, .save, .erase, .doorbell: break
       }
       out.append(entry)
       waiting.append(Job(id: id, errand: errand, givenUp: entry.givenUp))

@@ -12,7 +12,9 @@
   public protocol Store: Sendable {
     /// What is saved; `nil`: nothing, or it was erased. Called before anything else is asked of it,
     /// and never again unless it was cut short. If it throws, the error is reported and the replica
-    /// starts stale; what is saved stays, and is set aside before anything takes its place.
+    /// starts stale; what is saved stays, and is set aside before anything takes its place. A replica
+    /// whose user changes things does not start then: it is *unknown*, and reads again after a wait of
+    /// 0.1 s, growing to 10 s, unless what is there is `unreadable`.
     func load() async throws(StoreError) -> StoredForm?
 
     /// Writes a step, whole or not at all: the price of what has changed, whatever is saved. Until it

@@ -78,6 +78,8 @@
     func endServing() {
       if let alarm { errands.cancel(alarm.errand) }
       alarm = nil
+      if let reload { errands.cancel(reload) }
+      reload = nil
       paging?.leave(on: self)
       errands.end()
     }
@@ -137,6 +139,8 @@
         if await sleep(until: moment) { await alarmEnds(id) }
       case .release(let log): await release(log, id)
       case .load: await load(id)
+      case .reload(let moment):
+        if await sleep(until: moment) { await loadAgain(id) }
       case .save(let errand): await save(errand, id)
       case .erase: await erase(id)
       case .page(_, let perform), .push(_, let perform): await perform(job)
@@ -257,10 +261,30 @@
       } catch {
         // Cut short: that says nothing of what is saved. The next run reads it.
         if Task.isCancelled { return await storeEnds(id, nil) }
-        // What cannot be read is left as it is; the replica starts stale.
-        await noteLoad(error)
-        await storeEnds(id, .loaded(nil, age: nil))
+        await loadFails(id, error)
       }
+    }
+
+    /// What cannot be read is left as it is. The replica starts stale; but a model that holds what is
+    /// nowhere else waits until it can be read, for what is saved next would take its place.
+    private func loadFails(_ id: ErrandID, _ error: StoreError) {
+      reporter?(.store(error))
+      guard Model.isSavedWithoutFinger, case .failed = error, !replica.isLoaded else {
+        return storeEnds(id, .loaded(nil, age: nil))
+      }
+      storeEnds(id, nil)
+      guard errands.isOpen else { return }  // The next run reads it.
+      let numbers = replica.machine.settings
+      let wait = loads.take(first: numbers.transientFirst, cap: numbers.transientCap)
+      let earliest = clock.now + .milliseconds(1)
+      let range = MomentRange(from: earliest, to: max(earliest, clock.now + wait))
+      reload = errands.add(.reload(at: chance.draw(from: range)))
+    }
+
+    private func loadAgain(_ id: ErrandID) {
+      errands.complete(id)
+      reload = nil
+      errands.addForStore(.load)
     }
 
     private nonisolated func save(
@@ -302,8 +326,6 @@
       errands.eraseEnded(error)
       if let error { reporter?(.store(error)) }
     }
-
-    private func noteLoad(_ error: StoreError) { reporter?(.store(error)) }
 
     private func storeEnds(_ id: ErrandID, _ input: Inputs?) {
       errands.complete(id)

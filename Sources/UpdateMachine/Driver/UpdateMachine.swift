@@ -69,6 +69,9 @@
     var saveError: StoreError?
     /// The sleep until freshness changes by itself.
     var alarm: (errand: ErrandID, at: Moment)?
+    /// Waits until the saved form is read once more, and how often that has failed.
+    var reload: ErrandID?
+    var loads = Backoff()
     /// The windows, if the source has pages and one was ever opened.
     var paging: Paging<Origin>?
     /// The local changes, if the source takes any.

@@ -34,6 +34,10 @@ public struct RejectionCode: Hashable, Sendable {
   /// The server gave none.
   @inlinable
   public static var none: RejectionCode { RejectionCode("") }
+
+  /// Ours: a mutation may be at the server in a name that the app has lost.
+  @inlinable
+  public static var nameLost: RejectionCode { RejectionCode("NAME_LOST") }
 }
 
 extension SyncFailure: CustomStringConvertible {

@@ -32,6 +32,9 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   /// The log is being asked: ``Outbox/wantsPull`` is granted.
   mutating func noteAsked() { outbox.sending.wantsPull = false }
 
+  /// A pull has become due before the next push, by time alone.
+  mutating func holdBack() { outbox.sending.isHeldBack = true }
+
   // MARK: What the confirmed state says
 
   /// There is a newer confirmed state, which has the client's mutations up to `last` in it.
@@ -47,6 +50,17 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     if let ticket { outbox.echo(of: ticket) }
     view.confirm(confirmed)
   }
+
+  /// ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot that was asked for then.
+  public mutating func confirmAccepted(before sent: Moment) {
+    outbox.confirmAccepted(before: sent)
+  }
+
+  /// ``Outbox/pollLeft()``.
+  public mutating func pollLeft() { outbox.pollLeft() }
+
+  /// ``Outbox/pollWasAnswered()``: its events have been applied.
+  public mutating func pollWasAnswered() { outbox.pollWasAnswered() }
 
   /// ``Outbox/restored()``, over what was confirmed then. `settings`: what this version of the app
   /// wants; `nil`: those that were saved.

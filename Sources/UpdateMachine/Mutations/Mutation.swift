@@ -31,7 +31,7 @@ public protocol Mutation: Sendable {
   var name: String { get }
 
   /// What it adds to the size of an outbox, in the app's own measure (bytes, say). By default 0: only
-  /// the number of mutations is bounded.
+  /// the number of mutations is bounded. Below 0 counts as 0, and above 2⁴⁰ as that.
   var size: Int64 { get }
 
   /// Makes the change. It sees what it has written itself. If it throws, it has had no effect: the
@@ -39,7 +39,8 @@ public protocol Mutation: Sendable {
   func apply(to state: inout State) throws(Refusal) -> Value
 
   /// One mutation with the effect of both, `later` coming right after this; `nil`: they stay two.
-  /// By default they do. Asked only while neither has been sent.
+  /// By default they do. Asked only while neither has been sent. From then on they are one: whoever
+  /// edits or discards either does it to both.
   func coalesced(with later: Self) -> Self?
 }
 
@@ -49,6 +50,9 @@ extension Mutation {
 
   @inlinable
   public func coalesced(with later: Self) -> Self? { nil }
+
+  /// Of these millions can be added.
+  var boundedSize: Int64 { min(max(size, 0), 1 << 40) }
 }
 
 /// The app's handle on one of its mutations. Tickets of one outbox count up from 1, for ever, and

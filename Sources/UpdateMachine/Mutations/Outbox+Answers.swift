@@ -20,12 +20,15 @@ extension Outbox {
       }
     case .refused(let refusal):
       guard let index = queue.firstIndex(where: { $0.id == refusal.id }) else {
+        // The second try of one whose first has had its echo meanwhile.
+        if !isIdempotent, refusal.id == push.first { break }
         // Of one that we know of, or that we never sent: the server does not keep the rules.
         settle(push, isDoubtful: true)
         effects.report = .malformed
         return waitSlowly(at: now, &effects)
       }
       effects.report = .rejected(refusal.code)
+      knownRefusal = max(knownRefusal, refusal.id)
       refuse(at: index, refusal)
       persist(&effects)
     }
@@ -77,15 +80,22 @@ extension Outbox {
     _ effects: inout Effects
   ) {
     sending.status = .resting
-    if case .rejected(let code) = failure,
-      let index = queue.firstIndex(where: { $0.id == push.first })
-    {
-      // The server will never run the first of them, and has not run the others.
-      effects.report = failure
-      refuse(at: index, MutationRefusal(push.first, code))
-      voided.append(push.first)
-      persist(&effects)
-      return proceed(at: now, &effects)
+    if case .rejected(let code) = failure {
+      if let index = queue.firstIndex(where: { $0.id == push.first }) {
+        // The first of them is the culprit, as far as anybody knows.
+        effects.report = failure
+        let refusal = MutationRefusal(push.first, code)
+        if isIdempotent {
+          settle(push, isDoubtful: true)
+          refuseWhole(at: index, refusal)
+        } else {
+          refuse(at: index, refusal)
+        }
+        persist(&effects)
+        return proceed(at: now, &effects)
+      }
+      // The second try of one whose first has had its echo meanwhile.
+      if !isIdempotent { return proceed(at: now, &effects) }
     }
     settle(push, isDoubtful: hasLeft && (isIdempotent || failure.leavesDoubt))
     switch failure {

@@ -3,12 +3,12 @@ extension Outbox {
   public struct Push: Sendable {
     public var id: PushID
     public var client: ClientID
-    /// The greatest ID of which the client knows that it was refused. A server that has refused a
-    /// greater one ignores the push and says so again.
+    /// The greatest ID of which the server has told the client that it refused it. A server that has
+    /// refused a greater one, which is not ``voided`` either, ignores the push and says so again.
     public var knownRefusal: MutationID
     /// IDs of mutations that were refused with the whole push, so that the server has perhaps never
-    /// seen them. It consumes each when its turn comes, as one that it refuses itself; else it would
-    /// wait for it for ever. Ascending; hardly ever one.
+    /// seen them, and such as were taken back together with them. It consumes each when its turn comes, as one that it refuses itself; else it would
+    /// wait for it for ever. Ascending; hardly ever one; with idempotent servers only.
     public var voided: [MutationID]
     /// In the order in which they are to be run; their IDs follow on each other.
     public var mutations: [Item]

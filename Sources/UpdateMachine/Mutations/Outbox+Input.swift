@@ -28,8 +28,8 @@ extension Outbox {
     case fired(TimerID)
     /// The app wants a refused or uncertain mutation tried again as it is.
     case retried(MutationTicket)
-    /// The app wants a refused mutation tried again as another, or one that never left changed. Taken
-    /// also if the outbox is full by it.
+    /// The app wants a mutation that the server itself refused tried again as another, or one that
+    /// never left changed (``Outbox/canEdit(_:)``). Taken also if the outbox is full by it.
     case edited(MutationTicket, Change)
     /// The app gives up a mutation that is refused, uncertain or never left.
     case discarded(MutationTicket)

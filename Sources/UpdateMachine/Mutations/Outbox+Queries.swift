@@ -7,6 +7,11 @@ extension Outbox {
   /// How many are kept, pending and refused.
   public var count: Int { queue.count + refused.count }
 
+  /// The sum of the sizes of all that is kept. O(n).
+  var measuredSize: Int64 {
+    refused.reduce(queue.reduce(0) { $0 + $1.change.boundedSize }) { $0 + $1.change.boundedSize }
+  }
+
   public var isEmpty: Bool { queue.isEmpty && refused.isEmpty }
 
   /// What has no effect on the view, in the order of the tickets.

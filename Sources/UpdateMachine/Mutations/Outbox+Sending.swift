@@ -46,7 +46,10 @@ extension Outbox {
       return
     }
     mark(batch, &effects)
-    let durable = batch.prefix { queue[$0].version <= stored }
+    // Once the server has counted an ID as void, nobody may remember that it had a name: the word by
+    // which it lost that must be durable, too.
+    let isSaid = voided.isEmpty || sending.wordVersion <= stored
+    let durable = batch.prefix { isSaid && queue[$0].version <= stored }
     guard !durable.isEmpty else {
       sending.status = .storing
       return
@@ -70,7 +73,7 @@ extension Outbox {
   /// never left and throws.
   private var nextBatch: Range<Int> {
     let start = queue.firstIndex { !$0.isAccepted } ?? queue.count
-    let limit = min(queue.count, start + (isIdempotent ? settings.batchMaximum : 1))
+    let limit = min(queue.count, start + (isIdempotent ? max(settings.batchMaximum, 1) : 1))
     var end = start
     while end < limit {
       switch queue[end].stage {

@@ -38,8 +38,7 @@ extension Outbox where Change: Storable {
     discards = numbers.discards.map { $0.tickets }
     version = numbers.version
     stored = version
-    for pending in queue { size = size.addingSaturated(pending.change.size) }
-    for refused in refused { size = size.addingSaturated(refused.change.size) }
+    size = measuredSize
     if let violation = violation() { throw StoredFormError(expected: violation.rule) }
   }
 
@@ -231,6 +230,7 @@ extension RefusedMutation: Storable where Change: Storable {
 extension RefusedMutation: KeptMutation where Change: Storable {
   fileprivate func isStoredAs(_ other: RefusedMutation) -> Bool {
     tickets == other.tickets && version == other.version && refusal == other.refusal
+      && mayHaveCopy == other.mayHaveCopy
   }
 }
 

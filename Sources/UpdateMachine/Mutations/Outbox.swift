@@ -12,8 +12,8 @@
 /// set aside or uncertain, as long as the server keeps these rules: it runs a mutation only if its ID
 /// is the last mutation ID + 1, and writes that in the same transaction as the effects; one that it
 /// refuses for good consumes its ID in the same way; and it ignores a push that does not know of its
-/// last refusal (``Push/knownRefusal``). So an ID never means two things, whatever old push arrives
-/// late. A server without IDs (``isIdempotent``) gets one mutation at a time, and none twice.
+/// last refusal (``Push/knownRefusal``, ``Push/voided``). So an ID never means two things, whatever
+/// old push arrives late. A server without IDs (``isIdempotent``) gets one mutation at a time, and none twice.
 ///
 /// A mutation leaves only when the confirmed state says that it is in, or when the app discards it.
 /// The answer to a push acknowledges nothing. It is on disk before it is sent, and so is the mark
@@ -49,6 +49,7 @@ public struct Outbox<Change: Mutation>: Sendable {
   var lastID = MutationID.none
   /// The greatest of which the confirmed state says that it is in, or refused.
   var confirmed = MutationID.none
+  /// The greatest of which the server has told that it refused it.
   var knownRefusal = MutationID.none
   /// Above ``confirmed``, ascending: given to mutations that were refused with a whole push.
   var voided: [MutationID] = []
@@ -84,6 +85,10 @@ public struct Outbox<Change: Mutation>: Sendable {
     var slow = SlowBackoff()
     var timeouts = Backoff()
     var resends = Backoff()
+    /// The version with the app's last word on what was set aside.
+    var wordVersion = OutboxVersion(0)
+    /// The greatest ID that had been accepted when the poll left that is out.
+    var askedThrough = MutationID.none
     var pushCount: UInt64 = 0
     var timerCount: UInt64 = 0
   }
@@ -109,6 +114,38 @@ public struct Outbox<Change: Mutation>: Sendable {
     self.settings = settings
   }
 
+  /// Goes on in another name, for the server knows the app by another now: it has lost the old one.
+  /// Tickets go on, too. What never left is sent in the new name. What may be at the server already
+  /// would be another mutation there if it were sent in the new name: it is set aside, refused as
+  /// ``RejectionCode/nameLost``, for the app to say whether it is to be made again.
+  public init(client: ClientID, takingOver old: Outbox) {
+    self.init(client: client, isIdempotent: old.isIdempotent, settings: old.settings)
+    lastTicket = old.lastTicket
+    forgotten = old.forgotten
+    discards = old.discards
+    version = OutboxVersion(old.version.number + 1)
+    size = old.size
+    let lost = MutationRefusal(.none, .nameLost)
+    for pending in old.queue {
+      if old.hasNeverLeft(pending) {
+        queue.append(Pending(tickets: pending.tickets, change: pending.change, version: version))
+      } else {
+        refused.append(
+          Refused(
+            tickets: pending.tickets, change: pending.change, refusal: lost, mayHaveCopy: true,
+            version: version))
+      }
+    }
+    for item in old.refused {
+      refused.append(
+        Refused(
+          tickets: item.tickets, change: item.change,
+          refusal: MutationRefusal(.none, item.refusal.code), mayHaveCopy: item.mayHaveCopy,
+          version: version))
+    }
+    refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+  }
+
   /// It was read from the saved form of an earlier life: what it says is durable, what was out then
   /// is answered no more, and nothing is sent before it is started, and replayed once. What had left
   /// without an answer is sent again, or uncertain if the server is not idempotent.
@@ -116,6 +153,7 @@ public struct Outbox<Change: Mutation>: Sendable {
     sending = Sending()
     stored = version
     queueVersion += 1
+    size = measuredSize  // This version of the app may measure otherwise.
     for index in queue.indices {
       switch queue[index].stage {
       case .marked(let id): queue[index].stage = isIdempotent ? .sent(id) : .uncertain(id)
@@ -176,9 +214,10 @@ public struct Outbox<Change: Mutation>: Sendable {
   ) throws(MutationError<Change.Refusal>) -> Mutated {
     refresh(&view)
     let merged = merged(with: change)
-    let growth = merged.map { $0.size - (queue.last?.change.size ?? 0) } ?? change.size
+    let growth =
+      merged.map { $0.boundedSize - (queue.last?.change.boundedSize ?? 0) } ?? change.boundedSize
     guard merged != nil || queue.count + refused.count < settings.pendingMaximum,
-      growth <= 0 || size.addingSaturated(growth) <= settings.sizeMaximum
+      growth <= 0 || size + growth <= settings.sizeMaximum
     else { throw .full }
     var state = view.state
     let value: Change.Value
@@ -191,7 +230,7 @@ public struct Outbox<Change: Mutation>: Sendable {
 
     var effects = Effects()
     lastTicket.number += 1
-    size = size.addingSaturated(growth)
+    size += growth
     changed()
     persist(&effects)
     if let merged {

@@ -6,8 +6,9 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   public internal(set) var stage: Stage = .unsent
   /// Why it could not be replayed when that was last tried; `nil`: it could, and is in the view.
   public internal(set) var refusal: Change.Refusal?
-  /// It was uncertain, and is tried again: a copy of it may be at the server already, and an echo of
-  /// that is one of this. So it stays what it is: it may not be edited, nor coalesced.
+  /// It was uncertain, or refused with a whole push, and is tried again: a copy of it may be at the
+  /// server already, and an echo of that is one of this. So it stays what it is: it may not be edited,
+  /// nor coalesced.
   public internal(set) var mayHaveCopy = false
   /// The version of the outbox since which it is as it is, as far as that must be durable.
   var version: OutboxVersion

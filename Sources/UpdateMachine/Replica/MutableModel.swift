@@ -1,7 +1,8 @@
 /// A model that its user changes, too: what is confirmed, and over it what is not yet.
 ///
 /// The outbox is a part of the model, so it is saved with it, and an event and what it confirms are
-/// taken together or not at all. ``Rebased`` is one for any confirmed state.
+/// taken together or not at all. ``Rebased`` is one for any confirmed state. One of the app's own, where
+/// the server has no IDs, passes on to ``local`` what it hears of polls and of its snapshot.
 public protocol MutableModel: SyncModel {
   associatedtype Change: Mutation
 
@@ -41,6 +42,10 @@ public protocol ConfirmingModel: SyncModel {
   /// What mutations are replayed over.
   var state: Change.State { get }
 
+  /// The client's mutation of which this event is the echo; `nil`, the default: of none. Where the
+  /// server knows no IDs, an event that has the client's own name for a mutation confirms it.
+  func echo(in event: Event) -> MutationTicket?
+
   /// Whether its server knows a mutation again by its ID (``Outbox/isIdempotent``). By default it
   /// does.
   static var knowsMutationsAgain: Bool { get }
@@ -50,6 +55,9 @@ public protocol ConfirmingModel: SyncModel {
 }
 
 extension ConfirmingModel {
+  @inlinable
+  public func echo(in event: Event) -> MutationTicket? { nil }
+
   @inlinable
   public static var knowsMutationsAgain: Bool { true }
 
@@ -71,13 +79,18 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  /// The outbox is kept, if it is of the same client: another's would be sent in a wrong name.
+  /// The outbox is kept. If the snapshot is for another client, the app has lost its name: then what
+  /// never left goes on in the new one, and the rest is set aside
+  /// (``Outbox/init(client:takingOver:)``).
   public init(
     snapshot: Confirmed.Snapshot, replacing old: Rebased?
   ) throws(Confirmed.Refusal) {
     confirmed = try Confirmed(snapshot: snapshot, replacing: old?.confirmed)
     if let old, old.local.outbox.client == confirmed.client {
       local = old.local
+    } else if let old {
+      let outbox = Outbox(client: confirmed.client, takingOver: old.local.outbox)
+      local = LocalChanges(outbox, over: confirmed.state)
     } else {
       let outbox = Outbox<Change>(
         client: confirmed.client, isIdempotent: Confirmed.knowsMutationsAgain,
@@ -89,7 +102,11 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
 
   public mutating func apply(_ event: Confirmed.Event) throws(Confirmed.Refusal) {
     try confirmed.apply(event)
-    confirm()
+    if let ticket = confirmed.echo(in: event) {
+      local.confirm(confirmed.state, echo: ticket)
+    } else {
+      confirm()
+    }
   }
 
   private mutating func confirm() {
@@ -98,11 +115,24 @@ public struct Rebased<Confirmed: ConfirmingModel>: MutableModel {
       confirmed.state, through: confirmation.last, refusal: confirmation.refusal)
   }
 
-  public static var hearsOfPolls: Bool { Confirmed.hearsOfPolls }
+  public static var hearsOfPolls: Bool {
+    Confirmed.hearsOfPolls || !Confirmed.knowsMutationsAgain
+  }
 
-  public mutating func asked() { confirmed.asked() }
+  public mutating func asked() {
+    confirmed.asked()
+    local.pollLeft()
+  }
 
-  public mutating func answered() { confirmed.answered() }
+  public mutating func answered() {
+    confirmed.answered()
+    local.pollWasAnswered()
+  }
+
+  public mutating func snapshotWasAsked(at sent: Moment) {
+    confirmed.snapshotWasAsked(at: sent)
+    local.confirmAccepted(before: sent)
+  }
 
   public mutating func restored() {
     confirmed.restored()
@@ -118,9 +148,11 @@ extension Replica where Model: MutableModel {
   public mutating func mutate(
     _ change: Change, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Outbox<Change>.Mutated {
+    let isHeldBack = isHeldBack(at: now)
     guard case .model(var model) = _holding else { throw .nothingHeld }
     _holding = .nothing  // So that the model is changed in place.
     defer { _holding = .model(model) }
+    if isHeldBack { model.local.holdBack() }
     return try model.local.mutate(change, at: now)
   }
 
@@ -130,7 +162,11 @@ extension Replica where Model: MutableModel {
     _ input: Outbox<Change>.Input, at now: Moment
   ) -> (Outbox<Change>.Effects, Outbox<Change>.Effects) {
     var effects = (Outbox<Change>.Effects(), Outbox<Change>.Effects())
-    change { effects = $0.local.handle(input, at: now) }
+    let isHeldBack = isHeldBack(at: now)
+    change {
+      if isHeldBack { $0.local.holdBack() }
+      effects = $0.local.handle(input, at: now)
+    }
     return effects
   }
 

@@ -46,7 +46,7 @@ extension Replica where Model: MutableModel {
   }
 
   /// Where pull comes first: whether it is still to come.
-  private func isHeldBack(at now: Moment) -> Bool {
+  func isHeldBack(at now: Moment) -> Bool {
     guard Sync.order == .pullFirst else { return false }
     return finger == nil || freshness(at: now).claim != .connected
   }

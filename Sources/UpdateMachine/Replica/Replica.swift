@@ -176,7 +176,9 @@ where Sync.Batch.Event == Model.Event {
     // Only a register's: a model never changes without its finger.
     if case .registering(let request) = _machine.status, request.id == id {
       do throws(Model.Refusal) {
-        _holding = .model(try Model(snapshot: snapshot, replacing: model))
+        var new = try Model(snapshot: snapshot, replacing: model)
+        new.snapshotWasAsked(at: request.sent)
+        _holding = .model(new)
       } catch {
         var effects = _machine.handle(.failed(id, .modelRefused), at: now)
         if effects.release == nil { effects.release = finger.log }  // Nobody will follow it.

@@ -36,6 +36,10 @@ public protocol SyncModel: Sendable {
   /// The poll's answer has been applied, all of it, as the server made it; it may have been empty.
   mutating func answered()
 
+  /// The snapshot that it was just made from was asked for at `sent`: what a server had said before that
+  /// it has is in it. Told before anybody sees the model. By default it is nothing to it.
+  mutating func snapshotWasAsked(at sent: Moment)
+
   /// It was read from the saved form of an earlier life: what was out then is answered no more.
   mutating func restored()
 
@@ -58,6 +62,9 @@ extension SyncModel {
 
   @inlinable
   public mutating func answered() {}
+
+  @inlinable
+  public mutating func snapshotWasAsked(at sent: Moment) {}
 
   @inlinable
   public mutating func restored() {}

@@ -21,21 +21,23 @@ public struct Digest: Hashable, Sendable {
   @inlinable
   public mutating func fold(_ word: Int64) { fold(UInt64(bitPattern: word)) }
 
-  /// Takes the UTF-8 bytes of a text in, and its length.
+  /// Takes the UTF-8 bytes of a text in, and its length: words of eight bytes, the first byte of each
+  /// the highest, and one of those that are left. Read a word at a time, for texts may be long.
   @inlinable
   public mutating func fold(_ text: String) {
-    var word: UInt64 = 0
-    var count: UInt64 = 0
-    for byte in text.utf8 {
-      word = word << 8 | UInt64(byte)
-      count += 1
-      if count % 8 == 0 {
-        fold(word)
-        word = 0
+    var text = text
+    text.withUTF8 { bytes in
+      let words = bytes.count / 8
+      for index in 0..<words {
+        let word = unsafe UnsafeRawBufferPointer(bytes)
+          .loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
+        fold(UInt64(bigEndian: word))
       }
+      var rest: UInt64 = 0
+      for index in words * 8..<bytes.count { rest = unsafe rest << 8 | UInt64(bytes[index]) }
+      fold(rest)
+      fold(UInt64(bytes.count))
     }
-    fold(word)
-    fold(count)
   }
 
   /// A bijection on 64-bit words in which every bit of the result hangs on every bit of the word.

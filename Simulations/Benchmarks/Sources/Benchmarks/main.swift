@@ -233,3 +233,4 @@ if isWanted("knowledge") { benchmarkKnowledge() }
 if isWanted("lists") { benchmarkLists() }
 if isWanted("stores") { benchmarkStores() }
 if isWanted("disk") { await benchmarkDisk() }
+if isWanted("views") { benchmarkViews() }

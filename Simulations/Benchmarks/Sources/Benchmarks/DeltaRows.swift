@@ -1,0 +1,193 @@
+import Foundation
+import SyncProtocols
+import UpdateMachine
+
+// The diff server, and what its answers cost to send and to take.
+
+/// Nothing is pushed here: the view is changed from outside.
+struct NoMutators: ViewMutators {
+  func run(
+    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
+  ) throws(MutatorRefusal) -> JSON {
+    throw MutatorRefusal("no mutator \(name)")
+  }
+}
+
+/// A view of 20 MB of JSON text, 19,999 items, of which 100 change: as both servers and as a client
+/// have it before and after.
+struct Deltas {
+  static let count: Int64 = 19_999
+  static let client = ClientID(1)
+  static let pullCredential = PullCredential("pull")
+
+  /// An item and its key are 1,000 bytes, with a colon and a comma.
+  static func item(_ number: Int64, revision: Int64 = 0) -> JSON {
+    .item(number, revision: revision, bytes: 986)
+  }
+
+  /// Has given the view to the client, and holds a hundred changes since.
+  let server: ClientViewServer<NoMutators>
+  /// What the client was given.
+  let first: PulledView<JSON>
+  /// The client.
+  let model: ClientViewModel<JSON>
+  /// What the data layer has before and after, in values that share nothing with it.
+  let (before, after): (VersionedMap<ViewKey, JSON>, VersionedMap<ViewKey, JSON>)
+
+  init() {
+    let changed = shuffled(Int(Deltas.count)).prefix(100)
+    var server = ClientViewServer(
+      DataLayer(NoMutators()), DiffServer(epoch: 1), pushCredential: PushCredential("push"),
+      pullCredential: Deltas.pullCredential)
+    server.dataLayer.change { transaction in
+      for number in 0..<Deltas.count {
+        transaction.put(ViewKey(itemKey(number)), Deltas.item(number))
+      }
+    }
+    let pulled = try? server.pull(
+      PullRequest(client: Deltas.client, state: nil), with: Deltas.pullCredential)
+    guard let first = pulled, let model = try? ClientViewModel(snapshot: first) else {
+      preconditionFailure("a view of 20 MB is taken")
+    }
+    server.dataLayer.change { transaction in
+      for number in changed {
+        transaction.put(ViewKey(itemKey(number)), Deltas.item(number, revision: 1))
+      }
+    }
+    let revised = Set(changed)
+    func read(_ isNew: Bool) -> VersionedMap<ViewKey, JSON> {
+      VersionedMap(
+        sorted: (0..<Deltas.count).lazy.map { number in
+          let revision: Int64 = isNew && revised.contains(number) ? 1 : 0
+          return (ViewKey(itemKey(number)), Deltas.item(number, revision: revision))
+        })
+    }
+    self.server = server
+    self.first = first
+    self.model = model
+    before = read(false)
+    after = read(true)
+  }
+
+  /// Answers a pull from that state, where the data layer is in this process and its view is a fork of
+  /// the one that was fetched before.
+  func answer(from state: ServerStateID?, _ server: inout ClientViewServer<NoMutators>)
+    -> PulledView<JSON>
+  {
+    let pulled = try? server.pull(
+      PullRequest(client: Deltas.client, state: state), with: Deltas.pullCredential)
+    guard let pulled else { preconditionFailure("a view of 20 MB is given") }
+    return pulled
+  }
+}
+
+func benchmarkDeltas() {
+  let deltas = Deltas()
+  let (delta, full) = benchmarkDiffServer(deltas)
+  benchmarkPulled(deltas, delta, full)
+}
+
+/// The time of a pull, without its JSON text: with a view that shares its nodes with the one that was
+/// fetched before, and with one that was read anew and shares nothing. Naive: a dictionary that was
+/// read anew is compared with the last one, key by key.
+func benchmarkDiffServer(_ deltas: Deltas) -> (delta: PulledView<JSON>, full: PulledView<JSON>) {
+  var server = deltas.server
+  var delta = deltas.first
+  let fork = timed(
+    { server = deltas.server },
+    { delta = deltas.answer(from: deltas.first.state, &server) })
+  var diffServer = deltas.server.diffServer
+  var deltaAnew = deltas.first
+  let anew = timed(
+    { diffServer = deltas.server.diffServer },
+    {
+      let fetched = FetchedView(
+        client: Deltas.client, view: deltas.after, lastMutation: .none,
+        commit: deltas.server.dataLayer.lastNumber)
+      deltaAnew = (try? diffServer.pull(deltas.first.state, fetched)) ?? deltas.first
+    })
+  precondition(deltaAnew == delta, "shared nodes save time, and nothing else")
+  let old = Dictionary(uniqueKeysWithValues: deltas.before.map { ($0.text, $1) })
+  let new = Dictionary(uniqueKeysWithValues: deltas.after.map { ($0.text, $1) })
+  var changes: [(String, JSON?)] = []
+  let naive = timed(
+    { changes = [] },
+    {
+      for (key, value) in new where old[key] != value { changes.append((key, value)) }
+      for key in old.keys where new[key] == nil { changes.append((key, nil)) }
+    })
+  let full = deltas.answer(from: nil, &server)
+  precondition(changes.count == 100 && full.state == delta.state, "a hundred changes")
+  row(
+    "diff: 100 changes in 20 MB, a fork", .time(fork), beside: ["two dictionaries": .time(naive)])
+  row(
+    "diff: 100 changes in 20 MB, read anew", .time(anew), beside: ["two dictionaries": .time(naive)]
+  )
+  return (delta, full)
+}
+
+/// The bytes of both answers as JSON text; what that text costs; and the time that a client takes to
+/// apply an answer that was read. Naive: the full view is printed, read, and compared key by key with
+/// what the client has.
+func benchmarkPulled(_ deltas: Deltas, _ delta: PulledView<JSON>, _ full: PulledView<JSON>) {
+  var (deltaText, fullText) = ("", "")
+  let printing = seconds { deltaText = delta.content.json.description }
+  let printingFull = seconds { fullText = full.content.json.description }
+  precondition(Int64(deltaText.utf8.count) == delta.content.byteCount, "sizes are reckoned so")
+  precondition(Int64(fullText.utf8.count) == full.content.byteCount, "sizes are reckoned so")
+  row(
+    "  its JSON text", .bytes(delta.content.byteCount),
+    beside: ["the full view": .bytes(full.content.byteCount)])
+  row("  printed", .time(printing), beside: ["the full view": .time(printingFull)])
+  let parsing = seconds { _ = try? JSON(parsing: deltaText) }
+  var read = JSON.null
+  let parsingFull = seconds { read = (try? JSON(parsing: fullText)) ?? .null }
+  row("  parsed", .time(parsing), beside: ["the full view": .time(parsingFull)])
+
+  let held = Dictionary(uniqueKeysWithValues: deltas.before.map { ($0.text, $1) })
+  var changes: [String] = []
+  let naive = timed(
+    { changes = [] },
+    {
+      for member in read.object?.members ?? [] where held[member.name] != member.value {
+        changes.append(member.name)
+      }
+    })
+  precondition(changes.count == 100, "a hundred changes")
+  var (replaced, begun) = (full, full)
+  replaced.content = .full(deltas.after)
+  begun.content = .full(deltas.before)
+  begun.checksum = deltas.first.checksum
+  var model = deltas.model
+  func apply(_ pulled: PulledView<JSON>) -> Double {
+    timed(
+      { model = deltas.model },
+      { precondition((try? model.apply(pulled)) != nil, "what was pulled is taken") })
+  }
+  let (delta, full) = (apply(delta), apply(replaced))
+  precondition(model.view.map == deltas.after, "the client is level")
+  let first = seconds {
+    precondition((try? ClientViewModel(snapshot: begun)) != nil, "what was pulled is taken")
+  }
+  row(
+    "client: applies the delta", .time(delta),
+    beside: [
+      "the full view, where 100 differ": .time(full), "compared with a dictionary": .time(naive),
+    ])
+  row("client: takes its first full view of 20 MB", .time(first))
+}
+
+extension ViewContent where Value == JSON {
+  /// What is sent: see ``byteCount``.
+  var json: JSON {
+    switch self {
+    case .delta(_, let changes):
+      .array(
+        changes.map { change in
+          .array([.string(change.key.text)] + (change.value.map { [$0] } ?? []))
+        })
+    case .full(let view):
+      .object(JSONObject(view.map { JSONObject.Member($0.text, $1) }) ?? JSONObject())
+    }
+  }
+}

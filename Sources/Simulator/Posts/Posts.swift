@@ -1,0 +1,86 @@
+public import SyncProtocols
+public import UpdateMachine
+
+// Posts: the room of a world in which users send posts, over Zulip's protocol, whose server cannot
+// tell a second copy from the first: its app, its users, and what is owed to them. It may use World
+// and Choices.
+
+/// The simulator's fourth app: a board with a few channels, into which everybody posts, online or not.
+public enum Posts: SimulatedApp {
+  public typealias Model = Rebased<ConfirmedBoard>
+  public typealias Truth = PostsTruth
+  public typealias Server = EventQueueServer<PostsTruth>
+  public typealias Writer = PostsUser
+
+  public static func beginning(_ choices: inout Choices) -> PostsTruth { PostsTruth() }
+
+  /// Somebody else's doing.
+  public static func nextEvent(_ truth: PostsTruth, _ choices: inout Choices) -> BoardEvent {
+    let channel = Int(choices.draw(.workload, below: UInt64(Board.channels)))
+    switch choices.draw(.workload, below: 6) {
+    case 0, 1, 2:
+      let entry = Int64(truth.board.posts.count)
+      return .posted(Post(author: nil, entry: entry, channel: channel), local: nil)
+    case 3: return .closed(channel)
+    default: return .opened(channel)
+    }
+  }
+
+  public static func eventToRefuse(_ truth: PostsTruth) -> BoardEvent? { .unreadable }
+
+  public static func snapshotToRefuse(_ truth: PostsTruth) -> BoardSnapshot? {
+    var snapshot = truth.snapshot
+    snapshot.isReadable = false
+    return snapshot
+  }
+
+  public static func clientName(of model: Model) -> UInt64? { model.confirmed.client.number }
+
+  /// Of what is confirmed alone: that is what a finger stands for.
+  public static func checksum(of model: Model) -> UInt64 { model.confirmed.state.checksum }
+
+  public static func describe(_ model: Model) -> String { model.confirmed.state.description }
+
+  public static func describe(_ truth: PostsTruth) -> String { truth.board.description }
+}
+
+/// What the server holds.
+public struct PostsTruth: ServerTruth {
+  public internal(set) var board = Board()
+
+  public init() {}
+
+  public var snapshot: BoardSnapshot { BoardSnapshot(board: board) }
+
+  public static func addressed(_ snapshot: BoardSnapshot, to client: ClientID) -> BoardSnapshot {
+    var snapshot = snapshot
+    snapshot.client = client
+    return snapshot
+  }
+
+  public var checksum: UInt64 { board.checksum }
+
+  public mutating func apply(_ event: BoardEvent) { board.apply(event) }
+
+  public static func isDeletion(_ event: BoardEvent) -> Bool {
+    if case .closed = event { true } else { false }
+  }
+
+  /// Two arrivals are two posts: nobody looks at the ID.
+  public func change(
+    by mutation: PushedMutation, of client: ClientID
+  ) throws(MutatorRefusal) -> BoardEvent? {
+    guard let entry = mutation.arguments["entry"]?.int64,
+      let channel = mutation.arguments["channel"]?.int64,
+      let ticket = mutation.arguments["local"]?.int64
+    else { throw MutatorRefusal("no such post") }
+    if entry % PostsTruth.unlucky == 0 { throw MutatorRefusal("unlucky") }
+    guard board.isOpen(Int(channel)) else { throw MutatorRefusal("closed") }
+    let post = Post(author: client, entry: entry, channel: Int(channel))
+    let local = LocalID(client: client, ticket: MutationTicket(UInt64(ticket)))
+    return .posted(post, local: local)
+  }
+
+  /// The server takes no entry that this divides, which no client knows.
+  static var unlucky: Int64 { 11 }
+}

@@ -1,0 +1,131 @@
+public import UpdateMachine
+
+/// What a user has posted, in the order of the tickets, and how often he has had each sent: what he
+/// himself knows, whatever his outbox says.
+public struct PostsBook: OutboxBook {
+  /// Whose; `nil`: nobody's yet.
+  public var client: ClientID?
+  private(set) var made: [Made] = []
+
+  struct Made: Sendable {
+    var ticket: MutationTicket
+    var entry: Int64
+    /// What it was before he made another of it: the server never had that.
+    var former: [Int64] = []
+    /// Once, and once more for each time that he had it tried again though nobody knew where it was.
+    var sends = 1
+    var isDiscarded = false
+  }
+
+  public init(of client: ClientID? = nil) { self.client = client }
+
+  mutating func note(_ ticket: MutationTicket, _ entry: Int64) {
+    made.append(Made(ticket: ticket, entry: entry))
+  }
+
+  mutating func edit(_ ticket: MutationTicket, to entry: Int64) {
+    change(ticket) {
+      $0.former.append($0.entry)
+      $0.entry = entry
+    }
+  }
+
+  mutating func noteRetry(_ ticket: MutationTicket) { change(ticket) { $0.sends += 1 } }
+
+  mutating func discard(_ ticket: MutationTicket) { change(ticket) { $0.isDiscarded = true } }
+
+  private mutating func change(_ ticket: MutationTicket, _ body: (inout Made) -> Void) {
+    guard let index = made.firstIndex(where: { $0.ticket == ticket }) else { return }
+    body(&made[index])
+  }
+}
+
+/// Oracle H where the server cannot tell a second copy from the first: the view is the confirmed state
+/// with what is pending replayed over it; each post of the user's is confirmed, pending, uncertain or
+/// set aside, unless he gave it up; and the server has none more often than he had it sent, or out of
+/// order.
+enum PostsOracle {
+  static func objection(
+    to model: Posts.Model, _ book: PostsBook, _ truth: Posts.Truth
+  ) -> WriterObjection? {
+    let outbox = model.local.outbox
+    return objectionToView(model, outbox) ?? objectionToPosts(model, outbox, book)
+      ?? objectionToServer(truth, book)
+  }
+
+  /// Replayed once more, as simply as can be.
+  private static func objectionToView(
+    _ model: Posts.Model, _ outbox: Outbox<PostChange>
+  ) -> WriterObjection? {
+    var posts = model.confirmed.state.posts
+    for pending in outbox.pending {
+      let isOpen = model.confirmed.state.isOpen(pending.change.post.channel)
+      if isOpen { posts.append(pending.change.post) }
+      guard isOpen != (pending.refusal == nil) else { continue }
+      return WriterObjection(
+        .input, "a mutation is set aside when it throws, and only then", "\(pending), \(outbox)")
+    }
+    guard posts != model.local.view.state.posts else { return nil }
+    return WriterObjection(
+      .causality, "\(model.confirmed.state) and what is pending",
+      "\(model.local.view.state) with \(outbox)")
+  }
+
+  /// None is lost.
+  private static func objectionToPosts(
+    _ model: Posts.Model, _ outbox: Outbox<PostChange>, _ book: PostsBook
+  ) -> WriterObjection? {
+    let confirmed = entries(of: outbox.client, in: model.confirmed.state)
+    for made in book.made where !made.isDiscarded {
+      switch outbox.state(of: made.ticket) {
+      case .queued, .sent, .uncertain, .setAside: continue
+      case .acknowledged, nil: if confirmed.contains(made.entry) { continue }
+      case .discarded: break
+      }
+      return WriterObjection(
+        .input, "\(made.ticket), entry \(made.entry), is confirmed, pending or set aside",
+        "\(words(confirmed)) with \(outbox)")
+    }
+    return nil
+  }
+
+  /// Nothing is posted more often than it was sent, or that was not made, and what was sent once is in
+  /// the user's order.
+  private static func objectionToServer(
+    _ truth: Posts.Truth, _ book: PostsBook
+  ) -> WriterObjection? {
+    guard let client = book.client else { return nil }
+    let posted = entries(of: client, in: truth.board)
+    var known = 0
+    var last = -1
+    for made in book.made {
+      let copies = posted.count { $0 == made.entry }
+      known += copies
+      if copies > made.sends {
+        return WriterObjection(
+          .input, "entry \(made.entry) was sent \(made.sends) times", words(posted))
+      }
+      guard made.sends == 1, !made.isDiscarded, let place = posted.firstIndex(of: made.entry)
+      else { continue }
+      if place < last {
+        return WriterObjection(
+          .input, "entry \(made.entry) comes after all that were made before", words(posted))
+      }
+      last = place
+    }
+    guard known < posted.count else { return nil }
+    return WriterObjection(.input, "the server has what was made, and as it was", words(posted))
+  }
+
+  private static func entries(of client: ClientID, in board: Board) -> [Int64] {
+    var entries: [Int64] = []
+    for post in board.posts where post.author == client { entries.append(post.entry) }
+    return entries
+  }
+
+  private static func words(_ entries: [Int64]) -> String {
+    var text = ""
+    for entry in entries { text += "\(entry) " }
+    return text.isEmpty ? "nothing" : text
+  }
+}

@@ -1,0 +1,210 @@
+import Testing
+
+@testable import UpdateMachine
+
+/// What confirms a mutation where the server has no IDs: its echo, a snapshot, or a poll without one.
+@Suite struct EchoTests {
+  @Test func `a poll that left after the answer confirms what has no echo`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let tickets = try desk.send(.set("a", 1), .remove("a"))
+    desk.answer()
+    desk.box.pollLeft()
+    desk.save()
+    desk.answer()
+    #expect(desk.stages == ["#1 set accepted 1", "#2 remove accepted 2"])
+    desk.box.pollWasAnswered()
+    desk.replay()
+    #expect(tickets.map(desk.state) == [.acknowledged, .sent])
+    desk.box.pollWasAnswered()  // Nobody asked since.
+    #expect(desk.state(tickets[1]) == .sent)
+    #expect(desk.box.violation() == nil)
+  }
+
+  @Test func `a poll that was given up confirms nothing`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.box.pollLeft()
+    desk.answer()
+    desk.box.pollWasAnswered()
+    #expect(desk.state(ticket) == .sent)
+  }
+
+  @Test func `what is uncertain, or on its way, waits for more than a poll`() throws {
+    var desk = Desk.started(isIdempotent: false)
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.box.pollLeft()
+    desk.box.pollWasAnswered()
+    #expect(desk.state(ticket) == .sent)
+    desk.fail(.timedOut)
+    desk.box.pollLeft()
+    desk.box.pollWasAnswered()
+    #expect(desk.state(ticket) == .uncertain)
+  }
+
+  @Test func `a server that counts is asked how far it is`() throws {
+    var desk = Desk.started()
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.answer()
+    desk.box.pollLeft()
+    desk.box.pollWasAnswered()
+    desk.box.confirmAccepted(before: .ms(99_999))
+    #expect(desk.state(ticket) == .sent)
+  }
+
+  @Test(arguments: [true, false])
+  func `a refused ID is voided only for a server that counts`(isIdempotent: Bool) throws {
+    var desk = Desk.started(isIdempotent: isIdempotent)
+    let ticket = try desk.send(.set("a", 1))[0]
+    desk.fail(.rejected(.none))
+    desk.feed(.discarded(ticket))
+    _ = try desk.send(.set("b", 1))
+    #expect(desk.push?.voided == (isIdempotent ? [MutationID(1)] : []))
+  }
+
+  @Test(arguments: [true, false])
+  func `a second try that is refused after the first's echo stops nothing`(isAnswer: Bool) throws {
+    var desk = Desk.started(isIdempotent: false)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2))
+    desk.fail(.timedOut)
+    desk.feed(.retried(tickets[0]))
+    desk.save()
+    desk.fire()
+    desk.save()
+    #expect(desk.pushed == [2])
+    desk.box.echo(of: tickets[0])
+    desk.replay()
+    if isAnswer {
+      desk.answer(.refused(MutationRefusal(MutationID(2))))
+    } else {
+      desk.fail(.rejected(.none))
+    }
+    #expect(!desk.heard.contains { $0.hasPrefix("report") })
+    desk.save()
+    #expect(desk.pushed == [3])
+    #expect(desk.state(tickets[1]) == .sent)
+  }
+
+  // MARK: In a replica
+
+  /// A board whose server gives back what its clients call their changes.
+  private struct Echoing: ConfirmingModel {
+    typealias Change = BoardChange
+    typealias Refusal = Never
+    struct Event: Sendable {
+      var board: Board
+      var echo: MutationTicket?
+    }
+    private(set) var state: Board
+
+    init(snapshot: Board) { state = snapshot }
+    mutating func apply(_ event: Event) { state = event.board }
+    func echo(in event: Event) -> MutationTicket? { event.echo }
+    var client: ClientID { ClientID(7) }
+    var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+    static var knowsMutationsAgain: Bool { false }
+  }
+
+  private struct Batch: EventBatch {
+    var first: Int
+    var events: [Echoing.Event]
+    var count: Int { events.count }
+    func event(at index: Int) -> Echoing.Event? { events[index] }
+  }
+
+  private enum Sync: SyncProtocol {
+    static func advance(_ finger: Spot, over batch: Batch) -> Advance<Spot> {
+      batch.count == 0
+        ? .seen : .next(Spot(finger.log, batch.first + batch.count - 1), first: 0)
+    }
+  }
+
+  /// A replica that follows, whose writes succeed at once, with one change that was accepted.
+  private struct Hand {
+    var replica = Replica<Rebased<Echoing>, Sync>(life: Life(1))
+    var now = Moment.ms(0)
+    var request: RequestID?
+    var push: PushID?
+    var timer: (id: TimerID, latest: Moment)?
+
+    var outbox: Outbox<BoardChange>? { replica.model?.local.outbox }
+
+    mutating func put(_ input: Replica<Rebased<Echoing>, Sync>.Input) {
+      let effects = replica.handle(input, at: now)
+      switch effects.request {
+      case .register(let id), .poll(let id, _, _): request = id
+      case nil: break
+      }
+      if let arm = effects.arm { timer = (arm.timer, arm.range.latest) }
+      for effects in replica.passOn(input, at: now) { perform(effects) }
+      if let write = effects.persist { put(.written(write)) }
+    }
+
+    mutating func tell(_ input: Outbox<BoardChange>.Input) {
+      let (one, other) = replica.handle(input, at: now)
+      perform(one)
+      perform(other)
+    }
+
+    mutating func perform(_ effects: Outbox<BoardChange>.Effects) {
+      if let version = effects.persist { tell(.stored(upTo: version)) }
+      if let push = effects.push { self.push = push.id }
+    }
+
+    mutating func snapshot(_ board: Board, _ log: String) {
+      put(.snapshotArrived(request!, board, finger: Spot(log, 0), terms: testTerms))
+    }
+
+    /// The log is lost; goes on until a register is out.
+    mutating func expire() {
+      put(.failed(request!, .expired))
+      if case .registering = replica.status { return }
+      now = timer!.latest
+      put(.fired(timer!.id))
+    }
+
+    mutating func batch(_ events: [Echoing.Event]) {
+      let first = (replica.finger?.index ?? 0) + 1
+      put(.batchArrived(request!, Batch(first: first, events: events)))
+    }
+
+    init() throws {
+      put(.loaded(nil, age: nil))
+      put(.started(foreground: true))
+      snapshot(Board(), "a")
+      perform(try replica.mutate(.set("a", 1), at: now).effects)
+    }
+
+    mutating func accept() { tell(.answered(push!, .accepted)) }
+  }
+
+  @Test func `an echo confirms with its event`() throws {
+    var hand = try Hand()
+    hand.accept()
+    hand.batch([Echoing.Event(board: Board(["b": 2]), echo: nil)])
+    #expect(hand.outbox?.count == 1)
+    hand.batch([Echoing.Event(board: Board(["b": 2, "a": 1]), echo: MutationTicket(1))])
+    #expect(hand.outbox?.count == 0)
+    #expect(hand.replica.model?.local.view.state == Board(["b": 2, "a": 1]))
+  }
+
+  @Test func `a snapshot confirms what was accepted before it was asked for`() throws {
+    var hand = try Hand()
+    hand.accept()
+    hand.now = .ms(1)
+    hand.expire()
+    hand.snapshot(Board(["a": 1]), "b")
+    #expect(hand.outbox?.count == 0)
+    #expect(hand.replica.model?.local.view.confirmed == Board(["a": 1]))
+  }
+
+  @Test func `what was accepted while a snapshot was on its way waits for a poll`() throws {
+    var hand = try Hand()
+    hand.expire()
+    hand.now = hand.now + .milliseconds(1)
+    hand.accept()
+    hand.snapshot(Board(["a": 1]), "b")
+    #expect(hand.outbox?.state(of: MutationTicket(1)) == .sent)
+    hand.batch([])
+    #expect(hand.outbox?.count == 0)
+  }
+}
