@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
+    .executable(name: "crash", targets: ["crash"]),
   ],
   targets: [
     .target(name: "UpdateMachine", swiftSettings: strict),
@@ -44,8 +45,11 @@ let package = Package(
       name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
     .executableTarget(
       name: "simulate", dependencies: ["UpdateMachine", "SyncProtocols", "ZulipSync", "Simulator"],
-      path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo"], sources: ["simulate"],
+      path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo", "crash"], sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
+    .executableTarget(
+      name: "crash", dependencies: ["UpdateMachine", "SyncProtocols", "SQLiteStore"],
+      path: "Simulations/crash", swiftSettings: strict),
     .testTarget(
       name: "UpdateMachineTests", dependencies: ["UpdateMachine"], swiftSettings: strict),
     .testTarget(

@@ -15,7 +15,7 @@ struct Child: Sendable {
     line.tell(.phase(.starting))
     guard case .start(let first, let client, let finishes) = line.firstOrder() else { return }
     line.tell(.phase(.opening))
-    let file = try SQLiteFile(path: path)
+    let file = try await SQLiteFile.open(at: path)
     let store = ToldStore(store: file.store(named: "view"), line: line)
     let machine = UpdateMachine(
       source: ToldSource(line: line, client: client), store: store, settings: settings,

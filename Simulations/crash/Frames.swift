@@ -31,6 +31,10 @@ enum Report: Sendable {
   }
 }
 
+extension Report {
+  var isRestored: Bool { if case .restored = self { true } else { false } }
+}
+
 /// What a child is told.
 enum Order: Sendable {
   /// Numbers are to be made from this one on; or none, and it shall become level.

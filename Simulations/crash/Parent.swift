@@ -58,14 +58,16 @@ final class Parent {
     return Digest.mixed(chance) % count
   }
 
-  /// One child, killed at a moment that chance draws: mostly soon, for most of what it does it does at
-  /// once.
+  /// One child, killed at a moment that chance draws: as likely within the first tenth of a millisecond
+  /// as within the last tenth of a second, from its first word on, or from when it has found what it
+  /// had.
   func round() throws {
     tally.rounds += 1
     progressed = false
-    let microseconds = 1 << (8 + draw(below: 9))
+    let microseconds = UInt64(1) << (7 + draw(below: 11))
     let (phase, _) = try live(
-      killedAfter: .microseconds(Int(draw(below: UInt64(microseconds)))), finishes: false)
+      killedAfter: .microseconds(Int(draw(below: microseconds))),
+      from: draw(below: 5) == 0 ? .firstWord : .restored, finishes: false)
     tally.kills["\(phase)", default: 0] += 1
     if progressed { tally.durableProgress += 1 }
     if draw(below: 4) == 0 { changeFromOutside() }
@@ -74,9 +76,9 @@ final class Parent {
 
   /// The last child is left alone until it is level, or a minute has passed.
   func conclude() throws {
-    let (_, level) = try live(killedAfter: .seconds(60), finishes: true)
+    let (_, level) = try live(killedAfter: .seconds(60), from: .firstWord, finishes: true)
     let truth = server.dataLayer.last.view
-    guard let level, level.commit == CommitNumber(server.dataLayer.lastNumber) else {
+    guard let level, level.commit == server.dataLayer.lastNumber else {
       tally.notConverged += 1
       throw Wrong(
         round: tally.rounds, expected: "a client that is level",
@@ -99,8 +101,11 @@ final class Parent {
 
   private typealias Level = (commit: CommitNumber, checksum: UInt64)
 
+  /// From when on a child's time runs.
+  private enum Beginning { case firstWord, restored }
+
   private func live(
-    killedAfter delay: DispatchTimeInterval, finishes: Bool
+    killedAfter delay: DispatchTimeInterval, from beginning: Beginning, finishes: Bool
   ) throws -> (Phase, Level?) {
     let process = Process()
     let (input, output) = (Pipe(), Pipe())
@@ -117,8 +122,7 @@ final class Parent {
     var level: Level?
     var isTimed = false
     while let report = try? Pipeline.receive(Report.self, over: output.fileHandleForReading) {
-      if !isTimed {
-        // From its first word on: before it, nothing of ours has run.
+      if !isTimed, beginning == .firstWord || report.isRestored {
         isTimed = true
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { kill(pid, SIGKILL) }
       }
@@ -126,7 +130,7 @@ final class Parent {
       case .phase(let now): phase = now
       case .level(let commit, let checksum):
         level = (commit, checksum)
-        if commit == CommitNumber(server.dataLayer.lastNumber) { kill(pid, SIGKILL) }
+        if commit == server.dataLayer.lastNumber { kill(pid, SIGKILL) }
       default:
         if let next = Parent.phase(of: report) { phase = next }
         try hear(report, input.fileHandleForWriting)
@@ -194,7 +198,7 @@ final class Parent {
       }
       return
     }
-    guard restored.commit >= durable, restored.commit.number <= server.dataLayer.lastNumber else {
+    guard restored.commit >= durable, restored.commit <= server.dataLayer.lastNumber else {
       throw Wrong(
         round: tally.rounds, expected: "a state from commit \(durable.number) on",
         found: "one of commit \(restored.commit.number)")

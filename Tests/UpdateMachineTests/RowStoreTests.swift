@@ -213,4 +213,41 @@ import Testing
     try await store.save(read)
     #expect(await counting.log.suffix(1) == ["append 1"])
   }
+
+  // MARK: Models that the compiler writes down
+
+  private struct Settings: StorableModel, Codable, Equatable {
+    typealias Refusal = Never
+    var volume = 3
+    var names = ["a": 1.5]
+
+    init(snapshot: Int) { volume = snapshot }
+    mutating func apply(_ event: Int) { volume += event }
+  }
+
+  private enum Knob: Storable, Codable, Equatable {
+    case turn(Int)
+    case name(String)
+  }
+
+  @Test func `a model that is codable needs no code of its own`() async throws {
+    let counting = CountingStore()
+    let store = RowStore<Settings, Place>(counting)
+    _ = try await store.load()
+    var saved = SavedReplica<Settings, Place>(
+      model: Settings(snapshot: 4), finger: Place(1), terms: testTerms)
+    let now = WallTime(milliseconds: 5)
+    try await store.save(StoredReplica(replica: saved, writtenAt: now))
+    saved.finger = Place(2)
+    try await store.save(StoredReplica(replica: saved, writtenAt: now))
+    saved.model.apply(2)
+    saved.finger = Place(3)
+    try await store.save(StoredReplica(replica: saved, writtenAt: now))
+    #expect(await counting.log == ["load", "checkpoint 2", "append 1", "append 2"])
+    #expect(try await RowStore<Settings, Place>(counting).load()?.replica == saved)
+    for knob in [Knob.turn(-1), .name("ü/")] {
+      #expect(try Knob(storedBytes: knob.storedBytes) == knob)
+    }
+    #expect(throws: StoredFormError.self) { try Knob(storedBytes: [1, 2]) }
+  }
 }

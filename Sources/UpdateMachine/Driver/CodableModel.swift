@@ -1,0 +1,52 @@
+#if !hasFeature(Embedded)
+
+  private import Foundation
+
+  // Models and mutations that the compiler can write down already: one JSON text for all of it. Right
+  // for what is small; a model of many entries writes a row for each.
+
+  extension StorableModel where Self: Codable & Equatable {
+    /// One row, if anything has changed. O(the model).
+    public func store(since old: Self?, into rows: inout RowWriter) {
+      if self != old { rows.put(.firstOfModel, [], JSONForm.bytes(of: self)) }
+    }
+
+    public init(stored rows: StoredRows) throws(StoredFormError) {
+      guard let row = rows[.firstOfModel].first else { throw StoredFormError(expected: "a model") }
+      self = try JSONForm.value(Self.self, of: row.value)
+    }
+  }
+
+  extension Storable where Self: Codable {
+    public func put(into bytes: inout ByteWriter) { bytes.put(JSONForm.bytes(of: self)) }
+
+    public init(from bytes: inout ByteReader) throws(StoredFormError) {
+      self = try JSONForm.value(Self.self, of: try bytes.takeBytes())
+    }
+  }
+
+  /// Values as JSON texts: equal values have equal texts.
+  private enum JSONForm {
+    static func bytes(of value: some Encodable) -> [UInt8] {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      do {
+        return Array(try encoder.encode(value))
+      } catch {
+        // Only numbers that are none, and code that throws by itself.
+        preconditionFailure("a model has no JSON: \(error)")
+      }
+    }
+
+    static func value<Value: Decodable>(
+      _ type: Value.Type, of bytes: [UInt8]
+    ) throws(StoredFormError) -> Value {
+      do {
+        return try JSONDecoder().decode(type, from: Data(bytes))
+      } catch {
+        throw StoredFormError(expected: "\(type)")
+      }
+    }
+  }
+
+#endif
