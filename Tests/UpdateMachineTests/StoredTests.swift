@@ -120,4 +120,95 @@ import Testing
     #expect(errors > 1000)
     #expect(wholes > 1000)
   }
+
+  // MARK: Bugs of other projects
+
+  @Test func `bug 79: however often it is saved in steps, what is live stays, and what is gone goes`()
+    throws
+  {
+    var steps = Steps(state: 79)
+    var map = VersionedMap<Int64, String>()
+    var old = map
+    var disk = RowDisk()
+    for round in 0..<400 {
+      for _ in 0..<steps.below(12) {
+        let key = Int64(steps.below(200))
+        map[key] = steps.below(3) == 0 ? nil : "\(round)"
+      }
+      var writer = RowWriter()
+      writer.put(.firstOfModel, map, since: old)
+      disk.write(writer.rows)
+      old = map
+      #expect(try disk.rows.map(of: .firstOfModel) == map)
+    }
+  }
+
+  @Test func `bug 81: lists, what is known of them and the finger are one step`() throws {
+    let narrow = ShelfNarrow([.channel(ChannelID(1))])
+    var shelf = Shelf(snapshot: [ChannelID(1)])
+    shelf.messages.open(narrow)
+    var saved = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
+    var disk = RowDisk()
+    disk.write(saved.rows(since: nil))
+    let id = FetchID(life: Life(1), number: 1)
+    saved.model.messages.begin(id, PageRequest(narrow, .newest, before: 10, after: 0))
+    let message = Message(
+      id: MessageID(5), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 1)
+    let page = MessagePage(messages: [message], foundOldest: true, foundNewest: true)
+    #expect(saved.model.messages.take(page, for: id) == .taken)
+    saved.model.apply(.new(Message(
+      id: MessageID(6), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 2)))
+    saved.finger = QueuePlace(1)
+    let before = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
+    let step = saved.rows(since: before)
+    #expect(Set(step.map(\.key.table.number)).count == 4, "head, messages, what is ahead, lists")
+    disk.write(step)
+    let read = try SavedReplica<Shelf, QueuePlace>(stored: disk.rows)
+    #expect(read.finger == QueuePlace(1))
+    let list = try #require(read.model.messages.list(of: narrow))
+    #expect(list.knowledge == saved.model.messages.list(of: narrow)?.knowledge)
+    #expect(list.ids.map(\.key) == [MessageID(5), MessageID(6)])
+  }
+
+  @Test func `bug 83: a poll that brings nothing writes nothing, whatever is held`() {
+    var shelf = Shelf(snapshot: [ChannelID(1)])
+    for number in 1...1000 as ClosedRange<Int64> {
+      shelf.apply(.new(Message(
+        id: MessageID(number), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"),
+        content: 1)))
+    }
+    let saved = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
+    var next = saved
+    next.model.answered()
+    #expect(next.rows(since: saved) == [])
+    next.finger = QueuePlace(1)
+    #expect(next.rows(since: saved).count == 1, "a heartbeat: the finger alone")
+  }
+
+  /// A place that can be saved.
+  private struct QueuePlace: Finger, Storable {
+    var number: Int64
+    var log: Int64 { 0 }
+    var description: String { "\(number)" }
+    init(_ number: Int64) { self.number = number }
+    func put(into bytes: inout ByteWriter) { bytes.put(number) }
+    init(from bytes: inout ByteReader) throws(StoredFormError) { number = try bytes.takeInt64() }
+  }
+}
+
+extension Int: @retroactive Storable {
+  public func put(into bytes: inout ByteWriter) { bytes.put(Int64(self)) }
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self = Int(try bytes.takeInt64())
+  }
+}
+
+extension Shelf: StorableModel {
+  func store(since old: Shelf?, into rows: inout RowWriter) {
+    messages.store(since: old?.messages, into: &rows, from: .firstOfModel)
+  }
+
+  init(stored rows: StoredRows) throws(StoredFormError) {
+    messages = try MessageStore(stored: rows, from: .firstOfModel)
+  }
 }

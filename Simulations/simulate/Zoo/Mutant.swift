@@ -34,7 +34,7 @@ struct Mutant: Equatable, Sendable {
 }
 
 extension Mutant {
-  static let letters = Set("ABCDEFGHJ".map(String.init) + ["trap"])
+  static let letters = Set("ABCDEFGHIJ".map(String.init) + ["trap"])
 
   init(name: String, text: String) throws(Malformed) {
     var parser = MutantParser(name: name)
@@ -130,7 +130,7 @@ private struct MutantParser {
     case ("oracle", _?) where Mutant.letters.isSuperset(of: words.dropFirst()):
       mutant.oracles = Array(words.dropFirst())
     case ("oracle", _):
-      throw malformed("expected \"oracle\" and letters of A B C D E F G H J, or \"trap\"")
+      throw malformed("expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\"")
     case ("engine", let engine?) where words.count == 2 && Engine(rawValue: engine) != nil:
       mutant.engine = Engine(rawValue: engine) ?? .value
     case ("engine", _):

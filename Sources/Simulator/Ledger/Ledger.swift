@@ -8,6 +8,7 @@ public enum Ledger: SimulatedApp {
   public typealias Truth = ViewTruth<JSON>
   public typealias Server = ViewServer<LedgerMutators>
   public typealias Writer = LedgerUser
+  public typealias Disk = RowDisk<Model, ViewFinger>
 
   static var accounts: Int64 { 3 }
   /// What is in all accounts together, whoever transfers: a transaction that is seen in part shows.

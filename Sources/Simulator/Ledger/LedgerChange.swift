@@ -148,3 +148,37 @@ extension LedgerChange: CustomStringConvertible {
     }
   }
 }
+
+extension LedgerChange: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(client.number)
+    bytes.put(entries)
+    switch deed {
+    case .add(let amount, let counter):
+      bytes.put(UInt8(0))
+      bytes.put(amount)
+      bytes.put(counter)
+    case .transfer(let amount, let source, let target):
+      bytes.put(UInt8(1))
+      bytes.put(amount)
+      bytes.put(source)
+      bytes.put(target)
+    case .reserve(let hour):
+      bytes.put(UInt8(2))
+      bytes.put(hour)
+    }
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    client = ClientID(try bytes.takeUInt64())
+    entries = try bytes.takeArray()
+    switch try bytes.takeByte() {
+    case 0: deed = .add(try bytes.takeInt64(), to: try bytes.takeInt64())
+    case 1:
+      deed = .transfer(
+        try bytes.takeInt64(), from: try bytes.takeInt64(), to: try bytes.takeInt64())
+    case 2: deed = .reserve(hour: try bytes.takeInt64())
+    default: throw StoredFormError(expected: "a deed")
+    }
+  }
+}

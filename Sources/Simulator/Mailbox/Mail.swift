@@ -7,6 +7,7 @@ public enum Mail: SimulatedApp {
   public typealias Model = MailModel
   public typealias Truth = Mailbox
   public typealias Reader = MailReader
+  public typealias Disk = RowDisk<MailModel, QueueFinger>
 
   public static func beginning(_ choices: inout Choices) -> Mailbox {
     var mailbox = Mailbox.beginning
@@ -79,6 +80,16 @@ public struct MailModel: PagedModel {
   }
 
   public mutating func apply(_ event: Mailbox.Event) { messages.apply(event) }
+}
+
+extension MailModel: StorableModel {
+  public func store(since old: MailModel?, into rows: inout RowWriter) {
+    messages.store(since: old?.messages, into: &rows, from: .firstOfModel)
+  }
+
+  public init(stored rows: StoredRows) throws(StoredFormError) {
+    messages = try MessageStore(stored: rows, from: .firstOfModel)
+  }
 }
 
 extension Mailbox: ServerTruth {

@@ -26,6 +26,8 @@ public enum Oracle: String, CaseIterable, Hashable, Sendable {
   /// No letter: a client sees whole transactions, in one order that agrees with causality, and its own
   /// changes over them.
   case causality = "causality"
+  /// I: after a crash at any byte of any write, what is restored is what was written last.
+  case durability = "I durability"
   /// J: no effect that the driver cannot perform; the machine's own invariants.
   case walls = "J walls"
   /// No letter: it looks at two runs of one seed, which must be the same to the last bit.

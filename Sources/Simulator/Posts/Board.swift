@@ -27,6 +27,15 @@ public struct Board: Hashable, Sendable {
 
   public init() {}
 
+  /// As it was: its posts, and its ``marks``.
+  init(posts: [Post], marks: [UInt64]) {
+    for post in posts { add(post) }
+    (closed, oddities) = (marks[0], marks[1])
+  }
+
+  /// All of it but its posts.
+  var marks: [UInt64] { [closed, oddities] }
+
   func isOpen(_ channel: Int) -> Bool { closed & (1 << UInt64(channel)) == 0 }
 
   /// Kept, for it is asked for after every event.
@@ -120,6 +129,11 @@ public struct ConfirmedBoard: ConfirmingModel {
     guard snapshot.isReadable else { throw .unreadable }
     client = snapshot.client
     state = snapshot.board
+  }
+
+  init(of client: ClientID, _ board: Board) {
+    self.client = client
+    state = board
   }
 
   public mutating func apply(_ event: BoardEvent) throws(Refusal) {

@@ -11,6 +11,7 @@ public enum Posts: SimulatedApp {
   public typealias Truth = PostsTruth
   public typealias Server = EventQueueServer<PostsTruth>
   public typealias Writer = PostsUser
+  public typealias Disk = RowDisk<Model, QueueFinger>
 
   public static func beginning(_ choices: inout Choices) -> PostsTruth { PostsTruth() }
 

@@ -34,6 +34,11 @@ public protocol SimulatedApp: Sendable {
   associatedtype Writer: SimulatedWriter = NoWriter<Model, Truth, Server.Sync>
   where Writer.Model == Model, Writer.Truth == Truth, Writer.Sync == Server.Sync
 
+  /// The disk under each client. By default it keeps values as they are; a model with a saved form of
+  /// its own should be on a ``RowDisk``, so that the form is tried, too.
+  associatedtype Disk: SimulatedDisk = ValueDisk<Model, Server.Sync.Place>
+  where Disk.Model == Model, Disk.Place == Server.Sync.Place
+
   /// The server's state when the world begins. May draw, from the stream `workload`.
   static func beginning(_ choices: inout Choices) -> Truth
 

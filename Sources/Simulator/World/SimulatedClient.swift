@@ -16,13 +16,12 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var isRunning = false
   var life: UInt64 = 0
 
-  /// What is durable, and when it was written by the wall clock. A perfect disk: a write has
-  /// happened, or it has not.
-  var disk: Saved?
+  /// What is durable, and when it was written by the wall clock.
+  var disk = App.Disk()
   var writtenAt: Moment = .distantPast
   var write: Write?
   /// An older saved form that may come back, and when it was written.
-  var backup: (saved: Saved, writtenAt: Moment)?
+  var backup: (disk: App.Disk, writtenAt: Moment)?
   /// Nobody can expect it to become level any more.
   var isLostForEver = false
   /// An erase that waits for the write under way.

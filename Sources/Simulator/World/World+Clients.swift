@@ -110,13 +110,13 @@ extension World {
     if succeeds, let saved = write.saved,
       clients[client].writerDisk.takes(write.number, write.memory)
     {
-      clients[client].disk = saved
+      clients[client].disk.write(saved)
       clients[client].writtenAt = now
       if climate.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) {
-        clients[client].backup = (saved, now)
+        clients[client].backup = (clients[client].disk, now)
       }
     }
-    if clients[client].erasesAfterWrite { clients[client].disk = nil }
+    if clients[client].erasesAfterWrite { clients[client].disk.erase() }
     clients[client].erasesAfterWrite = false
     clients[client].write = nil
   }
@@ -125,7 +125,7 @@ extension World {
     clients[client].backup = nil
     clients[client].writerDisk.saving = nil
     if clients[client].write == nil {
-      clients[client].disk = nil
+      clients[client].disk.erase()
     } else {
       clients[client].erasesAfterWrite = true
     }
@@ -150,7 +150,7 @@ extension World {
     let foreground = !choices.happens(.users, 1, in: 8)
     clients[client].word = Word(wantsSync: true, isInFront: foreground)
     clients[client].isReading = true
-    clients[client].reading = clients[client].disk
+    clients[client].reading = read(client)
     if isHandingOver {
       let life = clients[client].life
       deliveries.append(.begins(client: client, life: life, foreground: foreground))
@@ -197,13 +197,26 @@ extension World {
     }
   }
 
+  /// What is on the disk, as a new process reads it.
+  private mutating func read(_ client: Int) -> Client.Saved? {
+    let (saved, objection) = clients[client].disk.read()
+    if let objection {
+      jury.report(.durability, client, now, objection.expected, objection.found)
+    }
+    return saved
+  }
+
   /// A process ends without a word. A write under way has happened, or it has not.
   mutating func crash(_ client: Int) {
     let happened = clients[client].write != nil && choices.happens(.disks, 1, in: 2)
+    let torn = happened ? nil : clients[client].write?.saved
     endWrite(client, succeeds: happened)
+    if let torn { clients[client].disk.tear(torn, &choices) }
     if App.Writer.writes {
       let isSaved = clients[client].writerDisk.saving != nil && choices.happens(.disks, 1, in: 2)
+      let torn = isSaved ? nil : clients[client].writerDisk.saving?.saved
       endSaving(client, succeeds: isSaved)
+      if let torn { clients[client].disk.tear(torn, &choices) }
       clients[client].writerDisk.savesAgain = false
     }
     if climate.faults.contains(.oldBackup), let backup = clients[client].backup,

@@ -38,7 +38,7 @@ extension World {
   /// After what was said has been heard: whether everything is as it was told to be.
   mutating func judgeWord(of client: Int, _ replica: Client.Body) {
     guard let expected = objection(to: client, replica) else { return }
-    let holds = clients[client].disk == nil ? "nothing" : "something"
+    let holds = clients[client].disk.saved == nil ? "nothing" : "something"
     jury.report(.ownership, client, now, expected, "\(replica), the disk holds \(holds)")
   }
 
@@ -62,13 +62,13 @@ extension World {
     guard word.isLoggedOut else { return nil }
     if replica.model != nil { return "after a log-out nothing is shown" }
     let isAtRest = !clients[client].isReading && clients[client].write == nil
-    return isAtRest && clients[client].disk != nil ? "after a log-out nothing is on the disk" : nil
+    return isAtRest && clients[client].disk.saved != nil ? "after a log-out nothing is on the disk" : nil
   }
 
   /// What is asked for, acknowledges: it must be durable.
   mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
     guard climate.settings.isDurable, case .poll(let finger, _) = kind else { return }
-    let durable = clients[client].disk?.finger
+    let durable = clients[client].disk.saved?.finger
     guard durable != finger else { return }
     jury.report(
       .replica, client, now,

@@ -68,7 +68,7 @@ extension World {
     guard App.Writer.writes, !isHandingOver else { return }
     clients[client].writer.begin()
     clients[client].writerDisk.reading =
-      clients[client].disk == nil ? nil : clients[client].writerDisk.memory
+      clients[client].disk.saved == nil ? nil : clients[client].writerDisk.memory
     let pause = choices.draw(.users, in: 1...5000)
     schedule(.userActs, client, after: pause)
   }
@@ -140,7 +140,7 @@ extension World {
       let words = isTraced ? clients[client].writer.words(ofPush: push) : ""
       if isTraced { note(who(client), words, about: client) }
       if let objection = clients[client].writer.objection(
-        toSending: push, disk: clients[client].disk)
+        toSending: push, disk: clients[client].disk.saved)
       {
         report(objection, client)
       }
@@ -308,7 +308,7 @@ extension World {
     guard let saving = clients[client].writerDisk.saving else { return }
     clients[client].writerDisk.saving = nil
     guard succeeds, clients[client].writerDisk.takes(saving.number, saving.memory) else { return }
-    clients[client].disk = saving.saved
+    clients[client].disk.write(saving.saved)
     clients[client].writtenAt = now
   }
 
@@ -326,7 +326,7 @@ extension World {
     jury.result.checks += 1
     clients[client].writer.fold(replica, into: &jury.result.hash)
     if let objection = clients[client].writer.objection(
-      to: replica, server.truth, disk: clients[client].disk)
+      to: replica, server.truth, disk: clients[client].disk.saved)
     {
       report(objection, client)
     }

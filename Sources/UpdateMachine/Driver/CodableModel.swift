@@ -30,10 +30,12 @@
     static func bytes(of value: some Encodable) -> [UInt8] {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      encoder.nonConformingFloatEncodingStrategy = .convertToString(
+        positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
       do {
         return Array(try encoder.encode(value))
       } catch {
-        // Only numbers that are none, and code that throws by itself.
+        // Only code that throws by itself, which is a programmer's mistake.
         preconditionFailure("a model has no JSON: \(error)")
       }
     }
@@ -41,8 +43,11 @@
     static func value<Value: Decodable>(
       _ type: Value.Type, of bytes: [UInt8]
     ) throws(StoredFormError) -> Value {
+      let decoder = JSONDecoder()
+      decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+        positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
       do {
-        return try JSONDecoder().decode(type, from: Data(bytes))
+        return try decoder.decode(type, from: Data(bytes))
       } catch {
         throw StoredFormError(expected: "\(type)")
       }

@@ -1,6 +1,6 @@
 /// A model with a saved form in rows, so that a change is written at the price of what changed.
 ///
-/// A model of maps writes a row for each entry, by ``RowWriter/put(_:_:since:)``; a small one a single
+/// A model of maps writes a row for each entry, by ``RowWriter``; a small one a single
 /// row.
 public protocol StorableModel: SyncModel {
   /// Which version of the rows this app writes and reads. It goes up when they are written otherwise.

@@ -232,5 +232,8 @@ if isWanted("map") { benchmarkMap() }
 if isWanted("knowledge") { benchmarkKnowledge() }
 if isWanted("lists") { benchmarkLists() }
 if isWanted("stores") { benchmarkStores() }
-if isWanted("disk") { await benchmarkDisk() }
+if isWanted("disk") {
+  await benchmarkDisk()
+  await benchmarkMailOnDisk()
+}
 if isWanted("views") { benchmarkViews() }

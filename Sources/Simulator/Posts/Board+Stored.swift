@@ -1,0 +1,52 @@
+internal import SyncProtocols
+public import UpdateMachine
+
+// The board in rows: one for each post, by its place, and one for the rest.
+
+extension Post: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(author?.number)
+    bytes.put(entry)
+    bytes.put(Int64(channel))
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    author = try bytes.takeOptional(UInt64.self).map { ClientID($0) }
+    entry = try bytes.takeInt64()
+    let number = try bytes.takeInt64()
+    guard (0..<Int64(Board.channels)).contains(number) else {
+      throw StoredFormError(expected: "a channel")
+    }
+    channel = Int(number)
+  }
+}
+
+extension PostChange: Storable {
+  public func put(into bytes: inout ByteWriter) { bytes.put(post) }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) { post = try bytes.take() }
+}
+
+extension ConfirmedBoard: StorableModel {
+  public func store(since old: ConfirmedBoard?, into rows: inout RowWriter) {
+    let before = old?.state.posts ?? []
+    for (index, post) in state.posts.enumerated()
+    where index >= before.count || before[index] != post {
+      rows.put(.firstOfModel, Int64(index).keyBytes, post.storedBytes)
+    }
+    for index in state.posts.count..<max(before.count, state.posts.count) {
+      rows.remove(.firstOfModel, Int64(index).keyBytes)
+    }
+    rows.put(.firstOfModel.advanced(by: 1), head, since: old?.head)
+  }
+
+  private var head: [UInt64] { [client.number] + state.marks }
+
+  public init(stored rows: StoredRows) throws(StoredFormError) {
+    let head: [UInt64]? = try rows.value(of: .firstOfModel.advanced(by: 1))
+    guard let head, head.count == 3 else { throw StoredFormError(expected: "a board") }
+    let posts: VersionedMap<Int64, Post> = try rows.map(of: .firstOfModel)
+    self.init(
+      of: ClientID(head[0]), Board(posts: posts.map { $0.value }, marks: Array(head.dropFirst())))
+  }
+}
