@@ -77,7 +77,8 @@ struct Child: Sendable {
         mutated = try await machine.mutate(.add(number))
       } catch {
         // Full: until something is confirmed.
-        try await Task.sleep(for: .milliseconds(5))
+        let clock = SystemClock()
+        try await clock.sleep(until: clock.now + .milliseconds(5))
         continue
       }
       // Sometimes the next is made before this one is stored.

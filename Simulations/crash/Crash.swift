@@ -1,4 +1,5 @@
 import Foundation
+import UpdateMachine
 
 /// The command line.
 enum Crash {
@@ -87,7 +88,8 @@ enum Crash {
   private static func kill(_ options: Options) -> Int32 {
     signal(SIGPIPE, SIG_IGN)  // A child that is killed does not read what it is told.
     signal(SIGINT) { _ in _exit(130) }
-    let begun = Date()
+    let clock = SystemClock()
+    let begun = clock.now
     let folder =
       options.folder
       ?? FileManager.default.temporaryDirectory.appending(path: "crash-\(UUID().uuidString)")
@@ -104,7 +106,7 @@ enum Crash {
     } catch {
       wrong = "\(error)"
     }
-    parent.finish(after: Date().timeIntervalSince(begun))
+    parent.finish(after: Double((clock.now - begun).milliseconds) / 1000)
     tell(parent.tally, options)
     guard let wrong else { return 0 }
     complain("\(wrong). The file is in \(folder.path)")

@@ -196,13 +196,6 @@ import Testing
   }
 }
 
-extension Int: @retroactive Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(Int64(self)) }
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self = Int(try bytes.takeInt64())
-  }
-}
-
 extension Shelf: StorableModel {
   func store(since old: Shelf?, into rows: inout RowWriter) {
     messages.store(since: old?.messages, into: &rows, from: .firstOfModel)

@@ -88,6 +88,20 @@ extension Int64: StorableKey {
   }
 }
 
+extension Int: Storable {
+  @inlinable
+  public func put(into bytes: inout ByteWriter) { bytes.put(Int64(self)) }
+
+  /// Where `Int` has 32 bits, what was written where it has more may be too much.
+  @inlinable
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    guard let number = Int(exactly: try bytes.takeInt64()) else {
+      throw StoredFormError(expected: "a smaller number")
+    }
+    self = number
+  }
+}
+
 extension UInt32: Storable {
   @inlinable
   public func put(into bytes: inout ByteWriter) { bytes.put(UInt64(self)) }
