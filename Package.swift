@@ -45,7 +45,8 @@ let package = Package(
       name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
     .executableTarget(
       name: "simulate", dependencies: ["UpdateMachine", "SyncProtocols", "ZulipSync", "Simulator"],
-      path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo", "crash"], sources: ["simulate"],
+      path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo", "crash"],
+      sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .executableTarget(
       name: "crash", dependencies: ["UpdateMachine", "SyncProtocols", "SQLiteStore"],

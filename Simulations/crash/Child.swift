@@ -1,7 +1,7 @@
 import Foundation
 import SQLiteStore
-import Synchronization
 import SyncProtocols
+import Synchronization
 import UpdateMachine
 
 /// The process that is killed: it follows the server that its parent is, at full speed, writes down

@@ -211,7 +211,8 @@ enum BugTable {
     Bug(78, .test("bug 78: after a bulk change no key is in the map twice, nor in a difference")),
     Bug(
       79,
-      .test("bug 79: however often it is saved in steps, what is live stays, and what is gone goes")),
+      .test("bug 79: however often it is saved in steps, what is live stays, and what is gone goes")
+    ),
     Bug(80, .cannotOccur("numbers are Int64 and Double, and are compared as such; none is text")),
     Bug(81, .test("bug 81: lists, what is known of them and the finger are one step")),
     Bug(82, .waits(.later, "a first pull in bounded memory: RecordSync")),

@@ -123,7 +123,8 @@ import Testing
 
   // MARK: Bugs of other projects
 
-  @Test func `bug 79: however often it is saved in steps, what is live stays, and what is gone goes`()
+  @Test
+  func `bug 79: however often it is saved in steps, what is live stays, and what is gone goes`()
     throws
   {
     var steps = Steps(state: 79)
@@ -156,8 +157,11 @@ import Testing
       id: MessageID(5), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 1)
     let page = MessagePage(messages: [message], foundOldest: true, foundNewest: true)
     #expect(saved.model.messages.take(page, for: id) == .taken)
-    saved.model.apply(.new(Message(
-      id: MessageID(6), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 2)))
+    saved.model.apply(
+      .new(
+        Message(
+          id: MessageID(6), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 2
+        )))
     saved.finger = QueuePlace(1)
     let before = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
     let step = saved.rows(since: before)
@@ -173,9 +177,11 @@ import Testing
   @Test func `bug 83: a poll that brings nothing writes nothing, whatever is held`() {
     var shelf = Shelf(snapshot: [ChannelID(1)])
     for number in 1...1000 as ClosedRange<Int64> {
-      shelf.apply(.new(Message(
-        id: MessageID(number), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"),
-        content: 1)))
+      shelf.apply(
+        .new(
+          Message(
+            id: MessageID(number), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"),
+            content: 1)))
     }
     let saved = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
     var next = saved

@@ -85,7 +85,8 @@ struct ScratchPackage {
   /// The files that the command is built from, seen from the package.
   private func files() throws -> [String] {
     var files = ["Package.swift"]
-    for folder in ["Sources", "Simulations/simulate", "Simulations/Recordings"] {
+    let ours = ["simulate", "crash", "Recordings"].map { "Simulations/\($0)" }
+    for folder in ["Sources"] + ours {
       files += ScratchPackage.files(below: original.appending(path: folder)).map {
         "\(folder)/\($0)"
       }

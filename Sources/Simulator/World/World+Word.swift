@@ -62,7 +62,8 @@ extension World {
     guard word.isLoggedOut else { return nil }
     if replica.model != nil { return "after a log-out nothing is shown" }
     let isAtRest = !clients[client].isReading && clients[client].write == nil
-    return isAtRest && clients[client].disk.saved != nil ? "after a log-out nothing is on the disk" : nil
+    guard isAtRest, clients[client].disk.saved != nil else { return nil }
+    return "after a log-out nothing is on the disk"
   }
 
   /// What is asked for, acknowledges: it must be durable.

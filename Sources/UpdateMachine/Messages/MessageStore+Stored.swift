@@ -98,7 +98,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
         $0.list.knowledge != $1.list.knowledge || $0.list.historyLimit != $1.list.historyLimit
       },
       key: { $0.channel.keyBytes + $0.number.keyBytes },
-      { StoredList($0.narrow, $0.list).storedBytes })
+      value: { StoredList($0.narrow, $0.list).storedBytes })
   }
 
   private var head: StoredMessagesHead {

@@ -87,7 +87,8 @@ public struct RowWriter: Sendable {
   public mutating func put<Key: StorableKey, Value: Storable & Equatable>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?
   ) {
-    put(table, map, since: old, where: { $0 != $1 }, key: { $0.keyBytes }) { $0.storedBytes }
+    put(
+      table, map, since: old, where: { $0 != $1 }, key: { $0.keyBytes }, value: { $0.storedBytes })
   }
 
   /// The same of a map whose entries are not rows by themselves.
@@ -95,7 +96,7 @@ public struct RowWriter: Sendable {
   public mutating func put<Key: Comparable, Value>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?,
     where differ: (Value, Value) -> Bool, key keyBytes: (Key) -> [UInt8],
-    _ valueBytes: (Value) -> [UInt8]
+    value valueBytes: (Value) -> [UInt8]
   ) {
     guard let old else {
       for (key, value) in map { put(table, keyBytes(key), valueBytes(value)) }

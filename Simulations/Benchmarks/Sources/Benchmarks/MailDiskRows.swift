@@ -32,7 +32,9 @@ struct Mail: PagedModel, StorableModel {
   init(count: Int64) {
     self.init(snapshot: (0..<20).map { ChannelID($0) })
     for number in 1...count { apply(.new(Mail.message(number))) }
-    for channel in 0..<10 as Range<Int64> { messages.open(MessageFilter([.channel(ChannelID(channel))])) }
+    for channel in 0..<10 as Range<Int64> {
+      messages.open(MessageFilter([.channel(ChannelID(channel))]))
+    }
   }
 }
 
