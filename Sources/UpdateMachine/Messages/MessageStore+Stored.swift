@@ -82,9 +82,7 @@ private struct StoredMessagesHead: Storable, Equatable {
 
 extension MessageStore where Narrow: Storable, Content: Storable {
   /// Writes what is otherwise than in an older state of it; `nil`: everything. Takes
-  /// ``StoredTable/ofMessages`` tables.
-  ///
-  /// - Parameter first: the first of its tables.
+  /// ``StoredTable/ofMessages`` tables from the first on.
   public func store(
     since old: MessageStore?, into rows: inout RowWriter, from first: StoredTable
   ) {
