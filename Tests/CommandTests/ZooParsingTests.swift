@@ -51,9 +51,9 @@ struct ZooParsingTests {
     ("S.\n\nbug 1\nbug 2", 4, "\"bug\" is there twice"),
     (
       "S.\n\nbug 1\noracle I", 4,
-      "expected \"oracle\" and letters of A B C D E F G H J, or \"trap\""
+      "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\""
     ),
-    ("S.\n\noracle", 3, "expected \"oracle\" and letters of A B C D E F G H J, or \"trap\""),
+    ("S.\n\noracle", 3, "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\""),
     ("S.\n\nengine steam", 3, "expected \"engine value\" or \"engine actor\""),
     ("S.\n\nbug 1\noracle A", 4, "expected a line that begins with \"in \""),
     (
