@@ -19,7 +19,8 @@ final class Bench: DriverStand {
 
   init(
     store: ScriptedStore? = nil, endsWhenCancelled: Bool = true,
-    settings: MachineSettings = MachineSettings(), seed: UInt64? = nil
+    settings: MachineSettings = MachineSettings(), seed: UInt64? = nil,
+    acknowledges: Acknowledgement = .afterSaving
   ) {
     executor = StepExecutor(seed: seed)
     source = ScriptedSource(endsWhenCancelled: endsWhenCancelled)
@@ -27,7 +28,8 @@ final class Bench: DriverStand {
     let reports = reports
     let inputs = inputs
     machine = LedgerDriver(
-      source: source, replicas: store, settings: settings, clock: clock, chance: FixedChance(),
+      source: source, replicas: store, acknowledges: acknowledges, settings: settings, clock: clock,
+      chance: FixedChance(),
       executor: executor, reporter: { report in reports.change { $0.append(report) } },
       tap: { input, effects, _, now in
         let texts = effects.texts(at: now).joined(separator: ", ")

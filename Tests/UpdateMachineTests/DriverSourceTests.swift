@@ -32,6 +32,48 @@ import Testing
     #expect(bench.inputs.value.contains("written 1 → poll 2 from a:0, arm 2 in 100 s"))
   }
 
+  @Test func `where the server may be told first, no poll waits for the store`() {
+    let store = ScriptedStore()
+    let bench = Bench(store: store, acknowledges: .beforeSaving)
+    let run = bench.run()
+    bench.drain()
+    store.isSlow = true
+    bench.source.snapshot([4], Spot("a", 0))
+    bench.drain()
+    for index in 1...3 {
+      bench.source.batch(from: index, [index])
+      bench.drain()
+    }
+    #expect(bench.source.asked.last == "poll a:3")
+    #expect(store.open == ["save a:0"])
+    #expect(store.content == "nothing", "a crash would lose all of it")
+    store.finish()
+    bench.drain()
+    #expect(store.open == ["save a:3"], "what came meanwhile is one step")
+    bench.tell { $0.stop() }
+    #expect(!run.isOver.value)
+    store.finish()
+    bench.drain()
+    #expect(store.content == "[4, 1, 2, 3] a:3")
+    #expect(run.isOver.value, "a stop leaves nothing unsaved")
+  }
+
+  @Test func `a save behind that failed is made again with the next batch`() {
+    let store = ScriptedStore()
+    let bench = Bench(store: store, acknowledges: .beforeSaving)
+    _ = bench.run()
+    bench.drain()
+    store.failure = .failed("full")
+    bench.source.snapshot([4], Spot("a", 0))
+    bench.drain()
+    #expect(bench.reports.value.contains(.store(.failed("full"))))
+    #expect(bench.claim == "connected")
+    store.failure = nil
+    bench.source.batch(from: 1, [5])
+    bench.drain()
+    #expect(store.content == "[4, 5] a:1")
+  }
+
   @Test func `a source that never answers is given up at the deadline and asked again`() {
     let (bench, run) = Bench.following()
     bench.advance(.seconds(100))

@@ -36,6 +36,20 @@
     func erase() async throws(StoreError)
   }
 
+  /// When the server is told that something was received: asking on from a finger acknowledges all
+  /// that led to it.
+  public enum Acknowledgement: Hashable, Sendable {
+    /// Once it is durable. A crash loses nothing that the server has forgotten.
+    case afterSaving
+    /// At once; it is saved behind, several batches in one step where the store is slow. That spares
+    /// the next poll the wait for the store. It costs what a crash finds unsaved: the server has been
+    /// told of a finger that is newer than the saved one. A server that refuses old fingers, as
+    /// Zulip's does, then answers with an expiry, and the client registers anew; with one that does
+    /// not, the events in between are missed for ever, and nobody notices. A save that fails is made
+    /// again with the next batch. What the *user* changes is durable before it is sent, as ever.
+    case beforeSaving
+  }
+
   /// Why a store could not do what it was asked to.
   public enum StoreError: Error, Hashable, Sendable {
     /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits; loading is

@@ -34,7 +34,11 @@
         return
       }
       let outbox = changing?.mark(on: self)
-      errands.save(SaveErrand(write: write, saved: saved, outbox: outbox))
+      guard acknowledgement == .beforeSaving, let write else {
+        return errands.save(SaveErrand(write: write, saved: saved, outbox: outbox))
+      }
+      errands.save(SaveErrand(write: nil, saved: saved, outbox: outbox))
+      inbox.append(.written(write))
     }
 
     // MARK: The loop

@@ -53,6 +53,7 @@
 
     nonisolated let source: Origin
     nonisolated let store: (any ReplicaStore<Model, Place>)?
+    nonisolated let acknowledgement: Acknowledgement
     nonisolated let clock: any DriverClock
     nonisolated let chance: any Chance
     let tap: Tap?
@@ -83,6 +84,7 @@
     /// - Parameters:
     ///   - source: the way to the server; the machine is its only user.
     ///   - store: where the replica outlives the process, for this machine alone.
+    ///   - acknowledges: whether the server is told of a finger before or after that is saved.
     ///   - settings: the machine's numbers; right as they are for most.
     ///   - clock: where moments and the wall's time come from.
     ///   - chance: draws waits and the life's number.
@@ -90,14 +92,16 @@
     ///   - reporter: hears what the app's log should hear; `nil`: nobody does.
     ///   - tap: hears every input; `nil`: nobody does.
     public init(
-      source: Origin, store: any Store, settings: MachineSettings = MachineSettings(),
-      clock: any DriverClock = SystemClock(), chance: any Chance = SystemChance(),
+      source: Origin, store: any Store, acknowledges: Acknowledgement = .afterSaving,
+      settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
+      chance: any Chance = SystemChance(),
       executor: any SerialExecutor = SerialQueueExecutor(), reporter: Reporter? = nil,
       tap: Tap? = nil
     ) where Model: StorableModel, Place: Storable {
       self.init(
-        source: source, replicas: RowStore(store), settings: settings, clock: clock,
-        chance: chance, executor: executor, reporter: reporter, tap: tap)
+        source: source, replicas: RowStore(store), acknowledges: acknowledges,
+        settings: settings, clock: clock, chance: chance, executor: executor,
+        reporter: reporter, tap: tap)
     }
 
     /// The same without a store: what it holds goes with the process, as is right for presence and
@@ -116,12 +120,14 @@
     /// The same with a store of whole replicas, as values.
     package init(
       source: Origin, replicas store: (any ReplicaStore<Model, Place>)?,
+      acknowledges acknowledgement: Acknowledgement = .afterSaving,
       settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
       chance: any Chance = SystemChance(), executor: any SerialExecutor = SerialQueueExecutor(),
       reporter: Reporter? = nil, tap: Tap? = nil
     ) {
       self.source = source
       self.store = store
+      self.acknowledgement = acknowledgement
       self.clock = clock
       self.chance = chance
       self.executor = executor
