@@ -31,10 +31,17 @@ struct Mail: PagedModel, StorableModel {
   /// So many messages in 20 channels, and ten lists that show them.
   init(count: Int64) {
     self.init(snapshot: (0..<20).map { ChannelID($0) })
-    for number in 1...count { apply(.new(Mail.message(number))) }
-    for channel in 0..<10 as Range<Int64> {
-      messages.open(MessageFilter([.channel(ChannelID(channel))]))
+    var lists = (0..<10 as Range<Int64>).map { MessageFilter<String>([.channel(ChannelID($0))]) }
+    lists.append(MessageFilter())
+    for (number, list) in lists.enumerated() {
+      // Nothing is there, and that is known: so what comes is held.
+      messages.open(list)
+      let id = FetchID(life: Life(1), number: UInt64(number))
+      messages.begin(id, PageRequest(list, .newest, before: 10, after: 0))
+      _ = messages.take(MessagePage(messages: [], foundOldest: true, foundNewest: true), for: id)
     }
+    for number in 1...count { apply(.new(Mail.message(number))) }
+    precondition(messages.count == Int(count), "all are held")
   }
 }
 
