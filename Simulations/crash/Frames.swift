@@ -209,8 +209,10 @@ extension Order: Storable {
       }
       return .delta(from: ServerStateID(epoch: base[0], number: base[1]), changes)
     }
-    var entries: [(ViewKey, JSON)] = []
-    for _ in 0..<(try bytes.takeCount()) { entries.append((try bytes.take(), try bytes.take())) }
+    var entries: [VersionedMap<ViewKey, JSON>.Element] = []
+    for _ in 0..<(try bytes.takeCount()) {
+      entries.append((key: try bytes.take(), value: try bytes.take()))
+    }
     return .full(VersionedMap(sorted: entries))
   }
 }

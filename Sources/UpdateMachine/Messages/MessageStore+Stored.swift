@@ -10,7 +10,7 @@ extension StoredTable {
 }
 
 extension MessageStore.Held: Storable where Narrow.Content: Storable {
-  @usableFromInline
+  @inlinable
   func put(into bytes: inout ByteWriter) {
     bytes.put(message)
     bytes.put(contentEvent)
@@ -18,7 +18,7 @@ extension MessageStore.Held: Storable where Narrow.Content: Storable {
     bytes.put(named)
   }
 
-  @usableFromInline
+  @inlinable
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     message = try bytes.take()
     contentEvent = try bytes.takeOptional()
@@ -28,23 +28,27 @@ extension MessageStore.Held: Storable where Narrow.Content: Storable {
 }
 
 /// A list without what is in it.
-private struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
-  var narrow: Narrow
-  var knowledge: Knowledge
-  var historyLimit: MessageID?
+@usableFromInline
+struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
+  @usableFromInline var narrow: Narrow
+  @usableFromInline var knowledge: Knowledge
+  @usableFromInline var historyLimit: MessageID?
 
+  @inlinable
   init(_ narrow: Narrow, _ list: PartialList) {
     self.narrow = narrow
     knowledge = list.knowledge
     historyLimit = list.historyLimit
   }
 
+  @inlinable
   func put(into bytes: inout ByteWriter) {
     bytes.put(narrow)
     bytes.put(knowledge)
     bytes.put(historyLimit)
   }
 
+  @inlinable
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     narrow = try bytes.take()
     knowledge = try bytes.take()
@@ -53,23 +57,27 @@ private struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
 }
 
 /// The rest.
-private struct StoredMessagesHead: Storable, Equatable {
-  var followed: [ChannelID]
-  var polls: UInt64
-  var nextList: Int64
+@usableFromInline
+struct StoredMessagesHead: Storable, Equatable {
+  @usableFromInline var followed: [ChannelID]
+  @usableFromInline var polls: UInt64
+  @usableFromInline var nextList: Int64
 
+  @inlinable
   init(followed: [ChannelID], polls: UInt64, nextList: Int64) {
     self.followed = followed
     self.polls = polls
     self.nextList = nextList
   }
 
+  @inlinable
   func put(into bytes: inout ByteWriter) {
     bytes.put(followed)
     bytes.put(polls)
     bytes.put(nextList)
   }
 
+  @inlinable
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     followed = try bytes.takeArray()
     polls = try bytes.takeUInt64()
@@ -83,6 +91,7 @@ private struct StoredMessagesHead: Storable, Equatable {
 extension MessageStore where Narrow: Storable, Content: Storable {
   /// Writes what is otherwise than in an older state of it; `nil`: everything. Takes
   /// ``StoredTable/ofMessages`` tables from the first on.
+  @inlinable
   public func store(
     since old: MessageStore?, into rows: inout RowWriter, from first: StoredTable
   ) {
@@ -99,12 +108,14 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       value: { StoredList($0.narrow, $0.list).storedBytes })
   }
 
-  private var head: StoredMessagesHead {
+  @inlinable
+  var head: StoredMessagesHead {
     StoredMessagesHead(followed: followed, polls: audit.polls, nextList: nextList)
   }
 
   /// The store that these rows are of. Its lists are open, and what is held is in them. O(held
   /// messages × lists of their channels).
+  @inlinable
   public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
     let head: StoredMessagesHead? = try rows.value(of: first)
     guard let head else { throw StoredFormError(expected: "a store of messages") }
@@ -114,7 +125,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     held = try rows.map(of: first.advanced(by: 1))
     doubts = try rows.map(of: first.advanced(by: 2))
     ahead = try rows.map(of: first.advanced(by: 3))
-    var lists: [(Shelf, Listed)] = []
+    var lists: [VersionedMap<Shelf, Listed>.Element] = []
     for row in rows[first.advanced(by: 4)] {
       let shelf = try Shelf(keyBytes: row.key.bytes)
       let stored = try StoredList<Narrow>(storedBytes: row.value)
@@ -124,14 +135,15 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       var listed = Listed(narrow: stored.narrow)
       listed.list.learn(stored.knowledge)
       if let limit = stored.historyLimit { listed.list.limitHistory(to: limit) }
-      lists.append((shelf, listed))
+      lists.append((key: shelf, value: listed))
     }
     try check()
     fill(&lists)
     self.lists = VersionedMap(sorted: lists)
   }
 
-  private func check() throws(StoredFormError) {
+  @inlinable
+  func check() throws(StoredFormError) {
     for (id, held) in held where held.message.id != id {
       throw StoredFormError(expected: "a message in its own row")
     }
@@ -141,7 +153,8 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   }
 
   /// Puts into each list what of the held messages is in it.
-  private func fill(_ lists: inout [(Shelf, Listed)]) {
+  @inlinable
+  func fill(_ lists: inout [VersionedMap<Shelf, Listed>.Element]) {
     // By channel, and in each ascending: a list of a channel looks at what stands there alone.
     var places: [(channel: Int64, id: MessageID)] = []
     places.reserveCapacity(held.count)
@@ -150,31 +163,33 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     }
     places.sort { $0.channel == $1.channel ? $0.id < $1.id : $0.channel < $1.channel }
     for index in lists.indices {
-      let narrow = lists[index].1.narrow
+      let narrow = lists[index].value.narrow
       guard canBeKnown(narrow) else { continue }
-      var ids: [(MessageID, PartialList.Present)] = []
+      var ids: [VersionedMap<MessageID, PartialList.Present>.Element] = []
       if let channel = narrow.channel {
         var place = MessageStore.firstIndex(of: channel.number, in: places)
         while place < places.count, places[place].channel == channel.number {
           let id = places[place].id
-          if isIn(id, narrow) { ids.append((id, PartialList.Present())) }
+          if isIn(id, narrow) { ids.append((key: id, value: PartialList.Present())) }
           place += 1
         }
       } else {
         for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
-          ids.append((id, PartialList.Present()))
+          ids.append((key: id, value: PartialList.Present()))
         }
       }
-      lists[index].1.list.hold(VersionedMap(sorted: ids))
+      lists[index].value.list.hold(VersionedMap(sorted: ids))
     }
   }
 
-  private func isIn(_ id: MessageID, _ narrow: Narrow) -> Bool {
+  @inlinable
+  func isIn(_ id: MessageID, _ narrow: Narrow) -> Bool {
     guard let held = held[id] else { return false }
     return narrow.verdict(on: glimpse(of: held)) == .yes
   }
 
-  private static func firstIndex(
+  @inlinable
+  static func firstIndex(
     of channel: Int64, in places: [(channel: Int64, id: MessageID)]
   ) -> Int {
     var (low, high) = (0, places.count)
@@ -187,7 +202,8 @@ extension MessageStore where Narrow: Storable, Content: Storable {
 }
 
 extension MessageStore.Shelf {
-  fileprivate init(keyBytes: [UInt8]) throws(StoredFormError) {
+  @inlinable
+  init(keyBytes: [UInt8]) throws(StoredFormError) {
     guard keyBytes.count == 16 else { throw StoredFormError(expected: "a key of 16 bytes") }
     channel = try Int64(keyBytes: Array(keyBytes[..<8]))
     number = try Int64(keyBytes: Array(keyBytes[8...]))

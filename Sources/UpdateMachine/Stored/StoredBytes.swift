@@ -156,6 +156,10 @@ public struct ByteReader: Sendable {
     let count = try takeCount()
     let utf8 = bytes[place..<place + count]
     place += count
+    // Most is ASCII, which is always well formed, and seen to be so many bytes at once.
+    var all: UInt8 = 0
+    for byte in utf8 { all |= byte }
+    if all < 0x80 { return String(decoding: utf8, as: UTF8.self) }
     guard let text = String(validating: utf8, as: UTF8.self) else {
       throw StoredFormError(expected: "text")
     }

@@ -168,13 +168,13 @@ public struct StoredRows: Sendable {
   public func map<Key: StorableKey, Value: Storable>(
     of table: StoredTable, key: Key.Type = Key.self, value: Value.Type = Value.self
   ) throws(StoredFormError) -> VersionedMap<Key, Value> {
-    var entries: [(Key, Value)] = []
+    var entries: [VersionedMap<Key, Value>.Element] = []
     let rows = self[table]
     entries.reserveCapacity(rows.count)
     for row in rows {
       let key = try Key(keyBytes: row.key.bytes)
-      if let last = entries.last, last.0 >= key { throw StoredFormError(expected: "an order") }
-      entries.append((key, try Value(storedBytes: row.value)))
+      if let last = entries.last, last.key >= key { throw StoredFormError(expected: "an order") }
+      entries.append((key: key, value: try Value(storedBytes: row.value)))
     }
     return VersionedMap(sorted: entries)
   }
