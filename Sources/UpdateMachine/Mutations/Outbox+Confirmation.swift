@@ -262,7 +262,7 @@ extension Outbox {
       pending.stage = .sent(id)
     } else if isIdempotent, queue[index...].contains(where: { $0.id != nil }) {
       // Those behind it were sent before it was refused, and never since: as in any refusal.
-      takeBackIDs(above: id)
+      takeBackIDs(above: max(id, confirmed))
       for later in index..<queue.count { queue[later].stage = .unsent }
     }
     queue.insert(pending, at: index)

@@ -13,7 +13,8 @@
 /// is the last mutation ID + 1, and writes that in the same transaction as the effects; one that it
 /// refuses for good consumes its ID in the same way; and it ignores a push that does not know of its
 /// last refusal (``Push/knownRefusal``, ``Push/voided``). So an ID never means two things, whatever
-/// old push arrives late. A server without IDs (``isIdempotent``) gets one mutation at a time, and none twice.
+/// old push arrives late. A server without IDs (``isIdempotent``) gets one mutation at a time, and
+/// none twice but at the app's word.
 ///
 /// A mutation leaves only when the confirmed state says that it is in, or when the app discards it.
 /// The answer to a push acknowledges nothing. It is on disk before it is sent, and so is the mark

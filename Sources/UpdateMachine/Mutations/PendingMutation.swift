@@ -62,8 +62,10 @@ public struct PendingMutation<Change: Mutation>: Sendable {
 public struct RefusedMutation<Change: Mutation>: Sendable {
   public internal(set) var tickets: ClosedRange<MutationTicket>
   public internal(set) var change: Change
-  /// The ID that it had, which the server has consumed, and the server's own word for why.
+  /// The ID that it had, and the word for why of whoever refused it. The server has consumed the ID,
+  /// or will when it is told that it is void; 0: it was another client's.
   public internal(set) var refusal: MutationRefusal
+  /// The server may have it all the same (``Outbox/mayHaveCopy(of:)``).
   var mayHaveCopy: Bool
   var version: OutboxVersion
 
