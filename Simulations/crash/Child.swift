@@ -210,10 +210,16 @@ struct ToldStore<Base: Store>: Store {
   let store: Base
   let line: Line
 
-  func load() async throws(StoreError) -> StoredForm? {
+  func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
     line.tell(.phase(.loading))
     defer { line.tell(.phase(.between)) }
-    return try await store.load()
+    return try await store.load(leaving: tables)
+  }
+
+  func rows(
+    for queries: [RowQuery]
+  ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
+    try await store.rows(for: queries)
   }
 
   func append(_ entry: JournalEntry) async throws(StoreError) {

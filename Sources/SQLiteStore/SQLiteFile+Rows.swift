@@ -3,37 +3,31 @@ public import UpdateMachine
 // What a store is asked for, in statements.
 
 extension SQLiteFile {
-  func load(_ name: String) throws(StoreError) -> StoredForm? {
+  func load(
+    _ name: String, leaving tables: [StoredTable]
+  ) throws(StoreError) -> StoredForm? {
     try perform { connection throws(SQLiteFailure) in
       guard let kept = try connection.replica(named: name) else { return nil }
-      let statement = try connection.statement(
-        "SELECT tab, key, value, sum FROM row WHERE replica = ? ORDER BY tab, key")
-      defer { statement.reset() }
-      try statement.bind(1, kept.id)
       var rows: [(key: StoredKey, value: [UInt8])] = []
-      while try statement.step() { rows.append(try statement.row()) }
-      return StoredForm(rows: rows, writtenAt: kept.writtenAt)
+      // Between those that are left, so that nothing of these is even looked at.
+      var first: Int64 = 0
+      for left in Set(tables).sorted() {
+        try connection.load(kept.id, tables: first..<Int64(left.number), into: &rows)
+        first = Int64(left.number) + 1
+      }
+      try connection.load(kept.id, tables: first..<256, into: &rows)
+      return StoredForm(rows: rows, writtenAt: kept.writtenAt, asleep: tables)
     }
   }
 
   func rows(
-    of name: String, in table: StoredTable, from key: [UInt8]?, order: RowOrder, limit: Int
-  ) throws(StoreError) -> [(key: StoredKey, value: [UInt8])] {
+    for queries: [RowQuery], of name: String
+  ) throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
     try perform { connection throws(SQLiteFailure) in
-      guard let kept = try connection.replica(named: name) else { return [] }
-      let (bound, direction) = order == .ascending ? (">=", "ASC") : ("<=", "DESC")
-      let range = key == nil ? "" : "AND key \(bound) ?4 "
-      let statement = try connection.statement(
-        "SELECT tab, key, value, sum FROM row WHERE replica = ?1 AND tab = ?2 \(range)"
-          + "ORDER BY key \(direction) LIMIT ?3")
-      defer { statement.reset() }
-      try statement.bind(1, kept.id)
-      try statement.bind(2, Int64(table.number))
-      try statement.bind(3, Int64(max(limit, 0)))
-      if let key { try statement.bind(4, key) }
-      var rows: [(key: StoredKey, value: [UInt8])] = []
-      while try statement.step() { rows.append(try statement.row()) }
-      return rows
+      guard let kept = try connection.replica(named: name) else { return queries.map { _ in [] } }
+      var answers: [[(key: StoredKey, value: [UInt8])]] = []
+      for query in queries { answers.append(try connection.rows(for: query, of: kept.id)) }
+      return answers
     }
   }
 
@@ -42,6 +36,7 @@ extension SQLiteFile {
       try connection.transaction { () throws(SQLiteFailure) in
         guard let kept = try connection.replica(named: name) else { throw .nothingSaved }
         try connection.setWrittenAt(entry.writtenAt, of: kept.id)
+        for range in entry.cleared { try connection.clear(range, of: kept.id) }
         for row in entry.rows {
           if let value = row.value {
             try connection.put(row.key, value, into: kept.id)
@@ -185,6 +180,49 @@ extension Connection {
     try statement.bind(1, id)
     try statement.bind(2, Int64(key.table.number))
     try statement.bind(3, key.bytes)
+    try statement.run()
+  }
+
+  fileprivate func load(
+    _ id: Int64, tables: Range<Int64>, into rows: inout [(key: StoredKey, value: [UInt8])]
+  ) throws(SQLiteFailure) {
+    let statement = try statement(
+      """
+      SELECT tab, key, value, sum FROM row WHERE replica = ? AND tab >= ? AND tab < ?
+      ORDER BY tab, key
+      """)
+    defer { statement.reset() }
+    try statement.bind(1, id)
+    try statement.bind(2, tables.lowerBound)
+    try statement.bind(3, tables.upperBound)
+    while try statement.step() { rows.append(try statement.row()) }
+  }
+
+  fileprivate func rows(
+    for query: RowQuery, of id: Int64
+  ) throws(SQLiteFailure) -> [(key: StoredKey, value: [UInt8])] {
+    let direction = query.order == .ascending ? "ASC" : "DESC"
+    let statement = try statement(
+      "SELECT tab, key, value, sum FROM row WHERE replica = ? AND tab = ? AND key >= ? AND key <= ? "
+        + "ORDER BY key \(direction) LIMIT ?")
+    defer { statement.reset() }
+    try statement.bind(1, id)
+    try statement.bind(2, Int64(query.range.table.number))
+    try statement.bind(3, query.range.first)
+    try statement.bind(4, query.range.last)
+    try statement.bind(5, Int64(query.limit))
+    var rows: [(key: StoredKey, value: [UInt8])] = []
+    while try statement.step() { rows.append(try statement.row()) }
+    return rows
+  }
+
+  fileprivate func clear(_ range: RowRange, of id: Int64) throws(SQLiteFailure) {
+    let statement = try statement(
+      "DELETE FROM row WHERE replica = ? AND tab = ? AND key >= ? AND key <= ?")
+    try statement.bind(1, id)
+    try statement.bind(2, Int64(range.table.number))
+    try statement.bind(3, range.first)
+    try statement.bind(4, range.last)
     try statement.run()
   }
 

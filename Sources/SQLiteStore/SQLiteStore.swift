@@ -11,8 +11,10 @@ public struct SQLiteStore: Store {
   /// Its name there.
   public let name: String
 
-  /// All rows, in the order of their keys. Throws `unreadable` if one of them is damaged.
-  public func load() async throws(StoreError) -> StoredForm? { try await file.load(name) }
+  /// The rows in the order of their keys. Throws `unreadable` if one of them is damaged.
+  public func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
+    try await file.load(name, leaving: tables)
+  }
 
   /// One transaction. Throws `unreadable` if nothing is saved that this could be a step from.
   public func append(_ entry: JournalEntry) async throws(StoreError) {
@@ -32,26 +34,13 @@ public struct SQLiteStore: Store {
   /// overwritten; the file stays as long as it is, and uses the place again.
   public func erase() async throws(StoreError) { try await file.erase(name, aside: nil) }
 
-  /// Rows of one table in the order of their keys, as they are on the disk: for a list that is not in
-  /// memory as a whole. O(log n + rows).
-  ///
-  /// - Parameters:
-  ///   - table: whose rows.
-  ///   - key: the first that may come, be there such a row or not; `nil`: from the end where the order
-  ///     begins.
-  ///   - order: which way from there.
-  ///   - limit: no more than so many.
+  /// O(log n + rows) for each question; all are answered as of one moment. Throws `unreadable` if one of
+  /// the rows is damaged.
   public func rows(
-    in table: StoredTable, from key: [UInt8]? = nil, order: RowOrder = .ascending, limit: Int
-  ) async throws(StoreError) -> [(key: StoredKey, value: [UInt8])] {
-    try await file.rows(of: name, in: table, from: key, order: order, limit: limit)
+    for queries: [RowQuery]
+  ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
+    try await file.rows(for: queries, of: name)
   }
-}
-
-/// Which way rows are read.
-public enum RowOrder: Hashable, Sendable {
-  case ascending
-  case descending
 }
 
 /// A replica that a file holds.

@@ -101,29 +101,62 @@ import UpdateMachine
     #expect(try await store.load() != nil)
   }
 
-  @Test func `rows are read from a key on, either way, as many as are wanted`() async throws {
+  @Test func `rows are read in a range, either way, as many as are wanted`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "messages")
-    #expect(try await store.rows(in: StoredTable(16), limit: 3).isEmpty)
+    func range(_ first: [UInt8], _ last: [UInt8]) -> RowRange {
+      RowRange(StoredTable(16), from: first, through: last)
+    }
+    #expect(try await store.rows(for: [RowQuery(range([], [255]))])[0].isEmpty)
     var all = form(1, (key(15, 9), [0]), (key(17, 0), [0]))
     for number in UInt8(0)..<100 { all.rows.append((key: key(16, number * 2), value: [number])) }
     try await store.checkpoint(all)
-    func read(_ from: [UInt8]?, _ order: RowOrder, _ limit: Int) async throws -> [UInt8] {
-      let rows = try await store.rows(in: StoredTable(16), from: from, order: order, limit: limit)
+    func read(
+      _ first: [UInt8], _ last: [UInt8], _ order: RowOrder, _ limit: Int
+    ) async throws -> [UInt8] {
+      let rows = try await store.rows(for: [RowQuery(range(first, last), order, limit: limit)])[0]
       #expect(rows.allSatisfy { $0.key.table == StoredTable(16) })
       return rows.map { $0.value[0] }
     }
-    #expect(try await read(nil, .ascending, 3) == [0, 1, 2])
-    #expect(try await read(nil, .descending, 3) == [99, 98, 97])
-    #expect(try await read([10], .ascending, 2) == [5, 6])
-    #expect(try await read([11], .ascending, 2) == [6, 7])
-    #expect(try await read([11], .descending, 2) == [5, 4])
-    #expect(try await read([10], .descending, 100) == [5, 4, 3, 2, 1, 0])
-    #expect(try await read([], .descending, 5) == [])
-    #expect(try await read([], .ascending, 1) == [0])
-    #expect(try await read([199], .ascending, 5) == [])
-    #expect(try await read(nil, .ascending, 0) == [])
-    #expect(try await read(nil, .ascending, -1) == [])
+    #expect(try await read([], [255], .ascending, 3) == [0, 1, 2])
+    #expect(try await read([], [255], .descending, 3) == [99, 98, 97])
+    #expect(try await read([10], [255], .ascending, 2) == [5, 6])
+    #expect(try await read([11], [255], .ascending, 2) == [6, 7])
+    #expect(try await read([], [11], .descending, 2) == [5, 4])
+    #expect(try await read([], [10], .descending, 100) == [5, 4, 3, 2, 1, 0])
+    #expect(try await read([10], [14], .ascending, 100) == [5, 6, 7])
+    #expect(try await read([10], [14], .descending, 2) == [7, 6])
+    #expect(try await read([12], [11], .ascending, 100) == [])
+    #expect(try await read([199], [255], .ascending, 5) == [])
+    #expect(try await read([], [255], .ascending, -1) == [0])
+  }
+
+  @Test func `tables can be left, and ranges cleared`() async throws {
+    let shelf = try Shelf()
+    let store = try await SQLiteFile.open(at: shelf.path).store(named: "messages")
+    var all = form(1)
+    for table in UInt8(15)...19 {
+      for number in UInt8(0)..<4 { all.rows.append((key: key(table, number), value: [table])) }
+    }
+    try await store.checkpoint(all)
+    func tables(_ left: [UInt8]) async throws -> [UInt8] {
+      let form = try await store.load(leaving: left.map { StoredTable($0) })
+      #expect(form?.asleep == left.map { StoredTable($0) })
+      return form?.rows.map { $0.key.table.number } ?? []
+    }
+    #expect(try await tables([16, 18]) == [15, 15, 15, 15, 17, 17, 17, 17, 19, 19, 19, 19])
+    #expect(try await tables([19, 15, 15]) == [16, 16, 16, 16, 17, 17, 17, 17, 18, 18, 18, 18])
+    // What is cleared goes before what is put comes.
+    try await store.append(
+      JournalEntry(
+        cleared: [RowRange(StoredTable(16), from: [1], through: [2])],
+        rows: [StoredRow(key(16, 2), [7]), StoredRow(key(17, 0), nil)],
+        writtenAt: WallTime(milliseconds: 2)))
+    let rows = try await store.load(leaving: [])?.rows.filter {
+      (16...17).contains($0.key.table.number)
+    }
+    #expect(rows?.map { $0.key.bytes } == [[0], [2], [3], [1], [2], [3]])
+    #expect(rows?[1].value == [7])
   }
 
   @Test func `any bytes come back, also none and many`() async throws {

@@ -99,6 +99,89 @@ struct MessageRaceTests {
     }
   }
 
+  /// A store whose messages sleep on the disk, and are read when they are needed, is at every step what
+  /// one is that reads everything at the start; and so is what is shown of it.
+  @Test(arguments: 0..<4)
+  func `what sleeps is as if it were awake`(share: Int) throws {
+    var (slept, woken, looks, ahead) = (0, 0, 0, 0)
+    for seed in 0..<60 {
+      let seed = UInt64(share * 60 + seed)
+      var (steps, views): ([[StoredRow]], [ListExcerpt]) = ([], [])
+      for leaves in [false, true] {
+        var (step, look) = (0, 0)
+        _ = try MessageRaceTests.race(seed: seed) { (race, choices) throws in
+          if choices.happens(.disks, 1, in: 3) { race.save() }
+          if choices.happens(.disks, 1, in: 10) { try race.restart(leaving: leaves) }
+          if choices.happens(.disks, 1, in: 4), !race.store.narrows.isEmpty {
+            let narrow = choices.pick(.disks, race.store.narrows)
+            let before = race.store.count
+            let view = race.look(at: MessageRaceTests.window(&choices), of: narrow)
+            woken += race.store.count - before
+            if !leaves { views.append(view) }
+            if !MessageRaceTests.agree(view, views[look]) {
+              // A page that is ahead of the events may know already that one is out that sleeps.
+              #expect(MessageRaceTests.lacks(view, views[look], race.store), "seed \(seed)")
+              ahead += 1
+            }
+            look += 1
+          }
+          var whole = RowWriter()
+          race.whole.store(since: nil, into: &whole, from: .firstOfModel)
+          if !leaves { steps.append(whole.rows) }
+          #expect(whole.rows == steps[step], "seed \(seed), step \(step)")
+          if race.store.sleeps { slept += 1 }
+          step += 1
+        }
+        looks += look
+      }
+    }
+    #expect(slept > 500 && woken > 50 && looks > 500 && ahead < 3)
+  }
+
+  /// But for what was known formerly: that is shown as far as it was awake then.
+  private static func agree(_ view: ListExcerpt, _ other: ListExcerpt) -> Bool {
+    known(view) == known(other) && view.wants == other.wants && view.asleep.isEmpty
+      && view.reachesBeginning == other.reachesBeginning && view.reachesEnd == other.reachesEnd
+  }
+
+  private static func lacks(
+    _ view: ListExcerpt, _ other: ListExcerpt, _ store: MessageRace.Store
+  ) -> Bool {
+    let rows = known(other).filter { row in
+      if case .message(let id) = row { store[id] != nil } else { true }
+    }
+    return view.asleep.isEmpty && known(view) == rows
+  }
+
+  private static func known(_ view: ListExcerpt) -> [ListExcerpt.Row] {
+    view.rows.filter { if case .former = $0 { false } else { true } }
+  }
+
+  /// Whoever cannot wake what sleeps before it is named knows less, and nothing wrong.
+  @Test(arguments: 0..<4)
+  func `what was not woken is given up`(share: Int) throws {
+    for seed in 0..<60 {
+      let seed = UInt64(share * 60 + seed)
+      let outcome = try MessageRaceTests.race(seed: seed) { (race, choices) throws in
+        race.wakes = false
+        if choices.happens(.disks, 1, in: 3) { race.save() }
+        if choices.happens(.disks, 1, in: 10) { try race.restart(leaving: true) }
+      }
+      guard let objection = outcome.objection else { continue }
+      Issue.record("seed \(seed): \(objection)\n\(outcome.story.joined(separator: "\n"))")
+      return
+    }
+  }
+
+  private static func window(_ choices: inout Choices) -> ListWindow {
+    let anchors: [PageAnchor] = [
+      .newest, .oldest, .id(MessageID(choices.draw(.disks, in: 1...14))),
+    ]
+    let anchor = choices.pick(.disks, anchors)
+    return ListWindow(
+      anchor, before: choices.draw(.disks, in: 0...8), after: choices.draw(.disks, in: 0...8))
+  }
+
   static func race(
     seed: UInt64, steps: Int = 120,
     _ more: (inout MessageRace, inout Choices) throws -> Void = { _, _ in }

@@ -90,6 +90,10 @@ extension MailModel: StorableModel {
   public init(stored rows: StoredRows) throws(StoredFormError) {
     messages = try MessageStore(stored: rows, from: .firstOfModel)
   }
+
+  public static var sleepingTables: [StoredTable] {
+    MessageStore<Mailbox.Narrow>.sleepingTables(from: .firstOfModel)
+  }
 }
 
 extension Mailbox: ServerTruth {

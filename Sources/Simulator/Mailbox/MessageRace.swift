@@ -81,12 +81,13 @@ public struct MessageRace: Sendable {
       guard let event = announcements[index] else { continue }
       if isMerged { MessageRace.merge(event, into: &events) } else { events.append(event) }
     }
+    wake { $0.asleep(under: events) }
     for event in events {
       store.apply(event)
       if case .new(let message) = event { oracle.noteNew(message.id) }
     }
     store.answered()
-    oracle.noteHeld(by: store)
+    oracle.noteHeld(by: whole)
     finger = end
   }
 
@@ -128,12 +129,13 @@ public struct MessageRace: Sendable {
       let (page, read) = fetches[index].answer
     else { return .absorbed }
     let fetch = fetches.remove(at: index)
-    let before = store
+    wake { $0.asleep(under: page, for: fetch.id) }
+    let before = whole
     let outcome = store.take(page, for: fetch.id)
     guard outcome == .taken else { return outcome }
     var interval = page.interval
     if case .message(let id) = fetch.request.want { interval = Interval(id) }
-    oracle.notePage(page, of: fetch.request.narrow, interval, at: read, from: before, to: store)
+    oracle.notePage(page, of: fetch.request.narrow, interval, at: read, from: before, to: whole)
     return outcome
   }
 
@@ -163,6 +165,7 @@ public struct MessageRace: Sendable {
     var writer = RowWriter()
     store.store(since: disk?.store, into: &writer, from: .firstOfModel)
     var disk = disk ?? Disk(store: store, finger: finger, oracle: oracle)
+    for range in writer.cleared { disk.rows.clear(range) }
     for row in writer.rows { disk.rows[row.key] = row.value }
     disk.store = store
     disk.finger = finger
@@ -172,27 +175,85 @@ public struct MessageRace: Sendable {
 
   /// The process ends, and the next begins with what was saved last. Throws if that cannot be read,
   /// or if the steps do not lead to where all at once would; nothing was saved: nothing happens.
-  public mutating func restart() throws(StoredFormError) {
+  ///
+  /// - Parameter left: whether messages and what is in the lists stay on the disk until they are
+  ///   needed.
+  public mutating func restart(leaving left: Bool = false) throws(StoredFormError) {
     guard var disk else { return }
+    var saved = MessageRace.awake(disk.store, on: disk)
+    saved.restored()
     var whole = RowWriter()
-    disk.store.store(since: nil, into: &whole, from: .firstOfModel)
+    saved.store(since: nil, into: &whole, from: .firstOfModel)
     var rows: [(key: StoredKey, value: [UInt8])] = []
     for (key, value) in disk.rows { rows.append((key, value)) }
-    guard whole.rows == rows.map({ StoredRow($0.key, $0.value) }) else {
-      throw StoredFormError(expected: "the rows of the whole")
-    }
-    store = try Store(stored: try StoredRows(rows), from: .firstOfModel)
-    store.abandonFetches()
+    try MessageRace.check(rows, saved, whole.rows)
+    let tables = left ? Store.sleepingTables(from: .firstOfModel) : []
+    rows.removeAll { tables.contains($0.key.table) }
+    store = try Store(stored: try StoredRows(rows, asleep: tables), from: .firstOfModel)
+    disk.store = store
+    store.restored()
     (finger, polled, fetches) = (disk.finger, nil, [])
     oracle.goBack(to: disk.oracle)
-    disk.store = store
     self.disk = disk
+  }
+
+  /// The rows are those of the whole; but a list that was opened while messages slept may lack some.
+  private static func check(
+    _ rows: [(key: StoredKey, value: [UInt8])], _ store: Store, _ whole: [StoredRow]
+  ) throws(StoredFormError) {
+    var missing = VersionedMap<StoredKey, [UInt8]>()
+    for row in whole { missing[row.key] = row.value }
+    for row in rows where missing.removeValue(forKey: row.key) != row.value {
+      throw StoredFormError(expected: "the rows of the whole, and not \(row.key)")
+    }
+    for (key, _) in missing where !Store.sleepingTables(from: .firstOfModel).contains(key.table) {
+      throw StoredFormError(expected: "the rows of the whole, with \(key)")
+    }
+  }
+
+  // MARK: What sleeps
+
+  /// Whether what sleeps is woken before it is named, as a driver does. Else it is given up then.
+  public var wakes = true
+
+  /// Reads what is asked for until nothing is.
+  private mutating func wake(_ asleep: (Store) -> [RowQuery]) {
+    guard wakes, var disk else { return }
+    while true {
+      let queries = asleep(store)
+      if queries.isEmpty { break }
+      for query in queries {
+        let answer = RowAnswer(query, disk.rows.answer(to: query))
+        _ = try! store.wake(answer)
+        _ = try! disk.store.wake(answer, isSaved: true)
+      }
+    }
+    self.disk = disk
+  }
+
+  /// Somebody looks at a part of a list: what of it is known is in memory from here on.
+  public mutating func look(at window: ListWindow, of narrow: Narrow) -> ListExcerpt {
+    wake { $0.asleep(under: window, of: narrow) }
+    return store.list(of: narrow)?.excerpt(of: window) ?? ListExcerpt()
+  }
+
+  /// All that is held, in memory or on the disk.
+  public var whole: Store { disk.map { MessageRace.awake(store, on: $0) } ?? store }
+
+  private static func awake(_ store: Store, on disk: Disk) -> Store {
+    var store = store
+    while store.sleeps {
+      for query in store.everythingAsleep {
+        _ = try! store.wake(RowAnswer(query, disk.rows.answer(to: query)))
+      }
+    }
+    return store
   }
 
   // MARK: Judgement
 
   /// What is wrong with what the client holds; `nil`: nothing.
   public var objection: IntervalOracle.Objection? {
-    oracle.objection(to: store, at: finger, history)
+    oracle.objection(to: whole, at: finger, history)
   }
 }

@@ -18,6 +18,8 @@
     /// The saved form could not be read, and is to be at that moment.
     case reload(at: Moment)
     case save(SaveErrand<Model, Place>)
+    /// Reads rows of the store that sleep.
+    case read([RowQuery], ReadEnd)
     case erase
     /// Asks for a page; only a source with pages has any, so it brings along how to ask.
     case page(FetchID, @Sendable (Errands<Place, Model>.Job) async -> Void)
@@ -28,6 +30,14 @@
     case localTimer(LocalTimer, at: Moment)
     /// Hears of windows that nobody looks through any more.
     case doorbell(AsyncStream<Void>)
+  }
+
+  /// Who waits for rows that are read.
+  enum ReadEnd: Sendable {
+    /// Told whether they are awake; not, if the reading was cut short.
+    case waits(CheckedContinuation<Bool, Never>)
+    /// Those who look through windows.
+    case windows
   }
 
   /// What to save, and who wants to hear of it.
@@ -169,7 +179,7 @@
       case .pageTimer(let timer, _): entry.pageTimer = timer
       case .push(let push, _): entry.push = push
       case .localTimer(let timer, _): entry.localTimer = timer
-      case .alarm, .release, .load, .reload, .save, .erase, .doorbell: break
+      case .alarm, .release, .load, .reload, .save, .read, .erase, .doorbell: break
       }
       out.append(entry)
       waiting.append(Job(id: id, errand: errand, givenUp: entry.givenUp))

@@ -26,6 +26,9 @@
     func replicaChanged(on machine: isolated UpdateMachine<Origin>) {}
 
     func fired(_ timer: TimerID, on machine: isolated UpdateMachine<Origin>) {}
+
+    /// Rows that were asked for have been read, or cannot be.
+    func woke(on machine: isolated UpdateMachine<Origin>) {}
   }
 
   /// A bell that is rung from anywhere, and heard by one task at a time.

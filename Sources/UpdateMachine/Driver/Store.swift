@@ -10,12 +10,23 @@
   /// the task of `run()` is cancelled, so is that call's: it may then fail, or better, end what it
   /// does, for `run()` waits for it. A load that fails then is made again by the next run.
   public protocol Store: Sendable {
-    /// What is saved; `nil`: nothing, or it was erased. Called before anything else is asked of it,
-    /// and never again unless it was cut short. If it throws, the error is reported and the replica
+    /// What is saved; `nil`: nothing, or it was erased. Called before anything else is asked of it, and
+    /// never again unless it was cut short, or everything is needed after all. The rows of some tables
+    /// may be left where they are: then the form says so, and they are asked for when they are needed.
+    /// A store may also give everything. If it throws, the error is reported and the replica
     /// starts stale; what is saved stays, and is set aside before anything takes its place. A replica
     /// whose user changes things does not start then: it is *unknown*, and reads again after a wait of
     /// 0.1 s, growing to 10 s, unless what is there is `unreadable`.
-    func load() async throws(StoreError) -> StoredForm?
+    ///
+    /// - Parameter tables: those whose rows may be left.
+    func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm?
+
+    /// Rows that were left when it was loaded, as they are saved now: for each question those that it
+    /// finds, in its order, and no more than it asks for. If it throws, the error is reported, and what
+    /// was left is given up: the server is asked for it anew.
+    func rows(
+      for queries: [RowQuery]
+    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]]
 
     /// Writes a step, whole or not at all: the price of what has changed, whatever is saved. Until it
     /// returns nothing of it is acknowledged to the server. If it throws, the error is reported, and
@@ -34,6 +45,11 @@
     /// Deletes what is saved; right also if there is nothing. If it throws, so does
     /// ``UpdateMachine/logOut()``.
     func erase() async throws(StoreError)
+  }
+
+  extension Store {
+    /// Everything that is saved.
+    public func load() async throws(StoreError) -> StoredForm? { try await load(leaving: []) }
   }
 
   /// When the server is told that something was received: asking on from a finger acknowledges all
@@ -62,24 +78,33 @@
   /// A store in memory: outlives the machine, not the process. Never fails. May be called from
   /// anywhere, as when a test looks at what is saved.
   public actor MemoryStore: Store {
-    private var rows: [StoredKey: [UInt8]] = [:]
+    private var rows = VersionedMap<StoredKey, [UInt8]>()
     private var writtenAt: WallTime?
 
     /// A store in which nothing is saved.
     public init() {}
 
-    public func load() async throws(StoreError) -> StoredForm? {
+    public func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
       guard let writtenAt else { return nil }
-      return StoredForm(rows: rows.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt)
+      let form = rows.filter { !tables.contains($0.key.table) }
+      return StoredForm(
+        rows: form.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt, asleep: tables)
+    }
+
+    public func rows(
+      for queries: [RowQuery]
+    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
+      queries.map { rows.answer(to: $0) }
     }
 
     public func append(_ entry: JournalEntry) async throws(StoreError) {
+      for range in entry.cleared { rows.clear(range) }
       for row in entry.rows { rows[row.key] = row.value }
       writtenAt = entry.writtenAt
     }
 
     public func checkpoint(_ form: StoredForm) async throws(StoreError) {
-      rows = [:]
+      rows = VersionedMap()
       for row in form.rows { rows[row.key] = row.value }
       writtenAt = form.writtenAt
     }
@@ -90,7 +115,7 @@
     public func erase() async throws(StoreError) { forget() }
 
     private func forget() {
-      rows = [:]
+      rows = VersionedMap()
       writtenAt = nil
     }
   }

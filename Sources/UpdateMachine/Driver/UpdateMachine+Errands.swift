@@ -146,6 +146,7 @@
       case .reload(let moment):
         if await sleep(until: moment) { await loadAgain(id) }
       case .save(let errand): await save(errand, id)
+      case .read(let queries, let end): await read(queries, end, id)
       case .erase: await erase(id)
       case .page(_, let perform), .push(_, let perform): await perform(job)
       case .pageTimer(let timer, let moment):
@@ -217,6 +218,7 @@
       do throws(SyncFailure) {
         while let finger = next, !job.givenUp.wasSaid {
           let batch = try await source.poll(after: finger, waits: waits)
+          guard await wake({ $0.asleep(under: batch) }) else { return }
           next = await pushed(request, batch, job.id)
         }
       } catch {

@@ -47,6 +47,7 @@
       guard !job.givenUp.wasSaid else { return }  // No page is asked for after `stop()`.
       do throws(SyncFailure) {
         let page = try await source.page(request)
+        guard await wake({ $0.windows.asleep(under: page, for: id, on: $0) }) else { return }
         await take(page, for: id, job.id)
       } catch {
         await fail(id, error, job.id, isCancelled: Task.isCancelled)

@@ -10,6 +10,8 @@
     /// Those who look, each through one window, oldest first. Each has room for one view that it has
     /// not seen yet.
     private var seats: [Seat] = []
+    /// What sleeps of what they show is being read.
+    private var isWaking = false
 
     private struct Seat {
       var window: WindowID
@@ -88,6 +90,39 @@
       perform(effects, on: machine)
     }
 
+    // MARK: What sleeps
+
+    override func woke(on machine: isolated UpdateMachine<Origin>) {
+      isWaking = false
+      handle(.changed, on: machine)
+    }
+
+    /// Which rows must be awake before a page is taken.
+    func asleep(
+      under page: MessagePage<Narrow.Content>, for fetch: FetchID,
+      on machine: isolated UpdateMachine<Origin>
+    ) -> [RowQuery] {
+      machine.replica.model?.messages.asleep(under: page, for: fetch) ?? []
+    }
+
+    private func asleep(
+      _ seat: Seat, _ replica: Replica<Origin.Model, Origin.Sync>
+    ) -> [RowQuery] {
+      guard let (narrow, window) = planner.window(seat.window) else { return [] }
+      return replica.model?.messages.asleep(under: window, of: narrow) ?? []
+    }
+
+    /// Reads what sleeps of what is looked at. One reading at a time; what it does not cover, the next
+    /// does.
+    private func wake(on machine: isolated UpdateMachine<Origin>) {
+      guard !isWaking, machine.errands.isOpen else { return }
+      var queries: [RowQuery] = []
+      for seat in seats { queries += asleep(seat, machine.replica) }
+      guard !queries.isEmpty else { return }
+      isWaking = true
+      machine.errands.addForStore(.read(queries, .windows))
+    }
+
     // MARK: Effects
 
     /// Performs effects, in their order, and shows what has changed. Never waits.
@@ -104,6 +139,7 @@
         let moment = machine.chance.draw(from: arm.range)
         machine.errands.add(.pageTimer(arm.timer, at: moment))
       }
+      wake(on: machine)
       show(machine.replica)
     }
 
@@ -111,7 +147,7 @@
     private func show(_ replica: Replica<Origin.Model, Origin.Sync>) {
       for index in seats.indices {
         guard let view = replica.view(seats[index].window, of: planner),
-          view != seats[index].shown
+          view != seats[index].shown, !isWaking || asleep(seats[index], replica).isEmpty
         else { continue }
         seats[index].shown = view
         seats[index].continuation.yield(view)

@@ -182,6 +182,14 @@ public struct Knowledge: Sendable {
     return known
   }
 
+  /// What is known here and not there. O(*n* + *m* log *n*), where the other has *m* intervals.
+  @inlinable
+  public func subtracting(_ other: Knowledge) -> Knowledge {
+    var rest = self
+    for interval in other.intervals { rest.remove(interval) }
+    return rest
+  }
+
   /// What is known here or there. O(*m* log *n*), where the other has *m* intervals.
   @inlinable
   public func union(_ other: Knowledge) -> Knowledge {

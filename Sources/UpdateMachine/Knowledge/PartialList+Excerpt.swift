@@ -26,6 +26,7 @@ extension PartialList {
     excerpt.reachesBeginning = older.isAtEnd
     excerpt.reachesEnd = newer.isAtEnd
     excerpt.wants = older.wants + newer.wants
+    excerpt.asleep = older.asleep + newer.asleep
     return excerpt
   }
 
@@ -36,6 +37,7 @@ extension PartialList {
     enum Way { case older, newer }
     var rows: [ListExcerpt.Row] = []
     var wants: [PageWant] = []
+    var asleep: [ListExcerpt.Sleeping] = []
     /// There is nothing further on this side.
     var isAtEnd = false
   }
@@ -62,9 +64,18 @@ extension PartialList {
     guard var interval = knowledge.interval(holding: anchor) else { return side }
     var next = PartialList.first(way, of: anchor)
     for _ in 0...PartialList.gapsMaximum {
-      let taken = take(way, ids, from: next, interval, left)
+      let sleeping = sleeping(way, from: next, interval)
+      let awake = sleeping.map { interval.before($0, way) } ?? interval
+      let taken = take(way, ids, from: next, awake, left)
       for id in taken.ids { side.rows.append(.message(id)) }
       left -= Int64(taken.ids.count)
+      if let sleeping, taken.isAll {
+        // One more than is shown: so it is seen whether that was the last.
+        side.asleep.append(
+          ListExcerpt.Sleeping(interval: sleeping, isFromEnd: way == .older, count: left + 1))
+        if left > 0 { side.rows.append(.gap(sleeping)) }
+        return side
+      }
       let end = way == .older ? interval.lowerEnd : interval.upperEnd
       guard end != (way == .older ? .veryBeginning : .veryEnd) else {
         side.isAtEnd = taken.isAll
@@ -89,12 +100,31 @@ extension PartialList {
     return side
   }
 
+  /// What sleeps of an interval next, from an ID on; `nil`: nothing.
+  private func sleeping(
+    _ way: Side.Way, from first: MessageID?, _ interval: Interval
+  ) -> Interval? {
+    guard !asleep.isEmpty, let first else { return nil }
+    var point = Interval.Point.id(first)
+    if !asleep.contains(point) {
+      // Beyond all that is awake about it.
+      let awake = way == .older ? asleep.gap(atOrBelow: point) : asleep.gap(atOrAbove: point)
+      let far = way == .older ? awake?.lowerEnd : awake?.upperEnd
+      guard let next = far.flatMap({ PartialList.next(way, after: $0) }) else { return nil }
+      point = .id(next)
+    }
+    guard interval.contains(point), let piece = asleep.interval(holding: point) else { return nil }
+    return way == .older
+      ? Interval(from: max(interval.lowerEnd, piece.lowerEnd), to: point)
+      : Interval(from: point, to: min(interval.upperEnd, piece.upperEnd))
+  }
+
   /// The next messages from an ID on that lie in an interval; whether those are all of them.
   private func take(
     _ way: Side.Way, _ ids: VersionedMap<MessageID, Present>, from first: MessageID?,
-    _ interval: Interval, _ most: Int64
+    _ interval: Interval?, _ most: Int64
   ) -> (ids: [MessageID], isAll: Bool) {
-    guard let first else { return ([], true) }
+    guard let first, let interval else { return ([], true) }
     var taken: [MessageID] = []
     func take(_ id: MessageID) -> Bool {
       guard interval.contains(id), taken.count < Int(most) else { return false }
@@ -168,5 +198,15 @@ extension PartialList {
     let anchor = edge.id.map { .id($0) } ?? (way == .older ? PageAnchor.newest : .oldest)
     return way == .older
       ? .about(anchor, before: count, after: 0) : .about(anchor, before: 0, after: count)
+  }
+}
+
+extension Interval {
+  /// What of it comes before a part of it, on the way there; `nil`: nothing.
+  fileprivate func before(_ part: Interval, _ way: PartialList.Side.Way) -> Interval? {
+    switch way {
+    case .older: part.high < high ? Interval(low: part.high + 1, high: high) : nil
+    case .newer: low < part.low ? Interval(low: low, high: part.low - 1) : nil
+    }
   }
 }

@@ -12,6 +12,9 @@ public struct PartialList: Sendable {
   /// The server hides what is older than this ID: there is no asking on. The greatest ID: it hides
   /// everything.
   public private(set) var historyLimit: MessageID?
+  /// Where ``ids`` was saved in an earlier life and has not been read yet: what is there may be known,
+  /// and is not here.
+  public private(set) var asleep = Knowledge()
 
   /// A list of former times, and where it was complete then.
   public struct Former: Sendable {
@@ -50,16 +53,22 @@ public struct PartialList: Sendable {
   }
 
   /// A message is held no more, or is of the narrow no more. What is known stays.
-  public mutating func remove(_ id: MessageID) { ids.removeValue(forKey: id) }
+  public mutating func remove(_ id: MessageID) {
+    ids.removeValue(forKey: id)
+    if !asleep.isEmpty { asleep.remove(id) }
+  }
 
   /// A message is gone: it is not even shown as former.
   public mutating func erase(_ id: MessageID) {
-    ids.removeValue(forKey: id)
+    remove(id)
     former?.ids.removeValue(forKey: id)
   }
 
   /// These messages of the narrow are held, and no others.
-  public mutating func hold(_ all: VersionedMap<MessageID, Present>) { ids = all }
+  public mutating func hold(_ all: VersionedMap<MessageID, Present>) {
+    ids = all
+    asleep = Knowledge()
+  }
 
   /// Everything that the server has there is held now.
   public mutating func learn(_ interval: Interval) { knowledge.insert(interval) }
@@ -77,15 +86,36 @@ public struct PartialList: Sendable {
     historyLimit = nil
   }
 
+  /// What was saved of these IDs is to be read when it is needed. Nothing is here.
+  public mutating func sleep(_ interval: Interval) { asleep.insert(interval) }
+
+  /// What was saved there has been read: these IDs are in the list, as they were.
+  public mutating func wake(_ interval: Interval, _ there: [MessageID]) {
+    asleep.remove(interval)
+    for id in there { ids[id] = Present() }
+  }
+
+  /// A message that was asleep is in the list, as it was.
+  @usableFromInline
+  mutating func wake(_ id: MessageID) { ids[id] = Present() }
+
+  /// What is asleep cannot be read, or is of no use any more; nothing is known of it.
+  public mutating func forgetAsleep() {
+    for interval in asleep.intervals { knowledge.remove(interval) }
+    asleep = Knowledge()
+  }
+
   /// The server shows nothing older than this.
   public mutating func limitHistory(to id: MessageID) { historyLimit = id }
 
   /// Whether the server is said to hide this ID.
   public func hides(_ id: MessageID) -> Bool { historyLimit.map { id < $0 } ?? false }
 
-  /// Whether it says anything of an ID: that it is held, or that it would be.
+  /// Whether it says anything of an ID, if only in its sleep: that it is held, or that it would be.
   @inlinable
-  func speaks(of id: MessageID) -> Bool { ids.contains(id) || knowledge.contains(id) }
+  func speaks(of id: MessageID) -> Bool {
+    ids.contains(id) || knowledge.contains(id) || asleep.contains(id)
+  }
 
   /// Whether the server hides everything there is.
   var hidesEverything: Bool { historyLimit == MessageID(.max) }
@@ -152,6 +182,17 @@ public struct ListExcerpt: Hashable, Sendable {
   public var reachesEnd = false
   /// What would fill its gaps, the most urgent first; at most one want for a gap.
   public var wants: [PageWant] = []
+  /// What of it is known, but asleep: it is to be read, not fetched.
+  public var asleep: [Sleeping] = []
+
+  /// A part of a list that was saved and is not in memory.
+  public struct Sleeping: BitwiseCopyable, Hashable, Sendable {
+    public var interval: Interval
+    /// From its end on, and not from its beginning.
+    public var isFromEnd: Bool
+    /// So many are wanted.
+    public var count: Int64
+  }
 
   /// Nothing to show, and nothing to fetch.
   @inlinable

@@ -12,9 +12,13 @@ extension MessageStore {
     note(.event(event))
     answer.note(event)
     if case .flaggedAll(let flags, let isSet) = event {
+      forgetAsleep()
       flagAll(flags, isSet)
     } else {
-      for (id, touch) in touches(of: event) { apply(touch, to: id) }
+      for (id, touch) in touches(of: event) {
+        if sleeps { dropAsleep(id) }
+        apply(touch, to: id)
+      }
     }
   }
 
@@ -26,6 +30,9 @@ extension MessageStore {
   /// empty.
   @inlinable
   public mutating func answered() {
+    if sleeps {
+      for id in idsInUse { dropAsleep(id) }
+    }
     settleFlags()
     audit.answered()
     for (id, polls) in ahead where polls < audit.polls { ahead.removeValue(forKey: id) }
@@ -74,6 +81,7 @@ extension MessageStore {
   mutating func hold(_ new: Held, doubt: MessageFlags) {
     let id = new.message.id
     let old = held.updateValue(new, forKey: id)
+    newest = max(newest ?? id, id)
     if doubt.isEmpty { doubts.removeValue(forKey: id) }
     let (before, now) = (old?.message.place.channel, new.message.place.channel)
     decide(new, doubt, in: nil)
@@ -161,6 +169,7 @@ extension MessageStore {
   @inlinable
   mutating func cover(_ channel: ChannelID, follows: Bool) {
     abandonFetches()
+    forgetAsleep()
     var somewhere = MessageGlimpse<Content>(MessageID(0))
     somewhere.channel = channel
     var lost: [MessageID] = []

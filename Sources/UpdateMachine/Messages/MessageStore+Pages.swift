@@ -79,6 +79,10 @@ extension MessageStore {
       return .shown
     }
     let interval = MessageStore.interval(of: page, fetch.request)
+    if sleeps {
+      for id in idsInUse + page.messages.map({ $0.id }) { dropAsleep(id) }
+      if case .message(let id) = fetch.request.want { dropAsleep(id) }
+    }
     var replay = Replay(page, interval)
     replay.take(journal.since(fetch.begun), of: self)
     if fetch.isAudit, case .message(let id) = fetch.request.want {

@@ -1,12 +1,38 @@
 // Messages and lists in rows, so that a batch is written at the price of the batch.
 //
-// What is in a list follows from what is held, and is not written. Nor is what is worth nothing after
-// a restart: fetches that are out, copies and former messages, which are only shown until there is
-// something better, and contradictions, which the next page finds again.
+// What is worth nothing after a restart is not written: fetches that are out, copies and former
+// messages, which are only shown until there is something better, and contradictions, which the next
+// page finds again. What is in a list follows from what is held, and is written all the same: so a list
+// can be read without the messages of all others.
 
 extension StoredTable {
   /// How many tables a store of messages takes.
-  public static var ofMessages: UInt8 { 5 }
+  public static var ofMessages: UInt8 { 6 }
+}
+
+extension MessageStore {
+  /// Where a store is saved.
+  @usableFromInline
+  struct Tables: BitwiseCopyable, Sendable {
+    @usableFromInline var first: StoredTable
+
+    @inlinable
+    init(from first: StoredTable) { self.first = first }
+
+    @inlinable var head: StoredTable { first }
+    @inlinable var messages: StoredTable { first.advanced(by: 1) }
+    @inlinable var doubts: StoredTable { first.advanced(by: 2) }
+    @inlinable var ahead: StoredTable { first.advanced(by: 3) }
+    @inlinable var lists: StoredTable { first.advanced(by: 4) }
+    /// Of each list a row for each message in it, without a value.
+    @inlinable var places: StoredTable { first.advanced(by: 5) }
+  }
+
+  /// The tables of which the rows may sleep.
+  @inlinable
+  public static func sleepingTables(from first: StoredTable) -> [StoredTable] {
+    [Tables(from: first).messages, Tables(from: first).places]
+  }
 }
 
 extension MessageStore.Held: Storable where Narrow.Content: Storable {
@@ -62,12 +88,15 @@ struct StoredMessagesHead: Storable, Equatable {
   @usableFromInline var followed: [ChannelID]
   @usableFromInline var polls: UInt64
   @usableFromInline var nextList: Int64
+  /// No message of a greater ID was ever held.
+  @usableFromInline var newest: MessageID?
 
   @inlinable
-  init(followed: [ChannelID], polls: UInt64, nextList: Int64) {
+  init(followed: [ChannelID], polls: UInt64, nextList: Int64, newest: MessageID?) {
     self.followed = followed
     self.polls = polls
     self.nextList = nextList
+    self.newest = newest
   }
 
   @inlinable
@@ -75,6 +104,7 @@ struct StoredMessagesHead: Storable, Equatable {
     bytes.put(followed)
     bytes.put(polls)
     bytes.put(nextList)
+    bytes.put(newest)
   }
 
   @inlinable
@@ -82,6 +112,7 @@ struct StoredMessagesHead: Storable, Equatable {
     followed = try bytes.takeArray()
     polls = try bytes.takeUInt64()
     nextList = try bytes.takeInt64()
+    newest = try bytes.takeOptional()
     guard polls < 1 << 62, nextList < 1 << 62, nextList >= 0,
       zip(followed, followed.dropFirst()).allSatisfy({ $0 < $1 })
     else { throw StoredFormError(expected: "the head of a store of messages") }
@@ -90,31 +121,81 @@ struct StoredMessagesHead: Storable, Equatable {
 
 extension MessageStore where Narrow: Storable, Content: Storable {
   /// Writes what is otherwise than in an older state of it; `nil`: everything. Takes
-  /// ``StoredTable/ofMessages`` tables from the first on.
+  /// ``StoredTable/ofMessages`` tables from the first on. What sleeps stays as it is saved; of an older
+  /// state that slept where this one does not, either what was woken since is awake in both, or it is
+  /// worth nothing any more.
   @inlinable
   public func store(
     since old: MessageStore?, into rows: inout RowWriter, from first: StoredTable
   ) {
-    rows.put(first, head, since: old?.head)
-    rows.put(first.advanced(by: 1), held, since: old?.held)
-    rows.put(first.advanced(by: 2), doubts, since: old?.doubts)
-    rows.put(first.advanced(by: 3), ahead, since: old?.ahead)
+    let tables = Tables(from: first)
+    rows.put(tables.head, head, since: old?.head)
+    if let old, old.sleeps {
+      for interval in old.asleep.subtracting(asleep).intervals {
+        rows.clear(MessageStore.range(of: interval, in: tables.messages))
+      }
+    }
+    rows.put(tables.messages, held, since: old?.held)
+    rows.put(tables.doubts, doubts, since: old?.doubts)
+    rows.put(tables.ahead, ahead, since: old?.ahead)
     rows.put(
-      first.advanced(by: 4), lists, since: old?.lists,
+      tables.lists, lists, since: old?.lists,
       where: {
         $0.list.knowledge != $1.list.knowledge || $0.list.historyLimit != $1.list.historyLimit
       },
-      key: { $0.channel.keyBytes + $0.number.keyBytes },
-      value: { StoredList($0.narrow, $0.list).storedBytes })
+      key: { $0.keyBytes }, value: { StoredList($0.narrow, $0.list).storedBytes })
+    storePlaces(since: old, into: &rows, tables.places)
+  }
+
+  /// Which messages are in which lists.
+  @inlinable
+  func storePlaces(since old: MessageStore?, into rows: inout RowWriter, _ table: StoredTable) {
+    guard let old else {
+      for (shelf, listed) in lists {
+        MessageStore.storePlaces(shelf, listed.list, since: nil, into: &rows, table)
+      }
+      return
+    }
+    let differ = { (one: Listed, other: Listed) in
+      !one.list.ids.isIdentical(to: other.list.ids) || one.list.asleep != other.list.asleep
+    }
+    old.lists.compare(with: lists, where: differ) { shelf, old, new in
+      if let new {
+        MessageStore.storePlaces(shelf, new.list, since: old?.list, into: &rows, table)
+      } else {
+        rows.clear(MessageStore.range(of: .everything, in: table, behind: shelf.keyBytes))
+      }
+      return true
+    }
+  }
+
+  @inlinable
+  static func storePlaces(
+    _ shelf: Shelf, _ list: PartialList, since old: PartialList?, into rows: inout RowWriter,
+    _ table: StoredTable
+  ) {
+    let prefix = shelf.keyBytes
+    var before = old?.ids
+    if let old, !old.asleep.isEmpty {
+      for interval in old.asleep.subtracting(list.asleep).intervals {
+        rows.clear(range(of: interval, in: table, behind: prefix))
+        // Some of it may have been awake.
+        before?.removeAll(in: MessageID(interval.low)...MessageID(interval.high))
+      }
+    }
+    rows.put(
+      table, list.ids, since: before, where: { _, _ in false },
+      key: { prefix + $0.keyBytes }, value: { _ in [] })
   }
 
   @inlinable
   var head: StoredMessagesHead {
-    StoredMessagesHead(followed: followed, polls: audit.polls, nextList: nextList)
+    StoredMessagesHead(
+      followed: followed, polls: audit.polls, nextList: nextList, newest: newest)
   }
 
-  /// The store that these rows are of. Its lists are open, and what is held is in them. O(held
-  /// messages × lists of their channels).
+  /// The store that these rows are of, with its lists open. If messages and places were left to sleep,
+  /// O(lists), else O(messages + places).
   @inlinable
   public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
     let head: StoredMessagesHead? = try rows.value(of: first)
@@ -122,24 +203,61 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     self.init(following: head.followed)
     audit.polls = head.polls
     nextList = head.nextList
-    held = try rows.map(of: first.advanced(by: 1))
-    doubts = try rows.map(of: first.advanced(by: 2))
-    ahead = try rows.map(of: first.advanced(by: 3))
+    newest = head.newest
+    tables = Tables(from: first)
+    let sleeps = rows.asleep.contains(tables.messages) && rows.asleep.contains(tables.places)
+    held = try rows.map(of: tables.messages)
+    doubts = try rows.map(of: tables.doubts)
+    ahead = try rows.map(of: tables.ahead)
+    var places = rows[tables.places]
     var lists: [VersionedMap<Shelf, Listed>.Element] = []
-    for row in rows[first.advanced(by: 4)] {
+    for row in rows[tables.lists] {
       let shelf = try Shelf(keyBytes: row.key.bytes)
-      let stored = try StoredList<Narrow>(storedBytes: row.value)
-      guard shelf == Shelf(stored.narrow.channel, shelf.number), shelf.number < nextList,
-        shelves.updateValue(shelf, forKey: stored.narrow) == nil
+      var listed = try MessageStore.listed(row.value, on: shelf)
+      guard shelf.number < nextList, shelves.updateValue(shelf, forKey: listed.narrow) == nil
       else { throw StoredFormError(expected: "a list in its place") }
-      var listed = Listed(narrow: stored.narrow)
-      listed.list.learn(stored.knowledge)
-      if let limit = stored.historyLimit { listed.list.limitHistory(to: limit) }
+      if sleeps, let newest {
+        listed.list.sleep(Interval(from: .veryBeginning, to: .id(newest)))
+      } else {
+        try listed.list.hold(MessageStore.ids(on: shelf, from: &places))
+      }
       lists.append((key: shelf, value: listed))
     }
-    try check()
-    fill(&lists)
     self.lists = VersionedMap(sorted: lists)
+    if sleeps, let newest {
+      asleep = Knowledge(Interval(from: .veryBeginning, to: .id(newest)))
+    } else {
+      try check()
+      guard places.isEmpty else { throw StoredFormError(expected: "the places of open lists") }
+    }
+  }
+
+  @inlinable
+  static func listed(_ bytes: [UInt8], on shelf: Shelf) throws(StoredFormError) -> Listed {
+    let stored = try StoredList<Narrow>(storedBytes: bytes)
+    guard shelf == Shelf(stored.narrow.channel, shelf.number) else {
+      throw StoredFormError(expected: "a list in its place")
+    }
+    var listed = Listed(narrow: stored.narrow)
+    listed.list.learn(stored.knowledge)
+    if let limit = stored.historyLimit { listed.list.limitHistory(to: limit) }
+    return listed
+  }
+
+  /// Takes what is in a list from the front of the rows.
+  @inlinable
+  static func ids(
+    on shelf: Shelf, from places: inout ArraySlice<(key: StoredKey, value: [UInt8])>
+  ) throws(StoredFormError) -> VersionedMap<MessageID, PartialList.Present> {
+    let prefix = shelf.keyBytes
+    var ids: [VersionedMap<MessageID, PartialList.Present>.Element] = []
+    while let row = places.first, row.key.bytes.starts(with: prefix) {
+      let id = try MessageID(keyBytes: Array(row.key.bytes.dropFirst(prefix.count)))
+      if let last = ids.last, last.key >= id { throw StoredFormError(expected: "an order") }
+      ids.append((key: id, value: PartialList.Present()))
+      places.removeFirst()
+    }
+    return VersionedMap(sorted: ids)
   }
 
   @inlinable
@@ -151,57 +269,15 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       throw StoredFormError(expected: "doubts about what is held")
     }
   }
-
-  /// Puts into each list what of the held messages is in it.
-  @inlinable
-  func fill(_ lists: inout [VersionedMap<Shelf, Listed>.Element]) {
-    // By channel, and in each ascending: a list of a channel looks at what stands there alone.
-    var places: [(channel: Int64, id: MessageID)] = []
-    places.reserveCapacity(held.count)
-    for (id, held) in held {
-      places.append((held.message.place.channel?.number ?? .min, id))
-    }
-    places.sort { $0.channel == $1.channel ? $0.id < $1.id : $0.channel < $1.channel }
-    for index in lists.indices {
-      let narrow = lists[index].value.narrow
-      guard canBeKnown(narrow) else { continue }
-      var ids: [VersionedMap<MessageID, PartialList.Present>.Element] = []
-      if let channel = narrow.channel {
-        var place = MessageStore.firstIndex(of: channel.number, in: places)
-        while place < places.count, places[place].channel == channel.number {
-          let id = places[place].id
-          if isIn(id, narrow) { ids.append((key: id, value: PartialList.Present())) }
-          place += 1
-        }
-      } else {
-        for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
-          ids.append((key: id, value: PartialList.Present()))
-        }
-      }
-      lists[index].value.list.hold(VersionedMap(sorted: ids))
-    }
-  }
-
-  @inlinable
-  func isIn(_ id: MessageID, _ narrow: Narrow) -> Bool {
-    guard let held = held[id] else { return false }
-    return narrow.verdict(on: glimpse(of: held)) == .yes
-  }
-
-  @inlinable
-  static func firstIndex(
-    of channel: Int64, in places: [(channel: Int64, id: MessageID)]
-  ) -> Int {
-    var (low, high) = (0, places.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if places[middle].channel < channel { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
 }
 
 extension MessageStore.Shelf {
+  /// How many bytes a key has.
+  @inlinable static var keyLength: Int { 16 }
+
+  @inlinable
+  var keyBytes: [UInt8] { channel.keyBytes + number.keyBytes }
+
   @inlinable
   init(keyBytes: [UInt8]) throws(StoredFormError) {
     guard keyBytes.count == 16 else { throw StoredFormError(expected: "a key of 16 bytes") }

@@ -17,6 +17,8 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public typealias Request = PageRequest<Narrow>
 
   @usableFromInline var held = VersionedMap<MessageID, Held>()
+  /// The greatest ID of which a message was ever held.
+  @usableFromInline var newest: MessageID?
   /// Of held messages, the flags of which nobody can tell whether they are set (R10).
   @usableFromInline var doubts = VersionedMap<MessageID, MessageFlags>()
   @usableFromInline var lists = VersionedMap<Shelf, Listed>()
@@ -38,6 +40,11 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// Flag changes of the answer that is being applied.
   @usableFromInline var answer = AnswerFlags()
   @usableFromInline var audit = Audit()
+
+  /// The IDs of which a message may be held that is saved and not in memory.
+  @usableFromInline var asleep = Knowledge()
+  /// Where it is saved.
+  @usableFromInline var tables = Tables(from: .firstOfModel)
 
   /// A held message, and what is known of where its fields come from.
   @usableFromInline
@@ -245,6 +252,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
         listed.list.remove(id)
       })
     release(id)
+    guard sleeps else { return }
+    asleep.remove(id)
+    if asleep.isEmpty { endSleep() }
   }
 
   // MARK: Helpers

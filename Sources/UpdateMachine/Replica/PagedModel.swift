@@ -19,7 +19,7 @@ extension PagedModel {
   public mutating func answered() { messages.answered() }
 
   @inlinable
-  public mutating func restored() { messages.abandonFetches() }
+  public mutating func restored() { messages.restored() }
 }
 
 extension Replica where Model: PagedModel {
@@ -84,4 +84,25 @@ extension Replica where Model: PagedModel {
   public func view(_ window: WindowID, of planner: Planner) -> WindowView<Model.Narrow>? {
     planner.view(window, of: model?.messages)
   }
+}
+
+extension StorableModel where Self: PagedModel, Narrow: Storable, Narrow.Content: Storable {
+  public var sleeps: Bool { messages.sleeps }
+
+  @discardableResult
+  public mutating func wake(
+    _ answer: RowAnswer, isSaved: Bool
+  ) throws(StoredFormError) -> Bool {
+    try messages.wake(answer, isSaved: isSaved)
+  }
+
+  public mutating func forgetAsleep() { messages.forgetAsleep() }
+}
+
+extension StorableModel
+where
+  Self: PagedModel, Narrow: Storable, Narrow.Content: Storable,
+  Event == MessageEvent<Narrow.Content>
+{
+  public func asleep(under events: [Event]) -> [RowQuery] { messages.asleep(under: events) }
 }

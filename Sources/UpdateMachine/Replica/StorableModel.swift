@@ -21,6 +21,29 @@ public protocol StorableModel: SyncModel {
   static func migrate(
     _ rows: StoredRows, from version: UInt64
   ) throws(StoredFormError) -> StoredRows
+
+  /// Tables of which the rows may sleep in the store at a start, so that a start costs what is looked
+  /// at and not what is held. By default none.
+  static var sleepingTables: [StoredTable] { get }
+
+  /// Whether something of it is saved and not in memory.
+  var sleeps: Bool { get }
+
+  /// Which rows must be read before these events are applied; none: they may be. Asked again after
+  /// those were read, until none is left.
+  func asleep(under events: [Event]) -> [RowQuery]
+
+  /// Rows that were asked for: they are in memory from here on. Otherwise nothing changes. Rows that
+  /// are awake already are passed over, for they may have changed since. Returns whether anything of
+  /// this range was asleep. If it throws, nothing has changed.
+  ///
+  /// - Parameter isSaved: whether this is the state that is saved: nothing may be in it that is not on
+  ///   the disk.
+  @discardableResult
+  mutating func wake(_ answer: RowAnswer, isSaved: Bool) throws(StoredFormError) -> Bool
+
+  /// What is asleep cannot be read: it is given up, and no more is known than what is awake.
+  mutating func forgetAsleep()
 }
 
 extension StorableModel {
@@ -33,6 +56,24 @@ extension StorableModel {
   ) throws(StoredFormError) -> StoredRows {
     throw StoredFormError(expected: "version \(storedVersion) of the model, and not \(version)")
   }
+
+  @inlinable
+  public static var sleepingTables: [StoredTable] { [] }
+
+  @inlinable
+  public var sleeps: Bool { false }
+
+  @inlinable
+  public func asleep(under events: [Event]) -> [RowQuery] { [] }
+
+  @inlinable
+  @discardableResult
+  public mutating func wake(
+    _ answer: RowAnswer, isSaved: Bool
+  ) throws(StoredFormError) -> Bool { false }
+
+  @inlinable
+  public mutating func forgetAsleep() {}
 }
 
 /// The row that says what all the others are of.
@@ -75,11 +116,14 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
 
 extension SavedReplica where Model: StorableModel, Place: Storable {
   /// The rows by which it is otherwise than an older saved form of the same replica; `nil`: all of it.
-  public func rows(since old: SavedReplica?) -> [StoredRow] {
+  public func rows(since old: SavedReplica?) -> [StoredRow] { step(since: old).rows }
+
+  /// The same with the ranges that are cleared.
+  public func step(since old: SavedReplica?) -> RowWriter {
     var rows = RowWriter()
     rows.put(.head, head, since: old?.head)
     model.store(since: old?.model, into: &rows)
-    return rows.rows
+    return rows
   }
 
   private var head: StoredHead<Place> {

@@ -4,23 +4,31 @@ public struct StoredForm: Sendable {
   public var rows: [(key: StoredKey, value: [UInt8])]
   /// By the wall clock: the only time that means something after a restart.
   public var writtenAt: WallTime
+  /// Tables of which the rows are not among them: they stay where they are until they are asked for.
+  public var asleep: [StoredTable]
 
   @inlinable
-  public init(rows: [(key: StoredKey, value: [UInt8])], writtenAt: WallTime) {
+  public init(
+    rows: [(key: StoredKey, value: [UInt8])], writtenAt: WallTime, asleep: [StoredTable] = []
+  ) {
     self.rows = rows
     self.writtenAt = writtenAt
+    self.asleep = asleep
   }
 }
 
 /// One step of a replica on its way: the rows that are otherwise after it, with the finger that it led
 /// to among them. Written whole or not at all.
 public struct JournalEntry: Hashable, Sendable {
+  /// First of all, every row in these ranges is gone.
+  public var cleared: [RowRange]
   /// Each key at most once.
   public var rows: [StoredRow]
   public var writtenAt: WallTime
 
   @inlinable
-  public init(rows: [StoredRow], writtenAt: WallTime) {
+  public init(cleared: [RowRange] = [], rows: [StoredRow], writtenAt: WallTime) {
+    self.cleared = cleared
     self.rows = rows
     self.writtenAt = writtenAt
   }

@@ -57,9 +57,17 @@ public struct RowWriter: Sendable {
   @inlinable
   public var rows: [StoredRow] { _rows }
   @usableFromInline var _rows: [StoredRow] = []
+  /// Whatever stands in these ranges is gone, but for ``rows``.
+  @inlinable
+  public var cleared: [RowRange] { _cleared }
+  @usableFromInline var _cleared: [RowRange] = []
 
   @inlinable
   public init() {}
+
+  /// Whatever an older step wrote in this range is gone; what this one puts there stays.
+  @inlinable
+  public mutating func clear(_ range: RowRange) { _cleared.append(range) }
 
   /// This row is now so.
   @inlinable
@@ -119,10 +127,17 @@ public struct StoredRows: Sendable {
   @inlinable
   public var rows: [(key: StoredKey, value: [UInt8])] { _rows }
   @usableFromInline var _rows: [(key: StoredKey, value: [UInt8])]
+  /// Tables of which the rows were not read: they are asleep.
+  public let asleep: [StoredTable]
 
-  /// - Parameter rows: ascending by key, each once. If they are not, the form is damaged.
+  /// - Parameters:
+  ///   - rows: ascending by key, each once. If they are not, the form is damaged.
+  ///   - asleep: tables of which the rows were left where they are.
   @inlinable
-  public init(_ rows: [(key: StoredKey, value: [UInt8])]) throws(StoredFormError) {
+  public init(
+    _ rows: [(key: StoredKey, value: [UInt8])], asleep: [StoredTable] = []
+  ) throws(StoredFormError) {
+    self.asleep = asleep
     for index in rows.indices.dropFirst() where rows[index - 1].key >= rows[index].key {
       throw StoredFormError(expected: "rows in their order, each once")
     }
