@@ -126,13 +126,20 @@ final class PageBench: DriverStand {
   static let a = ShelfNarrow([.channel(ChannelID(1))])
   static let b = ShelfNarrow([.channel(ChannelID(2))])
 
-  init(endsWhenCancelled: Bool = true, seed: UInt64? = nil) {
+  /// - Parameters:
+  ///   - store: where it is kept; `nil`: nowhere.
+  ///   - position: how far the server's log has gone.
+  init(
+    endsWhenCancelled: Bool = true, seed: UInt64? = nil, store: HandStore? = nil,
+    acknowledges: Acknowledgement = .afterSaving, position: Int = 0
+  ) {
     executor = StepExecutor(seed: seed)
     source = PageScript(endsWhenCancelled: endsWhenCancelled)
+    spot.index = position
     let reports = reports
     machine = ShelfDriver(
-      source: source, clock: clock, chance: FixedChance(), executor: executor,
-      reporter: { report in reports.change { $0.append(report) } })
+      source: source, replicas: store.map { RowStore($0) }, acknowledges: acknowledges,
+      clock: clock, chance: FixedChance(), executor: executor, reporter: { report in reports.change { $0.append(report) } })
     for number in 1...100 {
       messages.append(PageBench.message(number * 10, in: 1))
       messages.append(PageBench.message(number * 10 + 1, in: 2))
@@ -147,9 +154,9 @@ final class PageBench: DriverStand {
 
   /// A bench whose driver follows from a:0 with a poll out.
   static func following(
-    endsWhenCancelled: Bool = true, seed: UInt64? = nil
+    endsWhenCancelled: Bool = true, seed: UInt64? = nil, store: HandStore? = nil
   ) -> (PageBench, Started) {
-    let bench = PageBench(endsWhenCancelled: endsWhenCancelled, seed: seed)
+    let bench = PageBench(endsWhenCancelled: endsWhenCancelled, seed: seed, store: store)
     let run = bench.start { await $0.run() }
     bench.drain()
     bench.register()
@@ -173,6 +180,9 @@ final class PageBench: DriverStand {
     source.answer(call.number, answer)
     drain()
   }
+
+  /// How far the log has gone.
+  var position: Int { spot.index }
 
   /// The register is answered.
   func register() {

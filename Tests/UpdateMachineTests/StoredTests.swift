@@ -165,7 +165,9 @@ import Testing
     saved.finger = QueuePlace(1)
     let before = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
     let step = saved.rows(since: before)
-    #expect(Set(step.map(\.key.table.number)).count == 4, "head, messages, what is ahead, lists")
+    #expect(
+      Set(step.map(\.key.table.number)).count == 6,
+      "two heads, messages, what is ahead, lists, and what is in them")
     disk.write(step)
     let read = try SavedReplica<Shelf, QueuePlace>(stored: disk.rows)
     #expect(read.finger == QueuePlace(1))
@@ -209,5 +211,9 @@ extension Shelf: StorableModel {
 
   init(stored rows: StoredRows) throws(StoredFormError) {
     messages = try MessageStore(stored: rows, from: .firstOfModel)
+  }
+
+  static var sleepingTables: [StoredTable] {
+    MessageStore<ShelfNarrow>.sleepingTables(from: .firstOfModel)
   }
 }
