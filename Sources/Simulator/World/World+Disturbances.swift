@@ -149,6 +149,9 @@ extension World {
         .happens(client: client, .isStartedAgain),
         at: now + .milliseconds(choices.pick(.users, [1000, 60_000, 900_000])))
     case .storm: storm(client)
+    case .fullDisk:
+      let span: Int64 = choices.pick(.storage, [5000, 60_000, 900_000])
+      clients[client].fullUntil = now + .milliseconds(span)
     default: return false
     }
     return true
@@ -240,6 +243,7 @@ extension World {
     for client in clients.indices {
       if !clients[client].isLostForEver { clients[client].connection = .open }
       clients[client].isRevoked = false
+      clients[client].fullUntil = now
       if now < clients[client].asleepUntil { wake(client) }
       agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(1))
     }
