@@ -82,8 +82,8 @@ struct Climate: Sendable {
       .refusedSnapshot, .slowSnapshot:
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
-    case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox:
-      break  // They strike what a cancel or a crash leaves behind.
+    case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite:
+      break  // They strike what a cancel or a crash leaves behind, or a write.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
       .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,

@@ -53,6 +53,8 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case damagedForm
   /// Where users change things: an older saved form comes back, and with it an older outbox.
   case oldOutbox
+  /// A process ends while it writes, or when it has just written.
+  case crashAtWrite
 
   /// Whether it is about registers alone.
   var isOfRegisters: Bool {
@@ -122,6 +124,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .fullDisk: "full-disk"
     case .damagedForm: "damaged-form"
     case .oldOutbox: "old-outbox"
+    case .crashAtWrite: "crash-at-write"
     }
   }
 }
@@ -139,7 +142,7 @@ extension Fault {
       .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
       .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite,
       .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient, .fullDisk,
-      .damagedForm, .oldOutbox:
+      .damagedForm, .oldOutbox, .crashAtWrite:
       false
     }
   }

@@ -168,6 +168,7 @@ enum Delivery<App: SimulatedApp>: Sendable {
 /// What a disturbance leaves to be done later.
 enum Incident: Sendable {
   case starts
+  case crashes
   case loads
   case wakes
   case foregrounds

@@ -88,6 +88,18 @@ extension World {
     agenda.add(
       .writeEnds(client: client, life: clients[client].life, write, succeeds: succeeds),
       at: now + .milliseconds(delay))
+    mayCrash(client, within: delay)
+  }
+
+  /// A write has begun that takes so long.
+  mutating func mayCrash(_ client: Int, within delay: Int64) {
+    guard climate.faults.contains(.crashAtWrite), choices.happens(.storage, 1, in: 8) else {
+      return
+    }
+    jury.result.faults[.crashAtWrite] += 1
+    if isTraced { note("fault", "crash-at-write, \(who(client))", about: client) }
+    let span = choices.draw(.storage, in: 0...(delay + 5))
+    agenda.add(.happens(client: client, .crashes), at: now + .milliseconds(span))
   }
 
   mutating func writeEnds(

@@ -202,6 +202,14 @@ extension World {
       wake(client)
       return true
     case .isLookedAt: return isLookedAt(client)
+    case .crashes:
+      guard phase == .stormy, clients[client].isRunning, now >= clients[client].asleepUntil else {
+        return false
+      }
+      crash(client)
+      let pause: Int64 = choices.pick(.storage, [100, 10_000, 600_000])
+      agenda.add(.happens(client: client, .starts), at: now + .milliseconds(pause))
+      return true
     case .loads, .foregrounds, .backgrounds, .changesNetwork, .retries, .getsCredentials,
       .isStopped, .isStartedAgain:
       if postpone(.happens(client: client, incident), for: client) { return false }
@@ -222,7 +230,7 @@ extension World {
       guard phase == .stormy else { return false }
       signal(client, .stopped)
     case .isStartedAgain: signal(client, .started(foreground: true))
-    case .starts, .reconnects, .wakes, .isLookedAt: break
+    case .starts, .crashes, .reconnects, .wakes, .isLookedAt: break
     }
     return true
   }

@@ -291,6 +291,7 @@ extension World {
     default: break
     }
     schedule(.isSaved(number, succeeds: succeeds), client, after: delay)
+    mayCrash(client, within: delay)
   }
 
   private mutating func isSaved(_ number: UInt64, succeeds: Bool, _ client: Int) -> Bool {
