@@ -11,6 +11,8 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   private var isNewer = false
   private var rows = VersionedMap<StoredKey, [UInt8]>()
   private var log: [[UInt8]] = []
+  /// The last step there was cut off. What is written next takes its place.
+  private var isTorn = false
   /// What was set aside, the newest last.
   private var aside: [VersionedMap<StoredKey, [UInt8]>] = []
 
@@ -26,6 +28,8 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   public mutating func perform(_ step: DiskStep, leadingTo saved: Saved) {
     self.saved = saved
+    if isTorn { log.removeLast() }
+    isTorn = false
     switch step {
     case .append(let changes): log.append(RowDisk.bytes(of: changes))
     case .checkpoint(let all):
@@ -40,7 +44,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   public mutating func tear(_ saved: Saved, _ choices: inout Choices) {
     let whole = RowDisk.bytes(of: saved.rows(since: self.saved))
     let count = choices.draw(.disks, below: UInt64(whole.count))
-    log.append(Array(whole.prefix(Int(count))))
+    cutOff(whole, after: Int(count))
   }
 
   public mutating func tear(_ step: DiskStep, _ choices: inout Choices) {
@@ -48,7 +52,13 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     guard case .append(let changes) = step else { return }
     let whole = RowDisk.bytes(of: changes)
     let count = choices.draw(.storage, below: UInt64(whole.count))
-    log.append(Array(whole.prefix(Int(count))))
+    cutOff(whole, after: Int(count))
+  }
+
+  private mutating func cutOff(_ whole: [UInt8], after count: Int) {
+    guard !isTorn else { return }  // Nothing comes behind that.
+    log.append(Array(whole.prefix(count)))
+    isTorn = true
   }
 
   public mutating func setAside() {
@@ -84,6 +94,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   public mutating func damage(_ choices: inout Choices) {
     rows = recovered
     log = []
+    isTorn = false
     saved = nil
     isUnreadable = true
     let kind = choices.draw(.storage, below: 3)
@@ -113,6 +124,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     guard !isUnreadable else { return (nil, objectionToDamage) }
     rows = recovered
     log = []
+    isTorn = false
     guard let saved else {
       guard !rows.isEmpty else { return (nil, nil) }
       return (nil, DiskObjection(expected: "nothing was ever written", found: "\(rows.count) rows"))

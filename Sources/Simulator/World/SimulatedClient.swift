@@ -22,7 +22,7 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var write: Write?
   /// An older saved form that may come back.
   var backup: Backup?
-  /// What is on the disk came back from there, and nobody has read it.
+  /// What is on the disk came back from there, and nothing was written since.
   var isFormOld = false
   /// Until then nothing can be written.
   var fullUntil: Moment = .distantPast

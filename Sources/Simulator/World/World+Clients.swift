@@ -131,6 +131,7 @@ extension World {
         clients[client].disk.write(saved)
       }
       clients[client].writtenAt = now
+      clients[client].isFormOld = false
       if climate.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) {
         backUp(client)
       }
@@ -231,7 +232,6 @@ extension World {
     }
     // A newer life than the one that wrote it may have kept the log alive.
     if clients[client].isFormOld { jury.noteWrongAge(of: client) }
-    clients[client].isFormOld = false
     let saved = clients[client].reading
     clients[client].isReading = false
     clients[client].reading = nil

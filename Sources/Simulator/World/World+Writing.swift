@@ -315,6 +315,7 @@ extension World {
     guard succeeds, clients[client].writerDisk.takes(saving.number, saving.memory) else { return }
     clients[client].disk.write(saving.saved)
     clients[client].writtenAt = now
+    clients[client].isFormOld = false
     mayBackUp(client)
   }
 
