@@ -14,7 +14,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   /// The last step there was cut off. What is written next takes its place.
   private var isTorn = false
   /// What was set aside, the newest last.
-  private var aside: [VersionedMap<StoredKey, [UInt8]>] = []
+  private(set) var aside: [VersionedMap<StoredKey, [UInt8]>] = []
 
   /// So many steps at most are read after a crash.
   static var stepsMaximum: Int { 64 }
