@@ -34,7 +34,9 @@ struct SimulationTests {
     #expect(statistics.missingStatuses == [])
     #expect(statistics.missingRows == [])
     // Chat has no pages.
-    #expect(statistics.missingFaults == Fault.allCases.filter(\.isOfPages).map(\.name))
+    #expect(
+      statistics.missingFaults
+        == Fault.allCases.filter { $0.isOfPages || $0.isOfChanges }.map(\.name))
   }
 
   @Test(arguments: [1, 2, 7])
@@ -114,13 +116,15 @@ struct SimulationTests {
     }
   }
 
-  @Test(arguments: Fault.allCases.filter { !$0.isOfPages })
+  @Test(arguments: Fault.allCases.filter { !$0.isOfPages && !$0.isOfChanges })
   func `each fault alone strikes, and is survived`(fault: Fault) {
     var faults = FaultSet()
     faults.insert(fault)
     // These strike only what a cancel or a crash leaves behind.
     if fault == .lateAnswer { faults.insert(.background) }
-    if fault == .clockJump || fault == .oldBackup { faults.insert(.crash) }
+    if fault == .clockJump || fault == .oldBackup || fault == .damagedForm {
+      faults.insert(.crash)
+    }
     var statistics = RunStatistics()
     var seed: UInt64 = 0
     while seed < 20 || statistics.faults[fault] == 0, seed < 200 {

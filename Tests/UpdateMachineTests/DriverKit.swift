@@ -154,7 +154,7 @@ final class HandClock: DriverClock {
       let next = state.sleepers.filter { $0.value <= end }
         .min { ($0.value, $0.key) < ($1.value, $1.key) }
       let moment = max(state.now, next?.value ?? end)
-      state.wall.milliseconds += (moment - state.now).milliseconds
+      state.wall = (Moment(milliseconds: state.wall.milliseconds) + (moment - state.now)).wall
       state.now = moment
       if let next { state.sleepers[next.key] = nil }
       return next
@@ -163,6 +163,11 @@ final class HandClock: DriverClock {
     waiters.tell(next.key, true)
     return true
   }
+}
+
+extension Moment {
+  /// A wall clock that shows as many milliseconds.
+  fileprivate var wall: WallTime { WallTime(milliseconds: milliseconds) }
 }
 
 /// Draws the end of every range, and counts lives from 1.

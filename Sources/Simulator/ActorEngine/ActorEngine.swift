@@ -139,7 +139,7 @@
       let clock = SimulatedClock(life: life)
       lives[client] = life
       let driver = Driver(
-        source: SimulatedSource(life: life), replicas: SimulatedStore(life: life),
+        source: SimulatedSource(life: life), replicas: life.makeStore(),
         settings: world.climate.settings, clock: clock, chance: clock,
         executor: DriverExecutor(executor),
         tap: { [weak life] input, effects, replica, now in
@@ -275,9 +275,29 @@
       world.release(queue, by: life.client)
     }
 
-    func save(_ saved: SavedReplica<App.Model, App.Server.Place>, _ life: SimulatedLife<App>) {
+    /// - Parameter step: what a store of rows has made of it; `nil`: there is none.
+    func save(
+      _ saved: SavedReplica<App.Model, App.Server.Place>, _ step: DiskStep?,
+      _ life: SimulatedLife<App>
+    ) {
       judgeStore(life)
-      world.save(saved, on: life.client)
+      let disk = world.clients[life.client].disk
+      if step != nil, disk.isUnreadable {
+        world.jury.report(
+          .durability, life.client, world.now,
+          "what cannot be read is set aside before anything takes its place", "it is overwritten")
+      }
+      if case .append = step, disk.saved == nil {
+        world.jury.report(
+          .durability, life.client, world.now, "a step is one from what is saved",
+          "a step from nothing")
+      }
+      world.save(saved, step, on: life.client)
+    }
+
+    func setAside(_ life: SimulatedLife<App>) {
+      judgeStore(life)
+      world.clients[life.client].disk.setAside()
     }
 
     func erase(_ life: SimulatedLife<App>) {

@@ -26,6 +26,8 @@
 
     var load: CheckedContinuation<StoredReplica<App.Model, App.Server.Place>?, Never>?
     var save: CheckedContinuation<Bool, Never>?
+    /// What a store of rows is asked to save.
+    var saving: SavedReplica<App.Model, App.Server.Place>?
 
     init(client: Int, number: UInt64, engine: ActorEngine<App>) {
       self.client = client
@@ -107,7 +109,7 @@
     func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
       let isDone = await withCheckedContinuation { continuation in
         life.save = continuation
-        life.engine?.save(replica.replica, life)
+        life.engine?.save(replica.replica, nil, life)
       }
       if !isDone { throw .failed("the disk is full") }
     }

@@ -162,6 +162,8 @@ public struct ChatModel: SyncModel, Hashable {
     state = snapshot.state
   }
 
+  init(_ state: ChatState) { self.state = state }
+
   public mutating func apply(_ event: ChatEvent) throws(Refusal) {
     if case .unreadable = event { throw .unreadable }
     state.apply(event)

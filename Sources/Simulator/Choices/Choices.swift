@@ -30,6 +30,8 @@ public struct Choices: Sendable {
     /// The faults that came later than the others, in which worlds they are and when they strike: so
     /// that seeds went on telling the stories they told.
     case weather
+    /// The faults of disks and saved forms that came last of all.
+    case storage
   }
 
   /// One draw, as recorded: who drew, and what came.

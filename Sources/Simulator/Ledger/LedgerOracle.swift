@@ -9,6 +9,11 @@ public struct LedgerBook: OutboxBook {
   private(set) var made: [Made] = []
   /// What the user gave up when it may have been on its way: it may be made all the same.
   private(set) var loose: [Int64] = []
+  /// Of which nobody knows how often they are made, for an older outbox has come back.
+  private(set) var doubtful: [Int64] = []
+  /// The greatest ID that was sent before that. Whatever is made before the server has told that it has
+  /// run as many may be taken for what had one of these.
+  private var doubtfulThrough = MutationID.none
 
   struct Made: Sendable {
     /// Several, where changes were coalesced.
@@ -18,21 +23,54 @@ public struct LedgerBook: OutboxBook {
 
   public init(of client: ClientID? = nil) { self.client = client }
 
-  mutating func note(_ ticket: MutationTicket, _ entries: [Int64]) {
+  /// - Parameter confirmed: the last mutation that the server has told of.
+  mutating func note(
+    _ ticket: MutationTicket, _ entries: [Int64], confirmed: MutationID
+  ) {
     made.append(Made(tickets: ticket...ticket, entries: entries))
+    if confirmed < doubtfulThrough { doubtful += entries }
   }
 
   /// Made one with the last.
-  mutating func merge(_ ticket: MutationTicket, _ entries: [Int64]) {
-    guard let last = made.indices.last else { return note(ticket, entries) }
+  mutating func merge(_ ticket: MutationTicket, _ entries: [Int64], confirmed: MutationID) {
+    guard let last = made.indices.last else {
+      return note(ticket, entries, confirmed: confirmed)
+    }
     made[last].tickets = made[last].tickets.lowerBound...ticket
+    doubt(entries, like: made[last])
     made[last].entries += entries
   }
 
   mutating func replace(_ ticket: MutationTicket, by entries: [Int64]) {
     for index in made.indices where made[index].tickets.contains(ticket) {
+      doubt(entries, like: made[index])
       made[index].entries = entries
     }
+  }
+
+  private mutating func doubt(_ entries: [Int64], like made: Made) {
+    if made.entries.contains(where: { doubtful.contains($0) }) { doubtful += entries }
+  }
+
+  /// What is remembered when this book comes back with an older outbox, and all of another, newer one is
+  /// gone: of whatever was pending in either, nobody knows what becomes of it.
+  func cameBack(
+    inPlaceOf newer: LedgerBook, _ outbox: Outbox<LedgerChange>, sentThrough newest: MutationID
+  ) -> LedgerBook {
+    var book = self
+    book.doubtfulThrough = max(doubtfulThrough, newest)
+    book.doubtful += loose
+    for made in made {
+      switch outbox.state(of: made.tickets.upperBound) {
+      case .queued, .sent, .uncertain, .setAside: book.doubtful += made.entries
+      case .acknowledged, .discarded, nil: break
+      }
+    }
+    guard newer.client == client else { return book }
+    book.doubtful += newer.doubtful + newer.loose
+    let known = made.flatMap { $0.entries }
+    for made in newer.made { book.doubtful += made.entries.filter { !known.contains($0) } }
+    return book
   }
 
   mutating func remove(_ ticket: MutationTicket, isCertain: Bool) {
@@ -40,8 +78,14 @@ public struct LedgerBook: OutboxBook {
     made.removeAll { $0.tickets.contains(ticket) }
   }
 
-  /// Without what was given up too late, each once.
+  /// Without what may be made any number of times.
+  func withoutDoubtful(_ entries: [Int64]) -> [Int64] {
+    doubtful.isEmpty ? entries : entries.filter { !doubtful.contains($0) }
+  }
+
+  /// The same, and without what was given up too late, each once.
   func withoutLoose(_ entries: [Int64]) -> [Int64] {
+    let entries = withoutDoubtful(entries)
     guard !loose.isEmpty else { return entries }
     var left = loose
     return entries.filter { entry in
@@ -99,7 +143,7 @@ enum LedgerOracle {
         if outbox.state(of: ticket) == .setAside { continue }
         if threw.contains(where: { $0.tickets.contains(ticket) }) { continue }
       }
-      expected += made.entries
+      expected += book.withoutDoubtful(made.entries)
     }
     let found = book.withoutLoose(entries(of: outbox.client, in: model.local.view.state))
     guard expected != found else { return nil }
@@ -113,7 +157,7 @@ enum LedgerOracle {
     _ truth: Ledger.Truth, _ book: LedgerBook
   ) -> WriterObjection? {
     guard let client = book.client else { return nil }
-    var left = book.made.flatMap { $0.entries }[...]
+    var left = book.made.flatMap { book.withoutDoubtful($0.entries) }[...]
     let run = book.withoutLoose(entries(of: client, in: truth.view))
     for entry in run {
       while let next = left.first, next != entry { left.removeFirst() }

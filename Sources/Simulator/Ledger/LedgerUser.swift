@@ -25,6 +25,14 @@ public struct LedgerUser: OutboxWriter {
     seen = nil
   }
 
+  public func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
+    let outbox = saved.model.local.outbox
+    // The first form of an outbox is taken before its user has a book.
+    let book = old.client == outbox.client ? old : LedgerBook(of: outbox.client)
+    return book.cameBack(
+      inPlaceOf: memory, outbox, sentThrough: courier.newestID(of: outbox.client))
+  }
+
   // MARK: The user
 
   public mutating func act(
@@ -77,15 +85,16 @@ public struct LedgerUser: OutboxWriter {
   ) {
     guard let before = replica.model?.local else { return }
     let last = before.outbox.pending.last
+    let confirmed = replica.model?.confirmed.model.finger.lastMutation ?? .none
     do throws(MutationError<MutatorRefusal>) {
       let mutated = try replica.mutate(change, at: now)
       courier.perform(mutated.effects, &wanted)
       guard let outbox = replica.model?.local.outbox else { return }
       let isOne = outbox.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
       if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil {
-        memory.merge(mutated.ticket, change.entries)
+        memory.merge(mutated.ticket, change.entries, confirmed: confirmed)
       } else {
-        memory.note(mutated.ticket, change.entries)
+        memory.note(mutated.ticket, change.entries, confirmed: confirmed)
       }
     } catch {
       var state = before.view.state

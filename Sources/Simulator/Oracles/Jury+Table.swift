@@ -17,6 +17,10 @@ extension Jury {
     var returnedAt: Moment = .distantPast
     /// When somebody last said something: from then on the user has patience for a moment.
     var saidAt: Moment = .distantPast
+    /// When the first write failed since an answer came: an outage that is counted from there. Story
+    /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next is begun 0.1 s later,
+    /// and for the rest of the moment's patience nothing is told.
+    var writeFailedAt: Moment?
   }
 
   /// What failed, if this input ended a request in any way but the good one.
@@ -319,6 +323,10 @@ extension Jury {
       if before.status.isResting { accounts[client].table.returnedAt = now }
     case .started, .networkChanged, .retryRequested, .credentialsChanged:
       accounts[client].table.saidAt = now
+    case .writeFailed:
+      accounts[client].table.writeFailedAt = accounts[client].table.writeFailedAt ?? now
+    case .snapshotArrived, .batchArrived:
+      if before.isCurrent { accounts[client].table.writeFailedAt = nil }
     default: break
     }
   }
@@ -329,7 +337,8 @@ extension Jury {
     _ claim: Freshness.Claim, _ client: Int, _ replica: Body, at now: Moment
   ) {
     let table = accounts[client].table
-    let isPatient = now < table.saidAt + settings.debounce
+    let isPatient =
+      now < max(table.saidAt, table.writeFailedAt ?? .distantPast) + settings.debounce
     let longest = replica.machine.terms.longDeadline + settings.writeDue + settings.late
     let isTrusted = accounts[client].levelAsOf.map { now <= $0 + longest } ?? false
     switch claim {

@@ -6,6 +6,11 @@ public struct PostsBook: OutboxBook {
   /// Whose; `nil`: nobody's yet.
   public var client: ClientID?
   private(set) var made: [Made] = []
+  /// Of which nobody knows how often they are posted, for an older outbox has come back.
+  private(set) var doubtful: [Int64] = []
+  /// The greatest ticket that was given before that: an echo of what had one of these is taken for one
+  /// of what has it now.
+  private var doubtfulThrough = MutationTicket(0)
 
   struct Made: Sendable {
     var ticket: MutationTicket
@@ -21,9 +26,12 @@ public struct PostsBook: OutboxBook {
 
   mutating func note(_ ticket: MutationTicket, _ entry: Int64) {
     made.append(Made(ticket: ticket, entry: entry))
+    if ticket <= doubtfulThrough { doubtful.append(entry) }
   }
 
   mutating func edit(_ ticket: MutationTicket, to entry: Int64) {
+    let isDoubtful = made.contains { $0.ticket == ticket && doubtful.contains($0.entry) }
+    if isDoubtful { doubtful.append(entry) }
     change(ticket) {
       $0.former.append($0.entry)
       $0.entry = entry
@@ -33,6 +41,28 @@ public struct PostsBook: OutboxBook {
   mutating func noteRetry(_ ticket: MutationTicket) { change(ticket) { $0.sends += 1 } }
 
   mutating func discard(_ ticket: MutationTicket) { change(ticket) { $0.isDiscarded = true } }
+
+  /// What is remembered when this book comes back with an older outbox, and all of another, newer one is
+  /// gone: of whatever was pending in either, nobody knows what becomes of it.
+  func cameBack(inPlaceOf newer: PostsBook, _ outbox: Outbox<PostChange>) -> PostsBook {
+    var book = self
+    for made in made {
+      switch outbox.state(of: made.ticket) {
+      case .queued, .sent, .uncertain, .setAside: book.doubtful += [made.entry] + made.former
+      case .acknowledged, .discarded, nil: break
+      }
+    }
+    guard newer.client == client else { return book }
+    book.doubtful += newer.doubtful
+    book.doubtfulThrough = max(doubtfulThrough, newer.made.last?.ticket ?? MutationTicket(0))
+    for other in newer.made {
+      let same = made.first { $0.ticket == other.ticket }
+      for entry in [other.entry] + other.former where entry != same?.entry {
+        book.doubtful.append(entry)
+      }
+    }
+    return book
+  }
 
   private mutating func change(_ ticket: MutationTicket, _ body: (inout Made) -> Void) {
     guard let index = made.firstIndex(where: { $0.ticket == ticket }) else { return }
@@ -76,7 +106,7 @@ enum PostsOracle {
     _ model: Posts.Model, _ outbox: Outbox<PostChange>, _ book: PostsBook
   ) -> WriterObjection? {
     let confirmed = entries(of: outbox.client, in: model.confirmed.state)
-    for made in book.made where !made.isDiscarded {
+    for made in book.made where !made.isDiscarded && !book.doubtful.contains(made.entry) {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .uncertain, .setAside: continue
       case .acknowledged, nil: if confirmed.contains(made.entry) { continue }
@@ -95,10 +125,10 @@ enum PostsOracle {
     _ truth: Posts.Truth, _ book: PostsBook
   ) -> WriterObjection? {
     guard let client = book.client else { return nil }
-    let posted = entries(of: client, in: truth.board)
+    let posted = entries(of: client, in: truth.board).filter { !book.doubtful.contains($0) }
     var known = 0
     var last = -1
-    for made in book.made {
+    for made in book.made where !book.doubtful.contains(made.entry) {
       let copies = posted.count { $0 == made.entry }
       known += copies
       if copies > made.sends {

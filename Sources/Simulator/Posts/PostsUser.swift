@@ -30,6 +30,13 @@ public struct PostsUser: OutboxWriter {
     answered = []
   }
 
+  public func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
+    let outbox = saved.model.local.outbox
+    // The first form of an outbox is taken before its user has a book.
+    let book = old.client == outbox.client ? old : PostsBook(of: outbox.client)
+    return book.cameBack(inPlaceOf: memory, outbox)
+  }
+
   // MARK: What is heard
 
   public mutating func hear(

@@ -125,6 +125,7 @@ public enum Simulation<App: SimulatedApp> {
   #if !hasFeature(Embedded)
     /// As ``live(_:_:_:)``, with actors.
     @_specialize(where App == Chat)
+    @_specialize(where App == SavedChat)
     @_specialize(where App == Mail)
     @_specialize(where App == Ledger)
     @_specialize(where App == Posts)

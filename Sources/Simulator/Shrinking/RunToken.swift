@@ -17,7 +17,7 @@ public struct RunToken: Sendable {
     case otherVersion(UInt64)
   }
 
-  private static let version: UInt64 = 3
+  private static let version: UInt64 = 4
   private static var plants: [Plant] { Plant.known }
 
   public init(_ configuration: SimulationConfiguration, _ choices: ChoiceLists) {

@@ -36,8 +36,10 @@ struct Climate: Sendable {
 
   /// - Parameter hasPages: clients read pages; without them there is nothing that faults of pages
   ///   could do.
+  /// - Parameter hasChanges: users change things.
   init(
-    _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true
+    _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true,
+    hasChanges: Bool = true
   ) {
     latencies = Climate.tables[Int(choices.draw(.swarm, below: UInt64(Climate.tables.count)))]
     workloadGap = choices.pick(.swarm, [2000, 300, 15_000, 120_000])
@@ -48,8 +50,8 @@ struct Climate: Sendable {
     server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
     server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
     for fault in Fault.allCases where allowed.contains(fault) {
-      if fault.isOfPages, !hasPages { continue }
-      if !isSwarm || choices.happens(fault.isLate ? .weather : .swarm, 1, in: 3) { add(fault) }
+      if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
+      if !isSwarm || choices.happens(fault.stream, 1, in: 3) { add(fault) }
     }
     if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
       server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])
@@ -80,12 +82,12 @@ struct Climate: Sendable {
       .refusedSnapshot, .slowSnapshot:
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
-    case .lateAnswer, .clockJump, .slowLoad, .oldBackup:
-      break  // They strike what a cancel or a crash leaves behind.
+    case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite:
+      break  // They strike what a cancel or a crash leaves behind, or a write.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
       .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,
-      .abandonedClient, .silentChange, .oldCache:
+      .abandonedClient, .silentChange, .oldCache, .fullDisk:
       disturbances.append(fault)
     }
   }

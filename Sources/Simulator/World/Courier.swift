@@ -164,6 +164,15 @@ where Sync.Batch.Event == Model.Event {
     return wanted
   }
 
+  /// The greatest ID that a push of this client's has ever told of, whoever's life it was.
+  func newestID(of client: ClientID) -> MutationID {
+    var newest = MutationID.none
+    for sent in pushes where sent.push.client == client {
+      for item in sent.push.mutations { newest = max(newest, item.id) }
+    }
+    return newest
+  }
+
   // MARK: Judgement
 
   /// What is wrong with what is held, whatever the changes are; `nil`: nothing. `disk`: what is durable.

@@ -46,6 +46,15 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case silentChange
   /// Pages show an old row, for a while.
   case oldCache
+  /// Every write fails until there is space again; what is there can be read and erased.
+  case fullDisk
+  /// A process finds a saved form that it cannot read: bytes of it have changed, or a newer app wrote
+  /// it.
+  case damagedForm
+  /// Where users change things: an older saved form comes back, and with it an older outbox.
+  case oldOutbox
+  /// A process ends while it writes, or when it has just written.
+  case crashAtWrite
 
   /// Whether it is about registers alone.
   var isOfRegisters: Bool {
@@ -56,8 +65,15 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// breaks its contract: what can be mended must be.
   public var isOfPages: Bool { self == .silentChange || self == .oldCache }
 
-  /// Whether it came later than the others, and is drawn apart from them.
-  var isLate: Bool { rawValue >= Fault.repeatedEvents.rawValue }
+  /// Whether it is there only where users change things.
+  var isOfChanges: Bool { self == .oldOutbox }
+
+  /// What is drawn from to know which worlds have it: those that came later are drawn apart, so that
+  /// seeds go on telling the stories they told.
+  var stream: Choices.Stream {
+    if rawValue >= Fault.fullDisk.rawValue { return .storage }
+    return rawValue >= Fault.repeatedEvents.rawValue ? .weather : .swarm
+  }
 
   /// The name on the command line and in the JSON: words joined by hyphens.
   public var name: String {
@@ -105,6 +121,10 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .abandonedClient: "abandoned-client"
     case .silentChange: "silent-change"
     case .oldCache: "old-cache"
+    case .fullDisk: "full-disk"
+    case .damagedForm: "damaged-form"
+    case .oldOutbox: "old-outbox"
+    case .crashAtWrite: "crash-at-write"
     }
   }
 }
@@ -121,7 +141,8 @@ extension Fault {
       .rateLimit, .malformedAnswer, .rejectedRequest, .expiredRegister, .revokedCredentials,
       .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
       .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite,
-      .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient:
+      .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient, .fullDisk,
+      .damagedForm, .oldOutbox, .crashAtWrite:
       false
     }
   }

@@ -20,8 +20,12 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var disk = App.Disk()
   var writtenAt: Moment = .distantPast
   var write: Write?
-  /// An older saved form that may come back, and when it was written.
-  var backup: (disk: App.Disk, writtenAt: Moment)?
+  /// An older saved form that may come back.
+  var backup: Backup?
+  /// What is on the disk came back from there, and nothing was written since.
+  var isFormOld = false
+  /// Until then nothing can be written.
+  var fullUntil: Moment = .distantPast
   /// Nobody can expect it to become level any more.
   var isLostForEver = false
   /// An erase that waits for the write under way.
@@ -45,10 +49,20 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var connection = Connection.open
   var isRevoked = false
 
+  /// A copy of what was on the disk.
+  struct Backup: Sendable {
+    var disk: App.Disk
+    var writtenAt: Moment
+    /// For a writer: what was known then.
+    var memory: App.Writer.Memory
+  }
+
   struct Write: Sendable {
     var id: WriteID
     /// `nil`: the finger was dropped in the same step, so there is nothing to write.
     var saved: Saved?
+    /// What a driver's own store wrote; `nil`: that is for the disk to say.
+    var step: DiskStep?
     /// For a writer: when it was taken, and what was known then.
     var number: UInt64 = 0
     var memory: App.Writer.Memory?
@@ -154,6 +168,7 @@ enum Delivery<App: SimulatedApp>: Sendable {
 /// What a disturbance leaves to be done later.
 enum Incident: Sendable {
   case starts
+  case crashes
   case loads
   case wakes
   case foregrounds

@@ -31,6 +31,10 @@ public protocol SimulatedWriter: Sendable {
   /// What is remembered before anything was written.
   static var blank: Memory { get }
 
+  /// What is remembered when an older saved form comes back, with what was noted with it then. What has
+  /// become of all that this writer knows besides, nobody can tell.
+  func memory(of saved: Saved, _ old: Memory) -> Memory
+
   /// A process begins.
   mutating func begin()
 
@@ -131,6 +135,7 @@ where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
     set {}
   }
   public static var blank: Void { () }
+  public func memory(of saved: Saved, _ old: Void) {}
   public mutating func begin() {}
   public mutating func hear(
     _ input: Body.Input, _ replica: inout Body, at now: Moment

@@ -67,8 +67,10 @@ extension World {
 
   // MARK: Disks
 
-  mutating func begin(_ write: WriteID, _ saved: Client.Saved?, on client: Int) {
-    var taken = Client.Write(id: write, saved: saved)
+  mutating func begin(
+    _ write: WriteID, _ saved: Client.Saved?, _ step: DiskStep? = nil, on client: Int
+  ) {
+    var taken = Client.Write(id: write, saved: saved, step: step)
     if App.Writer.writes {
       clients[client].writerDisk.count += 1
       taken.number = clients[client].writerDisk.count
@@ -86,6 +88,18 @@ extension World {
     agenda.add(
       .writeEnds(client: client, life: clients[client].life, write, succeeds: succeeds),
       at: now + .milliseconds(delay))
+    mayCrash(client, within: delay)
+  }
+
+  /// A write has begun that takes so long.
+  mutating func mayCrash(_ client: Int, within delay: Int64) {
+    guard climate.faults.contains(.crashAtWrite), choices.happens(.storage, 1, in: 8) else {
+      return
+    }
+    jury.result.faults[.crashAtWrite] += 1
+    if isTraced { note("fault", "crash-at-write, \(who(client))", about: client) }
+    let span = choices.draw(.storage, in: 0...(delay + 5))
+    agenda.add(.happens(client: client, .crashes), at: now + .milliseconds(span))
   }
 
   mutating func writeEnds(
@@ -95,6 +109,7 @@ extension World {
     if postpone(step, for: client) { return false }
     guard clients[client].life == life, clients[client].write?.id == write else { return false }
     let saved = clients[client].write?.saved
+    let succeeds = succeeds && hasSpace(client)
     endWrite(client, succeeds: succeeds)
     if isHandingOver {
       deliveries.append(.writeEnds(client: client, succeeds: succeeds))
@@ -110,16 +125,36 @@ extension World {
     if succeeds, let saved = write.saved,
       clients[client].writerDisk.takes(write.number, write.memory)
     {
-      clients[client].disk.write(saved)
-      clients[client].writtenAt = now
-      if climate.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) {
-        clients[client].backup = (clients[client].disk, now)
+      if let step = write.step {
+        clients[client].disk.perform(step, leadingTo: saved)
+      } else {
+        clients[client].disk.write(saved)
       }
+      clients[client].writtenAt = now
+      clients[client].isFormOld = false
+      if climate.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) {
+        backUp(client)
+      }
+      mayBackUp(client)
     }
     if clients[client].erasesAfterWrite { clients[client].disk.erase() }
     clients[client].erasesAfterWrite = false
     clients[client].write = nil
   }
+
+  /// What is on the disk is copied, by somebody who may bring it back.
+  private mutating func backUp(_ client: Int) {
+    clients[client].backup = Client.Backup(
+      disk: clients[client].disk, writtenAt: now, memory: clients[client].writerDisk.memory)
+  }
+
+  /// The same where an older outbox may come back.
+  mutating func mayBackUp(_ client: Int) {
+    guard climate.faults.contains(.oldOutbox), choices.happens(.storage, 1, in: 6) else { return }
+    backUp(client)
+  }
+
+  func hasSpace(_ client: Int) -> Bool { now >= clients[client].fullUntil }
 
   mutating func erase(on client: Int) {
     clients[client].backup = nil
@@ -136,6 +171,7 @@ extension World {
   /// A process begins: the app starts at once, the saved form is read a little later.
   mutating func begin(_ client: Int) {
     clients[client].beginLife(settings: climate.settings)
+    mayDamage(client)
     jury.beginLife(of: client)
     beginReading(client)
     beginWriting(client)
@@ -157,6 +193,17 @@ extension World {
     } else {
       feed(client, .started(foreground: foreground))
     }
+  }
+
+  /// What is on the disk may be of no use any more to the process that begins.
+  private mutating func mayDamage(_ client: Int) {
+    guard climate.faults.contains(.damagedForm), clients[client].disk.saved != nil,
+      choices.happens(.storage, 1, in: 4)
+    else { return }
+    jury.result.faults[.damagedForm] += 1
+    if isTraced { note("fault", "damaged-form, \(who(client))", about: client) }
+    clients[client].disk.damage(&choices)
+    clients[client].backup = nil
   }
 
   /// Nothing is to be seen yet: the user may leave, and the app may be stopped, before there is.
@@ -183,6 +230,8 @@ extension World {
       // One that is not known makes nobody think that a log is gone.
       if age != nil { jury.noteWrongAge(of: client) }
     }
+    // A newer life than the one that wrote it may have kept the log alive.
+    if clients[client].isFormOld { jury.noteWrongAge(of: client) }
     let saved = clients[client].reading
     clients[client].isReading = false
     clients[client].reading = nil
@@ -208,12 +257,19 @@ extension World {
 
   /// A process ends without a word. A write under way has happened, or it has not.
   mutating func crash(_ client: Int) {
-    let happened = clients[client].write != nil && choices.happens(.disks, 1, in: 2)
-    let torn = happened ? nil : clients[client].write?.saved
+    let happened =
+      clients[client].write != nil && choices.happens(.disks, 1, in: 2) && hasSpace(client)
+    let torn = happened ? nil : clients[client].write
     endWrite(client, succeeds: happened)
-    if let torn { clients[client].disk.tear(torn, &choices) }
+    if let step = torn?.step {
+      clients[client].disk.tear(step, &choices)
+    } else if let saved = torn?.saved {
+      clients[client].disk.tear(saved, &choices)
+    }
     if App.Writer.writes {
-      let isSaved = clients[client].writerDisk.saving != nil && choices.happens(.disks, 1, in: 2)
+      let isSaved =
+        clients[client].writerDisk.saving != nil && choices.happens(.disks, 1, in: 2)
+        && hasSpace(client)
       let torn = isSaved ? nil : clients[client].writerDisk.saving?.saved
       endSaving(client, succeeds: isSaved)
       if let torn { clients[client].disk.tear(torn, &choices) }
@@ -223,14 +279,35 @@ extension World {
       choices.happens(.weather, 1, in: 3)
     {
       jury.result.faults[.oldBackup] += 1
-      (clients[client].disk, clients[client].writtenAt) = backup
+      bringBack(backup, client)
       if isTraced { note("fault", "old-backup, \(who(client))") }
     }
+    mayComeBack(client)
     clients[client].isRunning = false
     if isHandingOver { deliveries.append(.crashes(client: client)) }
     clients[client].timer = nil
     clients[client].asleepUntil = now
     if isTraced { note(who(client), "crashes", about: client) }
+  }
+
+  /// An older saved form takes the place of what is on the disk, with the outbox that there was then.
+  private mutating func mayComeBack(_ client: Int) {
+    guard climate.faults.contains(.oldOutbox), let backup = clients[client].backup,
+      let saved = backup.disk.saved, choices.happens(.storage, 1, in: 3)
+    else { return }
+    jury.result.faults[.oldOutbox] += 1
+    if isTraced { note("fault", "old-outbox, \(who(client))", about: client) }
+    let memory = clients[client].writer.memory(of: saved, backup.memory)
+    bringBack(backup, client)
+    clients[client].writerDisk.goBack(to: memory)
+    // What comes back twice is as it came back the first time, and no better known.
+    clients[client].backup?.memory = memory
+  }
+
+  private mutating func bringBack(_ backup: Client.Backup, _ client: Int) {
+    clients[client].disk = backup.disk
+    clients[client].writtenAt = backup.writtenAt
+    clients[client].isFormOld = true
   }
 
   /// Keeps a step for a client that is asleep until it wakes; `true` if it did.

@@ -149,6 +149,9 @@ extension World {
         .happens(client: client, .isStartedAgain),
         at: now + .milliseconds(choices.pick(.users, [1000, 60_000, 900_000])))
     case .storm: storm(client)
+    case .fullDisk:
+      let span: Int64 = choices.pick(.storage, [5000, 60_000, 900_000])
+      clients[client].fullUntil = now + .milliseconds(span)
     default: return false
     }
     return true
@@ -199,6 +202,14 @@ extension World {
       wake(client)
       return true
     case .isLookedAt: return isLookedAt(client)
+    case .crashes:
+      guard phase == .stormy, clients[client].isRunning, now >= clients[client].asleepUntil else {
+        return false
+      }
+      crash(client)
+      let pause: Int64 = choices.pick(.storage, [100, 10_000, 600_000])
+      agenda.add(.happens(client: client, .starts), at: now + .milliseconds(pause))
+      return true
     case .loads, .foregrounds, .backgrounds, .changesNetwork, .retries, .getsCredentials,
       .isStopped, .isStartedAgain:
       if postpone(.happens(client: client, incident), for: client) { return false }
@@ -219,7 +230,7 @@ extension World {
       guard phase == .stormy else { return false }
       signal(client, .stopped)
     case .isStartedAgain: signal(client, .started(foreground: true))
-    case .starts, .reconnects, .wakes, .isLookedAt: break
+    case .starts, .crashes, .reconnects, .wakes, .isLookedAt: break
     }
     return true
   }
@@ -240,6 +251,7 @@ extension World {
     for client in clients.indices {
       if !clients[client].isLostForEver { clients[client].connection = .open }
       clients[client].isRevoked = false
+      clients[client].fullUntil = now
       if now < clients[client].asleepUntil { wake(client) }
       agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(1))
     }

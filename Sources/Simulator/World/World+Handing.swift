@@ -23,9 +23,9 @@ extension World {
     if isTraced { noteTrace(client, input, effects) }
   }
 
-  mutating func save(_ saved: Client.Saved, on client: Int) {
+  mutating func save(_ saved: Client.Saved, _ step: DiskStep? = nil, on client: Int) {
     // The world's own number: the driver keeps the machine's to itself.
-    begin(WriteID((clients[client].write?.id.number ?? 0) + 1), saved, on: client)
+    begin(WriteID((clients[client].write?.id.number ?? 0) + 1), saved, step, on: client)
   }
 
   mutating func sleep(_ client: Int, until moment: Moment, sleeper: UInt64) {

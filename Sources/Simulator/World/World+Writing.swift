@@ -53,6 +53,9 @@ struct WriterDisk<Memory: Sendable, Saved: Sendable>: Sendable {
     if let memory { self.memory = memory }
     return true
   }
+
+  /// What was noted earlier is on the disk again.
+  mutating func goBack(to memory: Memory) { self.memory = memory }
 }
 
 extension World {
@@ -288,12 +291,14 @@ extension World {
     default: break
     }
     schedule(.isSaved(number, succeeds: succeeds), client, after: delay)
+    mayCrash(client, within: delay)
   }
 
   private mutating func isSaved(_ number: UInt64, succeeds: Bool, _ client: Int) -> Bool {
     guard let saving = clients[client].writerDisk.saving, saving.number == number else {
       return false
     }
+    let succeeds = succeeds && hasSpace(client)
     endSaving(client, succeeds: succeeds)
     guard succeeds else {
       schedule(.savesAgain, client, after: 2000)
@@ -310,6 +315,8 @@ extension World {
     guard succeeds, clients[client].writerDisk.takes(saving.number, saving.memory) else { return }
     clients[client].disk.write(saving.saved)
     clients[client].writtenAt = now
+    clients[client].isFormOld = false
+    mayBackUp(client)
   }
 
   /// A form of the replica is on the disk, whoever wanted it there.

@@ -66,9 +66,9 @@ struct World<App: SimulatedApp>: Sendable {
     var choices = choices
     var climate = Climate(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
-      hasPages: App.Reader.reads)
+      hasPages: App.Reader.reads, hasChanges: App.Writer.writes)
     if App.Writer.writes {
-      // Changes are durable, and an older outbox that came back would count anew.
+      // Changes are durable; and an older outbox that comes back is a fault of its own.
       climate.settings.isDurable = true
       climate.faults.remove(.oldBackup)
     }

@@ -20,6 +20,14 @@
 /// The answer to a push acknowledges nothing. It is on disk before it is sent, and so is the mark
 /// that it is: after a restart what may have left is told from what never has.
 ///
+/// **An older saved form that comes back**, from a backup or a copy, is not known for one: keep it out of
+/// backups. If it comes back all the same, the state converges and nothing is stuck. But of what was
+/// pending in it, or was made after it, nobody can say how often it is made: what the lost life has sent
+/// since may be sent again under another ID, and what is new may get an ID that the server has run
+/// already, or a ticket whose echo is still to come, and count as made. That is over for what is made
+/// once the confirmed state tells of as many mutations as the lost life had sent (without IDs: once as
+/// many tickets were given). From there on the promise above holds again.
+///
 /// It is a plain value, saved with the model that holds it and carried over from one snapshot to the
 /// next. All the rest of it (what is out, timers, waits) is forgotten by ``restored()``. Like the
 /// machine it never waits, reads a clock or draws; moments never go back from one call to the next.

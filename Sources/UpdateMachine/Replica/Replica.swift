@@ -4,6 +4,24 @@
 /// It stands between the driver and ``Machine``: snapshots and batches come in here, the model
 /// takes them or refuses them as a whole, and the machine hears what became of them. A model never
 /// sees an answer that the machine would not believe.
+///
+/// **Restart.** Until `loaded` the state is *unknown*, and nobody is asked for anything. Then what was
+/// saved is held at once, and its finger is asked about by a quick poll. A form that is older than the
+/// log's lifetime, the server's collector and the long deadline together is held as well, but its finger
+/// is not asked about: the replica starts stale, and registers.
+///
+/// How old a form is, only the wall clock can say, and that may have been set. It decides no more than
+/// which request comes first:
+///
+/// | the wall clock | what it costs |
+/// | --- | --- |
+/// | went back behind the form | its age is unknown: it is never given up unasked; if its log has gone, one poll |
+/// | went back, and the form seems young | if its log has gone, one poll and the spread of a herd (5 s) |
+/// | is far ahead, or was when the form was written | one register; the log is left to its server, or the next start knows no age |
+/// | leaps while the process runs | nothing |
+///
+/// Whatever cannot be read, being damaged, of a newer version or of an older one that is not migrated,
+/// is as if nothing had been saved: `loaded` brings `nil`, and a driver sets it aside before it saves.
 public struct Replica<Model: SyncModel, Sync: SyncProtocol>: Sendable
 where Sync.Batch.Event == Model.Event {
   public typealias Place = Sync.Place

@@ -1,0 +1,89 @@
+#if !hasFeature(Embedded)
+
+  internal import UpdateMachine
+
+  // Where the disk under a client is one of rows, its driver writes there as it does in an app: by the
+  // library's own store of replicas in rows, which decides what is written, and whether as a step.
+
+  /// A disk of rows, which a driver can be given as its store.
+  protocol DiskOfRows<Model, Place>: SimulatedDisk {
+    static func makeStore(_ store: any Store) -> any ReplicaStore<Model, Place>
+
+    var entries: [(key: StoredKey, value: [UInt8])] { get }
+  }
+
+  extension RowDisk: DiskOfRows {
+    static func makeStore(_ store: any Store) -> any ReplicaStore<Model, Place> {
+      RowStore<Model, Place>(store)
+    }
+  }
+
+  extension SimulatedLife {
+    func makeStore() -> any ReplicaStore<App.Model, App.Server.Place> {
+      let values = SimulatedStore(life: self)
+      guard let disk = App.Disk.self as? any DiskOfRows<App.Model, App.Server.Place>.Type else {
+        return values
+      }
+      return SimulatedRowStore(life: self, rows: disk.makeStore(SimulatedRows(values: values)))
+    }
+  }
+
+  /// The library's store of rows, where the world knows what is saved.
+  private struct SimulatedRowStore<App: SimulatedApp>: ReplicaStore {
+    typealias Model = App.Model
+    typealias Place = App.Server.Place
+
+    let life: SimulatedLife<App>
+    let rows: any ReplicaStore<Model, Place>
+
+    func load() async throws(StoreError) -> StoredReplica<Model, Place>? { try await rows.load() }
+
+    func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
+      life.saving = replica.replica
+      try await rows.save(replica)
+    }
+
+    func erase() async throws(StoreError) { try await rows.erase() }
+  }
+
+  /// The world's disk as a store of rows.
+  private struct SimulatedRows<App: SimulatedApp>: Store {
+    let values: SimulatedStore<App>
+    private var life: SimulatedLife<App> { values.life }
+
+    init(values: SimulatedStore<App>) { self.values = values }
+
+    /// When it is read, and as of when it was written, is for the world to say.
+    func load() async throws(StoreError) -> StoredForm? {
+      let read = try await values.load()
+      guard let disk = life.engine?.world.clients[life.client].disk else { return nil }
+      if disk.isUnreadable { throw .unreadable("the saved form is damaged, or newer") }
+      guard let read, let rows = disk as? any DiskOfRows else { return nil }
+      return StoredForm(rows: rows.entries, writtenAt: read.writtenAt)
+    }
+
+    func append(_ entry: JournalEntry) async throws(StoreError) {
+      try await perform(.append(entry.rows))
+    }
+
+    func checkpoint(_ form: StoredForm) async throws(StoreError) {
+      try await perform(.checkpoint(form.rows.map { StoredRow($0.key, $0.value) }))
+    }
+
+    private func perform(_ step: DiskStep) async throws(StoreError) {
+      let isDone = await withCheckedContinuation { continuation in
+        guard let engine = life.engine, let saving = life.saving else {
+          return continuation.resume(returning: false)
+        }
+        life.save = continuation
+        engine.save(saving, step, life)
+      }
+      if !isDone { throw .failed("the disk is full") }
+    }
+
+    func setAside() async throws(StoreError) { life.engine?.setAside(life) }
+
+    func erase() async throws(StoreError) { try await values.erase() }
+  }
+
+#endif

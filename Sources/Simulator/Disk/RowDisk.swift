@@ -1,0 +1,209 @@
+public import UpdateMachine
+
+/// A disk of bytes, as a driver with a store writes it: rows, and behind them a log of steps, each
+/// with its length and its checksum. After so many steps the rows are written anew.
+public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: SimulatedDisk {
+  public typealias Saved = SavedReplica<Model, Place>
+
+  public private(set) var saved: Saved?
+  public private(set) var isUnreadable = false
+  /// For a newer version has written it.
+  private var isNewer = false
+  private var rows = VersionedMap<StoredKey, [UInt8]>()
+  private var log: [[UInt8]] = []
+  /// The last step there was cut off. What is written next takes its place.
+  private var isTorn = false
+  /// What was set aside, the newest last.
+  private(set) var aside: [VersionedMap<StoredKey, [UInt8]>] = []
+
+  /// So many steps at most are read after a crash.
+  static var stepsMaximum: Int { 64 }
+
+  public init() {}
+
+  public mutating func write(_ saved: Saved) {
+    if isUnreadable { setAside() }
+    perform(.append(saved.rows(since: self.saved)), leadingTo: saved)
+  }
+
+  public mutating func perform(_ step: DiskStep, leadingTo saved: Saved) {
+    self.saved = saved
+    if isTorn { log.removeLast() }
+    isTorn = false
+    switch step {
+    case .append(let changes): log.append(RowDisk.bytes(of: changes))
+    case .checkpoint(let all):
+      rows = VersionedMap()
+      log = [RowDisk.bytes(of: all)]
+    }
+    guard log.count > RowDisk.stepsMaximum else { return }
+    rows = recovered
+    log = []
+  }
+
+  public mutating func tear(_ saved: Saved, _ choices: inout Choices) {
+    let whole = RowDisk.bytes(of: saved.rows(since: self.saved))
+    let count = choices.draw(.disks, below: UInt64(whole.count))
+    cutOff(whole, after: Int(count))
+  }
+
+  public mutating func tear(_ step: DiskStep, _ choices: inout Choices) {
+    // What takes the place of everything is written beside it.
+    guard case .append(let changes) = step else { return }
+    let whole = RowDisk.bytes(of: changes)
+    let count = choices.draw(.storage, below: UInt64(whole.count))
+    cutOff(whole, after: Int(count))
+  }
+
+  private mutating func cutOff(_ whole: [UInt8], after count: Int) {
+    guard !isTorn else { return }  // Nothing comes behind that.
+    log.append(Array(whole.prefix(count)))
+    isTorn = true
+  }
+
+  public mutating func setAside() {
+    var kept = aside
+    kept.append(recovered)
+    self = RowDisk()
+    aside = kept
+  }
+
+  public mutating func erase() { self = RowDisk() }
+
+  /// The rows, with all steps that are whole; what a crash has cut off, and what could only come behind
+  /// it, is nothing.
+  private var recovered: VersionedMap<StoredKey, [UInt8]> {
+    var rows = rows
+    for bytes in log {
+      guard let step = RowDisk.step(of: bytes) else { break }
+      for row in step { rows[row.key] = row.value }
+    }
+    return rows
+  }
+
+  /// What stands there, in the order of the keys.
+  var entries: [(key: StoredKey, value: [UInt8])] {
+    var entries: [(key: StoredKey, value: [UInt8])] = []
+    for (key, value) in recovered { entries.append((key, value)) }
+    return entries
+  }
+
+  // MARK: Damage
+
+  /// A byte is another; or a newer version of the library or of the app has written what is there.
+  public mutating func damage(_ choices: inout Choices) {
+    rows = recovered
+    log = []
+    isTorn = false
+    saved = nil
+    isUnreadable = true
+    let kind = choices.draw(.storage, below: 3)
+    guard kind == 0 else { return makeNewer(kind) }
+    let number = choices.draw(.storage, below: UInt64(max(1, rows.count)))
+    for (index, row) in entries.enumerated() where UInt64(index) == number {
+      guard !row.value.isEmpty else { continue }
+      var value = row.value
+      let place = Int(choices.draw(.storage, below: UInt64(value.count)))
+      value[place] ^= UInt8(truncatingIfNeeded: choices.draw(.storage, below: 255) + 1)
+      rows[row.key] = value
+    }
+  }
+
+  /// The head begins with the library's version and the model's, each a byte as long as it is small.
+  private mutating func makeNewer(_ kind: UInt64) {
+    let key = StoredKey(StoredTable(0), [])
+    guard var head = rows[key], head.count > 1 else { return }
+    head[kind == 1 ? 0 : 1] += 1
+    rows[key] = head
+    isNewer = true
+  }
+
+  // MARK: Reading
+
+  public mutating func read() -> (saved: Saved?, objection: DiskObjection?) {
+    guard !isUnreadable else { return (nil, objectionToDamage) }
+    rows = recovered
+    log = []
+    isTorn = false
+    guard let saved else {
+      guard !rows.isEmpty else { return (nil, nil) }
+      return (nil, DiskObjection(expected: "nothing was ever written", found: "\(rows.count) rows"))
+    }
+    var whole = VersionedMap<StoredKey, [UInt8]>()
+    for row in saved.rows(since: nil) { whole[row.key] = row.value }
+    guard whole == rows else {
+      return (
+        saved,
+        DiskObjection(
+          expected: "\(whole.count) rows of the last write",
+          found: "\(rows.count), \(rows.difference(from: whole).changes.count) of them others")
+      )
+    }
+    do throws(StoredFormError) {
+      let read = try Saved(stored: try StoredRows(entries))
+      // Steps to come are from what was read, as a driver's are.
+      self.saved = read
+      guard read.rows(since: nil) == saved.rows(since: nil) else {
+        return (read, DiskObjection(expected: "what was written", found: "another state"))
+      }
+      return (read, nil)
+    } catch {
+      return (saved, DiskObjection(expected: "a saved form", found: error.description))
+    }
+  }
+
+  /// What a newer version wrote is known for that. Of a byte that is another the rows' checksums tell,
+  /// which stores have; read without them, it ends in a value or in an error, too.
+  private var objectionToDamage: DiskObjection? {
+    let expected = "an error: a newer version wrote it"
+    do throws(StoredFormError) {
+      _ = try Saved(stored: try StoredRows(entries))
+      return isNewer ? DiskObjection(expected: expected, found: "a state") : nil
+    } catch {
+      if case .newer = error { return nil }
+      return isNewer ? DiskObjection(expected: expected, found: error.description) : nil
+    }
+  }
+
+  // MARK: Bytes of a step
+
+  private static func bytes(of rows: [StoredRow]) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.put(UInt64(rows.count))
+    for row in rows {
+      writer.put(row.key.table.number)
+      writer.put(row.key.bytes)
+      writer.put(row.value != nil)
+      if let value = row.value { writer.put(value) }
+    }
+    var framed = ByteWriter()
+    framed.put(writer.bytes)
+    framed.put(sum(of: writer.bytes))
+    return framed.bytes
+  }
+
+  private static func sum(of bytes: [UInt8]) -> UInt64 {
+    var digest = Digest()
+    for byte in bytes { digest.fold(UInt64(byte)) }
+    return digest.value
+  }
+
+  /// `nil`: it was cut off.
+  private static func step(of bytes: [UInt8]) -> [StoredRow]? {
+    do throws(StoredFormError) {
+      var frame = ByteReader(bytes)
+      let body = try frame.takeBytes()
+      guard try frame.takeUInt64() == sum(of: body) else { return nil }
+      try frame.end()
+      var reader = ByteReader(body)
+      var rows: [StoredRow] = []
+      for _ in 0..<(try reader.takeUInt64()) {
+        let key = StoredKey(StoredTable(try reader.takeByte()), try reader.takeBytes())
+        rows.append(StoredRow(key, try reader.takeBool() ? try reader.takeBytes() : nil))
+      }
+      return rows
+    } catch {
+      return nil
+    }
+  }
+}

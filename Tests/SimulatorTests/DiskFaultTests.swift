@@ -1,0 +1,147 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// The disk under a client, and the faults of disks in every world.
+@Suite struct DiskFaultTests {
+  private typealias Disk = RowDisk<ChatModel, QueueFinger>
+
+  private func saved(_ number: Int64) throws -> Disk.Saved {
+    var state = ChatState()
+    state.apply(.new(id: number + 1, content: UInt32(number)))
+    state.apply(.flags(adds: true, flag: 3, slots: .max))
+    state.apply(.setting(key: 2, value: 7))
+    let model = try ChatModel(snapshot: ChatSnapshot(state: state, isReadable: true))
+    let finger = QueueFinger(queue: QueueID("q1"), lastEventID: number)
+    let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+    return Disk.Saved(model: model, finger: finger, terms: terms)
+  }
+
+  @Test func `what was written is read, and a step that was cut off is nothing`() throws {
+    for seed in 1...40 as ClosedRange<UInt64> {
+      var choices = Choices(seed: seed)
+      var disk = Disk()
+      disk.write(try saved(0))
+      disk.write(try saved(1))
+      disk.tear(try saved(2), &choices)
+      let (read, objection) = disk.read()
+      #expect(objection == nil)
+      #expect(read == (try saved(1)))
+    }
+  }
+
+  @Test func `what is written behind a step that was cut off takes its place`() throws {
+    var choices = Choices(seed: 1)
+    var disk = Disk()
+    disk.write(try saved(0))
+    disk.tear(try saved(1), &choices)
+    disk.tear(try saved(1), &choices)
+    disk.write(try saved(2))
+    let (read, objection) = disk.read()
+    #expect(objection == nil)
+    #expect(read == (try saved(2)))
+  }
+
+  @Test func `damage is read as nothing, and is set aside before anything takes its place`() throws
+  {
+    for seed in 1...40 as ClosedRange<UInt64> {
+      var choices = Choices(seed: seed)
+      var disk = Disk()
+      disk.write(try saved(0))
+      disk.damage(&choices)
+      let damaged = disk.entries.map { $0.value }
+      #expect(disk.isUnreadable)
+      #expect(disk.saved == nil)
+      let (read, objection) = disk.read()
+      #expect(read == nil)
+      #expect(objection == nil)
+      #expect(disk.aside.isEmpty, "until there is something to write")
+      disk.write(try saved(1))
+      #expect(disk.aside.map { $0.map { $0.value } } == [damaged])
+      #expect(disk.read().saved == (try saved(1)))
+      disk.erase()
+      #expect(disk.aside.isEmpty, "the account goes")
+    }
+  }
+
+  @Test func `a byte that is another shows in what is read, and so does a row that is missing`()
+    throws
+  {
+    var disk = Disk()
+    let whole = try saved(0)
+    var rows = whole.rows(since: nil)
+    rows.removeLast()
+    disk.perform(.checkpoint(rows), leadingTo: whole)
+    #expect(disk.read().objection != nil)
+    rows = whole.rows(since: nil)
+    rows[1].value?[0] ^= 1
+    disk.perform(.checkpoint(rows), leadingTo: whole)
+    #expect(disk.read().objection != nil)
+    disk.perform(.checkpoint(whole.rows(since: nil)), leadingTo: whole)
+    #expect(disk.read().objection == nil)
+  }
+
+  // MARK: Worlds
+
+  private static let faults: [Fault] = [.fullDisk, .damagedForm, .crashAtWrite]
+
+  @Test(arguments: LibraryWorld.allCases, faults)
+  func `in every world each fault of a disk strikes, and is survived`(
+    world: LibraryWorld, fault: Fault
+  ) {
+    var strikes: Int64 = 0
+    for seed in 1...20 as ClosedRange<UInt64> {
+      var configuration = SimulationConfiguration(
+        seed: seed, clients: 2, faults: [fault, .crash, .slowWrite], isSwarm: false)
+      configuration.world = world
+      let result = LibraryWorld.run(configuration)
+      #expect(result.finding == nil, "seed \(seed)")
+      strikes += result.faults[fault]
+    }
+    #expect(strikes > 5)
+  }
+
+  @Test(arguments: [LibraryWorld.ledger, .posts])
+  func `an older outbox comes back, and everybody is level again`(world: LibraryWorld) {
+    var strikes: Int64 = 0
+    for seed in 1...40 as ClosedRange<UInt64> {
+      var configuration = SimulationConfiguration(
+        seed: seed, clients: 2, faults: [.oldOutbox, .crash, .lostAnswer], isSwarm: false)
+      configuration.world = world
+      let result = LibraryWorld.run(configuration)
+      #expect(result.finding == nil, "seed \(seed)")
+      strikes += result.faults[.oldOutbox]
+    }
+    #expect(strikes > 5)
+  }
+
+  /// By the library's own store of rows, which sets aside what it cannot read.
+  @Test(arguments: faults)
+  func `real drivers write rows, and survive each fault of a disk`(fault: Fault) {
+    var strikes: Int64 = 0
+    for seed in 1...20 as ClosedRange<UInt64> {
+      let configuration = SimulationConfiguration(
+        seed: seed, clients: 2, faults: [fault, .crash, .logOut], isSwarm: false)
+      let result = Simulation<SavedChat>.runActors(configuration).result
+      #expect(result.finding == nil, "seed \(seed)")
+      strikes += result.faults[fault]
+    }
+    #expect(strikes > 5)
+  }
+
+  /// Writes fail until there is space, and then one ends by itself.
+  @Test func `on a full disk saving is tried again and again, and then goes on by itself`() throws {
+    let configuration = SimulationConfiguration(
+      seed: 3, clients: 1, faults: [.fullDisk], isSwarm: false)
+    let (result, trace) = Simulation<SavedChat>.trace(configuration)
+    #expect(result.finding == nil)
+    let lines = trace.lines.filter { $0.contains("  client 0  ") }
+    let first = try #require(lines.firstIndex { $0.contains("writeFailed") })
+    let next = try #require(lines[first...].firstIndex { $0.contains("  written ") })
+    #expect(lines[first..<next].count { $0.contains("writeFailed") } > 5)
+    // Nothing is asked meanwhile, for that would acknowledge.
+    #expect(!lines[first..<next].contains { $0.contains("poll ") })
+  }
+}
