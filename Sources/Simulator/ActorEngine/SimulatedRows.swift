@@ -10,6 +10,8 @@
     static func makeStore(_ store: any Store) -> any ReplicaStore<Model, Place>
 
     var entries: [(key: StoredKey, value: [UInt8])] { get }
+
+    func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow]
   }
 
   extension RowDisk: DiskOfRows {
@@ -54,7 +56,9 @@
     init(values: SimulatedStore<App>) { self.values = values }
 
     /// When it is read, and as of when it was written, is for the world to say.
-    func load() async throws(StoreError) -> StoredForm? {
+    ///
+    /// It leaves nothing: the world judges what is in memory.
+    func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
       let read = try await values.load()
       guard let disk = life.engine?.world.clients[life.client].disk else { return nil }
       if disk.isUnreadable { throw .unreadable("the saved form is damaged, or newer") }
@@ -62,8 +66,14 @@
       return StoredForm(rows: rows.entries, writtenAt: read.writtenAt)
     }
 
+    func rows(
+      for queries: [RowQuery]
+    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] { queries.map { _ in [] } }
+
     func append(_ entry: JournalEntry) async throws(StoreError) {
-      try await perform(.append(entry.rows))
+      let disk = life.engine?.world.clients[life.client].disk as? any DiskOfRows
+      let changes = disk?.changes(entry.rows, clearing: entry.cleared)
+      try await perform(.append(changes ?? entry.rows))
     }
 
     func checkpoint(_ form: StoredForm) async throws(StoreError) {

@@ -23,7 +23,22 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   public mutating func write(_ saved: Saved) {
     if isUnreadable { setAside() }
-    perform(.append(saved.rows(since: self.saved)), leadingTo: saved)
+    perform(.append(changes(to: saved)), leadingTo: saved)
+  }
+
+  private func changes(to saved: Saved) -> [StoredRow] {
+    let step = saved.step(since: self.saved)
+    return changes(step.rows, clearing: step.cleared)
+  }
+
+  /// A step with each row that is cleared by itself.
+  func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow] {
+    guard !ranges.isEmpty else { return rows }
+    var gone: [StoredRow] = []
+    for (key, _) in recovered where ranges.contains(where: { $0.contains(key) }) {
+      if !rows.contains(where: { $0.key == key }) { gone.append(StoredRow(key, nil)) }
+    }
+    return gone + rows
   }
 
   public mutating func perform(_ step: DiskStep, leadingTo saved: Saved) {
@@ -42,7 +57,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   }
 
   public mutating func tear(_ saved: Saved, _ choices: inout Choices) {
-    let whole = RowDisk.bytes(of: saved.rows(since: self.saved))
+    let whole = RowDisk.bytes(of: changes(to: saved))
     let count = choices.draw(.disks, below: UInt64(whole.count))
     cutOff(whole, after: Int(count))
   }
