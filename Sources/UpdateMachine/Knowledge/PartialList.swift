@@ -5,7 +5,7 @@
 public struct PartialList: Sendable {
   /// The messages of the narrow that are held, known or not; ascending.
   public private(set) var ids = VersionedMap<MessageID, Present>()
-  /// Where ``ids`` is everything that the server has.
+  /// Where ``ids`` is everything that the server has, with what is ``asleep``.
   public private(set) var knowledge = Knowledge()
   /// The list as it was before it was all forgotten; for reading only.
   public private(set) var former: Former?

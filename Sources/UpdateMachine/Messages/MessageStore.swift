@@ -146,8 +146,8 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Lists
 
-  /// Opens the list of a narrow. What is held is in it at once; nothing is known yet. One that is
-  /// open already stays as it is. O(held messages).
+  /// Opens the list of a narrow. What is held is in it at once, what sleeps as soon as it is woken;
+  /// nothing is known yet. One that is open already stays as it is. O(held messages).
   @inlinable
   public mutating func open(_ narrow: Narrow) {
     guard shelf(of: narrow) == nil else { return }
@@ -190,15 +190,15 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     return former[id]?.message
   }
 
-  /// The held message of this ID, level with the finger; `nil`: none is held.
+  /// The held message of this ID, level with the finger; `nil`: none is held, or it sleeps.
   @inlinable
   public subscript(id: MessageID) -> Message<Content>? { held[id]?.message }
 
-  /// How many messages are held.
+  /// How many messages are held, without those that sleep.
   @inlinable
   public var count: Int { held.count }
 
-  /// The held messages in ascending order.
+  /// The held messages in ascending order, without those that sleep.
   @inlinable
   public var messages: some Sequence<Message<Content>> { held.lazy.map { $0.value.message } }
 
