@@ -2,8 +2,11 @@
 /// no socket and no thread, and reads no clock.
 ///
 ///     receiving ──▶ answering ──▶ delaying ──▶ sending ──▶ idle ──▶ receiving …
-///         │             any of them ──ended, failed──▶ over    │
-///         └─refused, late──▶ sending ──▶ draining, silent, over ◀┘
+///         └─refused, or too late───────────────▶ │
+///                                                ├──▶ draining ──▶ over
+///                                                └──▶ silent ──▶ over
+///
+/// From each of them the client's end, or a failure, leads to `over`.
 struct Conversation {
   typealias Instant = ContinuousClock.Instant
 

@@ -52,6 +52,8 @@ final class EventLoop {
       for (connection, events) in ready.connections { move(connection, events) }
       if ready.listener, !isStopping { arrive() }
       fireDeadlines()
+      tell()  // Before anything is written: counters are never behind what a client was told.
+      for connection in connections { write(connection) }
       connections.removeAll { $0.isOver }
       tell()
     }
@@ -106,7 +108,6 @@ final class EventLoop {
       } else {
         perform(connection.conversation.fired(at: now), for: connection)
       }
-      write(connection)
     }
   }
 
@@ -132,7 +133,6 @@ final class EventLoop {
         guard let connection = connections.first(where: { $0.number == number }) else { continue }
         connection.answer = nil
         perform(connection.conversation.answered(response, at: now), for: connection)
-        write(connection)
       case .welcome(let welcome):
         self.welcome = welcome
         if welcome == .atOnce, nextAccept != nil { nextAccept = now }
@@ -204,7 +204,6 @@ final class EventLoop {
     } else if isBroken {
       perform(connection.conversation.ended(), for: connection)
     }
-    write(connection)
   }
 
   /// Writes what may be written, as far as the client takes it.

@@ -27,14 +27,16 @@ final class RawClient: Sendable {
   private let isOpen = Locked(true)
 
   /// Returns when the kernel has made the connection, whether the server has accepted it or not.
-  init(port: UInt16) async throws {
+  ///
+  /// - Parameter host: 127.0.0.1, unless said otherwise.
+  init(port: UInt16, host: UInt32 = 0x7F00_0001) async throws {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
     #else
       let kind = SOCK_STREAM
     #endif
     let descriptor = Self.make(kind)
-    let code = await Self.block(on: queue) { Self.connect(descriptor, port) }
+    let code = await Self.block(on: queue) { Self.connect(descriptor, host, port) }
     guard code == 0 else {
       Socket.close(descriptor)
       throw LoopbackServerError.failed(reason: "not connected")
@@ -134,11 +136,11 @@ final class RawClient: Sendable {
     #endif
   }
 
-  private static func connect(_ socket: Int32, _ port: UInt16) -> Int32 {
+  private static func connect(_ socket: Int32, _ host: UInt32, _ port: UInt16) -> Int32 {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_addr.s_addr = host.bigEndian
     return unsafe withUnsafePointer(to: &address) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
         let length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -173,6 +173,22 @@ import Testing
     }
   }
 
+  @Test func `a client that leaves in the middle of an answer harms nobody`() async throws {
+    let body = [UInt8](repeating: 97, count: 20 << 20)
+    try await LoopbackServer.serving { request in
+      request.path == "/" ? .text("ok.") : LoopbackServer.Response(body: body)
+    } while: { server in
+      for round in 0..<20 {
+        let client = try await RawClient(port: server.port)
+        _ = await client.ask("/long", until: "aaa")
+        if round % 2 == 0 { client.reset() } else { client.close() }
+      }
+      await server.reaches { $0.open == 0 }
+      let client = try await RawClient(port: server.port)
+      #expect(await client.ask("/", until: "ok.").contains(" 200 "))
+    }
+  }
+
   @Test func `a client that goes is noticed behind all that it has sent ahead`() async throws {
     var settings = Settings()
     settings.headLimit = 1000
@@ -256,6 +272,10 @@ import Testing
     let server = try LoopbackServer { _ in .text("ok") }
     #expect(server.port > 0)
     #expect(server.address == "http://127.0.0.1:\(server.port)")
+    // A server that listens everywhere listens on 127.0.0.2, too.
+    await #expect(throws: LoopbackServerError.self) {
+      try await RawClient(port: server.port, host: 0x7F00_0002)
+    }
     let refusal = #expect(throws: LoopbackServerError.self) {
       try LoopbackServer(port: server.port) { _ in .text("ok") }
     }
