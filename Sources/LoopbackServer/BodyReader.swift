@@ -60,10 +60,9 @@ struct BodyReader {
         stage = part.count == left ? .chunkEnd : .chunk(left - part.count)
         goesOn = part.count == left
       case .chunkEnd:
-        guard let line = try Self.line(&rest, limit: 0) else {
+        guard try Self.line(&rest, limit: 0) != nil else {
           return rest.startIndex - bytes.startIndex
         }
-        guard line.isEmpty else { throw .malformed }
         stage = .size
       case .size:
         guard let line = try Self.line(&rest, limit: Self.sizeLineLimit) else {

@@ -206,5 +206,15 @@ import Testing
     #expect(bench.take() == ["HTTP/1.1 100 Continue\r\n\r\n"])
     bench.receive("ab")
     #expect(bench.take() == ["ask POST /"])
+
+    // The word has not left when the body comes, nor when the answer does.
+    bench = Bench()
+    var text = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+    _ = bench.conversation.received(ArraySlice(text.utf8), at: bench.now)
+    text = "ab"
+    _ = bench.conversation.received(ArraySlice(text.utf8), at: bench.now)
+    bench.answer(Response(status: 204))
+    #expect(
+      bench.take() == ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"])
   }
 }

@@ -75,6 +75,7 @@ import Testing
     // Line ends
     "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\r\n\n",
     "GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: a\r.X: b\r\n\r\n",
     "\u{16}\u{3}\u{1}",
     // Fields
     "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",

@@ -142,14 +142,21 @@ import Testing
       let two = try await RawClient(port: server.port)
       #expect(await one.ask("/", until: "ok.").contains(" 200 "))
       #expect(await two.ask("/", until: "ok.").contains(" 200 "))
-      let three = try await RawClient(port: server.port)
-      await three.send(Self.get("/"))
-      let nothing = await three.read(milliseconds: 200)
-      #expect(nothing.text == "")
-      #expect(nothing.ending == .silent)
+      let waiting = [
+        try await RawClient(port: server.port), try await RawClient(port: server.port),
+      ]
+      for client in waiting {
+        await client.send(Self.get("/"))
+        let (text, ending) = await client.read(milliseconds: 100)
+        #expect(text == "")
+        #expect(ending == .silent)
+      }
       #expect(server.counters.accepted == 2)
       one.close()
-      #expect(await three.read(until: "ok.").ending == nil)
+      #expect(await waiting[0].read(until: "ok.").ending == nil)
+      #expect(server.counters.accepted == 3)
+      two.close()
+      #expect(await waiting[1].read(until: "ok.").ending == nil)
       #expect(server.counters.openMaximum == 2)
     }
   }
@@ -254,8 +261,9 @@ import Testing
       let client = try await RawClient(port: server.port)
       for index in 0..<1000 {
         let text = await client.ask("/\(index)", until: ">")
-        guard text.hasSuffix("</\(index) on 1>") else {
-          Issue.record("request \(index): \(text)")
+        let counters = server.counters
+        guard text.hasSuffix("</\(index) on 1>"), counters.answering == 0 else {
+          Issue.record("request \(index): \(text) \(counters)")
           return
         }
       }
@@ -310,7 +318,10 @@ import Testing
     await server.reaches {
       $0.accepted == 7 && $0.answering == 2 && $0.requests == 6
     }
+    async let observed = server.counters(within: .seconds(1000)) { $0.open == 1000 }
+    await server.reaches { $0.openMaximum == 7 }
     await server.stop()
+    #expect(await observed.open < 1000, "who waits for what will not come is told")
     #expect(server.counters.open == 0)
     #expect(server.counters.answering == 0)
     #expect(server.counters.cancelled == 2)
@@ -329,6 +340,8 @@ import Testing
     var forgotten: LoopbackServer? = try LoopbackServer { _ in .text("ok") }
     let client = try await RawClient(port: try #require(forgotten).port)
     forgotten = nil
-    #expect(await client.read().ending != .silent)
+    let (text, ending) = await client.read()
+    #expect(text == "", "nor was it told that it is slow to ask")
+    #expect(ending != .silent)
   }
 }
