@@ -12,9 +12,10 @@ import Testing
       await #expect(processExitsWith: .success) {
         try await Self.live()  // What the runtimes open once, they keep.
         let before = (Self.count("/proc/self/fd"), Self.count("/proc/self/task"))
-        for _ in 0..<30 { try await Self.live() }
+        // One leaked in each life would be 50. The runtimes may have begun some threads meanwhile.
+        for _ in 0..<50 { try await Self.live() }
         let after = (Self.count("/proc/self/fd"), Self.count("/proc/self/task"))
-        guard before.0 == after.0, after.1 < before.1 + 10 else {
+        guard after.0 < before.0 + 10, after.1 < before.1 + 40 else {
           fatalError("descriptors and threads before: \(before), after: \(after)")
         }
       }
