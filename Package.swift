@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
     .library(name: "ZulipSync", targets: ["ZulipSync"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
+    .library(name: "LoopbackServer", targets: ["LoopbackServer"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
     .executable(name: "crash", targets: ["crash"]),
@@ -40,6 +41,7 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"]), .brew(["sqlite"])]),
     .target(
       name: "SQLiteStore", dependencies: ["UpdateMachine", "CSQLite"], swiftSettings: strict),
+    .target(name: "LoopbackServer", swiftSettings: strict),
     .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
@@ -63,6 +65,8 @@ let package = Package(
       name: "SQLiteStoreTests",
       dependencies: ["SQLiteStore", "CDiskFaults", "CSQLite", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
+    .testTarget(
+      name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests", dependencies: ["Simulator", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),

@@ -1,0 +1,64 @@
+extension LoopbackServer {
+  /// The fields of a request's or a response's head, in their order, repeated ones too. Names are
+  /// compared without regard to case.
+  public struct Headers: Equatable, Sendable {
+    public struct Field: Equatable, Sendable {
+      public var name: String
+      public var value: String
+
+      public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+      }
+    }
+
+    public private(set) var fields: [Field] = []
+
+    public init(_ fields: [Field] = []) { self.fields = fields }
+
+    /// The first value of this name. Setting it leaves this one alone, where the first was; `nil` none.
+    public subscript(_ name: String) -> String? {
+      get { fields.first { HTTPText.equal($0.name, name) }?.value }
+      set {
+        let place = fields.firstIndex { HTTPText.equal($0.name, name) } ?? fields.count
+        fields.removeAll { HTTPText.equal($0.name, name) }
+        if let newValue { fields.insert(Field(name: name, value: newValue), at: place) }
+      }
+    }
+
+    /// Every value of this name, in order.
+    public func values(of name: String) -> [String] {
+      fields.filter { HTTPText.equal($0.name, name) }.map(\.value)
+    }
+
+    /// Adds a value, after those of the same name that are there.
+    public mutating func add(_ name: String, _ value: String) {
+      fields.append(Field(name: name, value: value))
+    }
+
+    /// The members of lists such as `Connection`'s, over all fields of that name, in lower case.
+    func list(_ name: String) -> [String] {
+      values(of: name).flatMap { value in
+        value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+          .map { HTTPText.lowered(HTTPText.trimmed($0)) }
+      }
+    }
+  }
+}
+
+extension LoopbackServer.Headers: ExpressibleByDictionaryLiteral {
+  public init(dictionaryLiteral elements: (String, String)...) {
+    self.init(elements.map { Field(name: $0.0, value: $0.1) })
+  }
+}
+
+/// Values may be secrets, so only names are shown.
+extension LoopbackServer.Headers: CustomStringConvertible, CustomReflectable {
+  public var description: String { fields.map(\.name).joined(separator: ", ") }
+  public var customMirror: Mirror { Mirror(self, children: ["names": fields.map(\.name)]) }
+}
+
+extension LoopbackServer.Headers.Field: CustomStringConvertible, CustomReflectable {
+  public var description: String { name }
+  public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}

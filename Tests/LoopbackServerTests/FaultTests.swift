@@ -1,0 +1,145 @@
+import Testing
+
+@testable import LoopbackServer
+
+/// Each fault as it arrives at a client, byte by byte.
+@Suite(.timeLimit(.minutes(2))) struct FaultTests {
+  typealias Response = LoopbackServer.Response
+
+  static let whole = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
+
+  /// What a client reads that asks once.
+  private func read(
+    _ response: Response, milliseconds: Int32 = 20_000
+  ) async throws -> (text: String, ending: RawClient.Ending?) {
+    try await LoopbackServer.serving { _ in
+      response
+    } while: { server in
+      let client = try await RawClient(port: server.port)
+      await client.send(ServerTests.get("/"))
+      return await client.read(milliseconds: milliseconds)
+    }
+  }
+
+  private func read(_ fault: LoopbackServer.Fault, milliseconds: Int32 = 20_000) async throws -> (
+    text: String, ending: RawClient.Ending?
+  ) {
+    try await read(Response(body: [97, 98, 99]).with(fault), milliseconds: milliseconds)
+  }
+
+  @Test(arguments: [0, 1, 20, 38, 40])
+  func `a cut sends so many bytes and closes in order`(count: Int) async throws {
+    let (text, ending) = try await read(.cut(after: count))
+    #expect(text == String(Self.whole.utf8.prefix(count)))
+    #expect(ending == .ended)
+  }
+
+  @Test(arguments: [0, 1, 20, 38])
+  func `a reset comes after so many bytes`(count: Int) async throws {
+    let (text, ending) = try await read(.reset(after: count))
+    #expect(text == String(Self.whole.utf8.prefix(count))!)
+    #expect(ending == .reset)
+  }
+
+  @Test func `a reset waits until what was sent has arrived`() async throws {
+    let count = 4 << 20
+    let body = [UInt8](repeating: 97, count: count)
+    let (text, ending) = try await read(Response(body: body).with(.reset(after: count)))
+    #expect(text.utf8.count == count)
+    #expect(ending == .reset)
+  }
+
+  @Test(arguments: [0, 30])
+  func `half-open says nothing more, and stays`(count: Int) async throws {
+    try await LoopbackServer.serving { _ in
+      Response(body: [97, 98, 99]).with(.halfOpen(after: count))
+    } while: { server in
+      let client = try await RawClient(port: server.port)
+      await client.send(ServerTests.get("/"))
+      let beginning = String(Self.whole.utf8.prefix(count))!
+      if count > 0 { #expect(await client.read(until: beginning).text == beginning) }
+      let (text, ending) = await client.read(milliseconds: 200)
+      #expect(text == "")
+      #expect(ending == .silent)
+      await client.send(ServerTests.get("/again"))
+      #expect(await client.read(milliseconds: 100).ending == .silent)
+      #expect(server.counters.open == 1)
+      #expect(server.counters.requests == 1)
+      client.close()
+      await server.reaches { $0.open == 0 }
+    }
+  }
+
+  @Test func `a drip comes slowly, and whole`() async throws {
+    try await LoopbackServer.serving { _ in
+      Response(body: [97, 98, 99]).with(.drip(bytes: 5, every: .milliseconds(20)))
+    } while: { server in
+      let client = try await RawClient(port: server.port)
+      let time = await ContinuousClock().measure {
+        #expect(await client.ask("/", until: "abc") == Self.whole)
+      }
+      #expect(time >= .milliseconds(160), "41 bytes are 9 times 5, with 8 pauses")
+      #expect(await client.ask("/", until: "abc") == Self.whole, "the connection is kept")
+    }
+  }
+
+  @Test func `a delay comes before the first byte`() async throws {
+    try await LoopbackServer.serving { _ in
+      Response(body: [97, 98, 99]).delayed(by: .milliseconds(200))
+    } while: { server in
+      let client = try await RawClient(port: server.port)
+      let time = await ContinuousClock().measure {
+        #expect(await client.ask("/", until: "abc") == Self.whole)
+      }
+      #expect(time >= .milliseconds(200))
+    }
+  }
+
+  @Test func `garbage comes in place of the answer`() async throws {
+    let (text, ending) = try await read(.garbage(Array("\u{0}not HTTP at all\r\n".utf8)))
+    #expect(text == "\u{0}not HTTP at all\r\n")
+    #expect(ending == .ended)
+  }
+
+  @Test func `a wrong length is said, and the body is what it is`() async throws {
+    let long = try await read(.contentLength(9))
+    #expect(long.text == Self.whole.replacing("3\r\n", with: "9\r\n"))
+    #expect(long.ending == .ended)
+    try await LoopbackServer.serving { _ in
+      Response(body: [97, 98, 99]).with(.contentLength(1))
+    } while: { server in
+      let client = try await RawClient(port: server.port)
+      let short = Self.whole.replacing("3\r\n", with: "1\r\n")
+      #expect(await client.ask("/", until: "abc") == short)
+      #expect(await client.ask("/", until: "abc") == short, "the connection is kept")
+    }
+  }
+
+  @Test func `connections are let in late, or shut at once, as long as the server is told so`()
+    async throws
+  {
+    try await LoopbackServer.serving { _ in
+      Response(body: [97, 98, 99])
+    } while: { server in
+      server.welcome(.after(.milliseconds(300)))
+      var late: RawClient?
+      let time = try await ContinuousClock().measure {
+        late = try await RawClient(port: server.port)
+        #expect(await late?.ask("/", until: "abc") == Self.whole)
+      }
+      #expect(time >= .milliseconds(300))
+
+      server.welcome(.refusing)
+      let refused = try await RawClient(port: server.port)
+      let (text, ending) = await refused.read()
+      #expect(text == "")
+      #expect(ending != .silent)
+      #expect(server.counters.refused == 1)
+      #expect(await late?.ask("/", until: "abc") == Self.whole, "who is in stays in")
+
+      server.welcome(.atOnce)
+      let client = try await RawClient(port: server.port)
+      #expect(await client.ask("/", until: "abc") == Self.whole)
+    }
+  }
+}

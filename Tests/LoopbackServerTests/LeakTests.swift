@@ -1,0 +1,53 @@
+import Testing
+
+@testable import LoopbackServer
+
+#if os(Linux)
+  import Foundation
+
+  /// Nothing is left of a server that has stopped. Counted in a process of its own, where nobody
+  /// else opens files or begins threads.
+  @Suite(.timeLimit(.minutes(2))) struct LeakTests {
+    @Test func `no descriptor and no thread is left when it has stopped`() async {
+      await #expect(processExitsWith: .success) {
+        try await Self.live()  // What the runtimes open once, they keep.
+        let before = (Self.count("/proc/self/fd"), Self.count("/proc/self/task"))
+        // One leaked in each life would be 50. The runtimes may have begun some threads meanwhile.
+        for _ in 0..<50 { try await Self.live() }
+        let after = (Self.count("/proc/self/fd"), Self.count("/proc/self/task"))
+        guard after.0 < before.0 + 10, after.1 < before.1 + 40 else {
+          fatalError("descriptors and threads before: \(before), after: \(after)")
+        }
+      }
+    }
+
+    /// A server's life, with clients that are cut off in all the ways there are.
+    static func live() async throws {
+      let server = try LoopbackServer { request in
+        switch request.path {
+        case "/silent": return .text("x").with(.halfOpen(after: 3))
+        case "/cut": return .text("x").with(.cut(after: 3))
+        case "/reset": return .text("x").with(.reset(after: 3))
+        case "/poll":
+          await untilCancelled()
+          return .text("nobody hears this")
+        default: return .text("ok")
+        }
+      }
+      var clients: [RawClient] = []
+      for path in ["/silent", "/cut", "/reset", "/poll", "/"] {
+        let client = try await RawClient(port: server.port)
+        await client.send(ServerTests.get(path))
+        clients.append(client)
+      }
+      let served = await server.counters(within: .seconds(20)) { $0.requests == 5 }
+      guard served.requests == 5 else { fatalError("\(served)") }
+      await server.stop()
+      for client in clients { client.close() }
+    }
+
+    static func count(_ folder: String) -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: folder))?.count ?? -1
+    }
+  }
+#endif
