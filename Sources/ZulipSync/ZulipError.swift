@@ -29,8 +29,9 @@ extension ZulipError {
   public static func decode<Value: Decodable>(
     _ type: Value.Type, from bytes: Data
   ) throws(ZulipError) -> Value {
+    let value = try ZulipValue(json: bytes)
     do {
-      return try JSONDecoder().decode(type, from: bytes)
+      return try ZulipValueDecoder(value).decode(type)
     } catch {
       throw ZulipError(error)
     }
