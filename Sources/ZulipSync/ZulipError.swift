@@ -29,7 +29,13 @@ extension ZulipError {
   public static func decode<Value: Decodable>(
     _ type: Value.Type, from bytes: Data
   ) throws(ZulipError) -> Value {
-    let value = try ZulipValue(json: bytes)
+    try decode(type, from: try ZulipValue(json: bytes))
+  }
+
+  /// The same of what was read already.
+  public static func decode<Value: Decodable>(
+    _ type: Value.Type, from value: ZulipValue
+  ) throws(ZulipError) -> Value {
     do {
       return try ZulipValueDecoder(value).decode(type)
     } catch {

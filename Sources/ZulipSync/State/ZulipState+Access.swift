@@ -66,6 +66,9 @@ public enum ZulipVisibility: Int64, Sendable {
 }
 
 extension ZulipState {
+  /// The fields of `/register` that are no part of the state, each with the reason.
+  public static var leftOut: [String: String] { ZulipTable.leftOut }
+
   // MARK: Any field
 
   /// A field that is one row, under the server's name; `nil`: the server gave none, or it has objects.
