@@ -61,7 +61,7 @@ extension Simulate {
   static var shippedSessions: [String] {
     [
       "session.jsonl", "errors.jsonl", "queue-lifecycle.jsonl", "tornado-restart.jsonl",
-      "pages-and-races.jsonl",
+      "pages-and-races.jsonl", "observers.jsonl",
     ].map(Shipped.recording)
   }
 

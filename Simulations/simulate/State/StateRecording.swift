@@ -9,7 +9,8 @@ struct StateRecording {
   /// Answers of which ZulipSync can make nothing.
   var differences: [Difference] = []
 
-  /// Whether somebody was given a state. Most recordings were cut down to what the machine reads.
+  /// Whether somebody was given a state. Most recordings were cut down to what the machine reads, and
+  /// the events of queues without one are not looked at.
   var hasState: Bool {
     exchanges.contains { if case .registered = $0.kind { true } else { false } }
   }
@@ -20,10 +21,15 @@ struct StateRecording {
   init(_ lines: [(number: Int, line: Data)], _ recording: [Exchange]) {
     var texts: [Int: Data] = [:]
     for (number, line) in lines { texts[number] = line }
-    for exchange in recording {
-      guard exchange.request.kind != .other, let line = texts[exchange.line] else { continue }
+    var queues: Set<QueueID> = []
+    // A register ends before its queue is polled.
+    for exchange in recording where exchange.request.kind != .other {
+      let isKnown = exchange.request.queue.map { queues.contains(QueueID($0)) } ?? false
+      guard isKnown || exchange.request.kind == .register, let line = texts[exchange.line]
+      else { continue }
       do throws(ZulipError) {
         guard let kind = try StateRecording.kind(exchange, line) else { continue }
+        if case .registered(let finger, _, parameters: _) = kind { queues.insert(finger.queue) }
         exchanges.append(StateExchange(exchange, kind))
       } catch {
         differences.append(
