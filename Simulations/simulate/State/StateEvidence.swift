@@ -79,7 +79,8 @@ struct StateEvidence {
   }
 
   private func isSentDuringMove(_ difference: StateDifference) -> Bool {
-    guard difference.key.field == "unread_msgs", ["stream_id", "topic"].contains(difference.path.last)
+    guard difference.key.field == "unread_msgs",
+      ["stream_id", "topic"].contains(difference.path.last)
     else { return false }
     let id = difference.key.number
     guard events.contains(where: { $0.fields["message"]?.fields?["id"]?.number == id }) else {

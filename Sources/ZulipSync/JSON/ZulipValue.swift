@@ -136,15 +136,14 @@ extension ZulipValue {
   }
 }
 
+// Not by `nil`: where a value is optional that would be read as no value, or as none of it.
 extension ZulipValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
-  ExpressibleByNilLiteral
+  ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   public init(booleanLiteral value: Bool) { self = .bool(value) }
   public init(integerLiteral value: Int64) { self = .number(value) }
   public init(stringLiteral value: String) { self = .text(value) }
   public init(arrayLiteral elements: ZulipValue...) { self = .list(elements) }
-  public init(nilLiteral: ()) { self = .null }
 
   public init(dictionaryLiteral elements: (String, ZulipValue)...) {
     self = .fields(ZulipFields(elements.map { ZulipFields.Entry($0.0, $0.1) }))

@@ -40,7 +40,8 @@ extension ZulipState {
 
   private mutating func setActive(_ isActive: Bool, _ id: Int64) throws(ZulipError) {
     let (from, to) =
-      isActive ? ("realm_non_active_users", "realm_users") : ("realm_users", "realm_non_active_users")
+      isActive
+      ? ("realm_non_active_users", "realm_users") : ("realm_users", "realm_non_active_users")
     if let user = rows.removeValue(forKey: ZulipKey(from, id)) {
       if holds(to) { rows[ZulipKey(to, id)] = user }
     } else if !rows.contains(ZulipKey(to, id)) {
@@ -66,7 +67,8 @@ extension ZulipState {
     var changes = ZulipFields()
     for entry in person.fields.entries {
       switch entry.name {
-      case "user_id", "avatar_source", "avatar_url_medium": break  // Only of oneself are these held.
+      // The last two are held of oneself alone.
+      case "user_id", "avatar_source", "avatar_url_medium": break
       case "new_email": changes["email"] = entry.value
       case "role":
         guard let role = entry.value.number else { throw person.malformed("role") }
