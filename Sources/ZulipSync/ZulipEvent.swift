@@ -62,7 +62,7 @@ public struct ZulipUpdate: Hashable, Sendable {
     public var id: MessageID
     public var rendered: String
     public var raw: String
-    /// Those of ``MessageFlags/contentFlags`` that it has now. The server names all its flags, but
+    /// Those of `MessageFlags.contentFlags` that it has now. The server names all its flags, but
     /// the others have events of their own, and one told here may be older than those.
     public var flags: MessageFlags
   }
