@@ -128,14 +128,33 @@ extension ZulipState {
   }
 
   /// Adds numbers to a set of an object, or takes them out. An object without it has none to keep.
+  /// O(log n) for each that changes nothing: a user who goes is looked for in every channel.
   mutating func change(
     _ set: String, of key: ZulipKey, _ numbers: [Int64], adds: Bool
   ) {
-    guard var fields = object(key), let old = fields[set]?.numbers else { return }
-    let new = adds ? Set(old).union(numbers) : Set(old).subtracting(numbers)
-    guard new.count != old.count else { return }
-    fields[set] = ZulipState.set(new)
+    guard var fields = object(key), var list = fields[set]?.list else { return }
+    var isOther = false
+    for number in numbers {
+      let place = ZulipState.place(of: number, in: list)
+      let isThere = place < list.count && list[place] == .number(number)
+      guard isThere != adds else { continue }
+      isOther = true
+      if adds { list.insert(.number(number), at: place) } else { list.remove(at: place) }
+    }
+    guard isOther else { return }
+    fields[set] = .list(list)
     rows[key] = .fields(fields)
+  }
+
+  /// The first place in a set that is not below a number.
+  private static func place(of number: Int64, in set: [ZulipValue]) -> Int {
+    var low = 0
+    var high = set.count
+    while low < high {
+      let middle = (low + high) / 2
+      if set[middle].number ?? .min < number { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   // MARK: Fields
