@@ -126,6 +126,36 @@ struct ZulipStateFuzzTests {
     #expect(counts.read > 50 && counts.refused > 20, "\(counts)")
   }
 
+  @Test func `a damaged saved form is a state or an error`() throws {
+    var random = Generator(state: 13)
+    let observer = RecordedObserver.named("hamlet/modern")
+    let state = try ZulipState(snapshot: observer.start)
+    var writer = RowWriter()
+    state.store(since: nil, into: &writer)
+    let rows = writer.rows.compactMap { row in row.value.map { (key: row.key, value: $0) } }
+    var counts = (read: 0, refused: 0)
+    for _ in 0..<120 {
+      var damaged = rows
+      let index = Int.random(in: 0..<rows.count, using: &random)
+      let place = Int.random(in: 0..<rows[index].value.count, using: &random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: damaged[index].value[place] = UInt8.random(in: 0...255, using: &random)
+      case 1: damaged[index].value.removeSubrange(place...)
+      case 2: damaged[index].value = rows.randomElement(using: &random)?.value ?? []
+      default: damaged[index].key.bytes.removeLast()
+      }
+      do {
+        var wrong = try ZulipState(stored: StoredRows(damaged))
+        _ = Self.look(at: wrong)
+        for event in observer.events.suffix(80) { try? wrong.apply(event) }
+        counts.read += 1
+      } catch {
+        counts.refused += 1
+      }
+    }
+    #expect(counts.read > 20 && counts.refused > 20, "\(counts)")
+  }
+
   @Test func `an answer that is cut anywhere is no answer`() throws {
     let observer = RecordedObserver.named("zoe/modern")
     let fields = observer.answers.first { $0.events.count > 1 }?.events.map(\.fields) ?? []

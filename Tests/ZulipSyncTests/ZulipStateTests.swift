@@ -59,6 +59,30 @@ struct ZulipStateTests {
     #expect(state.isUnread(MessageID(2139)))
     #expect(state.starred == [2041, 2054, 2117, 2118, 2120].map { MessageID($0) })
     #expect(!state.hasMoreUnread)
+    #expect(state.objects(of: "realm_emoji").map(\.key.text) == ["1", "2"])
+    #expect(state[ZulipKey("realm_emoji", "1")]?.fields?["name"] == "green_tick")
+    #expect(state["realm_emoji"] == nil)
+    #expect(state["realm_url"] == "http://localhost:9991")
+  }
+
+  @Test func `keys are in the order of their fields, numbers and texts`() throws {
+    let keys = [
+      ZulipKey("a"), ZulipKey("a", -1), ZulipKey("a", ""), ZulipKey("a", "b"), ZulipKey("a", "bc"),
+      ZulipKey("a", 1), ZulipKey("a", 1, "a"), ZulipKey("a", 256), ZulipKey("a_b"), ZulipKey("b"),
+    ]
+    #expect(keys.sorted() == keys)
+    for key in keys {
+      #expect(try ZulipKey(keyBytes: key.keyBytes) == key)
+      #expect(try ZulipKey(storedBytes: key.storedBytes) == key)
+    }
+    #expect(keys.map(\.field) == Array(repeating: "a", count: 8) + ["a_b", "b"])
+    #expect(keys.map(\.isWhole) == [true] + Array(repeating: false, count: 7) + [true, true])
+    #expect(keys.map(\.number) == [0, -1, 0, 0, 0, 1, 1, 256, 0, 0])
+    #expect(keys[6].text == "a")
+    #expect("\(keys[6]) \(keys[3]) \(keys[5]) \(keys[0])" == "a[1 a] a[b] a[1] a")
+    for bytes in [[], [0], [97], [97, 0, 1]] as [[UInt8]] {
+      #expect(throws: StoredFormError.self) { try ZulipKey(keyBytes: bytes) }
+    }
   }
 
   @Test func `an unread message's conversation is the one that pages name`() throws {

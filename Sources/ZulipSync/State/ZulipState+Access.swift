@@ -76,6 +76,9 @@ extension ZulipState {
     ZulipTable.shapes[field] == nil ? rows[ZulipKey(field)] : nil
   }
 
+  /// One object of a field, or one entry of a dictionary.
+  public subscript(key: ZulipKey) -> ZulipValue? { rows[key] }
+
   /// A realm's setting under the name that its events have: "name", "description".
   public func realmSetting(_ name: String) -> ZulipValue? { self["realm_" + name] }
 

@@ -6,8 +6,9 @@ extension ZulipState {
   /// Whether the server gave this field.
   public func holds(_ field: String) -> Bool { rows.contains(ZulipKey(field)) }
 
-  /// The rows of a field's objects, ascending.
-  func objects(of field: String) -> [(key: ZulipKey, value: ZulipValue)] {
+  /// The rows of a field's objects, or of a dictionary's entries, ascending: drafts, emoji, statuses, …
+  /// Empty if it has none, or is one row. O(rows).
+  public func objects(of field: String) -> [(key: ZulipKey, value: ZulipValue)] {
     var objects: [(key: ZulipKey, value: ZulipValue)] = []
     let end = ZulipKey.end(of: field)
     for row in rows.ascending(after: ZulipKey(field)) {

@@ -96,6 +96,16 @@ extension ZulipState: Equatable {
   }
 }
 
+extension ZulipState: CustomStringConvertible {
+  /// How much there is, and nothing of it: it is the user's, and of bots it has keys.
+  public var description: String { "a realm's state in \(rows.count) rows" }
+}
+
+extension ZulipState: CustomReflectable {
+  /// Not its rows either.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 // MARK: As the library's model
 
 extension ZulipState: SyncModel {
