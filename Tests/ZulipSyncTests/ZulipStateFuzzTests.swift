@@ -1,4 +1,5 @@
 import Foundation
+import SyncProtocols
 import Testing
 import UpdateMachine
 import ZulipSync
@@ -89,14 +90,34 @@ struct ZulipStateFuzzTests {
 
   @Test func `a replica keeps its state through a batch that is wrong in its last event`() throws {
     let observer = RecordedObserver.named("hamlet/modern")
-    var state = try ZulipState(snapshot: observer.start)
-    let first = state
-    let wrong = try ZulipEvent(#"{"type":"realm_user","op":"update","person":{"full_name":"x"}}"#)
-    #expect(throws: ZulipError.malformed(path: "realm_user.person.user_id")) {
-      for event in observer.events.prefix(50) + [wrong] { try state.apply(event) }
+    let now = Moment(milliseconds: 0)
+    var replica = Replica<ZulipState, EventQueue<ZulipEvent>>(life: Life(1))
+    _ = replica.handle(.loaded(nil, age: nil), at: now)
+    _ = replica.handle(.started(foreground: true), at: now)
+    let register = try #require(replica.status.outstanding)
+    let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
+    let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+    var effects = replica.handle(
+      .snapshotArrived(register.id, observer.start, finger: finger, terms: terms), at: now)
+    effects = replica.handle(.written(try #require(effects.persist)), at: now)
+    if let arm = effects.arm, replica.status.outstanding == nil {
+      _ = replica.handle(.fired(arm.timer), at: arm.range.latest)
     }
-    // What the library does with what was applied so far: it drops that copy.
-    #expect(state != first)
+    let poll = try #require(replica.status.outstanding)
+    let before = replica.model
+    let wrong = try ZulipEvent(
+      #"{"id":999,"type":"realm_user","op":"update","person":{"full_name":"x"}}"#)
+    let batch = ZulipEvents(observer.events.prefix(50) + [wrong]).batch
+    _ = replica.handle(.batchArrived(poll.id, batch), at: now)
+    #expect(replica.model == before)
+    #expect(replica.finger == nil)
+    // It is that event alone.
+    var state = try #require(before)
+    for event in observer.events.prefix(50) { try state.apply(event) }
+    #expect(state != before)
+    #expect(throws: ZulipError.malformed(path: "realm_user.person.user_id")) {
+      try state.apply(wrong)
+    }
   }
 
   @Test func `a wrong register is a state or an error`() throws {

@@ -131,6 +131,12 @@ struct ZulipStateTests {
     let restored = try ZulipState(stored: rows)
     #expect(restored == state)
     #expect(restored.registration.keepsArchivedChannels)
+    var other = RowWriter()
+    state.store(since: nil, into: &other, from: .firstOfModel.advanced(by: 9))
+    let moved = try StoredRows(
+      other.rows.compactMap { row in row.value.map { (key: row.key, value: $0) } })
+    #expect(try ZulipState(stored: moved, from: .firstOfModel.advanced(by: 9)) == state)
+    #expect(throws: StoredFormError.self) { try ZulipState(stored: moved) }
   }
 
   @Test func `rows that nobody wrote are no state`() throws {

@@ -1,20 +1,33 @@
 public import UpdateMachine
 
 extension ZulipState: StorableModel {
-  private static let registration = StoredTable.firstOfModel
-  private static let rowTable = StoredTable.firstOfModel.advanced(by: 1)
-
   /// A row for each of ``rows``: an event costs what it changes.
   public func store(since old: ZulipState?, into rows: inout RowWriter) {
-    rows.put(ZulipState.registration, registration, since: old?.registration)
-    rows.put(ZulipState.rowTable, self.rows, since: old?.rows)
+    store(since: old, into: &rows, from: .firstOfModel)
   }
 
   public init(stored rows: StoredRows) throws(StoredFormError) {
-    let registration: ZulipRegistration? = try rows.value(of: ZulipState.registration)
+    try self.init(stored: rows, from: .firstOfModel)
+  }
+
+  /// As a part of a model that has other rows besides.
+  /// - Parameters:
+  ///   - old: an older state of the same replica; `nil`: everything is written.
+  ///   - rows: where they are put.
+  ///   - first: the first of two tables that are its own.
+  public func store(
+    since old: ZulipState?, into rows: inout RowWriter, from first: StoredTable
+  ) {
+    rows.put(first, registration, since: old?.registration)
+    rows.put(first.advanced(by: 1), self.rows, since: old?.rows)
+  }
+
+  /// The state that was written so.
+  public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
+    let registration: ZulipRegistration? = try rows.value(of: first)
     guard let registration else { throw StoredFormError(expected: "a registration") }
     self.registration = registration
-    self.rows = try rows.map(of: ZulipState.rowTable)
+    self.rows = try rows.map(of: first.advanced(by: 1))
     // Each field's own row is there, or its objects would be nobody's.
     for (key, _) in self.rows where !self.rows.contains(ZulipKey(key.field)) {
       throw StoredFormError(expected: "the field of a row of the state")
