@@ -51,7 +51,7 @@ extension Simulate {
   /// As lines of the help.
   private static var leftOut: String {
     ZulipState.leftOut.sorted { $0.key < $1.key }
-      .map { "  \($0.key): \($0.value)" }.joined(separator: "\n      ")
+      .map { "  \($0.key): \($0.value)" }.joined(separator: "\n")
   }
 
   /// Seconds for a thousand requests. More can be asked for.
