@@ -44,7 +44,8 @@ import Testing
     #expect(viewer.rows == ["990 1000 2000"], "no gap is seen before they are read")
     #expect(viewer.seen.value.last?.isComplete == true)
     #expect(store.state.value.messagesRead == 3)
-    bench.tell { $0.moveWindow(viewer.id, to: ListWindow(.id(MessageID(980)), before: 2, after: 2)) }
+    let older = ListWindow(.id(MessageID(980)), before: 2, after: 2)
+    bench.tell { $0.moveWindow(viewer.id, to: older) }
     #expect(viewer.rows.last == "960 970 980 990")
     #expect(store.state.value.messagesRead == 6)
     #expect(bench.source.pagesAsked.isEmpty)
@@ -57,7 +58,8 @@ import Testing
     viewer.follow()
     // Known from 420 on: the 60th before the event came is 410, and 61 were held.
     #expect(viewer.rows == ["410 420 430"])
-    bench.tell { $0.moveWindow(viewer.id, to: ListWindow(.id(MessageID(420)), before: 2, after: 1)) }
+    let older = ListWindow(.id(MessageID(420)), before: 2, after: 1)
+    bench.tell { $0.moveWindow(viewer.id, to: older) }
     #expect(viewer.rows.last == "gap 410 420")
     bench.page()
     #expect(viewer.rows.last == "400 410 420")

@@ -139,7 +139,8 @@ final class PageBench: DriverStand {
     let reports = reports
     machine = ShelfDriver(
       source: source, replicas: store.map { RowStore($0) }, acknowledges: acknowledges,
-      clock: clock, chance: FixedChance(), executor: executor, reporter: { report in reports.change { $0.append(report) } })
+      clock: clock, chance: FixedChance(), executor: executor,
+      reporter: { report in reports.change { $0.append(report) } })
     for number in 1...100 {
       messages.append(PageBench.message(number * 10, in: 1))
       messages.append(PageBench.message(number * 10 + 1, in: 2))
