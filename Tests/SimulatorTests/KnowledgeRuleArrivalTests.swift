@@ -266,6 +266,24 @@ import UpdateMachine
     #expect(tale.list(Tale.inA) == "1 of [begin…end]")
   }
 
+  /// A client that is behind may be between two returns of which nobody was told.
+  @Test func `R9: a second silent return takes no excuse from the first`() {
+    var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.all])
+    tale.look(Tale.all)
+    tale.commit(.moved(1, to: Tale.hidden))
+    tale.hear()
+    tale.commit(.moved(1, to: Tale.a, isAnnounced: false))
+    tale.commit(.flagged([MessageID(2)], .starred, isSet: true))
+    tale.hear()
+    #expect(tale.list(Tale.all) == "2 of [begin…end]")
+    tale.commit(.moved(1, to: Tale.hidden))
+    tale.commit(.moved(1, to: Tale.b, isAnnounced: false))
+    #expect(tale.list(Tale.all) == "2 of [begin…end]")
+    tale.hear()
+    tale.look(Tale.all)
+    #expect(tale.list(Tale.all) == "1 2 of [begin…end]")
+  }
+
   @Test func `R9: a silent return is healed everywhere by a page that sees it`() {
     var tale = Tale((1, Tale.a, .starred), lists: [Tale.inA, Tale.starred])
     tale.look(Tale.inA)

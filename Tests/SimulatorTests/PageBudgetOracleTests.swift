@@ -190,4 +190,11 @@ import Testing
     desk.oracle.noteGivenUp(desk.id, at: now)
     #expect(desk.oracle.objection(atRest: now, isLive: false) == nil)
   }
+
+  @Test func `what goes with the finger has not failed, even at its deadline`() {
+    var desk = Desk()
+    #expect(desk.fetch(older(7), at: 0) == nil)
+    desk.oracle.noteGivenUp(desk.id, isLive: false, at: Moment(milliseconds: 30_000))
+    #expect(desk.fetch(older(8), at: 30_050) == nil)
+  }
 }

@@ -114,12 +114,13 @@ public struct MailReader: SimulatedReader {
   private mutating func done(
     _ effects: PagePlanner<Narrow>.Effects, _ replica: Body, at now: Moment
   ) -> ReaderEffects {
-    for id in effects.cancel { budget.noteGivenUp(id, at: now) }
+    let isLive = replica.fetchesPages
+    for id in effects.cancel { budget.noteGivenUp(id, isLive: isLive, at: now) }
     for (id, request) in effects.fetch {
       let objection = budget.noteFetch(id, request, at: now)
       breach = breach ?? objection
     }
-    breach = breach ?? budget.objection(atRest: now, isLive: replica.fetchesPages)
+    breach = breach ?? budget.objection(atRest: now, isLive: isLive)
     if effects.disarm != nil { timer = nil }
     if let arm = effects.arm { timer = arm.timer.number }
     var wanted = ReaderEffects()
@@ -165,7 +166,7 @@ public struct MailReader: SimulatedReader {
     switch outcome {
     case .taken, .shown: budget.noteTaken(id)
     case .malformed: budget.noteFailure(id, .malformed, at: now)
-    case .absorbed: budget.noteGivenUp(id, at: now)
+    case .absorbed: budget.noteGivenUp(id, isLive: replica.fetchesPages, at: now)
     }
     if outcome == .taken, let before, let after = replica.model?.messages {
       if case .message(let id) = asked.request.want, !oracle.maySuspect(id),

@@ -12,8 +12,9 @@ public struct IntervalOracle: Sendable {
   private var readAhead: [MessageID: Int64] = [:]
   /// What pages said is not there.
   private var lacks: [Lack] = []
-  /// Messages that have come back into sight unannounced, and the position.
-  private var returned: [MessageID: Int64] = [:]
+  /// Messages that have come back into sight unannounced, and the positions, ascending: a client may be
+  /// between two of them.
+  private var returned: [MessageID: [Int64]] = [:]
   /// Flags that were set or cleared on all messages at once, and the position.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
   /// What a server that breaks its contract makes clients show.
@@ -53,7 +54,7 @@ public struct IntervalOracle: Sendable {
 
   /// Messages came back into sight by the change that leads to a position, and nobody was told.
   public mutating func noteSilentReturn(of ids: [MessageID], at position: Int64) {
-    for id in ids { returned[id] = position }
+    for id in ids { returned[id, default: []].append(position) }
   }
 
   /// An event assigned every field of a message: nothing of what a page brought is left.
@@ -273,7 +274,7 @@ public struct IntervalOracle: Sendable {
   /// Flags that were swept before a message came back into sight, of which nobody was told: the sweep
   /// may come to the client after the page that brought it. Nothing but luck, or an audit, mends that.
   private func sweptBefore(_ id: MessageID, by position: Int64) -> MessageFlags {
-    guard let since = returned[id], since <= position else { return [] }
+    guard let since = lastReturn(of: id, by: position) else { return [] }
     var flags: MessageFlags = []
     for sweep in sweeps where sweep.position <= since { flags.formUnion(sweep.flags) }
     return flags
@@ -283,8 +284,12 @@ public struct IntervalOracle: Sendable {
   private func isBackUnannounced(
     _ id: MessageID, by finger: Int64, _ history: [Mailbox]
   ) -> Bool {
-    guard let since = returned[id], since <= finger else { return false }
+    guard let since = lastReturn(of: id, by: finger) else { return false }
     return history[Int(since)...Int(finger)].allSatisfy { $0.followed(id) != nil }
+  }
+
+  private func lastReturn(of id: MessageID, by position: Int64) -> Int64? {
+    returned[id]?.last { $0 <= position }
   }
 
   private func words(_ message: Message<UInt32>) -> String {

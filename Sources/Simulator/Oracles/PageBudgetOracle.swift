@@ -87,10 +87,13 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     pausedUntil = .distantPast
   }
 
-  /// It was given up: that is a failure, if its time was over.
-  mutating func noteGivenUp(_ id: FetchID, at now: Moment) {
+  /// It was given up: that is a failure, if its time was over; but not where all are given up, for
+  /// pages are fetched no more.
+  mutating func noteGivenUp(_ id: FetchID, isLive: Bool = true, at now: Moment) {
     guard let question = out.first(where: { $0.id == id }) else { return }
-    if now >= question.begun + settings.deadline { return noteFailure(id, .timedOut, at: now) }
+    if isLive, now >= question.begun + settings.deadline {
+      return noteFailure(id, .timedOut, at: now)
+    }
     out.removeAll { $0.id == id }
   }
 
