@@ -23,7 +23,8 @@
 
     /// Rows that were left when it was loaded, as they are saved now: for each question those that it
     /// finds, in its order, and no more than it asks for. If it throws, the error is reported, and what
-    /// was left is given up: the server is asked for it anew.
+    /// was left is given up: the server is asked for it anew. If it is `unreadable`, what is saved is set
+    /// aside, and what is in memory saved in its place.
     func rows(
       for queries: [RowQuery]
     ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]]

@@ -69,6 +69,7 @@ extension MessageStore {
   @inlinable
   var idsInUse: [MessageID] { doubts.map { $0.key } + ahead.map { $0.key } }
 
+  /// One more row is asked for than there can be: so an answer covers its ID.
   @inlinable
   func queries(for ids: [MessageID]) -> [RowQuery] {
     var queries: [RowQuery] = []
@@ -153,11 +154,7 @@ extension MessageStore {
   @inlinable
   public mutating func restored() {
     abandonFetches()
-    for (id, one) in held {
-      let all = MessageGlimpse(one.message)
-      rouse(id, all, in: nil)
-      if let channel = one.message.place.channel { rouse(id, all, in: channel) }
-    }
+    for (_, one) in held { rouse(one) }
     for shelf in lists.keys(where: { !$0.list.ids.isEmpty }) {
       lookForLost(in: shelf, Knowledge(.everything).subtracting(asleep))
     }
