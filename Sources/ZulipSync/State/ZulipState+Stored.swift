@@ -41,6 +41,7 @@ extension ZulipRegistration: Storable {
     bytes.put(readsLinkifiers)
     bytes.put(readsUnsetNotifications)
     bytes.put(includesSubscribers)
+    bytes.put(rendersContents)
   }
 
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
@@ -49,6 +50,7 @@ extension ZulipRegistration: Storable {
     readsLinkifiers = try bytes.takeBool()
     readsUnsetNotifications = try bytes.takeBool()
     includesSubscribers = try bytes.takeBool()
+    rendersContents = try bytes.takeBool()
   }
 }
 
