@@ -135,7 +135,7 @@ struct MessageRaceTests {
         looks += look
       }
     }
-    #expect(slept > 500 && woken > 50 && looks > 500 && ahead < 3)
+    #expect(slept > 200 && woken > 20 && looks > 200 && ahead < 3)
   }
 
   /// But for what was known formerly: that is shown as far as it was awake then.

@@ -21,7 +21,7 @@ import UpdateMachine
 
   // Article example begins: token
   @Test func `completing a thing twice completes it`() throws {
-    let failure = try Simulation<ToDoApp>.replay("AwEE______8BAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+    let failure = try Simulation<ToDoApp>.replay("BAEE______8BAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
     #expect(failure == nil)
   }
   // Article example ends
