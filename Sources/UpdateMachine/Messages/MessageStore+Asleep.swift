@@ -205,8 +205,10 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   /// saved. Returns whether anything of the question's range was asleep. If it throws, nothing has
   /// changed.
   ///
-  /// - Parameter isSaved: whether this is the state that is saved, to which others are compared: a
-  ///   list that was opened while messages slept has not got them on the disk.
+  /// - Parameters:
+  ///   - answer: what a question found.
+  ///   - isSaved: whether this is the state that is saved, to which others are compared: a list that
+  ///     was opened while messages slept has not got them on the disk.
   @inlinable
   @discardableResult
   public mutating func wake(

@@ -37,8 +37,9 @@ public protocol StorableModel: SyncModel {
   /// are awake already are passed over, for they may have changed since. Returns whether anything of
   /// this range was asleep. If it throws, nothing has changed.
   ///
-  /// - Parameter isSaved: whether this is the state that is saved: nothing may be in it that is not on
-  ///   the disk.
+  /// - Parameters:
+  ///   - answer: what a question found.
+  ///   - isSaved: whether this is the state that is saved: nothing may be in it that is not on the disk.
   @discardableResult
   mutating func wake(_ answer: RowAnswer, isSaved: Bool) throws(StoredFormError) -> Bool
 
