@@ -11,7 +11,7 @@ import UpdateMachine
 public enum ZulipError: Error, Hashable, Sendable {
   /// A field that is needed is not there, or is of another kind. `path` says which, as in
   /// `events[3].message.id`; nothing that the server wrote is in it. It is empty if there is no JSON
-  /// object at all.
+  /// object at all, or one that is too deep.
   case malformed(path: String)
 }
 

@@ -8,8 +8,8 @@ extension ZulipValue {
 
   /// Reads one JSON text, as Foundation does. No bytes make it trap.
   ///
-  /// Foundation takes a comma behind the last element, and which value counts of a name that comes
-  /// twice is its own affair.
+  /// Foundation may take more than JSON: on Linux a comma behind the last element, and UTF-16. Which
+  /// value counts of a name that comes twice is its own affair.
   public init(json bytes: Data) throws(ZulipError) {
     let object: Any
     do {
