@@ -41,7 +41,6 @@ extension ZulipRegistration: Storable {
     bytes.put(readsLinkifiers)
     bytes.put(readsUnsetNotifications)
     bytes.put(includesSubscribers)
-    bytes.put(rendersContents)
   }
 
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
@@ -50,7 +49,6 @@ extension ZulipRegistration: Storable {
     readsLinkifiers = try bytes.takeBool()
     readsUnsetNotifications = try bytes.takeBool()
     includesSubscribers = try bytes.takeBool()
-    rendersContents = try bytes.takeBool()
   }
 }
 

@@ -48,8 +48,6 @@ public struct ZulipRegistration: Hashable, Sendable {
   public var readsUnsetNotifications = false
   /// `include_subscribers`: channels have their subscribers.
   public var includesSubscribers = false
-  /// `apply_markdown`: contents of messages come rendered, and not as they were typed.
-  public var rendersContents = false
 
   public init() {}
 
@@ -60,7 +58,6 @@ public struct ZulipRegistration: Hashable, Sendable {
     readsLinkifiers = client["linkifier_url_template"]?.bool ?? false
     readsUnsetNotifications = client["notification_settings_null"]?.bool ?? false
     includesSubscribers = parameters["include_subscribers"]?.bool ?? false
-    rendersContents = parameters["apply_markdown"]?.bool ?? false
   }
 }
 
