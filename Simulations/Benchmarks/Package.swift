@@ -14,6 +14,7 @@ let package = Package(
         .product(name: "UpdateMachine", package: "UpdateMachine"),
         .product(name: "SyncProtocols", package: "UpdateMachine"),
         .product(name: "SQLiteStore", package: "UpdateMachine"),
+        .product(name: "ZulipSync", package: "UpdateMachine"),
         .product(name: "Simulator", package: "UpdateMachine"),
       ],
       swiftSettings: [.strictMemorySafety()]),

@@ -21,6 +21,7 @@ struct Check {
     var answers: [Outcome: Int] = [:]
     var findings = Findings()
     var messages = MessageCheck.Report()
+    var state = StateCheck.Report()
 
     var answerCount: Int { answers.values.reduce(0, +) }
   }
@@ -39,6 +40,10 @@ struct Check {
     if let recorded = recording.messages {
       report.messages = messages.report(on: recorded)
       report.findings.differences += report.messages.differences
+    }
+    if let recorded = recording.state {
+      report.state = StateCheck(recorded).report
+      report.findings.differences += report.state.differences
     }
     report.findings.departures.sort { $0.line < $1.line }
     report.findings.differences.sort { $0.line < $1.line }
@@ -135,6 +140,7 @@ extension Check {
       total.answers.merge(file.answers) { $0 + $1 }
       total.findings += file.findings
       total.messages += file.messages
+      total.state += file.state
     }
   }
 }
@@ -158,6 +164,7 @@ extension Check.FileReport {
       "  answers      \(answerCount): \(outcomes.joined(separator: ", "))",
     ]
     texts += messages.texts
+    texts += state.texts
     texts += [
       "  departures   \(findings.departureCount)",
       "  differences  \(findings.differences.count)",

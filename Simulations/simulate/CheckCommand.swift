@@ -1,4 +1,5 @@
 import Foundation
+import ZulipSync
 
 extension Simulate {
   static let checkCommand = Command(
@@ -25,6 +26,13 @@ extension Simulate {
       asked for again, and so is a flag that the server's merging of events leaves in doubt: if no
       later page of the recording answers, it is counted as open, or in doubt.
 
+      Where a recording has a realm's state, a replica of it is given what each client registered
+      and every event. If that client registered again to compare, and nothing happened meanwhile,
+      every row of the state must be equal. Where the server itself keeps a client from being right,
+      the difference is recognised by a rule, printed as explained, and counted. Not compared are
+      the fields that no two registers have in common, or that are no part of the state:
+      \(leftOut)
+
         --json      print one JSON object as the last line
         --orders N  the bound, at most 10000 (default \(defaultOrders))
 
@@ -40,6 +48,12 @@ extension Simulate {
         asJSON: arguments.has("--json"), Interpretation(), orders: orders, console)
     })
 
+  /// As lines of the help.
+  private static var leftOut: String {
+    ZulipState.leftOut.sorted { $0.key < $1.key }
+      .map { "  \($0.key): \($0.value)" }.joined(separator: "\n      ")
+  }
+
   /// Seconds for a thousand requests. More can be asked for.
   static let defaultOrders = 50
 
@@ -47,7 +61,7 @@ extension Simulate {
   static var shippedSessions: [String] {
     [
       "session.jsonl", "errors.jsonl", "queue-lifecycle.jsonl", "tornado-restart.jsonl",
-      "pages-and-races.jsonl",
+      "pages-and-races.jsonl", "observers.jsonl",
     ].map(Shipped.recording)
   }
 
@@ -81,6 +95,7 @@ extension Simulate {
         + "\(findings.pollsAgreed) of \(total.polls) polls agree, "
         + "\(total.answerCount) answers classified, \(findings.departureCount) departures, "
         + "\(total.messages.orders) orders of pages, \(total.messages.inDoubt) in doubt, "
+        + "\(total.state.compared) states compared, \(total.state.explained.count) explained, "
         + "\(findings.differences.count) differences, \(seconds) s")
     if asJSON {
       let fields: [(String, String)] = [
@@ -88,6 +103,7 @@ extension Simulate {
         ("polls", "\(total.polls)"), ("answers", "\(total.answerCount)"),
         ("departures", "\(findings.departureCount)"), ("pages", "\(total.messages.pages)"),
         ("orders", "\(total.messages.orders)"), ("inDoubt", "\(total.messages.inDoubt)"),
+        ("states", "\(total.state.compared)"), ("explained", "\(total.state.explained.count)"),
         ("differences", "\(findings.differences.count)"), ("seconds", "\(seconds)"),
       ]
       console.out("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")

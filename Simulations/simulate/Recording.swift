@@ -11,6 +11,8 @@ struct Recording {
   var exchanges: [Exchange]
   /// `nil`: there are no pages of messages in it.
   var messages: MessageRecording?
+  /// `nil`: nobody is given a realm's state in it.
+  var state: StateRecording?
 
   /// - Parameter progress: is told now and then how many of how many lines are read.
   init(file: String, progress: (Int, Int) -> Void = { _, _ in }) throws(FileError) {
@@ -35,6 +37,8 @@ struct Recording {
       }
     }
     if MessageRecording.hasPages(lines) { messages = MessageRecording(lines) }
+    let states = StateRecording(lines, exchanges)
+    if states.hasState || !states.differences.isEmpty { state = states }
   }
 }
 

@@ -29,8 +29,15 @@ extension ZulipError {
   public static func decode<Value: Decodable>(
     _ type: Value.Type, from bytes: Data
   ) throws(ZulipError) -> Value {
+    try decode(type, from: try ZulipValue(json: bytes))
+  }
+
+  /// The same of what was read already.
+  public static func decode<Value: Decodable>(
+    _ type: Value.Type, from value: ZulipValue
+  ) throws(ZulipError) -> Value {
     do {
-      return try JSONDecoder().decode(type, from: bytes)
+      return try ZulipValueDecoder(value).decode(type)
     } catch {
       throw ZulipError(error)
     }

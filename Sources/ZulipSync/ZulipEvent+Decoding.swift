@@ -24,6 +24,7 @@ extension ZulipEvent: Decodable {
 
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
   public init(from decoder: any Decoder) throws {
+    self.fields = try ZulipValue(from: decoder).fields ?? ZulipFields()
     let fields = try decoder.container(keyedBy: Field.self)
     id = try fields.number(.id)
     kind =

@@ -1,10 +1,14 @@
+public import SyncProtocols
 public import UpdateMachine
 
-/// One event of a queue, as far as it changes messages.
+/// One event of a queue: what it changes of messages (``kind``), and all that the server wrote of it
+/// (``fields``), which ``ZulipState`` reads.
 public struct ZulipEvent: Hashable, Sendable {
   /// Its place in the queue.
   public var id: Int64
   public var kind: Kind
+  /// As they came.
+  public var fields: ZulipFields
 
   public enum Kind: Hashable, Sendable {
     /// `message`.
@@ -22,6 +26,9 @@ public struct ZulipEvent: Hashable, Sendable {
     /// It changes no message, or is of a type that is not known here.
     case ignored
   }
+
+  /// What the server calls it.
+  public var type: String { fields["type"]?.text ?? "" }
 
   /// What the library applies, in order; empty if it is ignored.
   /// - Parameter form: in which the queue was asked for contents. The other form is never held.
@@ -55,7 +62,7 @@ public struct ZulipUpdate: Hashable, Sendable {
     public var id: MessageID
     public var rendered: String
     public var raw: String
-    /// Those of ``MessageFlags/contentFlags`` that it has now. The server names all its flags, but
+    /// Those of `MessageFlags.contentFlags` that it has now. The server names all its flags, but
     /// the others have events of their own, and one told here may be older than those.
     public var flags: MessageFlags
   }
@@ -87,6 +94,12 @@ public struct ZulipEvents: Hashable, Sendable {
   public var ignoredCount: Int { events.count { $0.kind == .ignored } }
 
   public init(_ events: [ZulipEvent]) { self.events = events }
+
+  /// For a replica. A heartbeat has a place in the queue and nothing for a model.
+  public var batch: QueueBatch<ZulipEvent> {
+    QueueBatch(
+      events: events.map { QueuedEvent(id: $0.id, event: $0.type == "heartbeat" ? nil : $0) })
+  }
 }
 
 extension ZulipEvents: Decodable {

@@ -237,3 +237,4 @@ if isWanted("disk") {
   await benchmarkMailOnDisk()
 }
 if isWanted("views") { benchmarkViews() }
+if isWanted("zulip") { try benchmarkZulip() }

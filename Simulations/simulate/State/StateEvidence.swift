@@ -1,0 +1,126 @@
+import UpdateMachine
+import ZulipSync
+
+/// Why the server itself keeps a client from being right (PROTOCOL.md, Where events alone …).
+enum StateExcuse: String, CaseIterable {
+  /// Pending events of one flag are merged into the newest one, so that what was set and cleared arrives
+  /// in the wrong order.
+  case mergedFlags = "the server merged an add and a remove of this flag into the wrong order"
+  /// An event has the address that Gravatar would give; a register leaves that to the client.
+  case gravatar = "an event has Gravatar's address, a register leaves it to the client"
+  /// For clients that know no unset settings, a register fills in what it means now; an event does not.
+  case unsetNotification = "an event has an unset setting, a register fills it in for old clients"
+  /// The database moved it with its topic, the event of the move does not name it.
+  case sentDuringMove = "sent while its topic was moved, by an event that does not name it"
+  /// Of those who are unsubscribed by one request none is told of the others.
+  case leftTogether = "unsubscribed together with the user, who is not told of the others"
+  /// Nobody is told what is changed in a channel while he is not subscribed to it.
+  case unseenChannel = "changed in a channel while the user was not subscribed to it"
+}
+
+/// What a recording shows beside the states themselves.
+struct StateEvidence {
+  let registration: ZulipRegistration
+  /// The new events of each answer, since the last register.
+  var batches: [[ZulipEvent]] = []
+  /// Of everybody in the recording: who left which channels together.
+  let departures: [ZulipFields]
+
+  init(_ registration: ZulipRegistration, departures: [ZulipFields]) {
+    self.registration = registration
+    self.departures = departures
+  }
+
+  /// The rule by which a difference is the server's fault; `nil`: it is not explained.
+  func excuse(for difference: StateDifference, of user: UserID?) -> StateExcuse? {
+    StateExcuse.allCases.first { isExcused(difference, of: user, by: $0) }
+  }
+
+  private func isExcused(
+    _ difference: StateDifference, of user: UserID?, by excuse: StateExcuse
+  ) -> Bool {
+    switch excuse {
+    case .mergedFlags: isMergedFlag(difference)
+    case .gravatar:
+      difference.path == ["avatar_url"] && difference.expected == .null
+        && difference.found?.text != nil && wasTold(difference.found, of: "realm_user")
+    case .unsetNotification:
+      !registration.readsUnsetNotifications && difference.found == .null
+        && difference.expected?.bool != nil
+        && ["subscriptions", "unsubscribed"].contains(difference.key.field)
+        && difference.path.last?.hasSuffix("_notifications") == true
+    case .sentDuringMove: isSentDuringMove(difference)
+    case .leftTogether: hasLeftTogether(difference, with: user)
+    case .unseenChannel: isUnseen(difference)
+    }
+  }
+
+  private var events: [ZulipEvent] { batches.flatMap { $0 } }
+
+  /// Whether an event has this value anywhere in the user that it tells of.
+  private func wasTold(_ value: ZulipValue?, of type: String) -> Bool {
+    events.contains { event in
+      guard event.type == type, let person = event.fields["person"]?.fields else { return false }
+      return person.entries.contains { $0.value == value }
+    }
+  }
+
+  private func isMergedFlag(_ difference: StateDifference) -> Bool {
+    let flags = ["starred_messages": "starred", "unread_msgs": "read"]
+    guard let flag = flags[difference.key.field], difference.path.isEmpty else { return false }
+    let id = difference.key.number
+    return batches.contains { batch in
+      let ops = batch.filter {
+        $0.type == "update_message_flags" && $0.fields["flag"]?.text == flag
+          && $0.fields["messages"]?.numbers?.contains(id) == true
+      }.compactMap { $0.fields["op"]?.text }
+      return ops.contains("add") && ops.contains("remove")
+    }
+  }
+
+  private func isSentDuringMove(_ difference: StateDifference) -> Bool {
+    guard difference.key.field == "unread_msgs",
+      ["stream_id", "topic"].contains(difference.path.last)
+    else { return false }
+    let id = difference.key.number
+    guard events.contains(where: { $0.fields["message"]?.fields?["id"]?.number == id }) else {
+      return false
+    }
+    return events.contains { event in
+      guard event.type == "update_message", event.fields["orig_subject"] != nil,
+        event.fields["message_ids"]?.numbers?.contains(id) == false
+      else { return false }
+      let isTopic = difference.path.last == "topic"
+      return difference.expected == event.fields[isTopic ? "subject" : "new_stream_id"]
+        && difference.found == event.fields[isTopic ? "orig_subject" : "stream_id"]
+    }
+  }
+
+  /// Others were told of all of them in one event.
+  private func hasLeftTogether(_ difference: StateDifference, with user: UserID?) -> Bool {
+    guard difference.key.field == "unsubscribed", difference.path == ["subscribers"],
+      let expected = difference.expected?.numbers, let found = difference.found?.numbers, let user,
+      Set(found).isSuperset(of: expected)
+    else { return false }
+    return Set(found).subtracting(expected).allSatisfy { other in
+      departures.contains { event in
+        let users = event["user_ids"]?.numbers ?? []
+        return event["stream_ids"]?.numbers?.contains(difference.key.number) == true
+          && users.contains(user.number) && users.contains(other)
+      }
+    }
+  }
+
+  /// It is still where it was when the user left.
+  private func isUnseen(_ difference: StateDifference) -> Bool {
+    guard difference.key.field == "unread_msgs", difference.path.isEmpty,
+      difference.expected == nil, let channel = difference.found?.fields?["stream_id"]
+    else { return false }
+    return events.contains { event in
+      event.type == "subscription" && event.fields["op"] == "remove"
+        && (event.fields["subscriptions"]?.list ?? []).contains {
+          $0.fields?["stream_id"] == channel
+        }
+    }
+  }
+}

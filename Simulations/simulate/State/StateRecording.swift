@@ -1,0 +1,99 @@
+import Foundation
+import SyncProtocols
+import UpdateMachine
+import ZulipSync
+
+/// What a recording holds of realms' states: what was registered, and every event.
+struct StateRecording {
+  var exchanges: [StateExchange] = []
+  /// Answers of which ZulipSync can make nothing.
+  var differences: [Difference] = []
+
+  /// Whether somebody was given a state. Most recordings were cut down to what the machine reads, and
+  /// the events of queues without one are not looked at.
+  var hasState: Bool {
+    exchanges.contains { if case .registered = $0.kind { true } else { false } }
+  }
+
+  /// - Parameters:
+  ///   - lines: each must be one that ``Recording`` has read.
+  ///   - recording: the same lines, as far as the machine is concerned.
+  init(_ lines: [(number: Int, line: Data)], _ recording: [Exchange]) {
+    var texts: [Int: Data] = [:]
+    for (number, line) in lines { texts[number] = line }
+    var queues: Set<QueueID> = []
+    // A register ends before its queue is polled.
+    for exchange in recording where exchange.request.kind != .other {
+      let isKnown = exchange.request.queue.map { queues.contains(QueueID($0)) } ?? false
+      guard isKnown || exchange.request.kind == .register, let line = texts[exchange.line]
+      else { continue }
+      do throws(ZulipError) {
+        guard let kind = try StateRecording.kind(exchange, line) else { continue }
+        if case .registered(let finger, _, parameters: _) = kind { queues.insert(finger.queue) }
+        exchanges.append(StateExchange(exchange, kind))
+      } catch {
+        differences.append(
+          Difference(
+            line: exchange.line, what: "an answer about a realm's state",
+            expected: "what the protocol says of it", found: "\(error)"))
+      }
+    }
+  }
+
+  private static func kind(
+    _ exchange: Exchange, _ line: Data
+  ) throws(ZulipError) -> StateExchange.Kind? {
+    let fields = try ZulipValue(json: line).fields ?? ZulipFields()
+    let body = fields["response"]?.fields?["body"]?.fields ?? ZulipFields()
+    let reply = exchange.reply { $0.failure() }
+    switch (exchange.request.kind, reply) {
+    case (.register, .registered(let finger, longPoll: _)):
+      let parameters = fields["request"]?.fields?["params"]?.fields ?? ZulipFields()
+      let snapshot = ZulipSnapshot(body, ZulipRegistration(parameters: parameters))
+      guard StateRecording.isState(body) else { return nil }
+      return .registered(finger, snapshot, parameters: "\(ZulipValue.fields(parameters))")
+    case (.poll, .polled):
+      guard let queue = exchange.request.queue else { return nil }
+      let events = try ZulipError.decode(ZulipEvents.self, from: .fields(body))
+      return .polled(QueueID(queue), events)
+    case (.poll, .failed(let failure)):
+      return exchange.request.queue.map { .failed(QueueID($0), failure) }
+    case (.release, _): return exchange.request.queue.map { .released(QueueID($0)) }
+    default: return nil
+    }
+  }
+
+  /// Whether there is more in it than every answer has.
+  private static func isState(_ body: ZulipFields) -> Bool {
+    let always = Set(ZulipState.leftOut.keys).union(["zulip_feature_level"])
+    return body.entries.contains { !always.contains($0.name) }
+  }
+}
+
+/// One request about a realm's state and what came back.
+struct StateExchange {
+  var line: Int
+  var sent: Int64
+  var sentAt: Moment
+  /// Who asked: a user, and which of his programs.
+  var client: String
+  var kind: Kind
+
+  enum Kind {
+    /// Parameters as a text, equal for equal ones.
+    case registered(QueueFinger, ZulipSnapshot, parameters: String)
+    case polled(QueueID, ZulipEvents)
+    case failed(QueueID, SyncFailure)
+    case released(QueueID)
+  }
+
+  var events: [ZulipEvent] { if case .polled(_, let answer) = kind { answer.events } else { [] } }
+
+  init(_ exchange: Exchange, _ kind: Kind) {
+    line = exchange.line
+    sent = exchange.sent
+    sentAt = exchange.sentAt
+    client = exchange.client
+    self.kind = kind
+  }
+}

@@ -1,0 +1,254 @@
+// The table of the state: how each field of `/register` is held, and what each event does to it. All
+// that is general is here; what is left of single types is in ZulipState+….swift.
+
+/// How a field of `/register` is held.
+enum ZulipShape {
+  /// As one row.
+  case whole
+  /// A list of objects, a row for each: they have a number of this name.
+  case objects(String)
+  /// The same with a text.
+  case named(String)
+  /// A list of objects that have a channel and a topic.
+  case topics
+  /// An object, a row for each of its entries.
+  case dictionary
+  /// A list of numbers, a row for each.
+  case numbers
+  /// A list of channels, of which only the numbers are held, or of those alone.
+  case channels
+  /// Who takes part in a direct conversation, and its newest message.
+  case conversations
+  /// A row for each unread message.
+  case unread
+}
+
+/// What an event of one type does.
+struct ZulipRule {
+  var effect: Effect
+  /// The fields that it may have beside `id`, `type` and `op`. Others are counted.
+  var knows: Set<String>
+
+  enum Effect {
+    /// It is known, and none of this state.
+    case nothing
+    /// A field is now what the event has under this name.
+    case replace(String, with: String)
+    /// One entry of a dictionary: what the event calls its name, and its value.
+    case entry(String, name: String, value: String)
+    /// A field of the same name for each property (`op` update) or entry (update_dict), behind a prefix.
+    case properties(prefix: String)
+    /// The user's own settings, each also in the field of its name that older clients are given.
+    case settings(name: String, value: String)
+    /// Fields of the same names.
+    case fields([String])
+    /// Objects come, change and go.
+    case objects(Objects)
+    case users, groups, channels, subscriptions, topic, status
+    case message, update, deletion, flags
+  }
+
+  /// How objects of one field come, change and go.
+  struct Objects {
+    var field: String
+    /// What the event calls the object that comes, or is changed.
+    var one: String?
+    /// What it calls many that come.
+    var many: String?
+    /// What it calls the name of one that goes, or is changed by ``data``; `nil`: it is in ``one``.
+    var id: String?
+    /// What it calls the changes of one; `nil`: ``one`` is told in full or in part.
+    var data: String?
+  }
+
+  init(_ effect: Effect, knows: Set<String>) {
+    self.effect = effect
+    self.knows = knows
+  }
+}
+
+enum ZulipTable {
+  /// Every field that is not here is held whole, whatever it is.
+  static let shapes: [String: ZulipShape] = [
+    "realm_users": .objects("user_id"),
+    "realm_non_active_users": .objects("user_id"),
+    "cross_realm_bots": .objects("user_id"),
+    "realm_bots": .objects("user_id"),
+    "streams": .objects("stream_id"),
+    "subscriptions": .objects("stream_id"),
+    "unsubscribed": .objects("stream_id"),
+    "never_subscribed": .objects("stream_id"),
+    "realm_default_streams": .channels,
+    "realm_user_groups": .objects("id"),
+    "user_topics": .topics,
+    "muted_users": .objects("id"),
+    "drafts": .objects("id"),
+    "saved_snippets": .objects("id"),
+    "scheduled_messages": .objects("scheduled_message_id"),
+    "reminders": .objects("reminder_id"),
+    "channel_folders": .objects("id"),
+    "navigation_views": .named("fragment"),
+    "realm_domains": .named("domain"),
+    "realm_emoji": .dictionary,
+    "user_status": .dictionary,
+    "user_settings": .dictionary,
+    "realm_user_settings_defaults": .dictionary,
+    "starred_messages": .numbers,
+    "recent_private_conversations": .conversations,
+    "unread_msgs": .unread,
+  ]
+
+  /// Fields of `/register` that are no part of the state, and why. Nothing else is left out.
+  static let leftOut: [String: String] = [
+    "result": "the envelope's",
+    "msg": "the envelope's",
+    "ignored_parameters_unsupported": "about the request",
+    "queue_id": "the finger's, another for each register",
+    "last_event_id": "the finger's",
+    "event_queue_longpoll_timeout_seconds": "the terms', for the machine",
+    "server_timestamp": "when it was written",
+    "presences": "the presence model's: it is old within minutes, and needs no disk",
+    "presence_last_update_id": "the presence model's",
+  ]
+
+  /// Lists of numbers in objects whose order says nothing: they are held in ascending order.
+  static let sets = ["members", "direct_subgroup_ids", "subscribers"]
+
+  /// What objects have of which another place says the same: in which of the two fields a user is.
+  static let redundant: [String: String] = [
+    "realm_users": "is_active", "realm_non_active_users": "is_active",
+  ]
+
+  /// The places of channels. A channel is in one of the last three, and may be in the first besides.
+  static let channels = ["streams", "subscriptions", "unsubscribed", "never_subscribed"]
+
+  /// What each event does; a type that is not here is counted as unknown.
+  ///
+  /// Types that no recording has are as Zulip's documentation of `GET /events` tells them.
+  static let rules: [String: ZulipRule] = [
+    // A field is another now.
+    "alert_words": replace("alert_words"),
+    "muted_topics": replace("muted_topics"),
+    "muted_users": replace("muted_users"),
+    "realm_emoji": replace("realm_emoji"),
+    "realm_linkifiers": replace("realm_linkifiers"),
+    "realm_filters": replace("realm_filters"),
+    "realm_playgrounds": replace("realm_playgrounds"),
+    "onboarding_steps": replace("onboarding_steps"),
+    "custom_profile_fields": replace("custom_profile_fields", with: "fields"),
+    "default_streams": replace("realm_default_streams", with: "default_streams"),
+    "default_stream_groups": replace("realm_default_stream_groups", with: "default_stream_groups"),
+    "has_zoom_token": replace("has_zoom_token", with: "value"),
+    "restart": fields([
+      "zulip_version", "zulip_merge_base", "zulip_feature_level", "server_generation",
+    ]),
+
+    // A setting is another now.
+    "realm": ZulipRule(.properties(prefix: "realm_"), knows: ["property", "value", "data"]),
+    "realm_user_settings_defaults": ZulipRule(
+      .entry("realm_user_settings_defaults", name: "property", value: "value"),
+      knows: ["property", "value"]),
+    "user_settings": settings(name: "property", value: "value", "language_name"),
+    "update_display_settings": settings(name: "setting_name", value: "setting", "user"),
+    "update_global_notifications": settings(name: "notification_name", value: "setting", "user"),
+
+    // Objects come, change and go.
+    "drafts": objects("drafts", one: "draft", many: "drafts", id: "draft_id"),
+    "saved_snippets": objects("saved_snippets", one: "saved_snippet", id: "saved_snippet_id"),
+    "scheduled_messages": objects(
+      "scheduled_messages", one: "scheduled_message", many: "scheduled_messages",
+      id: "scheduled_message_id"),
+    "reminders": objects("reminders", many: "reminders", id: "reminder_id"),
+    "realm_domains": objects("realm_domains", one: "realm_domain", id: "domain"),
+    "navigation_view": objects(
+      "navigation_views", one: "navigation_view", id: "fragment", data: "data"),
+    "channel_folder": objects(
+      "channel_folders", one: "channel_folder", id: "channel_folder_id", data: "data", "order"),
+    "realm_bot": objects("realm_bots", one: "bot"),
+    "user_group": ZulipRule(
+      .groups,
+      knows: ["group", "group_id", "data", "user_ids", "direct_subgroup_ids", "subgroup_ids"]),
+    "user_topic": ZulipRule(
+      .topic, knows: ["stream_id", "topic_name", "last_updated", "visibility_policy"]),
+    "user_status": ZulipRule(
+      .status,
+      knows: ["user_id", "away", "status_text", "emoji_name", "emoji_code", "reaction_type"]),
+
+    // Users and channels are in several fields.
+    "realm_user": ZulipRule(.users, knows: ["person"]),
+    "stream": ZulipRule(
+      .channels,
+      knows: [
+        "streams", "stream_ids", "stream_id", "name", "property", "value", "rendered_description",
+        "history_public_to_subscribers", "is_web_public",
+      ]),
+    "subscription": ZulipRule(
+      .subscriptions,
+      knows: [
+        "subscriptions", "stream_id", "stream_ids", "user_id", "user_ids", "property", "value",
+      ]),
+
+    // Messages: unread and starred ones, and conversations.
+    "message": ZulipRule(.message, knows: ["message", "flags", "local_message_id"]),
+    "update_message": ZulipRule(
+      .update,
+      knows: [
+        "content", "edit_timestamp", "flags", "is_me_message", "message_id", "message_ids",
+        "new_stream_id", "orig_content", "orig_rendered_content", "orig_subject", "propagate_mode",
+        "rendered_content", "rendering_only", "stream_id", "stream_name", "subject", "topic_links",
+        "user_id",
+      ]),
+    "delete_message": ZulipRule(
+      .deletion,
+      knows: [
+        "message_id", "message_ids", "message_type", "stream_id", "topic", "sender_id",
+        "recipient_id",
+      ]),
+    "update_message_flags": ZulipRule(
+      .flags, knows: ["operation", "flag", "messages", "all", "message_details"]),
+
+    // Of messages themselves, which are not here.
+    "reaction": nothing(
+      "emoji_code", "emoji_name", "message_id", "reaction_type", "user", "user_id"),
+    "submessage": nothing("content", "message_id", "msg_type", "sender_id", "submessage_id"),
+    // Of the presence model.
+    "presence": nothing("email", "presence", "presences", "server_timestamp", "user_id"),
+    "typing": nothing("message_type", "recipients", "sender", "stream_id", "topic"),
+    "typing_edit_message": nothing("message_id", "recipient", "sender_id"),
+    // Of what `/register` does not give.
+    "attachment": nothing("attachment", "upload_space_used"),
+    "realm_export": nothing("exports"),
+    "realm_export_consent": nothing("consented", "user_id"),
+    "invites_changed": nothing(),
+    // Of the queue, or of the web app.
+    "heartbeat": nothing(),
+    "web_reload_client": nothing("immediate"),
+  ]
+
+  // MARK: Words of the table
+
+  private static func replace(_ field: String, with name: String? = nil) -> ZulipRule {
+    ZulipRule(.replace(field, with: name ?? field), knows: [name ?? field])
+  }
+
+  private static func fields(_ names: [String]) -> ZulipRule {
+    ZulipRule(.fields(names), knows: Set(names))
+  }
+
+  private static func settings(name: String, value: String, _ others: String...) -> ZulipRule {
+    ZulipRule(.settings(name: name, value: value), knows: Set([name, value] + others))
+  }
+
+  private static func objects(
+    _ field: String, one: String? = nil, many: String? = nil, id: String? = nil,
+    data: String? = nil, _ others: String...
+  ) -> ZulipRule {
+    ZulipRule(
+      .objects(.init(field: field, one: one, many: many, id: id, data: data)),
+      knows: Set([one, many, id, data].compactMap { $0 } + others))
+  }
+
+  private static func nothing(_ names: String...) -> ZulipRule {
+    ZulipRule(.nothing, knows: Set(names))
+  }
+}

@@ -1,0 +1,229 @@
+public import UpdateMachine
+
+/// A user as the realm knows him, a bot too.
+public struct ZulipUser: Hashable, Sendable {
+  public var id: UserID
+  /// Whether he may still log in.
+  public var isActive: Bool
+  /// All that the server tells, under its names.
+  public var fields: ZulipFields
+
+  public var name: String { fields["full_name"]?.text ?? "" }
+  /// The one to be shown, which need not be one that a letter reaches.
+  public var email: String { fields["email"]?.text ?? "" }
+  /// The real one; `nil`: he shows it not to this user.
+  public var deliveryEmail: String? { fields["delivery_email"]?.text }
+  /// 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.
+  public var role: Int64 { fields["role"]?.number ?? 400 }
+  public var isBot: Bool { fields["is_bot"]?.bool ?? false }
+  /// `nil`: Gravatar has it, under his e-mail.
+  public var avatar: String? { fields["avatar_url"]?.text }
+  /// As in the tz database; empty: he has not said.
+  public var timeZone: String { fields["timezone"]?.text ?? "" }
+}
+
+/// A channel that the user sees.
+public struct ZulipChannel: Hashable, Sendable {
+  public var id: ChannelID
+  /// Whether the user is subscribed to it, and so gets its messages.
+  public var isSubscribed: Bool
+  /// All that the server tells, under its names; of one that the user is subscribed to, how, too.
+  public var fields: ZulipFields
+
+  public var name: String { fields["name"]?.text ?? "" }
+  public var description: String { fields["description"]?.text ?? "" }
+  public var isPrivate: Bool { fields["invite_only"]?.bool ?? false }
+  public var isArchived: Bool { fields["is_archived"]?.bool ?? false }
+  /// Of a subscription.
+  public var isMuted: Bool { fields["is_muted"]?.bool ?? false }
+  public var isPinned: Bool { fields["pin_to_top"]?.bool ?? false }
+  public var color: String? { fields["color"]?.text }
+  /// In ascending order; `nil`: they were not asked for.
+  public var subscribers: [UserID]? { fields["subscribers"]?.numbers?.map { UserID($0) } }
+}
+
+/// A group of users.
+public struct ZulipGroup: Hashable, Sendable {
+  public var id: Int64
+  public var fields: ZulipFields
+
+  public var name: String { fields["name"]?.text ?? "" }
+  /// Those who are in it by themselves, in ascending order.
+  public var members: [UserID] { (fields["members"]?.numbers ?? []).map { UserID($0) } }
+  /// Groups all of whose members are in it.
+  public var subgroups: [Int64] { fields["direct_subgroup_ids"]?.numbers ?? [] }
+  /// The server's own, one for each role.
+  public var isSystemGroup: Bool { fields["is_system_group"]?.bool ?? false }
+}
+
+/// What a user wants of a topic.
+public enum ZulipVisibility: Int64, Sendable {
+  /// What he wants of its channel.
+  case inherited = 0
+  case muted = 1
+  case unmuted = 2
+  case followed = 3
+}
+
+extension ZulipState {
+  /// The fields of `/register` that are no part of the state, each with the reason.
+  public static var leftOut: [String: String] { ZulipTable.leftOut }
+
+  // MARK: Any field
+
+  /// A field that is one row, under the server's name; `nil`: the server gave none, or it has objects.
+  public subscript(field: String) -> ZulipValue? {
+    ZulipTable.shapes[field] == nil ? rows[ZulipKey(field)] : nil
+  }
+
+  /// One object of a field, or one entry of a dictionary.
+  public subscript(key: ZulipKey) -> ZulipValue? { rows[key] }
+
+  /// A realm's setting under the name that its events have: "name", "description".
+  public func realmSetting(_ name: String) -> ZulipValue? { self["realm_" + name] }
+
+  /// One of the user's own settings.
+  public func setting(_ name: String) -> ZulipValue? {
+    rows[ZulipKey("user_settings", name)] ?? self[name]
+  }
+
+  /// Which changes of the protocol the server knows.
+  public var featureLevel: Int64 { self["zulip_feature_level"]?.number ?? 0 }
+
+  /// The user himself; `nil`: the server was not asked.
+  public var myself: UserID? { me.map { UserID($0) } }
+
+  // MARK: Users and groups
+
+  /// Those who may log in, by their numbers.
+  public var users: [ZulipUser] {
+    objects(of: "realm_users").compactMap { user($0.key, $0.value, isActive: true) }
+  }
+
+  /// Active or not, or one of the server's own bots.
+  public func user(_ id: UserID) -> ZulipUser? {
+    for field in ["realm_users", "realm_non_active_users", "cross_realm_bots"] {
+      let key = ZulipKey(field, id.number)
+      guard let value = rows[key] else { continue }
+      return user(key, value, isActive: field != "realm_non_active_users")
+    }
+    return nil
+  }
+
+  private func user(_ key: ZulipKey, _ value: ZulipValue, isActive: Bool) -> ZulipUser? {
+    value.fields.map { ZulipUser(id: UserID(key.number), isActive: isActive, fields: $0) }
+  }
+
+  /// By their numbers.
+  public var groups: [ZulipGroup] {
+    objects(of: "realm_user_groups").compactMap { key, value in
+      value.fields.map { ZulipGroup(id: key.number, fields: $0) }
+    }
+  }
+
+  public func group(_ id: Int64) -> ZulipGroup? {
+    object(ZulipKey("realm_user_groups", id)).map { ZulipGroup(id: id, fields: $0) }
+  }
+
+  // MARK: Channels and topics
+
+  private static let places = ["subscriptions", "unsubscribed", "never_subscribed", "streams"]
+
+  /// All that the user sees, by their numbers.
+  public var channels: [ZulipChannel] {
+    var ids: Set<Int64> = []
+    for field in ZulipState.places {
+      for (key, _) in objects(of: field) { ids.insert(key.number) }
+    }
+    return ids.sorted().compactMap { channel(ChannelID($0)) }
+  }
+
+  /// Those that the user is subscribed to, by their numbers.
+  public var subscriptions: [ZulipChannel] {
+    objects(of: "subscriptions").compactMap { key, value in
+      value.fields.map {
+        ZulipChannel(id: ChannelID(key.number), isSubscribed: true, fields: $0)
+      }
+    }
+  }
+
+  public func channel(_ id: ChannelID) -> ZulipChannel? {
+    for field in ZulipState.places {
+      guard let fields = object(ZulipKey(field, id.number)) else { continue }
+      return ZulipChannel(id: id, isSubscribed: field == "subscriptions", fields: fields)
+    }
+    return nil
+  }
+
+  /// What must be known to understand legacy narrows and direct conversations.
+  public var directory: ZulipNarrow.Directory {
+    var names: [String: ChannelID] = [:]
+    for channel in channels { names[channel.name] = channel.id }
+    return ZulipNarrow.Directory(me: myself, channels: names)
+  }
+
+  /// What the user wants of a topic, in whatever spelling.
+  public func visibility(of topic: String, in channel: ChannelID) -> ZulipVisibility {
+    let policy = object(ZulipState.topic(channel.number, topic))?["visibility_policy"]?.number
+    return policy.flatMap { ZulipVisibility(rawValue: $0) } ?? .inherited
+  }
+
+  func isMuted(_ channel: Int64, topic: String) -> Bool {
+    switch visibility(of: topic, in: ChannelID(channel)) {
+    case .muted: return true
+    case .unmuted, .followed: return false
+    case .inherited:
+      let fields = object(ZulipKey("subscriptions", channel))
+      return fields?["is_muted"]?.bool ?? false
+    }
+  }
+
+  // MARK: Unread and starred messages
+
+  /// A message that the user has not read.
+  public struct Unread: Hashable, Sendable {
+    public var id: MessageID
+    /// Under the topic as it was written.
+    public var topic: String
+    public var place: Place
+    /// Whether it counts as a mention.
+    public var isMention: Bool
+    /// Whether its topic or its channel is muted, so that it does not count.
+    public var isMuted: Bool
+  }
+
+  /// In ascending order. If ``hasMoreUnread``, the oldest are missing. O(unread).
+  public var unread: [Unread] {
+    objects(of: "unread_msgs").compactMap { key, value in
+      guard let fields = value.fields else { return nil }
+      let isMention = fields["mentioned"]?.bool ?? false
+      guard let channel = fields["stream_id"]?.number else {
+        // The row has the others, or all; the conversation is of all.
+        let users = (fields["user_ids"]?.numbers ?? []) + [me].compactMap { $0 }
+        return Unread(
+          id: MessageID(key.number), topic: "",
+          place: .direct(ConversationID(zulip: users.map { UserID($0) })), isMention: isMention,
+          isMuted: false)
+      }
+      let topic = fields["topic"]?.text ?? ""
+      return Unread(
+        id: MessageID(key.number), topic: topic, place: .zulip(ChannelID(channel), topic: topic),
+        isMention: isMention, isMuted: isMuted(channel, topic: topic))
+    }
+  }
+
+  /// How many there are that are not muted. O(unread).
+  public var unreadCount: Int { unread.count { !$0.isMuted } }
+
+  /// Whether the user has so many that the server told only the newest.
+  public var hasMoreUnread: Bool {
+    rows[ZulipKey("unread_msgs")]?.fields?["old_unreads_missing"]?.bool ?? false
+  }
+
+  public func isUnread(_ id: MessageID) -> Bool { rows.contains(ZulipState.unread(id.number)) }
+
+  /// In ascending order.
+  public var starred: [MessageID] {
+    objects(of: "starred_messages").map { MessageID($0.key.number) }
+  }
+}

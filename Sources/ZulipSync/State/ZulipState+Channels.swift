@@ -1,0 +1,122 @@
+import UpdateMachine
+
+extension ZulipState {
+  // MARK: Channels
+
+  mutating func changeChannels(_ event: ZulipReading) throws(ZulipError) {
+    guard ZulipTable.channels.contains(where: { holds($0) }) else { return noteNotHeld() }
+    switch try event.text("op") {
+    case "create":
+      for channel in try event.objects("streams") { try createChannel(channel) }
+    case "delete":
+      // Newer servers tell the numbers alone.
+      guard event.fields["streams"] != nil else {
+        for id in try event.numbers("stream_ids") { removeChannel(id) }
+        return
+      }
+      for channel in try event.objects("streams") {
+        let id = try channel.number("stream_id")
+        if channel.fields["is_archived"]?.bool == true {
+          try archiveChannel(id, channel)
+        } else {
+          removeChannel(id)
+        }
+      }
+    case "update": try updateChannel(event)
+    default: break
+    }
+  }
+
+  private mutating func createChannel(_ channel: ZulipReading) throws(ZulipError) {
+    let id = try channel.number("stream_id")
+    if holds("streams") { try add(channel, to: "streams") }
+    guard holds("never_subscribed"), !rows.contains(ZulipKey("subscriptions", id)),
+      !rows.contains(ZulipKey("unsubscribed", id))
+    else { return }
+    // Nobody is in it yet: who comes is told next.
+    var fields = channel.fields
+    if fields["subscribers"] == nil { fields["subscribers"] = [] }
+    try add(ZulipReading(fields, path: channel.path), to: "never_subscribed")
+  }
+
+  private mutating func removeChannel(_ id: Int64) {
+    for field in ZulipTable.channels + ["realm_default_streams"] {
+      rows[ZulipKey(field, id)] = nil
+    }
+  }
+
+  /// A client that has not said that it knows of archived channels has it no more. The user's settings
+  /// of its topics are gone for all.
+  private mutating func archiveChannel(_ id: Int64, _ channel: ZulipReading) throws(ZulipError) {
+    let topics = ZulipKey("user_topics", id)..<ZulipKey("user_topics", id + 1)
+    if id > 0, id < .max { rows.removeAll(in: topics) }
+    guard registration.keepsArchivedChannels else { return removeChannel(id) }
+    rows[ZulipKey("streams", id)] = nil
+    rows[ZulipKey("realm_default_streams", id)] = nil
+    for field in ZulipTable.channels where object(ZulipKey(field, id)) != nil {
+      try merge(channel, into: ZulipKey(field, id))
+    }
+  }
+
+  private mutating func updateChannel(_ event: ZulipReading) throws(ZulipError) {
+    let id = try event.number("stream_id")
+    let property = try event.text("property")
+    // What hangs on it is told beside it; only `name` is the old one.
+    var changes = event.fields
+    for name in ["type", "op", "id", "property", "value", "name", "stream_id"] {
+      changes[name] = nil
+    }
+    changes[property] = try event.value("value")
+    let reading = ZulipReading(changes, path: event.path)
+    var isThere = false
+    for field in ZulipTable.channels where object(ZulipKey(field, id)) != nil {
+      isThere = true
+      try merge(reading, into: ZulipKey(field, id))
+    }
+    if !isThere { counts.strays += 1 }
+  }
+
+  // MARK: Subscriptions
+
+  mutating func changeSubscriptions(_ event: ZulipReading) throws(ZulipError) {
+    let op = try event.text("op")
+    guard holds("subscriptions") else { return noteNotHeld() }
+    switch op {
+    case "add":
+      for channel in try event.objects("subscriptions") {
+        let id = try channel.number("stream_id")
+        rows[ZulipKey("unsubscribed", id)] = nil
+        rows[ZulipKey("never_subscribed", id)] = nil
+        try add(channel, to: "subscriptions")
+      }
+    case "remove":
+      for channel in try event.objects("subscriptions") {
+        try unsubscribe(try channel.number("stream_id"))
+      }
+    case "update":
+      let property = try event.text("property")
+      let change: ZulipFields = ZulipFields([.init(property, try event.value("value"))])
+      let key = ZulipKey("subscriptions", try event.number("stream_id"))
+      try merge(ZulipReading(change, path: ""), into: key)
+    case "peer_add", "peer_remove":
+      let users = try event.numbers("user_ids", orOne: "user_id")
+      for id in try event.numbers("stream_ids", orOne: "stream_id") {
+        for field in ZulipTable.channels {
+          change("subscribers", of: ZulipKey(field, id), users, adds: op == "peer_add")
+        }
+      }
+    default: break
+    }
+  }
+
+  private mutating func unsubscribe(_ id: Int64) throws(ZulipError) {
+    guard let channel = rows.removeValue(forKey: ZulipKey("subscriptions", id)) else {
+      counts.strays += 1
+      return
+    }
+    guard holds("unsubscribed") else { return }
+    let key = ZulipKey("unsubscribed", id)
+    rows[key] = channel
+    if let me { change("subscribers", of: key, [me], adds: false) }
+  }
+}

@@ -1,0 +1,105 @@
+public import UpdateMachine
+
+extension ZulipState: StorableModel {
+  private static let registration = StoredTable.firstOfModel
+  private static let rowTable = StoredTable.firstOfModel.advanced(by: 1)
+
+  /// A row for each of ``rows``: an event costs what it changes.
+  public func store(since old: ZulipState?, into rows: inout RowWriter) {
+    rows.put(ZulipState.registration, registration, since: old?.registration)
+    rows.put(ZulipState.rowTable, self.rows, since: old?.rows)
+  }
+
+  public init(stored rows: StoredRows) throws(StoredFormError) {
+    let registration: ZulipRegistration? = try rows.value(of: ZulipState.registration)
+    guard let registration else { throw StoredFormError(expected: "a registration") }
+    self.registration = registration
+    self.rows = try rows.map(of: ZulipState.rowTable)
+    // Each field's own row is there, or its objects would be nobody's.
+    for (key, _) in self.rows where !self.rows.contains(ZulipKey(key.field)) {
+      throw StoredFormError(expected: "the field of a row of the state")
+    }
+  }
+}
+
+extension ZulipRegistration: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(keepsArchivedChannels)
+    bytes.put(readsLinkifiers)
+    bytes.put(readsUnsetNotifications)
+    bytes.put(includesSubscribers)
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init()
+    keepsArchivedChannels = try bytes.takeBool()
+    readsLinkifiers = try bytes.takeBool()
+    readsUnsetNotifications = try bytes.takeBool()
+    includesSubscribers = try bytes.takeBool()
+  }
+}
+
+extension ZulipValue: Storable {
+  /// As deep as what is read of a server; more would be no value that was written.
+  private static let depthMaximum = 100
+
+  public func put(into bytes: inout ByteWriter) {
+    switch self {
+    case .null: bytes.put(UInt8(0))
+    case .bool(let bool): bytes.put(UInt8(bool ? 2 : 1))
+    case .number(let number):
+      bytes.put(UInt8(3))
+      bytes.put(number)
+    case .fraction(let fraction):
+      bytes.put(UInt8(4))
+      bytes.put(fraction.bitPattern)
+    case .text(let text):
+      bytes.put(UInt8(5))
+      bytes.put(text)
+    case .list(let list):
+      bytes.put(UInt8(6))
+      bytes.put(UInt64(list.count))
+      for element in list { bytes.put(element) }
+    case .fields(let fields):
+      bytes.put(UInt8(7))
+      bytes.put(UInt64(fields.entries.count))
+      for entry in fields.entries {
+        bytes.put(entry.name)
+        bytes.put(entry.value)
+      }
+    }
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self = try ZulipValue.take(from: &bytes, depth: 0)
+  }
+
+  private static func take(
+    from bytes: inout ByteReader, depth: Int
+  ) throws(StoredFormError) -> ZulipValue {
+    guard depth <= depthMaximum else { throw StoredFormError(expected: "less depth") }
+    switch try bytes.takeByte() {
+    case 0: return .null
+    case 1: return .bool(false)
+    case 2: return .bool(true)
+    case 3: return .number(try bytes.takeInt64())
+    case 4:
+      let fraction = Double(bitPattern: try bytes.takeUInt64())
+      guard fraction.isFinite else { throw StoredFormError(expected: "a number") }
+      return .fraction(fraction)
+    case 5: return .text(try bytes.takeString())
+    case 6:
+      var list: [ZulipValue] = []
+      for _ in 0..<(try bytes.takeCount()) { list.append(try take(from: &bytes, depth: depth + 1)) }
+      return .list(list)
+    case 7:
+      var entries: [ZulipFields.Entry] = []
+      for _ in 0..<(try bytes.takeCount()) {
+        let name = try bytes.takeString()
+        entries.append(.init(name, try take(from: &bytes, depth: depth + 1)))
+      }
+      return .fields(ZulipFields(entries))
+    default: throw StoredFormError(expected: "a value")
+    }
+  }
+}

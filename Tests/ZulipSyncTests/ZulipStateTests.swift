@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+import UpdateMachine
+import ZulipSync
+
+@Suite("A realm's state, by a recorded session")
+struct ZulipStateTests {
+  /// Where a server keeps its clients from being right, and nowhere else: `simulate check` says why.
+  static let unlike: [String: [String]] = [
+    "hamlet/modern": [
+      "realm_non_active_users[64]", "starred_messages[2013]", "unsubscribed[13]",
+    ],
+    "hamlet/legacy": ["realm_non_active_users[64]", "subscriptions[16]", "unsubscribed[2]"],
+    "iago/modern-admin": ["realm_non_active_users[64]"],
+    "zoe/modern": ["realm_non_active_users[64]"],
+    "polonius/guest": ["realm_non_active_users[64]"],
+  ]
+
+  @Test(arguments: unlike.keys.sorted())
+  func `after all events every row is what a new register gives`(_ name: String) throws {
+    let observer = RecordedObserver.named(name)
+    var state = try ZulipState(snapshot: observer.start)
+    for event in observer.events { try state.apply(event) }
+    let closing = try ZulipState(snapshot: observer.closing)
+    let changes = state.rows.difference(from: closing.rows).changes
+    #expect(changes.map { "\($0.key)" } == Self.unlike[name], "\(state.differences(from: closing))")
+    #expect(closing.rows.count > 400)
+    #expect(state.counts == ZulipCounts())
+    let count = observer.closing.fields["unread_msgs"]?.fields?["count"]?.number
+    #expect(Int64(state.unreadCount) == count)
+  }
+
+  @Test func `what is read of it in Swift's names is what the server said`() throws {
+    let observer = RecordedObserver.named("hamlet/modern")
+    let state = try ZulipState(snapshot: observer.closing)
+    #expect(state.myself == UserID(50))
+    #expect(state.featureLevel == 323)
+    #expect(state.user(UserID(7))?.name == "Zoe Q.")
+    #expect(state.user(UserID(64))?.isActive == false)
+    #expect(state.user(UserID(1))?.isBot == true)
+    #expect(state.user(UserID(999)) == nil)
+    #expect(state.users.count == 55)
+    #expect(state.channel(ChannelID(3))?.name == "Verona")
+    #expect(state.channel(ChannelID(2))?.isSubscribed == false)
+    #expect(state.channel(ChannelID(27))?.isArchived == true)
+    #expect(state.subscriptions.count == 19)
+    #expect(state.channels.map(\.id).contains(ChannelID(2)))
+    #expect(state.group(12)?.name == "role:moderators")
+    #expect(state.group(12)?.members.isEmpty == false)
+    #expect(state.groups.count == 10)
+    #expect(state.realmSetting("name") == "Zulip Dev")
+    #expect(state.setting("web_font_size_px") == 18)
+    #expect(state.directory.channels["Verona"] == ChannelID(3))
+    #expect(state.visibility(of: "LUNCH", in: ChannelID(3)) == .muted)
+    #expect(state.visibility(of: "nothing", in: ChannelID(3)) == .inherited)
+    #expect(state.unread.count == 88)
+    #expect(state.unreadCount == 84)
+    #expect(state.unread.filter(\.isMention).map(\.id) == [MessageID(2031), MessageID(2056)])
+    #expect(state.isUnread(MessageID(2139)))
+    #expect(state.starred == [2041, 2054, 2117, 2118, 2120].map { MessageID($0) })
+    #expect(!state.hasMoreUnread)
+    #expect(state.objects(of: "realm_emoji").map(\.key.text) == ["1", "2"])
+    #expect(state[ZulipKey("realm_emoji", "1")]?.fields?["name"] == "green_tick")
+    #expect(state["realm_emoji"] == nil)
+    #expect(state["realm_url"] == "http://localhost:9991")
+  }
+
+  @Test func `keys are in the order of their fields, numbers and texts`() throws {
+    let keys = [
+      ZulipKey("a"), ZulipKey("a", -1), ZulipKey("a", ""), ZulipKey("a", "b"), ZulipKey("a", "bc"),
+      ZulipKey("a", 1), ZulipKey("a", 1, "a"), ZulipKey("a", 256), ZulipKey("a_b"), ZulipKey("b"),
+    ]
+    #expect(keys.sorted() == keys)
+    for key in keys {
+      #expect(try ZulipKey(keyBytes: key.keyBytes) == key)
+      #expect(try ZulipKey(storedBytes: key.storedBytes) == key)
+    }
+    #expect(keys.map(\.field) == Array(repeating: "a", count: 8) + ["a_b", "b"])
+    #expect(keys.map(\.isWhole) == [true] + Array(repeating: false, count: 7) + [true, true])
+    #expect(keys.map(\.number) == [0, -1, 0, 0, 0, 1, 1, 256, 0, 0])
+    #expect(keys[6].text == "a")
+    #expect("\(keys[6]) \(keys[3]) \(keys[5]) \(keys[0])" == "a[1 a] a[b] a[1] a")
+    for bytes in [[], [0], [97], [97, 0, 1]] as [[UInt8]] {
+      #expect(throws: StoredFormError.self) { try ZulipKey(keyBytes: bytes) }
+    }
+  }
+
+  @Test func `an unread message's conversation is the one that pages name`() throws {
+    let state = try ZulipState(snapshot: RecordedObserver.named("hamlet/modern").closing)
+    func place(_ id: Int64) -> Place? { state.unread.first { $0.id == MessageID(id) }?.place }
+    func direct(_ users: Int64...) -> Place {
+      .direct(ConversationID(zulip: users.map { UserID($0) }))
+    }
+    #expect(place(2091) == direct(4, 50))
+    #expect(place(2045) == direct(50))
+    #expect(place(2043) == direct(7, 8, 50))
+    #expect(place(2093) == .channel(ChannelID(10), topic: "new channels"))
+  }
+
+  @Test func `what is left out of the state is no part of it`() throws {
+    for observer in RecordedObserver.all {
+      let state = try ZulipState(snapshot: observer.start)
+      for (field, _) in ZulipState.leftOut { #expect(!state.holds(field)) }
+      for entry in observer.start.fields.entries where ZulipState.leftOut[entry.name] == nil {
+        #expect(state.holds(entry.name))
+      }
+    }
+  }
+
+  @Test func `rows that are written step by step are the state`() throws {
+    let observer = RecordedObserver.named("zoe/modern")
+    var state = try ZulipState(snapshot: observer.start)
+    var disk: [StoredKey: [UInt8]] = [:]
+    func write(since old: ZulipState?) -> Int {
+      var writer = RowWriter()
+      state.store(since: old, into: &writer)
+      for row in writer.rows { disk[row.key] = row.value }
+      return writer.rows.count
+    }
+    #expect(write(since: nil) == state.rows.count + 1)
+    var most = 0
+    for answer in observer.answers {
+      let old = state
+      for event in answer.events { try state.apply(event) }
+      most = max(most, write(since: old))
+    }
+    // One event may change many rows, as when a user goes; none changes most of them.
+    #expect((1...70).contains(most), "\(most)")
+    let rows = try StoredRows(
+      disk.map { (key: $0.key, value: $0.value) }.sorted { $0.key < $1.key })
+    let restored = try ZulipState(stored: rows)
+    #expect(restored == state)
+    #expect(restored.registration.keepsArchivedChannels)
+  }
+
+  @Test func `rows that nobody wrote are no state`() throws {
+    let state = try ZulipState(#"{"realm_name": "a", "realm_users": [{"user_id": 7}]}"#)
+    var writer = RowWriter()
+    state.store(since: nil, into: &writer)
+    let rows = writer.rows.compactMap { row in row.value.map { (key: row.key, value: $0) } }
+    #expect(throws: Never.self) { try ZulipState(stored: StoredRows(rows)) }
+    for index in rows.indices {
+      var fewer = rows
+      fewer.remove(at: index)
+      let isField = rows[index].key.bytes == ZulipKey("realm_users").keyBytes
+      if index == 0 || isField {
+        #expect(throws: StoredFormError.self) { try ZulipState(stored: StoredRows(fewer)) }
+      } else {
+        #expect(throws: Never.self) { try ZulipState(stored: StoredRows(fewer)) }
+      }
+    }
+  }
+}
