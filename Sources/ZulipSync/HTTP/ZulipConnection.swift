@@ -31,7 +31,7 @@ public final class ZulipConnection: Sendable {
 
   /// Sends nothing.
   /// - Parameters:
-  ///   - clock: measures the deadlines.
+  ///   - clock: tells the date, where a server says until when to wait and not what time it has.
   public init(
     to site: ZulipSite, email: String, key: ZulipAPIKey, settings: ZulipSettings = ZulipSettings(),
     clock: any DriverClock = SystemClock()
@@ -47,7 +47,7 @@ public final class ZulipConnection: Sendable {
     self.settings = settings
     self.clock = clock
     authorization = { key.authorization(of: email) }
-    transport = ZulipTransport(isPlain: site.isPlain, clock: clock)
+    transport = ZulipTransport(isPlain: site.isPlain)
   }
 
   /// Whether what is not encrypted goes to a proxy whatever URLSession is told: FoundationNetworking

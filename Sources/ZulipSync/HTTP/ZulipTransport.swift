@@ -21,11 +21,13 @@ final class ZulipTransport: Sendable {
   private let session: URLSession
   private let delegate: ZulipExchanges
   private let isPlain: Bool
-  private let clock: any DriverClock
 
-  init(isPlain: Bool, clock: any DriverClock) {
+  private static let timers = DispatchQueue(label: "ZulipTransport.timers")
+  /// No request is out for longer. URLSession's own times are twice that.
+  private static let deadlineMaximum: TimeSpan = .minutes(60)
+
+  init(isPlain: Bool) {
     self.isPlain = isPlain
-    self.clock = clock
     (session, delegate) = ZulipTransport.open(isPlain: isPlain)
   }
 
@@ -41,8 +43,8 @@ final class ZulipTransport: Sendable {
     configuration.httpShouldSetCookies = false
     configuration.urlCredentialStorage = nil
     // Longer than any deadline of ours: one that ends a request is enough.
-    configuration.timeoutIntervalForRequest = 24 * 3600
-    configuration.timeoutIntervalForResource = 24 * 3600
+    configuration.timeoutIntervalForRequest = 2 * 3600
+    configuration.timeoutIntervalForResource = 2 * 3600
     // What is not encrypted goes through nobody's hands.
     if isPlain { configuration.connectionProxyDictionary = [:] }
     let delegate = ZulipExchanges()
@@ -67,26 +69,21 @@ final class ZulipTransport: Sendable {
     let exchange = ZulipExchange(limit: limit)
     delegate.begin(exchange, session.dataTask(with: request))
     if isOwn { session.finishTasksAndInvalidate() }
-    let clock = clock
-    let end = clock.now + deadline
-    return await withTaskGroup(of: Void.self) { group in
-      group.addTask {
-        do throws(CancellationError) {
-          try await clock.sleep(until: end)
-          exchange.end(.timedOut)
-        } catch {
-          // It has ended already, or is about to.
-        }
-      }
-      let ending = await withTaskCancellationHandler {
-        await exchange.ending()
-      } onCancel: {
-        exchange.end(.cancelled)
-      }
-      group.cancelAll()
-      delegate.forget(exchange)
-      return ending
+    // A timer that is gone when it is cancelled: a task that sleeps leaves one behind, for as long as it
+    // would have slept.
+    let timer = DispatchSource.makeTimerSource(queue: ZulipTransport.timers)
+    let milliseconds = min(max(deadline, .zero), ZulipTransport.deadlineMaximum).milliseconds
+    timer.schedule(deadline: .now() + .milliseconds(Int(milliseconds)))
+    timer.setEventHandler { exchange.end(.timedOut) }
+    timer.activate()
+    let ending = await withTaskCancellationHandler {
+      await exchange.ending()
+    } onCancel: {
+      exchange.end(.cancelled)
     }
+    timer.cancel()
+    delegate.forget(exchange)
+    return ending
   }
 }
 

@@ -10,7 +10,9 @@ import UpdateMachine
   /// Thousands of polls with faults among them: memory stays flat, and no socket is left. In a process
   /// of its own, where nobody else takes memory.
   ///
-  /// 1,000 polls, or as many as `ZULIP_SOAK` says.
+  /// 1,000 polls, or as many as `ZULIP_SOAK` says: `ZULIP_SOAK=10000 swift test --filter SoakTests`. Many
+  /// should be alone, for the other process inherits the sockets that are open when it begins, and to
+  /// their servers they then seem open for as long as it goes on.
   @Suite(.timeLimit(.minutes(20))) struct SoakTests {
     @Test func `memory is flat and all sockets are closed at the end`() async throws {
       // Not by the other's output: whoever waits for that keeps a thread that the tests beside need.
@@ -81,7 +83,9 @@ struct Soak {
     await server.stop()
     let figures = "\(early) → \(late), \(counters)"
     tell("soak of \(count), kB, descriptors and threads after a third and at the end: \(figures)")
-    guard open == 0, late.memory < early.memory + 6000, late.files < early.files + 10,
+    // FoundationNetworking loses some 300 bytes a request, most of them in libcurl.
+    let allowed = 3000 + count * 2 / 3 * 4 / 10
+    guard open == 0, late.memory < early.memory + allowed, late.files < early.files + 10,
       late.threads < early.threads + 20
     else { fail("too much of something: \(open) sockets are open, \(figures)") }
   }
