@@ -59,7 +59,8 @@ let package = Package(
       name: "SyncProtocolsTests", dependencies: ["SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
-      name: "ZulipSyncTests", dependencies: ["ZulipSync", "SyncProtocols", "UpdateMachine"],
+      name: "ZulipSyncTests",
+      dependencies: ["ZulipSync", "LoopbackServer", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",

@@ -1,6 +1,7 @@
 import Foundation
 import SyncProtocols
 import UpdateMachine
+import ZulipSync
 
 /// What an HTTP answer to a request of the register/poll protocol comes to: the step from bytes to
 /// values that a machine can be given.
@@ -133,15 +134,5 @@ extension QueueBody: Decodable {
     lastEventID = said(.lastEventID)
     longPollSeconds = said(.longPollSeconds)
     events = said(.events)
-  }
-}
-
-extension TimeSpan {
-  /// Seconds with a fraction, rounded up to the millisecond, because a server that says 54.3147 s
-  /// refuses what comes after 54.314 s. `nil` for what is no length of time.
-  init?(wholeOrNotSeconds seconds: Double) {
-    guard seconds.isFinite, seconds >= 0 else { return nil }
-    let milliseconds = (seconds * 1000).rounded(.up)
-    self = milliseconds < 9e18 ? .milliseconds(Int64(milliseconds)) : .forever
   }
 }

@@ -1,4 +1,4 @@
-// ZulipSync: what a Zulip server writes, as the values that the library works with. It may use
+// ZulipSync: a Zulip server, and what it writes, as the values that the library works with. It may use
 // UpdateMachine, SyncProtocols and Foundation. It decides nothing about time, order or knowledge.
 
 public import Foundation

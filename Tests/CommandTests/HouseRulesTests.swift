@@ -61,7 +61,10 @@ import Testing
     let allowed = [
       ("Sources/UpdateMachine/", []), ("Sources/SyncProtocols/", ["UpdateMachine"]),
       ("Sources/Simulator/", ["UpdateMachine", "SyncProtocols"]),
-      ("Sources/ZulipSync/", ["UpdateMachine", "SyncProtocols", "Foundation"]),
+      (
+        "Sources/ZulipSync/",
+        ["UpdateMachine", "SyncProtocols", "Foundation", "FoundationNetworking"]
+      ),
       ("Sources/SQLiteStore/", ["UpdateMachine", "CSQLite", "Darwin", "Glibc", "Musl"]),
       ("Sources/LoopbackServer/", ["Darwin", "Glibc", "Musl"]),
     ]

@@ -1,0 +1,152 @@
+// Account: the room of all that a client has of one user's account in one model: the realm's state and
+// messages, kept level by the same events. It may use the rooms beside it, SyncProtocols and UpdateMachine.
+
+public import SyncProtocols
+public import UpdateMachine
+
+/// The state of a realm, and messages by narrow.
+///
+/// Which channels send events follows from the subscriptions, at a register and from then on by the
+/// events. An event that cannot be applied to the state changes nothing of either.
+public struct ZulipAccount: Sendable {
+  /// Users, channels, settings, unread messages, and so on.
+  public private(set) var state: ZulipState
+  public var messages: MessageStore<ZulipMessageList>
+  /// The form in which all contents are.
+  public let form: ZulipContent.Form
+
+  /// A list as this state understands it, to open a window on.
+  public func list(_ narrow: ZulipNarrow) -> ZulipMessageList {
+    ZulipMessageList(narrow, state.directory)
+  }
+}
+
+extension ZulipAccount: PagedModel {
+  public typealias Narrow = ZulipMessageList
+
+  /// What a register gives.
+  public struct Snapshot: Hashable, Sendable {
+    public var state: ZulipSnapshot
+    public var form: ZulipContent.Form
+
+    public init(_ state: ZulipSnapshot, _ form: ZulipContent.Form) {
+      self.state = state
+      self.form = form
+    }
+  }
+
+  public init(snapshot: Snapshot) throws(ZulipError) {
+    try self.init(snapshot: snapshot, replacing: nil)
+  }
+
+  /// Lists that are open stay open, and show what was known formerly.
+  public init(snapshot: Snapshot, replacing old: ZulipAccount?) throws(ZulipError) {
+    state = try ZulipState(snapshot: snapshot.state)
+    form = snapshot.form
+    let followed = state.subscriptions.map(\.id)
+    if let old, old.form == form {
+      messages = MessageStore(following: followed, after: old.messages)
+    } else {
+      messages = MessageStore(following: followed)
+    }
+  }
+
+  public mutating func apply(_ event: ZulipEvent) throws(ZulipError) {
+    try state.apply(event)
+    for change in event.changes(form) { messages.apply(change) }
+  }
+}
+
+extension ZulipAccount: StorableModel {
+  private static let formTable = StoredTable.firstOfModel.advanced(by: 2)
+  private static let messageTable = StoredTable.firstOfModel.advanced(by: 3)
+
+  /// The state has the first two tables.
+  public func store(since old: ZulipAccount?, into rows: inout RowWriter) {
+    state.store(since: old?.state, into: &rows)
+    rows.put(
+      ZulipAccount.formTable, ZulipContent("", form), since: old.map { ZulipContent("", $0.form) })
+    messages.store(since: old?.messages, into: &rows, from: ZulipAccount.messageTable)
+  }
+
+  public init(stored rows: StoredRows) throws(StoredFormError) {
+    state = try ZulipState(stored: rows)
+    let form: ZulipContent? = try rows.value(of: ZulipAccount.formTable)
+    guard let form else { throw StoredFormError(expected: "the form of contents") }
+    self.form = form.form
+    messages = try MessageStore(stored: rows, from: ZulipAccount.messageTable)
+  }
+}
+
+extension ZulipAccount: CustomStringConvertible, CustomReflectable {
+  /// How much there is, and nothing of it.
+  public var description: String { "\(state), \(messages.count) messages" }
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+/// A Zulip server as the library's driver asks it, for a whole account.
+///
+///     let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
+///     let (window, views) = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
+///
+/// The deadlines are the machine's, as with ``ZulipSource``.
+public struct ZulipAccountSource: PageSource {
+  public typealias Model = ZulipAccount
+  public typealias Sync = EventQueue<ZulipEvent>
+
+  public let stateSource: ZulipSource
+
+  public var connection: ZulipConnection { stateSource.connection }
+
+  private var form: ZulipContent.Form { stateSource.parameters.form }
+
+  public init(_ connection: ZulipConnection, _ parameters: ZulipRegister = ZulipRegister()) {
+    stateSource = ZulipSource(connection, parameters)
+  }
+
+  public func register() async throws(SyncFailure) -> Registered<
+    ZulipAccount.Snapshot, QueueFinger
+  > {
+    let registered = try await stateSource.register()
+    return Registered(
+      snapshot: ZulipAccount.Snapshot(registered.snapshot, form), finger: registered.finger,
+      terms: registered.terms)
+  }
+
+  public func poll(
+    after finger: QueueFinger, waits: Bool
+  ) async throws(SyncFailure) -> QueueBatch<ZulipEvent> {
+    try await stateSource.poll(after: finger, waits: waits)
+  }
+
+  public func release(_ queue: QueueID) async { await stateSource.release(queue) }
+
+  public func page(
+    _ request: PageRequest<ZulipMessageList>
+  ) async throws(SyncFailure) -> MessagePage<ZulipContent> {
+    let asked = ZulipAccountSource.request(request, form)
+    do throws(ZulipFailure) {
+      let page = try await connection.messages(asked, within: ZulipSource.ceiling)
+      guard let page = page.page(for: asked) else { throw ZulipFailure(.malformed, .broken) }
+      return page
+    } catch {
+      throw error.failure
+    }
+  }
+
+  /// One message is asked for as a list that it is alone in: so a lack of it is an answer, and no
+  /// refusal among others.
+  static func request(
+    _ request: PageRequest<ZulipMessageList>, _ form: ZulipContent.Form
+  ) -> ZulipPageRequest {
+    switch request.want {
+    case .message(let id):
+      ZulipPageRequest(
+        ZulipNarrow([.init("id", .number(id.number))]), .newest, before: 1, after: 0, form: form)
+    case .about(let anchor, let before, let after):
+      ZulipPageRequest(
+        request.narrow?.narrow ?? ZulipNarrow([]), anchor, before: before, after: after,
+        form: form)
+    }
+  }
+}

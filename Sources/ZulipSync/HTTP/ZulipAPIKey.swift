@@ -1,0 +1,27 @@
+import Foundation
+
+/// A user's API key, which opens all that is his.
+///
+/// Nothing shows it: no description, no dump, no reflection, and it is not `Codable`. Where an app keeps
+/// it is the app's to say; a keychain is made for that.
+public struct ZulipAPIKey: Equatable, Sendable {
+  private let secret: String
+
+  public init(_ secret: String) throws(ZulipConnectionError) {
+    guard !secret.isEmpty, secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw .malformedKey
+    }
+    self.secret = secret
+  }
+
+  /// The header that goes with each request.
+  func authorization(of email: String) -> String {
+    "Basic " + Data("\(email):\(secret)".utf8).base64EncodedString()
+  }
+}
+
+extension ZulipAPIKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  public var description: String { "an API key" }
+  public var debugDescription: String { description }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

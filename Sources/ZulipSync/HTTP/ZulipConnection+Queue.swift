@@ -1,0 +1,142 @@
+public import SyncProtocols
+public import UpdateMachine
+
+/// What a client asks for when it registers.
+public struct ZulipRegister: Hashable, Sendable {
+  /// What it says of itself, as far as it changes what the state then is.
+  public var client: ZulipRegistration
+  /// In which form messages come.
+  public var form: ZulipContent.Form
+  /// Which events come; `nil`: all, which is what ``ZulipState`` needs to stay level.
+  public var eventTypes: [String]?
+  /// Of which the state comes; `nil`: of the same.
+  public var fetchTypes: [String]?
+  /// How long the server keeps the queue while nobody waits on it; `nil`: as it likes, 600 s.
+  public var lifetime: TimeSpan?
+  /// A server that is older is not spoken to. 185 is Zulip 7, the first with all words that are sent
+  /// here.
+  public var leastFeatureLevel: Int64 = 185
+
+  public init(
+    client: ZulipRegistration = .full, form: ZulipContent.Form = .rendered,
+    eventTypes: [String]? = nil, fetchTypes: [String]? = nil, lifetime: TimeSpan? = nil
+  ) {
+    self.client = client
+    self.form = form
+    self.eventTypes = eventTypes
+    self.fetchTypes = fetchTypes
+    self.lifetime = lifetime
+  }
+
+  var parameters: ZulipForm {
+    var form = ZulipForm()
+    form.add("apply_markdown", .bool(self.form == .rendered))
+    form.add("client_gravatar", true)
+    form.add("slim_presence", true)
+    form.add("include_subscribers", .bool(client.includesSubscribers))
+    form.add(
+      "client_capabilities",
+      [
+        "notification_settings_null": .bool(client.readsUnsetNotifications),
+        "bulk_message_deletion": true, "user_avatar_url_field_optional": true,
+        "stream_typing_notifications": true, "user_settings_object": true,
+        "linkifier_url_template": .bool(client.readsLinkifiers), "user_list_incomplete": true,
+        "include_deactivated_groups": true,
+        "archived_channels": .bool(client.keepsArchivedChannels),
+      ])
+    form.add("event_types", eventTypes.map { .list($0.map { .text($0) }) })
+    form.add("fetch_event_types", fetchTypes.map { .list($0.map { .text($0) }) })
+    if let lifetime {
+      let seconds = max(1, lifetime.milliseconds / 1000)
+      for name in ZulipRegister.lifetimeNames { form.add(name, .number(seconds)) }
+    }
+    return form
+  }
+
+  /// An old name and a new one. A server says which it does not know.
+  static let lifetimeNames = ["queue_lifespan_secs", "idle_queue_timeout"]
+}
+
+extension ZulipRegistration {
+  /// What a client of today says: it knows all that a state can have.
+  public static var full: ZulipRegistration {
+    var client = ZulipRegistration()
+    client.keepsArchivedChannels = true
+    client.readsLinkifiers = true
+    client.readsUnsetNotifications = true
+    return client
+  }
+}
+
+extension ZulipConnection {
+  /// `POST /register`: the state, and a queue of what happens from then on.
+  public func register(
+    _ register: ZulipRegister = ZulipRegister(), within deadline: TimeSpan? = nil
+  ) async throws(ZulipFailure) -> Registered<ZulipSnapshot, QueueFinger> {
+    let (registered, level) = try await ask(
+      .post, "register", register.parameters, limit: settings.registerLimit,
+      within: deadline ?? settings.registerDeadline
+    ) { fields throws(ZulipError) in
+      let answer = ZulipReading(fields, path: "")
+      let level = try answer.number("zulip_feature_level")
+      let queue = try answer.text("queue_id")
+      guard !queue.isEmpty else { throw answer.malformed("queue_id") }
+      let finger = QueueFinger(
+        queue: QueueID(queue), lastEventID: try answer.number("last_event_id"))
+      return (
+        Registered(
+          snapshot: ZulipSnapshot(fields, register.client), finger: finger,
+          terms: ZulipConnection.terms(fields, register)), level
+      )
+    }
+    guard level >= register.leastFeatureLevel else {
+      throw ZulipFailure(.unsupported, .tooOld(level), status: 200)
+    }
+    return registered
+  }
+
+  /// What it promises; where it says nothing, or nothing that makes sense, what servers do by default.
+  static func terms(_ fields: ZulipFields, _ register: ZulipRegister) -> Terms {
+    var terms = Terms.unspoken
+    if let wait = ZulipAnswer.wait(fields["event_queue_longpoll_timeout_seconds"]) {
+      // What it waits, and time for the answer. No proxy lets a server wait for longer than minutes.
+      terms.longDeadline = min(max(wait, .seconds(1)), .minutes(10)) + .seconds(10)
+    }
+    if let asked = register.lifetime {
+      let unknown = fields["ignored_parameters_unsupported"]?.list ?? []
+      if ZulipRegister.lifetimeNames.contains(where: { !unknown.contains(.text($0)) }) {
+        terms.lifetime = asked
+      }
+    }
+    return terms
+  }
+
+  /// `GET /events`: what came after a finger, which acknowledges all up to it.
+  /// - Parameters:
+  ///   - waits: the server may hold the question until there is something; `false`: it answers at once.
+  ///   - deadline: `nil`: ``ZulipSettings/pollDeadline``, or if it does not wait
+  ///     ``ZulipSettings/deadline``. It should be longer than the server waits
+  ///     (`Terms.longDeadline`).
+  public func events(
+    after finger: QueueFinger, waits: Bool, within deadline: TimeSpan? = nil
+  ) async throws(ZulipFailure) -> QueueBatch<ZulipEvent> {
+    var form = ZulipForm()
+    form.add("queue_id", .text(finger.queue.text))
+    form.add("last_event_id", .number(finger.lastEventID))
+    if !waits { form.add("dont_block", true) }
+    let usual = waits ? settings.pollDeadline : settings.deadline
+    return try await ask(.get, "events", form, within: deadline ?? usual) {
+      fields throws(ZulipError) in
+      var batch = try ZulipError.decode(ZulipEvents.self, from: .fields(fields)).batch
+      batch.queue = fields["queue_id"]?.text.map { QueueID($0) }
+      return batch
+    }
+  }
+
+  /// `DELETE /events`: the queue is wanted no more.
+  public func release(_ queue: QueueID) async throws(ZulipFailure) {
+    var form = ZulipForm()
+    form.add("queue_id", .text(queue.text))
+    try await ask(.delete, "events", form) { _ throws(ZulipError) in }
+  }
+}

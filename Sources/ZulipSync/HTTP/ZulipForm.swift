@@ -1,0 +1,33 @@
+/// The parameters of a request, in their order.
+struct ZulipForm: Sendable {
+  /// Joined by `&`, each byte that is not a letter, a digit or one of `-._~` percent-encoded: right in a
+  /// query and in a body.
+  private(set) var encoded = ""
+
+  init() {}
+
+  /// A text as it is, everything else as JSON, as Zulip wants it. `nil`: the parameter is left out.
+  mutating func add(_ name: String, _ value: ZulipValue?) {
+    guard let value else { return }
+    if !encoded.isEmpty { encoded += "&" }
+    encoded += ZulipForm.encode(name) + "=" + ZulipForm.encode(value.text ?? value.description)
+  }
+
+  private static let digits = Array("0123456789ABCDEF".utf8)
+
+  private static func encode(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"):
+        bytes.append(byte)
+      default:
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

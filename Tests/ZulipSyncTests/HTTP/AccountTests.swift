@@ -1,0 +1,170 @@
+import Foundation
+import LoopbackServer
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import ZulipSync
+
+/// Messages and state in one model, through the driver, URLSession and a socket.
+@Suite(.timeLimit(.minutes(3))) struct AccountTests {
+  static var quick: MachineSettings {
+    var settings = MachineSettings()
+    settings.paceInterval = .milliseconds(1)
+    settings.paceBurst = 1000
+    settings.transientFirst = .milliseconds(1)
+    settings.slowFirst = .milliseconds(1)
+    settings.slowCap = .milliseconds(20)
+    settings.spread = .milliseconds(1)
+    return settings
+  }
+
+  private static func message(_ id: Int, _ text: String) -> String {
+    """
+    {"id":\(id),"sender_id":8,"type":"stream","stream_id":4,"subject":"Lunch","content":"\(text)",\
+    "display_recipient":"general","content_type":"text/html","flags":[],"reactions":[]}
+    """
+  }
+
+  /// A server with one channel, in which one message was sent before the queue and one is after it.
+  private final class Channel: Sendable {
+    let queues = Shared(0)
+    let pages = Shared<[String]>([])
+    let hasExpired = Shared(false)
+
+    func answer(_ request: LoopbackServer.Request) async -> Response {
+      let last = request.query["last_event_id"]
+      switch (request.method, request.path) {
+      case ("POST", "/api/v1/register"):
+        let queue = queues.change { count in
+          count += 1
+          return count
+        }
+        return .success(
+          """
+          "queue_id":"q\(queue)","last_event_id":-1,"zulip_feature_level":323,"user_id":7,\
+          "subscriptions":[{"stream_id":4,"name":"general","is_muted":false}],"streams":[]
+          """)
+      case ("GET", "/api/v1/messages"):
+        let count = pages.change { pages in
+          pages.append(request.query["narrow"] ?? "")
+          return pages.count
+        }
+        if count == 1 { return .badGateway }
+        let isSecond = queues.value == 2
+        let messages = isSecond ? [message(1, "one"), message(2, "two")] : [message(1, "one")]
+        return .success(
+          """
+          "messages":[\(messages.joined(separator: ","))],"anchor":10000000000000000,\
+          "found_anchor":false,"found_oldest":true,"found_newest":true,"history_limited":false
+          """)
+      case ("GET", "/api/v1/events") where request.query["queue_id"] == "q1" && last == "-1":
+        guard pages.value.count > 1 else { return .events() }
+        return .events(#"{"id":0,"type":"message","flags":[],"message":\#(message(2, "two"))}"#)
+      case ("GET", "/api/v1/events") where request.query["queue_id"] == "q1" && hasExpired.value:
+        return .error(400, "BAD_EVENT_QUEUE_ID")
+      default:
+        await untilCancelled()
+        return .events()
+      }
+    }
+
+    private func message(_ id: Int, _ text: String) -> String { AccountTests.message(id, text) }
+  }
+
+  @Test func `a window is filled by pages, kept by events, and filled again after an expiry`()
+    async throws
+  {
+    let channel = Channel()
+    try await Ada.serve {
+      await channel.answer($0)
+    } while: { server, connection in
+      let machine = UpdateMachine(source: ZulipAccountSource(connection), settings: Self.quick)
+      let running = Task { await machine.run() }
+      var account: ZulipAccount?
+      for await state in await machine.states() {
+        account = state.model
+        if account != nil { break }
+      }
+      let list = try #require(account).list(
+        ZulipNarrow([.init("channel", .text("general")), .init("topic", .text("lunch"))]))
+      #expect("\(list)" == "channel:4 topic:lunch")
+      let views = await machine.openWindow(on: list, showing: .newest(10))
+      for await view in views where view.isComplete && view.messages.count == 2 {
+        #expect(view.messages.map(\.content.text) == ["one", "two"])
+        break
+      }
+      let narrow =
+        #"[{"negated":false,"operand":"general","operator":"channel"},"#
+        + #"{"negated":false,"operand":"lunch","operator":"topic"}]"#
+      #expect(channel.pages.value.allSatisfy { $0 == narrow })
+      #expect(channel.queues.value == 1)
+      let held = try #require(await machine.state.model)
+      #expect(held.messages[MessageID(2)]?.content.text == "two")
+      #expect("\(held)".hasSuffix("2 messages"))
+
+      channel.hasExpired.change { $0 = true }
+      let again = await machine.openWindow(on: list, showing: .newest(10))
+      await machine.networkChanged()
+      for await view in again
+      where view.isComplete && view.messages.count == 2 && channel.queues.value == 2 { break }
+      await machine.stop()
+      await running.value
+      await server.reaches { $0.answering == 0 }
+    }
+  }
+
+  /// Opens a list and knows that nothing is in it.
+  private static func learnAll(of list: ZulipMessageList, _ account: inout ZulipAccount) {
+    account.messages.open(list)
+    let fetch = FetchID(life: Life(1), number: 1)
+    account.messages.begin(fetch, PageRequest(list, .newest, before: 1, after: 0))
+    let nothing = MessagePage<ZulipContent>(messages: [], foundOldest: true, foundNewest: true)
+    #expect(account.messages.take(nothing, for: fetch) == .taken)
+  }
+
+  @Test func `an account is the same after it was written and read`() throws {
+    let fields = try #require(
+      try ZulipValue(
+        json: Data(
+          #"{"user_id":7,"subscriptions":[{"stream_id":4,"name":"general"}],"max_message_id":0}"#
+            .utf8)
+      ).fields)
+    var account = try ZulipAccount(snapshot: .init(ZulipSnapshot(fields, .full), .rendered))
+    let narrow = ZulipNarrow([
+      .init("dm", .numbers([8, 9])), .init("sender", .number(8), isNegated: true),
+      .init("search", .text("é")),
+    ])
+    let list = account.list(narrow)
+    account.messages.open(list)
+    Self.learnAll(of: account.list(ZulipNarrow([.init("channel", .number(4))])), &account)
+    try account.apply(
+      ZulipEvent(#"{"type":"message","flags":["read"],"message":\#(Self.message(5, "hi"))}"#))
+    let finger = QueueFinger(queue: QueueID("q"), lastEventID: 0)
+    let saved = SavedReplica(model: account, finger: finger, terms: .unspoken)
+    let again = try SavedReplica<ZulipAccount, QueueFinger>(
+      stored: StoredRows(
+        saved.rows(since: nil).compactMap { row in row.value.map { (key: row.key, value: $0) } }))
+    #expect(again.model.state == account.state)
+    #expect(again.model.form == .rendered)
+    #expect(again.model.messages.narrows == account.messages.narrows)
+    #expect(again.model.messages.narrows.first?.narrow == narrow)
+    #expect(again.model.messages[MessageID(5)] == account.messages[MessageID(5)])
+    #expect(account.messages[MessageID(5)] != nil)
+    #expect(again.rows(since: saved).isEmpty)
+  }
+
+  @Test func `an event that the state refuses changes no message either`() throws {
+    let snapshot = ZulipSnapshot(["subscriptions": [["stream_id": 4, "name": "general"]]], .full)
+    var account = try ZulipAccount(snapshot: .init(snapshot, .rendered))
+    let event = try ZulipEvent(
+      #"{"type":"message","flags":["read"],"message":\#(Self.message(5, "hi"))}"#)
+    Self.learnAll(of: account.list(ZulipNarrow([])), &account)
+    var wrong = event
+    wrong.fields["message"] = 7
+    #expect(throws: ZulipError.self) { try account.apply(wrong) }
+    #expect(account.messages.count == 0)
+    try account.apply(event)
+    #expect(account.messages.count == 1)
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+@testable import ZulipSync
+
+@Suite("A connection, before anything is sent")
+struct ConnectionTests {
+  @Test(arguments: [
+    ("https://chat.example.org", "https://chat.example.org"),
+    ("https://chat.example.org/", "https://chat.example.org"),
+    ("HTTPS://Chat.Example.org:8443", "https://chat.example.org:8443"),
+    (" https://chat.example.org ", "https://chat.example.org"),
+    ("https://[2001:db8::1]:9991", "https://[2001:db8::1]:9991"),
+    ("http://127.0.0.1:9991", "http://127.0.0.1:9991"),
+    ("http://localhost", "http://localhost"),
+    ("http://[::1]:80/", "http://[::1]:80"),
+  ])
+  func `a site is a scheme, a host and a port`(text: String, site: String) throws {
+    #expect(try ZulipSite(text).text == site)
+  }
+
+  @Test(arguments: [
+    "", "chat.example.org", "ftp://chat.example.org", "https://", "https:///path",
+    "https://chat.example.org/api", "https://chat.example.org?x=1", "https://chat.example.org#a",
+    "https://ada:secret@chat.example.org", "https://ada@chat.example.org", "https://a b.org",
+    "https://evil.org%2e.example.org", "https://evil.org\\@chat.example.org",
+    "https://chat.example.org:0", "https://chat.example.org:70000", "https://chät.example.org",
+    "file:///etc/passwd", "https://a\r\nX: y",
+  ])
+  func `anything else is none`(text: String) {
+    #expect(throws: ZulipConnectionError.malformedSite) { try ZulipSite(text) }
+  }
+
+  @Test(arguments: [
+    "http://chat.example.org", "http://127.0.0.2", "http://localhost.example.org",
+    "http://127.0.0.1.example.org", "http://0.0.0.0", "http://[::2]", "http://192.168.0.1",
+  ])
+  func `without encryption only this computer is spoken to`(text: String) {
+    #expect(throws: ZulipConnectionError.insecureSite) { try ZulipSite(text) }
+  }
+
+  @Test func `a name and a key that would become something else are refused`() throws {
+    let site = try ZulipSite("https://chat.example.org")
+    let key = try ZulipAPIKey("k")
+    for email in ["", "a:b@example.org", "a\n@example.org", "a b"] {
+      #expect(throws: ZulipConnectionError.malformedEmail) {
+        try ZulipConnection(to: site, email: email, key: key)
+      }
+    }
+    for key in ["", "a b", "a\nb", "ключ"] {
+      #expect(throws: ZulipConnectionError.malformedKey) { try ZulipAPIKey(key) }
+    }
+  }
+
+  #if canImport(FoundationNetworking)
+    @Test func `a proxy that would hear what is for this computer is noticed`() {
+      func isProxied(_ environment: [String: String]) -> Bool {
+        ZulipConnection.isProxied("127.0.0.1", environment)
+      }
+      #expect(!isProxied([:]))
+      #expect(!isProxied(["https_proxy": "http://proxy"]))
+      #expect(!isProxied(["http_proxy": ""]))
+      #expect(isProxied(["http_proxy": "http://proxy"]))
+      #expect(isProxied(["all_proxy": "http://proxy", "no_proxy": "example.org"]))
+      #expect(!isProxied(["http_proxy": "http://proxy", "no_proxy": "localhost,127.0.0.1"]))
+      #expect(!isProxied(["ALL_PROXY": "http://proxy", "NO_PROXY": "*"]))
+    }
+  #endif
+
+  @Test func `nothing shows the key`() throws {
+    let key = try ZulipAPIKey(Ada.key)
+    let connection = try ZulipConnection(
+      to: try ZulipSite("https://chat.example.org"), email: Ada.email, key: key)
+    let source = ZulipSource(connection)
+    struct Holder {
+      var key: ZulipAPIKey?
+      var list: [ZulipAPIKey]
+    }
+    let holder = Holder(key: key, list: [key])
+    let header = Data("\(Ada.email):\(Ada.key)".utf8).base64EncodedString()
+    for value in [key, connection, source, holder, [key], [1: connection]] as [Any] {
+      var dumped = ""
+      dump(value, to: &dumped)
+      for text in ["\(value)", String(describing: value), String(reflecting: value), dumped] {
+        #expect(!text.contains(Ada.key) && !text.contains(header), "\(type(of: value))")
+      }
+      var shown: [Any] = [value]
+      while let next = shown.popLast() {
+        #expect(!"\(next)".contains(Ada.key))
+        shown += Mirror(reflecting: next).children.map(\.value)
+      }
+    }
+    #expect(!((key as Any) is any Encodable))
+    #expect(!((key as Any) is any Hashable))
+    #expect(try key == ZulipAPIKey(Ada.key))
+    #expect("\(connection)" == "a connection to https://chat.example.org")
+  }
+}

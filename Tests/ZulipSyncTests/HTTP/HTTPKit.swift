@@ -1,0 +1,99 @@
+import Foundation
+import LoopbackServer
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import ZulipSync
+
+typealias Response = LoopbackServer.Response
+
+/// A user of a server on this computer.
+enum Ada {
+  static let email = "ada+zulip@example.org"
+  static let key = "s3cretKeyThatNobodyMaySee0123456"
+
+  static func connection(
+    to server: LoopbackServer, _ settings: ZulipSettings = ZulipSettings()
+  ) throws -> ZulipConnection {
+    try ZulipConnection(
+      to: try ZulipSite(server.address), email: email, key: try ZulipAPIKey(key),
+      settings: settings)
+  }
+
+  /// A server with a connection to it, which is given up when `body` is over.
+  static func serve(
+    _ settings: ZulipSettings = ZulipSettings(),
+    server: LoopbackServer.Settings = LoopbackServer.Settings(),
+    answer: @escaping LoopbackServer.Answer,
+    while body: (LoopbackServer, ZulipConnection) async throws -> Void
+  ) async throws {
+    try await LoopbackServer.serving(settings: server, answer: answer) { server in
+      try await body(server, try connection(to: server, settings))
+    }
+  }
+
+  /// What a request fails with.
+  static func failure(
+    of body: () async throws(ZulipFailure) -> some Any
+  ) async -> ZulipFailure? {
+    do throws(ZulipFailure) {
+      _ = try await body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
+extension Response {
+  static func success(_ fields: String = "") -> Response {
+    .json(#"{"result":"success","msg":""\#(fields.isEmpty ? "" : ",")\#(fields)}"#)
+  }
+
+  static func error(_ status: Int, _ code: String, _ fields: String = "") -> Response {
+    .json(
+      #"{"result":"error","msg":"secret","code":"\#(code)"\#(fields.isEmpty ? "" : ",")\#(fields)}"#,
+      status: status)
+  }
+
+  static func events(_ events: String = "") -> Response { success(#""events":[\#(events)]"#) }
+
+  static let badGateway = Response.text("<html>502</html>", status: 502, type: "text/html")
+}
+
+extension LoopbackServer {
+  /// Waits until the counters are as they should be, which is an issue if they never are.
+  @discardableResult
+  func reaches(
+    at place: SourceLocation = #_sourceLocation,
+    _ isRight: @escaping @Sendable (Counters) -> Bool
+  ) async -> Counters {
+    let counters = await counters(within: .seconds(30), until: isRight)
+    if !isRight(counters) { Issue.record("\(counters)", sourceLocation: place) }
+    return counters
+  }
+}
+
+/// Returns when its task is cancelled.
+func untilCancelled() async {
+  let (stream, continuation) = AsyncStream<Void>.makeStream()
+  for await _ in stream {}
+  withExtendedLifetime(continuation) {}
+}
+
+/// Something that a test and a server both touch.
+final class Shared<Value: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var content: Value
+
+  init(_ value: Value) { content = value }
+
+  var value: Value { lock.withLock { content } }
+
+  func change<Result>(_ body: (inout Value) -> Result) -> Result {
+    lock.withLock { body(&content) }
+  }
+}
+
+let aFinger = QueueFinger(queue: QueueID("q1"), lastEventID: -1)
