@@ -31,6 +31,13 @@ extension ZulipError {
   ) throws(ZulipError) -> Value {
     // Only for what it refuses: on Linux a JSONDecoder traps on a text that ends in its 513th "[".
     _ = try ZulipValue(json: bytes)
+    return try decode(type, fromRead: bytes)
+  }
+
+  /// The same of bytes of which a ``ZulipValue`` was made.
+  static func decode<Value: Decodable>(
+    _ type: Value.Type, fromRead bytes: Data
+  ) throws(ZulipError) -> Value {
     do {
       return try JSONDecoder().decode(type, from: bytes)
     } catch {

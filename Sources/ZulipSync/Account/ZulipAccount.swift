@@ -76,6 +76,15 @@ extension ZulipAccount: StorableModel {
     self.form = form.form
     messages = try MessageStore(stored: rows, from: ZulipAccount.messageTable)
   }
+
+  public static var sleepingTables: [StoredTable] {
+    MessageStore<ZulipMessageList>.sleepingTables(from: messageTable)
+  }
+
+  public func asleep(under events: [ZulipEvent]) -> [RowQuery] {
+    guard messages.sleeps else { return [] }
+    return messages.asleep(under: events.flatMap { $0.changes(form) })
+  }
 }
 
 extension ZulipAccount: CustomStringConvertible, CustomReflectable {

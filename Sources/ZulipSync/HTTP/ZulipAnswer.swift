@@ -51,6 +51,17 @@ struct ZulipAnswer: Sendable {
   }
 }
 
+/// The body of a success: an object, and the bytes that it was.
+struct ZulipSuccess: Sendable {
+  var fields: ZulipFields
+  var bytes: Data
+
+  /// Reads it as one value.
+  func decoded<Value: Decodable>(_ type: Value.Type) throws(ZulipError) -> Value {
+    try ZulipError.decode(type, fromRead: bytes)
+  }
+}
+
 // MARK: How long to wait
 
 extension ZulipAnswer {

@@ -7,8 +7,8 @@ extension ZulipConnection {
     _ request: ZulipPageRequest, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> ZulipPage {
     try await ask(.get, "messages", request.parameters, within: deadline) {
-      fields throws(ZulipError) in
-      try ZulipError.decode(ZulipPage.self, from: .fields(fields))
+      answer throws(ZulipError) in
+      try answer.decoded(ZulipPage.self)
     }
   }
 
@@ -19,17 +19,15 @@ extension ZulipConnection {
   ) async throws(ZulipFailure) -> ZulipMessage {
     var parameters = ZulipForm()
     parameters.add("apply_markdown", .bool(form == .rendered))
-    return try await ask(.get, "messages/\(id)", parameters) { fields throws(ZulipError) in
-      let message = try ZulipReading(fields, path: "").object("message")
+    return try await ask(.get, "messages/\(id)", parameters) { answer throws(ZulipError) in
       // As on a page, and unlike in an event, it must say its flags.
-      _ = try message.list("flags")
-      do throws(ZulipError) {
-        return try ZulipError.decode(ZulipMessage.self, from: .fields(message.fields))
-      } catch {
-        guard case .malformed(let path) = error else { throw error }
-        throw .malformed(path: "message.\(path)")
-      }
+      _ = try ZulipReading(answer.fields, path: "").object("message").list("flags")
+      return try answer.decoded(OneMessage.self).message
     }
+  }
+
+  private struct OneMessage: Decodable {
+    var message: ZulipMessage
   }
 
   // MARK: Changing
@@ -75,8 +73,8 @@ extension ZulipConnection {
     form.add("content", .text(content))
     form.add("queue_id", echo.map { .text($0.queue.text) })
     form.add("local_id", echo.map { .text($0.localID) })
-    return try await ask(.post, "messages", form) { fields throws(ZulipError) in
-      MessageID(try ZulipReading(fields, path: "").number("id"))
+    return try await ask(.post, "messages", form) { answer throws(ZulipError) in
+      MessageID(try ZulipReading(answer.fields, path: "").number("id"))
     }
   }
 
@@ -168,8 +166,8 @@ extension ZulipConnection {
     form.add("messages", .list(ids.map { .number($0.number) }))
     form.add("op", isSet ? "add" : "remove")
     form.add("flag", .text(flag.rawValue))
-    return try await ask(.post, "messages/flags", form) { fields throws(ZulipError) in
-      try ZulipReading(fields, path: "").numbers("messages").map { MessageID($0) }
+    return try await ask(.post, "messages/flags", form) { answer throws(ZulipError) in
+      try ZulipReading(answer.fields, path: "").numbers("messages").map { MessageID($0) }
     }
   }
 }

@@ -76,7 +76,8 @@ extension ZulipConnection {
     let (registered, level) = try await ask(
       .post, "register", register.parameters, limit: settings.registerLimit,
       within: deadline ?? settings.registerDeadline
-    ) { fields throws(ZulipError) in
+    ) { success throws(ZulipError) in
+      let fields = success.fields
       let answer = ZulipReading(fields, path: "")
       let level = try answer.number("zulip_feature_level")
       let queue = try answer.text("queue_id")
@@ -126,9 +127,9 @@ extension ZulipConnection {
     if !waits { form.add("dont_block", true) }
     let usual = waits ? settings.pollDeadline : settings.deadline
     return try await ask(.get, "events", form, within: deadline ?? usual) {
-      fields throws(ZulipError) in
-      var batch = try ZulipError.decode(ZulipEvents.self, from: .fields(fields)).batch
-      batch.queue = fields["queue_id"]?.text.map { QueueID($0) }
+      answer throws(ZulipError) in
+      var batch = try answer.decoded(ZulipEvents.self).batch
+      batch.queue = answer.fields["queue_id"]?.text.map { QueueID($0) }
       return batch
     }
   }

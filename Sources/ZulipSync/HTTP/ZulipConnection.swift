@@ -82,7 +82,7 @@ public final class ZulipConnection: Sendable {
   func ask<Value: Sendable>(
     _ method: Method, _ path: String, _ form: ZulipForm = ZulipForm(), limit: Int? = nil,
     within deadline: TimeSpan? = nil,
-    _ read: @Sendable (ZulipFields) throws(ZulipError) -> Value
+    _ read: @Sendable (ZulipSuccess) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
     guard !Task.isCancelled else { throw ZulipFailure(.unreachable, .cancelled, hasLeft: false) }
     let ending = await transport.send(
@@ -92,7 +92,7 @@ public final class ZulipConnection: Sendable {
     case .answered(let answer):
       let fields = try answer.fields(at: clock.wallTime)
       do throws(ZulipError) {
-        return try read(fields)
+        return try read(ZulipSuccess(fields: fields, bytes: answer.body))
       } catch {
         throw ZulipFailure(.malformed, .malformed(error), status: answer.status)
       }

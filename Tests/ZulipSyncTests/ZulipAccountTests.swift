@@ -4,87 +4,85 @@ import UpdateMachine
 import ZulipSync
 
 /// State and messages of one account in one model.
-@Suite struct ZulipFeedTests {
-  private static func snapshot(_ observer: RecordedObserver) -> ZulipSnapshot {
-    var snapshot = observer.start
-    snapshot.registration.rendersContents = true
-    return snapshot
+@Suite struct ZulipAccountTests {
+  private static func snapshot(_ observer: RecordedObserver) -> ZulipAccount.Snapshot {
+    ZulipAccount.Snapshot(observer.start, .rendered)
   }
 
   /// A page that says that nothing is there yet, up to the end.
-  private static func openEverything(_ feed: inout ZulipFeed) {
-    let everything = ZulipFeed.Narrow()
-    feed.messages.open(everything)
+  private static func openEverything(_ account: inout ZulipAccount) {
+    let everything = ZulipMessageList(ZulipNarrow([]), ZulipNarrow.Directory())
+    account.messages.open(everything)
     let fetch = FetchID(life: Life(1), number: 1)
-    feed.messages.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
+    account.messages.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
     let nothing = MessagePage<ZulipContent>(messages: [], foundNewest: true)
     // Without an ID that it is about and without a message it says nothing of older ones.
-    _ = feed.messages.take(nothing, for: fetch)
+    _ = account.messages.take(nothing, for: fetch)
     let beginning = FetchID(life: Life(1), number: 2)
-    feed.messages.begin(beginning, PageRequest(everything, .oldest, before: 0, after: 1))
-    _ = feed.messages.take(
+    account.messages.begin(beginning, PageRequest(everything, .oldest, before: 0, after: 1))
+    _ = account.messages.take(
       MessagePage(messages: [], foundOldest: true, foundNewest: true), for: beginning)
   }
 
   @Test(arguments: RecordedObserver.all.map(\.name))
   func `both hear every event, each once`(_ name: String) throws {
     let observer = RecordedObserver.named(name)
-    var feed = try ZulipFeed(snapshot: ZulipFeedTests.snapshot(observer))
-    var state = try ZulipState(snapshot: ZulipFeedTests.snapshot(observer))
-    ZulipFeedTests.openEverything(&feed)
+    var account = try ZulipAccount(snapshot: ZulipAccountTests.snapshot(observer))
+    var state = try ZulipState(snapshot: observer.start)
+    ZulipAccountTests.openEverything(&account)
     var sent: Set<MessageID> = []
     for answer in observer.answers {
-      feed.asked()
+      account.asked()
       for event in answer.events {
-        try feed.apply(event)
+        try account.apply(event)
         try state.apply(event)
         if case .sent(let message) = event.kind { sent.insert(message.id) }
       }
-      feed.answered()
+      account.answered()
     }
-    #expect(feed.state == state)
-    #expect(feed.messages.count > 0)
-    #expect(feed.messages.messages.allSatisfy { sent.contains($0.id) })
+    #expect(account.state == state)
+    #expect(account.messages.count > 0)
+    #expect(account.messages.messages.allSatisfy { sent.contains($0.id) })
     // What is held and what the state says is unread are two ways to the same.
-    let unread = Set(feed.state.unread.map(\.id)).intersection(sent)
-    let held = feed.messages.messages.filter {
-      !$0.flags.contains(.read) && feed.messages.doubt(about: $0.id).isEmpty
+    let unread = Set(account.state.unread.map(\.id)).intersection(sent)
+    let held = account.messages.messages.filter {
+      !$0.flags.contains(.read) && account.messages.doubt(about: $0.id).isEmpty
     }
     for message in held { #expect(unread.contains(message.id), "\(message.id)") }
   }
 
   @Test func `an event that the state refuses changes no message either`() throws {
-    var feed = try ZulipFeed(
-      snapshot: ZulipFeedTests.snapshot(RecordedObserver.named("zoe/modern")))
-    ZulipFeedTests.openEverything(&feed)
-    try feed.apply(try ZulipEvent(RecordedLines.message))
-    let count = feed.messages.count
+    var account = try ZulipAccount(
+      snapshot: ZulipAccountTests.snapshot(RecordedObserver.named("zoe/modern")))
+    ZulipAccountTests.openEverything(&account)
+    try account.apply(try ZulipEvent(RecordedLines.message))
+    let count = account.messages.count
     #expect(count == 1)
     let wrong = RecordedLines.changed(
       RecordedLines.flags, #""op":"remove","operation":"remove""#, #""op":7"#)
-    #expect(throws: ZulipError.self) { try feed.apply(try ZulipEvent(wrong)) }
-    #expect(feed.messages.count == count)
+    #expect(throws: ZulipError.self) { try account.apply(try ZulipEvent(wrong)) }
+    #expect(account.messages.count == count)
   }
 
   @Test func `it outlives the process, and messages sleep`() async throws {
     let observer = RecordedObserver.named("hamlet/modern")
-    var feed = try ZulipFeed(snapshot: ZulipFeedTests.snapshot(observer))
-    ZulipFeedTests.openEverything(&feed)
+    var account = try ZulipAccount(snapshot: ZulipAccountTests.snapshot(observer))
+    ZulipAccountTests.openEverything(&account)
     let half = observer.events.count / 2
-    for event in observer.events.prefix(half) { try feed.apply(event) }
+    for event in observer.events.prefix(half) { try account.apply(event) }
     let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
     let saved = SavedReplica(
-      model: feed, finger: QueueFinger(queue: QueueID("q"), lastEventID: 7), terms: terms)
+      model: account, finger: QueueFinger(queue: QueueID("q"), lastEventID: 7), terms: terms)
     let store = MemoryStore()
     try await store.checkpoint(
       StoredForm(
         rows: saved.rows(since: nil).map { (key: $0.key, value: $0.value ?? []) },
         writtenAt: WallTime(milliseconds: 0)))
-    let form = try #require(try await store.load(leaving: ZulipFeed.sleepingTables))
+    let form = try #require(try await store.load(leaving: ZulipAccount.sleepingTables))
     let rows = try StoredRows(form.rows, asleep: form.asleep)
-    var read = try SavedReplica<ZulipFeed, QueueFinger>(stored: rows).model
+    var read = try SavedReplica<ZulipAccount, QueueFinger>(stored: rows).model
     read.restored()
-    #expect(read.state == feed.state)
+    #expect(read.state == account.state)
     #expect(read.messages.sleeps && read.messages.count == 0)
     // An event wakes what it names.
     for event in observer.events.dropFirst(half) {
@@ -95,12 +93,12 @@ import ZulipSync
           try read.wake(RowAnswer(query, found), isSaved: false)
         }
       }
-      try feed.apply(event)
+      try account.apply(event)
       try read.apply(event)
     }
-    #expect(read.state == feed.state)
+    #expect(read.state == account.state)
     // A channel was left, which names all that is in it.
     #expect(!read.messages.sleeps)
-    #expect(Array(read.messages.messages) == Array(feed.messages.messages))
+    #expect(Array(read.messages.messages) == Array(account.messages.messages))
   }
 }
