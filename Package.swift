@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
     .executable(name: "crash", targets: ["crash"]),
+    .executable(name: "follow", targets: ["follow"]),
   ],
   targets: [
     .target(name: "UpdateMachine", swiftSettings: strict),
@@ -42,6 +43,9 @@ let package = Package(
     .target(
       name: "SQLiteStore", dependencies: ["UpdateMachine", "CSQLite"], swiftSettings: strict),
     .target(name: "LoopbackServer", swiftSettings: strict),
+    .executableTarget(
+      name: "follow", dependencies: ["UpdateMachine", "SyncProtocols", "ZulipSync", "SQLiteStore"],
+      swiftSettings: strict),
     .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),

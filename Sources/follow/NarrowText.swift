@@ -1,0 +1,68 @@
+import UpdateMachine
+import ZulipSync
+
+/// A narrow as it is typed: "channel:general/topic:lunch/-sender:7".
+struct NarrowText {
+  private var terms: [(name: String, value: String, isNegated: Bool)] = []
+
+  private static let names = ["channel", "stream", "topic", "dm", "sender", "is"]
+  private static let states = ["unread", "starred", "mentioned", "dm", "read", "alerted"]
+
+  /// Terms with a slash between them; none: everything.
+  init(_ text: String?) throws(Misuse) {
+    for part in (text ?? "").split(separator: "/", omittingEmptySubsequences: true) {
+      let isNegated = part.hasPrefix("-")
+      let words = part.drop { $0 == "-" }.split(separator: ":", maxSplits: 1)
+      guard words.count == 2, NarrowText.names.contains(String(words[0])) else {
+        throw Misuse(
+          "--narrow: '\(part)' is no term. Known are \(NarrowText.names.joined(separator: ", ")), "
+            + "each with a colon and a value")
+      }
+      if words[0] == "is", !NarrowText.states.contains(String(words[1])) {
+        throw Misuse(
+          "--narrow: nothing is '\(words[1])'. Known are \(NarrowText.states.joined(separator: ", "))"
+        )
+      }
+      terms.append((String(words[0]), String(words[1]), isNegated))
+    }
+  }
+
+  /// As the server is asked. Names are looked up in the realm's state.
+  func narrow(in state: ZulipState) throws(Misuse) -> ZulipNarrow {
+    var narrow = ZulipNarrow([])
+    for term in terms {
+      narrow.terms.append(
+        ZulipNarrow.Term(
+          term.name == "stream" ? "channel" : term.name, try operand(term.name, term.value, state),
+          isNegated: term.isNegated))
+    }
+    return narrow
+  }
+
+  private func operand(
+    _ name: String, _ value: String, _ state: ZulipState
+  ) throws(Misuse) -> ZulipNarrow.Operand {
+    switch name {
+    case "channel", "stream":
+      if let channel = state.channels.first(where: { $0.name == value }) {
+        return .number(channel.id.number)
+      }
+      let names = state.subscriptions.map(\.name).sorted().joined(separator: ", ")
+      throw Misuse("--narrow: no channel is called '\(value)'. You are subscribed to: \(names)")
+    case "sender": return .number(try user(value, state))
+    case "dm":
+      var users: [Int64] = []
+      for one in value.split(separator: ",") { users.append(try user(String(one), state)) }
+      return .numbers(users)
+    default: return .text(value)
+    }
+  }
+
+  /// By number or by e-mail.
+  private func user(_ text: String, _ state: ZulipState) throws(Misuse) -> Int64 {
+    if let number = Int64(text) { return number }
+    let user = state.users.first { $0.email == text || $0.deliveryEmail == text }
+    guard let user else { throw Misuse("--narrow: nobody here has the e-mail '\(text)'") }
+    return user.id.number
+  }
+}
