@@ -8,17 +8,6 @@ import UpdateMachine
 
 /// Messages and state in one model, through the driver, URLSession and a socket.
 @Suite(.timeLimit(.minutes(3))) struct AccountTests {
-  static var quick: MachineSettings {
-    var settings = MachineSettings()
-    settings.paceInterval = .milliseconds(1)
-    settings.paceBurst = 1000
-    settings.transientFirst = .milliseconds(1)
-    settings.slowFirst = .milliseconds(1)
-    settings.slowCap = .milliseconds(20)
-    settings.spread = .milliseconds(1)
-    return settings
-  }
-
   private static func message(_ id: Int, _ text: String) -> String {
     """
     {"id":\(id),"sender_id":8,"type":"stream","stream_id":4,"subject":"Lunch","content":"\(text)",\
@@ -79,7 +68,7 @@ import UpdateMachine
     try await Ada.serve {
       await channel.answer($0)
     } while: { server, connection in
-      let machine = UpdateMachine(source: ZulipAccountSource(connection), settings: Self.quick)
+      let machine = UpdateMachine(source: ZulipAccountSource(connection), settings: .quick)
       let running = Task { await machine.run() }
       var account: ZulipAccount?
       for await state in await machine.states() {

@@ -96,4 +96,20 @@ final class Shared<Value: Sendable>: @unchecked Sendable {
   }
 }
 
+extension MachineSettings {
+  /// Waits for nothing.
+  static var quick: MachineSettings {
+    var settings = MachineSettings()
+    settings.paceInterval = .milliseconds(1)
+    settings.paceBurst = 1000
+    settings.transientFirst = .milliseconds(1)
+    settings.transientCap = .milliseconds(20)
+    settings.slowFirst = .milliseconds(1)
+    settings.slowCap = .milliseconds(20)
+    settings.retryAfterFloor = .milliseconds(1)
+    settings.spread = .milliseconds(1)
+    return settings
+  }
+}
+
 let aFinger = QueueFinger(queue: QueueID("q1"), lastEventID: -1)

@@ -67,13 +67,7 @@ import UpdateMachine
     try await Ada.serve {
       await script.answer($0)
     } while: { server, connection in
-      var settings = MachineSettings()
-      settings.paceInterval = .milliseconds(1)
-      settings.transientFirst = .milliseconds(1)
-      settings.slowFirst = .milliseconds(1)
-      settings.slowCap = .milliseconds(20)
-      settings.spread = .milliseconds(1)
-      let machine = UpdateMachine(source: ZulipSource(connection), settings: settings)
+      let machine = UpdateMachine(source: ZulipSource(connection), settings: .quick)
       let running = Task { await machine.run() }
       let words = Shared<[String]>([])
       for await state in await machine.states() {

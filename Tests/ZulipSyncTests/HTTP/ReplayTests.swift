@@ -89,7 +89,7 @@ import UpdateMachine
       let machine = UpdateMachine(
         source: ZulipAccountSource(
           connection, ZulipRegister(client: observer.start.registration)),
-        settings: AccountTests.quick)
+        settings: .quick)
       let running = Task { await machine.run() }
       let views = await machine.openWindow(on: everything, showing: .newest(1))
       for await view in views where view.reachesBeginning && view.reachesEnd { break }
