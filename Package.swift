@@ -73,6 +73,8 @@ let package = Package(
     .testTarget(
       name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: strict),
     .testTarget(
+      name: "FollowTests", dependencies: ["follow", "LoopbackServer"], swiftSettings: strict),
+    .testTarget(
       name: "SimulatorTests", dependencies: ["Simulator", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(

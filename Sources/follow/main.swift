@@ -16,6 +16,7 @@ func follow(_ words: [String]) async -> Int32 {
       return 0
     }
     let credentials = try Credentials(options, ProcessInfo.processInfo.environment)
+    _ = try NarrowText(options.narrow)
     let connection = try connect(credentials)
     let file = try await SQLiteFile.open(at: try place(options, credentials))
     let follower = try await Follower(options, connection, file)
