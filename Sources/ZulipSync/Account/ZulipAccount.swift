@@ -96,7 +96,7 @@ extension ZulipAccount: CustomStringConvertible, CustomReflectable {
 /// A Zulip server as the library's driver asks it, for a whole account.
 ///
 ///     let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
-///     let (window, views) = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
+///     let views = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
 ///
 /// The deadlines are the machine's, as with ``ZulipSource``.
 public struct ZulipAccountSource: PageSource {

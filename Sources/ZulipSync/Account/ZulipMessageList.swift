@@ -9,8 +9,10 @@ public struct ZulipMessageList: MessageNarrow {
   public let narrow: ZulipNarrow
   public let filter: MessageFilter<ZulipContent>
 
-  /// - Parameter directory: of the state at this time (``ZulipState/directory``). A narrow by a channel's
-  ///   name is of the channel that has it now.
+  /// - Parameters:
+  ///   - narrow: what the server is asked for.
+  ///   - directory: of the state at this time (``ZulipState/directory``). A narrow by a channel's name is of
+  ///     the channel that has it now.
   public init(_ narrow: ZulipNarrow, _ directory: ZulipNarrow.Directory) {
     self.narrow = narrow
     filter = narrow.filter(directory)

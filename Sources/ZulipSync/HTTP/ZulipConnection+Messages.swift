@@ -54,7 +54,10 @@ extension ZulipConnection {
 
   /// `POST /messages`. Asked twice, it sends twice: of a failure with ``ZulipFailure/hasLeft`` nobody can
   /// tell whether it was sent, but for the echo.
-  /// - Parameter content: as it is typed, in Markdown.
+  /// - Parameters:
+  ///   - recipient: where it goes.
+  ///   - content: as it is typed, in Markdown.
+  ///   - echo: what the message's event is to be known by; `nil`: nothing.
   /// - Returns: the message's ID. Its event may have come before.
   @discardableResult
   public func send(

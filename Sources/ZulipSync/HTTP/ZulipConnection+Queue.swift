@@ -114,6 +114,7 @@ extension ZulipConnection {
 
   /// `GET /events`: what came after a finger, which acknowledges all up to it.
   /// - Parameters:
+  ///   - finger: the place up to which everything was taken.
   ///   - waits: the server may hold the question until there is something; `false`: it answers at once.
   ///   - deadline: `nil`: ``ZulipSettings/pollDeadline``, or if it does not wait
   ///     ``ZulipSettings/deadline``. It should be longer than the server waits

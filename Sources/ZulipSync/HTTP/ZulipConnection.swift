@@ -31,6 +31,10 @@ public final class ZulipConnection: Sendable {
 
   /// Sends nothing.
   /// - Parameters:
+  ///   - site: where the server is.
+  ///   - email: by which the user logs in.
+  ///   - key: the user's, for this site.
+  ///   - settings: what is allowed; right as they are for most.
   ///   - clock: tells the date, where a server says until when to wait and not what time it has.
   public init(
     to site: ZulipSite, email: String, key: ZulipAPIKey, settings: ZulipSettings = ZulipSettings(),

@@ -126,14 +126,15 @@ final class ZulipExchange: @unchecked Sendable {
     }
   }
 
-  func end(_ ending: ZulipTransport.Ending) {
+  /// - Parameter isComplete: URLSession has said so itself, and need not be told.
+  func end(_ ending: ZulipTransport.Ending, isComplete: Bool = false) {
     let (task, continuation): (URLSessionTask?, Waiter?) = lock.withLock {
       guard case .out(let waiter) = state else { return (nil, nil) }
       state = .over(ending)
       answer = nil
       return (self.task, waiter)
     }
-    task?.cancel()
+    if !isComplete { task?.cancel() }
     continuation?.resume(returning: ending)
   }
 
@@ -166,7 +167,7 @@ final class ZulipExchange: @unchecked Sendable {
       if let error, !isChallenged { return .failed(error) }
       return answer.map { .answered($0) } ?? .failed(error ?? .badServerResponse)
     }
-    end(ending)
+    end(ending, isComplete: true)
   }
 
   private func endTooLarge() {

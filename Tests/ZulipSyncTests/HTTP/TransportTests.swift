@@ -121,6 +121,21 @@ import UpdateMachine
     }
   }
 
+  @Test func `what says that it will be too large is not waited for`() async throws {
+    var settings = ZulipSettings()
+    settings.answerLimit = 1000
+    try await Ada.serve(settings) { _ in
+      Response(
+        headers: ["Content-Type": "application/json"], body: Array(repeating: 32, count: 1001)
+      )
+      .with(.halfOpen(after: 100))
+    } while: { server, connection in
+      let failure = await poll(connection, within: .seconds(20))
+      #expect(failure == ZulipFailure(.malformed, .tooLarge, status: 200))
+      await server.reaches { $0.open == 0 }
+    }
+  }
+
   @Test func `what is as large as it may be is taken`() async throws {
     let body = #"{"result":"success","events":[]}"#
     for (limit, isTaken) in [(body.utf8.count, true), (body.utf8.count - 1, false)] {
