@@ -49,7 +49,8 @@ struct RecordedObserver {
         }
       case ("GET", "/api/v1/events"):
         guard let place else { continue }
-        observers[place].answers.append(try ZulipError.decode(ZulipEvents.self, from: body))
+        observers[place].answers.append(
+          try ZulipError.decode(ZulipEvents.self, from: Data("\(body)".utf8)))
       default: break
       }
     }
@@ -62,7 +63,11 @@ extension ZulipEvent {
   init(_ json: String) throws {
     var fields = try ZulipValue(json: Data(json.utf8)).fields ?? [:]
     if fields["id"] == nil { fields["id"] = 0 }
-    self = try ZulipError.decode(ZulipEvent.self, from: .fields(fields))
+    try self.init(.fields(fields))
+  }
+
+  init(_ value: ZulipValue) throws {
+    self = try ZulipError.decode(ZulipEvent.self, from: Data("\(value)".utf8))
   }
 }
 

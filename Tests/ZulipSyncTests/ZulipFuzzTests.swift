@@ -74,7 +74,7 @@ struct ZulipFuzzTests {
       }
       if Self.read(Data(bytes)) { readCount += 1 }
     }
-    // Some must come through, or nothing behind the parser was tried; not all, or nothing was wrong.
+    // Some must come through, or nothing behind Foundation was tried; not all, or nothing was wrong.
     #expect((100...1_900).contains(readCount), "\(readCount)")
   }
 

@@ -43,19 +43,19 @@ struct StateRecording {
   private static func kind(
     _ exchange: Exchange, _ line: Data
   ) throws(ZulipError) -> StateExchange.Kind? {
-    let fields = try ZulipValue(json: line).fields ?? ZulipFields()
-    let body = fields["response"]?.fields?["body"]?.fields ?? ZulipFields()
     let reply = exchange.reply { $0.failure() }
     switch (exchange.request.kind, reply) {
     case (.register, .registered(let finger, longPoll: _)):
+      let fields = try ZulipValue(json: line).fields ?? ZulipFields()
+      let body = fields["response"]?.fields?["body"]?.fields ?? ZulipFields()
       let parameters = fields["request"]?.fields?["params"]?.fields ?? ZulipFields()
       let snapshot = ZulipSnapshot(body, ZulipRegistration(parameters: parameters))
       guard StateRecording.isState(body) else { return nil }
       return .registered(finger, snapshot, parameters: "\(ZulipValue.fields(parameters))")
     case (.poll, .polled):
       guard let queue = exchange.request.queue else { return nil }
-      let events = try ZulipError.decode(ZulipEvents.self, from: .fields(body))
-      return .polled(QueueID(queue), events)
+      let poll = try ZulipError.decode(PollLine.self, from: line)
+      return .polled(QueueID(queue), poll.response.body)
     case (.poll, .failed(let failure)):
       return exchange.request.queue.map { .failed(QueueID($0), failure) }
     case (.release, _): return exchange.request.queue.map { .released(QueueID($0)) }
@@ -68,6 +68,15 @@ struct StateRecording {
     let always = Set(ZulipState.leftOut.keys).union(["zulip_feature_level"])
     return body.entries.contains { !always.contains($0.name) }
   }
+}
+
+/// A line of a poll that has its events.
+private struct PollLine: Decodable {
+  struct Response: Decodable {
+    var body: ZulipEvents
+  }
+
+  var response: Response
 }
 
 /// One request about a realm's state and what came back.

@@ -1,4 +1,5 @@
-// JSON: the room of what a server wrote, as a value. It may use Foundation, for its Data alone.
+// JSON: the room of what a server wrote, as a value. It may use Foundation, which
+// reads it.
 
 /// Any JSON value. What a server has of itself that no code here knows is kept as it came.
 public enum ZulipValue: Hashable, Sendable {
@@ -6,7 +7,7 @@ public enum ZulipValue: Hashable, Sendable {
   case bool(Bool)
   /// A whole number of 64 bits.
   case number(Int64)
-  /// Any other number; always finite.
+  /// Any other number; always finite. One beyond 64 bits is the next that there is.
   case fraction(Double)
   case text(String)
   case list([ZulipValue])
@@ -96,11 +97,12 @@ extension ZulipFields: ExpressibleByDictionaryLiteral {
 extension ZulipValue {
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
-  /// Also of a fraction that has none.
+  /// Also of a fraction that has none, but for a large one: which number was written is not known.
   public var number: Int64? {
     switch self {
     case .number(let number): number
-    case .fraction(let fraction): Int64(exactly: fraction)
+    case .fraction(let fraction):
+      fraction.magnitude < 0x1p53 ? Int64(exactly: fraction) : nil
     case .null, .bool, .text, .list, .fields: nil
     }
   }

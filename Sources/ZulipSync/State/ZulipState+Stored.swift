@@ -53,9 +53,6 @@ extension ZulipRegistration: Storable {
 }
 
 extension ZulipValue: Storable {
-  /// As deep as what is read of a server; more would be no value that was written.
-  private static let depthMaximum = 100
-
   public func put(into bytes: inout ByteWriter) {
     switch self {
     case .null: bytes.put(UInt8(0))

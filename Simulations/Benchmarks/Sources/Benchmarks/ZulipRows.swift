@@ -62,7 +62,7 @@ private func benchmarkRegisters(_ recorded: RecordedAnswers) throws {
     row(
       "  from bytes to a model", .time(model),
       beside: [
-        "its JSON alone, ours": .time(seconds { _ = try? ZulipValue(json: bytes) }),
+        "to values alone": .time(seconds { _ = try? ZulipValue(json: bytes) }),
         "JSONSerialization alone": .time(
           seconds { _ = try? JSONSerialization.jsonObject(with: bytes) }),
         "JSONDecoder alone, to the same values": .time(
