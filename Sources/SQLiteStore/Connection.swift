@@ -66,15 +66,22 @@ final class Connection {
   func transaction<Result>(
     _ body: () throws(SQLiteFailure) -> Result
   ) throws(SQLiteFailure) -> Result {
+    // One that could not be rolled back is now, or this one says why not.
+    try rollBack()
     try statement("BEGIN IMMEDIATE").run()
     do throws(SQLiteFailure) {
       let result = try body()
       try statement("COMMIT").run()
       return result
     } catch {
-      // Some failures have rolled back already.
-      if unsafe sqlite3_get_autocommit(handle) == 0 { try? statement("ROLLBACK").run() }
-      throw error
+      let failure = error
+      do throws(SQLiteFailure) { try rollBack() } catch { throw failure }
+      throw failure
     }
+  }
+
+  /// Some failures have rolled back already.
+  private func rollBack() throws(SQLiteFailure) {
+    if unsafe sqlite3_get_autocommit(handle) == 0 { try statement("ROLLBACK").run() }
   }
 }

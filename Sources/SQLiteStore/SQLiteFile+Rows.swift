@@ -83,7 +83,8 @@ extension SQLiteFile {
     try perform { connection throws(SQLiteFailure) in
       // What is deleted is overwritten, and the log that has it too: a user has logged out.
       try connection.run("PRAGMA secure_delete = ON")
-      defer { try? connection.run("PRAGMA secure_delete = OFF") }
+      // If that fails it stays on: what is deleted later is overwritten, too, which is slower and no harm.
+      defer { _ = try? connection.run("PRAGMA secure_delete = OFF") }
       try connection.transaction { () throws(SQLiteFailure) in
         for replica in try connection.replicas()
         where replica.name == name && aside ?? replica.aside == replica.aside {

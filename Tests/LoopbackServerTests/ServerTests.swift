@@ -216,13 +216,13 @@ import Testing
     settings.connectionLimit = 1
     let gate = Gate()
     try await LoopbackServer.serving(settings: settings) { request in
-      if request.path == "/stubborn" { await gate.pass() }
+      if request.path == "/deaf" { await gate.pass() }
       return .text("ok.")
     } while: { server in
-      let stubborn = try await RawClient(port: server.port)
-      await stubborn.send(Self.get("/stubborn"))
+      let deaf = try await RawClient(port: server.port)
+      await deaf.send(Self.get("/deaf"))
       await server.reaches { $0.answering == 1 }
-      stubborn.close()
+      deaf.close()
       await server.reaches { $0.open == 0 }
       let next = try await RawClient(port: server.port)
       await next.send(Self.get("/"))

@@ -39,7 +39,11 @@ public struct ZulipKey: Hashable, Comparable, Sendable {
   /// The object's number; 0 if it has none.
   public var number: Int64 {
     let rest = bytes.drop { $0 != 0 }.dropFirst().prefix(8)
-    return (try? Int64(keyBytes: Array(rest))) ?? 0
+    do throws(StoredFormError) {
+      return try Int64(keyBytes: Array(rest))
+    } catch {
+      return 0  // A field's own row.
+    }
   }
 
   /// The object's text; empty if it has none.
