@@ -25,6 +25,15 @@ import Testing
     #expect(offences == [])
   }
 
+  @Test func `what speaks over sockets is named so that it is run by itself`() {
+    let offences = repository.swift.filter { file in
+      file.path.hasPrefix("Tests/ZulipSyncTests/")
+        && !file.lines(containing: "Ada" + ".serve").isEmpty
+        && file.lines(containing: "OverHTTPTests {").isEmpty
+    }
+    #expect(offences.map(\.path) == [])
+  }
+
   @Test func `nothing is left for later`() {
     var offences: [String] = []
     for file in repository.sources {

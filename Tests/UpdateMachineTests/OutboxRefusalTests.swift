@@ -267,8 +267,12 @@ import UpdateMachine
   {
     var desk = Desk.started(isIdempotent: false)
     _ = try desk.send(.set("a", 1))
-    desk.fail(failure, hasLeft: hasLeft)
+    #expect(desk.fail(failure, hasLeft: hasLeft).contains { $0.hasPrefix("persist") })
     #expect(desk.box.uncertain.isEmpty)
+    desk.save()
+    var other = desk
+    other.restart()
+    #expect(other.box.uncertain.isEmpty, "the mark was taken back on the disk, too")
     desk.pass(.seconds(1))
     desk.feed(.credentialsChanged)
     desk.fire()

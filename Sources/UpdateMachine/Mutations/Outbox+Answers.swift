@@ -97,7 +97,13 @@ extension Outbox {
       // The second try of one whose first has had its echo meanwhile.
       if !isIdempotent { return proceed(at: now, &effects) }
     }
-    settle(push, isDoubtful: hasLeft && (isIdempotent || failure.leavesDoubt))
+    let isDoubtful = hasLeft && (isIdempotent || failure.leavesDoubt)
+    settle(push, isDoubtful: isDoubtful)
+    // The mark on the disk says that it may have left: it has not, and is not uncertain after a restart.
+    if !isIdempotent, !isDoubtful {
+      changed()
+      persist(&effects)
+    }
     switch failure {
     case .unreachable, .serverFault:
       waitTransiently(at: now, &effects)

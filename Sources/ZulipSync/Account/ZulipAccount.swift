@@ -1,19 +1,22 @@
-// Account: the room of all that a client has of one user's account in one model: the realm's state and
-// messages, kept level by the same events. It may use the rooms beside it, SyncProtocols and UpdateMachine.
+// Account: the room of all that a client has of one user's account in one model: the realm's state,
+// messages, and what the user sends, kept level by the same events. It may use the rooms beside it,
+// SyncProtocols and UpdateMachine.
 
 public import SyncProtocols
 public import UpdateMachine
 
-/// The state of a realm, and messages by narrow.
+/// The state of a realm, messages by narrow, and what the user has sent that is not among them yet.
 ///
 /// Which channels send events follows from the subscriptions, at a register and from then on by the
-/// events. An event that cannot be applied to the state changes nothing of either.
+/// events. An event that cannot be applied to the state changes nothing of the others.
 public struct ZulipAccount: Sendable {
   /// Users, channels, settings, unread messages, and so on.
   public private(set) var state: ZulipState
   public var messages: MessageStore<ZulipMessageList>
   /// The form in which all contents are.
   public let form: ZulipContent.Form
+  /// What the user sends (``echoes``).
+  public var local: LocalChanges<ZulipOutgoing>
 
   /// A list as this state understands it, to open a window on.
   public func list(_ narrow: ZulipNarrow) -> ZulipMessageList {
@@ -28,10 +31,15 @@ extension ZulipAccount: PagedModel {
   public struct Snapshot: Hashable, Sendable {
     public var state: ZulipSnapshot
     public var form: ZulipContent.Form
+    /// The name of an outbox, if there is none yet.
+    public var client: ClientID
 
-    public init(_ state: ZulipSnapshot, _ form: ZulipContent.Form) {
+    public init(
+      _ state: ZulipSnapshot, _ form: ZulipContent.Form, client: ClientID = ClientID(0)
+    ) {
       self.state = state
       self.form = form
+      self.client = client
     }
   }
 
@@ -39,7 +47,7 @@ extension ZulipAccount: PagedModel {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  /// Lists that are open stay open, and show what was known formerly.
+  /// Lists that are open stay open, and show what was known formerly. The outbox stays.
   public init(snapshot: Snapshot, replacing old: ZulipAccount?) throws(ZulipError) {
     state = try ZulipState(snapshot: snapshot.state)
     form = snapshot.form
@@ -49,11 +57,46 @@ extension ZulipAccount: PagedModel {
     } else {
       messages = MessageStore(following: followed)
     }
+    let outbox = Outbox<ZulipOutgoing>(client: snapshot.client, isIdempotent: false)
+    local = old?.local ?? LocalChanges(outbox, over: state)
+    local.confirm(state, echo: nil)
   }
 
   public mutating func apply(_ event: ZulipEvent) throws(ZulipError) {
     try state.apply(event)
     for change in event.changes(form) { messages.apply(change) }
+    local.confirm(state, echo: echo(in: event))
+  }
+
+  /// The message of the user's own that this is.
+  private func echo(in event: ZulipEvent) -> MutationTicket? {
+    guard case .sent = event.kind, let text = event.fields["local_message_id"]?.text,
+      let local = ZulipLocalID(text), local.client == self.local.outbox.client
+    else { return nil }
+    return local.ticket
+  }
+}
+
+extension ZulipAccount: MutableModel {
+  public static var hearsOfPolls: Bool { true }
+
+  public mutating func asked() {
+    messages.asked()
+    local.pollLeft()
+  }
+
+  public mutating func answered() {
+    messages.answered()
+    local.pollWasAnswered()
+  }
+
+  public mutating func snapshotWasAsked(at sent: Moment) {
+    local.confirmAccepted(before: sent)
+  }
+
+  public mutating func restored() {
+    messages.restored()
+    local.restored(over: state)
   }
 }
 
@@ -61,8 +104,9 @@ extension ZulipAccount: StorableModel {
   private static let formTable = StoredTable.firstOfModel.advanced(by: 2)
   private static let messageTable = StoredTable.firstOfModel.advanced(by: 3)
 
-  /// The state has the first two tables.
+  /// Behind the outbox's tables the state has the first two.
   public func store(since old: ZulipAccount?, into rows: inout RowWriter) {
+    local.outbox.store(since: old?.local.outbox, into: &rows)
     state.store(since: old?.state, into: &rows)
     rows.put(
       ZulipAccount.formTable, ZulipContent("", form), since: old.map { ZulipContent("", $0.form) })
@@ -75,6 +119,7 @@ extension ZulipAccount: StorableModel {
     guard let form else { throw StoredFormError(expected: "the form of contents") }
     self.form = form.form
     messages = try MessageStore(stored: rows, from: ZulipAccount.messageTable)
+    local = LocalChanges(try Outbox(stored: rows), over: state)
   }
 
   public static var sleepingTables: [StoredTable] {
@@ -118,8 +163,9 @@ public struct ZulipAccountSource: PageSource {
   > {
     let registered = try await stateSource.register()
     return Registered(
-      snapshot: ZulipAccount.Snapshot(registered.snapshot, form), finger: registered.finger,
-      terms: registered.terms)
+      snapshot: ZulipAccount.Snapshot(
+        registered.snapshot, form, client: ClientID(zulip: registered.finger.queue)),
+      finger: registered.finger, terms: registered.terms)
   }
 
   public func poll(

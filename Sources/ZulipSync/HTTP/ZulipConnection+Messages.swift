@@ -58,10 +58,12 @@ extension ZulipConnection {
   ///   - recipient: where it goes.
   ///   - content: as it is typed, in Markdown.
   ///   - echo: what the message's event is to be known by; `nil`: nothing.
+  ///   - deadline: of the whole answer; `nil`: ``ZulipSettings/deadline``.
   /// - Returns: the message's ID. Its event may have come before.
   @discardableResult
   public func send(
-    _ recipient: Recipient, _ content: String, echo: Echo? = nil
+    _ recipient: Recipient, _ content: String, echo: Echo? = nil,
+    within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> MessageID {
     var form = ZulipForm()
     switch recipient {
@@ -76,7 +78,7 @@ extension ZulipConnection {
     form.add("content", .text(content))
     form.add("queue_id", echo.map { .text($0.queue.text) })
     form.add("local_id", echo.map { .text($0.localID) })
-    return try await ask(.post, "messages", form) { answer throws(ZulipError) in
+    return try await ask(.post, "messages", form, within: deadline) { answer throws(ZulipError) in
       MessageID(try ZulipReading(answer.fields, path: "").number("id"))
     }
   }

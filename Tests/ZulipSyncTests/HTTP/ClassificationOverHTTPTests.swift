@@ -7,7 +7,7 @@ import UpdateMachine
 @testable import ZulipSync
 
 /// What a client learns of each way in which a request can go wrong, through a real URLSession.
-@Suite(.timeLimit(.minutes(3))) struct ClassificationTests {
+@Suite(.timeLimit(.minutes(3))) struct ClassificationOverHTTPTests {
   /// A wrong answer, and what it means.
   struct Case: CustomTestStringConvertible {
     var name: String
@@ -157,7 +157,7 @@ import UpdateMachine
     let address = stranger.address
     try await Ada.serve { request in
       let status = request.path.hasSuffix("events") ? 302 : 307
-      return ClassificationTests.redirect(status, to: "\(address)\(request.path)")
+      return ClassificationOverHTTPTests.redirect(status, to: "\(address)\(request.path)")
     } while: { server, connection in
       for _ in 0..<3 {
         let polled = await Ada.failure { () throws(ZulipFailure) in

@@ -7,7 +7,7 @@ import UpdateMachine
 @testable import ZulipSync
 
 /// Each request as the server gets it, and each answer as the client does.
-@Suite(.timeLimit(.minutes(2))) struct RequestTests {
+@Suite(.timeLimit(.minutes(2))) struct RequestOverHTTPTests {
   typealias Connection = ZulipConnection
 
   /// What the server was asked, and what the client made of the answer.
@@ -168,14 +168,15 @@ import UpdateMachine
     """
 
   @Test func `one message is asked for by its ID`() async throws {
-    let (request, message) = try await ask(.success(RequestTests.message)) {
+    let (request, message) = try await ask(.success(RequestOverHTTPTests.message)) {
       connection throws(ZulipFailure) in
       try await connection.message(MessageID(5), form: .raw)
     }
     #expect(request.target == "/api/v1/messages/5?apply_markdown=false")
     #expect(message.content == ZulipContent("hi", .raw))
     #expect(message.flags == .read)
-    let answer = Response.success(RequestTests.message.replacing(#""flags":["read"],"#, with: ""))
+    let answer = Response.success(
+      RequestOverHTTPTests.message.replacing(#""flags":["read"],"#, with: ""))
     try await Ada.serve { _ in
       answer
     } while: { _, connection in

@@ -10,10 +10,10 @@ import UpdateMachine
   /// Thousands of polls with faults among them: memory stays flat, and no socket is left. In a process
   /// of its own, where nobody else takes memory.
   ///
-  /// 1,000 polls, or as many as `ZULIP_SOAK` says: `ZULIP_SOAK=10000 swift test --filter SoakTests`. Many
+  /// 1,000 polls, or as many as `ZULIP_SOAK` says: `ZULIP_SOAK=10000 swift test --filter SoakOverHTTPTests`. Many
   /// should be alone, for the other process inherits the sockets that are open when it begins, and to
   /// their servers they then seem open for as long as it goes on.
-  @Suite(.timeLimit(.minutes(20))) struct SoakTests {
+  @Suite(.timeLimit(.minutes(20))) struct SoakOverHTTPTests {
     @Test func `memory is flat and all sockets are closed at the end`() async throws {
       // Not by the other's output: whoever waits for that keeps a thread that the tests beside need.
       let report = FileManager.default.temporaryDirectory

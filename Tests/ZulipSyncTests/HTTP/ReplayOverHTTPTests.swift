@@ -7,7 +7,7 @@ import UpdateMachine
 @testable import ZulipSync
 
 /// What a real server once answered, answered again over a socket that does wrong.
-@Suite(.timeLimit(.minutes(5))) struct ReplayTests {
+@Suite(.timeLimit(.minutes(5))) struct ReplayOverHTTPTests {
   /// One observer's session as a server that answers by finger: whatever is asked again is given again.
   private final class Recording: Sendable {
     let register: String

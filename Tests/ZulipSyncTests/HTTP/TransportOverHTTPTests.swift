@@ -7,7 +7,7 @@ import UpdateMachine
 @testable import ZulipSync
 
 /// Time, size and sockets.
-@Suite(.timeLimit(.minutes(3))) struct TransportTests {
+@Suite(.timeLimit(.minutes(3))) struct TransportOverHTTPTests {
   private func poll(
     _ connection: ZulipConnection, within deadline: TimeSpan? = nil
   ) async -> ZulipFailure? {

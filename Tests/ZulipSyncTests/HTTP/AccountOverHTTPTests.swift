@@ -7,7 +7,7 @@ import UpdateMachine
 @testable import ZulipSync
 
 /// Messages and state in one model, through the driver, URLSession and a socket.
-@Suite(.timeLimit(.minutes(3))) struct AccountTests {
+@Suite(.timeLimit(.minutes(3))) struct AccountOverHTTPTests {
   private static func message(_ id: Int, _ text: String) -> String {
     """
     {"id":\(id),"sender_id":8,"type":"stream","stream_id":4,"subject":"Lunch","content":"\(text)",\
@@ -58,7 +58,9 @@ import UpdateMachine
       }
     }
 
-    private func message(_ id: Int, _ text: String) -> String { AccountTests.message(id, text) }
+    private func message(_ id: Int, _ text: String) -> String {
+      AccountOverHTTPTests.message(id, text)
+    }
   }
 
   @Test func `a window is filled by pages, kept by events, and filled again after an expiry`()

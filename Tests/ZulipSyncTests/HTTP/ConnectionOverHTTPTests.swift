@@ -4,7 +4,7 @@ import Testing
 @testable import ZulipSync
 
 @Suite("A connection, before anything is sent")
-struct ConnectionTests {
+struct ConnectionOverHTTPTests {
   @Test(arguments: [
     ("https://chat.example.org", "https://chat.example.org"),
     ("https://chat.example.org/", "https://chat.example.org"),

@@ -7,7 +7,7 @@ import UpdateMachine
 @testable import ZulipSync
 
 /// A whole account's life, through the driver, URLSession and a socket.
-@Suite(.timeLimit(.minutes(3))) struct LifeTests {
+@Suite(.timeLimit(.minutes(3))) struct LifeOverHTTPTests {
   /// Answers from a list, and then waits as a server does that has no news.
   private final class Script: Sendable {
     private let registers: Shared<[Response]>

@@ -1,0 +1,285 @@
+import Foundation
+import LoopbackServer
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import ZulipSync
+
+/// Messages through the outbox, the driver, URLSession and a socket.
+@Suite(.timeLimit(.minutes(3))) struct SendOverHTTPTests {
+  private static let general = ZulipConnection.Recipient.channel(ChannelID(4), topic: "Lunch")
+
+  /// A machine on a chat, once it holds an account.
+  private static func follow(
+    _ chat: Chat, store: MemoryStore = MemoryStore(),
+    _ body: (UpdateMachine<ZulipAccountSource>, ZulipMessageList) async throws -> Void
+  ) async throws {
+    try await Ada.serve {
+      await chat.answer($0)
+    } while: { server, connection in
+      let source = ZulipAccountSource(connection)
+      let machine = UpdateMachine(source: source, store: store, settings: .quick)
+      let running = Task { await machine.run() }
+      let account = try #require(await machine.first { _ in true })
+      let list = account.list(ZulipNarrow([.init("channel", .number(4))]))
+      let views = await machine.openWindow(on: list, showing: .newest(10))
+      for await view in views where view.isComplete { break }
+      try await body(machine, list)
+      await machine.stop()
+      await running.value
+      await server.reaches { $0.answering == 0 }
+    }
+  }
+
+  @Test func `a message is an echo until its event has come, and is sent once`() async throws {
+    let chat = Chat()
+    chat.holdsEvents(true)
+    try await Self.follow(chat) { machine, list in
+      let sent = try await machine.mutate(ZulipOutgoing(Self.general, "At noon?"))
+      let waiting = try #require(await machine.first { $0.echoes(in: list).first?.state == .sent })
+      #expect(waiting.echoes(in: list).map(\.message.content) == ["At noon?"])
+      #expect(waiting.echoes(in: waiting.list(ZulipNarrow([.init("is", .text("dm"))]))).isEmpty)
+      #expect(waiting.messages.count == 0)
+      chat.holdsEvents(false)
+      #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
+      let account = try #require(await machine.state.model)
+      #expect(account.echoes.isEmpty)
+      #expect(account.messages.messages.map(\.content.text) == ["At noon?"])
+      #expect(chat.posts == ["At noon?"])
+    }
+  }
+
+  @Test func `an answer that is lost is no reason to send twice: the event tells`() async throws {
+    let chat = Chat([.lost])
+    try await Self.follow(chat) { machine, _ in
+      let sent = try await machine.mutate(ZulipOutgoing(Self.general, "once"))
+      _ = await machine.first { $0.echoes.isEmpty }
+      #expect(await machine.state(of: sent.ticket) == .acknowledged)
+      // What comes behind it is sent, too.
+      let next = try await machine.mutate(ZulipOutgoing(.direct([UserID(8)]), "two"))
+      #expect(await machine.acknowledged(next.ticket) == .acknowledged)
+      #expect(chat.posts == ["once", "two"])
+    }
+  }
+
+  @Test func `one that never arrived is uncertain until the user says`() async throws {
+    let chat = Chat([.never, .never])
+    try await Self.follow(chat) { machine, list in
+      let sent = try await machine.mutate(ZulipOutgoing(Self.general, "twice?"))
+      let waits = try await machine.mutate(ZulipOutgoing(Self.general, "after it"))
+      #expect(await machine.acknowledged(sent.ticket) == .uncertain)
+      let account = try #require(await machine.state.model)
+      #expect(account.echoes(in: list).map(\.state) == [.uncertain, .queued])
+      #expect(chat.asked == 1)
+      #expect(await machine.retry(sent.ticket))
+      #expect(await machine.acknowledged(sent.ticket) == .uncertain)
+      #expect(await machine.discard(sent.ticket))
+      #expect(await machine.acknowledged(waits.ticket) == .acknowledged)
+      #expect(chat.posts == ["after it"] && chat.asked == 3)
+    }
+  }
+
+  @Test func `one that the server refuses is set aside, edited, and sent`() async throws {
+    let chat = Chat([.refused])
+    try await Self.follow(chat) { machine, list in
+      let sent = try await machine.mutate(ZulipOutgoing(Self.general, "wrong"))
+      #expect(await machine.acknowledged(sent.ticket) == .setAside)
+      let account = try #require(await machine.state.model)
+      #expect(account.echoes(in: list).map(\.state) == [.refused(RejectionCode("BAD_REQUEST"))])
+      #expect(await machine.edit(sent.ticket, to: ZulipOutgoing(Self.general, "right")))
+      #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
+      #expect(chat.posts == ["right"])
+    }
+  }
+
+  @Test func `a queue that is gone takes no message with it, and brings none twice`() async throws {
+    let chat = Chat()
+    chat.holdsEvents(true)
+    try await Self.follow(chat) { machine, list in
+      let sent = try await machine.mutate(ZulipOutgoing(Self.general, "before"))
+      _ = await machine.first { _ in chat.answered == 1 }
+      chat.dropQueue()
+      #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
+      let account = try #require(await machine.state.model)
+      #expect(account.echoes.isEmpty)
+      #expect(chat.posts == ["before"])
+    }
+  }
+
+  @Test func `what is queued survives a restart, and is sent then`() async throws {
+    let store = MemoryStore()
+    let chat = Chat([.rateLimited])
+    var ticket: MutationTicket?
+    try await Self.follow(chat, store: store) { machine, _ in
+      let sent = try await machine.mutate(ZulipOutgoing(Self.general, "later"))
+      ticket = sent.ticket
+      #expect(await machine.stored(sent.ticket))
+      // The server did not take it, and with the next one that is on the disk.
+      _ = await machine.first { $0.local.outbox.status == .waiting }
+      let next = try await machine.mutate(ZulipOutgoing(Self.general, "and then"))
+      #expect(await machine.stored(next.ticket))
+    }
+    #expect(chat.posts == [])
+    try await Self.follow(chat, store: store) { machine, _ in
+      let sent = try #require(ticket)
+      #expect(await machine.acknowledged(sent) == .acknowledged)
+      _ = await machine.first { $0.echoes.isEmpty }
+      #expect(chat.posts == ["later", "and then"])
+      #expect(chat.queues == 1, "the same queue, and no register")
+    }
+  }
+}
+
+extension UpdateMachine where Origin == ZulipAccountSource {
+  /// The first account that is as it should be.
+  fileprivate func first(_ isRight: (ZulipAccount) -> Bool) async -> ZulipAccount? {
+    for await state in states() {
+      if let account = state.model, isRight(account) { return account }
+    }
+    return nil
+  }
+}
+
+/// A server with one channel and one client, to which messages can be sent.
+private final class Chat: Sendable {
+  /// What becomes of a message that is sent; by default it is taken.
+  enum Fate {
+    /// Taken, but the connection breaks before the answer is there.
+    case lost
+    /// The connection breaks before anybody has read it.
+    case never
+    case refused
+    case rateLimited
+  }
+
+  private struct State {
+    var fates: [Fate]
+    var posts: [String] = []
+    var asked = 0
+    var answered = 0
+    var queues = 0
+    var isQueueThere = false
+    var holdsEvents = false
+    var events: [String] = []
+    var messages: [String] = []
+    var waiting: [AsyncStream<Void>.Continuation] = []
+
+    mutating func ring() {
+      for one in waiting { one.finish() }
+      waiting = []
+    }
+  }
+
+  private let state: Shared<State>
+
+  init(_ fates: [Fate] = []) { state = Shared(State(fates: fates)) }
+
+  var posts: [String] { state.value.posts }
+  /// How often something was to be sent.
+  var asked: Int { state.value.asked }
+  var answered: Int { state.value.answered }
+  var queues: Int { state.value.queues }
+
+  func holdsEvents(_ holds: Bool) {
+    state.change {
+      $0.holdsEvents = holds
+      $0.ring()
+    }
+  }
+
+  func dropQueue() {
+    state.change {
+      $0.isQueueThere = false
+      $0.ring()
+    }
+  }
+
+  func answer(_ request: LoopbackServer.Request) async -> Response {
+    switch (request.method, request.path) {
+    case ("POST", "/api/v1/register"): return register()
+    case ("GET", "/api/v1/messages"):
+      let messages = state.value.messages.joined(separator: ",")
+      return .success(
+        """
+        "messages":[\(messages)],"anchor":10000000000000000,"found_anchor":false,\
+        "found_oldest":true,"found_newest":true,"history_limited":false
+        """)
+    case ("POST", "/api/v1/messages"): return take(request)
+    case ("GET", "/api/v1/events"): return await events(request)
+    default: return .success()
+    }
+  }
+
+  private func register() -> Response {
+    let queue = state.change {
+      $0.queues += 1
+      $0.isQueueThere = true
+      $0.events = []
+      return $0.queues
+    }
+    return .success(
+      """
+      "queue_id":"q\(queue)","last_event_id":-1,"zulip_feature_level":323,"user_id":7,\
+      "subscriptions":[{"stream_id":4,"name":"general","is_muted":false}],"streams":[],\
+      "max_message_length":100
+      """)
+  }
+
+  private func events(_ request: LoopbackServer.Request) async -> Response {
+    let last = request.query["last_event_id"].flatMap { Int($0) } ?? -1
+    while true {
+      let (stream, continuation) = AsyncStream<Void>.makeStream()
+      let answer = state.change { state -> Response? in
+        guard state.isQueueThere, request.query["queue_id"] == "q\(state.queues)" else {
+          return .error(400, "BAD_EVENT_QUEUE_ID")
+        }
+        if !state.holdsEvents, state.events.count > last + 1 {
+          return .events(state.events[(last + 1)...].joined(separator: ","))
+        }
+        if request.query["dont_block"] == "true" { return .events() }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let answer { return answer }
+      for await _ in stream {}
+      if Task.isCancelled { return .events() }
+    }
+  }
+
+  private func take(_ request: LoopbackServer.Request) -> Response {
+    guard let form = request.form else { return .error(400, "REQUEST_VARIABLE_MISSING") }
+    return state.change { state in
+      state.asked += 1
+      let fate = state.fates.isEmpty ? nil : state.fates.removeFirst()
+      switch fate {
+      case .never: return Response.success().with(.reset(after: 0))
+      case .refused: return .error(400, "BAD_REQUEST")
+      case .rateLimited: return .error(429, "RATE_LIMIT_HIT", #""retry-after":600"#)
+      case .lost, nil: break
+      }
+      state.posts.append(form["content"] ?? "")
+      let id = state.posts.count
+      let place =
+        form["type"] == "direct"
+        ? #""type":"private","display_recipient":[{"id":7},{"id":8}]"#
+        : """
+        "type":"stream","stream_id":\(form["to"] ?? ""),"display_recipient":"general"
+        """
+      let message = """
+        "id":\(id),"sender_id":7,\(place),"subject":"\(form["topic"] ?? "")",\
+        "content":"\(form["content"] ?? "")","content_type":"text/html","reactions":[]
+        """
+      state.messages.append(#"{\#(message),"flags":["read"]}"#)
+      state.events.append(
+        """
+        {"id":\(state.events.count),"type":"message","flags":["read"],\
+        "local_message_id":"\(form["local_id"] ?? "")","message":{\(message)}}
+        """)
+      state.ring()
+      state.answered += 1
+      let answer = Response.success(#""id":\#(id)"#)
+      return fate == .lost ? answer.with(.reset(after: 0)) : answer
+    }
+  }
+}
