@@ -97,13 +97,15 @@ import UpdateMachine
       #expect(first.status(of: Self.ada, at: Self.moment(149.75)) == .idle)
       #expect(first.status(of: Self.ada, at: Self.moment(199.75)) == .offline)
 
-      // What happens is heard when the answer comes, by the source's clock.
+      // What happens is heard when the answer comes, not when it was asked for.
+      await server.reaches { $0.answering == 1 }
       clock.now = Self.moment(60)
       script.say(Self.typing(0, by: 8))
       let second = try await Self.presence(of: machine) { !$0.typists.isEmpty }
       #expect(second.typists(in: Self.lunch, at: Self.moment(104.999)) == [Self.bob])
       #expect(second.typists(in: Self.lunch, at: Self.moment(105)) == [])
       #expect(second.nextChange(after: clock.now) == Self.moment(105))
+      await server.reaches { $0.answering == 1 }
       clock.now = Self.moment(70)
       script.say(
         .events(
@@ -115,6 +117,7 @@ import UpdateMachine
       #expect(third.status(of: Self.bob, at: Self.moment(259.749)) == .active)
       #expect(third.status(of: Self.bob, at: Self.moment(259.75)) == .offline)
 
+      await server.reaches { $0.answering == 1 }
       clock.now = Self.moment(150)
       script.say(.error(400, "BAD_EVENT_QUEUE_ID"))
       let fourth = try await Self.presence(of: machine) { $0.people[Self.ada] == nil }
