@@ -54,7 +54,7 @@ func benchmarkZulip() throws {
 private func benchmarkRegisters(_ recorded: RecordedAnswers) throws {
   for (name, bytes) in [
     ("/register of 56 users", recorded.register),
-    ("/register of 1,400 users", try recorded.register(times: 25)),
+    ("/register of 1,512 users", try recorded.register(times: 27)),
   ] {
     var rows = 0
     let model = seconds {
