@@ -10,7 +10,7 @@ import Testing
     var root = URL(filePath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }
     let text = try String(
-      contentsOf: root.appending(path: "Sources/ZulipSync/ZulipSync.docc/Events.md"),
+      contentsOf: root.appending(path: "Sources/ZulipSync/ZulipSync.docc/EventTypes.md"),
       encoding: .utf8)
     let sections = text.components(separatedBy: "\n### ")
     let section = try #require(sections.first { $0.hasPrefix(heading + "\n") })
