@@ -8,6 +8,9 @@ public import UpdateMachine
 ///
 /// Which channels send events follows from the subscriptions, at a register and from then on by the
 /// events. An event that cannot be applied to the state changes nothing of either.
+///
+/// What a page settles or mends of a held message is mended in the state, too: whether it is starred, and
+/// unread, and where.
 public struct ZulipAccount: Sendable {
   /// Users, channels, settings, unread messages, and so on.
   public private(set) var state: ZulipState
@@ -54,6 +57,13 @@ extension ZulipAccount: PagedModel {
   public mutating func apply(_ event: ZulipEvent) throws(ZulipError) {
     try state.apply(event)
     for change in event.changes(form) { messages.apply(change) }
+  }
+
+  /// What the state says of a message becomes what the message itself says.
+  public mutating func mended(_ ids: [MessageID]) {
+    for id in ids {
+      if let message = messages[id] { state.mend(message) } else { state.forget(id.number) }
+    }
   }
 }
 

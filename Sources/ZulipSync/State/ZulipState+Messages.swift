@@ -86,7 +86,7 @@ extension ZulipState {
     default: throw message.malformed("type")
     }
     guard holds(ZulipState.unread), !flags.contains("read") else { return }
-    if mentions(flags, in: place) { place["mentioned"] = true }
+    if mentions(MessageFlags(zulip: flags), in: place) { place["mentioned"] = true }
     rows[ZulipState.unread(id)] = .fields(place)
   }
 
@@ -115,12 +115,9 @@ extension ZulipState {
   }
 
   /// Whether flags make a message count as a mention. A wildcard does not in what is muted.
-  private func mentions(_ flags: [String], in place: ZulipFields) -> Bool {
-    if flags.contains("mentioned") { return true }
-    let wildcards = [
-      "wildcard_mentioned", "stream_wildcard_mentioned", "topic_wildcard_mentioned",
-    ]
-    guard flags.contains(where: wildcards.contains) else { return false }
+  private func mentions(_ flags: MessageFlags, in place: ZulipFields) -> Bool {
+    if flags.contains(.mentionedByName) { return true }
+    guard flags.contains(.mentioned) else { return false }
     guard let channel = place["stream_id"]?.number else { return true }
     return !isMuted(channel, topic: place["topic"]?.text ?? "")
   }
@@ -133,7 +130,7 @@ extension ZulipState {
     guard event.fields["content"] != nil || event.fields["rendered_content"] != nil else { return }
     let flags = try event.texts("flags")
     guard var place = object(ZulipState.unread(id)) else { return }
-    place["mentioned"] = mentions(flags, in: place) ? true : nil
+    place["mentioned"] = mentions(MessageFlags(zulip: flags), in: place) ? true : nil
     rows[ZulipState.unread(id)] = .fields(place)
   }
 
@@ -161,7 +158,8 @@ extension ZulipState {
     for id in try event.numbers("message_ids", orOne: "message_id") { forget(id) }
   }
 
-  private mutating func forget(_ id: Int64) {
+  /// It is gone, or out of the user's sight.
+  mutating func forget(_ id: Int64) {
     rows[ZulipState.unread(id)] = nil
     rows[ZulipKey(ZulipState.starred, id)] = nil
   }
@@ -210,6 +208,53 @@ extension ZulipState {
       }
       if details.fields["mentioned"]?.bool == true { place["mentioned"] = true }
       rows[ZulipState.unread(id)] = .fields(place)
+    }
+  }
+}
+
+// MARK: Mending
+
+extension ZulipState {
+  /// A page has told of a message what no event will tell: its rows become what the message says.
+  mutating func mend(_ message: Message<ZulipContent>) {
+    let id = message.id.number
+    if holds(ZulipState.starred) {
+      rows[ZulipKey(ZulipState.starred, id)] = message.flags.contains(.starred) ? .null : nil
+    }
+    guard holds(ZulipState.unread) else { return }
+    guard !message.flags.contains(.read) else {
+      rows[ZulipState.unread(id)] = nil
+      return
+    }
+    guard var place = place(of: message) else { return }
+    if mentions(message.flags, in: place) { place["mentioned"] = true }
+    rows[ZulipState.unread(id)] = .fields(place)
+  }
+
+  /// As a row of an unread message has it. A message tells neither how its topic is spelled nor who takes
+  /// part in its conversation: other rows may. `nil`: of a group nobody can tell. O(unread).
+  private func place(of message: Message<ZulipContent>) -> ZulipFields? {
+    switch message.place {
+    case .channel(let channel, let topic):
+      var spelling = topic
+      for (key, row) in objects(of: ZulipState.unread) {
+        guard row.fields?["stream_id"]?.number == channel.number,
+          let text = row.fields?["topic"]?.text, Place.zulipTopic(text) == topic
+        else { continue }
+        spelling = text
+        if key.number == message.id.number { break }
+      }
+      return ["stream_id": .number(channel.number), "topic": .text(spelling)]
+    case .direct(let conversation):
+      let others = objects(of: "recent_private_conversations").map { key, _ in
+        key.text.split(separator: ",").compactMap { Int64($0) }
+      }
+      for users in [[message.sender.number]] + others {
+        let all = Set(users + [me].compactMap { $0 })
+        guard ConversationID(zulip: all.map { UserID($0) }) == conversation else { continue }
+        return ["user_ids": ZulipState.set(all.count == 2 ? users : Array(all))]
+      }
+      return nil
     }
   }
 }
