@@ -23,6 +23,8 @@ struct StateEvidence {
   let registration: ZulipRegistration
   /// The new events of each answer, since the last register.
   var batches: [[ZulipEvent]] = []
+  /// What the client asked for since the last new event.
+  var pages: [LatePage] = []
   /// Of everybody in the recording: who left which channels together.
   let departures: [ZulipFields]
 
