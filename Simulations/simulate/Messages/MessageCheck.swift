@@ -109,22 +109,38 @@ struct MessageLifeCheck {
 
   mutating func run() {
     for narrow in life.narrows {
-      let cuts = life.polls(thatMatterTo: narrow).map { life.cut(after: $0) }
-      let counts = cuts.map { cut in cut.pages.count { $0.request.narrow == narrow } }
-      for (cut, count) in zip(cuts, counts) {
-        race(cut, [narrow], atMost: bound(for: counts.count { $0 == count }))
+      for polls in momentsBetweenPages(of: narrow) {
+        let most = bound * MessageLifeCheck.momentsInFull
+        let step = (polls.count + most - 1) / most
+        // Backwards, so that the last is among them.
+        let each = min(bound, max(1, most / polls.count))
+        for poll in stride(from: polls.count - 1, through: 0, by: -step).reversed() {
+          race(life.cut(after: polls[poll]), [narrow], atMost: each)
+        }
       }
       race(life, [narrow], atMost: bound)
     }
     if life.narrows.count > 1 { race(life, life.narrows, atMost: bound) }
   }
 
-  /// Moments between the same two pages are much alike: above a few, they share the orders of a few.
-  private func bound(for moments: Int) -> Int {
-    max(1, bound * min(moments, MessageLifeCheck.momentsInFull) / max(1, moments))
-  }
-
+  /// Moments at which the same pages of a list are known are much alike: of more than these, all have
+  /// together as many orders as these have.
   private static let momentsInFull = 4
+
+  /// The polls that matter to a list, those together before which the same of its pages had come.
+  private func momentsBetweenPages(of narrow: ZulipFilter) -> [[Int]] {
+    var all: [(pages: Int, polls: [Int])] = []
+    for poll in life.polls(thatMatterTo: narrow) {
+      let sent = life.polls[poll].sent
+      let pages = life.pages.count { $0.request.narrow == narrow && $0.ended <= sent }
+      if all.last?.pages == pages {
+        all[all.count - 1].polls.append(poll)
+      } else if pages > 0 {
+        all.append((pages, [poll]))
+      }
+    }
+    return all.map(\.polls)
+  }
 
   /// The pages of some lists in every order, or in as many as the bound allows.
   private mutating func race(
