@@ -126,6 +126,35 @@ struct StateCheckTests {
     #expect(keys == (mendsState ? [] : ["starred_messages[2013]", "starred_messages[2041]"]))
   }
 
+  /// A message is moved to a topic with a capital by an event that does not name it. In the recording it
+  /// was moved twice in one second: then nobody can tell a page from an old one.
+  @Test(arguments: [true, false], [true, false])
+  func `a place is repaired, too, in whatever spelling`(_ mendsState: Bool, _ isNewer: Bool) throws
+  {
+    var lines = try shippedLines("observers.jsonl").map {
+      $0.replacingOccurrences(of: "\"just one\"", with: "\"Just one\"")
+    }
+    let place = try #require(
+      lines.firstIndex {
+        $0.contains(#""client":"hamlet/modern""#) && $0.contains(#""subject":"Just one""#)
+      })
+    lines[place] = lines[place].replacingOccurrences(
+      of: #""message_ids":[2059]"#, with: #""message_ids":[]"#)
+    if isNewer {
+      lines[962] = try Self.changed(lines[962], message: 2059) { message in
+        message["last_edit_timestamp"] = (message["last_edit_timestamp"] as? Int ?? 0) + 1
+      }
+    }
+    let report = try Self.report(on: lines, mendsState: mendsState)
+    let row = "unread_msgs[2059].topic"
+    let keys = report.differences.map { String($0.what.prefix { $0 != "," }) }
+    #expect(
+      keys == (mendsState ? [] : ["starred_messages[2013]"] + (isNewer ? [row] : [])))
+    #expect(report.explained.contains { $0.contains(row) } == !isNewer)
+    let text = "\(StateExcuse.sentDuringMove.rawValue), but the page of line 963 shows it"
+    #expect(report.differences.contains { $0.what.contains(text) } == (isNewer && !mendsState))
+  }
+
   private static func hamlet() throws -> [String] {
     try shippedLines("observers.jsonl").filter { $0.contains(#""client":"hamlet/modern""#) }
   }

@@ -16,6 +16,8 @@ struct FedReplica {
   private var planner: PagePlanner<ZulipMessageList>
   private var fetchCount: UInt64 = 0
   private let mendsState: Bool
+  /// The rows that pages have mended.
+  private(set) var mended: Set<ZulipKey> = []
 
   /// More waits in a row than this has no machine.
   private static let waitsMaximum = 8
@@ -120,6 +122,8 @@ struct FedReplica {
     }
     if mendsState {
       _ = replica.handle(page, for: fetch, with: &planner, at: clock)
+      let changes = self.model?.state.rows.difference(from: model.state.rows).changes ?? []
+      mended.formUnion(changes.map(\.key))
     } else {
       tend { store in
         _ = store.take(page, for: fetch)

@@ -57,7 +57,7 @@ struct StateEvidence {
     }
   }
 
-  private var events: [ZulipEvent] { batches.flatMap { $0 } }
+  var events: [ZulipEvent] { batches.flatMap { $0 } }
 
   /// Whether an event has this value anywhere in the user that it tells of.
   private func wasTold(_ value: ZulipValue?, of type: String) -> Bool {

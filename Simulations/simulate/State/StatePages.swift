@@ -77,7 +77,7 @@ extension FedReplica {
 
 extension StateEvidence {
   /// The line of a page by which a client can mend what differs (KNOWLEDGE.md, R10 and R13): it held the
-  /// message, and the page shows it otherwise. `nil`: there is none.
+  /// message, and the page shows it otherwise, in a way that counts. `nil`: there is none.
   func line(ofPageAgainst difference: StateDifference) -> Int? {
     guard ["starred_messages", "unread_msgs"].contains(difference.key.field) else { return nil }
     let id = MessageID(difference.key.number)
@@ -88,6 +88,19 @@ extension StateEvidence {
     return nil
   }
 
+  /// Whether a copy is newer than all that events have told of a message's place: else it may be from an
+  /// old cache. Both are whole seconds.
+  private func isNewer(_ copy: Message<ZulipContent>) -> Bool {
+    events.allSatisfy { event in
+      switch event.kind {
+      case .sent(let message): message.id != copy.id || message.version < copy.version
+      case .updated(let update):
+        !update.moved.contains(copy.id) || update.version ?? .min < copy.version
+      case .deleted, .flagged, .reacted, .covered, .ignored: true
+      }
+    }
+  }
+
   private func agrees(_ word: LatePage.Word, with difference: StateDifference) -> Bool {
     guard case .shown(let message) = word else { return difference.found == nil }
     guard let name = difference.path.first else {
@@ -95,6 +108,7 @@ extension StateEvidence {
       let isThere = isStar ? message.flags.contains(.starred) : !message.flags.contains(.read)
       return isThere == (difference.found != nil)
     }
+    guard isNewer(message) else { return true }
     switch (name, message.place) {
     case ("stream_id", .channel(let channel, _)):
       return difference.found?.number == channel.number
