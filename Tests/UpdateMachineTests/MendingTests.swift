@@ -122,4 +122,87 @@ import Testing
     bench.batch([.reacted(Self.id, Reaction(user: UserID(1), emoji: "a"), isSet: true)])
     #expect(bench.read { $0.state.model?.heard } == [Self.id])
   }
+
+  // MARK: What is not held, and counted
+
+  /// A client that counts stars, and a message that it does not hold, with a star in doubt.
+  private static func counting(_ events: [MessageEvent<Int>]) -> Client {
+    var client = Client()
+    client.store.countedFlags = [.starred, .read]
+    client.hear(events)
+    return client
+  }
+
+  private static let stranger = MessageID(400)
+  private static let contraryOfStranger = [true, false].map {
+    MessageEvent<Int>.flagged([stranger, MessageID(1)], .starred, isSet: $0)
+  }
+
+  private static func stranger(_ flags: MessageFlags) -> Message<Int> {
+    var message = PageBench.message(400, in: 1)
+    message.flags = flags
+    return message
+  }
+
+  @Test func `only what is counted is asked for where it is not held`() {
+    var client = Client()
+    client.hear(Self.contraryOfStranger)
+    #expect(client.store.doubtful == [])
+    #expect(Self.counting(Self.contraryOfStranger).store.doubtful == [Self.stranger])
+    let both = Self.counting(Self.contrary + Self.contraryOfStranger)
+    #expect(both.store.doubtful == [Self.stranger, Self.id])
+    let other = [true, false].map {
+      MessageEvent<Int>.flagged([Self.stranger, MessageID(1)], .collapsed, isSet: $0)
+    }
+    #expect(Self.counting(other).store.doubtful == [])
+  }
+
+  @Test(arguments: [true, false])
+  func `a page that brings it, or its lack, mends it`(_ isThere: Bool) {
+    var client = Self.counting(Self.contraryOfStranger)
+    let copy = isThere ? Self.stranger(.starred) : nil
+    client.take(copy, for: client.begin(PageRequest(Self.stranger)))
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [Self.stranger])
+    #expect(client.store[Self.stranger] == copy)
+  }
+
+  @Test func `a page that left before the doubt does not, but the next`() {
+    var client = Client()
+    client.store.countedFlags = .starred
+    let early = client.begin(PageRequest(Self.stranger))
+    client.hear(Self.contraryOfStranger)
+    client.take(Self.stranger([]), for: early)
+    #expect(client.store.doubtful == [Self.stranger])
+    #expect(client.store.takeMended() == [])
+    client.take(Self.stranger(.starred), for: client.begin(PageRequest(Self.stranger)))
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [Self.stranger])
+  }
+
+  @Test(arguments: [
+    MessageEvent.flagged([stranger], .starred, isSet: true), .deleted([stranger]),
+    .flaggedAll(.starred, isSet: false), .new(stranger([])),
+  ])
+  func `an event that says it ends the doubt`(_ event: MessageEvent<Int>) {
+    var client = Self.counting(Self.contraryOfStranger)
+    client.hear([event])
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [])
+  }
+
+  @Test func `a page from where no events come says nothing of it`() {
+    var client = Self.counting(Self.contraryOfStranger)
+    let elsewhere = PageBench.message(400, in: 9)
+    client.take(elsewhere, for: client.begin(PageRequest(Self.stranger)))
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [])
+  }
+
+  @Test func `what is held no more is in doubt still`() {
+    var client = Self.counting(Self.contrary)
+    client.store.drop(Self.id)
+    #expect(client.store[Self.id] == nil)
+    #expect(client.store.doubtful == [Self.id])
+  }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SyncProtocols
 import Testing
 import UpdateMachine
 import ZulipSync
@@ -88,6 +89,37 @@ import ZulipSync
     try Self.page(of: 9, &account) { $0.flags.insert(.starred) }
     #expect(account.state.starred == [MessageID(9)])
   }
+
+  @Test func `what is not held is asked for as well, and after a restart, too`() throws {
+    var account = try Self.account()
+    try Self.hear(Self.merged("read", ["remove", "add"], "5,8", Self.detailsOfFive), &account)
+    #expect(account.state.unread.map(\.id.number) == [9, 10])
+    #expect(account.messages.doubtful == [MessageID(5)])
+    let finger = QueueFinger(queue: QueueID("q"), lastEventID: 7)
+    let saved = SavedReplica(model: account, finger: finger, terms: .unspoken)
+    let rows = saved.rows(since: nil).compactMap { row in
+      row.value.map { (key: row.key, value: $0) }
+    }
+    account = try SavedReplica<ZulipAccount, QueueFinger>(stored: StoredRows(rows)).model
+    #expect(account.messages.doubtful == [MessageID(5)])
+    var copy = try #require(account.messages[MessageID(9)])
+    copy.id = MessageID(5)
+    copy.flags = []
+    Self.take([copy], &account, PageRequest(copy.id))
+    #expect(account.state.unread.map(\.id.number) == [5, 9, 10])
+    #expect(account.messages.doubtful == [])
+    // One that nobody has any more is not unread either.
+    try Self.hear(Self.merged("read", ["add", "remove"], "4,8", Self.detailsOfFive), &account)
+    Self.take([], &account, PageRequest(MessageID(4)))
+    #expect(account.messages.doubtful == [])
+    #expect(account.state.unread.map(\.id.number) == [5, 8, 9, 10])
+  }
+
+  private static let detailsOfFive = #"""
+    {"5":{"type":"stream","stream_id":3,"topic":"Lunch"},
+     "4":{"type":"stream","stream_id":3,"topic":"Lunch"},
+     "8":{"type":"stream","stream_id":3,"topic":"Lunch"}}
+    """#
 
   private static let details = #"{"9":{"type":"stream","stream_id":3,"topic":"Lunch"}}"#
 

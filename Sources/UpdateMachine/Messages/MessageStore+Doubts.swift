@@ -96,6 +96,10 @@ extension MessageStore {
       let (_, certain) = changes.verdict(on: id)
       if !old.isDisjoint(with: certain) { settle(id, old.subtracting(certain)) }
     }
+    for (id, old) in strange {
+      let left = old.subtracting(changes.verdict(on: id).certain)
+      if left != old { strange[id] = left.isEmpty ? nil : left }
+    }
     for id in changes.contested {
       let (doubtful, _) = changes.verdict(on: id)
       if !doubtful.isEmpty { doubt(id, doubtful) }
@@ -107,6 +111,7 @@ extension MessageStore {
     note(.doubt([id], flags))
     audit.end(id)
     guard held.contains(id) else {
+      find(id, strange: flags)
       // Not held: it is not known whether the lists that read these flags have it.
       let unknown = Touch.doubted(flags).glimpse(of: id)
       return forEachList(
@@ -117,6 +122,21 @@ extension MessageStore {
         })
     }
     settle(id, doubt(about: id).union(flags))
+  }
+
+  /// A message that is not held has these flags in doubt. Those that are not counted are nobody's matter.
+  @inlinable
+  mutating func find(_ id: MessageID, strange flags: MessageFlags) {
+    let counted = flags.intersection(countedFlags)
+    if !counted.isEmpty { strange[id] = counted.union(strange[id] ?? []) }
+  }
+
+  /// A page has told all of a message that was not held, but for what is in doubt still: then that is of
+  /// a held message from here on.
+  @inlinable
+  mutating func recognize(_ id: MessageID, but doubt: MessageFlags = []) {
+    guard let flags = strange.removeValue(forKey: id) else { return }
+    if flags.isDisjoint(with: doubt) { mended.append(id) }
   }
 
   /// From here on only these flags of a held message are in doubt.

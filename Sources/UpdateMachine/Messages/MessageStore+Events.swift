@@ -49,6 +49,7 @@ extension MessageStore {
       new.take(touch)
       ahead.removeValue(forKey: id)
       if isWanted(id) { hold(new, doubt: []) } else { release(id) }
+      strange.removeValue(forKey: id)
     case .gone:
       for shelf in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
         lists.modifyValue(forKey: shelf) { listed in
@@ -59,6 +60,7 @@ extension MessageStore {
       }
       former.removeValue(forKey: id)
       release(id)
+      strange.removeValue(forKey: id)
     case .arrived:
       release(id)
       let glimpse = touch.glimpse(of: id)

@@ -94,6 +94,10 @@ extension MessageStore {
     for copy in replay.copies where follows(copy.held.message.place) {
       keep(copy)
     }
+    if case .message(let id) = fetch.request.want {
+      // Nobody has it any more; or it is where no events come from, and then nobody can tell.
+      if page.messages.isEmpty { recognize(id) } else { strange.removeValue(forKey: id) }
+    }
     if let interval { learn(interval, fetch.request.narrow, replay) }
     if let narrow = fetch.request.narrow { limitHistory(of: narrow, page) }
     if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
@@ -126,6 +130,7 @@ extension MessageStore {
     let id = copy.held.message.id
     guard var old = held[id] else {
       if !copy.doubt.isEmpty { doubts[id] = copy.doubt }
+      recognize(id, but: copy.doubt)
       ahead[id] = audit.polls
       return hold(copy.held, doubt: copy.doubt)
     }

@@ -90,13 +90,18 @@ struct StoredMessagesHead: Storable, Equatable {
   @usableFromInline var nextList: Int64
   /// No message of a greater ID was ever held.
   @usableFromInline var newest: MessageID?
+  /// Messages that are not held, ascending, and which of their flags are in doubt.
+  @usableFromInline var strange: [MessageID]
+  @usableFromInline var strangeFlags: [MessageFlags]
 
   @inlinable
-  init(followed: [ChannelID], polls: UInt64, nextList: Int64, newest: MessageID?) {
-    self.followed = followed
-    self.polls = polls
-    self.nextList = nextList
-    self.newest = newest
+  init<Narrow>(_ store: MessageStore<Narrow>) {
+    followed = store.followed
+    polls = store.audit.polls
+    nextList = store.nextList
+    newest = store.newest
+    strange = store.strange.map { $0.key }
+    strangeFlags = store.strange.map { $0.value }
   }
 
   @inlinable
@@ -105,6 +110,8 @@ struct StoredMessagesHead: Storable, Equatable {
     bytes.put(polls)
     bytes.put(nextList)
     bytes.put(newest)
+    bytes.put(strange)
+    bytes.put(strangeFlags)
   }
 
   @inlinable
@@ -113,8 +120,11 @@ struct StoredMessagesHead: Storable, Equatable {
     polls = try bytes.takeUInt64()
     nextList = try bytes.takeInt64()
     newest = try bytes.takeOptional()
+    strange = try bytes.takeArray()
+    strangeFlags = try bytes.takeArray()
     guard polls < 1 << 62, nextList < 1 << 62, nextList >= 0,
-      zip(followed, followed.dropFirst()).allSatisfy({ $0 < $1 })
+      zip(followed, followed.dropFirst()).allSatisfy({ $0 < $1 }),
+      zip(strange, strange.dropFirst()).allSatisfy({ $0 < $1 }), strange.count == strangeFlags.count
     else { throw StoredFormError(expected: "the head of a store of messages") }
   }
 }
@@ -189,10 +199,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   }
 
   @inlinable
-  var head: StoredMessagesHead {
-    StoredMessagesHead(
-      followed: followed, polls: audit.polls, nextList: nextList, newest: newest)
-  }
+  var head: StoredMessagesHead { StoredMessagesHead(self) }
 
   /// The store that these rows are of, with its lists open. If messages and places were left to sleep,
   /// O(lists), else O(messages + places).
@@ -204,6 +211,8 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     audit.polls = head.polls
     nextList = head.nextList
     newest = head.newest
+    strange = VersionedMap(
+      sorted: zip(head.strange, head.strangeFlags).map { (key: $0.0, value: $0.1) })
     tables = Tables(from: first)
     let sleeps = rows.asleep.contains(tables.messages) && rows.asleep.contains(tables.places)
     held = try rows.map(of: tables.messages)

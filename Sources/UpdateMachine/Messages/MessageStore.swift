@@ -21,6 +21,11 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @usableFromInline var newest: MessageID?
   /// Of held messages, the flags of which nobody can tell whether they are set (R10).
   @usableFromInline var doubts = VersionedMap<MessageID, MessageFlags>()
+  /// Flags by which the model counts all messages, held or not (how many are unread, say). If one of
+  /// them is in doubt of a message that is not held, that is asked for, too. Not saved: the model says it.
+  public var countedFlags: MessageFlags = []
+  /// Of messages that are not held, the counted flags that are in doubt.
+  @usableFromInline var strange = VersionedMap<MessageID, MessageFlags>()
   @usableFromInline var lists = VersionedMap<Shelf, Listed>()
   /// Where the open narrows are. Nobody walks through it: its order is another in each process.
   @usableFromInline var shelves: [Narrow: Shelf] = [:]
@@ -208,9 +213,13 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   public func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
 
-  /// The held messages with a flag in doubt, ascending: each should be fetched by its ID.
+  /// The messages with a flag in doubt, held or counted; ascending, each once: each should be fetched by
+  /// its ID.
   @inlinable
-  public var doubtful: [MessageID] { doubts.map { $0.key } }
+  public var doubtful: [MessageID] {
+    if strange.isEmpty { return doubts.map { $0.key } }
+    return (doubts.map { $0.key } + strange.map { $0.key }).sorted()
+  }
 
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   @inlinable
@@ -259,8 +268,8 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     if asleep.isEmpty { endSleep() }
   }
 
-  /// The messages, since this was last asked, whose flags in doubt a page has settled (R10), or that the
-  /// audit has repaired or dropped (R13). The log tells nobody of it: what else follows from messages
+  /// The messages, since this was last asked, whose flags in doubt a page has settled (R10; also of ones
+  /// that were not held, see ``countedFlags``), or that the audit has repaired or dropped (R13). The log tells nobody of it: what else follows from messages
   /// must hear it from here. Not saved.
   @inlinable
   public mutating func takeMended() -> [MessageID] {
@@ -305,7 +314,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   mutating func release(_ id: MessageID) {
     held.removeValue(forKey: id)
-    doubts.removeValue(forKey: id)
+    if let doubt = doubts.removeValue(forKey: id) { find(id, strange: doubt) }
     ahead.removeValue(forKey: id)
     audit.end(id)
   }

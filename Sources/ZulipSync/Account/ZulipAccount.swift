@@ -10,8 +10,8 @@ public import UpdateMachine
 /// Which channels send events follows from the subscriptions, at a register and from then on by the
 /// events. An event that cannot be applied to the state changes nothing of the others.
 ///
-/// What a page settles or mends of a held message is mended in the state, too: whether it is starred, and
-/// unread, and where.
+/// What a page settles or mends of a message is mended in the state, too: whether it is starred, and unread,
+/// and where.
 public struct ZulipAccount: Sendable {
   /// Users, channels, settings, unread messages, and so on.
   public private(set) var state: ZulipState
@@ -20,6 +20,9 @@ public struct ZulipAccount: Sendable {
   public let form: ZulipContent.Form
   /// What the user sends (``echoes``).
   public var local: LocalChanges<ZulipOutgoing>
+
+  /// The state has these of all messages, held or not.
+  private static var countedFlags: MessageFlags { [.read, .starred] }
 
   /// A list as this state understands it, to open a window on.
   public func list(_ narrow: ZulipNarrow) -> ZulipMessageList {
@@ -60,6 +63,7 @@ extension ZulipAccount: PagedModel {
     } else {
       messages = MessageStore(following: followed)
     }
+    messages.countedFlags = ZulipAccount.countedFlags
     let outbox = Outbox<ZulipOutgoing>(client: snapshot.client, isIdempotent: false)
     local = old?.local ?? LocalChanges(outbox, over: state)
     local.confirm(state, echo: nil)
@@ -130,6 +134,7 @@ extension ZulipAccount: StorableModel {
     guard let form else { throw StoredFormError(expected: "the form of contents") }
     self.form = form.form
     messages = try MessageStore(stored: rows, from: ZulipAccount.messageTable)
+    messages.countedFlags = ZulipAccount.countedFlags
     local = LocalChanges(try Outbox(stored: rows), over: state)
   }
 
