@@ -46,11 +46,11 @@ struct Soak {
   /// Polls before them: what the runtimes take once, they keep.
   private static let warmUp = 1000
 
-  /// By how many bytes memory may grow for each poll. FoundationNetworking and libcurl lose some 400 of
+  /// By how many bytes memory may grow for each poll. FoundationNetworking and libcurl lose some 350 of
   /// themselves; an exchange or an answer that is kept is more than 2,000.
-  private static let growth = 1000
+  private static let growth = 600
   /// What the allocator keeps now and not then, whatever was asked.
-  private static let slack = 2_000_000
+  private static let slack = 1_000_000
 
   /// What each poll is answered with, in turn; `nil` as what it fails.
   private static let turns: [(Response, SyncFailure?)] = {
