@@ -73,7 +73,9 @@ let package = Package(
     .testTarget(
       name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: strict),
     .testTarget(
-      name: "FollowTests", dependencies: ["follow", "LoopbackServer"], swiftSettings: strict),
+      name: "FollowTests",
+      dependencies: ["follow", "LoopbackServer", "UpdateMachine", "ZulipSync"],
+      swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests", dependencies: ["Simulator", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),

@@ -38,11 +38,11 @@ struct Check {
       report.findings += check.findings
     }
     if let recorded = recording.messages {
-      report.messages = messages.report(on: recorded)
+      report.messages = messages.report(on: recorded, asksAgain: interpretation.asksAgain)
       report.findings.differences += report.messages.differences
     }
     if let recorded = recording.state {
-      report.state = StateCheck(recorded).report
+      report.state = StateCheck(recorded, mendsState: interpretation.mendsState).report
       report.findings.differences += report.state.differences
     }
     report.findings.departures.sort { $0.line < $1.line }

@@ -21,16 +21,23 @@ extension Simulate {
       Where a recording has pages of messages, a message store is given them with the events of the
       queue. The pages of one list, up to the answer to one poll or to the end, are a race, and so
       are all pages. Each race is run in every order that the recorded times leave open, or if
-      there are more than the bound, in so many. Then each list, and each field of each message in
-      it, must be what the last pages show and later events make of it. What a list leaves open is
-      asked for again, and so is a flag that the server's merging of events leaves in doubt: if no
-      later page of the recording answers, it is counted as open, or in doubt.
+      there are more than the bound, in so many; more than a few races of the same pages share the
+      bound of those few. Then each list, and each field of each message in it, must be what the
+      last pages show and later events make of it. Pages in another form (HTML, or as it was typed)
+      than the events of a queue are compared with them in all but contents. What a list leaves
+      open is asked for again, and so is a flag that the server's merging of events leaves in
+      doubt: if no later page of the recording answers, it is counted as open, or in doubt; if one
+      does and the doubt stays, that is a difference.
 
-      Where a recording has a realm's state, a replica of it is given what each client registered
-      and every event. If that client registered again to compare, and nothing happened meanwhile,
-      every row of the state must be equal. Where the server itself keeps a client from being right,
-      the difference is recognised by a rule, printed as explained, and counted. Not compared are
-      the fields that no two registers have in common, or that are no part of the state:
+      Where a recording has a realm's state, a replica of the whole account, the state and
+      messages, is given what each client registered, every event, and every page that its user
+      asked for: what pages mend of messages, they mend of the state. If that client registered
+      again to compare, and nothing happened meanwhile, every row of the state must be equal. Where
+      the server itself keeps a client from being right, the difference is recognised by a rule,
+      printed as explained, and counted. One that a later page lets the client mend is not
+      explained: it held the message, and the page shows it otherwise. A client that loses or gives
+      up its queue and registers again is followed on. Not compared are the fields that no two
+      registers have in common, or that are no part of the state:
       \(leftOut)
 
         --json      print one JSON object as the last line

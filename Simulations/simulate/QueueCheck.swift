@@ -8,6 +8,10 @@ struct Interpretation {
   var advance: (QueueFinger, QueueBatch<String>) -> Advance<QueueFinger> = {
     EventQueue<String>.advance($0, over: $1)
   }
+  /// Whether a realm's state hears what a page mends of messages.
+  var mendsState = true
+  /// Whether messages in doubt are asked for again.
+  var asksAgain = true
 }
 
 /// Holds one user's requests on one queue against a machine that is given the same answers.

@@ -37,7 +37,7 @@ struct Recording {
       }
     }
     if MessageRecording.hasPages(lines) { messages = MessageRecording(lines) }
-    let states = StateRecording(lines, exchanges)
+    let states = StateRecording(lines, exchanges, messages)
     if states.hasState || !states.differences.isEmpty { state = states }
   }
 }

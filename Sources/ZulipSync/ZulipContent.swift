@@ -59,19 +59,21 @@ extension ConversationID {
   /// probability of about n² in 2⁶⁵.
   public init(zulip users: some Sequence<UserID>) {
     var digest = Digest()
-    for user in Set(users).sorted() { digest.fold(user.number) }
-    self.init(Int64(bitPattern: digest.value))
+    let members = Set(users).sorted()
+    for user in members { digest.fold(user.number) }
+    self.init(Int64(bitPattern: digest.value), members: members)
   }
 }
 
-extension Place {
-  /// A topic as Zulip compares it, which does not tell capitals from small letters: all in small
-  /// ones. What to show the user is ``ZulipMessage/topic``.
-  public static func zulipTopic(_ topic: String) -> String { topic.lowercased() }
+extension Topic {
+  /// As Zulip compares it, which does not tell capitals from small letters.
+  public init(zulip text: String) { self.init(text, key: text.lowercased()) }
+}
 
+extension Place {
   /// In a channel, under a topic in whatever spelling.
   public static func zulip(_ channel: ChannelID, topic: String) -> Place {
-    .channel(channel, topic: zulipTopic(topic))
+    .channel(channel, topic: Topic(zulip: topic))
   }
 }
 

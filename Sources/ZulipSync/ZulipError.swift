@@ -29,17 +29,15 @@ extension ZulipError {
   public static func decode<Value: Decodable>(
     _ type: Value.Type, from bytes: Data
   ) throws(ZulipError) -> Value {
-    // Only for what it refuses: on Linux a JSONDecoder traps on a text that ends in its 513th "[".
-    _ = try ZulipValue(json: bytes)
-    return try decode(type, fromRead: bytes)
+    try decode(type, from: ZulipValue(json: bytes))
   }
 
-  /// The same of bytes of which a ``ZulipValue`` was made.
+  /// The same of what was read already.
   static func decode<Value: Decodable>(
-    _ type: Value.Type, fromRead bytes: Data
+    _ type: Value.Type, from value: ZulipValue
   ) throws(ZulipError) -> Value {
     do {
-      return try JSONDecoder().decode(type, from: bytes)
+      return try Value(from: ZulipDecoder(value))
     } catch {
       throw ZulipError(error)
     }

@@ -4,6 +4,8 @@ public import UpdateMachine
 public struct ZulipMessage: Hashable, Sendable {
   public var id: MessageID
   public var sender: UserID
+  /// In seconds since the epoch; 0: the server did not tell.
+  public var sentAt: Int64
   public var place: Place
   /// The topic as it was written; empty in a direct conversation.
   public var topic: String
@@ -22,14 +24,15 @@ public struct ZulipMessage: Hashable, Sendable {
   /// As the library holds it.
   public var message: Message<ZulipContent> {
     Message(
-      id: id, sender: sender, place: place, content: content, version: version, flags: flags,
+      id: id, sender: sender, sentAt: sentAt, place: place, content: content, version: version,
+      flags: flags,
       reactions: reactions)
   }
 }
 
 extension ZulipMessage: Decodable {
   private enum Field: String, CodingKey {
-    case id, type, subject, topic, content, flags, reactions
+    case id, type, subject, topic, content, flags, reactions, timestamp
     case sender = "sender_id"
     case channel = "stream_id"
     case recipients = "display_recipient"
@@ -64,6 +67,7 @@ extension ZulipMessage: Decodable {
     let fields = try decoder.container(keyedBy: Field.self)
     id = try fields.messageID(.id)
     sender = UserID(try fields.number(.sender))
+    sentAt = try fields.numberIfPresent(.timestamp) ?? 0
     switch try fields.word(.type, ZulipMessageType.self) {
     case .channel:
       topic = try fields.decode(String.self, forKey: fields.key(.topic))

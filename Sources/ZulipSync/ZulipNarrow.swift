@@ -68,7 +68,7 @@ public struct ZulipNarrow: Hashable, Sendable {
     let last = term.isNegated ? 1 : 0
     switch term.subject {
     case .channel(let channel): return (0, channel.number, "", last)
-    case .topic(let topic): return (1, 0, topic, last)
+    case .topic(let topic): return (1, 0, topic.key, last)
     case .direct(let conversation): return (2, conversation.number, "", last)
     case .anyDirect: return (3, 0, "", last)
     case .sender(let sender): return (4, sender.number, "", last)
@@ -90,7 +90,7 @@ extension ZulipNarrow.Term {
     case ("channel", .text(let text)), ("stream", .text(let text)):
       return directory.channels[text].map { [(.channel($0), false)] } ?? onServer
     case ("topic", .text(let topic)), ("subject", .text(let topic)):
-      return [(.topic(Place.zulipTopic(topic)), false)]
+      return [(.topic(Topic(zulip: topic)), false)]
     case ("dm", .numbers(let users)), ("pm-with", .numbers(let users)):
       guard let me = directory.me else { return onServer }
       return [(.direct(ConversationID(zulip: users.map { UserID($0) } + [me])), false)]

@@ -103,8 +103,8 @@ extension ZulipPageRequest: Decodable {
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
     narrow = try fields.decodeIfPresent(ZulipNarrow.self, forKey: .narrow) ?? ZulipNarrow([])
-    before = try fields.number(.before)
-    after = try fields.number(.after)
+    before = try fields.numberIfPresent(.before) ?? 0
+    after = try fields.numberIfPresent(.after) ?? 0
     includesAnchor = try fields.decodeIfPresent(Bool.self, forKey: .includesAnchor) ?? true
     form = try fields.decodeIfPresent(Bool.self, forKey: .isRendered) ?? true ? .rendered : .raw
     if let number = try? fields.number(.anchor) {

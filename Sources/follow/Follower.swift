@@ -6,68 +6,104 @@ import ZulipSync
 /// One run of the command: follows an account, and prints what comes.
 actor Follower {
   typealias Machine = UpdateMachine<ZulipAccountSource>
+  typealias View = WindowView<ZulipMessageList>
 
   private let options: Options
+  private let account: AccountName
   private let narrow: NarrowText
   private let file: SQLiteFile
   private let machine: Machine
-  private var printer: Printer
   private let mark: PrintMark
-  /// The newest message that was printed; `nil`: none ever was.
-  private var last: MessageID?
-  private var window: WindowID?
+  private var printer: Printer
+  /// What was printed; `nil`: nothing was ever looked at.
+  private var printed: Printed?
+  private var window: (id: WindowID, list: ZulipMessageList)?
   /// The claim that the machine made last.
   private var claim = Freshness.Claim.unknown
-  /// Why it cannot go on.
-  private var trouble: String?
-  private var wasInterrupted = false
+  /// What went wrong last, for whoever waits in vain.
+  private var lastTrouble = "the server cannot be reached"
+  private var ending: Ending?
+
+  private let (views, viewsOpened) = AsyncStream.makeStream(of: WindowViews<ZulipMessageList>.self)
+  private let reports: AsyncStream<DriverReport>
+
+  /// Why it ends.
+  private enum Ending {
+    case done
+    case interrupted(code: Int32)
+    case trouble(String, code: Int32)
+  }
 
   /// Opens what is kept. Asks nothing of the server.
-  init(_ options: Options, _ connection: ZulipConnection, _ file: SQLiteFile) async throws {
+  init(
+    _ options: Options, _ account: AccountName, _ connection: ZulipConnection, _ file: SQLiteFile
+  ) async throws {
     self.options = options
+    self.account = account
     self.file = file
     narrow = try NarrowText(options.narrow)
-    printer = Printer(isJSON: options.isJSON)
-    mark = PrintMark(store: file.store(named: "printed \(options.narrow ?? "")"))
-    last = try await mark.load()
+    printer = Printer(isJSON: options.isJSON, isQuiet: options.isOnce)
+    mark = PrintMark(store: file.store(named: account.printed(options.narrow ?? "")))
+    printed = try await mark.load()
+    let (reports, reported) = AsyncStream.makeStream(of: DriverReport.self)
+    self.reports = reports
     machine = Machine(
       source: ZulipAccountSource(connection, ZulipRegister(form: .raw)),
-      store: file.store(named: "account"))
+      store: file.store(named: account.state), reporter: { reported.yield($0) })
   }
 
   /// Ends when all was printed that was asked for, at a Ctrl-C, or when only the user can help.
   /// Returns the exit code.
   func run() async -> Int32 {
-    if let aside = await file.movedAside { printer.say("\(aside)") }
+    if let aside = await file.movedAside { printer.complain("\(aside)") }
     if options.logsOut { return await logOut() }
-    await withDiscardingTaskGroup { group in
-      group.addTask { await self.machine.run() }
-      group.addTask { await self.watch() }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.runMachine() }
+      await withTaskGroup(of: Void.self) { readers in
+        readers.addTask { await self.look() }
+        readers.addTask { await self.listen() }
+        if options.isOnce { readers.addTask { await self.waitInVain() } }
+        await watch()
+        await machine.stop()
+        readers.cancelAll()
+      }
     }
     await file.close()
-    if let trouble {
-      printer.say(trouble)
-      return 1
+    printer.clear()
+    switch ending {
+    case .done, nil: return 0
+    case .interrupted(let code): return code
+    case .trouble(let words, let code):
+      printer.complain(words)
+      return code
     }
-    return wasInterrupted ? 130 : 0
+  }
+
+  /// Not if it is to end already: a stop before a run is none of its.
+  private func runMachine() async {
+    if ending == nil { await machine.run() }
   }
 
   /// Ctrl-C. The server's log stays, and what is kept.
-  func interrupt() async {
-    wasInterrupted = true
+  func interrupt(code: Int32) async { await end(.interrupted(code: code)) }
+
+  private func end(_ ending: Ending) async {
+    if self.ending == nil { self.ending = ending }
     await machine.stop()
   }
 
   private func logOut() async -> Int32 {
     do throws(StoreError) {
       try await machine.logOut()
-      try await mark.erase()
+      for replica in try await file.replicas() where account.owns(replica.name) {
+        try await file.erase(replica)
+      }
     } catch {
-      printer.say("what is kept could not be erased: \(error)")
+      printer.complain("what is kept could not be erased: \(error)")
       return 1
     }
     await file.close()
-    printer.say("logged out; nothing is kept")
+    printer.complain("logged out; nothing is kept")
     return 0
   }
 
@@ -78,28 +114,21 @@ actor Follower {
       claim = state.freshness.claim
       say(state)
       if case .halted(let halt) = claim {
-        if halt != .stopped { trouble = Follower.words(halt) }
-        break
+        if halt != .stopped { await end(.trouble(Follower.words(halt), code: 1)) }
+        return
       }
-      if window == nil, let model = state.model {
-        do {
-          try await open(model)
-        } catch {
-          trouble = "\((error as? Misuse)?.words ?? "\(error)")"
-          break
-        }
-      }
+      if window == nil, let model = state.model { await open(model) }
       await endIfDone()
+      if ending != nil { return }
     }
-    await machine.stop()
   }
 
   private func say(_ state: Machine.State) {
     switch claim {
-    case .unknown: printer.say("reading what is kept")
-    case .connected: printer.say("connected")
-    case .connecting: printer.say(state.model == nil ? "connecting" : "connecting again")
-    case .unreachable: printer.say("the server cannot be reached; trying")
+    case .unknown: printer.status("reading what is kept")
+    case .connected: printer.status("connected")
+    case .connecting: printer.status(state.model == nil ? "connecting" : "connecting again")
+    case .unreachable: printer.status("the server cannot be reached; trying")
     case .resting, .halted: break
     }
   }
@@ -112,77 +141,123 @@ actor Follower {
     }
   }
 
-  // MARK: Printing
-
-  private func open(_ model: ZulipAccount) async throws {
-    let list = model.list(try narrow.narrow(in: model.state))
-    let views = await machine.openWindow(on: list, showing: span)
-    window = views.id
-    Task {
-      for await view in views { await self.show(view) }
+  /// What somebody should look at. It goes on by itself.
+  private func listen() async {
+    for await report in reports {
+      switch report {
+      case .failure(let failure): lastTrouble = "the server says what is of no use: \(failure)"
+      case .store(let error): lastTrouble = "what is kept: \(error)"
+      }
+      printer.complain(lastTrouble)
     }
   }
 
-  /// What is looked at: at first the newest, then what comes behind the last that was printed.
+  /// With `--once`: nobody waits for ever.
+  private func waitInVain() async {
+    let clock = SystemClock()
+    do {
+      try await clock.sleep(until: clock.now + .seconds(options.wait))
+    } catch {
+      return
+    }
+    await end(.trouble("not level after \(options.wait) s: \(lastTrouble)", code: 1))
+  }
+
+  // MARK: Printing
+
+  /// Looks at the list. A name that is not found is believed to be unknown only when we are level.
+  private func open(_ model: ZulipAccount) async {
+    do throws(Misuse) {
+      let list = model.list(try narrow.narrow(in: model.state))
+      guard model.messages.canBeKnown(list) else {
+        throw Misuse(
+          "--narrow: no events come for that: it is a search, or you are not subscribed to the channel"
+        )
+      }
+      let opened = await machine.openWindow(on: list, showing: span)
+      window = (opened.id, list)
+      viewsOpened.yield(opened)
+      viewsOpened.finish()
+    } catch {
+      if claim == .connected { await end(.trouble(error.words, code: 2)) }
+    }
+  }
+
+  /// What is looked at: at first the newest, then what comes behind what was printed for good.
   private var span: ListWindow {
-    guard let last else { return .newest(max(1, options.count)) }
-    return ListWindow(.id(last), before: 0, after: 200)
+    guard let printed else { return .newest(max(1, options.count)) }
+    return ListWindow(.id(printed.next), before: 0, after: Printed.span + 200)
+  }
+
+  private func look() async {
+    for await views in views {
+      for await view in views { await show(view) }
+    }
   }
 
   /// Prints what is new, up to where nobody knows what there is.
-  private func show(_ view: WindowView<ZulipMessageList>) async {
-    guard let state = await machine.state.model?.state else { return }
-    let isFirst = last == nil
-    if isFirst, !view.isComplete { return }
-    var newest = last
-    for row in view.rows {
-      guard case .message(let message) = row else { break }
-      if let newest, message.id <= newest { continue }
-      newest = message.id
-      if !isFirst || options.count > 0 { printer.show(message, in: state) }
-    }
-    if let newest, newest != last {
-      last = newest
-      do throws(StoreError) {
-        try await mark.save(newest)
-      } catch {
-        printer.say("what was printed could not be noted: \(error)")
+  private func show(_ view: View) async {
+    guard let model = await machine.state.model, ending == nil else { return }
+    let before = printed
+    do {
+      if printed == nil {
+        guard let tail = newest(view, model) else { return }
+        printed = Printed(tail.map(\.id))
+        for message in tail.suffix(Int(options.count)) {
+          try printer.show(message, in: model.state)
+        }
+      } else {
+        for case .message(let message) in view.rows.prefix(while: \.isMessage)
+        where printed?.note(message.id) == true {
+          try printer.show(message, in: model.state)
+        }
       }
-      if let window { await machine.moveWindow(window, to: span) }
+    } catch {
+      printed = before
+      return await end(.trouble("it cannot be printed: \(error.localizedDescription)", code: 1))
     }
-    isPrinted = view.isComplete && newest == last
+    if let printed, printed != before {
+      do throws(StoreError) {
+        try await mark.save(printed)
+      } catch {
+        printer.complain("what was printed could not be noted, and will come again: \(error)")
+      }
+      if let window { await machine.moveWindow(window.id, to: span) }
+    }
     await endIfDone()
   }
 
-  /// All that is known was printed.
-  private var isPrinted = false
+  /// What is there at a first start; `nil`: that is not known yet. Where a server hides old messages, it
+  /// is what it shows.
+  private func newest(_ view: View, _ model: ZulipAccount) -> [Message<ZulipContent>]? {
+    let isCut = model.messages.list(of: view.narrow)?.historyLimit != nil
+    guard view.isComplete || view.reachesEnd && isCut else { return nil }
+    var tail: [Message<ZulipContent>] = []
+    for row in view.rows {
+      if case .message(let message) = row { tail.append(message) } else { tail = [] }
+    }
+    return tail
+  }
 
+  /// With `--once`: whether all that there is was printed, looked at in one state of the machine.
   private func endIfDone() async {
-    guard options.isOnce, claim == .connected, isPrinted else { return }
-    await machine.stop()
+    guard options.isOnce, ending == nil, let window, let printed else { return }
+    let span = span
+    let isDone = await machine.read { state in
+      guard state.freshness.claim == .connected, let messages = state.model?.messages,
+        messages.asleep(under: span, of: window.list).isEmpty,
+        let excerpt = messages.list(of: window.list)?.excerpt(of: span), excerpt.reachesEnd
+      else { return false }
+      return excerpt.rows.allSatisfy { row in
+        if case .message(let id) = row { printed.has(id) } else { false }
+      }
+    }
+    if isDone { await end(.done) }
   }
 }
 
-/// What was printed last, kept beside the account.
-struct PrintMark {
-  let store: SQLiteStore
-
-  private static let key = StoredKey(.firstOfModel, [])
-
-  func load() async throws(StoreError) -> MessageID? {
-    guard let row = try await store.load()?.rows.first else { return nil }
-    do throws(StoredFormError) {
-      return try MessageID(keyBytes: row.value)
-    } catch {
-      return nil
-    }
+extension WindowView.Row {
+  fileprivate var isMessage: Bool {
+    if case .message = self { true } else { false }
   }
-
-  func save(_ id: MessageID) async throws(StoreError) {
-    try await store.checkpoint(
-      StoredForm(
-        rows: [(key: PrintMark.key, value: id.keyBytes)], writtenAt: SystemClock().wallTime))
-  }
-
-  func erase() async throws(StoreError) { try await store.erase() }
 }

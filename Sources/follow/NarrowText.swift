@@ -8,12 +8,16 @@ struct NarrowText {
   private static let names = ["channel", "stream", "topic", "dm", "sender", "is"]
   private static let states = ["unread", "starred", "mentioned", "dm", "read", "alerted"]
 
-  /// Terms with a slash between them; none: everything.
+  /// Terms with a slash between them; none: everything. A slash behind a backslash is one of a value.
   init(_ text: String?) throws(Misuse) {
-    for part in (text ?? "").split(separator: "/", omittingEmptySubsequences: true) {
+    for part in NarrowText.parts(of: text ?? "") {
       let isNegated = part.hasPrefix("-")
-      let words = part.drop { $0 == "-" }.split(separator: ":", maxSplits: 1)
-      guard words.count == 2, NarrowText.names.contains(String(words[0])) else {
+      let words = part.dropFirst(isNegated ? 1 : 0)
+        .split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      // The empty topic is one, too.
+      guard words.count == 2, NarrowText.names.contains(String(words[0])),
+        !words[1].isEmpty || words[0] == "topic"
+      else {
         throw Misuse(
           "--narrow: '\(part)' is no term. Known are \(NarrowText.names.joined(separator: ", ")), "
             + "each with a colon and a value")
@@ -25,6 +29,29 @@ struct NarrowText {
       }
       terms.append((String(words[0]), String(words[1]), isNegated))
     }
+  }
+
+  /// "channel:general -topic:lunch".
+  var words: String {
+    terms.map { "\($0.isNegated ? "-" : "")\($0.name):\($0.value)" }.joined(separator: " ")
+  }
+
+  private static func parts(of text: String) -> [String] {
+    var parts = [""]
+    var isBehindBackslash = false
+    for character in text {
+      switch (isBehindBackslash, character) {
+      case (false, "\\"): isBehindBackslash = true
+      case (false, "/"): parts.append("")
+      case (true, "/"), (true, "\\"), (false, _):
+        parts[parts.count - 1].append(character)
+        isBehindBackslash = false
+      case (true, _):
+        parts[parts.count - 1] += ["\\", character]
+        isBehindBackslash = false
+      }
+    }
+    return parts.filter { !$0.isEmpty }
   }
 
   /// As the server is asked. Names are looked up in the realm's state.
@@ -47,7 +74,8 @@ struct NarrowText {
       if let channel = state.channels.first(where: { $0.name == value }) {
         return .number(channel.id.number)
       }
-      let names = state.subscriptions.map(\.name).sorted().joined(separator: ", ")
+      let names = state.subscriptions.map { Printer.plain($0.name) }.sorted()
+        .joined(separator: ", ")
       throw Misuse("--narrow: no channel is called '\(value)'. You are subscribed to: \(names)")
     case "sender": return .number(try user(value, state))
     case "dm":

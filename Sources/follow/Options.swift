@@ -10,6 +10,8 @@ struct Options: Equatable {
   /// So many messages that were there before are printed at a first start.
   var count: Int64 = 10
   var isOnce = false
+  /// So many seconds `--once` waits until all is there.
+  var wait: Int64 = 60
   var isJSON = false
   var logsOut = false
   var wantsHelp = false
@@ -24,25 +26,30 @@ struct Options: Equatable {
       --site URL        the server: https, or http to this computer itself
       --email ADDRESS   the user's
       --zuliprc FILE    a file with both, and the key, as Zulip's web app gives it
-      The API key is read from the environment, ZULIP_API_KEY, or from that file; never from the
-      command line, which others can see.
+      The API key is read from that file, for the file's own site, or else from the environment,
+      ZULIP_API_KEY; never from the command line, which others can see.
 
     What
       --narrow TERMS    only those messages: terms with a slash between them, a minus before one for its
                         opposite: channel:general  topic:lunch  dm:7,12  sender:7  is:unread  is:starred
-                        is:mentioned  is:dm. Channels go by their names. By default everything.
+                        is:mentioned  is:dm. Channels go by their names; "\\/" is a slash in a value. By
+                        default everything.
       --count N         at a first start, N that were there before (0 to 1,000; 10)
       --once            prints what is there and what has come since the last start, and ends
+      --wait SECONDS    how long --once waits at most until all is there (1 to 86,400; 60)
       --json            a JSON object for each message, one a line
+      Each message is printed once, as it was when it was first seen; not edits, nor messages far older
+      than those that were printed which come into the narrow later.
 
     Where it is kept
       --state FILE      an SQLite database; by default one for each account in
                         ~/.local/state/follow. A restart goes on from there. One at a time may use it.
-      --log-out         tells the server to forget this client, erases what is kept, and ends
+      --log-out         tells the server to forget this client, erases what is kept of the account, and
+                        ends
 
     What the connection is up to is told on standard error. Ctrl-C ends it; the server keeps what comes
-    for some minutes. Exit codes: 0 well; 1 it cannot go on (the key is refused, the server is too old);
-    2 bad usage; 130 Ctrl-C.
+    for some minutes. Exit codes: 0 well; 1 it cannot go on (the key is refused, the server is too old,
+    --once has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a request to end (SIGTERM).
     """
 
   /// Reads the words behind the program's name.
@@ -62,11 +69,8 @@ struct Options: Equatable {
       case "--state": state = try next(word)
       case "--narrow": narrow = try next(word)
       case "--count":
-        let number = try next(word)
-        guard let count = Int64(number), (0...1000).contains(count) else {
-          throw Misuse("--count needs a number from 0 to 1000, and not '\(number)'")
-        }
-        self.count = count
+        count = try Options.number(try next(word), of: word, in: 0...1000)
+      case "--wait": wait = try Options.number(try next(word), of: word, in: 1...86_400)
       case "--once": isOnce = true
       case "--json": isJSON = true
       case "--log-out": logsOut = true
@@ -77,6 +81,17 @@ struct Options: Equatable {
       }
     }
   }
+
+  private static func number(
+    _ text: String, of option: String, in range: ClosedRange<Int64>
+  ) throws(Misuse) -> Int64 {
+    guard let number = Int64(text), range.contains(number) else {
+      throw Misuse(
+        "\(option) needs a number from \(range.lowerBound) to \(range.upperBound), and not '\(text)'"
+      )
+    }
+    return number
+  }
 }
 
 /// What was typed makes no sense: what, and what to do. Exit code 2.
@@ -84,56 +99,4 @@ struct Misuse: Error, Equatable {
   var words: String
 
   init(_ words: String) { self.words = words }
-}
-
-/// Whose account it is.
-struct Credentials {
-  var site: String
-  var email: String
-  var key: String
-
-  /// From the options, the environment and the file, in this order.
-  init(_ options: Options, _ environment: [String: String]) throws(Misuse) {
-    var file: [String: String] = [:]
-    if let path = options.zuliprc { file = try Credentials.read(path) }
-    guard let site = options.site ?? file["site"] else {
-      throw Misuse("which server? --site https://…, or --zuliprc FILE")
-    }
-    guard let email = options.email ?? file["email"] else {
-      throw Misuse("who are you? --email ADDRESS, or --zuliprc FILE")
-    }
-    // A key of the file goes to the server of the file and to no other.
-    let fileKey = options.site == nil || options.site == file["site"] ? file["key"] : nil
-    guard let key = environment["ZULIP_API_KEY"].flatMap({ $0.isEmpty ? nil : $0 }) ?? fileKey
-    else {
-      throw Misuse(
-        file["key"] == nil
-          ? "where is the key? In the environment, ZULIP_API_KEY, or --zuliprc FILE"
-          : "the key in the file is for \(file["site"] ?? "no site"), and goes nowhere else")
-    }
-    self.site = site
-    self.email = email
-    self.key = key
-  }
-
-  /// `key=value` lines of the section `[api]`.
-  static func read(_ path: String) throws(Misuse) -> [String: String] {
-    let path = NSString(string: path).expandingTildeInPath
-    guard let bytes = FileManager.default.contents(atPath: path) else {
-      throw Misuse("'\(path)' cannot be read")
-    }
-    var values: [String: String] = [:]
-    for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
-      let line = line.trimmingCharacters(in: .whitespaces)
-      guard !line.hasPrefix("#"), !line.hasPrefix(";"), let sign = line.firstIndex(of: "=") else {
-        continue
-      }
-      let name = line[..<sign].trimmingCharacters(in: .whitespaces)
-      values[name] = line[line.index(after: sign)...].trimmingCharacters(in: .whitespaces)
-    }
-    guard values["key"] != nil || values["site"] != nil else {
-      throw Misuse("'\(path)' has neither a site nor a key in it")
-    }
-    return values
-  }
 }

@@ -4,62 +4,129 @@ import ZulipSync
 
 /// Messages and words on their way to the terminal.
 struct Printer {
-  var isJSON: Bool
-  /// Standard error is somebody's terminal.
-  let showsStatus = isatty(2) == 1
+  private let isJSON: Bool
+  /// Only what goes wrong is said.
+  private let isQuiet: Bool
+  /// Standard error is somebody's terminal: then the status is one line, which the next takes the place
+  /// of.
+  private let hasStatusLine = isatty(2) == 1
   private var status = ""
+  private var complaint = ""
 
-  init(isJSON: Bool) { self.isJSON = isJSON }
+  init(isJSON: Bool, isQuiet: Bool) {
+    self.isJSON = isJSON
+    self.isQuiet = isQuiet && isatty(2) != 1
+  }
 
   /// One message, on standard output.
-  func show(_ message: Message<ZulipContent>, in state: ZulipState) {
-    let line = isJSON ? Printer.json(message, state) : Printer.text(message, state)
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  func show(_ message: Message<ZulipContent>, in state: ZulipState) throws {
+    let line = isJSON ? try Printer.json(message, state) : Printer.text(message, state)
+    clear()
+    try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
+    if hasStatusLine { draw() }
   }
 
   /// What the connection is up to, on standard error; nothing, if it was said last.
-  mutating func say(_ words: String) {
-    guard words != status else { return }
+  mutating func status(_ words: String) {
+    guard words != status, !isQuiet else { return }
     status = words
-    FileHandle.standardError.write(Data("follow: \(words)\n".utf8))
+    if hasStatusLine { draw() } else { Printer.tell("follow: \(words)\n") }
   }
+
+  /// What went wrong, a line of its own; nothing, if it was said last.
+  mutating func complain(_ words: String) {
+    guard words != complaint else { return }
+    complaint = words
+    clear()
+    Printer.tell("follow: \(Printer.plain(words))\n")
+    if hasStatusLine { draw() }
+  }
+
+  /// Takes the status line away.
+  func clear() {
+    if hasStatusLine, !status.isEmpty { Printer.tell("\r\u{1B}[K") }
+  }
+
+  private func draw() {
+    if !status.isEmpty { Printer.tell("\r\u{1B}[Kfollow: \(status)") }
+  }
+
+  /// Standard error may be closed: there is nobody left to tell.
+  private static func tell(_ words: String) {
+    try? FileHandle.standardError.write(contentsOf: Data(words.utf8))
+  }
+
+  // MARK: A message as a line
 
   static func text(_ message: Message<ZulipContent>, _ state: ZulipState) -> String {
-    let sender = state.user(message.sender)?.name ?? "user \(message.sender.number)"
-    let text = plain(message.content).replacingOccurrences(of: "\n", with: "\n    ")
-    return "\(place(message.place, state)) \(sender): \(text)"
+    let text = lines(message.content.text).replacingOccurrences(of: "\n", with: "\n    ")
+    let time = message.sentAt == 0 ? "" : time(message.sentAt) + " "
+    return "\(time)\(place(message.place, state)) \(name(message.sender, state)): \(text)"
   }
 
-  static func place(_ place: Place, _ state: ZulipState) -> String {
+  /// "2026-11-21 10:42", here.
+  private static func time(_ seconds: Int64) -> String {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.dateFormat = "yyyy-MM-dd HH:mm"
+    return formatter.string(from: Date(timeIntervalSince1970: Double(seconds)))
+  }
+
+  private static func name(_ user: UserID, _ state: ZulipState) -> String {
+    state.user(user).map { plain($0.name) } ?? "user \(user.number)"
+  }
+
+  private static func place(_ place: Place, _ state: ZulipState) -> String {
     switch place {
-    case .channel(let channel, let topic):
-      "[\(state.channel(channel)?.name ?? "channel \(channel.number)") > \(topic)]"
-    case .direct: "[direct]"
+    case .channel(let id, let topic):
+      let channel = state.channel(id).map { plain($0.name) } ?? "channel \(id.number)"
+      return "[\(channel) > \(plain(topic.text))]"
+    case .direct(let conversation):
+      let others = conversation.members.filter { $0 != state.myself }
+      if others.isEmpty { return "[to oneself]" }
+      return "[direct: \(others.map { name($0, state) }.joined(separator: ", "))]"
     }
   }
 
-  static func json(_ message: Message<ZulipContent>, _ state: ZulipState) -> String {
+  static func json(_ message: Message<ZulipContent>, _ state: ZulipState) throws -> String {
     var fields: [String: Any] = [
       "id": message.id.number, "sender": message.sender.number,
       "content": message.content.text, "is_read": message.flags.contains(.read),
     ]
+    if message.sentAt != 0 { fields["timestamp"] = message.sentAt }
     if let name = state.user(message.sender)?.name { fields["sender_name"] = name }
-    if case .channel(let channel, let topic) = message.place {
+    switch message.place {
+    case .channel(let channel, let topic):
+      fields["type"] = "channel"
       fields["channel"] = channel.number
       fields["channel_name"] = state.channel(channel)?.name
-      fields["topic"] = topic
+      fields["topic"] = topic.text
+    case .direct(let conversation):
+      fields["type"] = "direct"
+      fields["members"] = conversation.members.map(\.number)
     }
-    let bytes = try? JSONSerialization.data(
+    let bytes = try JSONSerialization.data(
       withJSONObject: fields, options: [.sortedKeys, .withoutEscapingSlashes])
-    return String(decoding: bytes ?? Data(), as: UTF8.self)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// What a terminal shows of a content, without control characters, which could do more than be shown.
-  static func plain(_ content: ZulipContent) -> String {
-    String(
+  /// What a terminal shows of a name, in one line: without control characters and without those that
+  /// turn the direction of what follows, which could do more than be shown.
+  static func plain(_ text: String) -> String {
+    lines(text).replacingOccurrences(of: "\n", with: " ")
+  }
+
+  /// The same of a content, which may have several lines.
+  static func lines(_ text: String) -> String {
+    let turns: Set<Unicode.Scalar> = [
+      "\u{200E}", "\u{200F}", "\u{061C}", "\u{202A}", "\u{202B}", "\u{202C}", "\u{202D}",
+      "\u{202E}",
+      "\u{2066}", "\u{2067}", "\u{2068}", "\u{2069}", "\u{2028}", "\u{2029}",
+    ]
+    return String(
       String.UnicodeScalarView(
-        content.text.unicodeScalars.filter {
-          $0 == "\n" || $0.properties.generalCategory != .control
+        text.unicodeScalars.filter {
+          $0 == "\n" || $0.properties.generalCategory != .control && !turns.contains($0)
         }))
   }
 }

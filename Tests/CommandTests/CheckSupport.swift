@@ -21,9 +21,10 @@ struct Ran {
   }
 
   /// Runs `check` with answers understood in another way.
-  init(checking files: [String], _ interpretation: Interpretation) throws {
+  init(checking files: [String], _ interpretation: Interpretation, orders: Int = 1) throws {
     let paper = Paper()
-    code = try Simulate.check(files, asJSON: false, interpretation, paper.console)
+    code = try Simulate.check(
+      files, asJSON: false, interpretation, orders: orders, paper.console)
     (out, error) = paper.lines.withLock { ($0.out, $0.error) }
   }
 

@@ -2,23 +2,17 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@testable import follow
-
 /// `follow` as a process, against a server on this computer.
-@Suite(.timeLimit(.minutes(3)), .serialized) struct FollowTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct FollowTests {
   @Test func `it prints what is there, then what has come since, and goes on from its finger`()
     async throws
   {
     let realm = FakeRealm(["one", "two", "three"])
-    try await LoopbackServer.serving {
-      await realm.answer($0)
-    } while: { server in
-      let user = try User(server)
-      defer { user.clear() }
+    try await User.on(realm) { user, _ in
       let first = try await user.follow("--once", "--count", "2")
       #expect(first.code == 0, "\(first.errors)")
       #expect(first.lines == ["[general > lunch] Bo: two", "[general > lunch] Bo: three"])
-      #expect(first.errors.contains("connected"))
+      #expect(first.errors.isEmpty, "nothing went wrong: \(first.errors)")
       realm.send("four")
       realm.send("five")
       let second = try await user.follow("--once", "--json")
@@ -27,7 +21,7 @@ import Testing
       #expect(
         second.lines.first
           == #"{"channel":4,"channel_name":"general","content":"four","id":4,"is_read":false,"#
-          + #""sender":8,"sender_name":"Bo","topic":"lunch"}"#)
+          + #""sender":8,"sender_name":"Bo","topic":"lunch","type":"channel"}"#)
       #expect(realm.registers == 1, "the queue was kept, and so was the finger")
       #expect(realm.releases == 0)
       let mode = try FileManager.default.attributesOfItem(atPath: user.file)[.posixPermissions]
@@ -36,29 +30,118 @@ import Testing
     }
   }
 
+  @Test func `a long absence is made good, each message once and in order`() async throws {
+    let realm = FakeRealm(["first"])
+    try await User.on(realm) { user, _ in
+      let first = try await user.follow("--once")
+      #expect(first.lines == ["[general > lunch] Bo: first"])
+      for number in 0..<450 { realm.send("\(number)") }
+      let caughtUp = try await user.follow("--once")
+      #expect(caughtUp.lines == (0..<450).map { "[general > lunch] Bo: \($0)" })
+      // The queue is gone meanwhile, and with it what it would have told.
+      for number in 450..<800 { realm.send("\(number)") }
+      realm.forgetQueue()
+      let registered = try await user.follow("--once")
+      #expect(registered.code == 0, "\(registered.errors)")
+      #expect(registered.lines == (450..<800).map { "[general > lunch] Bo: \($0)" })
+      #expect(realm.registers == 2)
+      let quiet = try await user.follow("--once")
+      #expect(quiet.lines == [])
+    }
+  }
+
+  @Test(arguments: ["0", "1"])
+  func `whoever wants nothing old gets all that is new`(_ count: String) async throws {
+    let realm = FakeRealm([])
+    try await User.on(realm) { user, _ in
+      let nothing = try await user.follow("--once", "--count", count)
+      #expect(nothing.lines == [])
+      realm.send("one", "two", "three")
+      let next = try await user.follow("--once", "--count", count)
+      #expect(next.lines.count == 3, "\(next.lines)")
+      let running = try user.begin("--count", count)
+      await running.says("connected")
+      realm.send("four")
+      await running.prints("[general > lunch] Bo: four")
+      running.process.interrupt()
+      let ended = await running.end()
+      #expect(ended.lines.count == 1)
+    }
+  }
+
   @Test func `Ctrl-C ends it in order and keeps the queue; a log-out does not`() async throws {
     let realm = FakeRealm(["one"])
-    try await LoopbackServer.serving {
-      await realm.answer($0)
-    } while: { server in
-      let user = try User(server)
-      defer { user.clear() }
+    try await User.on(realm) { user, _ in
       let running = try user.begin("--narrow", "channel:general/topic:lunch")
-      try await running.prints("[general > lunch] Bo: one")
+      await running.prints("[general > lunch] Bo: one")
       realm.send("two")
-      try await running.prints("[general > lunch] Bo: two")
+      await running.prints("[general > lunch] Bo: two")
       running.process.interrupt()
       let ended = await running.end()
       #expect(ended.code == 130, "\(ended.errors)")
+      #expect(ended.errors.contains("connected"))
+      let other = try user.begin()
+      await other.prints("[general > lunch] Bo: two")
+      other.process.terminate()
+      let terminated = await other.end()
+      #expect(terminated.code == 143)
       #expect(realm.releases == 0)
       let out = try await user.follow("--log-out")
       #expect(out.code == 0 && out.errors.contains("logged out"), "\(out.errors)")
       #expect(realm.releases == 1)
-      let again = try await user.follow("--once", "--count", "1")
+      // Nothing is kept of what was printed either, in whatever narrow.
+      let again = try await user.follow("--once", "--count", "1", "--narrow", "channel:general")
       #expect(again.lines == ["[general > lunch] Bo: two"], "\(again.errors)")
+      let narrow = try await user.follow("--once", "--narrow", "channel:general/topic:lunch")
+      #expect(narrow.lines.count == 2)
       #expect(realm.registers == 2)
     }
   }
+
+  @Test func `two accounts in one file are two`() async throws {
+    let realm = FakeRealm(["one"])
+    try await User.on(realm) { user, _ in
+      let ada = try await user.follow("--once")
+      #expect(ada.lines.count == 1)
+      let bo = try await user.follow("--once", as: "bo@example.org")
+      #expect(bo.lines.count == 1)
+      #expect(realm.registers == 2)
+      let out = try await user.follow("--log-out", as: "bo@example.org")
+      #expect(out.code == 0)
+      let still = try await user.follow("--once")
+      #expect(still.lines == [])
+      #expect(realm.registers == 2)
+    }
+  }
+
+  // MARK: What is shown
+
+  @Test func `names, topics and times are shown as they are, but can do nothing`() async throws {
+    let direct = #"[{"id":7},{"id":8}]"#
+    let realm = FakeRealm(sent: [
+      .init(text: #"a\u001b]0;title\u0007\nb\u202ec"#, fields: ["timestamp": "1795220766"]),
+      .init(text: "x", fields: ["subject": #""Release 10.0\u001b[2J""#]),
+      .init(text: "y", fields: ["type": #""private""#, "display_recipient": direct]),
+      .init(text: "z", fields: ["type": #""private""#, "display_recipient": #"[{"id":7}]"#]),
+    ])
+    realm.rename(sender: #"Bo\n[general > lunch] Cy"#)
+    try await User.on(realm) { user, _ in
+      let run = try await user.follow("--once")
+      let name = "Bo [general > lunch] Cy"
+      #expect(
+        run.lines == [
+          "2026-11-21 00:26 [general > lunch] \(name): a]0;title", "    bc",
+          "[general > Release 10.0[2J] \(name): x", "[direct: \(name)] \(name): y",
+          "[to oneself] \(name): z",
+        ])
+      realm.forgetQueue()
+      realm.send("w")
+      let line = try await user.follow("--once", "--json", "--narrow", "is:dm").lines.last ?? ""
+      #expect(line.contains(#""members":[7],"#) && line.contains(#""type":"direct""#), "\(line)")
+    }
+  }
+
+  // MARK: What goes wrong
 
   @Test func `a refused key ends it with a word, and nothing of the key`() async throws {
     try await LoopbackServer.serving { _ in
@@ -73,50 +156,67 @@ import Testing
     }
   }
 
+  @Test func `a redirect gets no key, and is no server`() async throws {
+    let asked = FakeRealm([])
+    try await User.on(asked) { elsewhere, _ in
+      try await LoopbackServer.serving { request in
+        var answer = LoopbackServer.Response(status: 302)
+        answer.headers["Location"] = "\(elsewhere.site)\(request.path)"
+        return answer
+      } while: { server in
+        let user = try User(server)
+        defer { user.clear() }
+        let run = try await user.follow("--once", "--wait", "2")
+        #expect(run.code == 1 && run.errors.contains("not level after 2 s"), "\(run.errors)")
+        #expect(asked.registers == 0)
+      }
+    }
+  }
+
+  @Test func `once does not wait for ever`() async throws {
+    let realm = FakeRealm(["one"])
+    try await User.on(realm) { user, _ in
+      let well = try await user.follow("--once")
+      #expect(well.code == 0)
+      realm.fallSilent()
+      let run = try await user.follow("--once", "--wait", "1")
+      #expect(run.code == 1 && run.errors.contains("not level after 1 s"), "\(run.errors)")
+    }
+  }
+
   @Test func `two at once are refused, and an unknown channel is told with those there are`()
     async throws
   {
     let realm = FakeRealm(["one"])
-    try await LoopbackServer.serving {
-      await realm.answer($0)
-    } while: { server in
-      let user = try User(server)
-      defer { user.clear() }
+    try await User.on(realm) { user, _ in
       let running = try user.begin()
-      try await running.prints("[general > lunch] Bo: one")
+      await running.prints("[general > lunch] Bo: one")
       let second = try await user.follow("--once")
       #expect(second.code == 1 && !second.errors.isEmpty)
       running.process.interrupt()
       _ = await running.end()
-      let unknown = try await user.follow("--once", "--narrow", "channel:nowhere")
-      #expect(unknown.code != 0)
+      let unknown = try await user.follow("--once", "--narrow", "channel:new")
+      #expect(unknown.code == 2)
       #expect(unknown.errors.contains("general"), "\(unknown.errors)")
+      // What is kept does not know it, but the events that come do.
+      realm.subscribe(to: "new")
+      let found = try await user.follow("--once", "--narrow", "channel:new")
+      #expect(found.code == 0)
+      let elsewhere = try await user.follow("--once", "--narrow", "channel:elsewhere")
+      #expect(elsewhere.code == 2 && elsewhere.errors.contains("not subscribed"))
     }
   }
 
-  // MARK: Words
-
-  @Test(arguments: [
-    ["--site"], ["--count", "-1"], ["--count", "many"], ["--key", "x"], ["--narow", "x"], ["x"],
-  ]) func `bad words are refused`(_ words: [String]) {
-    #expect(throws: Misuse.self) { try Options(words) }
-  }
-
-  @Test(arguments: ["channel", "colour:red", "is:blue", ":", "channel:"])
-  func `bad narrows are refused`(_ text: String) {
-    #expect(throws: Misuse.self) { try NarrowText(text) }
-  }
-
-  @Test func `a file's key goes to the file's site alone`() throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())").path
-    try "[api]\nemail=a@example.org\nkey=abc\nsite=https://one.example.org\n".write(
-      toFile: file, atomically: true, encoding: .utf8)
-    defer { try? FileManager.default.removeItem(atPath: file) }
-    let own = try Credentials(try Options(["--zuliprc", file]), [:])
-    #expect(own.site == "https://one.example.org" && own.email == "a@example.org")
-    #expect(own.key == "abc")
-    let other = try Options(["--zuliprc", file, "--site", "https://two.example.org"])
-    #expect(throws: Misuse.self) { try Credentials(other, [:]) }
-    #expect(try Credentials(other, ["ZULIP_API_KEY": "def"]).key == "def")
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "Linux alone has one"))
+  func `a full disk behind its output ends it with a word`() async throws {
+    let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+    let realm = FakeRealm(["one"])
+    try await User.on(realm) { user, _ in
+      let run = await (try user.begin("--once", output: full)).end()
+      #expect(run.code == 1 && run.errors.contains("cannot be printed"), "\(run.errors)")
+      // It was not noted as printed.
+      let again = try await user.follow("--once")
+      #expect(again.lines.count == 1)
+    }
   }
 }

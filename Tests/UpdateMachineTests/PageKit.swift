@@ -13,6 +13,8 @@ struct Shelf: PagedModel {
   typealias Refusal = Never
   typealias Event = MessageEvent<Int>
   var messages: MessageStore<ShelfNarrow>
+  /// The messages of which it heard that a page has mended them.
+  var heard: [MessageID] = []
 
   init(snapshot: [ChannelID]) { messages = MessageStore(following: snapshot) }
 
@@ -22,6 +24,8 @@ struct Shelf: PagedModel {
   }
 
   mutating func apply(_ event: MessageEvent<Int>) { messages.apply(event) }
+
+  mutating func mended(_ ids: [MessageID]) { heard += ids }
 }
 
 struct ShelfBatch: EventBatch {

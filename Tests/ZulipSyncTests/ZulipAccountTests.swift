@@ -1,3 +1,4 @@
+import Foundation
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -5,23 +6,22 @@ import ZulipSync
 
 /// State and messages of one account in one model.
 @Suite struct ZulipAccountTests {
+  private static let message = """
+    {"id":5,"sender_id":8,"type":"stream","stream_id":4,"subject":"Lunch","content":"hi",\
+    "display_recipient":"general","content_type":"text/html","flags":[],"reactions":[]}
+    """
+
   private static func snapshot(_ observer: RecordedObserver) -> ZulipAccount.Snapshot {
     ZulipAccount.Snapshot(observer.start, .rendered)
   }
 
-  /// A page that says that nothing is there yet, up to the end.
-  private static func openEverything(_ account: inout ZulipAccount) {
-    let everything = ZulipMessageList(ZulipNarrow([]), ZulipNarrow.Directory())
-    account.messages.open(everything)
+  /// Opens a list and knows that nothing is in it.
+  private static func learnAll(of list: ZulipMessageList, _ account: inout ZulipAccount) {
+    account.messages.open(list)
     let fetch = FetchID(life: Life(1), number: 1)
-    account.messages.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
-    let nothing = MessagePage<ZulipContent>(messages: [], foundNewest: true)
-    // Without an ID that it is about and without a message it says nothing of older ones.
-    _ = account.messages.take(nothing, for: fetch)
-    let beginning = FetchID(life: Life(1), number: 2)
-    account.messages.begin(beginning, PageRequest(everything, .oldest, before: 0, after: 1))
-    _ = account.messages.take(
-      MessagePage(messages: [], foundOldest: true, foundNewest: true), for: beginning)
+    account.messages.begin(fetch, PageRequest(list, .newest, before: 1, after: 0))
+    let nothing = MessagePage<ZulipContent>(messages: [], foundOldest: true, foundNewest: true)
+    #expect(account.messages.take(nothing, for: fetch) == .taken)
   }
 
   @Test(arguments: RecordedObserver.all.map(\.name))
@@ -29,7 +29,7 @@ import ZulipSync
     let observer = RecordedObserver.named(name)
     var account = try ZulipAccount(snapshot: ZulipAccountTests.snapshot(observer))
     var state = try ZulipState(snapshot: observer.start)
-    ZulipAccountTests.openEverything(&account)
+    Self.learnAll(of: account.list(ZulipNarrow([])), &account)
     var sent: Set<MessageID> = []
     for answer in observer.answers {
       account.asked()
@@ -51,23 +51,10 @@ import ZulipSync
     for message in held { #expect(unread.contains(message.id), "\(message.id)") }
   }
 
-  @Test func `an event that the state refuses changes no message either`() throws {
-    var account = try ZulipAccount(
-      snapshot: ZulipAccountTests.snapshot(RecordedObserver.named("zoe/modern")))
-    ZulipAccountTests.openEverything(&account)
-    try account.apply(try ZulipEvent(RecordedLines.message))
-    let count = account.messages.count
-    #expect(count == 1)
-    let wrong = RecordedLines.changed(
-      RecordedLines.flags, #""op":"remove","operation":"remove""#, #""op":7"#)
-    #expect(throws: ZulipError.self) { try account.apply(try ZulipEvent(wrong)) }
-    #expect(account.messages.count == count)
-  }
-
   @Test func `it outlives the process, and messages sleep`() async throws {
     let observer = RecordedObserver.named("hamlet/modern")
     var account = try ZulipAccount(snapshot: ZulipAccountTests.snapshot(observer))
-    ZulipAccountTests.openEverything(&account)
+    Self.learnAll(of: account.list(ZulipNarrow([])), &account)
     let half = observer.events.count / 2
     for event in observer.events.prefix(half) { try account.apply(event) }
     let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
@@ -100,5 +87,50 @@ import ZulipSync
     // A channel was left, which names all that is in it.
     #expect(!read.messages.sleeps)
     #expect(Array(read.messages.messages) == Array(account.messages.messages))
+  }
+
+  @Test func `an account is the same after it was written and read`() throws {
+    let fields = try #require(
+      try ZulipValue(
+        json: Data(
+          #"{"user_id":7,"subscriptions":[{"stream_id":4,"name":"general"}],"max_message_id":0}"#
+            .utf8)
+      ).fields)
+    var account = try ZulipAccount(snapshot: .init(ZulipSnapshot(fields, .full), .rendered))
+    let narrow = ZulipNarrow([
+      .init("dm", .numbers([8, 9])), .init("sender", .number(8), isNegated: true),
+      .init("search", .text("é")),
+    ])
+    let list = account.list(narrow)
+    account.messages.open(list)
+    Self.learnAll(of: account.list(ZulipNarrow([.init("channel", .number(4))])), &account)
+    try account.apply(
+      ZulipEvent(#"{"type":"message","flags":["read"],"message":\#(Self.message)}"#))
+    let finger = QueueFinger(queue: QueueID("q"), lastEventID: 0)
+    let saved = SavedReplica(model: account, finger: finger, terms: .unspoken)
+    let again = try SavedReplica<ZulipAccount, QueueFinger>(
+      stored: StoredRows(
+        saved.rows(since: nil).compactMap { row in row.value.map { (key: row.key, value: $0) } }))
+    #expect(again.model.state == account.state)
+    #expect(again.model.form == .rendered)
+    #expect(again.model.messages.narrows == account.messages.narrows)
+    #expect(again.model.messages.narrows.first?.narrow == narrow)
+    #expect(again.model.messages[MessageID(5)] == account.messages[MessageID(5)])
+    #expect(account.messages[MessageID(5)] != nil)
+    #expect(again.rows(since: saved).isEmpty)
+  }
+
+  @Test func `an event that the state refuses changes no message either`() throws {
+    let snapshot = ZulipSnapshot(["subscriptions": [["stream_id": 4, "name": "general"]]], .full)
+    var account = try ZulipAccount(snapshot: .init(snapshot, .rendered))
+    let event = try ZulipEvent(
+      #"{"type":"message","flags":["read"],"message":\#(Self.message)}"#)
+    Self.learnAll(of: account.list(ZulipNarrow([])), &account)
+    var wrong = event
+    wrong.fields["message"] = 7
+    #expect(throws: ZulipError.self) { try account.apply(wrong) }
+    #expect(account.messages.count == 0)
+    try account.apply(event)
+    #expect(account.messages.count == 1)
   }
 }

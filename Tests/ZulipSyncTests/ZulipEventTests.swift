@@ -16,7 +16,8 @@ struct ZulipEventTests {
 
   @Test func `a new message has its flags from the event`() throws {
     let new = Message(
-      id: MessageID(2140), sender: UserID(7), place: .channel(verona, topic: "race"),
+      id: MessageID(2140), sender: UserID(7), sentAt: 1_795_220_766,
+      place: .channel(verona, topic: "race"),
       content: ZulipContent("<p>r1 old</p>", .rendered), flags: .hasAlertWord)
     #expect(try changes(RecordedLines.message) == [.new(new)])
   }

@@ -118,6 +118,9 @@ struct ZulipPageTests {
           after: 5, includesAnchor: false, form: .raw))
     #expect(
       try request(#"{"anchor":7,"num_before":1,"num_after":1}"#).anchor == .id(MessageID(7)))
+    #expect(
+      try request(#"{"anchor":"newest","num_after":1}"#)
+        == ZulipPageRequest(ZulipNarrow([]), .newest, before: 0, after: 1))
     #expect(throws: ZulipError.malformed(path: "anchor")) {
       try request(#"{"anchor":"last","num_before":1,"num_after":1}"#)
     }

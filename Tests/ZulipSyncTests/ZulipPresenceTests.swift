@@ -73,6 +73,23 @@ struct ZulipPresenceTests {
     #expect(presence.status(of: UserID(8), at: Self.moment(152)) == .active)
   }
 
+  @Test func `an event that waited long moves no clock back`() throws {
+    var presence = try Self.presence()
+    let event = """
+      {"type":"presence","user_id":7,"server_timestamp":1000010.5,
+       "presence":{"website":{"status":"active","timestamp":1000010}}}
+      """
+    // It was written at our 60, and came at our 200: what it says ends at 60 + 199.5.
+    try presence.apply(try Self.heard(event, at: 200))
+    #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 259_499)) == .active)
+    #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 259_500)) == .offline)
+    // One that came sooner than all others shows that the register had been slow: by 2 s.
+    try presence.apply(
+      try Self.heard(event.replacingOccurrences(of: "1000010.5", with: "1000203.5"), at: 251))
+    #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 257_499)) == .active)
+    #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 257_500)) == .offline)
+  }
+
   @Test func `typing ends when it is said, or by itself`() throws {
     var presence = try Self.presence()
     try presence.apply(try Self.heard(Self.typing("start", by: 7, Self.inChannel), at: 60))
@@ -147,7 +164,7 @@ struct ZulipPresenceTests {
   @Test func `a replica keeps it level from a queue of its own`() throws {
     let event = try ZulipEvent(Self.typing("start", by: 7, Self.inChannel))
     let heartbeat = try ZulipEvent(#"{"type":"heartbeat","id":5}"#)
-    let batch = ZulipEvents([event, heartbeat]).batch(heardAt: Self.moment(60))
+    let batch = ZulipEvents([event, heartbeat]).batch.heard(at: Self.moment(60))
     #expect(batch.event(at: 0) == ZulipHeard(event, at: Self.moment(60)))
     #expect(batch.event(at: 1) == nil)
     #expect(batch.count == 2)

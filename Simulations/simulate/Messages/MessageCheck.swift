@@ -7,8 +7,8 @@ struct MessageCheck {
   /// What was found in one file.
   struct Report {
     var pages = 0
-    /// Asked for in a form that cannot be compared.
-    var pagesInOtherForm = 0
+    /// Those of them that a queue is given without contents, for it has the other form.
+    var pagesWithoutContents = 0
     var pagesNotFollowed = 0
     var lives: [Life] = []
     var differences: [Difference] = []
@@ -49,18 +49,19 @@ struct MessageCheck {
   /// So many orders of one race at most.
   let bound: Int
 
-  func report(on recording: MessageRecording) -> Report {
+  /// - Parameter asksAgain: whether what is open or in doubt is asked for again.
+  func report(on recording: MessageRecording, asksAgain: Bool = true) -> Report {
     var report = Report()
     report.differences = recording.differences
     let lives = MessageLives(recording)
     report.pages = recording.exchanges.count {
       if case .page = $0.kind { true } else { false }
     }
-    report.pagesInOtherForm = lives.otherForm
+    report.pagesWithoutContents = lives.withoutContents.count
     report.pagesNotFollowed = lives.notFollowed
     for life in lives.lives {
       if Interrupt.wasAsked { break }
-      var check = MessageLifeCheck(life, bound: bound)
+      var check = MessageLifeCheck(life, bound: bound, asksAgain: asksAgain)
       check.run()
       report.lives.append(check.report)
       report.differences += check.differences
@@ -73,6 +74,7 @@ struct MessageCheck {
 struct MessageLifeCheck {
   let life: MessageLife
   let bound: Int
+  let asksAgain: Bool
   private(set) var report: MessageCheck.Life
   private var found: [Found: Tally] = [:]
 
@@ -89,9 +91,10 @@ struct MessageLifeCheck {
     var first: String
   }
 
-  init(_ life: MessageLife, bound: Int) {
+  init(_ life: MessageLife, bound: Int, asksAgain: Bool) {
     self.life = life
     self.bound = bound
+    self.asksAgain = asksAgain
     report = MessageCheck.Life(name: life.name, bound: bound)
   }
 
@@ -106,14 +109,43 @@ struct MessageLifeCheck {
 
   mutating func run() {
     for narrow in life.narrows {
-      for poll in life.polls(thatMatterTo: narrow) { race(life.cut(after: poll), [narrow]) }
-      race(life, [narrow])
+      for polls in momentsBetweenPages(of: narrow) {
+        let most = bound * MessageLifeCheck.momentsInFull
+        let step = (polls.count + most - 1) / most
+        // Backwards, so that the last is among them.
+        let each = min(bound, max(1, most / polls.count))
+        for poll in stride(from: polls.count - 1, through: 0, by: -step).reversed() {
+          race(life.cut(after: polls[poll]), [narrow], atMost: each)
+        }
+      }
+      race(life, [narrow], atMost: bound)
     }
-    if life.narrows.count > 1 { race(life, life.narrows) }
+    if life.narrows.count > 1 { race(life, life.narrows, atMost: bound) }
+  }
+
+  /// Moments at which the same pages of a list are known are much alike: of more than these, all have
+  /// together as many orders as these have.
+  private static let momentsInFull = 4
+
+  /// The polls that matter to a list, those together before which the same of its pages had come.
+  private func momentsBetweenPages(of narrow: ZulipFilter) -> [[Int]] {
+    var all: [(pages: Int, polls: [Int])] = []
+    for poll in life.polls(thatMatterTo: narrow) {
+      let sent = life.polls[poll].sent
+      let pages = life.pages.count { $0.request.narrow == narrow && $0.ended <= sent }
+      if all.last?.pages == pages {
+        all[all.count - 1].polls.append(poll)
+      } else if pages > 0 {
+        all.append((pages, [poll]))
+      }
+    }
+    return all.map(\.polls)
   }
 
   /// The pages of some lists in every order, or in as many as the bound allows.
-  private mutating func race(_ life: MessageLife, _ narrows: [ZulipFilter]) {
+  private mutating func race(
+    _ life: MessageLife, _ narrows: [ZulipFilter], atMost bound: Int
+  ) {
     let pages = life.pages.indices.filter { index in
       narrows.count > 1 || life.pages[index].request.narrow == narrows[0]
     }
@@ -130,7 +162,8 @@ struct MessageLifeCheck {
       report.orders += 1
       var run = MessageRun(truth, pages, narrows)
       run.go(through: order)
-      run.askAgain(lists)
+      if asksAgain { run.askAgain(lists) }
+      run.noteDoubts()
       report.suspects += Int(run.store.auditCounts.suspects)
       report.doubts += run.doubtCount
       for id in run.inDoubt {
@@ -143,6 +176,7 @@ struct MessageLifeCheck {
       for line in run.malformed {
         note(line, "a page", expected: "one that can be taken", found: "malformed", name)
       }
+      for id in run.inDoubt { compareDoubt(run, id, name) }
       for (narrow, list) in lists { compare(run, narrow, list, name) }
     }
   }
@@ -185,6 +219,16 @@ struct MessageLifeCheck {
         compare(run, id, line, order)
       }
     }
+  }
+
+  /// What is in doubt in the end is so because no later page brings it: one that does would have ended the
+  /// doubt (KNOWLEDGE.md, R10).
+  private mutating func compareDoubt(_ run: MessageRun, _ id: MessageID, _ order: String) {
+    guard let page = run.truth.page(with: id) else { return }
+    let doubt = run.store.doubt(about: id)
+    note(
+      run.line(of: page.index), "message \(id), which was in doubt before this page",
+      expected: page.copy.flags.intersection(doubt).words, found: "\(doubt.words) in doubt", order)
   }
 
   /// A list that only the server can tell knows nothing, and shows what its last page showed.

@@ -76,6 +76,32 @@ struct MessageLife {
     }
   }
 
+  /// The same of messages that say nothing.
+  func withoutContents(_ form: ZulipContent.Form) -> MessageLife {
+    let nothing = ZulipContent("", form)
+    var life = self
+    life.name += ", without contents"
+    for index in pages.indices {
+      for place in pages[index].page.messages.indices {
+        life.pages[index].page.messages[place].content = nothing
+      }
+    }
+    for index in polls.indices {
+      life.polls[index].events = polls[index].events.map { event in
+        switch event {
+        case .new(var message):
+          message.content = nothing
+          return .new(message)
+        case .updated(var update):
+          update.edit?.content = nothing
+          return .updated(update)
+        case .deleted, .flagged, .flaggedAll, .reacted, .covered: return event
+        }
+      }
+    }
+    return life
+  }
+
   /// How many polls were answered before a moment.
   func pollsAnswered(by moment: Int64) -> Int { polls.count { $0.ended <= moment } }
 
@@ -86,8 +112,9 @@ struct MessageLife {
 /// The lives in a recording.
 struct MessageLives {
   var lives: [MessageLife] = []
-  /// Pages that could not be compared with contents of the other form.
-  var otherForm = 0
+  /// The lines of pages in another form than a queue's, of which the recording has not both: that queue
+  /// is given them in a second life, in which no message has a content.
+  var withoutContents: Set<Int> = []
   /// Pages that no life has: of a time in which something was changed and no queue told of it, or
   /// with a hole in them.
   var notFollowed = 0
@@ -136,8 +163,7 @@ struct MessageLives {
     if end == .max { end = life.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     life.followed = channels?.sorted() ?? followed(by: user, until: end)
-    addPages(own, form, of: user, &life, &used)
-    if !life.pages.isEmpty { lives.append(life) }
+    addPages(own, form, of: user, life, &used)
   }
 
   /// The pages before a user's first queue: nothing tells of changes, so there must be none.
@@ -152,27 +178,28 @@ struct MessageLives {
     }
     let own = exchanges.filter { $0.user == user && $0.ended <= end }
     guard let first = own.first else { return }
-    var life = MessageLife(
+    let life = MessageLife(
       line: first.line, name: "\(user) without a queue",
       followed: followed(by: user, until: end))
-    addPages(own, .rendered, of: user, &life, &used)
-    if !life.pages.isEmpty { lives.append(life) }
+    addPages(own, .rendered, of: user, life, &used)
   }
 
+  /// Adds a life with its pages, and if some have not the form of its queue, another of the lists of
+  /// those, without contents.
   private mutating func addPages(
-    _ own: [MessageExchange], _ form: ZulipContent.Form, of user: String,
-    _ life: inout MessageLife, _ used: inout Set<Int>
+    _ own: [MessageExchange], _ form: ZulipContent.Form, of user: String, _ life: MessageLife,
+    _ used: inout Set<Int>
   ) {
     let directory = directory(of: user)
+    var life = life
+    var others: Set<ZulipFilter?> = []
+    var all: [MessageLife.Page] = []
     for exchange in own {
       guard case .page(let request, let answer) = exchange.kind,
         var page = answer.page(for: request)
       else { continue }
       used.insert(exchange.line)
-      guard forms.translate(&page, into: form) else {
-        otherForm += 1
-        continue
-      }
+      let isOfForm = forms.translate(&page, into: form)
       let question: PageRequest<ZulipFilter> =
         if let id = request.narrow.message {
           PageRequest(id)
@@ -183,11 +210,21 @@ struct MessageLives {
             before: request.before,
             after: request.after)
         }
-      life.pages.append(
+      all.append(
         MessageLife.Page(
           line: exchange.line, sent: exchange.sent, ended: exchange.ended, request: question,
           page: page))
+      if isOfForm {
+        life.pages.append(all[all.count - 1])
+      } else {
+        others.insert(question.narrow)
+        withoutContents.insert(exchange.line)
+      }
     }
+    if !life.pages.isEmpty { lives.append(life) }
+    guard !others.isEmpty else { return }
+    life.pages = all.filter { others.contains($0.request.narrow) }
+    lives.append(life.withoutContents(form))
   }
 
   // MARK: What the recording tells of a user

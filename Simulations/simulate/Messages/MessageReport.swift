@@ -4,9 +4,9 @@ extension MessageCheck.Report {
   /// The table's lines.
   var texts: [String] {
     guard !isEmpty else { return [] }
-    let given = pages - pagesInOtherForm - pagesNotFollowed
+    let given = pages - pagesNotFollowed
     var texts = [
-      "  pages        \(pages): \(given) given, \(pagesInOtherForm) in another form, "
+      "  pages        \(pages): \(given) given, \(pagesWithoutContents) of them without contents, "
         + "\(pagesNotFollowed) of no life"
     ]
     texts += lives.map { "  orders       \($0.text)" }
@@ -17,7 +17,7 @@ extension MessageCheck.Report {
 
   static func += (one: inout Self, other: Self) {
     one.pages += other.pages
-    one.pagesInOtherForm += other.pagesInOtherForm
+    one.pagesWithoutContents += other.pagesWithoutContents
     one.pagesNotFollowed += other.pagesNotFollowed
     one.lives += other.lives
     one.differences += other.differences

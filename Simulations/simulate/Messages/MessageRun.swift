@@ -110,8 +110,10 @@ struct MessageRun {
         askAgain(id)
       }
     }
-    inDoubt = Set(named.filter { !store.doubt(about: $0).isEmpty })
   }
+
+  /// All is over: what is in doubt now stays so.
+  mutating func noteDoubts() { inDoubt = Set(store.doubtful) }
 
   /// Whether a message may be unknown in the end: an event named it, and no later page brings it, or
   /// it is in doubt.

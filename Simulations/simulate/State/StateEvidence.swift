@@ -23,6 +23,8 @@ struct StateEvidence {
   let registration: ZulipRegistration
   /// The new events of each answer, since the last register.
   var batches: [[ZulipEvent]] = []
+  /// What the client asked for since the last new event.
+  var pages: [LatePage] = []
   /// Of everybody in the recording: who left which channels together.
   let departures: [ZulipFields]
 
@@ -55,7 +57,7 @@ struct StateEvidence {
     }
   }
 
-  private var events: [ZulipEvent] { batches.flatMap { $0 } }
+  var events: [ZulipEvent] { batches.flatMap { $0 } }
 
   /// Whether an event has this value anywhere in the user that it tells of.
   private func wasTold(_ value: ZulipValue?, of type: String) -> Bool {

@@ -6,6 +6,8 @@ import ZulipSync
 /// What a recording holds of realms' states: what was registered, and every event.
 struct StateRecording {
   var exchanges: [StateExchange] = []
+  /// Pages of messages, which mend what events leave in doubt.
+  var pages: [StatePage] = []
   /// Answers of which ZulipSync can make nothing.
   var differences: [Difference] = []
 
@@ -18,7 +20,11 @@ struct StateRecording {
   /// - Parameters:
   ///   - lines: each must be one that ``Recording`` has read.
   ///   - recording: the same lines, as far as the machine is concerned.
-  init(_ lines: [(number: Int, line: Data)], _ recording: [Exchange]) {
+  ///   - messages: the same, as far as messages are.
+  init(
+    _ lines: [(number: Int, line: Data)], _ recording: [Exchange], _ messages: MessageRecording?
+  ) {
+    pages = (messages?.exchanges ?? []).compactMap { StatePage($0) }
     var texts: [Int: Data] = [:]
     for (number, line) in lines { texts[number] = line }
     var queues: Set<QueueID> = []
@@ -49,8 +55,10 @@ struct StateRecording {
       let fields = try ZulipValue(json: line).fields ?? ZulipFields()
       let body = fields["response"]?.fields?["body"]?.fields ?? ZulipFields()
       let parameters = fields["request"]?.fields?["params"]?.fields ?? ZulipFields()
-      let snapshot = ZulipSnapshot(body, ZulipRegistration(parameters: parameters))
       guard StateRecording.isState(body) else { return nil }
+      let snapshot = ZulipAccount.Snapshot(
+        ZulipSnapshot(body, ZulipRegistration(parameters: parameters)),
+        parameters["apply_markdown"]?.bool == true ? .rendered : .raw)
       return .registered(finger, snapshot, parameters: "\(ZulipValue.fields(parameters))")
     case (.poll, .polled):
       guard let queue = exchange.request.queue else { return nil }
@@ -83,14 +91,16 @@ private struct PollLine: Decodable {
 struct StateExchange {
   var line: Int
   var sent: Int64
+  var ended: Int64
   var sentAt: Moment
   /// Who asked: a user, and which of his programs.
   var client: String
+  var user: String
   var kind: Kind
 
   enum Kind {
     /// Parameters as a text, equal for equal ones.
-    case registered(QueueFinger, ZulipSnapshot, parameters: String)
+    case registered(QueueFinger, ZulipAccount.Snapshot, parameters: String)
     case polled(QueueID, ZulipEvents)
     case failed(QueueID, SyncFailure)
     case released(QueueID)
@@ -101,8 +111,10 @@ struct StateExchange {
   init(_ exchange: Exchange, _ kind: Kind) {
     line = exchange.line
     sent = exchange.sent
+    ended = exchange.ended
     sentAt = exchange.sentAt
     client = exchange.client
+    user = exchange.user
     self.kind = kind
   }
 }

@@ -199,6 +199,7 @@ extension MessageStore {
     case .lack(let narrows):
       guard let copy else {
         audit.repairCount += 1
+        self.mended.append(id)
         return drop(id)
       }
       let mended = MessageStore.mended(held, copy, MessageStore.differences(copy, held, doubt))
@@ -214,6 +215,7 @@ extension MessageStore {
   mutating func accept(_ mended: Held) {
     audit.repairCount += 1
     let id = mended.message.id
+    self.mended.append(id)
     ahead[id] = audit.polls
     if follows(mended.message.place) { hold(mended, doubt: doubt(about: id)) } else { drop(id) }
   }

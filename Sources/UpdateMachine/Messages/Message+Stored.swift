@@ -22,11 +22,28 @@ extension ChannelID: Storable {
 
 extension ConversationID: Storable {
   @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(number)
+    bytes.put(members)
+  }
 
   @inlinable
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self.init(try bytes.takeInt64())
+    self.init(try bytes.takeInt64(), members: try bytes.takeArray())
+  }
+}
+
+extension Topic: Storable {
+  @inlinable
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(text)
+    bytes.put(key == text ? nil : key)
+  }
+
+  @inlinable
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let text = try bytes.takeString()
+    self.init(text, key: try bytes.takeOptional(String.self) ?? text)
   }
 }
 
@@ -47,7 +64,7 @@ extension Place: Storable {
   @inlinable
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     switch try bytes.takeByte() {
-    case 0: self = .channel(try bytes.take(), topic: try bytes.takeString())
+    case 0: self = .channel(try bytes.take(), topic: try bytes.take())
     case 1: self = .direct(try bytes.take())
     default: throw StoredFormError(expected: "a place")
     }
@@ -85,6 +102,7 @@ extension Message: Storable where Content: Storable {
   public func put(into bytes: inout ByteWriter) {
     bytes.put(id)
     bytes.put(sender)
+    bytes.put(sentAt)
     bytes.put(place)
     bytes.put(content)
     bytes.put(version)
@@ -95,8 +113,9 @@ extension Message: Storable where Content: Storable {
   @inlinable
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(
-      id: try bytes.take(), sender: try bytes.take(), place: try bytes.take(),
-      content: try bytes.take(), version: try bytes.takeInt64(), flags: try bytes.take(),
+      id: try bytes.take(), sender: try bytes.take(), sentAt: try bytes.takeInt64(),
+      place: try bytes.take(), content: try bytes.take(), version: try bytes.takeInt64(),
+      flags: try bytes.take(),
       reactions: try bytes.takeReactions())
   }
 }
@@ -177,7 +196,7 @@ extension MessageFilter.Term: Storable {
     isNegated = try bytes.takeBool()
     switch try bytes.takeByte() {
     case 0: subject = .channel(try bytes.take())
-    case 1: subject = .topic(try bytes.takeString())
+    case 1: subject = .topic(try bytes.take())
     case 2: subject = .direct(try bytes.take())
     case 3: subject = .anyDirect
     case 4: subject = .sender(try bytes.take())

@@ -10,6 +10,8 @@ public struct Message<Content: Hashable & Sendable>: Hashable, Sendable {
   public var id: MessageID
   /// Who sent it; never changes.
   public var sender: UserID
+  /// When it was sent, in the server's seconds since the epoch; never changes. 0: the server did not tell.
+  public var sentAt: Int64
   public var place: Place
   public var content: Content
   /// Of its content and its place: grows with each edit and each move, in the server's own unit, and
@@ -21,11 +23,12 @@ public struct Message<Content: Hashable & Sendable>: Hashable, Sendable {
 
   @inlinable
   public init(
-    id: MessageID, sender: UserID, place: Place, content: Content, version: Int64 = 0,
-    flags: MessageFlags = [], reactions: [Reaction] = []
+    id: MessageID, sender: UserID, sentAt: Int64 = 0, place: Place, content: Content,
+    version: Int64 = 0, flags: MessageFlags = [], reactions: [Reaction] = []
   ) {
     self.id = id
     self.sender = sender
+    self.sentAt = sentAt
     self.place = place
     self.content = content
     self.version = version
@@ -57,11 +60,25 @@ public struct ChannelID: BitwiseCopyable, Hashable, Comparable, Sendable {
 }
 
 /// Names a direct conversation: one set of users who write to each other.
-public struct ConversationID: BitwiseCopyable, Hashable, Comparable, Sendable {
+public struct ConversationID: Hashable, Comparable, Sendable {
+  /// By which it is compared.
   public var number: Int64
+  /// Who they are, where the source says it. Two that have the same number have the same.
+  public var members: [UserID]
 
   @inlinable
-  public init(_ number: Int64) { self.number = number }
+  public init(_ number: Int64, members: [UserID] = []) {
+    self.number = number
+    self.members = members
+  }
+
+  @inlinable
+  public static func == (one: ConversationID, other: ConversationID) -> Bool {
+    one.number == other.number
+  }
+
+  @inlinable
+  public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 
   @inlinable
   public static func < (one: ConversationID, other: ConversationID) -> Bool {
@@ -69,11 +86,41 @@ public struct ConversationID: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 }
 
+/// What a part of a channel's messages is about.
+///
+/// It is shown as ``text`` and compared by ``key``: where a server does not tell capitals apart, both
+/// "Lunch" and "lunch" are the same topic, and each message keeps the spelling that it was sent with.
+public struct Topic: Hashable, Sendable {
+  /// As it was written.
+  public var text: String
+  /// The spelling of all that are the same.
+  public var key: String
+
+  @inlinable
+  public init(_ text: String, key: String) {
+    self.text = text
+    self.key = key
+  }
+
+  /// Compared letter by letter.
+  @inlinable
+  public init(_ text: String) { self.init(text, key: text) }
+
+  @inlinable
+  public static func == (one: Topic, other: Topic) -> Bool { one.key == other.key }
+
+  @inlinable
+  public func hash(into hasher: inout Hasher) { hasher.combine(key) }
+}
+
+extension Topic: ExpressibleByStringLiteral {
+  @inlinable
+  public init(stringLiteral text: String) { self.init(text) }
+}
+
 /// Where a message stands.
 public enum Place: Hashable, Sendable {
-  /// Topics are compared letter by letter: where a server does not tell capitals apart, the source
-  /// gives one spelling.
-  case channel(ChannelID, topic: String)
+  case channel(ChannelID, topic: Topic)
   case direct(ConversationID)
 
   /// `nil`: in no channel.
@@ -168,7 +215,7 @@ extension Place: CustomStringConvertible {
   /// "7/lunch"; a direct conversation is "@12".
   public var description: String {
     switch self {
-    case .channel(let channel, let topic): "\(channel)/\(topic)"
+    case .channel(let channel, let topic): "\(channel)/\(topic.text)"
     case .direct(let conversation): "@\(conversation)"
     }
   }

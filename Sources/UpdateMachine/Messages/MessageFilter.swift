@@ -23,7 +23,7 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
   public enum Subject: Hashable, Sendable {
     case channel(ChannelID)
     /// In whatever channel.
-    case topic(String)
+    case topic(Topic)
     case direct(ConversationID)
     /// In any direct conversation.
     case anyDirect
@@ -84,8 +84,8 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
       return Verdict(glimpse.channel == channel)
     case .topic(let topic):
       guard let place = glimpse.place else { return .unknown }
-      guard case .channel(_, topic) = place else { return .no }
-      return .yes
+      guard case .channel(_, let shown) = place else { return .no }
+      return Verdict(shown == topic)
     case .direct(let conversation):
       guard let place = glimpse.place else { return glimpse.channel == nil ? .unknown : .no }
       return Verdict(place == .direct(conversation))
@@ -106,7 +106,7 @@ extension MessageFilter.Term {
   public static func channel(_ channel: ChannelID) -> Self { Self(.channel(channel)) }
 
   @inlinable
-  public static func topic(_ topic: String) -> Self { Self(.topic(topic)) }
+  public static func topic(_ topic: Topic) -> Self { Self(.topic(topic)) }
 
   @inlinable
   public static func direct(_ conversation: ConversationID) -> Self { Self(.direct(conversation)) }
@@ -143,7 +143,7 @@ extension MessageFilter: CustomStringConvertible {
       if term.isNegated { text += "-" }
       switch term.subject {
       case .channel(let channel): text += "channel:\(channel)"
-      case .topic(let topic): text += "topic:\(topic)"
+      case .topic(let topic): text += "topic:\(topic.key)"
       case .direct(let conversation): text += "direct:\(conversation)"
       case .anyDirect: text += "direct"
       case .sender(let sender): text += "sender:\(sender)"

@@ -136,6 +136,7 @@ extension MessageStore {
     old.message.flags.formUnion(copy.held.message.flags.intersection(settled))
     held[id] = old
     ahead[id] = audit.polls
+    mended.append(id)
     settle(id, doubt.subtracting(settled))
   }
 

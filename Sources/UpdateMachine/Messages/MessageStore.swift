@@ -40,6 +40,8 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// Flag changes of the answer that is being applied.
   @usableFromInline var answer = AnswerFlags()
   @usableFromInline var audit = Audit()
+  /// See ``takeMended()``.
+  @usableFromInline var mended: [MessageID] = []
 
   /// The IDs of which a message may be held that is saved and not in memory.
   @usableFromInline var asleep = Knowledge()
@@ -255,6 +257,17 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     guard sleeps else { return }
     asleep.remove(id)
     if asleep.isEmpty { endSleep() }
+  }
+
+  /// The messages, since this was last asked, whose flags in doubt a page has settled (R10), or that the
+  /// audit has repaired or dropped (R13). The log tells nobody of it: what else follows from messages
+  /// must hear it from here. Not saved.
+  @inlinable
+  public mutating func takeMended() -> [MessageID] {
+    guard !mended.isEmpty else { return [] }
+    let ids = mended
+    mended = []
+    return ids
   }
 
   // MARK: Helpers

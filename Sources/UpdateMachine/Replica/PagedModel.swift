@@ -6,6 +6,14 @@ public protocol PagedModel: SyncModel {
   /// on ``SyncModel/asked()``, ``SyncModel/answered()`` and ``SyncModel/restored()``.
   @inlinable
   var messages: MessageStore<Narrow> { get set }
+
+  /// A page has told of these messages what no event will tell: flags that were in doubt, or that the
+  /// server had been wrong (``MessageStore/takeMended()``). One that is not held any more is gone, or out
+  /// of sight. What else the model says of them should become what the messages say.
+  ///
+  /// By default nothing: the messages are all there is.
+  @inlinable
+  mutating func mended(_ ids: [MessageID])
 }
 
 extension PagedModel {
@@ -20,6 +28,9 @@ extension PagedModel {
 
   @inlinable
   public mutating func restored() { messages.restored() }
+
+  @inlinable
+  public mutating func mended(_ ids: [MessageID]) {}
 }
 
 extension Replica where Model: PagedModel {
@@ -45,14 +56,18 @@ extension Replica where Model: PagedModel {
     return planner.open(narrow, window, &none, isLive: false, at: now)
   }
 
-  /// Something happened to fetches or windows.
+  /// Something happened to fetches or windows. What a page has mended meanwhile, the whole model hears.
   @inlinable
   public mutating func handle(
     _ input: Planner.Input, with planner: inout Planner, at now: Moment
   ) -> Planner.Effects {
     let isLive = fetchesPages
     var effects: Planner.Effects?
-    change { effects = planner.handle(input, &$0.messages, isLive: isLive, at: now) }
+    change { model in
+      effects = planner.handle(input, &model.messages, isLive: isLive, at: now)
+      let mended = model.messages.takeMended()
+      if !mended.isEmpty { model.mended(mended) }
+    }
     if let effects { return effects }
     var none = MessageStore<Model.Narrow>(following: [])
     return planner.handle(input, &none, isLive: false, at: now)

@@ -9,6 +9,9 @@ public import UpdateMachine
 ///
 /// Which channels send events follows from the subscriptions, at a register and from then on by the
 /// events. An event that cannot be applied to the state changes nothing of the others.
+///
+/// What a page settles or mends of a held message is mended in the state, too: whether it is starred, and
+/// unread, and where.
 public struct ZulipAccount: Sendable {
   /// Users, channels, settings, unread messages, and so on.
   public private(set) var state: ZulipState
@@ -66,6 +69,14 @@ extension ZulipAccount: PagedModel {
     try state.apply(event)
     for change in event.changes(form) { messages.apply(change) }
     local.confirm(state, echo: echo(in: event))
+  }
+
+  /// What the state says of a message becomes what the message itself says.
+  public mutating func mended(_ ids: [MessageID]) {
+    for id in ids {
+      if let message = messages[id] { state.mend(message) } else { state.forget(id.number) }
+    }
+    local.confirm(state, echo: nil)
   }
 
   /// The message of the user's own that this is.

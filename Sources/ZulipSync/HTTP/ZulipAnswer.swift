@@ -51,14 +51,13 @@ struct ZulipAnswer: Sendable {
   }
 }
 
-/// The body of a success: an object, and the bytes that it was.
+/// The body of a success.
 struct ZulipSuccess: Sendable {
   var fields: ZulipFields
-  var bytes: Data
 
   /// Reads it as one value.
   func decoded<Value: Decodable>(_ type: Value.Type) throws(ZulipError) -> Value {
-    try ZulipError.decode(type, fromRead: bytes)
+    try ZulipError.decode(type, from: .fields(fields))
   }
 }
 

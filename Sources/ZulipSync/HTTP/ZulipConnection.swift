@@ -105,7 +105,7 @@ public final class ZulipConnection: Sendable {
     case .answered(let answer):
       let fields = try answer.fields(at: clock.wallTime)
       do throws(ZulipError) {
-        return try read(ZulipSuccess(fields: fields, bytes: answer.body))
+        return try read(ZulipSuccess(fields: fields))
       } catch {
         throw ZulipFailure(.malformed, .malformed(error), status: answer.status)
       }

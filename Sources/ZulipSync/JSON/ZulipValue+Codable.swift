@@ -9,6 +9,10 @@ extension ZulipValue: Codable {
 
   /// From any decoder, at some times the cost of ``init(json:)``: it is asked for each kind in turn.
   public init(from decoder: any Decoder) throws {
+    if let read = decoder as? ZulipDecoder {
+      self = read.value
+      return
+    }
     guard decoder.codingPath.count <= ZulipValue.depthMaximum else {
       throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "too deep"))
     }

@@ -63,11 +63,12 @@ public struct ZulipHeard: Hashable, Sendable {
   }
 }
 
-extension ZulipEvents {
+extension QueueBatch<ZulipEvent> {
   /// For a replica of a ``ZulipPresence``.
-  public func batch(heardAt moment: Moment) -> QueueBatch<ZulipHeard> {
-    QueueBatch(
-      events: batch.events.map { queued in
+  public func heard(at moment: Moment) -> QueueBatch<ZulipHeard> {
+    QueueBatch<ZulipHeard>(
+      queue: queue,
+      events: events.map { queued in
         QueuedEvent(id: queued.id, event: queued.event.map { ZulipHeard($0, at: moment) })
       })
   }
@@ -176,9 +177,17 @@ extension ZulipPresence: SyncModel {
       }
     }
     if event.fields["server_timestamp"] != nil {
-      serverTime = try ZulipPresence.time(event)
-      heardAt = now
+      compareClocks(try ZulipPresence.time(event), at: now)
     }
+  }
+
+  /// What an answer took on its way, and how long its events had waited, makes the server's clock seem
+  /// slow. So of all that was heard that counts which makes it the fastest.
+  private mutating func compareClocks(_ time: Int64, at now: Moment) {
+    let lead = Moment(milliseconds: time) - now
+    guard lead > Moment(milliseconds: serverTime) - heardAt else { return }
+    serverTime = time
+    heardAt = now
   }
 
   /// Many at once, by their numbers.

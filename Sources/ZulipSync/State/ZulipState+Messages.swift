@@ -84,7 +84,7 @@ extension ZulipState {
       }
     }
     guard holds(ZulipState.unread), !flags.contains("read") else { return }
-    if mentions(flags, in: place) { place["mentioned"] = true }
+    if mentions(MessageFlags(zulip: flags), in: place) { place["mentioned"] = true }
     rows[ZulipState.unread(id)] = .fields(place)
   }
 
@@ -106,12 +106,9 @@ extension ZulipState {
   }
 
   /// Whether flags make a message count as a mention. A wildcard does not in what is muted.
-  private func mentions(_ flags: [String], in place: ZulipFields) -> Bool {
-    if flags.contains("mentioned") { return true }
-    let wildcards = [
-      "wildcard_mentioned", "stream_wildcard_mentioned", "topic_wildcard_mentioned",
-    ]
-    guard flags.contains(where: wildcards.contains) else { return false }
+  private func mentions(_ flags: MessageFlags, in place: ZulipFields) -> Bool {
+    if flags.contains(.mentionedByName) { return true }
+    guard flags.contains(.mentioned) else { return false }
     guard let channel = place["stream_id"]?.number else { return true }
     return !isMuted(channel, topic: place["topic"]?.text ?? "")
   }
@@ -124,7 +121,7 @@ extension ZulipState {
     guard event.fields["content"] != nil || event.fields["rendered_content"] != nil else { return }
     let flags = try event.texts("flags")
     guard var place = object(ZulipState.unread(id)) else { return }
-    place["mentioned"] = mentions(flags, in: place) ? true : nil
+    place["mentioned"] = mentions(MessageFlags(zulip: flags), in: place) ? true : nil
     rows[ZulipState.unread(id)] = .fields(place)
   }
 
@@ -153,7 +150,8 @@ extension ZulipState {
     for id in try event.numbers(.messages) { forget(id) }
   }
 
-  private mutating func forget(_ id: Int64) {
+  /// It is gone, or out of the user's sight.
+  mutating func forget(_ id: Int64) {
     rows[ZulipState.unread(id)] = nil
     rows[ZulipKey(ZulipState.starred, id)] = nil
   }
@@ -201,6 +199,37 @@ extension ZulipState {
       }
       if details.fields["mentioned"]?.bool == true { place["mentioned"] = true }
       rows[ZulipState.unread(id)] = .fields(place)
+    }
+  }
+}
+
+// MARK: Mending
+
+extension ZulipState {
+  /// A page has told of a message what no event will tell: its rows become what the message says.
+  mutating func mend(_ message: Message<ZulipContent>) {
+    let id = message.id.number
+    if holds(ZulipState.starred) {
+      rows[ZulipKey(ZulipState.starred, id)] = message.flags.contains(.starred) ? .null : nil
+    }
+    guard holds(ZulipState.unread) else { return }
+    guard !message.flags.contains(.read) else {
+      rows[ZulipState.unread(id)] = nil
+      return
+    }
+    var place = place(of: message)
+    if mentions(message.flags, in: place) { place["mentioned"] = true }
+    rows[ZulipState.unread(id)] = .fields(place)
+  }
+
+  /// As a row of an unread message has it.
+  private func place(of message: Message<ZulipContent>) -> ZulipFields {
+    switch message.place {
+    case .channel(let channel, let topic):
+      return ["stream_id": .number(channel.number), "topic": .text(topic.text)]
+    case .direct(let members):
+      let users = members.members.map(\.number)
+      return ["user_ids": conversation(users, from: message.sender.number)]
     }
   }
 }

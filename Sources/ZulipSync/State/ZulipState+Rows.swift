@@ -84,7 +84,7 @@ extension ZulipState {
   }
 
   static func topic(_ channel: Int64, _ topic: String) -> ZulipKey {
-    ZulipKey("user_topics", channel, Place.zulipTopic(topic))
+    ZulipKey("user_topics", channel, Topic(zulip: topic).key)
   }
 
   /// An object that comes, in place of one of the same name.

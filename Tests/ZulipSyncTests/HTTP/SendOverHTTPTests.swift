@@ -50,6 +50,30 @@ import UpdateMachine
     }
   }
 
+  @Test func `the README's message is sent, or the user is asked`() async throws {
+    let chat = Chat([.never])
+    try await Self.follow(chat) { machine, list in
+      var shown: [ZulipEcho.State] = []
+      func show(_ echoes: [ZulipEcho]) { shown += echoes.map(\.state) }
+      let general = ChannelID(4)
+
+      // README sending begins
+      let message = ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?")
+      let sent = try await machine.mutate(message)  // Offline, too. It is kept with the account.
+      if let account = await machine.state.model { show(account.echoes(in: list)) }
+      switch await machine.acknowledged(sent.ticket) {
+      case .uncertain: await machine.retry(sent.ticket)  // Or discard it: for the user to say.
+      case .setAside: await machine.discard(sent.ticket)  // The server refuses it; or edit it.
+      default: break  // It is in the list.
+      }
+      // README sending ends
+
+      #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
+      #expect(chat.posts == ["At noon?"] && chat.asked == 2)
+      #expect(shown.count == 1)
+    }
+  }
+
   @Test func `an answer that is lost is no reason to send twice: the event tells`() async throws {
     let chat = Chat([.lost])
     try await Self.follow(chat) { machine, _ in

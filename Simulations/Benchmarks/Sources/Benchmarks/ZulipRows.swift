@@ -1,3 +1,4 @@
+import CAllocations
 import Foundation
 import UpdateMachine
 import ZulipSync
@@ -45,12 +46,15 @@ func benchmarkZulip() throws {
   let recorded = try RecordedAnswers()
   try benchmarkRegisters(recorded)
   try benchmarkEvents(recorded)
+  try benchmarkHeld(recorded)
 }
+
+// MARK: A register
 
 private func benchmarkRegisters(_ recorded: RecordedAnswers) throws {
   for (name, bytes) in [
     ("/register of 56 users", recorded.register),
-    ("/register of 1,400 users", try recorded.register(times: 25)),
+    ("/register of 1,512 users", try recorded.register(times: 27)),
   ] {
     var rows = 0
     let model = seconds {
@@ -58,34 +62,45 @@ private func benchmarkRegisters(_ recorded: RecordedAnswers) throws {
       rows = (try? ZulipState(snapshot: ZulipSnapshot(fields)))?.rows.count ?? 0
     }
     precondition(rows > 400, "a state was made")
+    let plain = try JSONDecoder().decode(PlainRegister.self, from: bytes)
+    precondition(plain.realmUsers.count > 40, "the users were read")
     line("\(name), \(bytes.count) bytes", "\(rows) rows")
     row(
       "  from bytes to a model", .time(model),
       beside: [
-        "to values alone": .time(seconds { _ = try? ZulipValue(json: bytes) }),
+        "JSONDecoder alone, to the plainest types": .time(
+          seconds { _ = try? JSONDecoder().decode(PlainRegister.self, from: bytes) }),
         "JSONSerialization alone": .time(
           seconds { _ = try? JSONSerialization.jsonObject(with: bytes) }),
-        "JSONDecoder alone, to the same values": .time(
-          seconds { _ = try? JSONDecoder().decode(ZulipValue.self, from: bytes) }),
+        "to values alone": .time(seconds { _ = try? ZulipValue(json: bytes) }),
       ])
   }
 }
 
+// MARK: Events
+
 private func benchmarkEvents(_ recorded: RecordedAnswers) throws {
   let fields = try ZulipValue(json: recorded.register).fields ?? [:]
-  let start = try ZulipState(snapshot: ZulipSnapshot(fields))
+  let start = try knowing(ZulipAccount(snapshot: .init(ZulipSnapshot(fields), .rendered)))
   let answers = try recorded.polls.map { try ZulipError.decode(ZulipEvents.self, from: $0) }
   let events = answers.flatMap(\.events)
+  let count = Double(events.count)
   let megabytes = Double(recorded.polls.reduce(0) { $0 + $1.count }) / 1e6
+  line(
+    "a session's events",
+    "\(events.count) in \(answers.count) answers, \(Int(megabytes * 1e6)) bytes")
+
   var end = start
   let both = seconds {
     end = start
     for bytes in recorded.polls {
       guard let answer = try? ZulipError.decode(ZulipEvents.self, from: bytes) else { continue }
+      end.asked()
       for event in answer.events { try? end.apply(event) }
+      end.answered()
     }
   }
-  precondition(end != start, "events were applied")
+  precondition(end.state != start.state && end.messages.count > 0, "events were applied")
   let decoded = seconds {
     for bytes in recorded.polls { _ = try? ZulipError.decode(ZulipEvents.self, from: bytes) }
   }
@@ -93,28 +108,93 @@ private func benchmarkEvents(_ recorded: RecordedAnswers) throws {
     end = start
     for event in events { try? end.apply(event) }
   }
-  let count = Double(events.count)
-  line("a session's events", "\(events.count) in \(answers.count) answers")
+  let plain = try recorded.polls.map { try JSONDecoder().decode(PlainEvents.self, from: $0) }
+  precondition(plain.reduce(0) { $0 + $1.events.count } == events.count, "the same were read")
+  let alone = seconds {
+    for bytes in recorded.polls { _ = try? JSONDecoder().decode(PlainEvents.self, from: bytes) }
+  }
   row(
-    "  decoded and applied, each", .time(both / count),
+    "  decoded and applied, to state and messages", .rate(count / both, "events/s"),
+    beside: ["JSONDecoder alone, to the plainest types": .rate(count / alone, "events/s")])
+  row(
+    "  the same", .rate(megabytes / both, "MB/s"),
+    beside: ["JSONDecoder alone, to the plainest types": .rate(megabytes / alone, "MB/s")])
+  row(
+    "  the same, each", .time(both / count),
     beside: [
       "decoded alone": .time(decoded / count), "applied alone": .time(applied / count),
-      "JSONDecoder alone, to values": .time(
+      "JSONDecoder alone, to the plainest types": .time(alone / count),
+      "JSONSerialization alone": .time(
         seconds {
-          for bytes in recorded.polls {
-            _ = try? JSONDecoder().decode(ZulipValue.self, from: bytes)
-          }
+          for bytes in recorded.polls { _ = try? JSONSerialization.jsonObject(with: bytes) }
         } / count),
     ])
-  row("  the same", .rate(megabytes / both, "MB/s"))
+  try benchmarkRowsWritten(start, answers)
+}
+
+private func benchmarkRowsWritten(_ start: ZulipAccount, _ answers: [ZulipEvents]) throws {
   var rows = 0
-  var state = start
+  var account = start
   for answer in answers {
-    let old = state
-    for event in answer.events { try state.apply(event) }
+    let old = account
+    for event in answer.events { try account.apply(event) }
     var writer = RowWriter()
-    state.store(since: old, into: &writer)
+    account.store(since: old, into: &writer)
     rows += writer.rows.count
   }
   line("  rows to be written for all of them", "\(rows)")
+}
+
+/// With one list open, of all messages, of which it is known that none was there.
+private func knowing(_ account: ZulipAccount) -> ZulipAccount {
+  var account = account
+  let everything = account.list(ZulipNarrow([]))
+  let fetch = FetchID(life: Life(1), number: 1)
+  account.messages.open(everything)
+  account.messages.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
+  _ = account.messages.take(
+    MessagePage(messages: [], foundOldest: true, foundNewest: true), for: fetch)
+  return account
+}
+
+// MARK: Messages that are held
+
+/// The session's messages, many times over, each with a number and texts of its own.
+private func benchmarkHeld(_ recorded: RecordedAnswers) throws {
+  let copies: Int64 = 200
+  let fields = try ZulipValue(json: recorded.register).fields ?? [:]
+  var account = try knowing(ZulipAccount(snapshot: .init(ZulipSnapshot(fields), .rendered)))
+  var text = 0
+  let start = allocated_bytes()
+  for copy in 0..<copies {
+    for bytes in recorded.polls {
+      for event in try ZulipError.decode(ZulipEvents.self, from: bytes).events {
+        guard case .sent(var message) = event.kind else { continue }
+        message.id = MessageID(message.id.number + copy * 100_000)
+        text += message.content.text.utf8.count
+        account.messages.apply(.new(message.message))
+      }
+    }
+  }
+  let count = Int64(account.messages.count)
+  let held = start < 0 ? -1 : (allocated_bytes() - start) / count
+  let begun = allocated_bytes()
+  var plain: [PlainMessage] = []
+  for copy in 0..<copies {
+    for bytes in recorded.polls {
+      for event in try JSONDecoder().decode(PlainEvents.self, from: bytes).events {
+        guard var message = event.message else { continue }
+        message.id += copy * 100_000
+        plain.append(message)
+      }
+    }
+  }
+  let alone = start < 0 ? -1 : (allocated_bytes() - begun) / Int64(plain.count)
+  precondition(count > 20_000 && plain.count >= count, "all are there")
+  row(
+    "a message held, of \(count) in one list", .bytes(held),
+    beside: [
+      "JSONDecoder alone, to the plainest types": .bytes(alone),
+      "its text alone": .bytes(Int64(text) / count),
+    ])
 }

@@ -1,0 +1,120 @@
+import UpdateMachine
+import ZulipSync
+
+/// A page of a recording, as an account is given it.
+struct StatePage {
+  var line: Int
+  /// Microseconds since the epoch.
+  var sent: Int64
+  var ended: Int64
+  var user: String
+  var request: ZulipPageRequest
+  var page: MessagePage<ZulipContent>
+
+  /// `nil`: it is no page, or none that a store can be given.
+  init?(_ exchange: MessageExchange) {
+    guard case .page(let request, let answer) = exchange.kind, let page = answer.page(for: request)
+    else { return nil }
+    line = exchange.line
+    sent = exchange.sent
+    ended = exchange.ended
+    user = exchange.user
+    self.request = request
+    self.page = page
+  }
+
+  /// Whether a message that it covers and does not bring is none of the user's any more.
+  var isOfEverything: Bool { request.narrow.terms.isEmpty }
+
+  /// As an account asks for it.
+  func question(of account: ZulipAccount) -> PageRequest<ZulipMessageList> {
+    if let id = request.narrow.message { return PageRequest(id) }
+    return PageRequest(
+      account.list(request.narrow), page.anchor.map { .id($0) } ?? request.anchor,
+      before: request.before, after: request.after)
+  }
+}
+
+/// A page that a client asked for after the last event it was told of: what it shows of a held message
+/// is what is true, whatever the events said.
+struct LatePage {
+  var page: StatePage
+  /// What was held before it came.
+  var held: MessageStore<ZulipMessageList>
+
+  /// What it says of a message; `nil`: nothing.
+  enum Word {
+    case shown(Message<ZulipContent>)
+    case gone
+  }
+
+  func word(on id: MessageID) -> Word? {
+    if let message = page.page.messages.first(where: { $0.id == id }) { return .shown(message) }
+    guard page.isOfEverything, page.page.isInOrder, page.page.interval?.contains(id) == true else {
+      return nil
+    }
+    return .gone
+  }
+}
+
+extension FedReplica {
+  /// What of messages is in doubt now, or suspect, is asked for by its ID, as the library would; the last
+  /// of these pages that says something of it answers.
+  mutating func askAgain(_ pages: [LatePage]) {
+    guard let messages = model?.messages else { return }
+    let doubtful = messages.doubtful.map { (id: $0, isAudit: false) }
+    for (id, isAudit) in doubtful + messages.suspects.map({ (id: $0, isAudit: true) }) {
+      guard let word = pages.reversed().lazy.compactMap({ $0.word(on: id) }).first,
+        let fetch = ask(PageRequest(id), isAudit: isAudit)
+      else { continue }
+      switch word {
+      case .shown(let message): take(MessagePage(messages: [message]), for: fetch)
+      case .gone: take(MessagePage(messages: []), for: fetch)
+      }
+    }
+  }
+}
+
+extension StateEvidence {
+  /// The line of a page by which a client can mend what differs (KNOWLEDGE.md, R10 and R13): it held the
+  /// message, and the page shows it otherwise, in a way that counts. `nil`: there is none.
+  func line(ofPageAgainst difference: StateDifference) -> Int? {
+    guard ["starred_messages", "unread_msgs"].contains(difference.key.field) else { return nil }
+    let id = MessageID(difference.key.number)
+    for late in pages.reversed() where late.held[id] != nil {
+      guard let word = late.word(on: id) else { continue }
+      return agrees(word, with: difference) ? nil : late.page.line
+    }
+    return nil
+  }
+
+  /// Whether a copy is newer than all that events have told of a message's place: else it may be from an
+  /// old cache. Both are whole seconds.
+  private func isNewer(_ copy: Message<ZulipContent>) -> Bool {
+    events.allSatisfy { event in
+      switch event.kind {
+      case .sent(let message): message.id != copy.id || message.version < copy.version
+      case .updated(let update):
+        !update.moved.contains(copy.id) || update.version ?? .min < copy.version
+      case .deleted, .flagged, .reacted, .covered, .ignored: true
+      }
+    }
+  }
+
+  private func agrees(_ word: LatePage.Word, with difference: StateDifference) -> Bool {
+    guard case .shown(let message) = word else { return difference.found == nil }
+    guard let name = difference.path.first else {
+      let isStar = difference.key.field == "starred_messages"
+      let isThere = isStar ? message.flags.contains(.starred) : !message.flags.contains(.read)
+      return isThere == (difference.found != nil)
+    }
+    guard isNewer(message) else { return true }
+    switch (name, message.place) {
+    case ("stream_id", .channel(let channel, _)):
+      return difference.found?.number == channel.number
+    case ("topic", .channel(_, let topic)):
+      return difference.found?.text == topic.text
+    default: return true
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import LoopbackServer
+
+/// As much of a server as a client sees that is subscribed to one channel.
+final class FakeRealm: @unchecked Sendable {
+  private let lock = NSLock()
+  private var messages: [Sent]
+  private var events: [String] = []
+  private var queues = 0
+  private var released = 0
+  private var queuesThere: Set<String> = []
+  private var isSilent = false
+  private var waiting: [AsyncStream<Void>.Continuation] = []
+  private var channels = ["general"]
+  private var senderName = "Bo"
+
+  /// A message, with fields that take the place of usual ones.
+  struct Sent {
+    var text: String
+    var fields: [String: String] = [:]
+  }
+
+  init(_ texts: [String]) { messages = texts.map { Sent(text: $0) } }
+
+  init(sent: [Sent]) { messages = sent }
+
+  var registers: Int { lock.withLock { queues } }
+  var releases: Int { lock.withLock { released } }
+
+  /// Somebody says something.
+  func send(_ texts: String...) {
+    change { realm in
+      for text in texts {
+        realm.messages.append(Sent(text: text))
+        let message = FakeRealm.message(realm.messages.count, realm.messages.last ?? Sent(text: ""))
+        realm.tell(#""type":"message","flags":[],"message":\#(message)"#)
+      }
+    }
+  }
+
+  /// The user is subscribed to a new channel, and an event tells it.
+  func subscribe(to name: String) {
+    change { realm in
+      realm.channels.append(name)
+      let id = realm.channels.count + 3
+      realm.tell(
+        #""type":"subscription","op":"add","subscriptions":[{"stream_id":\#(id),"name":"\#(name)"}]"#
+      )
+    }
+  }
+
+  /// The server forgets all queues.
+  func forgetQueue() { change { $0.queuesThere = [] } }
+
+  /// It answers nothing but registers any more.
+  func fallSilent() { change { $0.isSilent = true } }
+
+  func rename(sender: String) { change { $0.senderName = sender } }
+
+  private func tell(_ fields: String) { events.append(#"{"id":\#(events.count),\#(fields)}"#) }
+
+  private func change(_ body: (FakeRealm) -> Void) {
+    lock.withLock {
+      body(self)
+      for one in waiting { one.finish() }
+      waiting = []
+    }
+  }
+
+  private static func message(_ id: Int, _ sent: Sent, flags: String = "") -> String {
+    var fields = [
+      "sender_id": "8", "type": #""stream""#, "stream_id": "4", "subject": #""lunch""#,
+      "display_recipient": #""general""#, "content_type": #""text/x-markdown""#, "reactions": "[]",
+    ]
+    fields.merge(sent.fields) { $1 }
+    let rest = fields.sorted { $0.key < $1.key }.map { #""\#($0.key)":\#($0.value)"# }
+    return #"{"id":\#(id),"content":"\#(sent.text)",\#(rest.joined(separator: ","))\#(flags)}"#
+  }
+
+  // MARK: Answers
+
+  func answer(_ request: LoopbackServer.Request) async -> LoopbackServer.Response {
+    switch (request.method, request.path) {
+    case ("POST", "/api/v1/register"): return lock.withLock { register() }
+    case ("DELETE", "/api/v1/events"):
+      lock.withLock { released += 1 }
+      return FakeRealm.success("")
+    case ("GET", "/api/v1/messages"): return lock.withLock { page(request) }
+    case ("GET", "/api/v1/events"): return await poll(request)
+    default: return .init(status: 404)
+    }
+  }
+
+  private static func success(_ fields: String) -> LoopbackServer.Response {
+    .json(#"{"result":"success","msg":""\#(fields.isEmpty ? "" : ",")\#(fields)}"#)
+  }
+
+  private func register() -> LoopbackServer.Response {
+    queues += 1
+    queuesThere.insert("q\(queues)")
+    let subscriptions = channels.enumerated().map {
+      #"{"stream_id":\#($0.offset + 4),"name":"\#($0.element)","is_muted":false}"#
+    }
+    return FakeRealm.success(
+      """
+      "queue_id":"q\(queues)","last_event_id":\(events.count - 1),"zulip_feature_level":323,\
+      "user_id":7,"realm_users":[{"user_id":7,"full_name":"Ada","email":"ada@example.org"},\
+      {"user_id":8,"full_name":"\(senderName)","email":"bo@example.org"}],\
+      "subscriptions":[\(subscriptions.joined(separator: ","))],"streams":[],\
+      "never_subscribed":[{"stream_id":99,"name":"elsewhere"}]
+      """)
+  }
+
+  private func page(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
+    let anchor = Int(request.query["anchor"] ?? "") ?? Int.max
+    let before = Int(request.query["num_before"] ?? "") ?? 0
+    let after = Int(request.query["num_after"] ?? "") ?? 0
+    let ids = messages.indices.map { $0 + 1 }
+    let older = ids.filter { $0 < anchor }
+    let own = ids.filter { $0 == anchor }
+    let newer = ids.filter { $0 > anchor }
+    let shown = older.suffix(before) + own + newer.prefix(after)
+    let texts = shown.map { FakeRealm.message($0, messages[$0 - 1], flags: #","flags":[]"#) }
+    return FakeRealm.success(
+      """
+      "messages":[\(texts.joined(separator: ","))],"anchor":\(min(anchor, 10_000_000_000_000_000)),\
+      "found_anchor":\(!own.isEmpty),"found_oldest":\(older.count <= before),\
+      "found_newest":\(newer.count <= after),"history_limited":false
+      """)
+  }
+
+  private func poll(_ request: LoopbackServer.Request) async -> LoopbackServer.Response {
+    let last = Int(request.query["last_event_id"] ?? "") ?? -1
+    while true {
+      let (stream, continuation) = AsyncStream<Void>.makeStream()
+      let answer = lock.withLock { () -> LoopbackServer.Response? in
+        guard queuesThere.contains(request.query["queue_id"] ?? "") else {
+          return .json(#"{"result":"error","msg":"","code":"BAD_EVENT_QUEUE_ID"}"#, status: 400)
+        }
+        let new = isSilent ? [] : Array(events.dropFirst(last + 1))
+        if !new.isEmpty || request.query["dont_block"] != nil && !isSilent {
+          return FakeRealm.success(#""events":[\#(new.joined(separator: ","))]"#)
+        }
+        waiting.append(continuation)
+        return nil
+      }
+      if let answer { return answer }
+      for await _ in stream {}
+      if Task.isCancelled { return FakeRealm.success(#""events":[]"#) }
+    }
+  }
+}

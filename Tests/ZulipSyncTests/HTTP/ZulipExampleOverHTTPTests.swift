@@ -1,0 +1,130 @@
+import Foundation
+import LoopbackServer
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import ZulipSync
+
+/// The examples of the README and of the documentation do what they say.
+@Suite(.timeLimit(.minutes(1))) struct ZulipExampleOverHTTPTests {
+  /// A server with a channel in which two messages are.
+  private static func answer(_ request: LoopbackServer.Request) async -> Response {
+    switch (request.method, request.path) {
+    case ("POST", "/api/v1/register"):
+      return .success(
+        """
+        "queue_id":"q1","last_event_id":-1,"zulip_feature_level":323,"user_id":7,\
+        "subscriptions":[{"stream_id":4,"name":"general"}],"streams":[],\
+        "presences":{"7":{"active_timestamp":999900,"idle_timestamp":999950}},\
+        "server_timestamp":1000000
+        """)
+    case ("GET", "/api/v1/messages"):
+      let messages = [(1, "soup?"), (2, "pizza")].map { id, text in
+        """
+        {"id":\(id),"sender_id":8,"type":"stream","stream_id":4,"subject":"Lunch",\
+        "display_recipient":"general","content":"\(text)","content_type":"text/html",\
+        "flags":[],"reactions":[]}
+        """
+      }
+      return .success(
+        """
+        "messages":[\(messages.joined(separator: ","))],"anchor":10000000000000000,\
+        "found_anchor":false,"found_oldest":true,"found_newest":true,"history_limited":false
+        """)
+    default:
+      if request.query["dont_block"] != "true" { await untilCancelled() }
+      return .events()
+    }
+  }
+
+  @Test func `the README's account shows the newest messages of a topic`() async throws {
+    let (email, key, store) = (Ada.email, Ada.key, MemoryStore())
+    var shown: [String] = []
+    func show(_ rows: [WindowView<ZulipMessageList>.Row]) {
+      shown = rows.compactMap {
+        if case .message(let message) = $0 { message.content.text } else { nil }
+      }
+    }
+    try await LoopbackServer.serving(answer: Self.answer) { server in
+      let address = server.address
+
+      // README account begins
+      let site = try ZulipSite(address)  // "https://chat.example.org"
+      let connection = try ZulipConnection(to: site, email: email, key: ZulipAPIKey(key))
+      let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
+      async let following: Void = machine.run()
+      for await state in await machine.states() where state.model != nil { break }
+
+      let lunch = ZulipNarrow([.init("channel", .text("general")), .init("topic", .text("lunch"))])
+      guard let list = await machine.state.model?.list(lunch) else { return }
+      for await view in await machine.openWindow(on: list, showing: .newest(50)) {
+        show(view.rows)  // Messages, what was there formerly, and gaps.
+        if view.isComplete { break }
+      }
+      // README account ends
+
+      await machine.stop()
+      await following
+      await server.reaches { $0.answering == 0 }
+    }
+    #expect(shown == ["soup?", "pizza"])
+  }
+
+  @MainActor
+  @Test func `the documentation's presence is shown until nobody is there`() async throws {
+    let (ada, clock) = (UserID(7), HeldClock(Moment(milliseconds: 0)))
+    var shown: [ZulipPresence.Status] = []
+    try await LoopbackServer.serving(answer: Self.answer) { server in
+      let connection = try Ada.connection(to: server)
+      let machine = UpdateMachine(source: ZulipPresenceSource(connection, clock: clock))
+      let running = Task { await machine.run() }
+      func show(_ presence: ZulipPresence, at now: Moment) {
+        let status = presence.status(of: ada, at: now)
+        if shown.last != status { shown.append(status) }
+        if status == .offline { Task { await machine.stop() } }
+      }
+
+      // Documentation presence begins
+      var fading: Task<Void, any Error>?
+      for await state in await machine.states() {
+        fading?.cancel()
+        if state.status == .halted(.stopped) { break }
+        guard let presence = state.model else { continue }
+        show(presence, at: clock.now)
+        fading = Task {
+          while let next = presence.nextChange(after: clock.now) {
+            try await clock.sleep(until: next)
+            show(presence, at: clock.now)
+          }
+        }
+      }
+      // Documentation presence ends
+
+      await running.value
+    }
+    #expect(shown == [.active, .idle, .offline])
+  }
+
+  @Test(arguments: [
+    ("README account", "README.md", "ZulipExampleOverHTTPTests.swift"),
+    ("README sending", "README.md", "SendOverHTTPTests.swift"),
+    (
+      "Documentation presence", "Sources/ZulipSync/ZulipSync.docc/Presence.md",
+      "ZulipExampleOverHTTPTests.swift"
+    ),
+  ])
+  func `exactly these lines are shown`(name: String, path: String, file: String) throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    var root = folder
+    for _ in 0..<3 { root.deleteLastPathComponent() }
+    let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+    let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+    let begin = try #require(lines.firstIndex { $0 == "      // \(name) begins" })
+    let end = try #require(lines.firstIndex { $0 == "      // \(name) ends" })
+    let example = lines[(begin + 1)..<end].map { $0.dropFirst(6) }
+    #expect(example.count <= 14)
+    #expect(text.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import Testing
+import UpdateMachine
+import ZulipSync
+
+/// What a page mends of a message, it mends of the realm's state.
+@Suite struct ZulipMendingTests {
+  /// Message 9 in channel 3, spelled "Lunch", and message 10 between users 7 and 50.
+  private static func account() throws -> ZulipAccount {
+    let state = try ZulipValue(
+      json: Data(
+        """
+        {"user_id":50,"max_message_id":8,"subscriptions":[{"stream_id":3,"is_muted":false}],
+         "user_topics":[],"recent_private_conversations":[],"starred_messages":[8],
+         "unread_msgs":{"count":1,"streams":[{"stream_id":3,"topic":"Lunch",
+          "unread_message_ids":[8]}],"huddles":[],"pms":[],"mentions":[]}}
+        """.utf8))
+    var account = try ZulipAccount(
+      snapshot: ZulipAccount.Snapshot(ZulipSnapshot(state.fields ?? [:]), .rendered))
+    let all = account.list(ZulipNarrow([]))
+    account.messages.open(all)
+    take([], &account, PageRequest(all, .newest, before: 1, after: 0), isWhole: true)
+    try hear(
+      [
+        """
+        {"type":"message","flags":[],"message":{"id":9,"sender_id":7,"type":"stream","stream_id":3,
+         "subject":"Lunch","display_recipient":"x","content":"","content_type":"text/html",
+         "reactions":[]}}
+        """,
+        """
+        {"type":"message","flags":["mentioned"],"message":{"id":10,"sender_id":7,"type":"private",
+         "display_recipient":[{"id":7},{"id":50}],"content":"","content_type":"text/html",
+         "reactions":[]}}
+        """,
+      ], &account)
+    #expect(account.messages.count == 2)
+    return account
+  }
+
+  private static func hear(_ events: [String], _ account: inout ZulipAccount) throws {
+    account.asked()
+    for event in events { try account.apply(try ZulipEvent(event)) }
+    account.answered()
+  }
+
+  /// As a replica does it.
+  private static func take(
+    _ messages: [Message<ZulipContent>], _ account: inout ZulipAccount,
+    _ request: PageRequest<ZulipMessageList>, isWhole: Bool = false, isAudit: Bool = false
+  ) {
+    let fetch = FetchID(life: Life(1), number: 1)
+    account.messages.begin(fetch, request, isAudit: isAudit)
+    let page = MessagePage(messages: messages, foundOldest: isWhole, foundNewest: isWhole)
+    #expect(account.messages.take(page, for: fetch) == .taken)
+    account.mended(account.messages.takeMended())
+  }
+
+  private static func page(
+    of id: Int64, _ account: inout ZulipAccount, _ change: (inout Message<ZulipContent>) -> Void
+  ) throws {
+    var copy = try #require(account.messages[MessageID(id)])
+    change(&copy)
+    take([copy], &account, PageRequest(copy.id))
+  }
+
+  /// As the server merges them: what was set and cleared comes in the wrong order.
+  private static func merged(
+    _ flag: String, _ ops: [String], _ ids: String, _ details: String = "{}"
+  ) -> [String] {
+    ops.map { op in
+      """
+      {"type":"update_message_flags","op":"\(op)","flag":"\(flag)","messages":[\(ids)],"all":false,
+       "message_details":\(details)}
+      """
+    }
+  }
+
+  @Test func `a star that merging left wrong is mended by the page of the message`() throws {
+    var account = try Self.account()
+    try Self.hear(Self.merged("starred", ["remove", "add"], "9,8"), &account)
+    #expect(account.state.starred == [8, 9].map { MessageID($0) })
+    #expect(account.messages.doubtful == [MessageID(9)])
+    try Self.page(of: 9, &account) { $0.flags.remove(.starred) }
+    #expect(account.state.starred == [MessageID(8)])
+    // And the other way round.
+    try Self.hear(Self.merged("starred", ["add", "remove"], "9,8"), &account)
+    #expect(account.state.starred == [])
+    try Self.page(of: 9, &account) { $0.flags.insert(.starred) }
+    #expect(account.state.starred == [MessageID(9)])
+  }
+
+  private static let details = #"{"9":{"type":"stream","stream_id":3,"topic":"Lunch"}}"#
+
+  @Test func `so is what was read, with the count of what is not`() throws {
+    var account = try Self.account()
+    #expect(account.state.unreadCount == 3)
+    let before = account.state
+    try Self.hear(Self.merged("read", ["remove", "add"], "9,8", Self.details), &account)
+    #expect(account.state.unreadCount == 1)
+    try Self.page(of: 9, &account) { $0.flags.remove(.read) }
+    #expect(account.state.unreadCount == 2)
+    // Its topic is spelled as the message's own.
+    #expect(
+      account.state[ZulipKey("unread_msgs", 9)] == ["stream_id": 3, "topic": "Lunch"])
+    #expect(before[ZulipKey("unread_msgs", 9)] == ["stream_id": 3, "topic": "Lunch"])
+    try Self.hear(Self.merged("read", ["add", "remove"], "9,8", Self.details), &account)
+    #expect(account.state.unreadCount == 2)
+    try Self.page(of: 9, &account) { $0.flags.insert(.read) }
+    #expect(account.state.unreadCount == 1)
+    #expect(!account.state.isUnread(MessageID(9)))
+  }
+
+  @Test func `a direct message is unread where it was, as a mention if it is one`() throws {
+    var account = try Self.account()
+    let row: ZulipValue = ["user_ids": [7], "mentioned": true]
+    #expect(account.state[ZulipKey("unread_msgs", 10)] == row)
+    let details = #"{"10":{"type":"private","user_ids":[7],"mentioned":true}}"#
+    try Self.hear(Self.merged("read", ["remove", "add"], "10,8", details), &account)
+    #expect(account.state[ZulipKey("unread_msgs", 10)] == nil)
+    try Self.page(of: 10, &account) { $0.flags.remove(.read) }
+    #expect(account.state[ZulipKey("unread_msgs", 10)] == row)
+  }
+
+  @Test(arguments: [true, false])
+  func `a wildcard counts as a mention but in what is muted`(_ isMuted: Bool) throws {
+    var account = try Self.account()
+    if isMuted {
+      try Self.hear(
+        [
+          """
+          {"type":"user_topic","stream_id":3,"topic_name":"lunch","visibility_policy":1,
+           "last_updated":1}
+          """
+        ], &account)
+    }
+    try Self.hear(Self.merged("read", ["remove", "add"], "9,1", Self.details), &account)
+    try Self.page(of: 9, &account) { $0.flags = [.mentioned, .wildcardMentioned] }
+    // Only what was in doubt is taken from a page.
+    #expect(account.state.unread.last { $0.id == MessageID(9) }?.isMention == false)
+    // The second reading of what no event explains is taken.
+    let all = account.list(ZulipNarrow([]))
+    var copy = try #require(account.messages[MessageID(9)])
+    copy.flags = [.mentioned, .wildcardMentioned]
+    let whole = Array(account.messages.messages).map { $0.id == copy.id ? copy : $0 }
+    Self.take(
+      whole, &account, PageRequest(all, .newest, before: 9, after: 0), isWhole: true)
+    try Self.hear([], &account)
+    Self.take([copy], &account, PageRequest(copy.id), isAudit: true)
+    #expect(account.messages.auditCounts.repairs == 1)
+    #expect(account.state.unread.last { $0.id == MessageID(9) }?.isMention == !isMuted)
+  }
+
+  @Test func `what is gone and was never announced has no row any more`() throws {
+    var account = try Self.account()
+    try Self.hear(Self.merged("starred", ["add"], "9"), &account)
+    let all = account.list(ZulipNarrow([]))
+    let rest = account.messages.messages.filter { $0.id != MessageID(9) }
+    Self.take(
+      rest, &account, PageRequest(all, .newest, before: 9, after: 0), isWhole: true)
+    try Self.hear([], &account)
+    #expect(account.messages.suspects == [MessageID(9)])
+    #expect(account.state.starred.count == 2)
+    Self.take([], &account, PageRequest(MessageID(9)), isAudit: true)
+    #expect(account.messages[MessageID(9)] == nil)
+    #expect(account.state.starred == [MessageID(8)])
+    #expect(!account.state.isUnread(MessageID(9)))
+  }
+
+  @Test func `rows that the server was not asked for are not made up`() throws {
+    var account = try ZulipAccount(
+      snapshot: ZulipAccount.Snapshot(ZulipSnapshot(["user_id": 50]), .rendered))
+    let all = account.list(ZulipNarrow([.init("is", .text("dm"))]))
+    account.messages.open(all)
+    let message = Message(
+      id: MessageID(9), sender: UserID(7),
+      place: .direct(ConversationID(zulip: [7, 50].map { UserID($0) })),
+      content: ZulipContent("", .rendered))
+    Self.take([message], &account, PageRequest(all, .newest, before: 1, after: 0))
+    try Self.hear(Self.merged("starred", ["add", "remove"], "9,8"), &account)
+    try Self.page(of: 9, &account) { $0.flags = .starred }
+    #expect(account.messages.doubtful == [])
+    #expect(account.state.starred == [])
+    #expect(account.state.rows.count == 1)
+  }
+}
