@@ -93,7 +93,7 @@ struct Conversation {
     guard case .answering(let manner) = state else { return [] }  // The client left meanwhile.
     let transmission = Transmission(response, manner: manner)
     guard response.delay > .zero else { return send(transmission, at: now) }
-    state = .delaying(transmission, until: now + response.delay)
+    state = .delaying(transmission, until: now + min(response.delay, settings.delayTime))
     return []
   }
 
@@ -107,7 +107,8 @@ struct Conversation {
     transmission.advance(by: count)
     if transmission.isOver { return finish(transmission.ending, at: now) }
     let pause = transmission.isPaused ? transmission.pace?.pause : nil
-    state = .sending(transmission, until: now + (pause ?? settings.sendTime))
+    let time = pause.map { min($0, settings.delayTime) } ?? settings.sendTime
+    state = .sending(transmission, until: now + time)
     return []
   }
 

@@ -1,8 +1,11 @@
 // LoopbackServer: a small HTTP/1.1 server for tests and demonstrations. It may use the system's C
 // library, and nothing of ours.
 
-/// Answers HTTP/1.1 requests on 127.0.0.1, and nowhere else, with a closure; and does wrong, byte by
+/// Answers HTTP/1.1 requests of this computer, and of no other, with a closure; and does wrong, byte by
 /// byte, whatever it is asked to do wrong.
+///
+/// **Where.** On one address: 127.0.0.1, or ::1 if it is told so. Clients that are given the name
+/// `localhost` may try the other one first, where nobody listens, and must then try this one.
 ///
 /// **Answers.** The closure is run for each request, those of different connections at the same time,
 /// and in order on one connection. If the client goes away, the task that answers it is cancelled: a
@@ -22,6 +25,7 @@ public final class LoopbackServer: Sendable {
   public typealias Answer = @Sendable (Request) async -> Response
 
   /// Where it listens.
+  public let family: Family
   public let port: UInt16
   private let mailbox: Mailbox
   private let thread: OwnThread
@@ -29,16 +33,18 @@ public final class LoopbackServer: Sendable {
   /// Starts it: when this returns, a client can connect.
   ///
   /// - Parameters:
-  ///   - port: of 127.0.0.1. 0 is any that is free; ``port`` tells which.
+  ///   - family: of the address on which it listens.
+  ///   - port: 0 is any that is free; ``port`` tells which.
   ///   - settings: what is allowed at most. Numbers below 1 trap.
   ///   - answer: gives an answer to each request.
   public init(
-    port: UInt16 = 0, settings: Settings = Settings(), answer: @escaping Answer
+    on family: Family = .ipv4, port: UInt16 = 0, settings: Settings = Settings(),
+    answer: @escaping Answer
   ) throws(LoopbackServerError) {
     precondition(
       min(settings.headLimit, settings.bodyLimit, settings.connectionLimit) > 0,
       "a limit below 1: \(settings)")
-    let (listener, port) = try Socket.listen(port: port)
+    let (listener, port) = try Socket.listen(on: family, port: port)
     var made: Mailbox?
     do throws(LoopbackServerError) {
       let mailbox = try Mailbox()
@@ -47,6 +53,7 @@ public final class LoopbackServer: Sendable {
         EventLoop(listener: listener, mailbox: mailbox, settings: settings, answer: answer).run()
       }
       self.mailbox = mailbox
+      self.family = family
       self.port = port
     } catch {
       made?.close()
@@ -60,10 +67,10 @@ public final class LoopbackServer: Sendable {
 
   /// Runs a server for as long as something is done with it, and returns when it has stopped.
   public static func serving<Result>(
-    port: UInt16 = 0, settings: Settings = Settings(), answer: @escaping Answer,
-    while body: (LoopbackServer) async throws -> Result
+    on family: Family = .ipv4, port: UInt16 = 0, settings: Settings = Settings(),
+    answer: @escaping Answer, while body: (LoopbackServer) async throws -> Result
   ) async throws -> Result {
-    let server = try LoopbackServer(port: port, settings: settings, answer: answer)
+    let server = try LoopbackServer(on: family, port: port, settings: settings, answer: answer)
     do {
       let result = try await body(server)
       await server.stop()
@@ -74,8 +81,13 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// `http://127.0.0.1:PORT`.
-  public var address: String { "http://127.0.0.1:\(port)" }
+  /// `http://127.0.0.1:PORT` or `http://[::1]:PORT`.
+  public var address: String {
+    switch family {
+    case .ipv4: "http://127.0.0.1:\(port)"
+    case .ipv6: "http://[::1]:\(port)"
+    }
+  }
 
   /// What has happened until now.
   public var counters: Counters { mailbox.counters }

@@ -14,7 +14,7 @@ extension LoopbackServerError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .portInUse(let port):
-      "Port \(port) of 127.0.0.1 is in use. Choose another, or 0 for any that is free."
+      "Port \(port) of this computer's own address is in use. Choose another, or 0 for any that is free."
     case .notPermitted(let port):
       "Port \(port) is for privileged processes. Choose one from 1024, or 0 for any that is free."
     case .exhausted(let reason):

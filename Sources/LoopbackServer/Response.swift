@@ -13,7 +13,7 @@ extension LoopbackServer {
     /// The body is sent in chunks of so many bytes; `nil`: with a `Content-Length`. HTTP/1.0 knows
     /// no chunks, and gets none.
     public var chunk: Int?
-    /// How long the server waits before it sends the first byte.
+    /// How long the server waits before it sends the first byte, for ``Settings/delayTime`` at most.
     public var delay: Duration
     /// What becomes of the bytes; `nil`: they are sent as they should be.
     public var fault: Fault?
@@ -62,7 +62,8 @@ extension LoopbackServer {
   public enum Fault: Equatable, Sendable {
     /// Only the first bytes are sent, then the connection is closed in order (FIN).
     case cut(after: Int)
-    /// So many bytes are sent at once, at least one, and then again after each such time.
+    /// So many bytes are sent at once, at least one, and then again after each such time, which
+    /// ``LoopbackServer/Settings/delayTime`` bounds.
     case drip(bytes: Int, every: Duration)
     /// The connection is reset (RST) when so many bytes have left.
     case reset(after: Int)

@@ -10,6 +10,7 @@ extension LoopbackServer {
   /// | ``idleTime`` | 30 s | the connection is closed |
   /// | ``sendTime`` | 30 s | the connection is closed |
   /// | ``drainTime`` | 1 s | the connection is closed |
+  /// | ``delayTime`` | 60 s | the answer, or the next of its drips, is sent |
   ///
   /// With these, clients can make it hold at most 256 × (1 MiB + 3 × 64 KiB) = 304 MiB, beside what
   /// the closure answers.
@@ -30,8 +31,18 @@ extension LoopbackServer {
     public var sendTime: Duration = .seconds(30)
     /// How long a client may take to close a connection on which the server has said all.
     public var drainTime: Duration = .seconds(1)
+    /// How long an answer waits that was delayed, and a drip for the next one.
+    public var delayTime: Duration = .seconds(60)
 
     public init() {}
+  }
+
+  /// Which of this computer's own addresses.
+  public enum Family: Sendable {
+    /// 127.0.0.1.
+    case ipv4
+    /// ::1.
+    case ipv6
   }
 
   /// How connections are let in.

@@ -41,36 +41,55 @@ enum Socket {
 
   // MARK: Listening
 
-  /// Listens on 127.0.0.1, and nowhere else.
+  /// Listens on 127.0.0.1 or on ::1, and nowhere else.
   ///
   /// - Parameter port: 0 is any that is free.
   static func listen(
-    port: UInt16
+    on family: LoopbackServer.Family, port: UInt16
   ) throws(LoopbackServerError) -> (socket: Descriptor, port: UInt16) {
-    let socket = try stream()
+    let socket = try stream(family)
     do throws(LoopbackServerError) {
       set(SOL_SOCKET, SO_REUSEADDR, to: Int32(1), on: socket)
-      var address = sockaddr_in()
-      #if canImport(Darwin)
-        address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
-      #endif
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = port.bigEndian
-      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-      guard unsafe withAddress(&address, { unsafe bind(socket, $0, $1) }) == 0,
-        listenWithLongQueue(socket) == 0
-      else { throw error(errno, port: port) }
-      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let code = unsafe withAddress(&address) { place, _ in
-        unsafe getsockname(socket, place, &length)
+      var bound: UInt16?
+      switch family {
+      case .ipv4:
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        #if canImport(Darwin)
+          address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+        #endif
+        if listens(socket, &address) { bound = UInt16(bigEndian: address.sin_port) }
+        precondition(address.sin_addr.s_addr == UInt32(0x7F00_0001).bigEndian, "not on loopback")
+      case .ipv6:
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0[15] = 1 }
+        #if canImport(Darwin)
+          address.sin6_len = UInt8(MemoryLayout<sockaddr_in6>.size)
+        #endif
+        if listens(socket, &address) { bound = UInt16(bigEndian: address.sin6_port) }
       }
-      guard code == 0 else { throw error(errno, port: port) }
-      precondition(address.sin_addr.s_addr == UInt32(0x7F00_0001).bigEndian, "not on loopback")
-      return (socket, UInt16(bigEndian: address.sin_port))
+      guard let bound else { throw error(errno, port: port) }
+      return (socket, bound)
     } catch {
       close(socket)
       throw error
     }
+  }
+
+  /// - Parameter address: then has the port that it got.
+  /// - Returns: `false` if something failed; `errno` says what.
+  private static func listens<Address>(_ socket: Descriptor, _ address: inout Address) -> Bool {
+    guard unsafe withAddress(&address, { unsafe bind(socket, $0, $1) }) == 0,
+      listenWithLongQueue(socket) == 0
+    else { return false }
+    var length = socklen_t(MemoryLayout<Address>.size)
+    return unsafe withAddress(&address) { place, _ in
+      unsafe getsockname(socket, place, &length)
+    } == 0
   }
 
   /// The next connection that waits.
@@ -152,13 +171,15 @@ enum Socket {
 
   // MARK: Helpers
 
-  private static func stream() throws(LoopbackServerError) -> Descriptor {
+  private static func stream(
+    _ family: LoopbackServer.Family
+  ) throws(LoopbackServerError) -> Descriptor {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
     #else
       let kind = SOCK_STREAM
     #endif
-    let socket = systemSocket(AF_INET, kind, 0)
+    let socket = systemSocket(family == .ipv4 ? AF_INET : AF_INET6, kind, 0)
     guard socket >= 0 else { throw error(errno, port: 0) }
     makePrivate(socket)
     return socket
@@ -184,12 +205,12 @@ enum Socket {
     }
   }
 
-  private static func withAddress(
-    _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
+  private static func withAddress<Address>(
+    _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
   ) -> Int32 {
     unsafe withUnsafeMutablePointer(to: &address) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        unsafe body($0, socklen_t(MemoryLayout<Address>.size))
       }
     }
   }

@@ -2,7 +2,7 @@ import UpdateMachine
 
 extension ZulipEvent: Decodable {
   private enum Field: String, CodingKey {
-    case id, type, op, message, flags, flag, messages, all, subscriptions
+    case id, type, op, operation, message, flags, flag, messages, all, subscriptions
     case messageID = "message_id"
     case messageIDs = "message_ids"
     case user = "user_id"
@@ -46,14 +46,11 @@ extension ZulipEvent: Decodable {
   }
 
   private static func deleted(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
-    if fields.contains(.messageID), !fields.contains(.messageIDs) {
-      return .deleted([try fields.messageID(.messageID)])
-    }
-    return .deleted(try fields.messageIDs(.messageIDs))
+    .deleted(try fields.messageIDs(spelled: .messages))
   }
 
   private static func flagged(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
-    let isSet = try fields.word(.op, Change.self) == .add
+    let isSet = try fields.word(fields.key(.op), Change.self) == .add
     let flags = MessageFlags(zulip: try fields.decode(String.self, forKey: .flag))
     let ids = try fields.messageIDs(.messages)
     let isAll = try fields.decodeIfPresent(Bool.self, forKey: .all) ?? false
@@ -81,7 +78,7 @@ extension ZulipEvent: Decodable {
 
 extension ZulipUpdate: Decodable {
   private enum Field: String, CodingKey {
-    case content, flags, subject
+    case content, flags, subject, topic
     case rendered = "rendered_content"
     case messageID = "message_id"
     case messageIDs = "message_ids"
@@ -89,7 +86,8 @@ extension ZulipUpdate: Decodable {
     case isRenderingOnly = "rendering_only"
     case channel = "stream_id"
     case newChannel = "new_stream_id"
-    case originTopic = "orig_subject"
+    case oldTopic = "orig_subject"
+    case oldTopicToo = "orig_topic"
   }
 
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
@@ -100,13 +98,11 @@ extension ZulipUpdate: Decodable {
     edit = try ZulipUpdate.edit(fields)
     moved = []
     // The old topic is told with every move, the new one only if it is another, and so the channel.
-    guard [.originTopic, .subject, .newChannel].contains(where: { fields.contains($0) }) else {
-      return
-    }
+    guard ZulipSpelling.ofMoves.contains(where: { fields.contains(fields.key($0)) }) else { return }
     let channel = ChannelID(try fields.number(.channel))
-    let topic = try fields.decode(String.self, forKey: .originTopic)
+    let topic = try fields.decode(String.self, forKey: fields.key(.oldTopic))
     let newChannel = try fields.numberIfPresent(.newChannel)
-    let newTopic = try fields.decodeIfPresent(String.self, forKey: .subject)
+    let newTopic = try fields.decodeIfPresent(String.self, forKey: fields.key(.topic))
     move = .init(
       from: .zulip(channel, topic: topic),
       to: .zulip(newChannel.map { ChannelID($0) } ?? channel, topic: newTopic ?? topic))

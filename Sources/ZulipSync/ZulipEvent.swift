@@ -90,9 +90,6 @@ public struct ZulipEvents: Hashable, Sendable {
   /// In the order of the queue.
   public var events: [ZulipEvent]
 
-  /// How many of them change no message.
-  public var ignoredCount: Int { events.count { $0.kind == .ignored } }
-
   public init(_ events: [ZulipEvent]) { self.events = events }
 
   /// For a replica. A heartbeat has a place in the queue and nothing for a model.

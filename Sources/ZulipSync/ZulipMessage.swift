@@ -32,20 +32,13 @@ public struct ZulipMessage: Hashable, Sendable {
 
 extension ZulipMessage: Decodable {
   private enum Field: String, CodingKey {
-    case id, type, subject, content, flags, reactions, timestamp
+    case id, type, subject, topic, content, flags, reactions, timestamp
     case sender = "sender_id"
     case channel = "stream_id"
     case recipients = "display_recipient"
     case contentType = "content_type"
     case edited = "last_edit_timestamp"
     case moved = "last_moved_timestamp"
-  }
-
-  private enum Kind: String {
-    case stream
-    case channel
-    case direct = "private"
-    case directToo = "direct"
   }
 
   private enum ContentType: String {
@@ -75,14 +68,14 @@ extension ZulipMessage: Decodable {
     id = try fields.messageID(.id)
     sender = UserID(try fields.number(.sender))
     sentAt = try fields.numberIfPresent(.timestamp) ?? 0
-    switch try fields.word(.type, Kind.self) {
-    case .stream, .channel:
-      topic = try fields.decode(String.self, forKey: .subject)
+    switch try fields.word(.type, ZulipMessageType.self) {
+    case .channel:
+      topic = try fields.decode(String.self, forKey: fields.key(.topic))
       channelName = try fields.decode(String.self, forKey: .recipients)
       participants = []
       let channel = ChannelID(try fields.number(.channel))
       place = .zulip(channel, topic: topic)
-    case .direct, .directToo:
+    case .direct:
       topic = ""
       participants = try fields.decode([Recipient].self, forKey: .recipients).map {
         UserID($0.id.value)

@@ -95,6 +95,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    Response(body: [97, 98, 99]).delayed(by: .seconds(600)),
+    Response(body: [97, 98, 99]).with(.drip(bytes: 30, every: .seconds(600))),
+  ])
+  func `no delay and no pause is longer than the settings allow`(response: Response) async throws {
+    var settings = LoopbackServer.Settings()
+    settings.delayTime = .milliseconds(100)
+    try await LoopbackServer.serving(settings: settings) { _ in
+      response
+    } while: { server in
+      let client = try await RawClient(port: server.port)
+      let time = await ContinuousClock().measure {
+        #expect(await client.ask("/", until: "abc") == Self.whole)
+      }
+      #expect(time >= .milliseconds(100))
+    }
+  }
+
   @Test func `garbage comes in place of the answer`() async throws {
     let (text, ending) = try await read(.garbage(Array("\u{0}not HTTP at all\r\n".utf8)))
     #expect(text == "\u{0}not HTTP at all\r\n")

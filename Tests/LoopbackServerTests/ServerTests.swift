@@ -296,6 +296,23 @@ import Testing
     await again.stop()
   }
 
+  @Test func `on ::1 it listens there alone`() async throws {
+    // Some computers have no IPv6.
+    guard let server = try? LoopbackServer(on: .ipv6, answer: { _ in .text("ok") }) else { return }
+    #expect(server.address == "http://[::1]:\(server.port)")
+    let refusal = #expect(throws: LoopbackServerError.self) {
+      try LoopbackServer(on: .ipv6, port: server.port) { _ in .text("ok") }
+    }
+    #expect(refusal == .portInUse(server.port))
+    // One that listens everywhere would listen on 127.0.0.2, too.
+    await #expect(throws: LoopbackServerError.self) {
+      try await RawClient(port: server.port, host: 0x7F00_0002)
+    }
+    await server.stop()
+    let again = try LoopbackServer(on: .ipv6, port: server.port) { _ in .text("ok") }
+    await again.stop()
+  }
+
   @Test func `stop ends every connection and every answer, whatever they are at`() async throws {
     let server = try LoopbackServer { request in
       switch request.path {

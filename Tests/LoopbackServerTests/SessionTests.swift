@@ -13,7 +13,7 @@ import Testing
   /// A session that knows no proxy and keeps nothing, for one server.
   private struct Client: Sendable {
     let session: URLSession
-    let address: String
+    var address: String
 
     init(_ server: LoopbackServer, timeout: TimeInterval = 20, connections: Int = 6) {
       let configuration = URLSessionConfiguration.ephemeral
@@ -184,9 +184,23 @@ import Testing
     }
   }
 
+  @Test func `a name that is refused at one address is found at the other`() async throws {
+    for family in [LoopbackServer.Family.ipv4, .ipv6] {
+      // Some computers have no IPv6.
+      guard let server = try? LoopbackServer(on: family, answer: { _ in .text("ok") }) else {
+        #expect(family == .ipv6)
+        continue
+      }
+      var client = Client(server)
+      client.address = "http://localhost:\(server.port)"
+      #expect(try await client.get("/").text == "ok")
+      await server.stop()
+    }
+  }
+
   @Test func `the session's connections are closed when the server stops`() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
-    let client = Client(server, timeout: 2)
+    let client = Client(server)
     #expect(try await client.get("/").status == 200)
     await server.stop()
     await #expect(throws: (any Error).self) { try await client.get("/") }

@@ -26,7 +26,7 @@ public final class ZulipConnection: Sendable {
   public let site: ZulipSite
   public let settings: ZulipSettings
   private let authorization: @Sendable () -> String
-  private let transport: ZulipTransport
+  let transport: ZulipTransport
   private let clock: any DriverClock
 
   /// Sends nothing.
@@ -55,14 +55,23 @@ public final class ZulipConnection: Sendable {
   }
 
   /// Whether what is not encrypted goes to a proxy whatever URLSession is told: FoundationNetworking
-  /// goes by the environment.
+  /// goes by the environment, as libcurl reads it. What only some versions of that read as an exception
+  /// (networks, points at a name's end) is none here.
   static func isProxied(_ host: String, _ environment: [String: String]) -> Bool {
     #if canImport(FoundationNetworking)
-      let proxies = ["http_proxy", "all_proxy", "ALL_PROXY"]
-      guard proxies.contains(where: { environment[$0]?.isEmpty == false }) else { return false }
-      let excepted = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
-      let hosts = excepted.split { $0 == "," || $0 == " " }
-      return !hosts.contains { $0 == "*" || $0 == host }
+      // What is set to nothing is not set.
+      func said(_ names: String...) -> String? {
+        for name in names { if let text = environment[name], !text.isEmpty { return text } }
+        return nil
+      }
+      guard said("http_proxy", "all_proxy", "ALL_PROXY") != nil else { return false }
+      let excepted = said("no_proxy", "NO_PROXY") ?? ""
+      // An asterisk stands for all, but not in a list.
+      if excepted == "*" { return false }
+      let isName = host.contains { $0.isLetter }
+      return !excepted.split { $0 == "," || $0 == " " }.contains { word in
+        word.lowercased() == host || isName && word.lowercased() == "." + host
+      }
     #else
       return false
     #endif
@@ -102,15 +111,17 @@ public final class ZulipConnection: Sendable {
       }
     case .cancelled: throw ZulipFailure(.unreachable, .cancelled)
     case .timedOut: throw ZulipFailure(.timedOut, .timedOut)
-    case .failed(let code): throw ZulipFailure(code)
+    case .failed(let code, let sent): throw ZulipFailure(code, sent)
     }
   }
 
-  private func request(_ method: Method, _ path: String, _ form: ZulipForm) -> URLRequest {
+  func request(_ method: Method, _ path: String, _ form: ZulipForm) -> URLRequest {
     var text = "\(site.text)/api/v1/\(path)"
     if method == .get, !form.encoded.isEmpty { text += "?\(form.encoded)" }
     guard let url = URL(string: text) else { preconditionFailure("a site or a path is no URL") }
     var request = URLRequest(url: url)
+    // Or else it may be its own 60 s that end it.
+    request.timeoutInterval = ZulipTransport.sessionTime
     request.httpMethod = method.rawValue
     if method != .get {
       request.httpBody = Data(form.encoded.utf8)
@@ -156,16 +167,23 @@ public struct ZulipSettings: Hashable, Sendable {
 
 extension ZulipFailure {
   /// What URLSession says without an answer.
-  init(_ code: URLError.Code) {
+  ///
+  /// Where libcurl is below, it says that it cannot connect to the host of whatever fails after the host
+  /// was refused at one of its addresses, though the request went out to another. So what it says is
+  /// believed only of a request that certainly was not sent.
+  init(_ code: URLError.Code, _ sent: ZulipTransport.Sent) {
+    let hasLeft = sent != .nothing
     switch code {
     case .timedOut: self.init(.timedOut, .timedOut)
     case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
       .internationalRoamingOff, .callIsActive, .dataNotAllowed:
-      self.init(.unreachable, .notConnected, hasLeft: false)
+      self.init(.unreachable, sent == .something ? .broken : .notConnected, hasLeft: hasLeft)
+    // FoundationNetworking connects to no address of IPv6 that stands in the URL.
+    case .badURL: self.init(.unreachable, .notConnected, hasLeft: false)
     case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
       .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
-      self.init(.unreachable, .untrusted, hasLeft: false)
+      self.init(.unreachable, .untrusted, hasLeft: hasLeft)
     // Where FoundationNetworking sees an answer of no version of HTTP, it says that the URL's scheme is
     // not supported, and where it sees no answer, that it was bad.
     case .unsupportedURL, .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData,

@@ -8,7 +8,9 @@ import Foundation
 /// Where a Zulip server is: a scheme, a host and perhaps a port, and nothing else.
 ///
 /// Only `https`, for the API key goes there with each request; `http` only to this computer itself
-/// (`127.0.0.1`, `::1`, `localhost`).
+/// (`127.0.0.1`, `::1`, `localhost`). On Linux nothing can be sent to an address of IPv6, for
+/// FoundationNetworking and libcurl do not agree on how it is written (Swift 6.3); to a name that has
+/// such addresses it can.
 public struct ZulipSite: Hashable, Sendable {
   /// "https://chat.example.org", "http://127.0.0.1:9991".
   public let text: String

@@ -15,9 +15,21 @@ final class ZulipTransport: Sendable {
     case answered(ZulipAnswer)
     case cancelled
     case timedOut
-    case failed(URLError.Code)
+    case failed(URLError.Code, Sent)
   }
 
+  /// What went out of a request that failed.
+  enum Sent: Sendable {
+    /// Certainly nothing: it has a body, and not even that body's first byte was asked for.
+    case nothing
+    /// A part of its body at least.
+    case something
+    /// It has no body, so nobody can tell.
+    case unknown
+  }
+
+  /// How many sessions of it there are.
+  let sessions = ZulipCount()
   private let session: URLSession
   private let delegate: ZulipExchanges
   private let isPlain: Bool
@@ -25,16 +37,20 @@ final class ZulipTransport: Sendable {
   private static let timers = DispatchQueue(label: "ZulipTransport.timers")
   /// No request is out for longer. URLSession's own times are twice that.
   private static let deadlineMaximum: TimeSpan = .minutes(60)
+  /// In seconds; it never comes.
+  static let sessionTime = 2.0 * 3600
 
   init(isPlain: Bool) {
     self.isPlain = isPlain
-    (session, delegate) = ZulipTransport.open(isPlain: isPlain)
+    (session, delegate) = ZulipTransport.open(isPlain: isPlain, sessions)
   }
 
-  /// All that is out is given up, and every connection closed.
-  deinit { session.invalidateAndCancel() }
+  /// Every connection is closed. Nothing is out: whoever waits for a request holds this.
+  deinit { session.finishTasksAndInvalidate() }
 
-  private static func open(isPlain: Bool) -> (URLSession, ZulipExchanges) {
+  private static func open(
+    isPlain: Bool, _ sessions: ZulipCount
+  ) -> (URLSession, ZulipExchanges) {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -43,11 +59,11 @@ final class ZulipTransport: Sendable {
     configuration.httpShouldSetCookies = false
     configuration.urlCredentialStorage = nil
     // Longer than any deadline of ours: one that ends a request is enough.
-    configuration.timeoutIntervalForRequest = 2 * 3600
-    configuration.timeoutIntervalForResource = 2 * 3600
+    configuration.timeoutIntervalForRequest = sessionTime
+    configuration.timeoutIntervalForResource = sessionTime
     // What is not encrypted goes through nobody's hands.
     if isPlain { configuration.connectionProxyDictionary = [:] }
-    let delegate = ZulipExchanges()
+    let delegate = ZulipExchanges(sessions)
     let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     return (session, delegate)
   }
@@ -62,12 +78,12 @@ final class ZulipTransport: Sendable {
       // It sends a body a second time, or waits for ever to do so, when a connection that it had kept
       // turns out to be closed. What is sent twice may happen twice. A new connection was never kept.
       if request.httpBody != nil {
-        (session, delegate) = ZulipTransport.open(isPlain: isPlain)
+        (session, delegate) = ZulipTransport.open(isPlain: isPlain, sessions)
         isOwn = true
       }
     #endif
     let exchange = ZulipExchange(limit: limit)
-    delegate.begin(exchange, session.dataTask(with: request))
+    delegate.begin(exchange, ZulipTransport.task(for: request, in: session))
     if isOwn { session.finishTasksAndInvalidate() }
     // A timer that is gone when it is cancelled: a task that sleeps leaves one behind, for as long as it
     // would have slept.
@@ -84,6 +100,14 @@ final class ZulipTransport: Sendable {
     timer.cancel()
     delegate.forget(exchange)
     return ending
+  }
+
+  /// Of an upload every URLSession counts what it sends; of other tasks with a body not each does.
+  private static func task(for request: URLRequest, in session: URLSession) -> URLSessionTask {
+    guard let body = request.httpBody, !body.isEmpty else { return session.dataTask(with: request) }
+    var request = request
+    request.httpBody = nil
+    return session.uploadTask(with: request, from: body)
   }
 }
 
@@ -127,15 +151,18 @@ final class ZulipExchange: @unchecked Sendable {
   }
 
   /// - Parameter isComplete: URLSession has said so itself, and need not be told.
-  func end(_ ending: ZulipTransport.Ending, isComplete: Bool = false) {
-    let (task, continuation): (URLSessionTask?, Waiter?) = lock.withLock {
-      guard case .out(let waiter) = state else { return (nil, nil) }
+  /// - Returns: whether it was not over before.
+  @discardableResult
+  func end(_ ending: ZulipTransport.Ending, isComplete: Bool = false) -> Bool {
+    let (isFirst, task, continuation): (Bool, URLSessionTask?, Waiter?) = lock.withLock {
+      guard case .out(let waiter) = state else { return (false, nil, nil) }
       state = .over(ending)
       answer = nil
-      return (self.task, waiter)
+      return (true, self.task, waiter)
     }
     if !isComplete { task?.cancel() }
     continuation?.resume(returning: ending)
+    return isFirst
   }
 
   // MARK: What URLSession says
@@ -159,13 +186,27 @@ final class ZulipExchange: @unchecked Sendable {
     if isTooLarge { endTooLarge() }
   }
 
+  /// The server sends us elsewhere, and that is its answer.
+  /// - Returns: whether URLSession may be told where to go. Not if it was told to give the request up:
+  ///   FoundationNetworking traps if it is told both.
+  func redirected(_ response: HTTPURLResponse) -> Bool {
+    let answer: ZulipAnswer? = lock.withLock {
+      guard case .out = state else { return nil }
+      note(response)
+      return self.answer
+    }
+    return answer.map { end(.answered($0), isComplete: true) } ?? false
+  }
+
   func challenged() { lock.withLock { isChallenged = true } }
 
-  func completed(_ error: URLError.Code?, _ response: URLResponse?) {
+  func completed(
+    _ error: URLError.Code?, _ response: URLResponse?, _ sent: ZulipTransport.Sent
+  ) {
     let ending: ZulipTransport.Ending = lock.withLock {
       if answer == nil, let response { note(response) }
-      if let error, !isChallenged { return .failed(error) }
-      return answer.map { .answered($0) } ?? .failed(error ?? .badServerResponse)
+      if let error, !isChallenged { return .failed(error, sent) }
+      return answer.map { .answered($0) } ?? .failed(error ?? .badServerResponse, sent)
     }
     end(ending, isComplete: true)
   }
@@ -175,7 +216,7 @@ final class ZulipExchange: @unchecked Sendable {
       answer?.isTooLarge = true
       return answer
     }
-    end(cut.map { .answered($0) } ?? .failed(.dataLengthExceedsMaximum))
+    end(cut.map { .answered($0) } ?? .failed(.dataLengthExceedsMaximum, .something))
   }
 
   private func note(_ response: URLResponse) {
@@ -192,6 +233,14 @@ final class ZulipExchange: @unchecked Sendable {
 final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private let lock = NSLock()
   private var exchanges: [ObjectIdentifier: ZulipExchange] = [:]
+  private let sessions: ZulipCount
+
+  init(_ sessions: ZulipCount) {
+    self.sessions = sessions
+    sessions.add(1)
+  }
+
+  deinit { sessions.add(-1) }
 
   func begin(_ exchange: ZulipExchange, _ task: URLSessionTask) {
     exchange.begin(task)
@@ -214,7 +263,7 @@ final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendabl
     willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    completionHandler(nil)
+    if exchange(task)?.redirected(response) == true { completionHandler(nil) }
   }
 
   func urlSession(
@@ -248,6 +297,23 @@ final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendabl
   ) {
     // All else that the error has, such as the URL, is nobody's business.
     let code = error.map { ($0 as? URLError)?.code ?? .unknown }
-    exchange(task)?.completed(code, task.response)
+    exchange(task)?.completed(code, task.response, sent(task))
   }
+
+  /// A body is asked for when there is a connection, and counted before it is sent.
+  private func sent(_ task: URLSessionTask) -> ZulipTransport.Sent {
+    if task.countOfBytesSent > 0 || task.response != nil { return .something }
+    return task.countOfBytesExpectedToSend > 0 ? .nothing : .unknown
+  }
+}
+
+/// How many there are of something, whichever threads make and end them. A session that is lost is not
+/// seen otherwise: with it go a queue, a delegate and descriptors.
+final class ZulipCount: @unchecked Sendable {
+  private let lock = NSLock()
+  private var count = 0
+
+  var value: Int { lock.withLock { count } }
+
+  func add(_ difference: Int) { lock.withLock { count += difference } }
 }

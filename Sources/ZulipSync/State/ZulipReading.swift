@@ -17,10 +17,9 @@ struct ZulipReading {
 
   func malformed(_ name: String) -> ZulipError { .malformed(path: path + name) }
 
-  /// The first of these names that is there. Servers have renamed some: the first is today's.
-  func value(_ names: String...) throws(ZulipError) -> ZulipValue {
-    for name in names { if let value = fields[name] { return value } }
-    throw malformed(names[0])
+  func value(_ name: String) throws(ZulipError) -> ZulipValue {
+    guard let value = fields[name] else { throw malformed(name) }
+    return value
   }
 
   func number(_ name: String) throws(ZulipError) -> Int64 {
@@ -59,12 +58,6 @@ struct ZulipReading {
   func numbers(_ name: String) throws(ZulipError) -> [Int64] {
     guard let numbers = fields[name]?.numbers else { throw malformed(name) }
     return numbers
-  }
-
-  /// Many under one name, or a single one under another, as older servers have it.
-  func numbers(_ name: String, orOne one: String) throws(ZulipError) -> [Int64] {
-    if fields[name] == nil, fields[one] != nil { return [try number(one)] }
-    return try numbers(name)
   }
 
   func texts(_ name: String) throws(ZulipError) -> [String] {

@@ -194,9 +194,9 @@ enum ZulipTable {
       .update,
       knows: [
         "content", "edit_timestamp", "flags", "is_me_message", "message_id", "message_ids",
-        "new_stream_id", "orig_content", "orig_rendered_content", "orig_subject", "propagate_mode",
-        "rendered_content", "rendering_only", "stream_id", "stream_name", "subject", "topic_links",
-        "user_id",
+        "new_stream_id", "orig_content", "orig_rendered_content", "orig_subject", "orig_topic",
+        "propagate_mode", "rendered_content", "rendering_only", "stream_id", "stream_name",
+        "subject", "topic", "topic_links", "user_id",
       ]),
     "delete_message": ZulipRule(
       .deletion,

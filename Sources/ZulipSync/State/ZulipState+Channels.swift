@@ -99,8 +99,8 @@ extension ZulipState {
       let key = ZulipKey("subscriptions", try event.number("stream_id"))
       try merge(ZulipReading(change, path: ""), into: key)
     case "peer_add", "peer_remove":
-      let users = try event.numbers("user_ids", orOne: "user_id")
-      for id in try event.numbers("stream_ids", orOne: "stream_id") {
+      let users = try event.numbers(.users)
+      for id in try event.numbers(.channels) {
         for field in ZulipTable.channels {
           change("subscribers", of: ZulipKey(field, id), users, adds: op == "peer_add")
         }

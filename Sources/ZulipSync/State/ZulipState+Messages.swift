@@ -33,9 +33,8 @@ extension ZulipState {
       try load(unread: group, in: ["user_ids": ZulipState.set(users)])
     }
     for other in try unread.objects("pms") {
-      // Servers of old call him the sender.
-      let name = other.fields["other_user_id"] == nil ? "sender_id" : "other_user_id"
-      try load(unread: other, in: ["user_ids": [.number(try other.number(name))]])
+      let user = try other.number(other.name(.other))
+      try load(unread: other, in: ["user_ids": [.number(user)]])
     }
     for id in try unread.numbers("mentions") {
       let key = ZulipState.unread(id)
@@ -68,14 +67,14 @@ extension ZulipState {
       rows[ZulipKey("max_message_id")] = .number(id)
     }
     var place: ZulipFields
-    switch try message.text("type") {
-    case "stream", "channel":
+    switch try message.messageType() {
+    case .channel:
       let channel = try message.number("stream_id")
       place = [
-        "stream_id": .number(channel), "topic": .text(try topic(of: message, "subject")),
+        "stream_id": .number(channel), "topic": .text(try message.text(message.name(.topic))),
       ]
       noteFirst(id, in: channel)
-    case "private", "direct":
+    case .direct:
       var users: [Int64] = []
       for user in try message.objects("display_recipient") { users.append(try user.number("id")) }
       place = ["user_ids": conversation(users, from: try message.number("sender_id"))]
@@ -83,7 +82,6 @@ extension ZulipState {
         let key = ZulipState.conversation(users.filter { $0 != me })
         rows[key] = .number(max(id, rows[key]?.number ?? id))
       }
-    default: throw message.malformed("type")
     }
     guard holds(ZulipState.unread), !flags.contains("read") else { return }
     if mentions(MessageFlags(zulip: flags), in: place) { place["mentioned"] = true }
@@ -95,13 +93,6 @@ extension ZulipState {
   private func conversation(_ users: [Int64], from sender: Int64) -> ZulipValue {
     guard users.count == 2 else { return ZulipState.set(users) }
     return [.number(me == nil ? sender : users.first { $0 != me } ?? sender)]
-  }
-
-  /// Newer servers may say `topic` where all say `subject`.
-  private func topic(
-    of fields: ZulipReading, _ name: String
-  ) throws(ZulipError) -> String {
-    try fields.text(fields.fields[name] == nil && fields.fields["topic"] != nil ? "topic" : name)
   }
 
   /// No event tells that an empty channel has its first message.
@@ -124,7 +115,7 @@ extension ZulipState {
 
   mutating func updateMessages(_ event: ZulipReading) throws(ZulipError) {
     let id = try event.number("message_id")
-    if ["orig_subject", "subject", "new_stream_id"].contains(where: { event.fields[$0] != nil }) {
+    if ZulipSpelling.ofMoves.contains(where: { event.fields[$0] != nil }) {
       try moveMessages(event)
     }
     guard event.fields["content"] != nil || event.fields["rendered_content"] != nil else { return }
@@ -138,7 +129,8 @@ extension ZulipState {
     let channel = try event.number("stream_id")
     let isElsewhere = event.fields["new_stream_id"] != nil
     let target = isElsewhere ? try event.number("new_stream_id") : channel
-    let topic = event.fields["subject"] == nil ? nil : try event.text("subject")
+    let name = event.name(.topic)
+    let topic = event.fields[name] == nil ? nil : try event.text(name)
     let ids = try event.numbers("message_ids")
     // Out of the user's sight: his flags are gone with it (PROTOCOL.md, Where events alone …).
     let isLost =
@@ -155,7 +147,7 @@ extension ZulipState {
   }
 
   mutating func deleteMessages(_ event: ZulipReading) throws(ZulipError) {
-    for id in try event.numbers("message_ids", orOne: "message_id") { forget(id) }
+    for id in try event.numbers(.messages) { forget(id) }
   }
 
   /// It is gone, or out of the user's sight.
@@ -165,7 +157,7 @@ extension ZulipState {
   }
 
   mutating func flagMessages(_ event: ZulipReading) throws(ZulipError) {
-    let op = try event.value("op", "operation").text
+    let op = try event.text(event.name(.op))
     let flag = try event.text("flag")
     let ids = try event.numbers("messages")
     let isAll = event.fields["all"] == nil ? false : try event.bool("all")
@@ -193,18 +185,17 @@ extension ZulipState {
     for id in ids where all.fields["\(id)"] != nil {
       let details = try all.object("\(id)")
       var place: ZulipFields
-      switch try details.text("type") {
-      case "stream", "channel":
+      switch try details.messageType() {
+      case .channel:
         place = [
           "stream_id": .number(try details.number("stream_id")),
           "topic": .text(try details.text("topic")),
         ]
-      case "private", "direct":
+      case .direct:
         // The others; alone, one writes to oneself.
         var users = try details.numbers("user_ids")
         if let me, users.count != 1 { users.append(me) }
         place = ["user_ids": ZulipState.set(users)]
-      default: throw details.malformed("type")
       }
       if details.fields["mentioned"]?.bool == true { place["mentioned"] = true }
       rows[ZulipState.unread(id)] = .fields(place)

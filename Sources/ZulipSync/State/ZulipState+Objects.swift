@@ -92,9 +92,8 @@ extension ZulipState {
     }
     guard holds(field) else { return noteNotHeld() }
     let key = ZulipKey(field, try event.number("group_id"))
-    // Older servers say `subgroup_ids`.
-    let old = name == "direct_subgroup_ids" && event.fields[name] == nil ? "subgroup_ids" : name
-    let numbers = try event.numbers(old)
+    let isOfGroups = name == "direct_subgroup_ids"
+    let numbers = try event.numbers(isOfGroups ? event.name(.subgroups) : name)
     guard object(key) != nil else {
       counts.strays += 1
       return

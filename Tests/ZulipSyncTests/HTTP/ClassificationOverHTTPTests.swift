@@ -148,6 +148,51 @@ import UpdateMachine
     #expect(failure == ZulipFailure(.unreachable, .notConnected, hasLeft: false))
   }
 
+  /// A name has several addresses, and at the others nobody listens. To be refused there is no sign that
+  /// nothing was sent.
+  @Test(arguments: [LoopbackServer.Family.ipv4, .ipv6])
+  func `what was sent has left, though another address refused it before`(
+    family: LoopbackServer.Family
+  ) async throws {
+    for fault in [LoopbackServer.Fault.cut(after: 0), .reset(after: 0), .cut(after: 10)] {
+      let count = Shared(0)
+      let server = try await LoopbackServer.alone(on: family) { _ in
+        count.change { $0 += 1 }
+        return Response.success().with(fault)
+      }
+      guard let running = server else { return }
+      let connection = try ZulipConnection(
+        to: try ZulipSite("http://localhost:\(running.port)"), email: Ada.email,
+        key: try ZulipAPIKey(Ada.key))
+      let sent = await Ada.failure { () throws(ZulipFailure) in
+        try await connection.send(.direct([UserID(1)]), "once")
+      }
+      #expect(sent == ZulipFailure(.unreachable, .broken), "\(fault)")
+      // It has no body: what became of it nobody can tell.
+      let deleted = await Ada.failure { () throws(ZulipFailure) in
+        try await connection.delete(MessageID(1))
+      }
+      #expect(deleted?.failure == .unreachable)
+      #expect(deleted?.hasLeft == true)
+      #expect(count.value == 2)
+      await running.stop()
+    }
+  }
+
+  @Test func `a name at none of whose addresses anybody listens has heard of nothing`() async throws
+  {
+    let server = try LoopbackServer { _ in .success() }
+    let port = server.port
+    await server.stop()
+    let connection = try ZulipConnection(
+      to: try ZulipSite("http://localhost:\(port)"), email: Ada.email,
+      key: try ZulipAPIKey(Ada.key))
+    let failure = await Ada.failure { () throws(ZulipFailure) in
+      try await connection.send(.direct([UserID(1)]), "hi")
+    }
+    #expect(failure == ZulipFailure(.unreachable, .notConnected, hasLeft: false))
+  }
+
   @Test func `the key goes to the site alone, whatever a redirection says`() async throws {
     let strangers = Shared<[LoopbackServer.Request]>([])
     let stranger = try LoopbackServer { request in

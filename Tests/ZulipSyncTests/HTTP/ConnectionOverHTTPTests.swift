@@ -3,6 +3,10 @@ import Testing
 
 @testable import ZulipSync
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 @Suite("A connection, before anything is sent")
 struct ConnectionOverHTTPTests {
   @Test(arguments: [
@@ -64,8 +68,35 @@ struct ConnectionOverHTTPTests {
       #expect(isProxied(["all_proxy": "http://proxy", "no_proxy": "example.org"]))
       #expect(!isProxied(["http_proxy": "http://proxy", "no_proxy": "localhost,127.0.0.1"]))
       #expect(!isProxied(["ALL_PROXY": "http://proxy", "NO_PROXY": "*"]))
+      #expect(!isProxied(["http_proxy": "http://proxy", "no_proxy": "", "NO_PROXY": "*"]))
+    }
+
+    @Test(arguments: [
+      ("a,*", "127.0.0.1", true), (" *", "127.0.0.1", true), ("*", "localhost", false),
+      ("a 127.0.0.1", "127.0.0.1", false), ("LocalHost", "localhost", false),
+      ("a,.localhost", "localhost", false), (".local", "localhost", true),
+      ("host", "localhost", true), ("xlocalhost", "localhost", true),
+      (".127.0.0.1", "127.0.0.1", true), ("0.0.1", "127.0.0.1", true),
+      ("127.0.0.1,b", "localhost", true), ("localhost", "127.0.0.1", true),
+    ])
+    func `a host is excepted where every libcurl excepts it`(
+      hosts: String, host: String, isProxied: Bool
+    ) {
+      let environment = ["http_proxy": "http://proxy", "no_proxy": hosts]
+      #expect(ZulipConnection.isProxied(host, environment) == isProxied)
     }
   #endif
+
+  @Test(arguments: [ZulipConnection.Method.get, .post, .patch, .delete])
+  func `only the connection's own deadline ends a request`(
+    method: ZulipConnection.Method
+  ) throws {
+    let connection = try ZulipConnection(
+      to: try ZulipSite("https://chat.example.org"), email: Ada.email, key: ZulipAPIKey(Ada.key))
+    var form = ZulipForm()
+    form.add("a", true)
+    #expect(connection.request(method, "x", form).timeoutInterval >= 7200)
+  }
 
   @Test func `nothing shows the key`() throws {
     let key = try ZulipAPIKey(Ada.key)

@@ -75,6 +75,36 @@ extension LoopbackServer {
   }
 }
 
+extension LoopbackServer {
+  /// One at whose port nobody listens on the other address of `localhost`; `nil`: this computer has no
+  /// such address.
+  static func alone(on family: Family, answer: @escaping Answer) async throws -> LoopbackServer? {
+    for _ in 0..<100 {
+      do throws(LoopbackServerError) {
+        let server = try LoopbackServer(on: family, answer: answer)
+        if await server.isAlone() { return server }
+        await server.stop()
+      } catch {
+        guard family == .ipv6 else { throw error }
+        return nil
+      }
+    }
+    return nil
+  }
+
+  private func isAlone() async -> Bool {
+    do throws(LoopbackServerError) {
+      let other = try LoopbackServer(on: family == .ipv4 ? .ipv6 : .ipv4, port: port) { _ in
+        .success()
+      }
+      await other.stop()
+      return true
+    } catch {
+      return error != .portInUse(port)
+    }
+  }
+}
+
 /// Returns when its task is cancelled.
 func untilCancelled() async {
   let (stream, continuation) = AsyncStream<Void>.makeStream()

@@ -174,6 +174,58 @@ import UpdateMachine
     }
   }
 
+  /// How a request with a body may end: with so many bytes of the answer, or with none of it.
+  private static let endings: [Response] = [
+    .success(#""id":1"#), .success().with(.halfOpen(after: 0)),
+    .success().with(.halfOpen(after: 20)),
+    .success().with(.halfOpen(after: 100)), .success().with(.cut(after: 0)),
+    .success().with(.reset(after: 60)), .success().with(.garbage([22, 3, 1])),
+    Response(status: 302, headers: ["Location": "/login"]),
+    Response(status: 401, headers: ["WWW-Authenticate": #"Basic realm="zulip""#]), .badGateway,
+    .success().with(.drip(bytes: 1, every: .milliseconds(50))),
+  ]
+
+  @Test func `no session is left of requests that failed, timed out or were cancelled`()
+    async throws
+  {
+    let count = Shared(0)
+    try await Ada.serve { _ in
+      let index = count.change { count in
+        count += 1
+        return count
+      }
+      return Self.endings[index % Self.endings.count]
+    } while: { server, connection in
+      let sessions = connection.transport.sessions
+      #expect(sessions.value == 1)
+      for index in 0..<240 {
+        let heard = count.value
+        var form = ZulipForm()
+        if index % 2 == 0 { form.add("content", "x") }
+        let milliseconds: Int64 = [0, 2, 20, 20_000][index % 4]
+        let asking = Task { [form] in
+          await Ada.failure { () throws(ZulipFailure) in
+            try await connection.ask(.post, "messages", form, within: .milliseconds(milliseconds)) {
+              _ throws(ZulipError) in
+            }
+          }
+        }
+        if index % 3 == 0 { asking.cancel() }
+        if milliseconds == 20_000, index % 3 > 0 {
+          await server.reaches { _ in count.value > heard }
+          asking.cancel()
+        }
+        _ = await asking.value
+      }
+      await server.reaches { $0.open == 0 && $0.answering == 0 }
+      // The last of them go some time after their sockets.
+      for _ in 0..<400 where sessions.value > 1 {
+        _ = await server.counters(within: .milliseconds(50)) { _ in sessions.value == 1 }
+      }
+      #expect(sessions.value == 1)
+    }
+  }
+
   @Test func `answers are read off the actor that asks`() async throws {
     try await Ada.serve { _ in
       .success()

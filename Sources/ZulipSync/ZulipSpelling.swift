@@ -1,0 +1,96 @@
+import UpdateMachine
+
+/// The names that servers have for one field: they have renamed some, and may say the old name, the new
+/// one or both. Whoever reads such a field goes by this list, for each event is read twice: for its
+/// messages (``ZulipEvent``) and for the state.
+struct ZulipSpelling: Sendable {
+  /// The first that is there counts. If none is, it is the first that is missed.
+  let names: [String]
+
+  private init(_ names: String...) { self.names = names }
+
+  /// The topic of a message, and the new one of a message that moves.
+  static let topic = ZulipSpelling("subject", "topic")
+  /// The one from which it moves.
+  static let oldTopic = ZulipSpelling("orig_subject", "orig_topic")
+  /// What is done with a flag.
+  static let op = ZulipSpelling("op", "operation")
+  static let subgroups = ZulipSpelling("direct_subgroup_ids", "subgroup_ids")
+  /// With whom a direct conversation is, where unread messages are told.
+  static let other = ZulipSpelling("other_user_id", "sender_id")
+
+  /// One of these in an `update_message` makes it a move. A `topic` alone does not: it may be where the
+  /// message is.
+  static let ofMoves = ["orig_subject", "orig_topic", "subject", "new_stream_id"]
+
+  /// Numbers under one name, or a single one under another, as older servers have it and those that do
+  /// not know what a client can take.
+  struct Numbers: Sendable {
+    let many: String
+    let one: String
+
+    static let messages = Numbers(many: "message_ids", one: "message_id")
+    static let users = Numbers(many: "user_ids", one: "user_id")
+    static let channels = Numbers(many: "stream_ids", one: "stream_id")
+  }
+}
+
+/// Where a message is, by the old names and the new ones.
+enum ZulipMessageType: RawRepresentable {
+  case channel, direct
+
+  init?(rawValue: String) {
+    switch rawValue {
+    case "stream", "channel": self = .channel
+    case "private", "direct": self = .direct
+    default: return nil
+    }
+  }
+
+  var rawValue: String {
+    switch self {
+    case .channel: "stream"
+    case .direct: "private"
+    }
+  }
+}
+
+extension ZulipReading {
+  /// Under which of its names a field is there.
+  func name(_ spelling: ZulipSpelling) -> String {
+    spelling.names.first { fields[$0] != nil } ?? spelling.names[0]
+  }
+
+  func numbers(_ spelling: ZulipSpelling.Numbers) throws(ZulipError) -> [Int64] {
+    if fields[spelling.many] == nil, fields[spelling.one] != nil {
+      return [try number(spelling.one)]
+    }
+    return try numbers(spelling.many)
+  }
+
+  /// The message's or, of the details of an unread one, that message's.
+  func messageType() throws(ZulipError) -> ZulipMessageType {
+    guard let type = ZulipMessageType(rawValue: try text("type")) else { throw malformed("type") }
+    return type
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Under which of its names a field is there. All of them must be keys.
+  func key(_ spelling: ZulipSpelling) -> Key {
+    for name in spelling.names where contains(key(name)) { return key(name) }
+    return key(spelling.names[0])
+  }
+
+  func messageIDs(spelled spelling: ZulipSpelling.Numbers) throws -> [MessageID] {
+    if !contains(key(spelling.many)), contains(key(spelling.one)) {
+      return [try messageID(key(spelling.one))]
+    }
+    return try messageIDs(key(spelling.many))
+  }
+
+  func key(_ name: String) -> Key {
+    guard let key = Key(stringValue: name) else { preconditionFailure("\(name) is no key") }
+    return key
+  }
+}
