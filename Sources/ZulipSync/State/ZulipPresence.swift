@@ -218,16 +218,16 @@ extension ZulipPresence: SyncModel {
   private mutating func takeTyping(_ event: ZulipReading, at now: Moment) throws(ZulipError) {
     let user = UserID(try event.object("sender").number("user_id"))
     var place: Place
-    switch try event.text("message_type") {
-    case "stream", "channel":
+    switch ZulipMessageType(rawValue: try event.text("message_type")) {
+    case .channel:
       place = .zulip(ChannelID(try event.number("stream_id")), topic: try event.text("topic"))
-    case "direct", "private":
+    case .direct:
       var users: [UserID] = []
       for recipient in try event.objects("recipients") {
         users.append(UserID(try recipient.number("user_id")))
       }
       place = .direct(ConversationID(zulip: users))
-    default: throw event.malformed("message_type")
+    case nil: throw event.malformed("message_type")
     }
     let until = now + typingEndsAfter
     let op = try event.text("op")
