@@ -53,11 +53,11 @@ extension ZulipPage {
     case .id(let id): about = id
     }
     if !request.includesAnchor, let id = about {
-      // Beside it, the page says everything.
+      // Beside it, the page says everything. A server may name any number.
       switch (request.before > 0, request.after > 0) {
       case (true, true): return nil
-      case (true, false): about = MessageID(id.number - 1)
-      case (false, true): about = MessageID(id.number + 1)
+      case (true, false): about = MessageID(max(id.number, .min + 1) - 1)
+      case (false, true): about = MessageID(min(id.number, .max - 1) + 1)
       case (false, false): about = nil
       }
     }

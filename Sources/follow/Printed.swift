@@ -15,7 +15,8 @@ struct Printed: Equatable {
   /// These, and all that are older.
   /// - Parameter ids: ascending.
   init(_ ids: [MessageID]) {
-    floor = MessageID((ids.first?.number ?? 1) - 1)
+    // A server may name any number.
+    floor = MessageID(max(ids.first?.number ?? 1, .min + 1) - 1)
     self.ids = []
     for id in ids { note(id) }
   }
@@ -26,7 +27,7 @@ struct Printed: Equatable {
   }
 
   /// The first that may not be printed yet.
-  var next: MessageID { MessageID(floor.number + 1) }
+  var next: MessageID { MessageID(min(floor.number, .max - 1) + 1) }
 
   func has(_ id: MessageID) -> Bool { id <= floor || ids.contains(id) }
 

@@ -59,6 +59,9 @@ import ZulipSync
       printed.note(MessageID(299)) && !printed.note(MessageID(299)) && printed.note(MessageID(301)))
     #expect(printed.ids == printed.ids.sorted() && printed.ids.count == Int(Printed.span))
     #expect(Printed([]).next.number == 1)
+    // A server may name any number.
+    #expect(Printed([MessageID(.min), MessageID(.max)]).has(MessageID(.min)))
+    #expect(Printed(floor: MessageID(.max), ids: []).next == MessageID(.max))
   }
 
   @Test func `each account has a file of its own`() {
