@@ -1,5 +1,5 @@
 // HTTP: the room of what is sent to a Zulip server and of what comes back: the connection, each request
-// with its typed answer, and the source for the library's driver. It may use the rooms beside it,
+// with its typed answer, and the source for the library's driver. It may use JSON, Wire, State,
 // UpdateMachine, SyncProtocols, and Foundation with its networking. What an answer means, QueueAnswer
 // says; when something is asked, the machine does.
 

@@ -1,5 +1,5 @@
-// State: the room of what a user's client knows of a realm beside messages. It may use JSON and
-// UpdateMachine.
+// State: the room of what a user's client knows of a realm beside messages. It may use JSON, Wire
+// and UpdateMachine.
 
 public import UpdateMachine
 

@@ -1,3 +1,7 @@
+// Wire: the room of what a Zulip server writes of events, messages and pages, as the types that the library
+// works with, and of how a narrow is written. It may use JSON, UpdateMachine, SyncProtocols and Foundation.
+// It decides nothing about time, order or knowledge.
+
 public import SyncProtocols
 public import UpdateMachine
 

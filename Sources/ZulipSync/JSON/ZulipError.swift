@@ -1,6 +1,3 @@
-// ZulipSync: a Zulip server, and what it writes, as the values that the library works with. It may use
-// UpdateMachine, SyncProtocols and Foundation. It decides nothing about time, order or knowledge.
-
 public import Foundation
 import UpdateMachine
 
