@@ -28,7 +28,7 @@ struct Mail: PagedModel, StorableModel {
   static func message(_ number: Int64) -> Message<String> {
     Message(
       id: MessageID(number), sender: UserID(number % 50),
-      place: .channel(ChannelID(number % 20), topic: "topic \(number % 7)"),
+      place: .channel(ChannelID(number % 20), topic: Topic("topic \(number % 7)")),
       content: String(repeating: "word ", count: 40))
   }
 

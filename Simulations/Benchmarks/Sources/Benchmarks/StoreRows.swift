@@ -14,7 +14,7 @@ struct Library {
 
   func place(_ number: Int64) -> Place {
     let topic = number % topics
-    return .channel(ChannelID(topic % 100), topic: "topic \(topic)")
+    return .channel(ChannelID(topic % 100), topic: Topic("topic \(topic)"))
   }
 
   func letter(_ number: Int64) -> Letter {
@@ -24,7 +24,7 @@ struct Library {
   }
 
   func narrow(_ topic: Int64) -> Filter {
-    Filter([.channel(ChannelID(topic % 100)), .topic("topic \(topic)")])
+    Filter([.channel(ChannelID(topic % 100)), .topic(Topic("topic \(topic)"))])
   }
 
   /// All lists are open, all messages are held, and everything is known: a page without an anchor
@@ -214,7 +214,7 @@ func benchmarkReturns() {
 extension Library {
   func topic(of request: PageRequest<Filter>) -> Int64 {
     for term in request.narrow?.terms ?? [] {
-      if case .topic(let name) = term.subject { return Int64(name.dropFirst(6)) ?? 0 }
+      if case .topic(let name) = term.subject { return Int64(name.key.dropFirst(6)) ?? 0 }
     }
     return 0
   }
