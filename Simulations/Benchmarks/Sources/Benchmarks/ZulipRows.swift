@@ -17,10 +17,12 @@ struct RecordedAnswers {
     for line in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
       let fields = try ZulipValue(json: Data(line)).fields ?? [:]
       guard fields["client"] == "hamlet/modern" else { continue }
+      let request = fields["request"]?.fields ?? [:]
       let body = Data("\(fields["response"]?.fields?["body"] ?? .null)".utf8)
-      switch (fields["request"]?.fields?["method"], register.isEmpty) {
-      case ("POST", true): register = body
-      case ("GET", _): polls.append(body)
+      switch (request["method"], request["path"]) {
+      // The one behind it is for comparison.
+      case ("POST", "/api/v1/register") where register.isEmpty: register = body
+      case ("GET", "/api/v1/events"): polls.append(body)
       default: break
       }
     }
