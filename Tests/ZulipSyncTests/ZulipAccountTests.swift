@@ -121,16 +121,25 @@ import ZulipSync
   }
 
   @Test func `an event that the state refuses changes no message either`() throws {
-    let snapshot = ZulipSnapshot(["subscriptions": [["stream_id": 4, "name": "general"]]], .full)
+    let none: ZulipValue = ["streams": [], "huddles": [], "pms": [], "mentions": []]
+    let snapshot = ZulipSnapshot(
+      ["subscriptions": [["stream_id": 4, "name": "general"]], "unread_msgs": none], .full)
     var account = try ZulipAccount(snapshot: .init(snapshot, .rendered))
-    let event = try ZulipEvent(
-      #"{"type":"message","flags":["read"],"message":\#(Self.message)}"#)
     Self.learnAll(of: account.list(ZulipNarrow([])), &account)
-    var wrong = event
-    wrong.fields["message"] = 7
-    #expect(throws: ZulipError.self) { try account.apply(wrong) }
-    #expect(account.messages.count == 0)
-    try account.apply(event)
+    try account.apply(
+      ZulipEvent(#"{"type":"message","flags":["read"],"message":\#(Self.message)}"#))
     #expect(account.messages.count == 1)
+    func unread(_ details: String) throws -> ZulipEvent {
+      try ZulipEvent(
+        #"{"type":"update_message_flags","op":"remove","flag":"read","messages":[5]\#(details)}"#)
+    }
+    let path = "update_message_flags.message_details"
+    #expect(throws: ZulipError.malformed(path: path)) { try account.apply(unread("")) }
+    #expect(account.messages[MessageID(5)]?.flags == .read)
+    try account.apply(
+      unread(
+        #","message_details":{"5":{"type":"stream","stream_id":4,"topic":"lunch"}}"#))
+    #expect(account.messages[MessageID(5)]?.flags == [])
+    #expect(account.state.unreadCount == 1)
   }
 }

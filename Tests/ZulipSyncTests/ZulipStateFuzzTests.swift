@@ -205,7 +205,7 @@ struct ZulipStateFuzzTests {
     (#"{"type":"drafts","op":"remove"}"#, "drafts.draft_id"),
     (
       #"{"type":"user_group","op":"add_members","group_id":9,"user_ids":["7"]}"#,
-      "user_group.user_ids"
+      "user_group.user_ids[0]"
     ),
     (
       #"{"type":"realm_user","op":"update","person":{"user_id":7,"full_name":true}}"#,

@@ -51,16 +51,6 @@ struct ZulipAnswer: Sendable {
   }
 }
 
-/// The body of a success.
-struct ZulipSuccess: Sendable {
-  var fields: ZulipFields
-
-  /// Reads it as one value.
-  func decoded<Value: Decodable>(_ type: Value.Type) throws(ZulipError) -> Value {
-    try ZulipError.decode(type, from: .fields(fields))
-  }
-}
-
 // MARK: How long to wait
 
 extension ZulipAnswer {

@@ -8,7 +8,7 @@ extension ZulipConnection {
   ) async throws(ZulipFailure) -> ZulipPage {
     try await ask(.get, "messages", request.parameters, within: deadline) {
       answer throws(ZulipError) in
-      try answer.decoded(ZulipPage.self)
+      try ZulipPage(answer)
     }
   }
 
@@ -21,13 +21,9 @@ extension ZulipConnection {
     parameters.add("apply_markdown", .bool(form == .rendered))
     return try await ask(.get, "messages/\(id)", parameters) { answer throws(ZulipError) in
       // As on a page, and unlike in an event, it must say its flags.
-      _ = try ZulipReading(answer.fields, path: "").object("message").list("flags")
-      return try answer.decoded(OneMessage.self).message
+      let message = try answer.object("message")
+      return try ZulipMessage(message, flags: message.texts("flags"))
     }
-  }
-
-  private struct OneMessage: Decodable {
-    var message: ZulipMessage
   }
 
   // MARK: Changing
@@ -79,7 +75,7 @@ extension ZulipConnection {
     form.add("queue_id", echo.map { .text($0.queue.text) })
     form.add("local_id", echo.map { .text($0.localID) })
     return try await ask(.post, "messages", form, within: deadline) { answer throws(ZulipError) in
-      MessageID(try ZulipReading(answer.fields, path: "").number("id"))
+      MessageID(try answer.number("id"))
     }
   }
 
@@ -172,7 +168,7 @@ extension ZulipConnection {
     form.add("op", isSet ? "add" : "remove")
     form.add("flag", .text(flag.rawValue))
     return try await ask(.post, "messages/flags", form) { answer throws(ZulipError) in
-      try ZulipReading(answer.fields, path: "").numbers("messages").map { MessageID($0) }
+      try answer.numbers("messages").map { MessageID($0) }
     }
   }
 }

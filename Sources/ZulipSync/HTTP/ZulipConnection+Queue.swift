@@ -76,9 +76,7 @@ extension ZulipConnection {
     let (registered, level) = try await ask(
       .post, "register", register.parameters, limit: settings.registerLimit,
       within: deadline ?? settings.registerDeadline
-    ) { success throws(ZulipError) in
-      let fields = success.fields
-      let answer = ZulipReading(fields, path: "")
+    ) { answer throws(ZulipError) in
       let level = try answer.number("zulip_feature_level")
       let queue = try answer.text("queue_id")
       guard !queue.isEmpty else { throw answer.malformed("queue_id") }
@@ -86,8 +84,8 @@ extension ZulipConnection {
         queue: QueueID(queue), lastEventID: try answer.number("last_event_id"))
       return (
         Registered(
-          snapshot: ZulipSnapshot(fields, register.client), finger: finger,
-          terms: ZulipConnection.terms(fields, register)), level
+          snapshot: ZulipSnapshot(answer.fields, register.client), finger: finger,
+          terms: ZulipConnection.terms(answer.fields, register)), level
       )
     }
     guard level >= register.leastFeatureLevel else {
@@ -129,7 +127,7 @@ extension ZulipConnection {
     let usual = waits ? settings.pollDeadline : settings.deadline
     return try await ask(.get, "events", form, within: deadline ?? usual) {
       answer throws(ZulipError) in
-      var batch = try answer.decoded(ZulipEvents.self).batch
+      var batch = try ZulipEvents(answer).batch
       batch.queue = answer.fields["queue_id"]?.text.map { QueueID($0) }
       return batch
     }

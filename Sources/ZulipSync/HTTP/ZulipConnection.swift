@@ -95,7 +95,7 @@ public final class ZulipConnection: Sendable {
   func ask<Value: Sendable>(
     _ method: Method, _ path: String, _ form: ZulipForm = ZulipForm(), limit: Int? = nil,
     within deadline: TimeSpan? = nil,
-    _ read: @Sendable (ZulipSuccess) throws(ZulipError) -> Value
+    _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
     guard !Task.isCancelled else { throw ZulipFailure(.unreachable, .cancelled, hasLeft: false) }
     let ending = await transport.send(
@@ -105,7 +105,7 @@ public final class ZulipConnection: Sendable {
     case .answered(let answer):
       let fields = try answer.fields(at: clock.wallTime)
       do throws(ZulipError) {
-        return try read(ZulipSuccess(fields: fields))
+        return try read(ZulipReading(fields, path: ""))
       } catch {
         throw ZulipFailure(.malformed, .malformed(error), status: answer.status)
       }

@@ -1,5 +1,4 @@
 public import Foundation
-import UpdateMachine
 
 /// What a server wrote is not what its protocol says.
 ///
@@ -42,6 +41,10 @@ extension ZulipError {
 
   /// What a decoder reports, without its words: they may quote what the server wrote.
   public init(_ error: any Error) {
+    if let error = error as? ZulipError {
+      self = error
+      return
+    }
     let path: [any CodingKey] =
       switch error as? DecodingError {
       case .keyNotFound(let key, let context): context.codingPath + [key]
@@ -54,7 +57,7 @@ extension ZulipError {
     self = .malformed(path: ZulipError.text(of: path))
   }
 
-  private static func text(of path: [any CodingKey]) -> String {
+  static func text(of path: [any CodingKey]) -> String {
     var text = ""
     for key in path {
       if let index = key.intValue {
@@ -68,26 +71,10 @@ extension ZulipError {
 }
 
 extension KeyedDecodingContainer {
-  /// One of the words that the protocol has for a field.
-  func word<Word: RawRepresentable>(_ key: Key, _ type: Word.Type = Word.self) throws -> Word
-  where Word.RawValue == String {
-    guard let word = Word(rawValue: try decode(String.self, forKey: key)) else {
-      throw DecodingError.dataCorruptedError(
-        forKey: key, in: self, debugDescription: "none of the protocol's words")
-    }
-    return word
-  }
-
   func number(_ key: Key) throws -> Int64 { try decode(WholeNumber.self, forKey: key).value }
 
   func numberIfPresent(_ key: Key) throws -> Int64? {
     try decodeIfPresent(WholeNumber.self, forKey: key)?.value
-  }
-
-  func messageID(_ key: Key) throws -> MessageID { MessageID(try number(key)) }
-
-  func messageIDs(_ key: Key) throws -> [MessageID] {
-    try decode([WholeNumber].self, forKey: key).map { MessageID($0.value) }
   }
 }
 

@@ -1,5 +1,6 @@
-/// Fields that must be what the protocol says; if not, the error says where.
-struct ZulipReading {
+/// Fields that must be what the protocol says; if not, the error says where. All types of this module are
+/// made of it, once, when an answer is decoded.
+struct ZulipReading: Sendable {
   let fields: ZulipFields
   /// As in an error, with the point behind it.
   let path: String
@@ -12,7 +13,12 @@ struct ZulipReading {
   /// - Parameter path: what a value is called that must be an object.
   init(_ value: ZulipValue, path: String) throws(ZulipError) {
     guard let fields = value.fields else { throw .malformed(path: path) }
-    self.init(fields, path: path + ".")
+    self.init(fields, path: path.isEmpty ? "" : path + ".")
+  }
+
+  /// Where a decoder stands. A ``ZulipDecoder`` has the value, which is not read again.
+  init(_ decoder: any Decoder) throws {
+    try self.init(ZulipValue(from: decoder), path: ZulipError.text(of: decoder.codingPath))
   }
 
   func malformed(_ name: String) -> ZulipError { .malformed(path: path + name) }
@@ -56,16 +62,51 @@ struct ZulipReading {
   }
 
   func numbers(_ name: String) throws(ZulipError) -> [Int64] {
-    guard let numbers = fields[name]?.numbers else { throw malformed(name) }
-    return numbers
+    try elements(name) { $0.number }
   }
 
   func texts(_ name: String) throws(ZulipError) -> [String] {
-    var texts: [String] = []
-    for value in try list(name) {
-      guard let text = value.text else { throw malformed(name) }
-      texts.append(text)
+    try elements(name) { $0.text }
+  }
+
+  private func elements<Element>(
+    _ name: String, _ read: (ZulipValue) -> Element?
+  ) throws(ZulipError) -> [Element] {
+    let list = try list(name)
+    var elements: [Element] = []
+    elements.reserveCapacity(list.count)
+    for (index, value) in list.enumerated() {
+      guard let element = read(value) else { throw malformed("\(name)[\(index)]") }
+      elements.append(element)
     }
-    return texts
+    return elements
+  }
+
+  /// Whether there is a value. A `null` is none.
+  func has(_ name: String) -> Bool {
+    switch fields[name] {
+    case nil, .null: false
+    case .bool, .number, .fraction, .text, .list, .fields: true
+    }
+  }
+
+  func numberIfPresent(_ name: String) throws(ZulipError) -> Int64? {
+    has(name) ? try number(name) : nil
+  }
+
+  func textIfPresent(_ name: String) throws(ZulipError) -> String? {
+    has(name) ? try text(name) : nil
+  }
+
+  func boolIfPresent(_ name: String) throws(ZulipError) -> Bool? {
+    has(name) ? try bool(name) : nil
+  }
+
+  /// One of the words that the protocol has for a field.
+  func word<Word: RawRepresentable>(
+    _ name: String, _ type: Word.Type = Word.self
+  ) throws(ZulipError) -> Word where Word.RawValue == String {
+    guard let word = Word(rawValue: try text(name)) else { throw malformed(name) }
+    return word
   }
 }

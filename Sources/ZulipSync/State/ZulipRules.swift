@@ -45,7 +45,8 @@ struct ZulipRule {
     /// Objects come, change and go.
     case objects(Objects)
     case users, groups, channels, subscriptions, topic, status
-    case message, update, deletion, flags
+    /// What ``ZulipEvent/kind`` has of messages.
+    case messages
   }
 
   /// How objects of one field come, change and go.
@@ -189,9 +190,9 @@ enum ZulipTable {
       ]),
 
     // Messages: unread and starred ones, and conversations.
-    "message": ZulipRule(.message, knows: ["message", "flags", "local_message_id"]),
+    "message": ZulipRule(.messages, knows: ["message", "flags", "local_message_id"]),
     "update_message": ZulipRule(
-      .update,
+      .messages,
       knows: [
         "content", "edit_timestamp", "flags", "is_me_message", "message_id", "message_ids",
         "new_stream_id", "orig_content", "orig_rendered_content", "orig_subject", "orig_topic",
@@ -199,13 +200,13 @@ enum ZulipTable {
         "subject", "topic", "topic_links", "user_id",
       ]),
     "delete_message": ZulipRule(
-      .deletion,
+      .messages,
       knows: [
         "message_id", "message_ids", "message_type", "stream_id", "topic", "sender_id",
         "recipient_id",
       ]),
     "update_message_flags": ZulipRule(
-      .flags, knows: ["operation", "flag", "messages", "all", "message_details"]),
+      .messages, knows: ["operation", "flag", "messages", "all", "message_details"]),
 
     // Of messages themselves, which are not here.
     "reaction": nothing(

@@ -78,27 +78,28 @@ extension ZulipState {
 
   // MARK: Subscriptions
 
-  mutating func changeSubscriptions(_ event: ZulipReading) throws(ZulipError) {
+  mutating func changeSubscriptions(
+    _ kind: ZulipEvent.Kind, _ event: ZulipReading
+  ) throws(ZulipError) {
     let op = try event.text("op")
     guard holds("subscriptions") else { return noteNotHeld() }
-    switch op {
-    case "add":
-      for channel in try event.objects("subscriptions") {
-        let id = try channel.number("stream_id")
+    switch (op, kind) {
+    case (_, .covered(let channels, follows: true)):
+      for (channel, object) in zip(channels, try event.objects("subscriptions")) {
+        let id = channel.number
         rows[ZulipKey("unsubscribed", id)] = nil
         rows[ZulipKey("never_subscribed", id)] = nil
-        try add(channel, to: "subscriptions")
+        let key = ZulipKey("subscriptions", id)
+        rows[key] = .fields(try tidy(object, of: "subscriptions"))
       }
-    case "remove":
-      for channel in try event.objects("subscriptions") {
-        try unsubscribe(try channel.number("stream_id"))
-      }
-    case "update":
+    case (_, .covered(let channels, follows: false)):
+      for channel in channels { unsubscribe(channel.number) }
+    case ("update", _):
       let property = try event.text("property")
       let change: ZulipFields = ZulipFields([.init(property, try event.value("value"))])
       let key = ZulipKey("subscriptions", try event.number("stream_id"))
       try merge(ZulipReading(change, path: ""), into: key)
-    case "peer_add", "peer_remove":
+    case ("peer_add", _), ("peer_remove", _):
       let users = try event.numbers(.users)
       for id in try event.numbers(.channels) {
         for field in ZulipTable.channels {
@@ -109,7 +110,7 @@ extension ZulipState {
     }
   }
 
-  private mutating func unsubscribe(_ id: Int64) throws(ZulipError) {
+  private mutating func unsubscribe(_ id: Int64) {
     guard let channel = rows.removeValue(forKey: ZulipKey("subscriptions", id)) else {
       counts.strays += 1
       return

@@ -59,33 +59,45 @@ extension ZulipState {
 
   // MARK: Events
 
-  mutating func takeMessage(_ event: ZulipReading) throws(ZulipError) {
-    let message = try event.object("message")
-    let id = try message.number("id")
-    let flags = try event.texts("flags")
+  mutating func take(_ kind: ZulipEvent.Kind) throws(ZulipError) {
+    switch kind {
+    case .sent(let message): take(message)
+    case .updated(let update): take(update)
+    case .deleted(let ids): for id in ids { forget(id.number) }
+    case .flagged(let flagging): try take(flagging)
+    case .reacted, .covered, .ignored: break
+    }
+  }
+
+  private mutating func take(_ message: ZulipMessage) {
+    let id = message.id.number
     if let newest = rows[ZulipKey("max_message_id")]?.number, newest < id {
       rows[ZulipKey("max_message_id")] = .number(id)
     }
-    var place: ZulipFields
-    switch try message.messageType() {
-    case .channel:
-      let channel = try message.number("stream_id")
-      place = [
-        "stream_id": .number(channel), "topic": .text(try message.text(message.name(.topic))),
-      ]
-      noteFirst(id, in: channel)
-    case .direct:
-      var users: [Int64] = []
-      for user in try message.objects("display_recipient") { users.append(try user.number("id")) }
-      place = ["user_ids": conversation(users, from: try message.number("sender_id"))]
+    switch message.place {
+    case .channel(let channel, _): noteFirst(id, in: channel.number)
+    case .direct(let members):
       if let me, holds("recent_private_conversations") {
-        let key = ZulipState.conversation(users.filter { $0 != me })
+        let key = ZulipState.conversation(members.members.map(\.number).filter { $0 != me })
         rows[key] = .number(max(id, rows[key]?.number ?? id))
       }
     }
-    guard holds(ZulipState.unread), !flags.contains("read") else { return }
-    if mentions(MessageFlags(zulip: flags), in: place) { place["mentioned"] = true }
-    rows[ZulipState.unread(id)] = .fields(place)
+    guard holds(ZulipState.unread), !message.flags.contains(.read) else { return }
+    noteUnread(id, in: message.place, from: message.sender, message.flags)
+  }
+
+  private mutating func noteUnread(
+    _ id: Int64, in place: Place, from sender: UserID, _ flags: MessageFlags
+  ) {
+    var row: ZulipFields =
+      switch place {
+      case .channel(let channel, let topic):
+        ["stream_id": .number(channel.number), "topic": .text(topic.text)]
+      case .direct(let members):
+        ["user_ids": conversation(members.members.map(\.number), from: sender.number)]
+      }
+    if mentions(flags, in: row) { row["mentioned"] = true }
+    rows[ZulipState.unread(id)] = .fields(row)
   }
 
   /// As rows have it: of two, the other one. Who it is that has not read it, is not known in a register
@@ -113,41 +125,32 @@ extension ZulipState {
     return !isMuted(channel, topic: place["topic"]?.text ?? "")
   }
 
-  mutating func updateMessages(_ event: ZulipReading) throws(ZulipError) {
-    let id = try event.number("message_id")
-    if ZulipSpelling.ofMoves.contains(where: { event.fields[$0] != nil }) {
-      try moveMessages(event)
+  private mutating func take(_ update: ZulipUpdate) {
+    if let move = update.move { take(move, of: update.moved, topic: update.newTopic) }
+    guard let edit = update.edit, var place = object(ZulipState.unread(edit.id.number)) else {
+      return
     }
-    guard event.fields["content"] != nil || event.fields["rendered_content"] != nil else { return }
-    let flags = try event.texts("flags")
-    guard var place = object(ZulipState.unread(id)) else { return }
-    place["mentioned"] = mentions(MessageFlags(zulip: flags), in: place) ? true : nil
-    rows[ZulipState.unread(id)] = .fields(place)
+    place["mentioned"] = mentions(edit.flags, in: place) ? true : nil
+    rows[ZulipState.unread(edit.id.number)] = .fields(place)
   }
 
-  private mutating func moveMessages(_ event: ZulipReading) throws(ZulipError) {
-    let channel = try event.number("stream_id")
-    let isElsewhere = event.fields["new_stream_id"] != nil
-    let target = isElsewhere ? try event.number("new_stream_id") : channel
-    let name = event.name(.topic)
-    let topic = event.fields[name] == nil ? nil : try event.text(name)
-    let ids = try event.numbers("message_ids")
+  private mutating func take(
+    _ move: MessageUpdate<ZulipContent>.Move, of ids: [MessageID], topic: String?
+  ) {
+    guard let target = move.target.channel else { return }
     // Out of the user's sight: his flags are gone with it (PROTOCOL.md, Where events alone …).
     let isLost =
-      isElsewhere && holds("subscriptions") && !rows.contains(ZulipKey("subscriptions", target))
+      move.origin.channel != target && holds("subscriptions")
+      && !rows.contains(ZulipKey("subscriptions", target.number))
     for id in ids {
       if isLost {
-        forget(id)
-      } else if var place = object(ZulipState.unread(id)) {
-        place["stream_id"] = .number(target)
+        forget(id.number)
+      } else if var place = object(ZulipState.unread(id.number)) {
+        place["stream_id"] = .number(target.number)
         if let topic { place["topic"] = .text(topic) }
-        rows[ZulipState.unread(id)] = .fields(place)
+        rows[ZulipState.unread(id.number)] = .fields(place)
       }
     }
-  }
-
-  mutating func deleteMessages(_ event: ZulipReading) throws(ZulipError) {
-    for id in try event.numbers(.messages) { forget(id) }
   }
 
   /// It is gone, or out of the user's sight.
@@ -156,20 +159,17 @@ extension ZulipState {
     rows[ZulipKey(ZulipState.starred, id)] = nil
   }
 
-  mutating func flagMessages(_ event: ZulipReading) throws(ZulipError) {
-    let op = try event.text(event.name(.op))
-    let flag = try event.text("flag")
-    let ids = try event.numbers("messages")
-    let isAll = event.fields["all"] == nil ? false : try event.bool("all")
-    guard op == "add" || op == "remove" else { throw event.malformed("op") }
-    switch flag {
-    case "starred" where holds(ZulipState.starred):
-      if isAll, op == "remove" { removeAll(ZulipState.starred) }
-      for id in ids { rows[ZulipKey(ZulipState.starred, id)] = op == "add" ? .null : nil }
-    case "read" where holds(ZulipState.unread):
-      if op == "remove" { return try markUnread(ids, event) }
-      if isAll { removeAll(ZulipState.unread) }
-      for id in ids { rows[ZulipState.unread(id)] = nil }
+  private mutating func take(_ flagging: ZulipFlagging) throws(ZulipError) {
+    switch flagging.flags {
+    case .starred where holds(ZulipState.starred):
+      if flagging.isAll, !flagging.isSet { removeAll(ZulipState.starred) }
+      for id in flagging.ids {
+        rows[ZulipKey(ZulipState.starred, id.number)] = flagging.isSet ? .null : nil
+      }
+    case .read where holds(ZulipState.unread):
+      if !flagging.isSet { return try takeUnread(flagging) }
+      if flagging.isAll { removeAll(ZulipState.unread) }
+      for id in flagging.ids { rows[ZulipState.unread(id.number)] = nil }
     default: break
     }
   }
@@ -179,26 +179,21 @@ extension ZulipState {
   }
 
   /// Where each is, is told; of one that the user sees no more, not.
-  private mutating func markUnread(_ ids: [Int64], _ event: ZulipReading) throws(ZulipError) {
-    guard !ids.isEmpty else { return }
-    let all = try event.object("message_details")
-    for id in ids where all.fields["\(id)"] != nil {
-      let details = try all.object("\(id)")
+  private mutating func takeUnread(_ flagging: ZulipFlagging) throws(ZulipError) {
+    guard !flagging.ids.isEmpty else { return }
+    guard let unread = flagging.unread else { throw .malformed(path: "message_details") }
+    for message in unread {
       var place: ZulipFields
-      switch try details.messageType() {
-      case .channel:
-        place = [
-          "stream_id": .number(try details.number("stream_id")),
-          "topic": .text(try details.text("topic")),
-        ]
-      case .direct:
-        // The others; alone, one writes to oneself.
-        var users = try details.numbers("user_ids")
+      switch message.place {
+      case .channel(let channel, let topic):
+        place = ["stream_id": .number(channel.number), "topic": .text(topic)]
+      case .direct(let others):
+        var users = others.map(\.number)
         if let me, users.count != 1 { users.append(me) }
         place = ["user_ids": ZulipState.set(users)]
       }
-      if details.fields["mentioned"]?.bool == true { place["mentioned"] = true }
-      rows[ZulipState.unread(id)] = .fields(place)
+      if message.mentionsUser { place["mentioned"] = true }
+      rows[ZulipState.unread(message.id.number)] = .fields(place)
     }
   }
 }
@@ -217,19 +212,6 @@ extension ZulipState {
       rows[ZulipState.unread(id)] = nil
       return
     }
-    var place = place(of: message)
-    if mentions(message.flags, in: place) { place["mentioned"] = true }
-    rows[ZulipState.unread(id)] = .fields(place)
-  }
-
-  /// As a row of an unread message has it.
-  private func place(of message: Message<ZulipContent>) -> ZulipFields {
-    switch message.place {
-    case .channel(let channel, let topic):
-      return ["stream_id": .number(channel.number), "topic": .text(topic.text)]
-    case .direct(let members):
-      let users = members.members.map(\.number)
-      return ["user_ids": conversation(users, from: message.sender.number)]
-    }
+    noteUnread(id, in: message.place, from: message.sender, message.flags)
   }
 }

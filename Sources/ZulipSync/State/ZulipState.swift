@@ -123,23 +123,22 @@ extension ZulipState: SyncModel {
   public mutating func apply(_ event: ZulipEvent) throws(ZulipError) {
     // A copy costs nothing, and what throws has changed only that.
     var new = self
-    try new.take(event.fields)
+    try new.take(event)
     self = new
   }
 
-  private mutating func take(_ fields: ZulipFields) throws(ZulipError) {
-    let event = ZulipReading(fields, path: "")
-    let type = try event.text("type")
+  private mutating func take(_ event: ZulipEvent) throws(ZulipError) {
+    let type = event.type
     guard let rule = ZulipTable.rules[type] else {
       counts.noteUnknown(type: type)
       return
     }
-    for entry in fields.entries where !rule.knows.contains(entry.name) {
+    for entry in event.fields.entries where !rule.knows.contains(entry.name) {
       guard !["type", "id", "op"].contains(entry.name) else { continue }
       counts.noteUnknown(field: entry.name, of: type)
     }
     do throws(ZulipError) {
-      try perform(rule.effect, event)
+      try perform(rule.effect, event.kind, ZulipReading(event.fields, path: ""))
     } catch {
       guard case .malformed(let path) = error else { throw error }
       throw .malformed(path: "\(type).\(path)")
@@ -147,7 +146,7 @@ extension ZulipState: SyncModel {
   }
 
   private mutating func perform(
-    _ effect: ZulipRule.Effect, _ event: ZulipReading
+    _ effect: ZulipRule.Effect, _ kind: ZulipEvent.Kind, _ event: ZulipReading
   ) throws(ZulipError) {
     switch effect {
     case .nothing: break
@@ -162,13 +161,10 @@ extension ZulipState: SyncModel {
     case .users: try changeUser(event)
     case .groups: try changeGroup(event)
     case .channels: try changeChannels(event)
-    case .subscriptions: try changeSubscriptions(event)
+    case .subscriptions: try changeSubscriptions(kind, event)
     case .topic: try changeTopic(event)
     case .status: try changeStatus(event)
-    case .message: try takeMessage(event)
-    case .update: try updateMessages(event)
-    case .deletion: try deleteMessages(event)
-    case .flags: try flagMessages(event)
+    case .messages: try take(kind)
     }
   }
 }

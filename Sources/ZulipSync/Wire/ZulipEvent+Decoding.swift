@@ -1,121 +1,108 @@
 import UpdateMachine
 
 extension ZulipEvent: Decodable {
-  private enum Field: String, CodingKey {
-    case id, type, op, operation, message, flags, flag, messages, all, subscriptions
-    case messageID = "message_id"
-    case messageIDs = "message_ids"
-    case user = "user_id"
-    case emojiCode = "emoji_code"
-    case reactionType = "reaction_type"
-  }
-
   private enum Change: String {
     case add, remove
   }
 
-  private struct Subscription: Decodable {
-    var channel: WholeNumber
-
-    enum CodingKeys: String, CodingKey {
-      case channel = "stream_id"
-    }
-  }
-
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
-  public init(from decoder: any Decoder) throws {
-    self.fields = try ZulipValue(from: decoder).fields ?? ZulipFields()
-    let fields = try decoder.container(keyedBy: Field.self)
-    id = try fields.number(.id)
+  public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
+
+  init(_ event: ZulipReading) throws(ZulipError) {
+    fields = event.fields
+    id = try event.number("id")
+    type = try event.text("type")
     kind =
-      switch try fields.decode(String.self, forKey: .type) {
-      case "message": try ZulipEvent.sent(fields)
-      case "update_message": .updated(try ZulipUpdate(from: decoder))
-      case "delete_message": try ZulipEvent.deleted(fields)
-      case "update_message_flags": try ZulipEvent.flagged(fields)
-      case "reaction": try ZulipEvent.reacted(fields)
-      case "subscription": try ZulipEvent.covered(fields)
+      switch type {
+      case "message":
+        .sent(try ZulipMessage(event.object("message"), flags: event.texts("flags")))
+      case "update_message": .updated(try ZulipUpdate(event))
+      case "delete_message": .deleted(try event.messageIDs(.messages))
+      case "update_message_flags": .flagged(try ZulipFlagging(event))
+      case "reaction": try ZulipEvent.reacted(event)
+      case "subscription": try ZulipEvent.covered(event)
       default: .ignored
       }
   }
 
-  private static func sent(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
-    var message = try fields.decode(ZulipMessage.self, forKey: .message)
-    message.flags = MessageFlags(zulip: try fields.decode([String].self, forKey: .flags))
-    return .sent(message)
-  }
-
-  private static func deleted(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
-    .deleted(try fields.messageIDs(spelled: .messages))
-  }
-
-  private static func flagged(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
-    let isSet = try fields.word(fields.key(.op), Change.self) == .add
-    let flags = MessageFlags(zulip: try fields.decode(String.self, forKey: .flag))
-    let ids = try fields.messageIDs(.messages)
-    let isAll = try fields.decodeIfPresent(Bool.self, forKey: .all) ?? false
-    return .flagged(isAll ? nil : ids, flags, isSet: isSet)
-  }
-
-  private static func reacted(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
-    let isSet = try fields.word(.op, Change.self) == .add
-    let user = UserID(try fields.number(.user))
-    let type = try fields.decode(String.self, forKey: .reactionType)
-    let code = try fields.decode(String.self, forKey: .emojiCode)
-    return .reacted(
-      try fields.messageID(.messageID), Reaction(user: user, zulip: type, code), isSet: isSet)
+  private static func reacted(_ event: ZulipReading) throws(ZulipError) -> Kind {
+    let isSet = try event.word("op", Change.self) == .add
+    let id = MessageID(try event.number("message_id"))
+    return .reacted(id, try Reaction(event), isSet: isSet)
   }
 
   /// Of the other changes of a subscription none concerns messages.
-  private static func covered(_ fields: KeyedDecodingContainer<Field>) throws -> Kind {
-    guard let change = Change(rawValue: try fields.decode(String.self, forKey: .op)) else {
-      return .ignored
+  private static func covered(_ event: ZulipReading) throws(ZulipError) -> Kind {
+    guard let change = Change(rawValue: try event.text("op")) else { return .ignored }
+    var channels: [ChannelID] = []
+    for channel in try event.objects("subscriptions") {
+      channels.append(ChannelID(try channel.number("stream_id")))
     }
-    let channels = try fields.decode([Subscription].self, forKey: .subscriptions)
-    return .covered(channels.map { ChannelID($0.channel.value) }, follows: change == .add)
+    return .covered(channels, follows: change == .add)
   }
 }
 
-extension ZulipUpdate: Decodable {
-  private enum Field: String, CodingKey {
-    case content, flags, subject, topic
-    case rendered = "rendered_content"
-    case messageID = "message_id"
-    case messageIDs = "message_ids"
-    case edited = "edit_timestamp"
-    case isRenderingOnly = "rendering_only"
-    case channel = "stream_id"
-    case newChannel = "new_stream_id"
-    case oldTopic = "orig_subject"
-    case oldTopicToo = "orig_topic"
+extension ZulipFlagging {
+  private enum Change: String {
+    case add, remove
   }
 
-  /// Throws what ``ZulipError/init(_:)`` makes a path of.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: Field.self)
-    let isRenderingOnly = try fields.decode(Bool.self, forKey: .isRenderingOnly)
-    version = isRenderingOnly ? nil : try fields.number(.edited)
-    edit = try ZulipUpdate.edit(fields)
+  init(_ event: ZulipReading) throws(ZulipError) {
+    isSet = try event.word(event.name(.op), Change.self) == .add
+    flags = MessageFlags(zulip: try event.text("flag"))
+    ids = try event.numbers("messages").map { MessageID($0) }
+    isAll = try event.boolIfPresent("all") ?? false
+    guard !isSet, flags == .read, event.has("message_details") else { return }
+    let all = try event.object("message_details")
+    var unread: [Unread] = []
+    for id in ids where all.fields["\(id)"] != nil {
+      unread.append(try Unread(id, all.object("\(id)")))
+    }
+    self.unread = unread
+  }
+}
+
+extension ZulipFlagging.Unread {
+  init(_ id: MessageID, _ details: ZulipReading) throws(ZulipError) {
+    self.id = id
+    switch try details.word("type", ZulipMessageType.self) {
+    case .channel:
+      let channel = ChannelID(try details.number("stream_id"))
+      place = .channel(channel, topic: try details.text("topic"))
+    case .direct: place = .direct(try details.numbers("user_ids").map { UserID($0) })
+    }
+    mentionsUser = details.fields["mentioned"]?.bool == true
+  }
+}
+
+extension ZulipUpdate {
+  init(_ event: ZulipReading) throws(ZulipError) {
+    let isRenderingOnly = try event.bool("rendering_only")
+    version = isRenderingOnly ? nil : try event.number("edit_timestamp")
+    edit = try Edit(event)
     moved = []
     // The old topic is told with every move, the new one only if it is another, and so the channel.
-    guard ZulipSpelling.ofMoves.contains(where: { fields.contains(fields.key($0)) }) else { return }
-    let channel = ChannelID(try fields.number(.channel))
-    let topic = try fields.decode(String.self, forKey: fields.key(.oldTopic))
-    let newChannel = try fields.numberIfPresent(.newChannel)
-    let newTopic = try fields.decodeIfPresent(String.self, forKey: fields.key(.topic))
+    guard ZulipSpelling.ofMoves.contains(where: { event.fields[$0] != nil }) else { return }
+    let channel = ChannelID(try event.number("stream_id"))
+    let topic = try event.text(event.name(.oldTopic))
+    let newChannel = try event.numberIfPresent("new_stream_id").map { ChannelID($0) }
+    newTopic = try event.textIfPresent(event.name(.topic))
     move = .init(
       from: .zulip(channel, topic: topic),
-      to: .zulip(newChannel.map { ChannelID($0) } ?? channel, topic: newTopic ?? topic))
-    moved = try fields.messageIDs(.messageIDs)
+      to: .zulip(newChannel ?? channel, topic: newTopic ?? topic))
+    moved = try event.numbers("message_ids").map { MessageID($0) }
   }
+}
 
-  private static func edit(_ fields: KeyedDecodingContainer<Field>) throws -> Edit? {
-    guard fields.contains(.rendered) || fields.contains(.content) else { return nil }
-    let flags = MessageFlags(zulip: try fields.decode([String].self, forKey: .flags))
-    return Edit(
-      id: try fields.messageID(.messageID),
-      rendered: try fields.decode(String.self, forKey: .rendered),
-      raw: try fields.decode(String.self, forKey: .content),
-      flags: flags.intersection(.contentFlags))
+extension ZulipUpdate.Edit {
+  /// `nil`: the content is as it was.
+  init?(_ event: ZulipReading) throws(ZulipError) {
+    guard event.fields["rendered_content"] != nil || event.fields["content"] != nil else {
+      return nil
+    }
+    flags = MessageFlags(zulip: try event.texts("flags")).intersection(.contentFlags)
+    id = MessageID(try event.number("message_id"))
+    rendered = try event.text("rendered_content")
+    raw = try event.text("content")
   }
 }

@@ -5,11 +5,14 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// One event of a queue: what it changes of messages (``kind``), and all that the server wrote of it
-/// (``fields``), which ``ZulipState`` reads.
+/// One event of a queue: what it says of messages (``kind``), and all that the server wrote of it
+/// (``fields``). What ``kind`` has is read once, when the answer is decoded, and ``ZulipState`` takes it
+/// from there; of other events it reads the fields.
 public struct ZulipEvent: Hashable, Sendable {
   /// Its place in the queue.
   public var id: Int64
+  /// What the server calls it.
+  public let type: String
   public var kind: Kind
   /// As they came.
   public var fields: ZulipFields
@@ -21,8 +24,8 @@ public struct ZulipEvent: Hashable, Sendable {
     case updated(ZulipUpdate)
     /// `delete_message`, with or without bulk deletion.
     case deleted([MessageID])
-    /// `update_message_flags`. `ids` is `nil` for every message.
-    case flagged([MessageID]?, MessageFlags, isSet: Bool)
+    /// `update_message_flags`.
+    case flagged(ZulipFlagging)
     /// `reaction`.
     case reacted(MessageID, Reaction, isSet: Bool)
     /// `subscription` with `add` or `remove`.
@@ -31,9 +34,6 @@ public struct ZulipEvent: Hashable, Sendable {
     case ignored
   }
 
-  /// What the server calls it.
-  public var type: String { fields["type"]?.text ?? "" }
-
   /// What the library applies, in order; empty if it is ignored.
   /// - Parameter form: in which the queue was asked for contents. The other form is never held.
   public func changes(_ form: ZulipContent.Form) -> [MessageEvent<ZulipContent>] {
@@ -41,9 +41,7 @@ public struct ZulipEvent: Hashable, Sendable {
     case .sent(let message): [.new(message.message)]
     case .updated(let update): update.change(form).map { [.updated($0)] } ?? []
     case .deleted(let ids): [.deleted(ids)]
-    case .flagged(_, let flags, _) where flags.isEmpty: []
-    case .flagged(let ids?, let flags, let isSet): [.flagged(ids, flags, isSet: isSet)]
-    case .flagged(nil, let flags, let isSet): [.flaggedAll(flags, isSet: isSet)]
+    case .flagged(let flagging): flagging.change.map { [$0] } ?? []
     case .reacted(let id, let reaction, let isSet): [.reacted(id, reaction, isSet: isSet)]
     case .covered(let channels, let follows): channels.map { .covered($0, follows: follows) }
     case .ignored: []
@@ -57,6 +55,8 @@ public struct ZulipUpdate: Hashable, Sendable {
   public var move: MessageUpdate<ZulipContent>.Move?
   /// The messages that were moved.
   public var moved: [MessageID]
+  /// The topic that all of them have now; `nil`: each keeps its own, in its own spelling.
+  public var newTopic: String?
   /// When, in seconds since the epoch; `nil`: only the rendering is new, and the message is none the
   /// newer for it (KNOWLEDGE.md, R13).
   public var version: Int64?
@@ -89,6 +89,37 @@ public struct ZulipUpdate: Hashable, Sendable {
   }
 }
 
+/// What `update_message_flags` tells: messages have a flag from now on, or have it no more.
+public struct ZulipFlagging: Hashable, Sendable {
+  public var ids: [MessageID]
+  /// Every message, whether ``ids`` names it or not.
+  public var isAll: Bool
+  /// Empty: a flag that is not known here.
+  public var flags: MessageFlags
+  public var isSet: Bool
+  /// Of those that are unread again, the ones that the user sees; `nil`: the server does not say.
+  public var unread: [Unread]?
+
+  /// A message that is unread again.
+  public struct Unread: Hashable, Sendable {
+    public var id: MessageID
+    public var place: Place
+    public var mentionsUser: Bool
+
+    public enum Place: Hashable, Sendable {
+      case channel(ChannelID, topic: String)
+      /// The others; who is alone writes to oneself.
+      case direct([UserID])
+    }
+  }
+
+  /// What the library applies; `nil`: nothing.
+  var change: MessageEvent<ZulipContent>? {
+    if flags.isEmpty { return nil }
+    return isAll ? .flaggedAll(flags, isSet: isSet) : .flagged(ids, flags, isSet: isSet)
+  }
+}
+
 /// The answer to a poll.
 public struct ZulipEvents: Hashable, Sendable {
   /// In the order of the queue.
@@ -104,13 +135,11 @@ public struct ZulipEvents: Hashable, Sendable {
 }
 
 extension ZulipEvents: Decodable {
-  private enum Field: String, CodingKey {
-    case events
-  }
-
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: Field.self)
-    events = try fields.decode([ZulipEvent].self, forKey: .events)
+  public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
+
+  init(_ answer: ZulipReading) throws(ZulipError) {
+    events = []
+    for event in try answer.objects("events") { events.append(try ZulipEvent(event)) }
   }
 }

@@ -31,71 +31,56 @@ public struct ZulipMessage: Hashable, Sendable {
 }
 
 extension ZulipMessage: Decodable {
-  private enum Field: String, CodingKey {
-    case id, type, subject, topic, content, flags, reactions, timestamp
-    case sender = "sender_id"
-    case channel = "stream_id"
-    case recipients = "display_recipient"
-    case contentType = "content_type"
-    case edited = "last_edit_timestamp"
-    case moved = "last_moved_timestamp"
-  }
-
   private enum ContentType: String {
     case html = "text/html"
     case markdown = "text/x-markdown"
   }
 
-  private struct Recipient: Decodable {
-    var id: WholeNumber
-  }
-
-  private struct Reacted: Decodable {
-    var user: WholeNumber
-    var code: String
-    var type: String
-
-    enum CodingKeys: String, CodingKey {
-      case user = "user_id"
-      case code = "emoji_code"
-      case type = "reaction_type"
-    }
-  }
-
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
   public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: Field.self)
-    id = try fields.messageID(.id)
-    sender = UserID(try fields.number(.sender))
-    sentAt = try fields.numberIfPresent(.timestamp) ?? 0
-    switch try fields.word(.type, ZulipMessageType.self) {
+    let message = try ZulipReading(decoder)
+    try self.init(message, flags: message.has("flags") ? message.texts("flags") : [])
+  }
+
+  /// - Parameter flags: Zulip's names. On a page they are in the message, in an event beside it.
+  init(_ message: ZulipReading, flags names: [String]) throws(ZulipError) {
+    id = MessageID(try message.number("id"))
+    sender = UserID(try message.number("sender_id"))
+    sentAt = try message.numberIfPresent("timestamp") ?? 0
+    switch try message.word("type", ZulipMessageType.self) {
     case .channel:
-      topic = try fields.decode(String.self, forKey: fields.key(.topic))
-      channelName = try fields.decode(String.self, forKey: .recipients)
+      topic = try message.text(message.name(.topic))
+      channelName = try message.text("display_recipient")
       participants = []
-      let channel = ChannelID(try fields.number(.channel))
-      place = .zulip(channel, topic: topic)
+      place = .zulip(ChannelID(try message.number("stream_id")), topic: topic)
     case .direct:
       topic = ""
-      participants = try fields.decode([Recipient].self, forKey: .recipients).map {
-        UserID($0.id.value)
+      participants = []
+      for user in try message.objects("display_recipient") {
+        participants.append(UserID(try user.number("id")))
       }
       place = .direct(ConversationID(zulip: participants))
     }
-    let text = try fields.decode(String.self, forKey: .content)
-    switch try fields.word(.contentType, ContentType.self) {
+    let text = try message.text("content")
+    switch try message.word("content_type", ContentType.self) {
     case .html: content = ZulipContent(text, .rendered)
     case .markdown: content = ZulipContent(text, .raw)
     }
     // Newer servers tell an edit and a move apart.
     version = max(
-      try fields.numberIfPresent(.edited) ?? 0,
-      try fields.numberIfPresent(.moved) ?? 0)
-    // An event has the flags beside the message.
-    flags = MessageFlags(zulip: try fields.decodeIfPresent([String].self, forKey: .flags) ?? [])
-    let all = try fields.decode([Reacted].self, forKey: .reactions)
-    reactions = Set(
-      all.map { Reaction(user: UserID($0.user.value), zulip: $0.type, $0.code) }
-    ).sorted()
+      try message.numberIfPresent("last_edit_timestamp") ?? 0,
+      try message.numberIfPresent("last_moved_timestamp") ?? 0)
+    flags = MessageFlags(zulip: names)
+    var all: Set<Reaction> = []
+    for reaction in try message.objects("reactions") { all.insert(try Reaction(reaction)) }
+    reactions = all.sorted()
+  }
+}
+
+extension Reaction {
+  init(_ reaction: ZulipReading) throws(ZulipError) {
+    let user = UserID(try reaction.number("user_id"))
+    let type = try reaction.text("reaction_type")
+    self.init(user: user, zulip: type, try reaction.text("emoji_code"))
   }
 }

@@ -14,29 +14,19 @@ public struct ZulipPage: Hashable, Sendable {
 }
 
 extension ZulipPage: Decodable {
-  private enum Field: String, CodingKey {
-    case messages, anchor
-    case foundAnchor = "found_anchor"
-    case foundOldest = "found_oldest"
-    case foundNewest = "found_newest"
-    case isHistoryLimited = "history_limited"
-  }
-
-  private struct Flagged: Decodable {
-    var flags: [String]
-  }
-
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: Field.self)
-    messages = try fields.decode([ZulipMessage].self, forKey: .messages)
-    // On a page, unlike in an event, each message must say its flags.
-    _ = try fields.decode([Flagged].self, forKey: .messages)
-    anchor = try fields.number(.anchor)
-    foundAnchor = try fields.decode(Bool.self, forKey: .foundAnchor)
-    foundOldest = try fields.decode(Bool.self, forKey: .foundOldest)
-    foundNewest = try fields.decode(Bool.self, forKey: .foundNewest)
-    isHistoryLimited = try fields.decode(Bool.self, forKey: .isHistoryLimited)
+  public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
+
+  init(_ answer: ZulipReading) throws(ZulipError) {
+    messages = []
+    for message in try answer.objects("messages") {
+      messages.append(try ZulipMessage(message, flags: message.texts("flags")))
+    }
+    anchor = try answer.number("anchor")
+    foundAnchor = try answer.bool("found_anchor")
+    foundOldest = try answer.bool("found_oldest")
+    foundNewest = try answer.bool("found_newest")
+    isHistoryLimited = try answer.bool("history_limited")
   }
 }
 

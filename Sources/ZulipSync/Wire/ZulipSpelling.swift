@@ -1,8 +1,7 @@
 import UpdateMachine
 
 /// The names that servers have for one field: they have renamed some, and may say the old name, the new
-/// one or both. Whoever reads such a field goes by this list, for each event is read twice: for its
-/// messages (``ZulipEvent``) and for the state.
+/// one or both. Events, pages and registers are read by this list.
 struct ZulipSpelling: Sendable {
   /// The first that is there counts. If none is, it is the first that is missed.
   let names: [String]
@@ -68,29 +67,7 @@ extension ZulipReading {
     return try numbers(spelling.many)
   }
 
-  /// The message's or, of the details of an unread one, that message's.
-  func messageType() throws(ZulipError) -> ZulipMessageType {
-    guard let type = ZulipMessageType(rawValue: try text("type")) else { throw malformed("type") }
-    return type
-  }
-}
-
-extension KeyedDecodingContainer {
-  /// Under which of its names a field is there. All of them must be keys.
-  func key(_ spelling: ZulipSpelling) -> Key {
-    for name in spelling.names where contains(key(name)) { return key(name) }
-    return key(spelling.names[0])
-  }
-
-  func messageIDs(spelled spelling: ZulipSpelling.Numbers) throws -> [MessageID] {
-    if !contains(key(spelling.many)), contains(key(spelling.one)) {
-      return [try messageID(key(spelling.one))]
-    }
-    return try messageIDs(key(spelling.many))
-  }
-
-  func key(_ name: String) -> Key {
-    guard let key = Key(stringValue: name) else { preconditionFailure("\(name) is no key") }
-    return key
+  func messageIDs(_ spelling: ZulipSpelling.Numbers) throws(ZulipError) -> [MessageID] {
+    try numbers(spelling).map { MessageID($0) }
   }
 }
