@@ -42,7 +42,7 @@ import UpdateMachine
       let before = store
       let page = truth.page(request, later: truth)
       _ = store.take(page, for: fetch)
-      oracle.notePage(page, of: all, page.interval, at: position, from: before, to: store)
+      oracle.notePage(page, for: request, at: position, from: before, to: store)
       oracle.noteHeld(by: store, at: position)
     }
 

@@ -1,3 +1,4 @@
+import Simulator
 import UpdateMachine
 import ZulipSync
 
@@ -194,30 +195,33 @@ struct MessageLifeCheck {
     _ run: MessageRun, _ narrow: ZulipFilter, _ expected: MessageTruth.List, _ order: String
   ) {
     guard let list = run.store.list(of: narrow) else { return }
-    guard run.store.canBeKnown(narrow) else {
-      return compareShown(run, narrow, list, order)
+    if let objection = KnowledgeRules.objection(to: list, of: narrow, in: run.store) {
+      let page = run.truth.life.pages.lastIndex { $0.request.narrow == narrow }
+      note(
+        run.line(of: page), "the list of \(narrow)", expected: objection.expected,
+        found: objection.found, order)
     }
+    guard run.store.canBeKnown(narrow) else { return compareShown(run, narrow, order) }
     compareKnown(run, narrow, list.knowledge, expected, order)
     let ids = Set(expected.ids)
-    var there: Set<MessageID> = []
-    for (id, _) in list.ids where expected.covered.contains(id) {
-      if list.knowledge.contains(id) { there.insert(id) }
+    let said = list.ids.map(\.key).filter {
+      expected.covered.contains($0) && KnowledgeRules.word(of: list, on: $0) == true
     }
-    for id in ids.union(there).sorted() {
+    for id in ids.union(said).sorted() {
       let line = run.line(of: expected.pages[id])
-      guard list.knowledge.contains(id) else {
+      guard let isListed = KnowledgeRules.word(of: list, on: id) else {
         // One in doubt is counted already.
         if !run.inDoubt.contains(id) { report.open += 1 }
         continue
       }
-      if ids.contains(id) != there.contains(id) {
-        note(
-          line, "the list of \(narrow), message \(id)",
-          expected: ids.contains(id) ? "listed" : "not listed",
-          found: there.contains(id) ? "listed" : "not listed", order)
-      } else {
+      guard isListed != ids.contains(id) else {
         compare(run, id, line, order)
+        continue
       }
+      note(
+        line, "the list of \(narrow), message \(id)",
+        expected: isListed ? "not listed" : "listed", found: isListed ? "listed" : "not listed",
+        order)
     }
   }
 
@@ -231,17 +235,12 @@ struct MessageLifeCheck {
       expected: page.copy.flags.intersection(doubt).words, found: "\(doubt.words) in doubt", order)
   }
 
-  /// A list that only the server can tell knows nothing, and shows what its last page showed.
+  /// A list that only the server can tell shows what its last page showed.
   private mutating func compareShown(
-    _ run: MessageRun, _ narrow: ZulipFilter, _ list: PartialList, _ order: String
+    _ run: MessageRun, _ narrow: ZulipFilter, _ order: String
   ) {
     guard let last = run.truth.life.pages.last(where: { $0.request.narrow == narrow }) else {
       return
-    }
-    if !list.knowledge.isEmpty {
-      note(
-        last.line, "the list of \(narrow), which only the server can tell",
-        expected: "nothing known", found: "\(list.knowledge)", order)
     }
     guard !run.givenUp.contains(narrow) else { return }
     for message in last.page.messages where run.store.message(message.id, in: narrow) == nil {
@@ -286,17 +285,24 @@ struct MessageLifeCheck {
     let line = expected.page == nil ? line : run.line(of: expected.page)
     let shown = expected.message
     let doubt = run.store.doubt(about: id)
-    let flags = (shown.flags.subtracting(doubt), found.flags.subtracting(doubt))
-    func tell(_ what: String, _ expected: String, _ found: String) {
-      note(line, "message \(id), its \(what)", expected: expected, found: found, order)
+    for field in KnowledgeRules.wrongFields(of: found, among: [shown], .init(flags: doubt)) {
+      note(
+        line, "message \(id), its \(field.rawValue)", expected: shown.words(field, but: doubt),
+        found: found.words(field, but: doubt), order)
     }
-    if shown.place != found.place { tell("place", "\(shown.place)", "\(found.place)") }
-    if shown.content != found.content { tell("content", shown.content.text, found.content.text) }
-    if flags.0 != flags.1 { tell("flags", flags.0.words, flags.1.words) }
-    if shown.reactions != found.reactions {
-      tell("reactions", shown.reactions.words, found.reactions.words)
+  }
+}
+
+extension Message<ZulipContent> {
+  /// One field of it, as it is told.
+  fileprivate func words(_ field: KnowledgeRules.Field, but doubt: MessageFlags) -> String {
+    switch field {
+    case .place: "\(place)"
+    case .content: content.text
+    case .flags: flags.subtracting(doubt).words
+    case .reactions: reactions.words
+    case .sender: "\(sender)"
     }
-    if shown.sender != found.sender { tell("sender", "\(shown.sender)", "\(found.sender)") }
   }
 }
 

@@ -1,3 +1,4 @@
+import Simulator
 import UpdateMachine
 import ZulipSync
 
@@ -29,6 +30,9 @@ struct MessageLife {
     var ended: Int64
     var request: PageRequest<ZulipFilter>
     var page: MessagePage<ZulipContent>
+
+    /// Of which IDs it says everything; `nil`: of none.
+    var interval: Interval? { KnowledgeRules.interval(of: page, for: request) }
   }
 
   /// The narrows that were asked for, each once, in the order of their first page.

@@ -97,7 +97,7 @@ struct MessageRun {
     }
     for (narrow, expected) in lists where store.canBeKnown(narrow) {
       for page in life.pages where page.request.narrow == narrow {
-        guard let known = store.list(of: narrow)?.knowledge, let interval = page.page.interval,
+        guard let known = store.list(of: narrow)?.knowledge, let interval = page.interval,
           !known.covers(interval), isLevel(page, narrow)
         else { continue }
         let fetch = begin(page.request)
@@ -130,7 +130,7 @@ struct MessageRun {
 
   /// Whether a page shows what is true at the end, too.
   private func isLevel(_ page: MessageLife.Page, _ narrow: ZulipFilter) -> Bool {
-    guard page.page.isInOrder, let interval = page.page.interval else { return false }
+    guard let interval = page.interval else { return false }
     let listed = Set(page.page.messages.map(\.id))
     for (id, moment) in truth.lastNamed where moment > page.sent && interval.contains(id) {
       if listed.contains(id) { return false }

@@ -1,3 +1,4 @@
+import Simulator
 import UpdateMachine
 import ZulipSync
 
@@ -69,7 +70,7 @@ struct MessageTruth {
     var list = List()
     var listed: Set<MessageID> = []
     for (index, page) in life.pages.enumerated() where page.request.narrow == narrow {
-      guard page.page.isInOrder, let interval = page.page.interval else { continue }
+      guard let interval = page.interval else { continue }
       list.covered.insert(interval)
       for id in list.pages.keys where interval.contains(id) { list.pages[id] = index }
       for id in lastNamed.keys where interval.contains(id) { list.pages[id] = index }
@@ -127,8 +128,7 @@ extension MessageEvent<ZulipContent> {
     case .flagged(_, let flags, let isSet), .flaggedAll(let flags, let isSet):
       next.message.flags.assign(flags, isSet)
     case .reacted(_, let reaction, let isSet):
-      next.message.reactions.removeAll { $0 == reaction }
-      if isSet { next.message.reactions = (next.message.reactions + [reaction]).sorted() }
+      next.message.react(reaction, isSet)
     }
     return next
   }

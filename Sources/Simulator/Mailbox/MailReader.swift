@@ -174,10 +174,8 @@ public struct MailReader: SimulatedReader {
       {
         wrongRepair = id
       }
-      var interval = page.interval
-      if case .message(let id) = asked.request.want { interval = Interval(id) }
       oracle.notePage(
-        page, of: asked.request.narrow, interval, at: asked.position, from: before, to: after)
+        page, for: asked.request, at: asked.position, from: before, to: after)
     }
     return done(effects, replica, at: now)
   }

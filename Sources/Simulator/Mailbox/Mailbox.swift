@@ -207,7 +207,7 @@ public struct Mailbox: Hashable, Sendable {
 
 extension Message {
   /// Sets or clears a reaction; written without the library's own code.
-  mutating func react(_ reaction: Reaction, _ isSet: Bool) {
+  package mutating func react(_ reaction: Reaction, _ isSet: Bool) {
     reactions.removeAll { $0 == reaction }
     if isSet { reactions = (reactions + [reaction]).sorted() }
   }

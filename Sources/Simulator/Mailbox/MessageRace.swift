@@ -133,9 +133,7 @@ public struct MessageRace: Sendable {
     let before = whole
     let outcome = store.take(page, for: fetch.id)
     guard outcome == .taken else { return outcome }
-    var interval = page.interval
-    if case .message(let id) = fetch.request.want { interval = Interval(id) }
-    oracle.notePage(page, of: fetch.request.narrow, interval, at: read, from: before, to: whole)
+    oracle.notePage(page, for: fetch.request, at: read, from: before, to: whole)
     return outcome
   }
 

@@ -100,8 +100,10 @@ struct BreachLedger: Sendable {
   /// The fields of a held message that may be wrong while the server breaks its contract: those that
   /// no event has assigned to the held copy, or that were changed since with nobody told. `latest` is
   /// up to where a page may have been read.
-  func excused(_ id: MessageID, at finger: Int64, latest: Int64, _ history: [Mailbox]) -> Excuse {
-    var excuse = Excuse()
+  func excused(_ id: MessageID, at finger: Int64, latest: Int64, _ history: [Mailbox])
+    -> KnowledgeRules.Excuse
+  {
+    var excuse = KnowledgeRules.Excuse()
     guard isBroken(id) else { return excuse }
     let all = touches[id] ?? []
     func isSure(_ isAssigned: (Touch) -> Bool) -> Bool {
@@ -121,7 +123,7 @@ struct BreachLedger: Sendable {
     excuse.content =
       !isSure { $0.fields.hasContent } && (isAged || isUntold { $0.fields.hasContent })
     excuse.place = !isSure { $0.fields.hasPlace } && (isAged || isUntold { $0.fields.hasPlace })
-    excuse.reactions = Reaction.judged.map { reaction in
+    excuse.reactions = Reaction.judged.filter { reaction in
       let names = { (touch: Touch) in touch.reaction == reaction || touch.isNew }
       return !isSure(names) && (isAged || isUntold(names))
     }
@@ -142,8 +144,8 @@ struct BreachLedger: Sendable {
 
   /// What cannot be mended: a reaction changed with nobody told after an event had named it; content
   /// or place changed so, without a new version, after an event.
-  func lost(_ id: MessageID, _ truth: Message<UInt32>) -> Excuse {
-    var excuse = Excuse()
+  func lost(_ id: MessageID, _ truth: Message<UInt32>) -> KnowledgeRules.Excuse {
+    var excuse = KnowledgeRules.Excuse()
     guard isBroken(id) else { return excuse }
     let all = touches[id] ?? []
     func isLost(_ isAssigned: (Touch) -> Bool) -> Bool {
@@ -156,7 +158,7 @@ struct BreachLedger: Sendable {
     excuse.content = isLost { $0.fields.hasContent }
     excuse.place = isLost { $0.fields.hasPlace }
     excuse.isThere = excuse.place
-    excuse.reactions = Reaction.judged.map { reaction in
+    excuse.reactions = Reaction.judged.filter { reaction in
       guard let last = all.last(where: { $0.reaction == reaction }), !last.isTold else {
         return false
       }
@@ -165,17 +167,6 @@ struct BreachLedger: Sendable {
       }
     }
     return excuse
-  }
-
-  /// What is not judged of a message.
-  struct Excuse: Sendable {
-    var content = false
-    var place = false
-    /// Whether it is there at all.
-    var isThere = false
-    var flags: MessageFlags = []
-    /// In the order of ``Reaction/judged``.
-    var reactions = Reaction.judged.map { _ in false }
   }
 }
 

@@ -1,8 +1,7 @@
 public import UpdateMachine
 
 /// Oracle B: what a client holds of messages, and what it claims to know of lists, is true at its
-/// finger, but for what a page was read ahead of it (KNOWLEDGE.md, "the allowance"). Wider would miss
-/// bugs, and narrower is false.
+/// finger, but for what a page was read ahead of it. `KnowledgeRules` says what may be.
 public struct IntervalOracle: Sendable {
   public typealias Narrow = Mailbox.Narrow
   public typealias Store = MessageStore<Narrow>
@@ -65,10 +64,9 @@ public struct IntervalOracle: Sendable {
     for id in Array(readAhead.keys) where store[id] == nil { readAhead.removeValue(forKey: id) }
   }
 
-  /// A client took a page. The position is the newest at which any part of it was read; the interval
-  /// says of which IDs the page says everything.
+  /// A client took a page. The position is the newest at which any part of it was read.
   public mutating func notePage(
-    _ page: MessagePage<UInt32>, of narrow: Narrow?, _ interval: Interval?, at position: Int64,
+    _ page: MessagePage<UInt32>, for request: PageRequest<Narrow>, at position: Int64,
     from before: Store, to after: Store
   ) {
     for message in page.messages {
@@ -78,10 +76,11 @@ public struct IntervalOracle: Sendable {
         readAhead[id] = max(position, readAhead[id] ?? 0)
       }
     }
-    guard let interval else { return }
+    guard let interval = KnowledgeRules.interval(of: page, for: request) else { return }
     var kept: [MessageID] = []
     for message in page.messages where after[message.id] != nil { kept.append(message.id) }
-    lacks.append(Lack(narrow: narrow, interval: interval, kept: kept, position: position))
+    lacks.append(
+      Lack(narrow: request.narrow, interval: interval, kept: kept, position: position))
   }
 
   /// A change that leads to a position was committed.
@@ -111,12 +110,11 @@ public struct IntervalOracle: Sendable {
         if excuse.isThere { continue }
         return Objection(expected: "\(words(message)) after two looks", found: "nothing is held")
       }
-      var isRight = Fields(held, message, .all)
-      isRight.excuse(excuse)
-      guard let wrong = isRight.firstWrong else { continue }
+      let wrong = KnowledgeRules.wrongFields(of: held, among: [message], excuse)
+      guard let first = wrong.first else { continue }
       return Objection(
         expected: "\(message.id) after two looks: \(words(message))",
-        found: "\(wrong) wrong: \(words(held))")
+        found: "\(first.rawValue) wrong: \(words(held))")
     }
     for held in store.messages where truth.followed(held.id) == nil {
       if let message = truth[held.id], ledger.lost(held.id, message).isThere { continue }
@@ -154,92 +152,28 @@ public struct IntervalOracle: Sendable {
   ) -> Objection? {
     let id = message.id
     let ahead = max(finger, readAhead[id] ?? 0)
-    let excuse = ledger.excused(id, at: finger, latest: ahead, history)
+    var excuse = ledger.excused(id, at: finger, latest: ahead, history)
     guard let now = history[Int(finger)].followed(id) else {
       guard ahead <= finger, !excuse.isThere else { return nil }
       return Objection(expected: "\(id) is not there", found: "it is held")
     }
-    let flags = MessageFlags.all.subtracting(doubt).subtracting(sweptBefore(id, by: ahead))
-    var isRight = Fields(message, now, flags)
-    for position in Int(finger)...Int(ahead) {
-      guard let then = history[position][id] else { continue }
-      isRight.formUnion(Fields(message, then, flags))
-    }
-    isRight.excuse(excuse)
-    guard let wrong = isRight.firstWrong else { return nil }
+    excuse.flags.formUnion(doubt.union(sweptBefore(id, by: ahead)))
+    let truths = (finger...ahead).compactMap { history[Int($0)][id] }
+    let wrong = KnowledgeRules.wrongFields(of: message, among: truths, excuse)
+    guard let first = wrong.first else { return nil }
     return Objection(
       expected: "\(id) as at \(finger)\(ahead > finger ? "…\(ahead)" : ""): \(words(now))",
-      found: "\(wrong) wrong: \(words(message))")
-  }
-
-  /// Which fields of a held message are as they are in a true one.
-  private struct Fields {
-    var place: Bool
-    var content: Bool
-    var flags: MessageFlags
-    var reactions: [Bool]
-
-    init(_ held: Message<UInt32>, _ truth: Message<UInt32>, _ judged: MessageFlags) {
-      place = held.place == truth.place
-      content = held.content == truth.content
-      let same = MessageFlags.all.subtracting(held.flags.symmetricDifference(truth.flags))
-      flags = same.union(MessageFlags.all.subtracting(judged))
-      reactions = Reaction.judged.map {
-        held.reactions.contains($0) == truth.reactions.contains($0)
-      }
-    }
-
-    mutating func formUnion(_ other: Fields) {
-      place = place || other.place
-      content = content || other.content
-      flags.formUnion(other.flags)
-      for index in reactions.indices {
-        reactions[index] = reactions[index] || other.reactions[index]
-      }
-    }
-
-    mutating func excuse(_ excuse: BreachLedger.Excuse) {
-      place = place || excuse.place
-      content = content || excuse.content
-      flags.formUnion(excuse.flags)
-      for index in reactions.indices {
-        reactions[index] = reactions[index] || excuse.reactions[index]
-      }
-    }
-
-    var firstWrong: String? {
-      if !place { return "place" }
-      if !content { return "content" }
-      if flags != .all { return "flags" }
-      return reactions.contains(false) ? "reactions" : nil
-    }
+      found: "\(first.rawValue) wrong: \(words(message))")
   }
 
   private func objection(
     to list: PartialList, of narrow: Narrow, _ store: Store, _ finger: Int64, _ history: [Mailbox]
   ) -> Objection? {
-    guard store.canBeKnown(narrow) else {
-      guard !list.knowledge.isEmpty else { return nil }
-      return Objection(expected: "\(narrow) can never be known", found: "\(list)")
-    }
-    var count = 0
-    for message in store.messages {
-      if let objection = objection(toDoubtAbout: message.id, in: list, of: narrow, store) {
-        return objection
-      }
-      let belongs = narrow.verdict(on: MessageGlimpse(message)) == .yes
-      let isListed = list.ids.contains(message.id)
-      if isListed { count += 1 }
-      guard belongs != isListed else { continue }
-      return Objection(
-        expected: "\(message.id) is \(belongs ? "" : "not ")in the list of \(narrow)",
-        found: isListed ? "it is" : "it is not")
-    }
-    if list.ids.count != count {
-      return Objection(expected: "\(narrow) lists \(count) held messages", found: "\(list)")
+    if let objection = KnowledgeRules.objection(to: list, of: narrow, in: store) {
+      return objection
     }
     for message in history[Int(finger)].messages
-    where store[message.id] == nil && list.knowledge.contains(message.id) {
+    where store[message.id] == nil && KnowledgeRules.word(of: list, on: message.id) == false {
       guard history[Int(finger)].contains(message.id, in: narrow),
         !isLackedAhead(message.id, in: narrow, of: finger),
         !isBackUnannounced(message.id, by: finger, history), !ledger.isBroken(message.id)
@@ -257,18 +191,6 @@ public struct IntervalOracle: Sendable {
       if lack.narrow == nil || lack.narrow == narrow, !lack.kept.contains(id) { return true }
     }
     return false
-  }
-
-  /// While a flag is in doubt, no list that hangs on it may claim to know.
-  private func objection(
-    toDoubtAbout id: MessageID, in list: PartialList, of narrow: Narrow, _ store: Store
-  ) -> Objection? {
-    guard let message = store[id], list.knowledge.contains(id) else { return nil }
-    let glimpse = MessageGlimpse(message, doubt: store.doubt(about: id))
-    guard narrow.verdict(on: glimpse) == .unknown else { return nil }
-    return Objection(
-      expected: "\(narrow) does not know of \(id), for its flags are in doubt",
-      found: "knows \(list.knowledge)")
   }
 
   /// Flags that were swept before a message came back into sight, of which nobody was told: the sweep

@@ -1,0 +1,103 @@
+package import UpdateMachine
+
+/// What a client may hold of a message, and what its lists may say, when this is true (KNOWLEDGE.md,
+/// "the allowance"). Wider would miss bugs, and narrower is false. It is written here alone.
+///
+/// Two ask it, who know the truth in different ways: ``IntervalOracle`` has it at every position of the
+/// log, and `simulate check` has what a recording shows of it. So they bring what is true along.
+package enum KnowledgeRules {
+  /// A field of a message. Each is judged by itself: a page may be read ahead of the events.
+  package enum Field: String {
+    case place, content, flags, reactions, sender
+  }
+
+  /// What is not judged of a message.
+  package struct Excuse: Sendable {
+    package var content = false
+    package var place = false
+    /// Whether it is there at all.
+    package var isThere = false
+    package var flags: MessageFlags
+    package var reactions: [Reaction] = []
+
+    package init(flags: MessageFlags = []) { self.flags = flags }
+  }
+
+  /// The fields of a held message that are as in none of these true copies, in the order of ``Field``.
+  package static func wrongFields<Content>(
+    of held: Message<Content>, among truths: [Message<Content>], _ excuse: Excuse
+  ) -> [Field] {
+    var wrong: [Field] = []
+    if !excuse.place, !truths.contains(where: { $0.place == held.place }) { wrong.append(.place) }
+    if !excuse.content, !truths.contains(where: { $0.content == held.content }) {
+      wrong.append(.content)
+    }
+    // Each flag, and each reaction, is a field by itself.
+    var flags = excuse.flags
+    for truth in truths {
+      flags.formUnion(MessageFlags.all.subtracting(held.flags.symmetricDifference(truth.flags)))
+    }
+    if flags != .all { wrong.append(.flags) }
+    let isWrong = { (reaction: Reaction) in
+      let isThere = held.reactions.contains(reaction)
+      return !excuse.reactions.contains(reaction)
+        && !truths.contains { $0.reactions.contains(reaction) == isThere }
+    }
+    let isInOrder = zip(held.reactions, held.reactions.dropFirst()).allSatisfy { $0 < $1 }
+    if !isInOrder || held.reactions.contains(where: isWrong)
+      || truths.contains(where: { $0.reactions.contains(where: isWrong) })
+    {
+      wrong.append(.reactions)
+    }
+    if !truths.contains(where: { $0.sender == held.sender }) { wrong.append(.sender) }
+    return wrong
+  }
+
+  // MARK: Lists
+
+  /// Of which IDs a page says everything (R5); `nil`: of none.
+  package static func interval<Narrow>(
+    of page: MessagePage<Narrow.Content>, for request: PageRequest<Narrow>
+  ) -> Interval? {
+    guard page.isInOrder else { return nil }
+    if case .message(let id) = request.want { return Interval(id) }
+    return page.interval
+  }
+
+  /// What a list says of a message: it is in it, it is not, or nothing (`nil`).
+  package static func word(of list: PartialList, on id: MessageID) -> Bool? {
+    list.knowledge.contains(id) ? list.ids.contains(id) : nil
+  }
+
+  /// What a list says that does not follow from the messages that are held beside it; `nil`: nothing.
+  /// A list lists what is held and belongs to it (R1), and does not know of what is in doubt (R10).
+  package static func objection<Narrow>(
+    to list: PartialList, of narrow: Narrow, in store: MessageStore<Narrow>
+  ) -> IntervalOracle.Objection? {
+    guard store.canBeKnown(narrow) else {
+      guard !list.knowledge.isEmpty else { return nil }
+      return .init(expected: "\(narrow) can never be known", found: "\(list)")
+    }
+    var count = 0
+    for message in store.messages {
+      let id = message.id
+      let isListed = list.ids.contains(id)
+      if isListed { count += 1 }
+      let doubt = store.doubt(about: id)
+      if !doubt.isEmpty, list.knowledge.contains(id),
+        narrow.verdict(on: MessageGlimpse(message, doubt: doubt)) == .unknown
+      {
+        return .init(
+          expected: "\(narrow) does not know of \(id), for its flags are in doubt",
+          found: "knows \(list.knowledge)")
+      }
+      let belongs = narrow.verdict(on: MessageGlimpse(message)) == .yes
+      guard belongs != isListed else { continue }
+      return .init(
+        expected: "\(id) is \(belongs ? "" : "not ")in the list of \(narrow)",
+        found: isListed ? "it is" : "it is not")
+    }
+    guard list.ids.count != count else { return nil }
+    return .init(expected: "\(narrow) lists \(count) held messages", found: "\(list)")
+  }
+}
