@@ -12,6 +12,7 @@ let package = Package(
       dependencies: [
         "CAllocations",
         .product(name: "UpdateMachine", package: "UpdateMachine"),
+        .product(name: "MessageSync", package: "UpdateMachine"),
         .product(name: "SyncProtocols", package: "UpdateMachine"),
         .product(name: "SQLiteStore", package: "UpdateMachine"),
         .product(name: "ZulipSync", package: "UpdateMachine"),

@@ -7,7 +7,7 @@ import UpdateMachine
 /// The process that is killed: it follows the server that its parent is, at full speed, writes down
 /// one number after the other, and keeps all of it in a file.
 struct Child: Sendable {
-  typealias Model = Rebased<ConfirmedView<Entry>>
+  typealias Model = ConfirmedView<Entry>
 
   /// Right when it became level, and never returns otherwise: it is killed.
   static func run(file path: String) async throws {
@@ -19,9 +19,15 @@ struct Child: Sendable {
     let store = ToldStore(store: file.store(named: "view"), line: line)
     let machine = UpdateMachine(
       source: ToldSource(line: line, client: client), store: store, settings: settings,
-      tap: { input, _, replica, _ in
-        guard case .written = input, let commit = replica.finger?.commit else { return }
-        line.tell(.durable(commit))
+      tap: { _, effects, client, _ in
+        // A save that the machine waits for is of the finger that it still has. One for the outbox alone
+        // may be of an older one.
+        var isSaved = false
+        func note(_ heard: MachineHeard<ViewFinger>) {
+          if case .input(.written) = heard { isSaved = true }
+        }
+        effects.heard.each(note)
+        if isSaved, let commit = client.finger?.commit { line.tell(.durable(commit)) }
       })
     line.listen()
     async let following: Void = machine.run()
@@ -40,8 +46,8 @@ struct Child: Sendable {
   /// As quick as can be: the parent is on the same machine.
   static var settings: MachineSettings {
     var settings = MachineSettings()
-    settings.paceInterval = .milliseconds(2)
-    settings.paceBurst = 50
+    settings.retry.paceInterval = .milliseconds(2)
+    settings.retry.paceBurst = 50
     return settings
   }
 
@@ -53,14 +59,14 @@ struct Child: Sendable {
       case .unknown: continue
       case .nothing: return line.tell(.restored(nil))
       case .model(let model):
-        let outbox = model.local.outbox
         let pending =
-          outbox.pending.map(\.change.number) + outbox.setAside.map(\.change.number)
+          (state.local?.outbox.pending ?? []).map(\.change.number)
+          + state.setAside.map(\.change.number)
         return line.tell(
           .restored(
             Report.Restored(
-              commit: model.confirmed.model.finger.commit ?? CommitNumber(0),
-              checksum: model.confirmed.state.checksum, pending: pending)))
+              commit: model.model.finger.commit ?? CommitNumber(0),
+              checksum: model.state.checksum, pending: pending)))
       }
     }
   }
@@ -99,10 +105,10 @@ struct Child: Sendable {
   ) async throws {
     for await state in await machine.states() {
       for refused in state.setAside { await machine.discard(refused.ticket) }
-      guard let model = state.model, model.local.outbox.isEmpty,
-        let commit = model.confirmed.model.finger.commit
+      guard let model = state.model, state.local?.outbox.isEmpty ?? false,
+        let commit = model.model.finger.commit
       else { continue }
-      line.tell(.level(commit, checksum: model.confirmed.state.checksum))
+      line.tell(.level(commit, checksum: model.state.checksum))
     }
   }
 }
@@ -165,7 +171,7 @@ final class Line: Sendable {
 }
 
 /// The way to the parent's server.
-struct ToldSource: MutationSource {
+struct ToldSource: Source {
   typealias Model = Child.Model
   typealias Sync = ClientView<JSON>
 
@@ -196,12 +202,12 @@ struct ToldSource: MutationSource {
 
   func push(
     _ push: Outbox<Entry>.Push
-  ) async throws(PushFailure) -> Outbox<Entry>.PushAnswer {
-    let request = PushRequest(push)
+  ) async throws(PushFailure) -> PushAnswer {
+    let request = MutationPush(push)
     guard case .pushed(_, let answer) = await line.ask({ .push($0, request) }) else {
       throw PushFailure(.unreachable)
     }
-    return answer.answer(to: push)
+    return answer
   }
 }
 

@@ -48,11 +48,11 @@ struct EntryMutators: ViewMutators {
 
   func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(MutatorRefusal) -> JSON {
+  ) throws(ChangeRefusal) -> JSON {
     guard name == "add", let number = arguments["number"]?.int64 else {
-      throw MutatorRefusal("UNKNOWN")
+      throw ChangeRefusal("UNKNOWN")
     }
-    guard !EntryMutators.refuses(number) else { throw MutatorRefusal("UNWANTED") }
+    guard !EntryMutators.refuses(number) else { throw ChangeRefusal("UNWANTED") }
     let count = transaction.get("count")?.int64 ?? 0
     transaction.put("count", JSON(integerLiteral: count + 1))
     transaction.put(Entry.key(number), JSON(integerLiteral: count))

@@ -19,7 +19,7 @@ enum Report: Sendable {
   /// This much of the server's state is durable.
   case durable(CommitNumber)
   case pull(UInt64, ServerStateID?, ClientID)
-  case push(UInt64, PushRequest)
+  case push(UInt64, MutationPush)
   /// Nothing is pending, and this is held.
   case level(CommitNumber, checksum: UInt64)
 
@@ -116,12 +116,12 @@ extension Report: Storable {
       self = .pull(request, id, client)
     case 6:
       let request = try bytes.takeUInt64()
-      var push = PushRequest(
+      var push = MutationPush(
         client: ClientID(try bytes.takeUInt64()), knownRefusal: try bytes.take(),
         voided: try bytes.takeArray(), mutations: [])
       for _ in 0..<(try bytes.takeCount()) {
         push.mutations.append(
-          PushedMutation(
+          NamedMutation(
             id: try bytes.take(), name: try bytes.takeString(), arguments: try bytes.take()))
       }
       self = .push(request, push)

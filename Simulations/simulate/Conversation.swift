@@ -76,7 +76,7 @@ enum Said: Decodable {
       guard place == "foreground" || place == "background" else {
         throw unexpected(decoder, "started \"foreground\" or \"background\", found \"\(place)\"")
       }
-      self = .input(.started(foreground: place == "foreground"))
+      self = .input(.app(.started(foreground: place == "foreground")))
     } else if fields.contains("snapshotArrived") {
       self = .input(
         .snapshotArrived(
@@ -101,13 +101,13 @@ enum Said: Decodable {
   private init(word: String, _ decoder: any Decoder) throws {
     switch word {
     case "look": self = .look
-    case "stopped": self = .input(.stopped)
-    case "loggedOut": self = .input(.loggedOut)
-    case "foregrounded": self = .input(.foregrounded)
-    case "backgrounded": self = .input(.backgrounded)
-    case "networkChanged": self = .input(.networkChanged)
-    case "retryRequested": self = .input(.retryRequested)
-    case "credentialsChanged": self = .input(.credentialsChanged)
+    case "stopped": self = .input(.app(.stopped))
+    case "loggedOut": self = .input(.app(.loggedOut))
+    case "foregrounded": self = .input(.app(.foregrounded))
+    case "backgrounded": self = .input(.app(.backgrounded))
+    case "networkChanged": self = .input(.app(.networkChanged))
+    case "retryRequested": self = .input(.app(.retryRequested))
+    case "credentialsChanged": self = .input(.app(.credentialsChanged))
     default: throw unexpected(decoder, "an input, found \"\(word)\"")
     }
   }
@@ -179,8 +179,8 @@ extension MachineSettings {
   /// Sets one number by its name in MACHINE §1; `false` if there is none of that name.
   mutating func set(_ name: String, to number: Int64) -> Bool {
     switch name {
-    case "paceBurst": paceBurst = number
-    case "wakeBurst": wakeBurst = number
+    case "paceBurst": retry.paceBurst = number
+    case "wakeBurst": retry.wakeBurst = number
     default: return set(name, to: .milliseconds(number))
     }
     return true

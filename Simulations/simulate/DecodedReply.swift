@@ -22,7 +22,7 @@ enum DecodedReply: Equatable {
     case other
   }
 
-  typealias Classifier = (QueueAnswer) -> SyncFailure?
+  typealias Classifier = (ServerAnswer) -> SyncFailure?
 
   init(to question: Question, status: Int, headers: [String: String], bytes: Data) {
     self.init(to: question, status: status, headers: headers, body: QueueBody(bytes: bytes))
@@ -35,7 +35,7 @@ enum DecodedReply: Equatable {
     to question: Question, status: Int, headers: [String: String], body: QueueBody?,
     classify: Classifier = { $0.failure() }
   ) {
-    let answer = QueueAnswer(
+    let answer = ServerAnswer(
       status: status, result: body?.result, code: body?.code,
       retryAfter: DecodedReply.retryAfter(body: body, headers: headers))
     if let failure = classify(answer) {
@@ -82,7 +82,7 @@ enum DecodedReply: Equatable {
 /// The fields of an answer that the protocol reads, and no others: a snapshot of hundreds of
 /// kilobytes costs what it takes to skip it.
 struct QueueBody: Equatable {
-  var result: QueueAnswer.Result?
+  var result: ServerAnswer.Result?
   var code: String?
   /// Seconds, as the server wrote them.
   var retryAfter: Double?

@@ -39,7 +39,7 @@ enum Expectation {
 
   enum Envelope {
     case absent
-    case says(QueueAnswer.Result)
+    case says(ServerAnswer.Result)
   }
 
   /// The first row that fits counts.
@@ -63,7 +63,7 @@ enum Expectation {
 
   /// `nil`: no row fits. A status that contradicts its own envelope, as 200 with an error, is an
   /// answer that this protocol does not have.
-  static func outcome(status: Int, result: QueueAnswer.Result?, code: String?) -> Outcome? {
+  static func outcome(status: Int, result: ServerAnswer.Result?, code: String?) -> Outcome? {
     if let code, let proper = statusOfCode[code], proper != status { return nil }
     return rows.first { row in
       guard row.statuses.contains(status), row.code == nil || row.code == code else { return false }

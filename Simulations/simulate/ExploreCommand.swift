@@ -5,49 +5,104 @@ import Simulator
 struct ExploreOptions {
   enum Subject: Sendable {
     case registerPoll(SmallWorld)
+    case clientView(SmallView)
+    case messages(changes: Int)
     case twoPhaseCommit(TwoPhaseCommit)
   }
 
   static let models = ["register-poll", "two-phase-commit"]
+  static let protocols = ["register-poll", "client-view"]
+  static let worlds = ["messages"]
   static let names = [
     "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
+    "--protocol", "--world", "--changes", "--refusals", "--lives",
   ]
+  static let flags = ["--json", "--signals"]
 
   var subject: Subject
   var depth = Int64.max
   var megabytes: UInt64 = 2048
   var json = false
+  /// The lives of so many seeds are compared with what was explored.
+  var lives: UInt64?
 
   init(_ arguments: Arguments) throws(UsageError) {
-    let name = arguments.values["--model"] ?? "register-poll"
-    guard ExploreOptions.models.contains(name) else {
-      let known = ExploreOptions.models.joined(separator: ", ")
-      throw UsageError(message: "unknown model \"\(name)\". There are: \(known)")
-    }
-    let isOurs = name == "register-poll"
-    let others = isOurs ? ["--participants", "--votes"] : ["--clients", "--queue-length"]
-    for option in others where arguments.values[option] != nil {
-      throw UsageError(message: "\(option) does not go with the model \(name)")
-    }
-    if isOurs {
-      subject = .registerPoll(
-        SmallWorld(
-          clients: try arguments.number("--clients", in: SmallWorld.clientsAllowed) ?? 1,
-          queueLength: try arguments.number("--queue-length", in: SmallWorld.queueLengthAllowed)
-            ?? 1))
-    } else {
-      let participants =
-        try arguments.number("--participants", in: TwoPhaseCommit.participantsAllowed) ?? 3
-      subject = .twoPhaseCommit(
-        TwoPhaseCommit(
-          participants: participants,
-          votesNeeded: try arguments.number("--votes", in: 0...participants)))
-    }
+    let name = try ExploreOptions.name(arguments)
+    try ExploreOptions.checkOptions(of: name, arguments)
+    subject = try ExploreOptions.subject(name, arguments)
     if let number = try arguments.number("--depth", in: 1...Int64(1_000_000)) { depth = number }
     if let number = try arguments.number("--memory", in: 1...UInt64(1_000_000)) {
       megabytes = number
     }
+    lives = try arguments.number("--lives", in: 1...UInt64(1_000_000))
     json = arguments.has("--json")
+  }
+
+  /// What is explored: one option names it, or none.
+  private static func name(_ arguments: Arguments) throws(UsageError) -> String {
+    var found: (option: String, name: String)?
+    let kinds = [("model", models), ("protocol", protocols), ("world", worlds)]
+    for (kind, known) in kinds {
+      guard let name = arguments.values["--\(kind)"] else { continue }
+      guard known.contains(name) else {
+        let names = known.joined(separator: ", ")
+        throw UsageError(message: "unknown \(kind) \"\(name)\". There are: \(names)")
+      }
+      if let found { throw UsageError(message: "--\(kind) does not go with --\(found.option)") }
+      found = (kind, name)
+    }
+    return found?.name ?? "register-poll"
+  }
+
+  /// Options that go with one model only.
+  private static func checkOptions(of name: String, _ arguments: Arguments) throws(UsageError) {
+    let own = [
+      (["register-poll"], "--clients"), (["register-poll"], "--queue-length"),
+      (["register-poll"], "--lives"), (["client-view", "messages"], "--changes"),
+      (["client-view"], "--refusals"), (["client-view"], "--signals"),
+      (["two-phase-commit"], "--participants"), (["two-phase-commit"], "--votes"),
+    ]
+    for (models, option) in own
+    where !models.contains(name) && (arguments.values[option] != nil || arguments.has(option)) {
+      throw UsageError(message: "\(option) does not go with the model \(name)")
+    }
+  }
+
+  private static func subject(
+    _ name: String, _ arguments: Arguments
+  ) throws(UsageError) -> Subject {
+    switch name {
+    case "client-view":
+      return .clientView(
+        SmallView(
+          changes: try arguments.number("--changes", in: SmallView.changesAllowed) ?? 1,
+          refusals: try arguments.number("--refusals", in: SmallView.refusalsAllowed) ?? 1,
+          hasSignals: arguments.has("--signals")))
+    case "messages":
+      return .messages(
+        changes: try arguments.number("--changes", in: SmallMail.changesAllowed) ?? 2)
+    case "two-phase-commit":
+      let participants =
+        try arguments.number("--participants", in: TwoPhaseCommit.participantsAllowed) ?? 3
+      return .twoPhaseCommit(
+        TwoPhaseCommit(
+          participants: participants,
+          votesNeeded: try arguments.number("--votes", in: 0...participants)))
+    default:
+      return .registerPoll(
+        SmallWorld(
+          clients: try arguments.number("--clients", in: SmallWorld.clientsAllowed) ?? 1,
+          queueLength: try arguments.number("--queue-length", in: SmallWorld.queueLengthAllowed)
+            ?? 1))
+    }
+  }
+}
+
+extension ExploreOptions {
+  /// `nil`: nobody has asked for it.
+  var shapes: ShapeCount? {
+    guard case .registerPoll(let world) = subject, let lives else { return nil }
+    return ShapeCount(of: world, in: 1...lives)
   }
 }
 
@@ -69,6 +124,16 @@ extension Simulate {
         --json            one JSON object on the last line
         --model NAME      register-poll: ours, the default; or
                           two-phase-commit: Gray and Lamport's TwoPhase, whose states are known
+        --lives N         says how much of register-poll the lives of the seeds 1 to N reach, as
+                          simulate run lives them: by the shapes that a machine has, which is what it
+                          is, and not how much of it
+        --protocol NAME   register-poll, the default; or client-view: one client that changes a view
+                          by Replicache's protocol, its outbox and its data layer
+        --world NAME      messages: one window on a list, and a page that is out while things happen
+        --changes N       changes that the user of client-view makes, 1 to 3 (1), or that happen in
+                          messages, 0 to 4 (2)
+        --refusals N      refusals in client-view, 0 to 2 (1)
+        --signals         in client-view the app is stopped and sent to the background, too
         --participants N  resource managers of two-phase-commit, 1 to 15 (3)
         --votes N         votes after which its manager commits (all): with fewer it is wrong
 
@@ -84,10 +149,14 @@ extension Simulate {
       usage, or out of memory; 130 interrupted, with what was done so far.
       """,
     run: { words, console in
-      let arguments = try Arguments(words, options: ExploreOptions.names, flags: ["--json"])
+      let arguments = try Arguments(
+        words, options: ExploreOptions.names, flags: ExploreOptions.flags)
       let options = try ExploreOptions(arguments)
       switch options.subject {
       case .registerPoll(let model): return explore(model, options, console)
+      case .clientView(let model): return explore(model, options, console)
+      case .messages(let changes):
+        return explore(SmallMail(changes: changes), options, console)
       case .twoPhaseCommit(let model): return explore(model, options, console)
       }
     })
@@ -114,6 +183,7 @@ extension Simulate {
       options: options, exploration, seconds: ExploreReport.seconds(ContinuousClock.now - start))
     console.out(report.table)
     for line in report.counterexample { console.out(line) }
+    if let count = options.shapes { console.out(ExploreReport.line(of: count, options)) }
     if options.json { console.out(report.json) }
     switch exploration.ending {
     case .closed, .depthLimit: return .success
@@ -168,6 +238,9 @@ struct ExploreReport {
       rows.append(("statuses reached", reached(11, SmallWorld.missingStatuses(coverage))))
       rows.append(("failure rows", reached(21, SmallWorld.missingRows(coverage))))
     }
+    if case .clientView = options.subject {
+      rows.append(("outbox reached", reached(SmallView.names.count, SmallView.missing(coverage))))
+    }
     let megabytes = Double(memory) / 1_048_576
     rows += [
       ("real time", String(format: "%.2f s (%.0f generated a second)", seconds, rate)),
@@ -183,6 +256,10 @@ struct ExploreReport {
     switch options.subject {
     case .registerPoll(let model):
       return "register-poll, \(model.clients) clients, \(model.queueLength) events in a queue"
+    case .messages(let changes): return "messages, changes: \(changes)"
+    case .clientView(let model):
+      return "client-view, changes: \(model.changes), refusals: \(model.refusals)"
+        + (model.hasSignals ? ", with signals" : "")
     case .twoPhaseCommit(let model):
       let isWrong = model.votesNeeded < model.participants
       return "two-phase-commit, \(model.participants) resource managers"
@@ -215,6 +292,12 @@ struct ExploreReport {
         + "\"queueLength\":\(model.queueLength),"
         + "\"missingStatuses\":\(list(SmallWorld.missingStatuses(coverage))),"
         + "\"missingRows\":\(list(SmallWorld.missingRows(coverage))),"
+    case .clientView(let model):
+      text =
+        "{\"model\":\"client-view\",\"changes\":\(model.changes),"
+        + "\"refusals\":\(model.refusals),\"signals\":\(model.hasSignals),"
+        + "\"missing\":\(list(SmallView.missing(coverage))),"
+    case .messages(let changes): text = "{\"model\":\"messages\",\"changes\":\(changes),"
     case .twoPhaseCommit(let model):
       text =
         "{\"model\":\"two-phase-commit\",\"participants\":\(model.participants),"
@@ -233,6 +316,15 @@ struct ExploreReport {
 
   private func list(_ names: [String]) -> String {
     "[" + names.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+  }
+
+  static func line(of count: ShapeCount, _ options: ExploreOptions) -> String {
+    let share = 100 * Double(count.reached) / Double(max(count.explored, 1))
+    let states = 100 * Double(count.statesReached) / Double(max(count.states, 1))
+    return String(
+      format:
+        "%d lives reach %d of %d shapes (%.1f %%), which %.1f %% of the states have; %d others",
+      Int(options.lives ?? 0), count.reached, count.explored, share, states, count.beyond)
   }
 
   static func progressLine(_ progress: ExplorationProgress, after elapsed: Duration) -> String {

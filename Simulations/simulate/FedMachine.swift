@@ -16,7 +16,7 @@ struct FedMachine {
   private(set) var violation: Violation?
   /// The queue that the machine let go, until somebody takes note.
   var released: QueueID?
-  private var armed: Machine<QueueFinger>.Effects.Arm?
+  private var armed: TimerArm?
 
   private static let life = Life(1)
 
@@ -24,7 +24,7 @@ struct FedMachine {
   init(at moment: Moment) {
     machine = Machine(life: FedMachine.life)
     clock = moment
-    give(.started(foreground: true), at: moment)
+    give(.app(.started(foreground: true)), at: moment)
   }
 
   /// One that finds a saved finger.
@@ -32,7 +32,7 @@ struct FedMachine {
     machine = Machine(
       restoring: finger, terms: terms, age: nil, at: moment, life: FedMachine.life)
     clock = moment
-    give(.started(foreground: true), at: moment)
+    give(.app(.started(foreground: true)), at: moment)
   }
 
   /// Gives one input; what it leads to is done at once.

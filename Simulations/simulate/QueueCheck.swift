@@ -172,7 +172,7 @@ struct QueueCheck {
       return
     }
     if ledger.left != nil { return departAfterTheEnd(exchange) }
-    fed.give(.loggedOut, at: exchange.sentAt)
+    fed.give(.app(.loggedOut), at: exchange.sentAt)
     self.ledger?.letGo(on: exchange.line)
     guard fed.released == ledger.queue, fed.machine.status == .halted(.stopped) else {
       return differ(

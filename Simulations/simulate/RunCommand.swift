@@ -103,17 +103,6 @@ struct RunOptions {
       self.world = world
     }
     if spoken == .clientView { world = .ledger }
-    // Real drivers fetch no pages and push nothing yet.
-    if engine == .actor {
-      switch world {
-      case .messages, .posts:
-        throw UsageError(
-          message: "the world \(world?.rawValue ?? "") goes with the engine \"value\" only")
-      case .ledger:
-        throw UsageError(message: "the protocol client-view goes with the engine \"value\" only")
-      case .directory, nil: world = .directory
-      }
-    }
     try setWorldOfPlant()
   }
 
@@ -126,9 +115,8 @@ struct RunOptions {
       }
       world = .messages
     case .view:
-      guard engine == .value, spoken != .eventQueue else {
-        throw UsageError(
-          message: "that plant goes with the protocol client-view and the engine \"value\" only")
+      guard spoken != .eventQueue else {
+        throw UsageError(message: "that plant goes with the protocol client-view only")
       }
       world = .ledger
     case .breach:
@@ -184,9 +172,9 @@ struct RunOptions {
       words += " --faults \(names.isEmpty ? "none" : names)"
     }
     if !configuration.judgesLiveness { words += " --no-liveness" }
-    if let world, engine == .value, world.spoken == .eventQueue {
+    if let world, world.spoken == .eventQueue {
       words += " --world \(world.rawValue)"
-    } else if let spoken = world?.spoken ?? spoken, engine == .value, !isSaidByPlant {
+    } else if let spoken = world?.spoken ?? spoken, !isSaidByPlant {
       words += " --protocol \(spoken.rawValue)"
     }
     if engine != .value { words += " --engine \(engine.rawValue)" }
@@ -219,7 +207,7 @@ extension Simulate {
         --world NAME    of event-queue: directory: clients hold everything; messages: they hold a
                         part, and fetch pages; posts: users post, and the server knows no post
                         again; all: each seed draws one (all)
-        --engine NAME   value: bare replicas; actor: real drivers, on the world's executor (value)
+        --engine NAME   value: bare clients; actor: real drivers, on the world's executor (value)
         --no-swarm      all faults are on in every seed
         --no-liveness   a run ends when the faults stop: nobody must become level again
         --until-failure stop at the first run that fails, and make it small

@@ -11,13 +11,11 @@ struct RunReport {
 
   private var statistics: RunStatistics { outcome.statistics }
 
-  /// Those that there are in these worlds: some are about pages, one is about what users change. Real
-  /// drivers do neither yet.
+  /// Those that there are in these worlds: some are about pages, one is about what users change.
   private var faults: [Fault] {
     let worlds = options.world.map { [$0] } ?? LibraryWorld.allCases
-    let isValue = options.engine == .value
-    let hasPages = isValue && worlds.contains(.messages)
-    let hasChanges = isValue && (worlds.contains(.ledger) || worlds.contains(.posts))
+    let hasPages = worlds.contains(.messages)
+    let hasChanges = worlds.contains(.ledger) || worlds.contains(.posts)
     return Fault.allCases.filter {
       (hasPages || !$0.isOfPages) && (hasChanges || $0 != .oldOutbox)
     }

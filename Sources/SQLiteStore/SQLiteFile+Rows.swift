@@ -16,7 +16,7 @@ extension SQLiteFile {
         first = Int64(left.number) + 1
       }
       try connection.load(kept.id, tables: first..<256, into: &rows)
-      return StoredForm(rows: rows, writtenAt: kept.writtenAt, asleep: tables)
+      return StoredForm(rows: rows, writtenAt: kept.writtenAt, unloaded: tables)
     }
   }
 

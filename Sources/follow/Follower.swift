@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import SQLiteStore
 import UpdateMachine
 import ZulipSync
@@ -6,7 +7,8 @@ import ZulipSync
 /// One run of the command: follows an account, and prints what comes.
 actor Follower {
   typealias Machine = UpdateMachine<ZulipAccountSource>
-  typealias View = WindowView<ZulipMessageList>
+  typealias Views = WindowViews<MessageStore<ZulipMessageList>>
+  typealias View = Views.Element
 
   private let options: Options
   private let account: AccountName
@@ -24,7 +26,7 @@ actor Follower {
   private var lastTrouble = "the server cannot be reached"
   private var ending: Ending?
 
-  private let (views, viewsOpened) = AsyncStream.makeStream(of: WindowViews<ZulipMessageList>.self)
+  private let (views, viewsOpened) = AsyncStream.makeStream(of: Views.self)
   private let reports: AsyncStream<DriverReport>
 
   /// Why it ends.
@@ -184,7 +186,7 @@ actor Follower {
   }
 
   /// What is looked at: at first the newest, then what comes behind what was printed for good.
-  private var span: ListWindow {
+  private var span: ListWindow<MessageID> {
     guard let printed else { return .newest(max(1, options.count)) }
     return ListWindow(.id(printed.next), before: 0, after: Printed.span + 200)
   }
@@ -207,7 +209,7 @@ actor Follower {
           try printer.show(message, in: model.state)
         }
       } else {
-        for case .message(let message) in view.rows.prefix(while: \.isMessage)
+        for case .item(let message) in view.rows.prefix(while: \.isItem)
         where printed?.note(message.id) == true {
           try printer.show(message, in: model.state)
         }
@@ -234,7 +236,7 @@ actor Follower {
     guard view.isComplete || view.reachesEnd && isCut else { return nil }
     var tail: [Message<ZulipContent>] = []
     for row in view.rows {
-      if case .message(let message) = row { tail.append(message) } else { tail = [] }
+      if case .item(let message) = row { tail.append(message) } else { tail = [] }
     }
     return tail
   }
@@ -245,11 +247,11 @@ actor Follower {
     let span = span
     let isDone = await machine.read { state in
       guard state.freshness.claim == .connected, let messages = state.model?.messages,
-        messages.asleep(under: span, of: window.list).isEmpty,
+        messages.unloaded(under: span, of: window.list).isEmpty,
         let excerpt = messages.list(of: window.list)?.excerpt(of: span), excerpt.reachesEnd
       else { return false }
       return excerpt.rows.allSatisfy { row in
-        if case .message(let id) = row { printed.has(id) } else { false }
+        if case .item(let id) = row { printed.has(id) } else { false }
       }
     }
     if isDone { await end(.done) }
@@ -257,7 +259,7 @@ actor Follower {
 }
 
 extension WindowView.Row {
-  fileprivate var isMessage: Bool {
-    if case .message = self { true } else { false }
+  fileprivate var isItem: Bool {
+    if case .item = self { true } else { false }
   }
 }

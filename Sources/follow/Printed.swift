@@ -1,3 +1,4 @@
+import MessageSync
 import SQLiteStore
 import UpdateMachine
 

@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import UpdateMachine
 import ZulipSync
 
@@ -76,7 +77,7 @@ struct Printer {
     state.user(user).map { plain($0.name) } ?? "user \(user.number)"
   }
 
-  private static func place(_ place: Place, _ state: ZulipState) -> String {
+  private static func place(_ place: MessagePlace, _ state: ZulipState) -> String {
     switch place {
     case .channel(let id, let topic):
       let channel = state.channel(id).map { plain($0.name) } ?? "channel \(id.number)"

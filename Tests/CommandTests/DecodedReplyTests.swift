@@ -1,5 +1,6 @@
 import Foundation
 import SyncProtocols
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -115,19 +116,19 @@ struct DecodedReplyTests {
     mutating func apply(_ event: String) throws(Never) { kinds.append(event) }
   }
 
-  private typealias Subject = Replica<Kinds, EventQueue<String>>
+  private typealias Subject = SyncClient<Kinds, EventQueue<String>>
 
   /// A replica with a poll out.
   private func polling() throws -> (Subject, RequestID) {
     var replica = Subject(life: Life(1))
     let zero = Moment(milliseconds: 0)
+    _ = replica.handle(.app(.started(foreground: true)), at: zero)
     _ = replica.handle(.loaded(nil, age: nil), at: zero)
-    _ = replica.handle(.started(foreground: true), at: zero)
     let register = try #require(replica.status.outstanding?.id)
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: 4)
     let effects = replica.handle(
       .snapshotArrived(register, ["snapshot"], finger: finger, terms: .unspoken), at: zero)
-    _ = replica.handle(.written(try #require(effects.persist)), at: zero)
+    for case .save(let write) in effects.list { _ = replica.handle(.written(write), at: zero) }
     return (replica, try #require(replica.status.outstanding?.id))
   }
 
@@ -144,7 +145,7 @@ struct DecodedReplyTests {
       #expect(!keepsFinger, "\(status): \(Array(bytes)) was taken for events")
       _ = replica.handle(.batchArrived(id, batch), at: now)
     case .failed(let failure):
-      _ = replica.handle(.failed(id, failure), at: now)
+      _ = replica.handle(.failed(id, failure, hasLeft: true), at: now)
       #expect(replica.model == before.model)
       if keepsFinger { #expect(replica.finger == before.finger, "\(failure)") }
     case .registered, .succeeded:
@@ -155,7 +156,7 @@ struct DecodedReplyTests {
 
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `random bytes are a classified failure and change nothing`(_ seed: UInt64) throws {
-    var random = TestGenerator(seed: seed)
+    var random = SplitMix(seed)
     for _ in 0..<2_000 {
       let count = Int.random(in: 0...200, using: &random)
       // Half of them from JSON's own alphabet, which comes further into the parser.
@@ -178,7 +179,7 @@ struct DecodedReplyTests {
   }
 
   @Test func `an answer that breaks off is a classified failure and changes nothing`() throws {
-    var random = TestGenerator(seed: 4)
+    var random = SplitMix(4)
     let bodies = try bodies()
     for _ in 0..<5_000 {
       let body = try #require(bodies.randomElement(using: &random))
@@ -191,7 +192,7 @@ struct DecodedReplyTests {
   @Test func `an answer with wrong bytes in it never traps, and a refusal never moves the model`()
     throws
   {
-    var random = TestGenerator(seed: 5)
+    var random = SplitMix(5)
     let bodies = try bodies()
     for _ in 0..<5_000 {
       var body = Array(try #require(bodies.randomElement(using: &random)))

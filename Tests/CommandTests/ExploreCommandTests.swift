@@ -8,6 +8,24 @@ struct ExploreCommandTests {
   @Test(arguments: [
     ("explore --model x", "unknown model \"x\". There are: register-poll, two-phase-commit"),
     ("explore --model", "--model needs a value"),
+    (
+      "explore --protocol x", "unknown protocol \"x\". There are: register-poll, client-view"
+    ),
+    (
+      "explore --model two-phase-commit --protocol client-view",
+      "--protocol does not go with --model"
+    ),
+    ("explore --world x", "unknown world \"x\". There are: messages"),
+    ("explore --changes 2", "--changes does not go with the model register-poll"),
+    ("explore --signals", "--signals does not go with the model register-poll"),
+    (
+      "explore --protocol client-view --clients 2",
+      "--clients does not go with the model client-view"
+    ),
+    (
+      "explore --protocol client-view --changes 4",
+      "--changes needs a whole number from 1 to 3, found \"4\""
+    ),
     ("explore --clients 4", "--clients needs a whole number from 1 to 3, found \"4\""),
     ("explore --queue-length 0", "--queue-length needs a whole number from 1 to 3, found \"0\""),
     ("explore --depth 0", "--depth needs a whole number from 1 to 1000000, found \"0\""),
@@ -44,7 +62,7 @@ struct ExploreCommandTests {
   }
 
   @Test func `help names every option`() {
-    for option in ExploreOptions.names + ["--json"] {
+    for option in ExploreOptions.names + ExploreOptions.flags {
       #expect(Simulate.exploreCommand.help.contains("  \(option) "))
     }
   }
@@ -62,6 +80,19 @@ struct ExploreCommandTests {
     #expect(json["ending"] as? String == "depthLimit")
     #expect(json["violation"] is NSNull)
     #expect((json["missingRows"] as? [String])?.contains("store") == true)
+  }
+
+  @Test func `an outbox is seen whole`() throws {
+    let ran = CommandRun("explore --protocol client-view --refusals 0 --json")
+    #expect(ran.code == .success)
+    let table = try #require(ran.output.first)
+    #expect(table.contains("client-view, changes: 1, refusals: 0"))
+    let json = try ran.json()
+    #expect(json["model"] as? String == "client-view")
+    #expect(json["changes"] as? Int == 1)
+    #expect(json["ending"] as? String == "closed")
+    #expect(json["violation"] is NSNull)
+    #expect(json["missing"] as? [String] == ["halted", "set aside", "given up"])
   }
 
   @Test func `a closed state space is told as a table and as JSON`() throws {

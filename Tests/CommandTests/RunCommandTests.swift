@@ -45,20 +45,11 @@ struct RunCommandTests {
     ),
     ("run --protocol client-view --world all", "--world goes with the protocol event-queue only"),
     ("run --world ledger", "unknown world \"ledger\". There are: directory, messages, posts, all"),
-    ("run --world posts --engine actor", "the world posts goes with the engine \"value\" only"),
     ("run --world posts --plant page-misses-one", "that plant is in the world messages only"),
     ("run --world posts --protocol client-view", "--world goes with the protocol event-queue only"),
     (
-      "run --protocol client-view --engine actor",
-      "the protocol client-view goes with the engine \"value\" only"
-    ),
-    (
       "run --protocol event-queue --plant wrong-delta",
-      "that plant goes with the protocol client-view and the engine \"value\" only"
-    ),
-    (
-      "run --engine actor --plant wrong-delta",
-      "that plant goes with the protocol client-view and the engine \"value\" only"
+      "that plant goes with the protocol client-view only"
     ),
     (
       "run --protocol client-view --plant lost-event",

@@ -129,7 +129,7 @@ struct ZooPlacementTests {
     var change = mutant("a", [(["one()"], ["two()"])])
     change.hunks[0].file = file
     let without = try woven("func f() { one() }", [change], in: file)
-    #expect(without.hasPrefix("import UpdateMachine\n"))
+    #expect(without.hasPrefix("public import UpdateMachine\n"))
     let with = try woven("public import UpdateMachine\nfunc f() { one() }", [change], in: file)
     #expect(with.hasPrefix("public import UpdateMachine\nfunc"))
   }

@@ -5,9 +5,9 @@ internal import UpdateMachine
 private struct Sums: ViewMutators {
   func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(MutatorRefusal) -> JSON {
+  ) throws(ChangeRefusal) -> JSON {
     guard name == "add", let number = arguments["number"]?.int64 else {
-      throw MutatorRefusal("no mutator \(name)")
+      throw ChangeRefusal("no mutator \(name)")
     }
     let key = ViewKey("sum/\(number % 7)")
     let sum = (transaction.get(key)?.int64 ?? 0) + number
@@ -33,10 +33,10 @@ func lifeOfClientView() -> String {
     let chance = Digest.mixed(step)
     let last = server.dataLayer.last.record(of: client)
     if chance % 3 > 0 {
-      let push = PushRequest(
+      let push = MutationPush(
         client: client, knownRefusal: last.refusal?.id ?? .none,
         mutations: [
-          PushedMutation(
+          NamedMutation(
             id: MutationID(last.lastMutation.number + 1), name: chance % 50 == 1 ? "fly" : "add",
             arguments: ["number": .init(integerLiteral: Int64(chance % 1000))])
         ])

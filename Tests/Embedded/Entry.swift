@@ -1,6 +1,7 @@
 // The program that is run on both sides of the walls: natively, and as Embedded Swift for
 // WebAssembly (`Tests/walls`). It prints one line for each seed, and a few more; all must be equal.
 
+internal import MessageSync
 internal import Simulator
 internal import UpdateMachine
 
@@ -24,6 +25,10 @@ struct Entry {
     }
     let small = Explorer(SmallWorld(clients: 2, queueLength: 2), depthLimit: 7).run()
     print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
+    let view = Explorer(SmallView(changes: 2), depthLimit: 9).run()
+    print("small view \(view.counts.generated), \(view.counts.distinct), \(view.coverage)")
+    let mail = Explorer(SmallMail(changes: 1)).run()
+    print("small mail \(mail.counts.generated), \(mail.counts.distinct)")
     knowledge()
     print(lifeOfMap())
     lifeOfOutbox()
@@ -32,7 +37,7 @@ struct Entry {
 
   /// Prints a digest of what a long history of inserts and removals leaves known.
   static func knowledge() {
-    var known = Knowledge()
+    var known = Knowledge<MessageID>()
     var digest = Digest()
     for step in 0..<3000 as Range<UInt64> {
       let chance = Digest.mixed(step)
@@ -92,7 +97,7 @@ struct Entry {
 
   /// Prints what an outbox says and does that is answered, refused and confirmed by chance.
   static func lifeOfOutbox() {
-    var outbox = Outbox<Count>(client: ClientID(1))
+    var outbox = Outbox<Count>(client: ClientID(1), life: Life(1))
     var view = LocalView<Count>(of: 0)
     var push: Outbox<Count>.Push?
     var (digest, now) = (Digest(), Moment(milliseconds: 0))
@@ -100,7 +105,7 @@ struct Entry {
       push = effects.push ?? push
       for text in effects.texts(at: now) { text.fold(into: &digest) }
     }
-    note(outbox.handle(.started(Life(1), foreground: true), at: now))
+    note(outbox.handle(.app(.started(foreground: true)), at: now))
     for step in 0..<500 as Range<UInt64> {
       let chance = Digest.mixed(step)
       now = now + .milliseconds(Int64(chance >> 32 & 1023))

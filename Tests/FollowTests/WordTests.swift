@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import Testing
 import UpdateMachine
 import ZulipSync

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import LoopbackServer
@@ -168,7 +169,7 @@ import Testing
       "POST /a?b=%41 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: x\r\n\r\n",
     ]
-    var chance = Chance(state: 7)
+    var chance = SplitMix(7)
     for round in 0..<4000 {
       var bytes = Array(seeds[round % seeds.count].utf8)
       for _ in 0..<Int.random(in: 1...4, using: &chance) {
@@ -183,15 +184,5 @@ import Testing
       let parts = read((bytes + bytes).map { [$0] })
       #expect(whole.requests == parts.requests && whole.refusal == parts.refusal)
     }
-  }
-}
-
-/// Numbers that are the same in every run.
-private struct Chance: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return (state ^ state >> 29) &* 0xBF58_476D_1CE4_E5B9
   }
 }

@@ -1,5 +1,6 @@
 import CDiskFaults
 import Foundation
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -22,12 +23,12 @@ import UpdateMachine
       shelf.write([], to: "replicas.db")
       // Of what SQLite does not do, the empty file and the lock, a crash leaves all or nothing.
       start = [shelf.path: []]
-      var dice = Dice(state: seed)
+      var dice = SplitMix(seed)
       let disk = FaultyDisk()
       var settings = disk.settings
-      settings.logPages = [4, 12, 1000][dice.roll(3)]
+      settings.logPages = [4, 12, 1000][dice.below(3)]
       var file = try await SQLiteFile.open(at: shelf.path, settings: settings)
-      var saved = Saved(bigForm(dice.roll(30))) ?? Saved()
+      var saved = Saved(bigForm(dice.below(30))) ?? Saved()
       try await file.store(named: "directory").checkpoint(saved.form)
       states.append((saved, disk.changes.count))
       for time in 2..<Int64(steps) + 2 {
@@ -35,15 +36,15 @@ import UpdateMachine
         saved.take(entry)
         try await file.store(named: "directory").append(entry)
         states.append((saved, disk.changes.count))
-        if dice.roll(8) == 0 {
+        if dice.below(8) == 0 {
           await file.close()
           file = try await SQLiteFile.open(at: shelf.path, settings: settings)
         }
-        guard dice.roll(8) == 0 else { continue }
+        guard dice.below(8) == 0 else { continue }
         let store = file.store(named: "directory")
-        if dice.roll(2) == 0 { try await store.setAside() } else { try await store.erase() }
+        if dice.below(2) == 0 { try await store.setAside() } else { try await store.erase() }
         states.append((nil, disk.changes.count))
-        saved = Saved(bigForm(dice.roll(30))) ?? Saved()
+        saved = Saved(bigForm(dice.below(30))) ?? Saved()
         try await store.checkpoint(saved.form)
         states.append((saved, disk.changes.count))
       }
@@ -75,7 +76,7 @@ import UpdateMachine
   ) async throws {
     let life = try await Life(seed: seed, steps: 12)
     #expect(life.changes.count > 40)
-    var dice = Dice(state: seed)
+    var dice = SplitMix(seed)
     for count in 0...life.changes.count {
       let image = DiskImage.afterDeath(life.start, life.changes[..<count], &dice)
       try await life.check(image, after: max(count - 1, 0), "seed \(seed), death")
@@ -85,7 +86,7 @@ import UpdateMachine
   @Test(arguments: 11...20 as ClosedRange<UInt64>)
   func `a power cut at any change leaves a state that was saved`(_ seed: UInt64) async throws {
     let life = try await Life(seed: seed, steps: 12)
-    var dice = Dice(state: seed)
+    var dice = SplitMix(seed)
     for count in 0...life.changes.count {
       let image = DiskImage.afterPowerCut(life.start, life.changes[..<count], &dice)
       try await life.check(image, after: count, "seed \(seed), power cut")
@@ -98,7 +99,7 @@ import UpdateMachine
     let honest = life.changes
     let liar = honest.filter { if case .sync = $0 { false } else { true } }
     #expect(liar.count < honest.count - life.states.count)
-    var dice = Dice(state: 31)
+    var dice = SplitMix(31)
     var lost = false
     for _ in 0..<20 where !lost {
       let image = DiskImage.afterPowerCut(life.start, liar[...], &dice)
@@ -129,7 +130,7 @@ import UpdateMachine
       let disk = FaultyDisk()
       var settings = disk.settings
       settings.logPages = 6
-      var dice = Dice(state: UInt64(place))
+      var dice = SplitMix(UInt64(place))
       var saved = Saved(bigForm(40)) ?? Saved()
       do {
         let file = try await SQLiteFile.open(at: shelf.path, settings: settings)

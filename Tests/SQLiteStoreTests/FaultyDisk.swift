@@ -1,6 +1,7 @@
 import CDiskFaults
 import CSQLite
 import Foundation
+import TestSupport
 import UpdateMachine
 
 @testable import SQLiteStore
@@ -141,13 +142,13 @@ struct DiskImage {
 
   /// After a process died: what it has written is there, the last write in part.
   static func afterDeath(
-    _ start: [String: [UInt8]], _ changes: ArraySlice<FaultyDisk.Change>, _ dice: inout Dice
+    _ start: [String: [UInt8]], _ changes: ArraySlice<FaultyDisk.Change>, _ dice: inout SplitMix
   ) -> DiskImage {
     var image = DiskImage(start)
     for change in changes.dropLast() { image.make(change) }
     guard let last = changes.last else { return image }
-    if case .write(_, _, let bytes) = last, dice.roll(2) == 0 {
-      if let part = last.cut(to: dice.roll(bytes.count)) { image.make(part) }
+    if case .write(_, _, let bytes) = last, dice.below(2) == 0 {
+      if let part = last.cut(to: dice.below(bytes.count)) { image.make(part) }
     } else {
       image.make(last)
     }
@@ -157,14 +158,14 @@ struct DiskImage {
   /// After a power cut: of what was written to a file since its last sync, each sector of 512 bytes is
   /// there or not, in no order. Deletions and lengths are there.
   static func afterPowerCut(
-    _ start: [String: [UInt8]], _ changes: ArraySlice<FaultyDisk.Change>, _ dice: inout Dice
+    _ start: [String: [UInt8]], _ changes: ArraySlice<FaultyDisk.Change>, _ dice: inout SplitMix
   ) -> DiskImage {
     var lastSync: [String: Int] = [:]
     for (index, change) in zip(changes.indices, changes) {
       if case .sync(let path) = change { lastSync[path] = index }
     }
     // All, none, or some of what was not synced.
-    let odds = [0, 1, 4, 7, 8][dice.roll(5)]
+    let odds = [0, 1, 4, 7, 8][dice.below(5)]
     var image = DiskImage(start)
     for (index, change) in zip(changes.indices, changes) {
       guard case .write(let path, let offset, let bytes) = change,
@@ -173,7 +174,7 @@ struct DiskImage {
         image.make(change)
         continue
       }
-      for sector in stride(from: 0, to: bytes.count, by: 512) where dice.roll(8) < odds {
+      for sector in stride(from: 0, to: bytes.count, by: 512) where dice.below(8) < odds {
         let part = Array(bytes[sector..<min(sector + 512, bytes.count)])
         image.make(.write(path: path, offset: offset + sector, bytes: part))
       }

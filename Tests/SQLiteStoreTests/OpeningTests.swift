@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -336,13 +337,13 @@ import UpdateMachine
     let shelf = try await shelfWithReplica(60)
     let whole = shelf.bytes("replicas.db")
     let saved = Saved(bigForm(60))
-    var dice = Dice(state: 3)
+    var dice = SplitMix(3)
     var (unreadable, aside, refused) = (0, 0, 0)
     for _ in 0..<300 {
       let shelf = try Shelf()
       var bytes = whole
-      let place = dice.roll(bytes.count)
-      bytes[place] ^= 1 << UInt8(dice.roll(8))
+      let place = dice.below(bytes.count)
+      bytes[place] ^= 1 << UInt8(dice.below(8))
       shelf.write(bytes, to: "replicas.db")
       do {
         let file = try await SQLiteFile.open(at: shelf.path)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -141,7 +142,7 @@ import UpdateMachine
     try await store.checkpoint(all)
     func tables(_ left: [UInt8]) async throws -> [UInt8] {
       let form = try await store.load(leaving: left.map { StoredTable($0) })
-      #expect(form?.asleep == left.map { StoredTable($0) })
+      #expect(form?.unloaded == left.map { StoredTable($0) })
       return form?.rows.map { $0.key.table.number } ?? []
     }
     #expect(try await tables([16, 18]) == [15, 15, 15, 15, 17, 17, 17, 17, 19, 19, 19, 19])
@@ -162,7 +163,7 @@ import UpdateMachine
   @Test func `any bytes come back, also none and many`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "")
-    var dice = Dice(state: 7)
+    var dice = SplitMix(7)
     var saved = Saved()
     for length in [0, 1, 7, 8, 9, 300, 4096, 70_000, 1_000_000] {
       let value = (0..<length).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
@@ -174,7 +175,7 @@ import UpdateMachine
 
   @Test func `a replica of the library goes in and out, step by step`() async throws {
     let shelf = try Shelf()
-    var dice = Dice(state: 1)
+    var dice = SplitMix(1)
     var saved = Saved()
     var file = try await SQLiteFile.open(at: shelf.path)
     try await file.store(named: "directory").checkpoint(saved.form)
@@ -182,7 +183,7 @@ import UpdateMachine
       let step = dice.entry(Int64(time))
       saved.take(step)
       try await file.store(named: "directory").append(step)
-      if dice.roll(20) == 0 {
+      if dice.below(20) == 0 {
         await file.close()
         file = try await SQLiteFile.open(at: shelf.path)
       }
@@ -235,15 +236,15 @@ import UpdateMachine
   }
 }
 
-extension Dice {
+extension SplitMix {
   /// Some rows of a few tables that are otherwise: small and big, put and taken away.
   mutating func entry(_ time: Int64) -> JournalEntry {
     var rows: [StoredKey: [UInt8]?] = [key(0): [UInt8(truncatingIfNeeded: time)]]
-    for _ in 0..<roll(8) {
-      let place = StoredKey(StoredTable(16 + UInt8(roll(2))), UInt64(roll(60)).keyBytes)
+    for _ in 0..<below(8) {
+      let place = StoredKey(StoredTable(16 + UInt8(below(2))), UInt64(below(60)).keyBytes)
       let byte = UInt8(truncatingIfNeeded: next())
-      let length = roll(10) == 0 ? roll(9000) : roll(400)
-      rows[place] = .some(roll(4) == 0 ? nil : [UInt8](repeating: byte, count: length))
+      let length = below(10) == 0 ? below(9000) : below(400)
+      rows[place] = .some(below(4) == 0 ? nil : [UInt8](repeating: byte, count: length))
     }
     return JournalEntry(
       rows: rows.map { StoredRow($0.key, $0.value) }, writtenAt: WallTime(milliseconds: time))

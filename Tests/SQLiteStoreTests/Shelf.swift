@@ -91,15 +91,3 @@ func bigForm(_ count: Int) -> StoredForm {
   }
   return StoredForm(rows: rows, writtenAt: WallTime(milliseconds: 1))
 }
-
-/// Numbers from a seed (SplitMix64's steps).
-struct Dice: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    return Digest.mixed(state)
-  }
-
-  mutating func roll(_ sides: Int) -> Int { Int(next() % UInt64(sides)) }
-}

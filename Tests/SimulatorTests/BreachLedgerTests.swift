@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
@@ -36,8 +37,8 @@ import UpdateMachine
     }
 
     mutating func look() {
-      let request = PageRequest(all, .newest, before: 100, after: 0)
-      let fetch = FetchID(life: Life(1), number: UInt64(position))
+      let request = PageRequest<Mailbox.Narrow, MessageID>(all, .newest, before: 100, after: 0)
+      let fetch = RequestID(life: Life(1), part: .pages, number: UInt64(position))
       store.begin(fetch, request)
       let before = store
       let page = truth.page(request, later: truth)
@@ -132,7 +133,7 @@ import UpdateMachine
     scene.commit(.edited(1, 5))
     scene.commit(.aged(old))
     scene.commit(.starred(1))
-    let request = PageRequest<Mailbox.Narrow>(MessageID(1))
+    let request = PageRequest<Mailbox.Narrow, MessageID>(MessageID(1))
     let shown = scene.truth.page(request, later: scene.truth).messages[0]
     #expect(shown.content == 1 && shown.version == 0 && shown.flags == .starred)
     #expect(scene.truth[MessageID(1)]?.content == 5)

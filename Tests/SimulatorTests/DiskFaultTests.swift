@@ -121,7 +121,7 @@ import UpdateMachine
   @Test(arguments: faults)
   func `real drivers write rows, and survive each fault of a disk`(fault: Fault) {
     var strikes: Int64 = 0
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in 1...40 as ClosedRange<UInt64> {
       let configuration = SimulationConfiguration(
         seed: seed, clients: 2, faults: [fault, .crash, .logOut], isSwarm: false)
       let result = Simulation<SavedChat>.runActors(configuration).result

@@ -1,3 +1,4 @@
+import MessageSync
 import Testing
 import UpdateMachine
 
@@ -6,8 +7,8 @@ import UpdateMachine
 /// Oracle F for lists: what is shown says no more than is known.
 @Suite struct ExcerptOracleTests {
   /// 2, 4 and 8; known up to 5, and from 7 on.
-  private func list() -> PartialList {
-    var list = PartialList()
+  private func list() -> PartialList<MessageID> {
+    var list = PartialList<MessageID>()
     list.learn(Interval(from: .veryBeginning, to: .id(MessageID(5))))
     list.learn(Interval(from: .id(MessageID(7)), to: .veryEnd))
     for id: Int64 in [2, 4, 8] { list.insert(MessageID(id)) }
@@ -15,7 +16,8 @@ import UpdateMachine
   }
 
   private func complaint(
-    _ window: ListWindow, _ list: PartialList, _ change: (inout ListExcerpt) -> Void = { _ in }
+    _ window: ListWindow<MessageID>, _ list: PartialList<MessageID>,
+    _ change: (inout ListExcerpt<MessageID>) -> Void = { _ in }
   ) -> String? {
     var excerpt = list.excerpt(of: window)
     change(&excerpt)
@@ -23,9 +25,9 @@ import UpdateMachine
   }
 
   @Test func `nothing is wrong with what lists say`() {
-    var nothing = PartialList()
+    var nothing = PartialList<MessageID>()
     nothing.learn(.everything)
-    for list in [list(), PartialList(), PartialList(forgetting: list()), nothing] {
+    for list in [list(), PartialList<MessageID>(), PartialList(forgetting: list()), nothing] {
       for anchor in [PageAnchor.oldest, .newest, .firstUnread, .id(MessageID(6))] {
         for before: Int64 in 0...4 {
           for after: Int64 in 0...4 {
@@ -45,9 +47,10 @@ import UpdateMachine
 
   @Test func `what is not known looks empty`() {
     #expect(
-      complaint(.newest(3), PartialList()) { $0.rows = [] } == "what is asked for is shown as a gap"
+      complaint(.newest(3), PartialList<MessageID>()) { $0.rows = [] }
+        == "what is asked for is shown as a gap"
     )
-    let empty = complaint(.newest(3), PartialList()) {
+    let empty = complaint(.newest(3), PartialList<MessageID>()) {
       $0 = ListExcerpt()
       $0.reachesBeginning = true
       $0.reachesEnd = true
@@ -56,16 +59,16 @@ import UpdateMachine
   }
 
   @Test func `the newest and the oldest are claimed falsely`() {
-    let window = ListWindow(.oldest, before: 0, after: 1)
+    let window = ListWindow<MessageID>(.oldest, before: 0, after: 1)
     #expect(complaint(window, list()) { $0.reachesEnd = true } == "the newest row is the last")
     let oldest = complaint(.newest(1), list()) { $0.reachesBeginning = true }
     #expect(oldest == "nothing is left out before 8")
   }
 
   @Test func `a row is left out`() {
-    let window = ListWindow(.oldest, before: 0, after: 3)
+    let window = ListWindow<MessageID>(.oldest, before: 0, after: 3)
     #expect(
-      complaint(window, list()) { $0.rows.removeAll { $0 == .message(MessageID(2)) } }
+      complaint(window, list()) { $0.rows.removeAll { $0 == .item(MessageID(2)) } }
         == "nothing is left out before 4")
   }
 
@@ -79,7 +82,7 @@ import UpdateMachine
   }
 
   @Test func `what was is shown as what is, or where it is known`() {
-    let gone = complaint(.newest(1), list()) { $0.rows = [.message(MessageID(6))] }
+    let gone = complaint(.newest(1), list()) { $0.rows = [.item(MessageID(6))] }
     #expect(gone == "6 is shown as known only where it is")
     let former = complaint(.newest(1), list()) { $0.rows.append(.former(MessageID(9))) }
     #expect(former == "9 is former only where nothing is known")

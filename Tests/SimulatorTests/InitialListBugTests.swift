@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
@@ -17,7 +18,7 @@ import UpdateMachine
       // The server gives two at a time, whatever is asked for.
       let page: UInt64
       switch want {
-      case .message(let id): page = tale.fetch(id.number)
+      case .item(let id): page = tale.fetch(id.number)
       case .about(let anchor, let before, let after):
         page = tale.fetch(Tale.inA, anchor, before: min(before, 2), after: min(after, 2))
       }

@@ -1,10 +1,11 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
 
 /// Lists as pictures.
 @Suite struct IntervalBarTests {
-  private func bar(_ list: PartialList, through newest: Int64 = 9) -> String {
+  private func bar(_ list: PartialList<MessageID>, through newest: Int64 = 9) -> String {
     IntervalBar(list, through: MessageID(newest)).description
   }
 
@@ -13,11 +14,11 @@ import UpdateMachine
   }
 
   @Test func `where nothing is known there are dots`() {
-    #expect(bar(PartialList()) == dots(42) + " 1…40")
+    #expect(bar(PartialList<MessageID>()) == dots(42) + " 1…40")
   }
 
   @Test func `ends, known parts and messages`() {
-    var list = PartialList()
+    var list = PartialList<MessageID>()
     list.learn(Interval(from: .veryBeginning, to: .id(MessageID(3))))
     list.learn(Interval(from: MessageID(6), to: MessageID(8)))
     for id: Int64 in [2, 5, 7] { list.insert(MessageID(id)) }
@@ -27,7 +28,7 @@ import UpdateMachine
   }
 
   @Test func `what was known formerly`() {
-    var list = PartialList()
+    var list = PartialList<MessageID>()
     list.learn(Interval(from: .veryBeginning, to: .id(MessageID(3))))
     list.insert(MessageID(2))
     var next = PartialList(forgetting: list)
@@ -37,7 +38,7 @@ import UpdateMachine
   }
 
   @Test func `many IDs share a column, and the width stays`() {
-    var list = PartialList()
+    var list = PartialList<MessageID>()
     list.learn(Interval(from: MessageID(3), to: MessageID(7)))
     list.insert(MessageID(4))
     #expect(bar(list, through: 101) == ".:#:" + dots(38) + " 1…120")

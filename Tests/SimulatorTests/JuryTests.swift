@@ -1,4 +1,5 @@
 import SyncProtocols
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -13,18 +14,18 @@ import UpdateMachine
   /// A server, a client that has registered and waits for news, and the jury that saw it all.
   private struct Court {
     var server = EventQueueServer(truth: ChatState(), at: JuryTests.at(0))
-    var replica = Body(life: Life(1))
+    var client = Body(life: Life(1))
     var jury: Jury<Chat>
 
     init() throws {
       jury = Jury(
         clients: 1, settings: MachineSettings(), latency: .milliseconds(50), seed: 1)
+      give(.app(.started(foreground: true)), at: 0)
       give(.loaded(nil, age: nil), at: 0)
-      give(.started(foreground: true), at: 0)
       let queue = try server.beginRegister(at: JuryTests.at(10)).get()
       guard
         case .registered(let snapshot, let finger, let terms) = server.finishRegister(
-          queue, at: JuryTests.at(20)), let request = replica.status.outstanding
+          queue, at: JuryTests.at(20)), let request = client.status.outstanding
       else { return }
       give(.snapshotArrived(request.id, snapshot, finger: finger, terms: terms), at: 50)
       give(.written(WriteID(1)), at: 60)
@@ -32,55 +33,70 @@ import UpdateMachine
 
     mutating func give(_ input: Body.Input, at milliseconds: Int64) {
       let now = JuryTests.at(milliseconds)
-      let before = jury.look(before: input, 0, replica, server, at: now)
-      let effects = replica.handle(input, at: now)
-      jury.judge(input, before, effects, 0, replica, server, at: now)
+      jury.look(0, client, server, at: now)
+      let before = client
+      let effects = client.handle(input, at: now)
+      jury.judge(input, effects, 0, client, server, before: before, at: now)
     }
 
-    /// Somebody else's replica stands where this client's stood a moment ago.
-    mutating func replace(
-      with other: Body, after input: Body.Input, _ effects: Body.Effects = Body.Effects(),
-      at milliseconds: Int64
-    ) {
+    /// Somebody else's client stands where this client's stood a moment ago, and has done nothing.
+    mutating func replace(with other: Body, after input: Body.Input, at milliseconds: Int64) {
       let now = JuryTests.at(milliseconds)
-      let before = jury.look(before: input, 0, replica, server, at: now)
-      jury.judge(input, before, effects, 0, other, server, at: now)
+      jury.look(0, client, server, at: now)
+      jury.judge(input, Body.Effects(), 0, other, server, before: nil, at: now)
+    }
+
+    /// What the jury remembers of the machine before the network changes.
+    func before(at milliseconds: Int64) -> Jury<Chat>.Before {
+      Jury<Chat>.Before(
+        .input(.app(.networkChanged)), client.machine, at: JuryTests.at(milliseconds))
     }
   }
 
   @Test func `a client that does as it should is found nothing with`() throws {
     var court = try Court()
     court.server.commit(.setting(key: 1, value: 7), at: JuryTests.at(1000))
-    let request = try #require(court.replica.status.outstanding)
+    let request = try #require(court.client.status.outstanding)
     court.jury.noteAnswer(for: 0, left: JuryTests.at(1000))
     let batch = QueueBatch<ChatEvent>(
       events: [QueuedEvent(id: 0, event: .setting(key: 1, value: 7))])
     court.give(.batchArrived(request.id, batch), at: 1050)
     #expect(court.jury.result.finding == nil)
-    #expect(court.replica.finger?.lastEventID == 0)
+    #expect(court.client.finger?.lastEventID == 0)
   }
 
   @Test func `a finger that is given up while its log is alive is seen, and not when it is gone`()
     throws
   {
     var court = try Court()
-    var loggedOut = court.replica
-    let effects = loggedOut.handle(.loggedOut, at: JuryTests.at(100))
+    var loggedOut = court.client
+    _ = loggedOut.handle(.app(.loggedOut), at: JuryTests.at(100))
     var gone = court
-    court.replace(with: loggedOut, after: .networkChanged, effects, at: 100)
+    let before = court.before(at: 100)
+    court.jury.judgeDrop(before, 0, loggedOut.machine, court.server, at: JuryTests.at(100))
     let finding = try #require(court.jury.result.finding)
     #expect(finding.oracle == .budget)
     #expect(finding.expected == "a finger is given up unasked only when its log is gone")
 
-    gone.server.expire(try #require(gone.replica.finger).queue)
-    gone.replace(with: loggedOut, after: .networkChanged, effects, at: 100)
-    #expect(gone.jury.result.finding?.oracle != .budget)
+    gone.server.expire(try #require(gone.client.finger).queue)
+    gone.jury.judgeDrop(before, 0, loggedOut.machine, gone.server, at: JuryTests.at(100))
+    #expect(gone.jury.result.finding == nil)
+  }
+
+  @Test func `a machine that is not what it was told is seen`() throws {
+    var court = try Court()
+    var other = court.client
+    _ = other.handle(.app(.networkChanged), at: JuryTests.at(100))
+    court.replace(with: other, after: .app(.networkChanged), at: 100)
+    let finding = try #require(court.jury.result.finding)
+    #expect(finding.oracle == .walls)
+    #expect(finding.expected.hasPrefix("the machine is what it was told"))
   }
 
   @Test func `an answer that left the server long ago is no news of now`() throws {
     for (left, isWrong) in [(Int64(-200_000), true), (1000, false)] {
       var court = try Court()
-      let request = try #require(court.replica.status.outstanding)
+      let request = try #require(court.client.status.outstanding)
       court.jury.noteAnswer(for: 0, left: JuryTests.at(left))
       court.give(.batchArrived(request.id, QueueBatch(events: [])), at: 7000)
       #expect((court.jury.result.finding?.oracle == .honesty) == isWrong)
@@ -89,13 +105,12 @@ import UpdateMachine
 
   @Test func `a model that changes without an answer is seen`() throws {
     var court = try Court()
-    let request = try #require(court.replica.status.outstanding)
     court.server.commit(.setting(key: 1, value: 7), at: JuryTests.at(100))
-    var other = court.replica
-    let batch = QueueBatch<ChatEvent>(
-      events: [QueuedEvent(id: 0, event: .setting(key: 1, value: 7))])
-    _ = other.handle(.batchArrived(request.id, batch), at: JuryTests.at(100))
-    court.replace(with: other, after: .failed(request.id, .unreachable), at: 100)
+    var other = court.client
+    var model = try #require(other.model)
+    try model.apply(.setting(key: 1, value: 7))
+    other.change { $0 = model }
+    court.replace(with: other, after: .fired(TimerID(99)), at: 100)
     let finding = try #require(court.jury.result.finding)
     #expect(finding.oracle == .replica)
     #expect(finding.expected == "a model changes only by what it took whole")
@@ -104,8 +119,8 @@ import UpdateMachine
   @Test func `a finger that goes back in its queue is seen`() throws {
     var court = try Court()
     // One that heard nothing, and asks under the same number.
-    var behind = court.replica
-    let request = try #require(court.replica.status.outstanding)
+    var behind = court.client
+    let request = try #require(court.client.status.outstanding)
     _ = behind.handle(
       .batchArrived(request.id, QueueBatch(events: [])), at: JuryTests.at(7000))
     court.server.commit(.setting(key: 1, value: 7), at: JuryTests.at(7000))
@@ -115,8 +130,8 @@ import UpdateMachine
     court.give(.batchArrived(request.id, batch), at: 7050)
     court.give(.written(WriteID(2)), at: 7060)
     #expect(court.jury.result.finding == nil)
-    #expect(behind.status.outstanding?.id == court.replica.status.outstanding?.id)
-    court.replace(with: behind, after: .networkChanged, at: 7070)
+    #expect(behind.status.outstanding?.id == court.client.status.outstanding?.id)
+    court.jury.judgeFinger(court.before(at: 7070), 0, behind.machine, at: JuryTests.at(7070))
     #expect(court.jury.result.finding?.expected == "a finger at or after q1:0")
   }
 }

@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
@@ -235,7 +236,7 @@ import UpdateMachine
     if !isPageFirst { tale.answer(page) }
     #expect(tale.list(Tale.starred) == "of [begin…0] [2…end]")
     let wants = tale.store.list(of: Tale.starred)?.excerpt(of: .newest(5)).wants
-    #expect(wants == [.message(MessageID(1))])
+    #expect(wants == [.item(MessageID(1))])
   }
 
   @Test(arguments: [true, false])

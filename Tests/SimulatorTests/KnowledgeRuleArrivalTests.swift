@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine

@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
@@ -265,7 +266,8 @@ import UpdateMachine
     #expect(store.list(of: Tale.inA)?.ids.count == 1)
     #expect(store.openFetches.map { $0.number } == [other])
     let answer = MessagePage<UInt32>(messages: [], foundOldest: true, foundNewest: true)
-    #expect(store.take(answer, for: FetchID(life: Life(0), number: page)) == .absorbed)
+    #expect(
+      store.take(answer, for: RequestID(life: Life(0), part: .pages, number: page)) == .absorbed)
   }
 
   // MARK: R12

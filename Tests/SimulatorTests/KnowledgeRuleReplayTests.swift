@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
@@ -282,14 +283,16 @@ import UpdateMachine
     let page = tale.fetch(Tale.inA)
     tale.read(page)
     var store = tale.store
-    store.abandon(FetchID(life: Life(0), number: page))
+    store.abandon(RequestID(life: Life(0), part: .pages, number: page))
     let answer = MessagePage<UInt32>(messages: [], foundOldest: true, foundNewest: true)
-    #expect(store.take(answer, for: FetchID(life: Life(0), number: page)) == .absorbed)
+    #expect(
+      store.take(answer, for: RequestID(life: Life(0), part: .pages, number: page)) == .absorbed)
     #expect(store.list(of: Tale.inA)?.knowledge.isEmpty == true)
     // And an answer that comes twice counts once.
     #expect(tale.answer(page) == .taken)
     var again = tale.store
-    #expect(again.take(answer, for: FetchID(life: Life(0), number: page)) == .absorbed)
+    #expect(
+      again.take(answer, for: RequestID(life: Life(0), part: .pages, number: page)) == .absorbed)
   }
 
   // MARK: R6

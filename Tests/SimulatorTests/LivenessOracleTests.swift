@@ -1,4 +1,5 @@
 import SyncProtocols
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -38,10 +39,11 @@ struct LivenessOracleTests {
 
   @Test func `no number of the machine can grow and the bound shrink`() {
     let changes: [@Sendable (inout MachineSettings) -> Void] = [
-      { $0.deadlineCap = $0.deadlineCap * 2 }, { $0.slowCap = $0.slowCap * 2 },
-      { $0.transientCap = $0.transientCap * 20 }, { $0.spread = $0.spread * 30 },
-      { $0.paceInterval = $0.paceInterval * 2 }, { $0.paceBurst *= 2 },
-      { $0.wakeInterval = $0.wakeInterval * 2 },
+      { $0.retry.deadlineCap = $0.retry.deadlineCap * 2 },
+      { $0.retry.slowCap = $0.retry.slowCap * 2 },
+      { $0.retry.transientCap = $0.retry.transientCap * 20 }, { $0.spread = $0.spread * 30 },
+      { $0.retry.paceInterval = $0.retry.paceInterval * 2 }, { $0.retry.paceBurst *= 2 },
+      { $0.retry.wakeInterval = $0.retry.wakeInterval * 2 },
     ]
     for change in changes {
       var settings = MachineSettings()
@@ -60,7 +62,7 @@ struct LivenessOracleTests {
     var machine = Machine<QueueFinger>(life: Life(1))
     var now = Moment(milliseconds: 0)
     var effects = Machine<QueueFinger>.Effects()
-    var arm: Machine<QueueFinger>.Effects.Arm?
+    var arm: TimerArm?
 
     mutating func handle(_ input: Machine<QueueFinger>.Input) {
       effects = machine.handle(input, at: now)

@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
@@ -99,14 +100,14 @@ struct MessageRaceTests {
     }
   }
 
-  /// A store whose messages sleep on the disk, and are read when they are needed, is at every step what
+  /// A store whose messages are unloaded, and are read when they are needed, is at every step what
   /// one is that reads everything at the start; and so is what is shown of it.
   @Test(arguments: 0..<4)
-  func `what sleeps is as if it were awake`(share: Int) throws {
-    var (slept, woken, looks, ahead) = (0, 0, 0, 0)
+  func `what is unloaded is as if it were loaded`(share: Int) throws {
+    var (unloaded, loaded, looks, ahead) = (0, 0, 0, 0)
     for seed in 0..<60 {
       let seed = UInt64(share * 60 + seed)
-      var (steps, views): ([[StoredRow]], [ListExcerpt]) = ([], [])
+      var (steps, views): ([[StoredRow]], [ListExcerpt<MessageID>]) = ([], [])
       for leaves in [false, true] {
         var (step, look) = (0, 0)
         _ = try MessageRaceTests.race(seed: seed) { (race, choices) throws in
@@ -116,10 +117,10 @@ struct MessageRaceTests {
             let narrow = choices.pick(.disks, race.store.narrows)
             let before = race.store.count
             let view = race.look(at: MessageRaceTests.window(&choices), of: narrow)
-            woken += race.store.count - before
+            loaded += race.store.count - before
             if !leaves { views.append(view) }
             if !MessageRaceTests.agree(view, views[look]) {
-              // A page that is ahead of the events may know already that one is out that sleeps.
+              // A page that is ahead of the events may know already that one is out that is unloaded.
               #expect(MessageRaceTests.lacks(view, views[look], race.store), "seed \(seed)")
               ahead += 1
             }
@@ -129,41 +130,42 @@ struct MessageRaceTests {
           race.whole.store(since: nil, into: &whole, from: .firstOfModel)
           if !leaves { steps.append(whole.rows) }
           #expect(whole.rows == steps[step], "seed \(seed), step \(step)")
-          if race.store.sleeps { slept += 1 }
+          if race.store.hasUnloaded { unloaded += 1 }
           step += 1
         }
         looks += look
       }
     }
-    #expect(slept > 200 && woken > 20 && looks > 200 && ahead < 3)
+    #expect(unloaded > 200 && loaded > 20 && looks > 200 && ahead < 3)
   }
 
-  /// But for what was known formerly: that is shown as far as it was awake then.
-  private static func agree(_ view: ListExcerpt, _ other: ListExcerpt) -> Bool {
-    known(view) == known(other) && view.wants == other.wants && view.asleep.isEmpty
+  /// But for what was known formerly: that is shown as far as it was loaded then.
+  private static func agree(_ view: ListExcerpt<MessageID>, _ other: ListExcerpt<MessageID>) -> Bool
+  {
+    known(view) == known(other) && view.wants == other.wants && view.unloaded.isEmpty
       && view.reachesBeginning == other.reachesBeginning && view.reachesEnd == other.reachesEnd
   }
 
   private static func lacks(
-    _ view: ListExcerpt, _ other: ListExcerpt, _ store: MessageRace.Store
+    _ view: ListExcerpt<MessageID>, _ other: ListExcerpt<MessageID>, _ store: MessageRace.Store
   ) -> Bool {
     let rows = known(other).filter { row in
-      if case .message(let id) = row { store[id] != nil } else { true }
+      if case .item(let id) = row { store[id] != nil } else { true }
     }
-    return view.asleep.isEmpty && known(view) == rows
+    return view.unloaded.isEmpty && known(view) == rows
   }
 
-  private static func known(_ view: ListExcerpt) -> [ListExcerpt.Row] {
+  private static func known(_ view: ListExcerpt<MessageID>) -> [ListExcerpt<MessageID>.Row] {
     view.rows.filter { if case .former = $0 { false } else { true } }
   }
 
-  /// Whoever cannot wake what sleeps before it is named knows less, and nothing wrong.
+  /// A client that cannot load what is named before it is knows less, and nothing wrong.
   @Test(arguments: 0..<4)
-  func `what was not woken is given up`(share: Int) throws {
+  func `what was not loaded is given up`(share: Int) throws {
     for seed in 0..<60 {
       let seed = UInt64(share * 60 + seed)
       let outcome = try MessageRaceTests.race(seed: seed) { (race, choices) throws in
-        race.wakes = false
+        race.loads = false
         if choices.happens(.disks, 1, in: 3) { race.save() }
         if choices.happens(.disks, 1, in: 10) { try race.restart(leaving: true) }
       }
@@ -173,8 +175,8 @@ struct MessageRaceTests {
     }
   }
 
-  private static func window(_ choices: inout Choices) -> ListWindow {
-    let anchors: [PageAnchor] = [
+  private static func window(_ choices: inout Choices) -> ListWindow<MessageID> {
+    let anchors: [PageAnchor<MessageID>] = [
       .newest, .oldest, .id(MessageID(choices.draw(.disks, in: 1...14))),
     ]
     let anchor = choices.pick(.disks, anchors)
@@ -268,10 +270,10 @@ struct MessageRaceTests {
 
   private static func anyRequest(
     _ race: MessageRace, _ choices: inout Choices
-  ) -> PageRequest<Mailbox.Narrow> {
+  ) -> PageRequest<Mailbox.Narrow, MessageID> {
     let id = MessageID(choices.draw(.users, in: 1...12))
     if race.store.narrows.isEmpty || choices.happens(.users, 1, in: 4) { return PageRequest(id) }
-    let anchor: PageAnchor = choices.pick(
+    let anchor: PageAnchor<MessageID> = choices.pick(
       .users, [.newest, .oldest, .firstUnread, .id(id), .id(id)])
     return PageRequest(
       choices.pick(.users, race.store.narrows), anchor,

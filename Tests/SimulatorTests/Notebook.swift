@@ -70,7 +70,7 @@ struct NoteTruth: ServerTruth {
 /// says what is asked and answered, and when.
 struct Desk {
   typealias Sync = EventQueue<NoteEvent>
-  typealias Follower = Replica<Notebook, Sync>
+  typealias Follower = SyncClient<Notebook, Sync>
 
   var replica: Follower
   var server: EventQueueServer<NoteTruth>
@@ -90,7 +90,7 @@ struct Desk {
   static func live(_ events: [NoteEvent] = [.write(1, "a")]) -> Desk {
     var desk = Desk(events)
     desk.put(.loaded(nil, age: nil))
-    desk.put(.started(foreground: true))
+    desk.put(.app(.started(foreground: true)))
     desk.exchange()
     desk.endWrite()
     return desk
@@ -101,10 +101,15 @@ struct Desk {
   mutating func put(_ input: Follower.Input, after span: TimeSpan = .zero) -> [String] {
     now = now + span
     let effects = replica.handle(input, at: now)
-    if effects.disarm != nil { timer = nil }
-    if let arm = effects.arm { timer = arm.timer }
-    if let persist = effects.persist { write = persist }
-    return effects.texts(at: now)
+    for effect in effects.list {
+      switch effect {
+      case .disarm: timer = nil
+      case .arm(let armed, _): timer = armed
+      case .save(let id): write = id
+      default: break
+      }
+    }
+    return effects.machine.texts(at: now)
   }
 
   /// The request that is out; the tests ask only when there is one.
@@ -131,7 +136,7 @@ struct Desk {
   /// What the server said reaches the client, as the transport would bring it.
   @discardableResult
   mutating func answer(_ reply: EventQueueServer<NoteTruth>.Reply) -> [String] {
-    if let failure = reply.failure() { return put(.failed(request, failure)) }
+    if let failure = reply.failure() { return put(.failed(request, failure, hasLeft: true)) }
     switch reply {
     case .registered(let notes, let finger, let terms):
       return put(.snapshotArrived(request, notes, finger: finger, terms: terms))
@@ -164,7 +169,7 @@ struct Desk {
     timer = nil
     write = nil
     put(.loaded(disk, age: span))
-    return put(.started(foreground: true))
+    return put(.app(.started(foreground: true)))
   }
 
   var notes: [Int: String]? { replica.model?.notes.texts }

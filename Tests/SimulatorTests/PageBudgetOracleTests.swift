@@ -1,12 +1,13 @@
 import Testing
 
+@testable import MessageSync
 @testable import Simulator
 @testable import UpdateMachine
 
 /// Oracle D for pages objects to each bound that is broken, and to nothing else.
 @Suite struct PageBudgetOracleTests {
   typealias Narrow = MessageFilter<Int>
-  typealias Request = PageRequest<Narrow>
+  typealias Request = PageRequest<Narrow, MessageID>
 
   private static let a = Narrow([.channel(ChannelID(1))])
   private static let b = Narrow([.channel(ChannelID(2))])
@@ -23,7 +24,7 @@ import Testing
     }
 
     /// The newest fetch.
-    var id: FetchID { FetchID(life: Life(1), number: count) }
+    var id: RequestID { RequestID(life: Life(1), part: .pages, number: count) }
 
     mutating func fail(_ failure: SyncFailure, at now: Int64) {
       oracle.noteFailure(id, failure, at: Moment(milliseconds: now))
@@ -127,7 +128,7 @@ import Testing
     var desk = Desk()
     for number in 1...3 { #expect(desk.fetch(older(Int64(number)), at: 0) == nil) }
     for number in 1...3 {
-      let id = FetchID(life: Life(1), number: UInt64(number))
+      let id = RequestID(life: Life(1), part: .pages, number: UInt64(number))
       desk.oracle.noteFailure(id, .unreachable, at: Moment(milliseconds: 100))
     }
     #expect(desk.fetch(older(4), at: 350) == nil)

@@ -1,5 +1,7 @@
+import TestSupport
 import Testing
 
+@testable import MessageSync
 @testable import Simulator
 @testable import UpdateMachine
 
@@ -268,7 +270,7 @@ import Testing
     }
     desk.put(.closed(window))
     desk.pass(.seconds(61))
-    desk.put(.changed)
+    desk.look()
     #expect(desk.planner.questionsRemembered == 0)
   }
 
@@ -298,12 +300,9 @@ import Testing
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func `whatever happens, the budget is kept, and then all is there`(seed: UInt64) {
     var desk = Desk(messages: 60)
-    var state = seed
-    func draw(_ count: Int64) -> Int64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      return Int64(Digest.mixed(state) >> 33) % count
-    }
-    func anyWindow() -> ListWindow {
+    var dice = SplitMix(seed)
+    func draw(_ count: Int64) -> Int64 { dice.roll(count) }
+    func anyWindow() -> ListWindow<MessageID> {
       let anchors = [PageAnchor.newest, .oldest, .firstUnread, .id(MessageID(draw(700)))]
       return ListWindow(anchors[Int(draw(4))], before: draw(30), after: draw(30))
     }
@@ -424,7 +423,7 @@ import Testing
     #expect(view.isComplete)
     #expect(view.reachesBeginning)
     #expect(
-      view.messages.map(\.id.number) == (1...100).map { $0 * 10 } + (2001...2060).map { $0 },
+      view.items.map(\.id.number) == (1...100).map { $0 * 10 } + (2001...2060).map { $0 },
       "each once, and none is missing")
     let before = desk.begun.count
     desk.pass(.minutes(60))

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import MessageSync
 @testable import Simulator
 @testable import UpdateMachine
 
@@ -7,7 +8,7 @@ import Testing
 /// is moved by hand. Oracle D looks on.
 struct PlannerDesk {
   typealias Narrow = Mailbox.Narrow
-  typealias Planner = PagePlanner<Narrow>
+  typealias Planner = PagePlanner<MessageStore<Narrow>>
   typealias Page = MessagePage<UInt32>
 
   var planner: Planner
@@ -19,7 +20,7 @@ struct PlannerDesk {
   /// Whether timers fire at the first moment of their range, or at the last.
   var firesEarly = false
   /// What is asked and not answered, oldest first.
-  private(set) var out: [(id: FetchID, request: PageRequest<Narrow>)] = []
+  private(set) var out: [(id: RequestID, request: PageRequest<Narrow, MessageID>)] = []
   private(set) var timer: (id: TimerID, range: MomentRange)?
   /// When each fetch began.
   private(set) var begun: [Moment] = []
@@ -41,24 +42,34 @@ struct PlannerDesk {
   }
 
   private mutating func send(_ number: Int64, to channel: Int64) {
-    let place = Place.channel(ChannelID(channel), topic: "a")
+    let place = MessagePlace.channel(ChannelID(channel), topic: "a")
     mailbox.apply(.sent(MessageID(number), by: UserID(1), to: place, 1, []))
   }
 
   // MARK: Steps
 
   @discardableResult
-  mutating func open(_ narrow: Narrow, _ window: ListWindow) -> WindowID {
-    let (id, effects) = planner.open(narrow, window, &store, isLive: isLive, at: now)
-    perform(effects)
+  mutating func open(_ narrow: Narrow, _ window: ListWindow<MessageID>) -> WindowID {
+    let id = planner.open(narrow, window)
+    look()
     return id
   }
 
   mutating func put(_ input: Planner.Input) {
-    perform(planner.handle(input, &store, isLive: isLive, at: now))
+    var effects = Planner.Effects()
+    planner.note(input, &store, &effects, at: now)
+    planner.plan(&store, &effects, isLive: isLive, at: now)
+    perform(effects)
   }
 
-  mutating func move(_ id: WindowID, _ window: ListWindow) { put(.moved(id, window)) }
+  /// The planner looks what is wanted, as after anything else that happened.
+  mutating func look() {
+    var effects = Planner.Effects()
+    planner.plan(&store, &effects, isLive: isLive, at: now)
+    perform(effects)
+  }
+
+  mutating func move(_ id: WindowID, _ window: ListWindow<MessageID>) { put(.moved(id, window)) }
 
   /// The oldest question is answered, as the server has it.
   mutating func answer() {
@@ -107,25 +118,25 @@ struct PlannerDesk {
     store.asked()
     if let event { store.apply(event) }
     store.answered()
-    put(.changed)
+    look()
   }
 
   /// A message comes in the first channel.
   mutating func hearNew(_ number: Int64) {
-    let place = Place.channel(ChannelID(1), topic: "a")
+    let place = MessagePlace.channel(ChannelID(1), topic: "a")
     hear(.sent(MessageID(number), by: UserID(1), to: place, 1, []))
   }
 
   /// The finger goes, and with a new snapshot another comes.
   mutating func loseFinger() {
     isLive = false
-    put(.changed)
+    look()
   }
 
   mutating func register() {
     store = MessageStore(following: mailbox.followed, after: store)
     isLive = true
-    put(.changed)
+    look()
   }
 
   /// Time passes; timers fire when they are due.
@@ -169,13 +180,13 @@ struct PlannerDesk {
   /// What is asked, as texts.
   var asked: [String] { out.map { "\($0.request.want)" } }
 
-  func view(_ id: WindowID) -> WindowView<Narrow> { planner.view(id, of: store)! }
+  func view(_ id: WindowID) -> WindowView<MessageStore<Narrow>> { planner.view(id, of: store)! }
 
   /// "10 20 gap", and "(30)" for what was there formerly.
   func rows(_ id: WindowID) -> String {
     view(id).rows.map { row in
       switch row {
-      case .message(let message): "\(message.id)"
+      case .item(let message): "\(message.id)"
       case .former(let id, _): "(\(id))"
       case .gap: "gap"
       }

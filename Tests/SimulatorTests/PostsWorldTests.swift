@@ -59,10 +59,10 @@ struct PostsWorldTests {
     let arguments = JSONObject([
       .init("entry", 1), .init("channel", 0), .init("local", 1),
     ])
-    let push = PushRequest(
+    let push = MutationPush(
       client: snapshot.client, knownRefusal: .none,
       mutations: [
-        PushedMutation(
+        NamedMutation(
           id: MutationID(1), name: "post", arguments: .object(try #require(arguments)))
       ])
     #expect(server.push(push, at: now) == .accepted)
@@ -79,68 +79,62 @@ struct PostsWorldTests {
     #expect(Posts.checksum(of: model) == server.truth.checksum)
   }
 
-  /// A user with a replica whose writes succeed at once.
+  /// A client whose store succeeds at once.
   private struct Hand {
-    var user = PostsUser()
-    var replica = PostsUser.Body(life: Life(1))
+    typealias Client = PostsUser.Body
+
+    var client = Client(life: Life(1))
     var request: RequestID?
     var now = Moment(milliseconds: 0)
-    /// The pushes that left, and the timer that was armed last.
-    var sent: [UInt64] = []
-    var timer: UInt64?
+    /// The pushes that left, and the outbox's timer that was armed last.
+    var sent: [RequestID] = []
+    var timer: TimerID?
 
-    mutating func put(_ input: PostsUser.Body.Input) {
-      let effects = replica.handle(input, at: now)
-      switch effects.request {
-      case .register(let id), .poll(let id, _, _): request = id
-      case nil: break
+    mutating func put(_ input: Client.Input) { perform(client.handle(input, at: now)) }
+
+    mutating func perform(_ effects: Client.Effects) {
+      for effect in effects.list {
+        switch effect {
+        case .register(let id), .poll(let id, _, _): request = id
+        case .load: put(.loaded(nil, age: nil))
+        case .save(let write): put(.written(write))
+        case .erase: put(.erased(succeeded: true))
+        case .push(let push): sent.append(push.id)
+        case .arm(let armed, _): if armed.part == .outbox { timer = armed }
+        default: break
+        }
       }
-      perform(user.hear(input, &replica, at: now))
-      if let write = effects.persist { put(.written(write)) }
     }
 
-    mutating func perform(_ effects: PostsUser.Effects) {
-      sent += effects.send
-      if let arm = effects.arm { timer = arm.timer }
-      guard effects.saves, let saved = replica.saved else { return }
-      perform(user.note(written: saved, &replica, at: now))
-    }
-
-    mutating func begin(as client: UInt64) throws {
-      put(.started(foreground: true))
+    mutating func begin(as name: UInt64) throws {
+      put(.app(.started(foreground: true)))
       var snapshot = PostsTruth().snapshot
-      snapshot.client = ClientID(client)
-      let finger = QueueFinger(queue: QueueID("q\(client)"), lastEventID: -1)
+      snapshot.client = ClientID(name)
+      let finger = QueueFinger(queue: QueueID("q\(name)"), lastEventID: -1)
       let terms = QueueServerConfiguration().terms
       put(.snapshotArrived(try #require(request), snapshot, finger: finger, terms: terms))
-      let post = Post(author: ClientID(client), entry: 1, channel: 0)
-      var wanted = PostsUser.Effects()
-      user.courier.perform(
-        try replica.mutate(PostChange(post: post), at: now).effects, &wanted)
-      perform(wanted)
+      let post = Post(author: ClientID(name), entry: 1, channel: 0)
+      perform(try client.mutate(PostChange(post: post), at: now).effects)
     }
 
-    var outbox: Outbox<PostChange>? { replica.model?.local.outbox }
+    var outbox: Outbox<PostChange>? { client.local?.outbox }
   }
 
   @Test func `what was out for one who has left reaches nobody else`() throws {
     var hand = Hand()
-    hand.put(.loaded(nil, age: nil))
     try hand.begin(as: 1)
-    hand.put(.loggedOut)
-    let old = hand.timer
+    hand.put(.app(.loggedOut))
+    let old = try #require(hand.timer)
     try hand.begin(as: 2)
-    #expect(hand.sent == [0, 1])
-    // The two have the same name, for each outbox counts anew.
-    #expect(hand.user.courier.push(0).id == hand.user.courier.push(1).id)
+    #expect(hand.sent.count == 2)
+    // Each outbox counts anew, but no push is ever named like an earlier one.
+    #expect(hand.sent[0] != hand.sent[1])
     let before = try #require(hand.outbox)
-    hand.user.note(.accepted, to: 0)
-    hand.perform(hand.user.take(0, &hand.replica, at: hand.now))
-    hand.perform(hand.user.fail(0, .timedOut, hasLeft: true, &hand.replica, at: hand.now))
-    hand.perform(hand.user.fire(try #require(old), &hand.replica, at: hand.now))
+    hand.put(.pushAnswered(hand.sent[0], .accepted))
+    hand.put(.failed(hand.sent[0], .timedOut, hasLeft: true))
+    hand.put(.fired(old))
     #expect(hand.outbox == before)
-    hand.user.note(.accepted, to: 1)
-    hand.perform(hand.user.take(1, &hand.replica, at: hand.now))
+    hand.put(.pushAnswered(hand.sent[1], .accepted))
     #expect(hand.outbox != before)
   }
 

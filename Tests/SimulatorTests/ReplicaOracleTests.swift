@@ -1,4 +1,5 @@
 import SyncProtocols
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -56,7 +57,7 @@ struct SupersededOracleTests {
     #expect(!holds { $0.erase = true })
     #expect(!holds { $0.persist = WriteID(1) })
     #expect(!holds { $0.request = .register(id) })
-    #expect(!holds { $0.arm = Place.Effects.Arm(timer: TimerID(9), range: range) })
+    #expect(!holds { $0.arm = TimerArm(timer: TimerID(9), range: range) })
     #expect(
       !holds { effects in
         effects.release = QueueID("q")

@@ -1,4 +1,5 @@
 import SyncProtocols
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -64,8 +65,8 @@ struct SimulationTests {
           lost += 1
           continue
         }
-        #expect(client.replica.model?.state == world.server.truth)
-        #expect(client.replica.freshness(at: world.now).claim == .connected)
+        #expect(client.body.model?.state == world.server.truth)
+        #expect(client.body.freshness(at: world.now).claim == .connected)
       }
       #expect(lost <= 1)
     }

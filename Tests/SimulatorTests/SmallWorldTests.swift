@@ -22,7 +22,7 @@ import Testing
   /// Up to where a register has been answered at the server.
   static var toSnapshot: [(inout SmallClient) -> Void] {
     [
-      { $0.begin() }, { $0.feed(.started(foreground: true)) }, { $0.load(age: nil) },
+      { $0.begin() }, { $0.feed(.app(.started(foreground: true))) }, { $0.load(age: nil) },
       { $0.arrive() },
     ]
   }
@@ -75,7 +75,7 @@ import Testing
     #expect(client.exchange == .batch(1))
   }
 
-  @Test func `an oracle objects to what the replica did not take`() {
+  @Test func `an oracle objects to what the client did not take`() {
     var client = Self.client(after: Self.toSnapshot)
     // What is expected of the snapshot is not what it says.
     let request = client.body.status.outstanding!.id
@@ -89,7 +89,7 @@ import Testing
 
   @Test func `a poll from a place that is not on the disk is an acknowledgement too early`() {
     var client = Self.client(after: Self.toSnapshot + [{ $0.takeAnswer() }])
-    client.write = .unchanged
+    client.operation = .save(.nothing)
     client.endWrite(succeeds: true)  // It says so, and has written nothing.
     #expect(client.broken == .durable)
   }

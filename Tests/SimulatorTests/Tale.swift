@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import Testing
 import UpdateMachine
@@ -14,12 +15,12 @@ struct Tale {
   private var isHonest = true
 
   // Topics "a", "b" and "c" of a channel that is followed, and one place of each other kind.
-  static let a = Place.channel(ChannelID(1), topic: "a")
-  static let b = Place.channel(ChannelID(1), topic: "b")
-  static let c = Place.channel(ChannelID(1), topic: "c")
-  static let otherChannel = Place.channel(ChannelID(2), topic: "a")
-  static let hidden = Place.channel(ChannelID(3), topic: "a")
-  static let open = Place.channel(ChannelID(4), topic: "a")
+  static let a = MessagePlace.channel(ChannelID(1), topic: "a")
+  static let b = MessagePlace.channel(ChannelID(1), topic: "b")
+  static let c = MessagePlace.channel(ChannelID(1), topic: "c")
+  static let otherChannel = MessagePlace.channel(ChannelID(2), topic: "a")
+  static let hidden = MessagePlace.channel(ChannelID(3), topic: "a")
+  static let open = MessagePlace.channel(ChannelID(4), topic: "a")
 
   static let inA = Narrow([.channel(ChannelID(1)), .topic("a")])
   static let inB = Narrow([.channel(ChannelID(1)), .topic("b")])
@@ -30,7 +31,7 @@ struct Tale {
   static let unread = Narrow([.unread])
 
   /// These messages are there before the client comes.
-  init(_ messages: (Int64, Place, MessageFlags)..., lists: [Narrow]) {
+  init(_ messages: (Int64, MessagePlace, MessageFlags)..., lists: [Narrow]) {
     for (number, place, flags) in messages { race.commit(.sent(number, to: place, flags)) }
     race.register()
     for narrow in lists { race.open(narrow) }
@@ -83,7 +84,8 @@ struct Tale {
 
   /// A fetch of so many around an anchor leaves; of everything, if nothing is said.
   mutating func fetch(
-    _ narrow: Narrow, _ anchor: PageAnchor = .newest, before: Int64 = 100, after: Int64 = 0,
+    _ narrow: Narrow, _ anchor: PageAnchor<MessageID> = .newest, before: Int64 = 100,
+    after: Int64 = 0,
     _ where: SourceLocation = #_sourceLocation
   ) -> UInt64 {
     let request = PageRequest(narrow, anchor, before: before, after: after)
@@ -112,7 +114,7 @@ struct Tale {
   @discardableResult
   mutating func answer(
     _ fetch: UInt64, _ where: SourceLocation = #_sourceLocation
-  ) -> Store.PageOutcome { step(`where`) { $0.answer(fetch) } }
+  ) -> PageOutcome { step(`where`) { $0.answer(fetch) } }
 
   /// A list is asked for and comes, with nothing in between.
   mutating func look(_ narrow: Narrow, _ where: SourceLocation = #_sourceLocation) {
@@ -151,11 +153,11 @@ struct Tale {
 }
 
 extension Mailbox.Change {
-  static func sent(_ number: Int64, to place: Place, _ flags: MessageFlags = []) -> Self {
+  static func sent(_ number: Int64, to place: MessagePlace, _ flags: MessageFlags = []) -> Self {
     .sent(MessageID(number), by: UserID(1), to: place, UInt32(number), flags)
   }
 
-  static func moved(_ number: Int64, to place: Place, isAnnounced: Bool = true) -> Self {
+  static func moved(_ number: Int64, to place: MessagePlace, isAnnounced: Bool = true) -> Self {
     .moved([MessageID(number)], to: place, isAnnounced: isAnnounced)
   }
 

@@ -22,9 +22,9 @@ struct WallsOracleTests {
   }
 
   private static func arm(_ number: UInt64, _ earliest: Int64 = 1, _ latest: Int64 = 1)
-    -> Effects.Arm
+    -> TimerArm
   {
-    Effects.Arm(
+    TimerArm(
       timer: TimerID(number),
       range: MomentRange(from: now + .milliseconds(earliest), to: now + .milliseconds(latest)))
   }

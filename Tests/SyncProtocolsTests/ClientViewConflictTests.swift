@@ -6,9 +6,9 @@ import UpdateMachine
 struct Reservations: ViewMutators {
   func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(MutatorRefusal) -> JSON {
+  ) throws(ChangeRefusal) -> JSON {
     guard name == "reserve", let hour = arguments["hour"]?.int64, let who = arguments["who"]?.string
-    else { throw MutatorRefusal("reserve takes an hour and who wants it") }
+    else { throw ChangeRefusal("reserve takes an hour and who wants it") }
     let slot = ViewKey("hour/\(hour)")
     let isFree = !transaction.has(slot)
     if isFree { transaction.put(slot, .string(who)) }
@@ -27,10 +27,10 @@ struct ClientViewConflictTests {
     var confirmed = try ClientViewModel(snapshot: try diffServer.pull(nil, dataLayer.view(for: me)))
 
     // Offline, we reserve 9 o'clock. It runs on what we have, and is kept as what was meant.
-    let wish = PushedMutation(
+    let wish = NamedMutation(
       id: MutationID(1), name: "reserve", arguments: ["hour": 9, "who": "me"])
     var view = confirmed.view
-    try view.transact { transaction throws(MutatorRefusal) in
+    try view.transact { transaction throws(ChangeRefusal) in
       try mutators.run(wish.name, wish.arguments, in: &transaction)
     }
     #expect(view["status/me"] == "RESERVED")
@@ -43,14 +43,14 @@ struct ClientViewConflictTests {
     // Our wish is replayed on the new state, and has other effects there.
     #expect(wish.id > confirmed.lastMutation)
     view = confirmed.view
-    try view.transact { transaction throws(MutatorRefusal) in
+    try view.transact { transaction throws(ChangeRefusal) in
       try mutators.run(wish.name, wish.arguments, in: &transaction)
     }
     #expect(view["status/me"] == "UNAVAILABLE")
     #expect(view["hour/9"] == "Ada")
 
     // The push arrives. The data layer runs it, too, and what it says is what counts.
-    let push = PushRequest(client: me, knownRefusal: .none, mutations: [wish])
+    let push = MutationPush(client: me, knownRefusal: .none, mutations: [wish])
     #expect(dataLayer.run(push) == .accepted)
     try confirmed.apply(
       try diffServer.pull(confirmed.finger.state, dataLayer.view(for: me)))

@@ -151,10 +151,10 @@ struct ClientViewDataLayerTests {
     var desk = ViewDesk()
     desk.put(["a": 1, "b": 2])
     #expect(desk.dataLayer.last.cause == .outside)
-    #expect(throws: MutatorRefusal("no")) {
-      try desk.dataLayer.change { transaction throws(MutatorRefusal) in
+    #expect(throws: ChangeRefusal("no")) {
+      try desk.dataLayer.change { transaction throws(ChangeRefusal) in
         transaction.del("a")
-        throw MutatorRefusal("no")
+        throw ChangeRefusal("no")
       }
     }
     #expect(desk.text() == "a=1 b=2, last 0")
@@ -179,10 +179,10 @@ struct ClientViewDataLayerTests {
       _ ids: [UInt64], knowing known: UInt64 = 0, without voided: [UInt64] = []
     ) -> PushAnswer {
       desk.dataLayer.run(
-        PushRequest(
+        MutationPush(
           client: ViewDesk.one, knownRefusal: MutationID(known),
           voided: voided.map { MutationID($0) },
-          mutations: ids.map { PushedMutation(id: MutationID($0), name: "add", arguments: 1) }))
+          mutations: ids.map { NamedMutation(id: MutationID($0), name: "add", arguments: 1) }))
     }
     #expect(push([]) == .accepted)
     #expect(push([3, 2, 1, 1, 0, .max]) == .accepted)
@@ -220,7 +220,7 @@ struct ClientViewDataLayerTests {
   @Test func `push and pull have credentials of their own`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
-    let push = PushRequest(client: ViewDesk.one, knownRefusal: .none, mutations: [])
+    let push = MutationPush(client: ViewDesk.one, knownRefusal: .none, mutations: [])
     let pull = PullRequest(client: ViewDesk.one, state: nil)
     #expect(throws: ClientViewFailure.unauthorized) {
       try desk.server.push(push, with: PushCredential("down"))

@@ -138,10 +138,10 @@ struct ClientViewDiffServerTests {
     var dataLayer = DataLayer(SealedNotes(key: 0x5A))
     var server = DiffServer<Sealed>(epoch: 1)
     let client = ClientID(1)
-    func push(_ id: UInt64, _ text: String) -> PushRequest {
-      PushRequest(
+    func push(_ id: UInt64, _ text: String) -> MutationPush {
+      MutationPush(
         client: client, knownRefusal: .none,
-        mutations: [PushedMutation(id: MutationID(id), name: "note", arguments: .string(text))])
+        mutations: [NamedMutation(id: MutationID(id), name: "note", arguments: .string(text))])
     }
     _ = dataLayer.run(push(1, "secret"))
     var model = try ClientViewModel(snapshot: try server.pull(nil, dataLayer.view(for: client)))
@@ -172,7 +172,7 @@ struct SealedNotes: ViewMutators {
 
   func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<Sealed>
-  ) throws(MutatorRefusal) -> JSON {
+  ) throws(ChangeRefusal) -> JSON {
     let number = transaction.view.count + 1
     transaction.put(ViewKey("\(number)"), Sealed(arguments.string ?? "", with: key))
     return .null

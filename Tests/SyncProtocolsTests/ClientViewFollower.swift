@@ -1,26 +1,25 @@
 import SyncProtocols
 import UpdateMachine
 
-/// The real replica of one client, on a clock that leaps to whatever is due.
+/// The real client, on a clock that leaps to whatever is due.
 struct ViewFollower {
   typealias Model = ClientViewModel<JSON>
   typealias Answer = Result<PulledView<JSON>, ClientViewFailure>
 
-  private(set) var replica: Replica<Model, ClientView<JSON>>
+  private(set) var client: SyncClient<Model, ClientView<JSON>>
   /// The question that is out: the state that it names; `nil` within: it is a register.
   private(set) var question: (id: RequestID, state: ServerStateID?)?
-  private var timer: Machine<ViewFinger>.Effects.Arm?
+  private var timer: TimerArm?
   private var now = Moment(milliseconds: 0)
 
   init() {
-    var settings = MachineSettings()
-    settings.isDurable = false
-    replica = Replica(life: Life(1), settings: settings)
-    hear(.loaded(nil, age: nil))
-    hear(.started(foreground: true))
+    var settings = ClientSettings()
+    settings.hasStore = false
+    client = SyncClient(life: Life(1), settings: settings)
+    hear(.app(.started(foreground: true)))
   }
 
-  var model: Model? { replica.model }
+  var model: Model? { client.model }
 
   /// Lets what is due come, until a question is out.
   mutating func ask() {
@@ -33,7 +32,7 @@ struct ViewFollower {
     question = nil
     now = now + .milliseconds(50)
     switch answer {
-    case .failure(let failure): hear(.failed(id, failure.failure))
+    case .failure(let failure): hear(.failed(id, failure.failure, hasLeft: true))
     case .success(let pulled):
       if state == nil {
         hear(.snapshotArrived(id, pulled, finger: pulled.finger, terms: .clientView()))
@@ -56,15 +55,16 @@ struct ViewFollower {
     hear(.fired(due.timer))
   }
 
-  private mutating func hear(_ input: Replica<Model, ClientView<JSON>>.Input) {
-    let effects = replica.handle(input, at: now)
-    if let id = effects.cancel, id == question?.id { question = nil }
-    if effects.disarm != nil { timer = nil }
-    if let arm = effects.arm { timer = arm }
-    switch effects.request {
-    case .register(let id): question = (id, nil)
-    case .poll(let id, let finger, _): question = (id, finger.state)
-    case nil: break
+  private mutating func hear(_ input: SyncClient<Model, ClientView<JSON>>.Input) {
+    for effect in client.handle(input, at: now).list {
+      switch effect {
+      case .cancel(let id): if id == question?.id { question = nil }
+      case .disarm: timer = nil
+      case .register(let id): question = (id, nil)
+      case .poll(let id, let finger, _): question = (id, finger.state)
+      case .arm(let id, let range): timer = TimerArm(timer: id, range: range)
+      case .report, .release, .load, .save, .read, .erase, .push, .fetch: break
+      }
     }
   }
 }

@@ -62,12 +62,12 @@ struct ViewLife {
   private var draws: Draws
   private var clients: [Client]
   /// Pushes that are under way. Some arrive more than once, and long after.
-  private var pushes: [PushRequest] = []
+  private var pushes: [MutationPush] = []
   private var breach: ViewBreach?
   private let tellsCommits: Bool
   private var epoch: UInt64 = 1
 
-  /// A client: its replica, and an outbox as simple as can be.
+  /// A client: its follower, and an outbox as simple as can be.
   struct Client {
     let id: ClientID
     var follower = ViewFollower()
@@ -144,13 +144,13 @@ struct ViewLife {
 
   /// Some pushes begin too late: those before got lost, or were overtaken.
   private mutating func push(_ index: Int, whole: Bool = false) {
-    var mutations: [PushedMutation] = []
+    var mutations: [NamedMutation] = []
     let client = clients[index]
     for (offset, token) in client.pending.enumerated() {
       let id = MutationID(client.confirmed.number + 1 + UInt64(offset))
       clients[index].tokens[id.number] = token
       mutations.append(
-        PushedMutation(
+        NamedMutation(
           id: id, name: "note",
           arguments: [
             "client": JSON(integerLiteral: Int64(client.id.number)),
@@ -159,7 +159,7 @@ struct ViewLife {
     }
     if !whole, draws.happens(1, in: 3) { mutations.removeFirst(draws.below(mutations.count + 1)) }
     pushes.append(
-      PushRequest(client: client.id, knownRefusal: client.knownRefusal, mutations: mutations))
+      MutationPush(client: client.id, knownRefusal: client.knownRefusal, mutations: mutations))
   }
 
   /// Any of those under way, which may stay there to come again.
@@ -188,7 +188,7 @@ struct ViewLife {
     if draws.happens(1, in: 20), case .delta(let base, let changes) = pulled.content {
       pulled.content = .delta(from: base, Array(changes.dropFirst()))
     }
-    note(pulled, question.state, clients[index].follower.replica.finger)
+    note(pulled, question.state, clients[index].follower.client.finger)
     clients[index].follower.answer(.success(pulled))
     hear(index)
   }

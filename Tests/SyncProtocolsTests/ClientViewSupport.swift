@@ -5,7 +5,7 @@ import UpdateMachine
 struct Ledger: ViewMutators {
   func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(MutatorRefusal) -> JSON {
+  ) throws(ChangeRefusal) -> JSON {
     switch name {
     case "put":
       transaction.put(ViewKey(arguments["key"]?.string ?? ""), arguments["value"] ?? .null)
@@ -20,10 +20,10 @@ struct Ledger: ViewMutators {
       transaction.put(
         key, .array((transaction.get(key)?.array ?? []) + [arguments["token"] ?? .null]))
       transaction.put("newest", arguments["token"] ?? .null)
-      if transaction.has("closed") { throw MutatorRefusal("closed") }
+      if transaction.has("closed") { throw ChangeRefusal("closed") }
       return .null
     case "nothing": return .null
-    case _: throw MutatorRefusal("no mutator \(name)")
+    case _: throw ChangeRefusal("no mutator \(name)")
     }
   }
 }
@@ -56,10 +56,10 @@ struct ViewDesk {
     without voided: [UInt64] = [], _ mutations: (String, JSON)...
   ) throws -> String {
     let numbered = mutations.enumerated().map {
-      PushedMutation(
+      NamedMutation(
         id: MutationID(first + UInt64($0.offset)), name: $0.element.0, arguments: $0.element.1)
     }
-    let push = PushRequest(
+    let push = MutationPush(
       client: client, knownRefusal: MutationID(refusal), voided: voided.map { MutationID($0) },
       mutations: numbered)
     switch try server.push(push, with: PushCredential("up")) {

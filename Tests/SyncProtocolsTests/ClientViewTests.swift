@@ -145,7 +145,7 @@ struct ClientViewTests {
     #expect(try ClientViewModel(snapshot: older).view.text == "a=1")
   }
 
-  // MARK: In a replica
+  // MARK: In a client
 
   private func turn(
     _ follower: inout ViewFollower, _ desk: inout ViewDesk, asOf commit: UInt64? = nil,
@@ -156,11 +156,11 @@ struct ClientViewTests {
     var pulled = try desk.pull(from: question.state, asOf: commit)
     damage(&pulled)
     follower.answer(.success(pulled))
-    return "\(question.state.map { "\($0)" } ?? "register") → \(follower.replica.status): "
+    return "\(question.state.map { "\($0)" } ?? "register") → \(follower.client.status): "
       + (follower.model.map { "\($0.view.text), last \($0.lastMutation)" } ?? "nothing")
   }
 
-  @Test func `a replica registers, pulls, and pulls in full after a wrong checksum`() throws {
+  @Test func `a client registers, pulls, and pulls in full after a wrong checksum`() throws {
     var desk = ViewDesk()
     var follower = ViewFollower()
     desk.put(["a": 1])
@@ -171,7 +171,7 @@ struct ClientViewTests {
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=1 b=2, last 0")
   }
 
-  @Test func `a replica drops what flaps back, keeps its finger, and goes on from there`() throws {
+  @Test func `a client drops what flaps back, keeps its finger, and goes on from there`() throws {
     var desk = ViewDesk()
     var follower = ViewFollower()
     try desk.push(from: 1, ("add", 1))
@@ -182,7 +182,7 @@ struct ClientViewTests {
     #expect(try turn(&follower, &desk) == "1.1 → live.pausing: sum=3, last 3")
   }
 
-  @Test func `a replica takes a full view as the answer to a poll`() throws {
+  @Test func `a client takes a full view as the answer to a poll`() throws {
     var desk = ViewDesk()
     var follower = ViewFollower()
     desk.put(["a": 1])
@@ -190,7 +190,7 @@ struct ClientViewTests {
     desk.server.diffServer.restart(epoch: 2)
     desk.put(["b": 2])
     #expect(try turn(&follower, &desk) == "1.1 → live.pausing: a=1 b=2, last 0")
-    #expect(follower.replica.finger?.state == ServerStateID(epoch: 2, number: 1))
+    #expect(follower.client.finger?.state == ServerStateID(epoch: 2, number: 1))
   }
 
   @Test func `a diff server that gives a name twice is found out by the checksum`() throws {
@@ -222,7 +222,7 @@ struct ClientViewTests {
     }
   }
 
-  @Test func `a replica keeps its model while the view is too large`() throws {
+  @Test func `a client keeps its model while the view is too large`() throws {
     var desk = ViewDesk()
     var follower = ViewFollower()
     desk.put(["a": 1])
@@ -230,7 +230,7 @@ struct ClientViewTests {
     let tooLarge = ClientViewFailure.viewTooLarge(byteCount: 30, maximum: 20)
     follower.ask()
     follower.answer(.failure(tooLarge))
-    #expect("\(follower.replica.status)" == "registerFailed")
+    #expect("\(follower.client.status)" == "registerFailed")
     #expect(follower.model?.view.text == "a=1")
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=1, last 0")
   }

@@ -51,11 +51,11 @@ struct ClientViewTransactionTests {
     #expect(old == 1)
     #expect(view.text == "a=5 b=2 d=4")
     let checksum = view.checksum
-    #expect(throws: MutatorRefusal("no")) {
-      try view.transact { transaction throws(MutatorRefusal) in
+    #expect(throws: ChangeRefusal("no")) {
+      try view.transact { transaction throws(ChangeRefusal) in
         transaction.put("a", 6)
         transaction.del("b")
-        throw MutatorRefusal("no")
+        throw ChangeRefusal("no")
       }
     }
     #expect(view.text == "a=5 b=2 d=4")

@@ -157,7 +157,7 @@ struct EventQueueServerLifetimeTests {
     desk.wait(seconds: 12)
     _ = try desk.register()
     let refused = desk.server.beginRegister(at: desk.now)
-    #expect(throws: QueueRefusal.self) { try refused.get() }
+    #expect(throws: RegisterRefusal.self) { try refused.get() }
     guard case .failure(let refusal) = refused else { return }
     #expect(refusal.answer == .rateLimited(after: .seconds(18)))
     #expect(desk.server.aliveQueues.count == 2)

@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -31,7 +32,7 @@ import UpdateMachine
   }
 
   @Test func `the README's window shows the newest messages`() async {
-    typealias Row = WindowView<Postbox.Narrow>.Row
+    typealias Row = WindowView<MessageStore<Postbox.Narrow>>.Row
     let messages = [(1, "soup?"), (2, "pizza"), (3, "at noon")].map { Postbox.message($0, $1) }
     let server = LocalEventQueue(truth: Postbox(messages: messages))
     var shown: [[Row]] = []
@@ -51,7 +52,7 @@ import UpdateMachine
 
     await following
     #expect(shown.first == [.gap(.everything)] || shown.count == 1)
-    #expect(shown.last == messages.suffix(2).map { .message($0) })
+    #expect(shown.last == messages.suffix(2).map { .item($0) })
   }
 
   @Test func `the README's change is seen, stored and acknowledged`() async throws {
@@ -150,38 +151,38 @@ import UpdateMachine
 
   // MARK: An app that owns the loop
 
-  @Test func `an app that drives the value itself follows, and goes on after a crash`() {
+  @Test func `an app that drives the client itself follows, and goes on after a crash`() {
     let start = Moment(milliseconds: 0)
     var server = EventQueueServer(
       truth: Counter(count: 40), configuration: QueueServerConfiguration(), at: start)
     var app = HandDrivenApp(
       store: HandDrivenApp.Store(drafts: ["dear all"]), life: Life(1), at: start)
     while app.ask(&server) {}
-    #expect(app.replica.model?.count == 40)
-    #expect(app.replica.freshness(at: app.now).claim == .connected)
+    #expect(app.client.model?.count == 40)
+    #expect(app.client.freshness(at: app.now).claim == .connected)
 
     server.commit(2, at: app.now)
     while app.ask(&server) {}
-    #expect(app.replica.model?.count == 42)
+    #expect(app.client.model?.count == 42)
     #expect(app.store.replica?.model.count == 42)
 
     // The process is killed. What is left is the app's store.
     server.commit(1, at: app.now)
     app = HandDrivenApp(store: app.store, life: Life(2), at: app.now)
-    #expect(app.replica.model?.count == 42)
+    #expect(app.client.model?.count == 42)
     while app.ask(&server) {}
-    #expect(app.replica.model?.count == 43)
+    #expect(app.client.model?.count == 43)
     #expect(app.store.drafts == ["dear all"])
     #expect(server.aliveQueues.count == 1, "nothing was registered anew")
 
     // The server loses its queues: the model stays readable until there is a snapshot.
     server.restart(keepingQueues: false, at: app.now)
     while app.ask(&server) {}
-    #expect(app.replica.model?.count == 43)
-    #expect(app.replica.status == .registerFailed)
+    #expect(app.client.model?.count == 43)
+    #expect(app.client.status == .registerFailed)
     app.sleep()
     while app.ask(&server) {}
-    #expect(app.replica.freshness(at: app.now).claim == .connected)
+    #expect(app.client.freshness(at: app.now).claim == .connected)
     #expect(server.aliveQueues.count == 1)
   }
 }

@@ -1,3 +1,4 @@
+import MessageSync
 import SyncProtocols
 import UpdateMachine
 
@@ -118,7 +119,7 @@ struct Postbox: ServerTruth {
   }
 
   /// The newest so many of a list: all that the example asks for.
-  func page(_ request: PageRequest<Narrow>) throws(SyncFailure) -> MessagePage<String> {
+  func page(_ request: PageRequest<Narrow, MessageID>) throws(SyncFailure) -> MessagePage<String> {
     guard let narrow = request.narrow, case .about(.newest, let before, _) = request.want else {
       throw .rejected(RejectionCode("NOT_HERE"))
     }
@@ -129,20 +130,21 @@ struct Postbox: ServerTruth {
 }
 
 /// What an app holds of it: a part.
-struct PostboxModel: PagedModel {
+struct PostboxModel: MessageModel {
+  typealias Narrow = Postbox.Narrow
   typealias Refusal = Never
-  var messages: MessageStore<Postbox.Narrow>
+  var lists: MessageStore<Postbox.Narrow>
 
-  init(snapshot: [ChannelID]) { messages = MessageStore(following: snapshot) }
+  init(snapshot: [ChannelID]) { lists = MessageStore(following: snapshot) }
   init(snapshot: [ChannelID], replacing old: PostboxModel?) {
     self.init(snapshot: snapshot)
-    if let old { messages = MessageStore(following: snapshot, after: old.messages) }
+    if let old { lists = MessageStore(following: snapshot, after: old.lists) }
   }
-  mutating func apply(_ event: MessageEvent<String>) { messages.apply(event) }
+  mutating func apply(_ event: MessageEvent<String>) { lists.apply(event) }
 }
 
 /// The log as any source has it, and pages beside it.
-struct PostboxSource: PageSource {
+struct PostboxSource: Source {
   typealias Model = PostboxModel
   typealias Sync = EventQueue<MessageEvent<String>>
   let server: LocalEventQueue<Postbox>
@@ -151,7 +153,7 @@ struct PostboxSource: PageSource {
   init(_ server: LocalEventQueue<Postbox>) { self.server = server }
 
   func page(
-    _ request: PageRequest<Postbox.Narrow>
+    _ request: PageRequest<Postbox.Narrow, MessageID>
   ) async throws(SyncFailure) -> MessagePage<String> {
     try await server.truth.page(request)
   }
@@ -181,8 +183,8 @@ enum Wish: ViewMutation {
     }
   }
 
-  func apply(to view: inout ViewMap<JSON>) throws(MutatorRefusal) -> JSON {
-    try view.transact { transaction throws(MutatorRefusal) in
+  func apply(to view: inout ViewMap<JSON>) throws(ChangeRefusal) -> JSON {
+    try view.transact { transaction throws(ChangeRefusal) in
       try Reservations().run(name, arguments, in: &transaction)
     }
   }
@@ -211,23 +213,23 @@ struct Hour: ViewQuery {
 
 // MARK: An app that owns the loop
 
-/// An app that keeps the replica in its own store, and has no use for actors: it drives the value
-/// machine itself. Every input goes through ``feed(_:)``; what comes of it is done by the app's own
-/// means, here a server in the same process and a store that is a value.
+/// An app that keeps the replica in its own store, and has no use for actors: it drives the client
+/// itself. Every input goes through ``feed(_:)``; what comes of it is done by the app's own means, here a
+/// server in the same process and a store that is a value.
 struct HandDrivenApp {
-  typealias Body = Replica<CounterModel, EventQueue<Int>>
+  typealias Client = SyncClient<CounterModel, EventQueue<Int>>
 
   /// The app's own store: the replica stands in it beside whatever else the app keeps, and both are
   /// written in one step.
   struct Store {
-    var replica: Body.Saved?
+    var replica: Client.Saved?
     var drafts: [String] = []
   }
 
   /// What is going on. There is never more than one of each.
   private(set) var timer: (id: TimerID, at: Moment)?
-  private(set) var request: Body.Effects.Request?
-  private(set) var replica: Body
+  private(set) var request: Client.Effect?
+  private(set) var client: Client
   var store: Store
   var now: Moment
 
@@ -235,30 +237,39 @@ struct HandDrivenApp {
   init(store: Store, life: Life, at now: Moment) {
     self.store = store
     self.now = now
-    replica = Body(life: life)
-    feed(.loaded(store.replica, age: .zero))
-    feed(.started(foreground: true))
+    client = Client(life: life)
+    feed(.app(.started(foreground: true)))
   }
 
-  /// Puts one input in and does what it leads to, in that order.
-  mutating func feed(_ input: Body.Input) {
-    let effects = replica.handle(input, at: now)
-    if effects.cancel != nil { request = nil }
-    if effects.disarm != nil { timer = nil }
-    // `report` is for the app's log, `release` for the server: neither is answered.
-    if effects.erase { store.replica = nil }
-    if let next = effects.request { request = next }
-    if let arm = effects.arm { timer = (arm.timer, arm.range.latest) }
-    if let write = effects.persist {
-      store.replica = replica.saved
-      feed(.written(write))
+  /// Puts one input in and does what it leads to, in that order. The store answers at once.
+  mutating func feed(_ input: Client.Input) {
+    var inputs = [input]
+    while !inputs.isEmpty {
+      for effect in client.handle(inputs.removeFirst(), at: now).list {
+        switch effect {
+        case .cancel: request = nil
+        case .disarm: timer = nil
+        case .load: inputs.append(.loaded(store.replica, age: .zero))
+        case .save(let write):
+          store.replica = client.saved
+          inputs.append(.written(write))
+        case .erase:
+          store.replica = nil
+          inputs.append(.erased(succeeded: true))
+        case .register, .poll: request = effect
+        case .arm(let id, let range): timer = (id, range.latest)
+        // For the app's log and for the server: neither is answered.
+        case .report, .release: break
+        // This model is loaded as a whole, takes no changes, and holds everything.
+        case .read, .push, .fetch: break
+        }
+      }
     }
   }
 
   /// Asks the server what is to be asked; `false`: nothing is, or it waits for news.
   mutating func ask(_ server: inout EventQueueServer<Counter>) -> Bool {
     switch request {
-    case nil: return false
     case .register(let id):
       guard case .success(let queue) = server.beginRegister(at: now),
         case .registered(let count, let finger, let terms) = server.finishRegister(queue, at: now)
@@ -276,8 +287,9 @@ struct HandDrivenApp {
       if case .batch(let batch) = reply {
         feed(.batchArrived(id, batch))
       } else {
-        feed(.failed(id, reply.failure() ?? .malformed))
+        feed(.failed(id, reply.failure() ?? .malformed, hasLeft: true))
       }
+    default: return false
     }
     return true
   }

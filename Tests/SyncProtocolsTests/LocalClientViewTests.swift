@@ -6,12 +6,12 @@ import UpdateMachine
 @Suite struct LocalClientViewTests {
   typealias Origin = Tunnel<Reservations, Wish>
   typealias Driver = UpdateMachine<Origin>
-  typealias Model = Rebased<ConfirmedView<Wish>>
+  typealias Model = ConfirmedView<Wish>
 
   /// A client's way to the server, which a test can close.
-  struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: MutationSource
+  struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: Source
   where Change.Content == Mutators.Value {
-    typealias Model = Rebased<ConfirmedView<Change>>
+    typealias Model = ConfirmedView<Change>
     typealias Sync = ClientView<Change.Content>
     let source: LocalClientViewSource<Mutators, Change>
     let door = Door()
@@ -44,7 +44,7 @@ import UpdateMachine
 
     func push(
       _ push: Outbox<Change>.Push
-    ) async throws(PushFailure) -> Outbox<Change>.PushAnswer {
+    ) async throws(PushFailure) -> PushAnswer {
       do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
       return try await source.push(push)
     }
@@ -104,7 +104,7 @@ import UpdateMachine
     await wait(for: machine) { $0.view != nil }
     await server.holdPushes()
     let wish = try await machine.mutate(.reserve(hour: 9, who: "me"))
-    await wait(for: machine) { $0.model?.local.outbox.status == .confirming }
+    await wait(for: machine) { $0.local?.outbox.status == .confirming }
     #expect(await machine.state(of: wish.ticket) == .sent)
     #expect(await machine.state.pendingCount == 1)
     await server.runPushes()
@@ -173,7 +173,7 @@ import UpdateMachine
         }
       }
     }
-    let last = await machine.state.model?.local.outbox.newestTicket
+    let last = await machine.state.local?.outbox.newestTicket
     #expect(await machine.acknowledged(try #require(last)) == .acknowledged)
     #expect(await server.view.map.count == 8 * 21)
     #expect(await machine.state.view == server.view)

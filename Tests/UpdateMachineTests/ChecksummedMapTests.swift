@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -7,7 +8,7 @@ import Testing
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `the checksum that is kept is the one of the entries`(seed: UInt64) {
-    var steps = Steps(state: seed)
+    var steps = SplitMix(seed)
     var forks = [Map()]
     for _ in 0..<3000 {
       let index = steps.below(forks.count)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -33,7 +34,7 @@ final class Bench: DriverStand {
       executor: executor, reporter: { report in reports.change { $0.append(report) } },
       tap: { input, effects, _, now in
         let texts = effects.texts(at: now).joined(separator: ", ")
-        inputs.change { $0.append("\(input) → \(texts)") }
+        inputs.change { $0.append("\(input.map { "\($0)" } ?? "the app acts") → \(texts)") }
       })
   }
 
@@ -75,19 +76,19 @@ final class Bench: DriverStand {
   /// What the machine holds when nothing goes on: its status, model and finger, as text.
   var summary: String {
     read { machine in
-      let entries = machine.replica.model.map { "\($0.entries)" } ?? "nothing"
-      let finger = machine.replica.finger.map { "\($0)" } ?? "none"
-      return "\(machine.replica.status), \(entries), \(finger)"
+      let entries = machine.client.model.map { "\($0.entries)" } ?? "nothing"
+      let finger = machine.client.finger.map { "\($0)" } ?? "none"
+      return "\(machine.client.status), \(entries), \(finger)"
     }
   }
 
-  /// Nobody sleeps, nothing is asked, nothing is written, and no errand is on the table.
+  /// Nobody sleeps, nothing is asked, nothing is written, and no operation is on the table.
   func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
   {
     #expect(clock.alarms == [], comment, sourceLocation: place)
     #expect(source.open.map(\.ask) == [], comment, sourceLocation: place)
     #expect(store?.open ?? [] == [], comment, sourceLocation: place)
-    #expect(read { $0.errands.isIdle }, comment, sourceLocation: place)
+    #expect(read { $0.operations.isIdle }, comment, sourceLocation: place)
   }
 
   /// Five minutes pass with every signal there is, and nothing happens.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -11,9 +12,9 @@ import Testing
 /// ready first or, with a seed, any.
 final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
   private let ready = Locked<[UnownedJob]>([])
-  private let order: Locked<Steps>?
+  private let order: Locked<SplitMix>?
 
-  init(seed: UInt64? = nil) { order = seed.map { Locked(Steps(state: $0)) } }
+  init(seed: UInt64? = nil) { order = seed.map { Locked(SplitMix($0)) } }
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

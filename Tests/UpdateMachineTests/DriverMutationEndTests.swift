@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -34,10 +35,10 @@ import Testing
     bench.tell { $0.stop() }
     let ticket = bench.ticket(.set("a", 1))
     #expect(bench.values == ["a": 1])
-    #expect(bench.store?.stored?.model.local.outbox.count == 0)
+    #expect(bench.store?.stored?.outbox?.count == 0)
     let stored = bench.awaitStored(ticket)
     #expect(stored.value == true)
-    #expect(bench.store?.stored?.model.local.outbox.count == 1)
+    #expect(bench.store?.stored?.outbox?.count == 1)
     #expect(bench.pushes.isEmpty)
     bench.expectNothingPending()
     bench.start { await $0.run() }
@@ -151,7 +152,7 @@ import Testing
     bench.serve()
     #expect(stored.value == true)
     #expect(bench.state(of: new) == .acknowledged)
-    #expect(bench.store?.stored?.model.local.outbox.client == ClientID(8))
+    #expect(bench.store?.stored?.outbox?.client == ClientID(8))
   }
 
   // MARK: A store that cannot be read

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -16,7 +17,7 @@ import Testing
     let acknowledged = bench.awaitAcknowledged(mutated.ticket)
     #expect(stored.value == true)
     #expect(
-      bench.store?.stored?.model.local.outbox.pending.map(\.stage) == [.marked(MutationID(1))])
+      bench.store?.stored?.outbox?.pending.map(\.stage) == [.marked(MutationID(1))])
     #expect(bench.pushes == [["1 reserve"]])
     bench.answerPush()
     #expect(acknowledged.value == nil, "the answer to a push acknowledges nothing")
@@ -115,7 +116,7 @@ import Testing
     bench.drain()
     #expect(bench.push() != nil)
     bench.expire()
-    #expect(bench.state.model != nil && bench.read { $0.replica.finger } == nil)
+    #expect(bench.state.model != nil && bench.read { $0.client.finger } == nil)
     #expect(bench.awaitStored(bench.ticket(.set("stale", 3))).value == true)
     bench.advance(.seconds(10))
     bench.serve()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -29,7 +30,9 @@ import Testing
     bench.source.snapshot([4], Spot("a", 0))
     bench.drain()
     #expect(bench.source.asked == ["register", "poll a:0"])
-    #expect(bench.inputs.value.contains("written 1 → poll 2 from a:0, arm 2 in 100 s"))
+    #expect(
+      bench.inputs.value.last == "snapshotArrived 1 at a:0, lifetime 600 s → "
+        + "disarm 1, poll 2 from a:0, arm 2 in 100 s")
   }
 
   @Test func `where the server may be told first, no poll waits for the store`() {

@@ -1,4 +1,5 @@
 import Observation
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -49,9 +50,9 @@ import Testing
 
   @Test func `a slow reader costs no memory`() {
     let alive = Box(0)
-    var observers = Observers<Witness>()
-    let states = observers.add(Witness.state(alive))
-    for _ in 1...1_000 { observers.publish(Witness.state(alive)) }
+    var observers = Subscribers<Witness>()
+    let states = observers.add(Witness(alive))
+    for _ in 1...1_000 { observers.publish(Witness(alive)) }
     #expect(alive.value == 1, "the newest state is kept, and no other")
     withExtendedLifetime(states) {}
   }
@@ -144,7 +145,7 @@ import Testing
     let reader = reader(of: bench)
     reader.follow()
     for _ in 1...20 {
-      bench.source.batch(from: bench.read { $0.replica.finger!.index } + 1, [nil])
+      bench.source.batch(from: bench.read { $0.client.finger!.index } + 1, [nil])
       bench.advance(.seconds(30))
     }
     // Each poll is three inputs, and an alarm rings at most once in a poll's deadline.
@@ -248,16 +249,10 @@ import Testing
 private final class Witness: Sendable {
   private let alive: Box<Int>
 
-  private init(_ alive: Box<Int>) {
+  init(_ alive: Box<Int>) {
     self.alive = alive
     alive.change { $0 += 1 }
   }
 
   deinit { alive.change { $0 -= 1 } }
-
-  static func state(_ alive: Box<Int>) -> ReplicaState<Witness> {
-    ReplicaState(
-      holding: .model(Witness(alive)), status: nil, freshness: Freshness(.unknown, levelAsOf: nil),
-      at: .ms(0))
-  }
 }

@@ -1,16 +1,17 @@
 import Testing
 
+@testable import MessageSync
 @testable import UpdateMachine
 
 /// A source that answers at once, from any thread.
-struct QuickPages: PageSource {
+struct QuickPages: Source {
   typealias Model = Shelf
   typealias Sync = ShelfSync
 
   /// As many fetches as there is time for: windows must not wait here.
   var pageSettings: PageSettings {
     var settings = PageSettings()
-    settings.burst = 1_000_000
+    settings.retry.paceBurst = 1_000_000
     return settings
   }
 
@@ -30,7 +31,7 @@ struct QuickPages: PageSource {
   func release(_ log: String) async {}
 
   func page(
-    _ request: PageRequest<ShelfNarrow>
+    _ request: PageRequest<ShelfNarrow, MessageID>
   ) async throws(SyncFailure) -> MessagePage<Int> {
     await Task.yield()
     if Task.isCancelled { throw .unreachable }
@@ -67,7 +68,37 @@ struct QuickPages: PageSource {
     }
     await machine.stop()
     await following
-    #expect(await machine.errands.isIdle)
-    #expect(await machine.replica.model?.messages.openFetches == [])
+    #expect(await machine.operations.isIdle)
+    #expect(await machine.client.model?.lists.openFetches == [])
+  }
+
+  @Test func `the model hears of it as soon as the page is taken, and once`() {
+    let (bench, _) = PageBench.following()
+    let id = MessageID(500)
+    var message = PageBench.message(500, in: 1)
+    message.flags = []
+    bench.messages = [message]
+    let viewer = bench.look(PageBench.a, .newest(3))
+    viewer.follow()
+    bench.page()
+    bench.batch([
+      .flagged([id, MessageID(1)], .starred, isSet: false),
+      .flagged([id, MessageID(1)], .starred, isSet: true),
+    ])
+    #expect(bench.asked == ["item 500"])
+    #expect(bench.read { $0.state.model?.heard } == [])
+    // It is in the states that are shown with the page, and in what is saved next.
+    let seen = Box<[[MessageID]]>([])
+    bench.start { machine in
+      for await state in await machine.states() {
+        seen.change { $0.append(state.model?.heard ?? []) }
+      }
+    }
+    bench.drain()
+    bench.page()
+    #expect(seen.value == [[], [id]])
+    #expect(bench.read { $0.client.saved?.model.heard } == [id])
+    bench.batch([.reacted(id, Reaction(user: UserID(1), emoji: "a"), isSet: true)])
+    #expect(bench.read { $0.state.model?.heard } == [id])
   }
 }

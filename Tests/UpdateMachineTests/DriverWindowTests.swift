@@ -1,5 +1,6 @@
 import Testing
 
+@testable import MessageSync
 @testable import UpdateMachine
 
 /// Windows on the actor: what is asked for them, what is seen through them, and what ends them.
@@ -15,7 +16,7 @@ import Testing
     bench.page()
     #expect(viewer.rows == ["gap", "980 990 1000"])
     #expect(viewer.seen.value.last?.isComplete == true)
-    #expect(viewer.seen.value.last?.messages.map(\.content) == [980, 990, 1000])
+    #expect(viewer.seen.value.last?.items.map(\.content) == [980, 990, 1000])
     #expect(bench.source.pagesOut.isEmpty)
     bench.advance(.seconds(60))
     #expect(bench.source.pagesAsked.count == 1)
@@ -78,7 +79,7 @@ import Testing
     bench.batch([.deleted([MessageID(2000)])])
     bench.batch([.deleted([MessageID(1000)])])
     // The newer message is gone, so the window reaches into what is not held.
-    #expect(viewer.next()?.messages.map(\.content) == [990])
+    #expect(viewer.next()?.items.map(\.content) == [990])
   }
 
   @Test func `a page changes what states show, too`() {
@@ -86,13 +87,13 @@ import Testing
     let counts = Box<[Int]>([])
     bench.start { machine in
       for await state in await machine.states() {
-        counts.change { $0.append(state.model?.messages.count ?? -1) }
+        counts.change { $0.append(state.model?.lists.count ?? -1) }
       }
     }
     let viewer = bench.look(PageBench.a, .newest(2))
     bench.page()
     #expect(counts.value.last == 2)
-    #expect(viewer.next()?.messages.count == 2)
+    #expect(viewer.next()?.items.count == 2)
   }
 
   // MARK: Failures
@@ -112,7 +113,7 @@ import Testing
     for _ in 0..<60 where bench.source.pagesOut.isEmpty { bench.advance(.seconds(1)) }
     bench.page()
     #expect(viewer.next().map(Viewer.words) == "980 990 1000")
-    #expect(bench.read { $0.replica.status.isLive }, "the machine's requests are others")
+    #expect(bench.read { $0.client.status.isLive }, "the machine's requests are others")
   }
 
   @Test func `what the server rejects is reported, and not asked again soon`() {
@@ -177,7 +178,7 @@ import Testing
     let page = bench.page(PageRequest(PageBench.a, .newest, before: 3, after: 0))
     bench.source.answer(fetch, .page(page))
     bench.drain()
-    #expect(bench.read { $0.replica.model?.messages.count } == 0)
+    #expect(bench.read { $0.client.model?.lists.count } == 0)
     if end == .moveOn {
       bench.page()
       #expect(viewer.next().map(Viewer.words) == "10 20")
@@ -288,7 +289,7 @@ import Testing
     bench.drain()
     #expect(run.isOver.value)
     bench.expectNothingPending()
-    #expect(bench.read { $0.replica.model?.messages.count } == 0)
+    #expect(bench.read { $0.client.model?.lists.count } == 0)
     bench.advance(.minutes(5))
     bench.expectNothingPending()
     bench.start { await $0.run() }
@@ -369,7 +370,7 @@ import Testing
   ) {
     for steps in 0..<120 {
       let (bench, run) = PageBench.following(endsWhenCancelled: endsWhenCancelled, seed: seed)
-      let views = Box<[WindowViews<ShelfNarrow>]>([])
+      let views = Box<[WindowViews<MessageStore<ShelfNarrow>>]>([])
       bench.start { machine in
         let first = await machine.openWindow(on: PageBench.a, showing: .newest(5))
         let second = await machine.openWindow(on: PageBench.b, showing: .newest(5))

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -84,10 +85,10 @@ import Testing
     #expect(desk.state(tickets[1]) == .sent)
   }
 
-  // MARK: In a replica
+  // MARK: In a client
 
   /// A board whose server gives back what its clients call their changes.
-  private struct Echoing: ConfirmingModel {
+  private struct Echoing: SyncModel {
     typealias Change = BoardChange
     typealias Refusal = Never
     struct Event: Sendable {
@@ -99,7 +100,7 @@ import Testing
     init(snapshot: Board) { state = snapshot }
     mutating func apply(_ event: Event) { state = event.board }
     func echo(in event: Event) -> MutationTicket? { event.echo }
-    var client: ClientID { ClientID(7) }
+    var client: ClientID? { ClientID(7) }
     var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
     static var knowsMutationsAgain: Bool { false }
   }
@@ -118,63 +119,36 @@ import Testing
     }
   }
 
-  /// A replica that follows, whose writes succeed at once, with one change that was accepted.
+  /// A client that follows, whose writes succeed at once, with one change that was accepted.
   private struct Hand {
-    var replica = Replica<Rebased<Echoing>, Sync>(life: Life(1))
-    var now = Moment.ms(0)
-    var request: RequestID?
-    var push: PushID?
-    var timer: (id: TimerID, latest: Moment)?
+    var hand = ClientHand<Echoing, Sync>()
 
-    var outbox: Outbox<BoardChange>? { replica.model?.local.outbox }
-
-    mutating func put(_ input: Replica<Rebased<Echoing>, Sync>.Input) {
-      let effects = replica.handle(input, at: now)
-      switch effects.request {
-      case .register(let id), .poll(let id, _, _): request = id
-      case nil: break
-      }
-      if let arm = effects.arm { timer = (arm.timer, arm.range.latest) }
-      for effects in replica.passOn(input, at: now) { perform(effects) }
-      if let write = effects.persist { put(.written(write)) }
-    }
-
-    mutating func tell(_ input: Outbox<BoardChange>.Input) {
-      let (one, other) = replica.handle(input, at: now)
-      perform(one)
-      perform(other)
-    }
-
-    mutating func perform(_ effects: Outbox<BoardChange>.Effects) {
-      if let version = effects.persist { tell(.stored(upTo: version)) }
-      if let push = effects.push { self.push = push.id }
-    }
+    var outbox: Outbox<BoardChange>? { hand.client.local?.outbox }
 
     mutating func snapshot(_ board: Board, _ log: String) {
-      put(.snapshotArrived(request!, board, finger: Spot(log, 0), terms: testTerms))
+      let id = hand.request!
+      hand.put(.snapshotArrived(id, board, finger: Spot(log, 0), terms: testTerms))
     }
 
     /// The log is lost; goes on until a register is out.
     mutating func expire() {
-      put(.failed(request!, .expired))
-      if case .registering = replica.status { return }
-      now = timer!.latest
-      put(.fired(timer!.id))
+      hand.put(.failed(hand.request!, .expired))
+      if case .registering = hand.client.status { return }
+      hand.fire(.machine)
     }
 
     mutating func batch(_ events: [Echoing.Event]) {
-      let first = (replica.finger?.index ?? 0) + 1
-      put(.batchArrived(request!, Batch(first: first, events: events)))
+      let first = (hand.client.finger?.index ?? 0) + 1
+      hand.put(.batchArrived(hand.request!, Batch(first: first, events: events)))
     }
 
     init() throws {
-      put(.loaded(nil, age: nil))
-      put(.started(foreground: true))
+      hand.put(.started(foreground: true))
       snapshot(Board(), "a")
-      perform(try replica.mutate(.set("a", 1), at: now).effects)
+      try hand.mutate(.set("a", 1))
     }
 
-    mutating func accept() { tell(.answered(push!, .accepted)) }
+    mutating func accept() { hand.put(.pushAnswered(hand.pushes.last!.id, .accepted)) }
   }
 
   @Test func `an echo confirms with its event`() throws {
@@ -184,23 +158,23 @@ import Testing
     #expect(hand.outbox?.count == 1)
     hand.batch([Echoing.Event(board: Board(["b": 2, "a": 1]), echo: MutationTicket(1))])
     #expect(hand.outbox?.count == 0)
-    #expect(hand.replica.model?.local.view.state == Board(["b": 2, "a": 1]))
+    #expect(hand.hand.client.local?.view.state == Board(["b": 2, "a": 1]))
   }
 
   @Test func `a snapshot confirms what was accepted before it was asked for`() throws {
     var hand = try Hand()
     hand.accept()
-    hand.now = .ms(1)
+    hand.hand.now = .ms(1)
     hand.expire()
     hand.snapshot(Board(["a": 1]), "b")
     #expect(hand.outbox?.count == 0)
-    #expect(hand.replica.model?.local.view.confirmed == Board(["a": 1]))
+    #expect(hand.hand.client.local?.view.confirmed == Board(["a": 1]))
   }
 
   @Test func `what was accepted while a snapshot was on its way waits for a poll`() throws {
     var hand = try Hand()
     hand.expire()
-    hand.now = hand.now + .milliseconds(1)
+    hand.hand.now = hand.hand.now + .milliseconds(1)
     hand.accept()
     hand.snapshot(Board(["a": 1]), "b")
     #expect(hand.outbox?.state(of: MutationTicket(1)) == .sent)

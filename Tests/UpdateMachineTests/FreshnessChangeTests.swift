@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -73,7 +74,7 @@ import UpdateMachine
     var terms = testTerms
     terms.cadence = cadence
     for seed in 0..<40 {
-      var steps = Steps(state: UInt64(seed * 4 + kind))
+      var steps = SplitMix(UInt64(seed * 4 + kind))
       var client = Attended(
         restored: seed % 3 == 0 ? nil : Spot("a", 7), terms: terms, settings: Self.kinds[kind])
       for _ in 0..<60 {
@@ -92,7 +93,7 @@ import UpdateMachine
   }
 
   private func step(
-    _ steps: inout Steps, _ client: Attended, terms: Terms
+    _ steps: inout SplitMix, _ client: Attended, terms: Terms
   ) -> SpotMachine.Input {
     switch steps.below(16) {
     case 0: .started(foreground: steps.below(4) > 0)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -24,21 +25,21 @@ import Testing
     ]
 
     /// The points of the long line that a range of the short one stands for.
-    func interval(_ range: ClosedRange<Int>) -> Interval {
+    func interval(_ range: ClosedRange<Int>) -> Interval<RowID> {
       Interval(
         from: range.lowerBound == 0 ? .veryBeginning : point(range.lowerBound),
         to: range.upperBound == count - 1 ? .veryEnd : point(range.upperBound))
     }
 
-    func point(_ index: Int) -> Interval.Point {
+    func point(_ index: Int) -> Interval<RowID>.Point {
       // The first is [begin…base - 1], the last [its number…end]: one point where that is the end.
       let (place, overflow) = base.addingReportingOverflow(Int64(index) - 1)
       precondition(!overflow, "the line is where the test says it is")
       if place == .min { return .veryBeginning }
-      return place == .max ? .veryEnd : .id(MessageID(place))
+      return place == .max ? .veryEnd : .id(RowID(place))
     }
 
-    func range(_ steps: inout Steps, width: Int) -> ClosedRange<Int> {
+    func range(_ steps: inout SplitMix, width: Int) -> ClosedRange<Int> {
       let low = steps.below(count)
       return low...min(count - 1, low + steps.below(width))
     }
@@ -47,7 +48,7 @@ import Testing
   /// Knowledge, and what is known.
   struct Pair {
     let line: Line
-    var knowledge = Knowledge()
+    var knowledge = Knowledge<RowID>()
     var known: [Bool]
 
     init(_ line: Line) {
@@ -75,12 +76,12 @@ import Testing
     }
 
     /// What it should be made of: not one interval more, for they do not touch.
-    var expected: [Interval] { runs(of: true).map { line.interval($0) } }
+    var expected: [Interval<RowID>] { runs(of: true).map { line.interval($0) } }
   }
 
   @Test(arguments: Line.all)
   func `long random histories end in what is known`(line: Line) {
-    var steps = Steps(state: UInt64(line.count))
+    var steps = SplitMix(UInt64(line.count))
     // Several that are copied, and joined, and changed after that.
     var pairs = (0..<3).map { _ in Pair(line) }
     for step in 0..<4000 {
@@ -171,33 +172,33 @@ import Testing
     #expect(knowledge.count == known.count)
     #expect(knowledge.isEmpty == known.isEmpty)
     #expect(knowledge.isComplete == gaps.isEmpty)
-    let again = Knowledge(pair.expected.reversed())
+    let again = Knowledge<RowID>(pair.expected.reversed())
     #expect(again == knowledge)
     #expect(again.hashValue == knowledge.hashValue)
   }
 
   /// What nobody sees: chunks are neither empty nor too large, their ceilings are right, and the
   /// slots are free where there are chunks.
-  static func checkChunks(_ knowledge: Knowledge) {
+  static func checkChunks(_ knowledge: Knowledge<RowID>) {
     guard !knowledge.chunks.isEmpty else { return }
     #expect(knowledge.first.isNone && knowledge.second.isNone)
     for chunk in knowledge.chunks {
       #expect(chunk.intervals.last?.high == chunk.ceiling)
-      #expect(chunk.intervals.count <= Knowledge.Chunk.limit)
+      #expect(chunk.intervals.count <= Knowledge<RowID>.Chunk.limit)
     }
   }
 
   @Test func `a small chunk is joined to its neighbour only if there is room`() {
-    let limit = Knowledge.Chunk.limit
-    func known(_ numbers: some Sequence<Int>) -> Knowledge {
-      Knowledge(numbers.map { Interval(MessageID(Int64($0) * 2)) })
+    let limit = Knowledge<RowID>.Chunk.limit
+    func known(_ numbers: some Sequence<Int>) -> Knowledge<RowID> {
+      Knowledge<RowID>(numbers.map { Interval(RowID(Int64($0) * 2)) })
     }
     // One more than fits is two halves; then the upper one is full.
     let two = known(0..<(limit + limit / 2))
     #expect(two.chunks.map(\.intervals.count) == [limit / 2, limit])
     var one = two
     for left in (0..<(limit / 2)).reversed() {
-      one.remove(MessageID(Int64(limit / 2 - 1 - left) * 2))
+      one.remove(RowID(Int64(limit / 2 - 1 - left) * 2))
       Self.checkChunks(one)
       #expect(one == known((limit / 2 - left)..<(limit + limit / 2)))
       #expect(one.chunks.map(\.intervals.count) == (left == 0 ? [limit] : [left, limit]))
@@ -205,30 +206,30 @@ import Testing
     // The other way round there comes room for both.
     var both = two
     for number in (limit / 2..<(limit + limit / 2)).dropLast() {
-      both.remove(MessageID(Int64(number) * 2))
+      both.remove(RowID(Int64(number) * 2))
     }
-    for number in 1..<(limit / 2) { both.remove(MessageID(Int64(number) * 2)) }
+    for number in 1..<(limit / 2) { both.remove(RowID(Int64(number) * 2)) }
     #expect(both.chunks.map(\.intervals.count) == [2])
     #expect(both == known([0, limit + limit / 2 - 1]))
   }
 
   @Test func `many intervals make many chunks, which go again`() {
-    var knowledge = Knowledge()
+    var knowledge = Knowledge<RowID>()
     var order = Array(Int64(0)..<5000)
-    var steps = Steps(state: 5)
+    var steps = SplitMix(5)
     for index in order.indices { order.swapAt(index, index + steps.below(order.count - index)) }
-    for number in order { knowledge.insert(MessageID(number * 2)) }
+    for number in order { knowledge.insert(RowID(number * 2)) }
     #expect(knowledge.count == 5000)
-    #expect(knowledge.chunks.count > 5000 / Knowledge.Chunk.limit)
+    #expect(knowledge.chunks.count > 5000 / Knowledge<RowID>.Chunk.limit)
     Self.checkChunks(knowledge)
     let all = knowledge
-    for number in order.dropLast(2) { knowledge.remove(MessageID(number * 2)) }
+    for number in order.dropLast(2) { knowledge.remove(RowID(number * 2)) }
     Self.checkChunks(knowledge)
     #expect(knowledge.count == 2)
     // Almost empty chunks were joined.
     #expect(knowledge.chunks.count == 1)
-    #expect(knowledge == Knowledge(order.suffix(2).map { Interval(MessageID($0 * 2)) }))
-    knowledge.remove(MessageID(order[4998] * 2))
+    #expect(knowledge == Knowledge<RowID>(order.suffix(2).map { Interval(RowID($0 * 2)) }))
+    knowledge.remove(RowID(order[4998] * 2))
     #expect(knowledge.chunks.isEmpty)
     #expect(all.count == 5000)
     // One interval swallows all.

@@ -2,40 +2,41 @@ import Foundation
 import Testing
 import UpdateMachine
 
-private func ids(_ low: Int64, _ high: Int64) -> Interval {
-  Interval(from: MessageID(low), to: MessageID(high))
+private func ids(_ low: Int64, _ high: Int64) -> Interval<RowID> {
+  Interval(from: RowID(low), to: RowID(high))
 }
 
-private func from(_ low: Int64) -> Interval { Interval(from: .id(MessageID(low)), to: .veryEnd) }
+private func from(_ low: Int64) -> Interval<RowID> { Interval(from: .id(RowID(low)), to: .veryEnd) }
 
-private func upTo(_ high: Int64) -> Interval {
-  Interval(from: .veryBeginning, to: .id(MessageID(high)))
+private func upTo(_ high: Int64) -> Interval<RowID> {
+  Interval(from: .veryBeginning, to: .id(RowID(high)))
 }
 
 @Suite struct IntervalTests {
   @Test func `the line has an end on each side of all IDs`() {
-    let least = Interval.Point.id(MessageID(.min))
-    let greatest = Interval.Point.id(MessageID(.max))
-    #expect(Interval.Point.veryBeginning < least)
+    let least = Interval<RowID>.Point.id(RowID(.min))
+    let greatest = Interval<RowID>.Point.id(RowID(.max))
+    #expect(Interval<RowID>.Point.veryBeginning < least)
     #expect(least < greatest)
     #expect(greatest < .veryEnd)
-    #expect(Interval.Point.veryBeginning.id == nil && Interval.Point.veryEnd.id == nil)
+    #expect(
+      Interval<RowID>.Point.veryBeginning.id == nil && Interval<RowID>.Point.veryEnd.id == nil)
     #expect(least.id?.number == .min + 1 && greatest.id?.number == .max - 1)
   }
 
   @Test func `both ends belong to it`() {
     let interval = ids(3, 9)
-    #expect([2, 3, 9, 10].map { interval.contains(MessageID($0)) } == [false, true, true, false])
-    #expect(interval.lowerEnd == .id(MessageID(3)) && interval.upperEnd == .id(MessageID(9)))
-    #expect(Interval(MessageID(4)) == ids(4, 4))
+    #expect([2, 3, 9, 10].map { interval.contains(RowID($0)) } == [false, true, true, false])
+    #expect(interval.lowerEnd == .id(RowID(3)) && interval.upperEnd == .id(RowID(9)))
+    #expect(Interval(RowID(4)) == ids(4, 4))
   }
 
   @Test func `the very end means every greater ID`() {
-    #expect(from(20).contains(MessageID(.max)) && from(20).contains(.veryEnd))
+    #expect(from(20).contains(RowID(.max)) && from(20).contains(.veryEnd))
     #expect(!ids(20, .max).contains(.veryEnd))
-    #expect(upTo(17).contains(MessageID(.min)) && upTo(17).contains(.veryBeginning))
+    #expect(upTo(17).contains(RowID(.min)) && upTo(17).contains(.veryBeginning))
     #expect(!ids(.min, 17).contains(.veryBeginning))
-    #expect(Interval.everything == Interval(from: .veryBeginning, to: .veryEnd))
+    #expect(Interval<RowID>.everything == Interval(from: .veryBeginning, to: .veryEnd))
   }
 
   @Test func `what two share is an interval or nothing`() {
@@ -48,85 +49,86 @@ private func upTo(_ high: Int64) -> Interval {
   }
 
   @Test(arguments: [
-    (Interval(MessageID(5)), "[5]"), (ids(3, 9), "[3…9]"), (upTo(17), "[begin…17]"),
+    (Interval(RowID(5)), "[5]"), (ids(3, 9), "[3…9]"), (upTo(17), "[begin…17]"),
     (from(20), "[20…end]"), (.everything, "[begin…end]"), (ids(-4, -1), "[-4…-1]"),
   ])
-  func `it reads as its ends`(interval: Interval, text: String) {
+  func `it reads as its ends`(interval: Interval<RowID>, text: String) {
     #expect("\(interval)" == text)
   }
 
   @Test func `an upper end below the lower one is a mistake`() async {
     await #expect(processExitsWith: .failure) {
-      _ = Interval(from: MessageID(4), to: MessageID(3))
+      _ = Interval(from: RowID(4), to: RowID(3))
     }
     await #expect(processExitsWith: .failure) {
-      _ = Interval(from: .veryEnd, to: .veryBeginning)
+      _ = Interval<RowID>(from: .veryEnd, to: .veryBeginning)
     }
   }
 }
 
 @Suite struct KnowledgeTests {
   @Test func `neighbours become one, whichever comes first`() {
-    #expect(Knowledge([ids(1, 3), ids(4, 9)]) == Knowledge(ids(1, 9)))
-    #expect(Knowledge([ids(4, 9), ids(1, 3)]) == Knowledge(ids(1, 9)))
-    #expect(Knowledge([ids(1, 3), ids(5, 9)]).count == 2)
-    #expect(Knowledge([ids(1, 3), ids(5, 9), Interval(MessageID(4))]) == Knowledge(ids(1, 9)))
-    #expect(Knowledge([upTo(3), from(4)]).isComplete)
-    #expect(Knowledge([ids(1, .max), from(.max)]) == Knowledge(from(1)))
+    #expect(Knowledge<RowID>([ids(1, 3), ids(4, 9)]) == Knowledge<RowID>(ids(1, 9)))
+    #expect(Knowledge<RowID>([ids(4, 9), ids(1, 3)]) == Knowledge<RowID>(ids(1, 9)))
+    #expect(Knowledge<RowID>([ids(1, 3), ids(5, 9)]).count == 2)
+    #expect(
+      Knowledge<RowID>([ids(1, 3), ids(5, 9), Interval(RowID(4))]) == Knowledge<RowID>(ids(1, 9)))
+    #expect(Knowledge<RowID>([upTo(3), from(4)]).isComplete)
+    #expect(Knowledge<RowID>([ids(1, .max), from(.max)]) == Knowledge<RowID>(from(1)))
   }
 
   @Test func `an ID that is taken out splits, and closes its hole again`() {
-    var known = Knowledge(.everything)
-    known.remove(MessageID(7))
+    var known = Knowledge<RowID>(.everything)
+    known.remove(RowID(7))
     #expect("\(known)" == "[begin…6] [8…end]")
-    known.remove(MessageID(7))
-    known.remove(MessageID(9))
+    known.remove(RowID(7))
+    known.remove(RowID(9))
     #expect("\(known)" == "[begin…6] [8] [10…end]")
-    known.remove(MessageID(8))
+    known.remove(RowID(8))
     #expect("\(known)" == "[begin…6] [10…end]")
     known.insert(ids(7, 9))
     #expect(known.isComplete)
   }
 
   @Test func `the least and the greatest ID can be taken out`() {
-    var known = Knowledge(.everything)
-    known.remove(MessageID(.max))
-    known.remove(MessageID(.min))
+    var known = Knowledge<RowID>(.everything)
+    known.remove(RowID(.max))
+    known.remove(RowID(.min))
     #expect(known.contains(.veryBeginning) && known.contains(.veryEnd))
-    #expect(!known.contains(MessageID(.min)) && !known.contains(MessageID(.max)))
+    #expect(!known.contains(RowID(.min)) && !known.contains(RowID(.max)))
     #expect(known.count == 3)
     #expect(known.gaps().intervals.map { $0 } == [ids(.min, .min), ids(.max, .max)])
-    known.insert(MessageID(.min))
-    known.insert(MessageID(.max))
+    known.insert(RowID(.min))
+    known.insert(RowID(.max))
     #expect(known.isComplete)
     known.remove(.everything)
-    #expect(known.isEmpty && known == Knowledge())
+    #expect(known.isEmpty && known == Knowledge<RowID>())
   }
 
   @Test func `a gap is told from either side and from within`() {
-    let known = Knowledge([upTo(17), ids(20, 29), from(40)])
-    func below(_ point: Interval.Point) -> Interval? { known.gap(atOrBelow: point) }
-    func above(_ point: Interval.Point) -> Interval? { known.gap(atOrAbove: point) }
-    func id(_ number: Int64) -> Interval.Point { .id(MessageID(number)) }
+    let known = Knowledge<RowID>([upTo(17), ids(20, 29), from(40)])
+    func below(_ point: Interval<RowID>.Point) -> Interval<RowID>? { known.gap(atOrBelow: point) }
+    func above(_ point: Interval<RowID>.Point) -> Interval<RowID>? { known.gap(atOrAbove: point) }
+    func id(_ number: Int64) -> Interval<RowID>.Point { .id(RowID(number)) }
     #expect(below(.veryEnd) == ids(30, 39) && below(id(40)) == ids(30, 39))
     #expect(below(id(35)) == ids(30, 39) && below(id(29)) == ids(18, 19))
     #expect(below(id(17)) == nil && below(.veryBeginning) == nil)
     #expect(above(.veryBeginning) == ids(18, 19) && above(id(17)) == ids(18, 19))
     #expect(above(id(20)) == ids(30, 39) && above(id(35)) == ids(30, 39))
     #expect(above(id(40)) == nil && above(.veryEnd) == nil)
-    #expect(Knowledge().gap(atOrBelow: id(3)) == .everything)
-    #expect(Knowledge().gap(atOrAbove: .veryEnd) == .everything)
-    #expect(Knowledge(upTo(17)).gap(atOrBelow: .veryEnd) == from(18))
-    #expect(Knowledge(from(40)).gap(atOrAbove: .veryBeginning) == upTo(39))
+    #expect(Knowledge<RowID>().gap(atOrBelow: id(3)) == .everything)
+    #expect(Knowledge<RowID>().gap(atOrAbove: .veryEnd) == .everything)
+    #expect(Knowledge<RowID>(upTo(17)).gap(atOrBelow: .veryEnd) == from(18))
+    #expect(Knowledge<RowID>(from(40)).gap(atOrAbove: .veryBeginning) == upTo(39))
   }
 
   @Test func `a copy keeps what it knew`() {
     for count in [1, 2, 3, 200] as [Int64] {
-      var known = Knowledge((0..<count).map { ids($0 * 10, $0 * 10 + 3) })
+      var known = Knowledge<RowID>((0..<count).map { ids($0 * 10, $0 * 10 + 3) })
       let copy = known
       let before = Array(copy.intervals)
       known.insert(ids(-5, 1))
-      known.remove(MessageID(count * 10 - 9))
+      known.remove(RowID(count * 10 - 9))
       known.insert(from(count * 10))
       #expect(Array(copy.intervals) == before && Int64(before.count) == count)
       #expect(known != copy)
@@ -134,23 +136,25 @@ private func upTo(_ high: Int64) -> Interval {
   }
 
   @Test func `it reads as its intervals`() {
-    #expect("\(Knowledge())" == "nothing")
-    #expect("\(Knowledge([from(40), upTo(17), ids(20, 29)]))" == "[begin…17] [20…29] [40…end]")
+    #expect("\(Knowledge<RowID>())" == "nothing")
+    #expect(
+      "\(Knowledge<RowID>([from(40), upTo(17), ids(20, 29)]))" == "[begin…17] [20…29] [40…end]")
   }
 
   @Test func `it is written as pairs of numbers, and read back`() throws {
-    let known = Knowledge([upTo(17), ids(20, 29), from(40), ids(33, 33)])
+    let known = Knowledge<RowID>([upTo(17), ids(20, 29), from(40), ids(33, 33)])
     let data = try JSONEncoder().encode(known)
     #expect(
       String(decoding: data, as: UTF8.self)
         == "[[\(Int64.min),17],[20,29],[33,33],[40,\(Int64.max)]]")
-    #expect(try JSONDecoder().decode(Knowledge.self, from: data) == known)
+    #expect(try JSONDecoder().decode(Knowledge<RowID>.self, from: data) == known)
     let untidy = Data("[[4,9],[1,3],[20,20]]".utf8)
     #expect(
-      try JSONDecoder().decode(Knowledge.self, from: untidy) == Knowledge([ids(1, 9), ids(20, 20)]))
+      try JSONDecoder().decode(Knowledge<RowID>.self, from: untidy)
+        == Knowledge<RowID>([ids(1, 9), ids(20, 20)]))
     for text in ["[[4,3]]", "[[4]]", "[[4,5,6]]"] {
       #expect(throws: DecodingError.self) {
-        try JSONDecoder().decode(Knowledge.self, from: Data(text.utf8))
+        try JSONDecoder().decode(Knowledge<RowID>.self, from: Data(text.utf8))
       }
     }
   }

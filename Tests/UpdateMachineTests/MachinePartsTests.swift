@@ -1,29 +1,30 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
 @Suite struct SlowBackoffTests {
-  let settings = MachineSettings()
+  let settings = RetrySettings()
 
   @Test func `it doubles from 1 s to 60 s, and nothing but time resets it`() {
     var slow = SlowBackoff()
-    let waits = (0..<8).map { slow.take(at: .ms(Int64($0) * 1000), settings: settings) }
+    let waits = (0..<8).map { slow.take(at: .ms(Int64($0) * 1000), settings) }
     #expect(
       waits.map(\.description) == ["1 s", "2 s", "4 s", "8 s", "16 s", "32 s", "60 s", "60 s"])
   }
 
   @Test func `more than the healthy time and the next wait later, it is short again`() {
     var slow = SlowBackoff()
-    _ = slow.take(at: .ms(0), settings: settings)
+    _ = slow.take(at: .ms(0), settings)
     var onTheBound = slow
-    #expect(onTheBound.take(at: .ms(62_000), settings: settings) == .seconds(2))
-    #expect(slow.take(at: .ms(62_001), settings: settings) == .seconds(1))
+    #expect(onTheBound.take(at: .ms(62_000), settings) == .seconds(2))
+    #expect(slow.take(at: .ms(62_001), settings) == .seconds(1))
   }
 
   @Test func `what is left counts from the failure`() {
     var slow = SlowBackoff()
     #expect(slow.left(at: .ms(5)) <= .zero)
-    _ = slow.take(at: .ms(0), settings: settings)
-    _ = slow.take(at: .ms(100), settings: settings)
+    _ = slow.take(at: .ms(0), settings)
+    _ = slow.take(at: .ms(100), settings)
     #expect(slow.left(at: .ms(100)) == .seconds(2))
     #expect(slow.left(at: .ms(2099)) == .milliseconds(1))
     #expect(slow.left(at: .ms(2100)) <= .zero)

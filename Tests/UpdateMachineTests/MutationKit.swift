@@ -6,7 +6,7 @@ import Testing
 // hand, a store that fails and waits, and a bench for the driver.
 
 /// A source of mutations that answers when and what a test says.
-final class PushScript: MutationSource {
+final class PushScript: Source {
   typealias Model = BoardModel
   typealias Sync = BoardSync
   typealias Box = Outbox<BoardChange>
@@ -21,7 +21,7 @@ final class PushScript: MutationSource {
   enum Answer: Sendable {
     case snapshot(BoardNews, Spot)
     case batch(BoardBatch)
-    case pushed(Box.PushAnswer)
+    case pushed(PushAnswer)
     case failure(SyncFailure, hasLeft: Bool = true)
     case done
   }
@@ -55,7 +55,7 @@ final class PushScript: MutationSource {
 
   func release(_ log: String) async { _ = await calls.call(.release) }
 
-  func push(_ push: Box.Push) async throws(PushFailure) -> Box.PushAnswer {
+  func push(_ push: Box.Push) async throws(PushFailure) -> PushAnswer {
     switch await calls.call(.push(push)) {
     case .pushed(let answer): return answer
     case .failure(let failure, let hasLeft): throw PushFailure(failure, hasLeft: hasLeft)
@@ -275,12 +275,12 @@ final class MutationBench: DriverStand {
     source.all.compactMap { $0.push?.mutations.map { "\($0.id) \($0.change.name)" } }
   }
 
-  /// Nobody sleeps, nothing is asked, nothing is written, and no errand is on the table.
+  /// Nobody sleeps, nothing is asked, nothing is written, and no operation is on the table.
   func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
   {
     #expect(clock.alarms == [], comment, sourceLocation: place)
     #expect(source.open.isEmpty, comment, sourceLocation: place)
     #expect(store?.isBusy != true, comment, sourceLocation: place)
-    #expect(read { $0.errands.isIdle }, comment, sourceLocation: place)
+    #expect(read { $0.operations.isIdle }, comment, sourceLocation: place)
   }
 }

@@ -10,7 +10,7 @@ struct BoardNews: Equatable, Sendable {
   var client = ClientID(7)
 }
 
-struct ConfirmedBoard: ConfirmingModel, Equatable {
+struct BoardModel: SyncModel, Equatable {
   typealias Change = BoardChange
   typealias Refusal = Never
   private var news: BoardNews
@@ -18,12 +18,10 @@ struct ConfirmedBoard: ConfirmingModel, Equatable {
   init(snapshot: BoardNews) { news = snapshot }
   mutating func apply(_ event: BoardNews) { news = event }
 
-  var client: ClientID { news.client }
+  var client: ClientID? { news.client }
   var confirmation: MutationConfirmation { news.confirmation }
   var state: Board { news.board }
 }
-
-typealias BoardModel = Rebased<ConfirmedBoard>
 
 struct BoardBatch: EventBatch {
   var first: Int
@@ -62,7 +60,7 @@ struct BoardServer: Sendable {
     )
   }
 
-  mutating func run(_ push: Outbox<BoardChange>.Push) -> Outbox<BoardChange>.PushAnswer {
+  mutating func run(_ push: Outbox<BoardChange>.Push) -> PushAnswer {
     for item in push.mutations {
       if let refusal, refusal.id > push.knownRefusal { return .refused(refusal) }
       guard item.id == last.next else { continue }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -43,7 +44,7 @@ import UpdateMachine
     var model = Model(snapshot: Board(["a": 1]))
     var view = LocalView<BoardChange>(of: model.board)
     let now = Moment(milliseconds: 0)
-    _ = model.outbox.handle(.started(Life(1), foreground: true), at: now)
+    _ = model.outbox.handle(.started(foreground: true), at: now)
     let ticket = try model.outbox.mutate(.add("a", 1), &view, at: now).ticket
     let stored = model.outbox.handle(.stored(upTo: model.outbox.currentVersion), at: now)
     let push = try #require(stored.push)
@@ -169,7 +170,7 @@ import UpdateMachine
     var model = Model(snapshot: Board())
     var view = LocalView<BoardChange>(of: model.board)
     let now = Moment(milliseconds: 0)
-    _ = model.outbox.handle(.started(Life(1), foreground: true), at: now)
+    _ = model.outbox.handle(.started(foreground: true), at: now)
     let ticket = try model.outbox.mutate(.set("a", 1), &view, at: now).ticket
     _ = model.outbox.handle(.stored(upTo: model.outbox.currentVersion), at: now)
     var copy = model

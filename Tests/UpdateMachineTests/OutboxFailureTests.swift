@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -125,7 +126,7 @@ import UpdateMachine
     var desk = Desk()
     _ = try desk.send(.set("a", 1))
     #expect(desk.heard == ["persist v1"])
-    desk.feed(.started(Life(1), foreground: true))
+    desk.feed(.started(foreground: true))
     desk.save()
     #expect(desk.feed(.stopped) == ["cancel 1", "disarm 1"])
     #expect(desk.box.status == .halted(.stopped))
@@ -133,7 +134,7 @@ import UpdateMachine
     #expect(desk.feed(.foregrounded) == [])
     #expect(desk.feed(.retryRequested) == [])
     #expect(desk.stages == ["#1 set sent 1"])
-    #expect(desk.feed(.started(Life(2), foreground: true)).first == "push 2: 1 set")
+    #expect(desk.feed(.started(foreground: true)).first == "push 2: 1 set")
   }
 
   @Test func `a protocol that wants to be level first holds pushes back`() throws {
@@ -157,10 +158,10 @@ import UpdateMachine
     let before = desk.box
     desk.feed(.answered(first, .accepted))
     desk.feed(.failed(first, .rejected(.none), hasLeft: true))
-    desk.feed(.fired(TimerID(1)))
+    desk.feed(.fired(TimerID(part: .outbox, 1)))
     #expect(desk.box == before)
     // Nor does an answer to an earlier life's push of the same number count.
-    desk.feed(.answered(PushID(life: Life(9), number: desk.push!.id.number), .accepted))
+    desk.feed(.answered(RequestID(life: Life(9), number: desk.push!.id.number), .accepted))
     #expect(desk.box == before)
   }
 
@@ -194,7 +195,7 @@ import UpdateMachine
     let ticket = try desk.mutate(.add("a", 1))
     var box = desk.box
     box.restored()
-    #expect(box.handle(.started(Life(2), foreground: true), at: desk.now).isEmpty)
+    #expect(box.handle(.started(foreground: true), at: desk.now).isEmpty)
     var view = LocalView<BoardChange>(of: Board())
     #expect(box.replay(&view, at: desk.now).isEmpty)  // It throws now.
     #expect(box.block == .threw(ticket))

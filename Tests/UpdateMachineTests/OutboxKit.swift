@@ -1,3 +1,4 @@
+import TestSupport
 import UpdateMachine
 
 /// What the tests' app shows: values by name, and hours that can be reserved.
@@ -75,7 +76,8 @@ struct Desk {
     _ board: Board = Board(), isIdempotent: Bool = true,
     settings: OutboxSettings = OutboxSettings()
   ) {
-    box = Box(client: ClientID(7), isIdempotent: isIdempotent, settings: settings)
+    box = Box(
+      client: ClientID(7), isIdempotent: isIdempotent, settings: settings, life: Life(1))
     view = LocalView(of: board)
     _ = box.replay(&view, at: now)
   }
@@ -86,12 +88,13 @@ struct Desk {
     settings: OutboxSettings = OutboxSettings()
   ) -> Desk {
     var desk = Desk(board, isIdempotent: isIdempotent, settings: settings)
-    desk.feed(.started(Life(1), foreground: true))
+    desk.feed(.started(foreground: true))
     return desk
   }
 
   mutating func take(_ effects: Box.Effects) -> [String] {
-    let texts = effects.texts(at: now)
+    // There is no other part here, so the names of its own go without the part.
+    let texts = effects.texts(at: now).map { $0.replacing("outbox ", with: "") }
     heard += texts
     if let push = effects.push { self.push = push }
     return texts
@@ -135,7 +138,7 @@ struct Desk {
   }
 
   @discardableResult
-  mutating func answer(_ answer: Box.PushAnswer = .accepted) -> [String] {
+  mutating func answer(_ answer: PushAnswer = .accepted) -> [String] {
     feed(.answered(push!.id, answer))
   }
 
@@ -159,10 +162,10 @@ struct Desk {
     var rows = RowDisk()
     rows.write(disk!.rows(since: nil))
     box = try! Box(stored: rows.rows, settings: disk!.settings)
-    box.restored()
+    box.restored(in: Life(life))
     view = LocalView(of: view.confirmed)
     replay()
-    feed(.started(Life(life), foreground: true))
+    feed(.started(foreground: true))
   }
 
   /// Lets so much time pass.
@@ -172,7 +175,7 @@ struct Desk {
   @discardableResult
   mutating func fire() -> [String] {
     guard let timer = armed else { return [] }
-    return feed(.fired(TimerID(timer)))
+    return feed(.fired(TimerID(part: .outbox, timer)))
   }
 
   /// The number of the timer that was armed last.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -117,7 +118,7 @@ struct TinyServer {
   var refusals = 0
   var ignored = 0
 
-  mutating func take(_ push: Outbox<Note>.Push) -> Outbox<Note>.PushAnswer {
+  mutating func take(_ push: Outbox<Note>.Push) -> PushAnswer {
     if let lastRefusal, lastRefusal.id > push.knownRefusal,
       !push.voided.contains(lastRefusal.id)
     {
@@ -140,7 +141,7 @@ struct TinyServer {
   }
 
   /// Without IDs: whatever comes is run.
-  mutating func takeUnnamed(_ push: Outbox<Note>.Push) -> Outbox<Note>.PushAnswer {
+  mutating func takeUnnamed(_ push: Outbox<Note>.Push) -> PushAnswer {
     for item in push.mutations {
       guard run(item.change) else { return .refused(MutationRefusal(item.id)) }
       echoes.append(item.ticket)
@@ -187,7 +188,7 @@ struct OutboxWorld {
     var doubtful: Set<UInt64> = []
   }
 
-  var chance: UInt64
+  var chance: SplitMix
   let isIdempotent: Bool
   /// Whether the server accepts some pushes, and runs or loses them later.
   let runsLate: Bool
@@ -203,9 +204,9 @@ struct OutboxWorld {
   var writing: Saved?
   var isDirty = false
   var pushes: [Box.Push] = []
-  var answers: [(PushID, Box.PushAnswer)] = []
+  var answers: [(RequestID, PushAnswer)] = []
   var pulls: [Pull] = []
-  var timer: Box.Effects.Arm?
+  var timer: TimerArm?
 
   /// Every number that was ever written, and its ticket; nil: given up, or lost before it was stored.
   var ledger: [UInt64: MutationTicket?] = [:]
@@ -216,29 +217,27 @@ struct OutboxWorld {
   var nextNumber: UInt64 = 1
   var wrong: String?
   var story: [String] = []
-  var delivered: Set<PushID> = []
+  var delivered: Set<RequestID> = []
   var timesThrew = 0
   var restarts = 0
 
   init(seed: UInt64, isIdempotent: Bool, runsLate: Bool = false) {
-    chance = Digest.mixed(seed &+ 1)
+    chance = SplitMix(seed)
     self.isIdempotent = isIdempotent
     self.runsLate = runsLate
     var settings = OutboxSettings()
     settings.pendingMaximum = 30
     settings.batchMaximum = 4
-    box = Box(client: ClientID(1), isIdempotent: isIdempotent, settings: settings)
+    box = Box(
+      client: ClientID(1), isIdempotent: isIdempotent, settings: settings, life: Life(1))
     view = LocalView(of: Book())
     _ = box.replay(&view, at: now)
     disk = Saved(box: box, confirmed: Book(), heard: 0)
     disk.rows.write(box.rows(since: nil))
-    feed(.started(Life(1), foreground: true))
+    feed(.started(foreground: true))
   }
 
-  mutating func draw(_ count: Int) -> Int {
-    chance = Digest.mixed(chance &+ 0x9E37_79B9_7F4A_7C15)
-    return Int(chance >> 8 & 0xFFFF_FFFF) % count
-  }
+  mutating func draw(_ count: Int) -> Int { chance.below(count) }
 
   // MARK: One step
 
@@ -351,7 +350,7 @@ struct OutboxWorld {
     }
   }
 
-  func wasDelivered(_ id: PushID) -> Bool { delivered.contains(id) }
+  func wasDelivered(_ id: RequestID) -> Bool { delivered.contains(id) }
 
   mutating func fire() {
     guard let timer else { return }
@@ -409,10 +408,10 @@ struct OutboxWorld {
     }
     ledger = disk.ledger
     doubtful = disk.doubtful
-    box.restored()
+    box.restored(in: Life(life))
     view = LocalView(of: disk.confirmed)
     perform(box.replay(&view, at: now))
-    feed(.started(Life(life), foreground: true))
+    feed(.started(foreground: true))
   }
 
   /// The numbers that are in the outbox still.
@@ -499,9 +498,7 @@ struct OutboxWorld {
     case 3: feed(.networkChanged)
     case 4: feed(.retryRequested)
     case 5: feed(.stopped)
-    default:
-      life += 1
-      feed(.started(Life(life), foreground: true))
+    default: feed(.started(foreground: true))
     }
   }
 
@@ -548,8 +545,7 @@ struct OutboxWorld {
   /// Faults stop, and the app decides whatever is to be decided: then all is acknowledged.
   mutating func settle() {
     server.book.isClosed = false
-    feed(.started(Life(life + 1), foreground: true))
-    life += 1
+    feed(.started(foreground: true))
     feed(.foregrounded)
     for _ in 0..<2000 where wrong == nil && !box.isEmpty {
       if writing != nil || isDirty { write() }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -12,7 +13,7 @@ import UpdateMachine
     let tickets = [
       try desk.mutate(.set("a", 1)), try desk.mutate(.set("b", 2)), try desk.mutate(.set("c", 3)),
     ]
-    desk.feed(.started(Life(1), foreground: true))
+    desk.feed(.started(foreground: true))
     #expect(desk.pushed == [1, 2, 3])
     return (desk, tickets)
   }
@@ -168,7 +169,7 @@ import UpdateMachine
     var desk = Desk(Board(["a": 1]))
     let first = try desk.mutate(.add("a", 1))
     let second = try desk.mutate(.set("b", 2))
-    desk.feed(.started(Life(1), foreground: false))
+    desk.feed(.started(foreground: false))
     desk.confirm(Board(), through: 0)
     #expect(desk.view.state == Board(["b": 2]))
     #expect(desk.state(first) == .setAside)
@@ -440,7 +441,7 @@ import UpdateMachine
     desk.view = LocalView(of: Board(["a": 1]))
     desk.replay()
     desk.push = nil
-    desk.feed(.started(Life(2), foreground: true))
+    desk.feed(.started(foreground: true))
     desk.save()
     #expect(desk.push == nil, "nothing is sent before the app has said what shall become of those")
     desk.feed(.retried(sent[0]))

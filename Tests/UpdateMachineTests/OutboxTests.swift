@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -149,7 +150,7 @@ import UpdateMachine
     let first = try desk.mutate(.set("a", 1))
     let second = try desk.mutate(.set("a", 2))
     #expect(desk.stages == ["#1–2 set unsent"])
-    desk.feed(.started(Life(1), foreground: true))
+    desk.feed(.started(foreground: true))
     desk.save()
     #expect(desk.push?.mutations.map(\.change) == [.set("a", 2)])
     #expect(desk.state(first) == .sent)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -126,7 +127,7 @@ import Testing
     desk.confirm(Board(), through: .max, refusal: MutationRefusal(MutationID(.max)))
     #expect(desk.box.violation() == nil)
     _ = try desk.send(.set("c", 3), .set("d", 4))
-    desk.feed(.failed(PushID(life: Life(9), number: .max), bad, hasLeft: true))
+    desk.feed(.failed(RequestID(life: Life(9), number: .max), bad, hasLeft: true))
     #expect(desk.box.violation() == nil)
   }
 
@@ -146,7 +147,7 @@ import Testing
     var box = Outbox<Weight>(client: ClientID(1), settings: settings)
     var view = LocalView<Weight>(of: 0)
     let now = Moment(milliseconds: 0)
-    _ = box.handle(.started(Life(1), foreground: true), at: now)
+    _ = box.handle(.started(foreground: true), at: now)
     for _ in 0..<4 { _ = try box.mutate(Weight(size: size), &view, at: now) }
     _ = box.handle(.stored(upTo: box.currentVersion), at: now)
     _ = try box.mutate(Weight(size: 1), &view, at: now)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -39,11 +40,11 @@ import UpdateMachine
       let span = 1 + Int64(Digest.mixed(number &* 64 &+ UInt64(place)) % 3)
       precondition(settings.set(name, to: .milliseconds(span)), "no span has this name")
     }
-    settings.transientCap = settings.transientFirst * 2
-    settings.slowCap = settings.slowFirst * 2
-    settings.deadlineCap = max(settings.quickDeadline, settings.registerDeadline) * 2
-    settings.paceBurst = Int64(number % 3)
-    settings.wakeBurst = 1 + Int64(number % 2)
+    settings.retry.transientCap = settings.retry.transientFirst * 2
+    settings.retry.slowCap = settings.retry.slowFirst * 2
+    settings.retry.deadlineCap = max(settings.quickDeadline, settings.registerDeadline) * 2
+    settings.retry.paceBurst = Int64(number % 3)
+    settings.retry.wakeBurst = 1 + Int64(number % 2)
     settings.isDurable = number % 4 != 0
     settings.refreshPeriod = number % 3 == 0 ? .milliseconds(3) : nil
     return settings

@@ -1,29 +1,31 @@
 import Testing
 
+@testable import MessageSync
 @testable import UpdateMachine
 
 // What the tests of windows stand on: a source with pages that is answered by hand, and a bench for
 // its driver.
 
 typealias ShelfNarrow = MessageFilter<Int>
-typealias ShelfView = WindowView<ShelfNarrow>
+typealias ShelfView = WindowView<MessageStore<ShelfNarrow>>
 
 /// A model that is messages and nothing else.
-struct Shelf: PagedModel {
+struct Shelf: MessageModel {
   typealias Refusal = Never
   typealias Event = MessageEvent<Int>
-  var messages: MessageStore<ShelfNarrow>
+  typealias Narrow = ShelfNarrow
+  var lists: MessageStore<ShelfNarrow>
   /// The messages of which it heard that a page has mended them.
   var heard: [MessageID] = []
 
-  init(snapshot: [ChannelID]) { messages = MessageStore(following: snapshot) }
+  init(snapshot: [ChannelID]) { lists = MessageStore(following: snapshot) }
 
   init(snapshot: [ChannelID], replacing old: Shelf?) {
     self.init(snapshot: snapshot)
-    if let old { messages = MessageStore(following: snapshot, after: old.messages) }
+    if let old { lists = MessageStore(following: snapshot, after: old.lists) }
   }
 
-  mutating func apply(_ event: MessageEvent<Int>) { messages.apply(event) }
+  mutating func apply(_ event: MessageEvent<Int>) { lists.apply(event) }
 
   mutating func mended(_ ids: [MessageID]) { heard += ids }
 }
@@ -46,10 +48,10 @@ enum ShelfSync: SyncProtocol {
 }
 
 /// A source with pages that answers when and what a test says.
-final class PageScript: PageSource {
+final class PageScript: Source {
   typealias Model = Shelf
   typealias Sync = ShelfSync
-  typealias Request = PageRequest<ShelfNarrow>
+  typealias Request = PageRequest<ShelfNarrow, MessageID>
 
   enum Ask: Equatable, Sendable {
     case register
@@ -171,7 +173,7 @@ final class PageBench: DriverStand {
   // MARK: Doing
 
   /// Opens a window, and somebody who looks through it.
-  func look(_ narrow: ShelfNarrow, _ window: ListWindow) -> Viewer {
+  func look(_ narrow: ShelfNarrow, _ window: ListWindow<MessageID>) -> Viewer {
     Viewer(read { $0.openWindow(on: narrow, showing: window) }, on: executor)
   }
 
@@ -231,7 +233,7 @@ final class PageBench: DriverStand {
   /// What the server answers.
   func page(_ request: PageScript.Request) -> MessagePage<Int> {
     guard case .about(let anchor, let before, let after) = request.want else {
-      guard case .message(let id) = request.want else { return MessagePage(messages: []) }
+      guard case .item(let id) = request.want else { return MessagePage(messages: []) }
       return MessagePage(messages: messages.filter { $0.id == id })
     }
     let all = messages.filter { request.narrow!.verdict(on: MessageGlimpse($0)) == .yes }
@@ -257,12 +259,12 @@ final class PageBench: DriverStand {
   /// The questions for pages that are out.
   var asked: [String] { source.pagesOut.map { "\($0.ask.request!.want)" } }
 
-  /// Nobody sleeps, nothing is asked, and no errand is on the table.
+  /// Nobody sleeps, nothing is asked, and no operation is on the table.
   func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
   {
     #expect(clock.alarms == [], comment, sourceLocation: place)
     #expect(source.open.map(\.ask) == [], comment, sourceLocation: place)
-    #expect(read { $0.errands.isIdle }, comment, sourceLocation: place)
+    #expect(read { $0.operations.isIdle }, comment, sourceLocation: place)
   }
 }
 
@@ -276,11 +278,11 @@ final class Viewer: Sendable {
   private let task = Box<Task<Void, Never>?>(nil)
 
   struct Place: @unchecked Sendable {
-    var views: WindowViews<ShelfNarrow>?
-    var iterator: WindowViews<ShelfNarrow>.AsyncIterator?
+    var views: WindowViews<MessageStore<ShelfNarrow>>?
+    var iterator: WindowViews<MessageStore<ShelfNarrow>>.AsyncIterator?
   }
 
-  init(_ views: WindowViews<ShelfNarrow>, on executor: StepExecutor) {
+  init(_ views: WindowViews<MessageStore<ShelfNarrow>>, on executor: StepExecutor) {
     id = views.id
     self.executor = executor
     place = Box(Place(views: views))
@@ -331,7 +333,7 @@ final class Viewer: Sendable {
   static func words(_ view: ShelfView) -> String {
     view.rows.map { row in
       switch row {
-      case .message(let message): "\(message.id)"
+      case .item(let message): "\(message.id)"
       case .former(let id, _): "(\(id))"
       case .gap: "gap"
       }

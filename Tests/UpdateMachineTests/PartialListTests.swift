@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -8,7 +9,7 @@ import UpdateMachine
   @Test(arguments: 0..<8)
   func `an excerpt is what a plain walk along the line shows`(share: Int) {
     for seed in 0..<250 {
-      var dice = Dice(seed: UInt64(share * 250 + seed))
+      var dice = SplitMix(UInt64(share * 250 + seed))
       var line = LineModel()
       for _ in 0..<40 {
         line.change(&dice)
@@ -29,12 +30,12 @@ import UpdateMachine
   @Test(arguments: [1, 3, 100], [nil, 12] as [Int64?])
   func `filling the wants ends, and then everything is there`(cap: Int, limit: Int64?) {
     for seed in 0..<300 {
-      var dice = Dice(seed: UInt64(seed))
+      var dice = SplitMix(UInt64(seed))
       let server = TruthfulServer(
         messages: (1...LineModel.last).filter { _ in dice.flip() }, cap: cap, limit: limit)
       var list = server.someKnowledge(&dice)
       var window = LineModel.anyWindow(&dice)
-      if window.anchor == .firstUnread { window.anchor = .id(MessageID(15)) }
+      if window.anchor == .firstUnread { window.anchor = .id(RowID(15)) }
       var pages = 0
       while let want = list.excerpt(of: window).wants.first, pages < 100 {
         server.answer(want, of: &list)
@@ -44,7 +45,7 @@ import UpdateMachine
       #expect(pages <= Int(window.before + window.after) + 20, "seed \(seed), \(window)")
       let excerpt = list.excerpt(of: window)
       let shown = excerpt.rows.compactMap { row in
-        if case .message(let id) = row { id.number } else { nil }
+        if case .item(let id) = row { id.number } else { nil }
       }
       #expect(shown == server.rows(of: window), "seed \(seed), \(window)")
       if limit == nil { #expect(excerpt.isComplete, "seed \(seed), \(window)") }
@@ -53,7 +54,7 @@ import UpdateMachine
 
   @Test func `no want asks for what is known`() {
     for seed in 0..<300 {
-      var dice = Dice(seed: UInt64(seed))
+      var dice = SplitMix(UInt64(seed))
       var line = LineModel()
       for _ in 0..<40 { line.change(&dice) }
       let window = LineModel.anyWindow(&dice)
@@ -62,12 +63,12 @@ import UpdateMachine
       #expect(Set(wants).count == wants.count)
       for want in wants {
         switch want {
-        case .message(let id): #expect(!line.list.knowledge.contains(id))
+        case .item(let id): #expect(!line.list.knowledge.contains(id))
         case .about(let anchor, let before, let after):
           guard let point = anchor.point, line.list.knowledge.contains(point) else { continue }
           // What is about a known ID begins right beside it, in a gap.
           let isBeside = [before > 0 ? -1 : 0, after > 0 ? 1 : 0].contains { step in
-            step != 0 && !line.list.knowledge.contains(MessageID(point.id!.number + step))
+            step != 0 && !line.list.knowledge.contains(RowID(point.id!.number + step))
           }
           #expect(isBeside && (before == 0 || after == 0))
         }
@@ -78,8 +79,8 @@ import UpdateMachine
   // MARK: By hand
 
   @Test func `nothing is known of a list that is new`() {
-    let list = PartialList()
-    for window in [ListWindow.newest(10), ListWindow(.oldest, before: 0, after: 5)] {
+    let list = PartialList<RowID>()
+    for window in [ListWindow<RowID>.newest(10), ListWindow<RowID>(.oldest, before: 0, after: 5)] {
       let excerpt = list.excerpt(of: window)
       #expect(excerpt.rows == [.gap(.everything)])
       #expect(
@@ -89,105 +90,93 @@ import UpdateMachine
   }
 
   @Test func `a page is not asked for without a message, nor for more than a server gives`() {
-    let list = PartialList()
-    let wants = { (window: ListWindow) in list.excerpt(of: window).wants }
+    let list = PartialList<RowID>()
+    let wants = { (window: ListWindow<RowID>) in list.excerpt(of: window).wants }
     #expect(wants(.newest(0)) == [.about(.newest, before: 1, after: 0)])
     #expect(
-      wants(ListWindow(.oldest, before: 9, after: 0)) == [.about(.oldest, before: 0, after: 1)])
+      wants(ListWindow<RowID>(.oldest, before: 9, after: 0)) == [
+        .about(.oldest, before: 0, after: 1)
+      ])
     #expect(
-      wants(ListWindow(.firstUnread, before: 0, after: 0))
+      wants(ListWindow<RowID>(.firstUnread, before: 0, after: 0))
         == [.about(.firstUnread, before: 1, after: 1)])
     #expect(wants(.newest(.max)) == [.about(.newest, before: 1000, after: 0)])
-    #expect(wants(ListWindow(.newest, before: -5, after: .min)).count == 1)
+    #expect(wants(ListWindow<RowID>(.newest, before: -5, after: .min)).count == 1)
   }
 
   @Test func `a hole of one message is asked for by its ID`() {
-    var list = PartialList()
+    var list = PartialList<RowID>()
     list.learn(.everything)
-    for number in 1...9 where number != 5 { list.insert(MessageID(Int64(number))) }
-    list.forget(MessageID(5))
+    for number in 1...9 where number != 5 { list.insert(RowID(Int64(number))) }
+    list.forget(RowID(5))
     let excerpt = list.excerpt(of: .newest(8))
-    #expect(excerpt.wants == [.message(MessageID(5))])
-    #expect(excerpt.rows.count == 9 && excerpt.rows[4] == .gap(Interval(MessageID(5))))
+    #expect(excerpt.wants == [.item(RowID(5))])
+    #expect(excerpt.rows.count == 9 && excerpt.rows[4] == .gap(Interval(RowID(5))))
     #expect(excerpt.reachesBeginning && excerpt.reachesEnd && !excerpt.isComplete)
-    list.learn(Interval(MessageID(5)))
+    list.learn(Interval(RowID(5)))
     #expect(list.excerpt(of: .newest(9)).isComplete)
     #expect(list.excerpt(of: .newest(9)).reachesBeginning)
     #expect(!list.excerpt(of: .newest(7)).reachesBeginning)
   }
 
   @Test func `what was known formerly is shown in the gap`() {
-    var old = PartialList()
+    var old = PartialList<RowID>()
     old.learn(.everything)
-    for number in 1...9 { old.insert(MessageID(Int64(number))) }
-    var list = PartialList(forgetting: old)
+    for number in 1...9 { old.insert(RowID(Int64(number))) }
+    var list = PartialList<RowID>(forgetting: old)
     #expect(
       list.excerpt(of: .newest(3)).rows == [
-        .former(MessageID(7)), .former(MessageID(8)), .former(MessageID(9)), .gap(.everything),
+        .former(RowID(7)), .former(RowID(8)), .former(RowID(9)), .gap(.everything),
       ])
     // Forgotten twice, with nothing learnt in between, it is still remembered.
-    list = PartialList(forgetting: list)
-    list.erase(MessageID(8))
+    list = PartialList<RowID>(forgetting: list)
+    list.erase(RowID(8))
     #expect(
       list.excerpt(of: .newest(2)).rows == [
-        .former(MessageID(7)), .former(MessageID(9)), .gap(.everything),
+        .former(RowID(7)), .former(RowID(9)), .gap(.everything),
       ])
-    list.learn(Interval(from: .id(MessageID(8)), to: .veryEnd))
-    list.insert(MessageID(9))
+    list.learn(Interval(from: .id(RowID(8)), to: .veryEnd))
+    list.insert(RowID(9))
     let excerpt = list.excerpt(of: .newest(3))
     #expect(
       excerpt.rows == [
-        .former(MessageID(6)), .former(MessageID(7)),
-        .gap(Interval(from: .veryBeginning, to: .id(MessageID(7)))), .message(MessageID(9)),
+        .former(RowID(6)), .former(RowID(7)),
+        .gap(Interval(from: .veryBeginning, to: .id(RowID(7)))), .item(RowID(9)),
       ])
-    #expect(excerpt.wants == [.about(.id(MessageID(8)), before: 20, after: 0)])
+    #expect(excerpt.wants == [.about(.id(RowID(8)), before: 20, after: 0)])
   }
 
   @Test func `where the server hides what is older there is no asking on`() {
-    var list = PartialList()
-    for number in [50, 60] { list.insert(MessageID(Int64(number))) }
-    list.learn(Interval(from: .id(MessageID(50)), to: .veryEnd))
-    list.limitHistory(to: MessageID(50))
-    for window in [.newest(10), ListWindow(.oldest, before: 0, after: 5)] {
+    var list = PartialList<RowID>()
+    for number in [50, 60] { list.insert(RowID(Int64(number))) }
+    list.learn(Interval(from: .id(RowID(50)), to: .veryEnd))
+    list.limitHistory(to: RowID(50))
+    for window in [.newest(10), ListWindow<RowID>(.oldest, before: 0, after: 5)] {
       let excerpt = list.excerpt(of: window)
       #expect(excerpt.wants == [] && !excerpt.reachesBeginning)
-      #expect(Array(excerpt.rows.suffix(2)) == [.message(MessageID(50)), .message(MessageID(60))])
+      #expect(Array(excerpt.rows.suffix(2)) == [.item(RowID(50)), .item(RowID(60))])
     }
     // Something older is to be seen after all.
-    list.insert(MessageID(40))
+    list.insert(RowID(40))
     #expect(list.historyLimit == nil)
     #expect(!list.excerpt(of: .newest(10)).wants.isEmpty)
   }
 
   @Test func `the least and the greatest ID are no ends`() {
-    for id in [MessageID(.max), MessageID(.min)] {
-      var list = PartialList()
+    for id in [RowID(.max), RowID(.min)] {
+      var list = PartialList<RowID>()
       list.insert(id)
       list.learn(.everything)
-      #expect(list.excerpt(of: .newest(3)).rows == [.message(id)])
-      #expect(list.excerpt(of: ListWindow(.id(id), before: 1, after: 1)).isComplete)
+      #expect(list.excerpt(of: .newest(3)).rows == [.item(id)])
+      #expect(list.excerpt(of: ListWindow<RowID>(.id(id), before: 1, after: 1)).isComplete)
       list.forget(id)
-      for anchor in [PageAnchor.newest, .oldest, .id(id), .id(MessageID(0))] {
-        let excerpt = list.excerpt(of: ListWindow(anchor, before: 2, after: 2))
+      for anchor in [PageAnchor<RowID>.newest, .oldest, .id(id), .id(RowID(0))] {
+        let excerpt = list.excerpt(of: ListWindow<RowID>(anchor, before: 2, after: 2))
         #expect(!excerpt.isComplete && excerpt.wants.count == 1)
         #expect(excerpt.rows.count == 1)
       }
     }
   }
-}
-
-/// A generator of its own: the same numbers for ever.
-struct Dice {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-  mutating func roll(_ sides: Int64) -> Int64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return Int64(bitPattern: (state >> 33) % UInt64(sides))
-  }
-
-  mutating func flip() -> Bool { roll(2) == 0 }
 }
 
 /// The line of IDs, point by point: 0 stands for the beginning and all below 1, and the point after
@@ -196,36 +185,36 @@ struct LineModel {
   static let last: Int64 = 30
   private static let end = last + 1
 
-  private(set) var list = PartialList()
+  private(set) var list = PartialList<RowID>()
   private var ids: Set<Int64> = []
   private var known: Set<Int64> = []
   private var former: Set<Int64> = []
   private var limit: Int64?
 
-  static func anyWindow(_ dice: inout Dice) -> ListWindow {
-    let anchors: [PageAnchor] = [
-      .oldest, .newest, .newest, .firstUnread, .id(MessageID(1 + dice.roll(last))),
-      .id(MessageID(1 + dice.roll(last))), .id(MessageID(1 + dice.roll(last))),
+  static func anyWindow(_ dice: inout SplitMix) -> ListWindow<RowID> {
+    let anchors: [PageAnchor<RowID>] = [
+      .oldest, .newest, .newest, .firstUnread, .id(RowID(1 + dice.roll(last))),
+      .id(RowID(1 + dice.roll(last))), .id(RowID(1 + dice.roll(last))),
     ]
     let anchor = anchors[Int(dice.roll(Int64(anchors.count)))]
-    return ListWindow(anchor, before: dice.roll(12), after: dice.roll(12))
+    return ListWindow<RowID>(anchor, before: dice.roll(12), after: dice.roll(12))
   }
 
-  static func interval(_ low: Int64, _ high: Int64) -> Interval {
+  static func interval(_ low: Int64, _ high: Int64) -> Interval<RowID> {
     Interval(
-      from: low <= 0 ? .veryBeginning : .id(MessageID(low)),
-      to: high >= end ? .veryEnd : .id(MessageID(high)))
+      from: low <= 0 ? .veryBeginning : .id(RowID(low)),
+      to: high >= end ? .veryEnd : .id(RowID(high)))
   }
 
-  mutating func change(_ dice: inout Dice) {
+  mutating func change(_ dice: inout SplitMix) {
     let number = 1 + dice.roll(LineModel.last)
     switch dice.roll(24) {
     case 0...5:
-      list.insert(MessageID(number))
+      list.insert(RowID(number))
       ids.insert(number)
       if let limit, number < limit { self.limit = nil }
     case 6, 7:
-      list.remove(MessageID(number))
+      list.remove(RowID(number))
       ids.remove(number)
     case 8...13:
       let low = dice.roll(LineModel.end + 1)
@@ -233,18 +222,18 @@ struct LineModel {
       list.learn(LineModel.interval(low, high))
       known.formUnion(low...high)
     case 14...19:
-      list.forget(MessageID(number))
+      list.forget(RowID(number))
       known.remove(number)
     case 20:
       if !known.isEmpty || list.former == nil { former = ids }
-      list = PartialList(forgetting: list)
+      list = PartialList<RowID>(forgetting: list)
       (ids, known, limit) = ([], [], nil)
     case 21:
-      list.erase(MessageID(number))
+      list.erase(RowID(number))
       ids.remove(number)
       former.remove(number)
     case 22 where known.contains(number):
-      list.limitHistory(to: MessageID(number))
+      list.limitHistory(to: RowID(number))
       limit = number
     case 23 where dice.roll(4) == 0:
       list.forgetAll()
@@ -255,12 +244,12 @@ struct LineModel {
 
   // MARK: The excerpt
 
-  func excerpt(of window: ListWindow) -> ListExcerpt {
-    var excerpt = ListExcerpt()
+  func excerpt(of window: ListWindow<RowID>) -> ListExcerpt<RowID> {
+    var excerpt = ListExcerpt<RowID>()
     let before = window.anchor == .oldest ? 0 : window.before
     let after = window.anchor == .newest ? 0 : window.after
     let isNothing = before + after == 0
-    let whole = PageWant.about(
+    let whole = PageWant<RowID>.about(
       window.anchor, before: isNothing && window.anchor != .oldest ? 1 : before,
       after: isNothing && window.anchor != .newest ? 1 : after)
     var point: Int64
@@ -277,11 +266,11 @@ struct LineModel {
       let gap = run(around: point)
       let old = former.sorted().filter { $0 >= gap.low && $0 <= gap.high }
       for id in old.filter({ $0 < point }).suffix(Int(window.before)) {
-        excerpt.rows.append(.former(MessageID(id)))
+        excerpt.rows.append(.former(RowID(id)))
       }
       excerpt.rows.append(.gap(LineModel.interval(gap.low, gap.high)))
       for id in old.filter({ $0 >= point }).prefix(Int(window.after)) {
-        excerpt.rows.append(.former(MessageID(id)))
+        excerpt.rows.append(.former(RowID(id)))
       }
       excerpt.wants = [whole]
       return excerpt
@@ -304,9 +293,9 @@ struct LineModel {
 
   private func walk(
     from start: Int64, by step: Int64, rows: Int64
-  ) -> (rows: [ListExcerpt.Row], wants: [PageWant], isAtEnd: Bool) {
-    var found: [ListExcerpt.Row] = []
-    var wants: [PageWant] = []
+  ) -> (rows: [ListExcerpt<RowID>.Row], wants: [PageWant<RowID>], isAtEnd: Bool) {
+    var found: [ListExcerpt<RowID>.Row] = []
+    var wants: [PageWant<RowID>] = []
     var left = rows
     var gaps = 0
     var point = step > 0 || start == LineModel.end ? start : start - 1
@@ -314,7 +303,7 @@ struct LineModel {
       guard !known.contains(point) else {
         if ids.contains(point) {
           if left == 0 { return (found, wants, false) }
-          found.append(.message(MessageID(point)))
+          found.append(.item(RowID(point)))
           left -= 1
         }
         point += step
@@ -329,7 +318,7 @@ struct LineModel {
       }
       while point >= gap.low, point <= gap.high {
         if left > 0, former.contains(point) {
-          found.append(.former(MessageID(point)))
+          found.append(.former(RowID(point)))
           left -= 1
         }
         point += step
@@ -344,13 +333,13 @@ struct LineModel {
 
   private func want(
     _ gap: (low: Int64, high: Int64), beside edge: Int64, _ step: Int64, _ left: Int64
-  ) -> PageWant {
+  ) -> PageWant<RowID> {
     if gap.low == gap.high, gap.low > 0, gap.low < LineModel.end {
-      return .message(MessageID(gap.low))
+      return .item(RowID(gap.low))
     }
     let count = max(20, left)
     return .about(
-      .id(MessageID(edge)), before: step < 0 ? count : 0, after: step > 0 ? count : 0)
+      .id(RowID(edge)), before: step < 0 ? count : 0, after: step > 0 ? count : 0)
   }
 }
 
@@ -365,28 +354,28 @@ struct TruthfulServer {
   private var visible: [Int64] { messages.filter { $0 >= limit ?? 0 } }
 
   /// A list that knows this and that of it.
-  func someKnowledge(_ dice: inout Dice) -> PartialList {
-    var list = PartialList()
+  func someKnowledge(_ dice: inout SplitMix) -> PartialList<RowID> {
+    var list = PartialList<RowID>()
     for _ in 0..<dice.roll(6) {
       let low = max(limit ?? 0, dice.roll(LineModel.last))
       let high = min(LineModel.last + 1, low + dice.roll(8))
       list.learn(LineModel.interval(low, high))
-      for id in visible where id >= low && id <= high { list.insert(MessageID(id)) }
+      for id in visible where id >= low && id <= high { list.insert(RowID(id)) }
     }
     return list
   }
 
   /// What a complete window shows.
-  func rows(of window: ListWindow) -> [Int64] {
+  func rows(of window: ListWindow<RowID>) -> [Int64] {
     var point = window.anchor.point.map { $0.id?.number ?? ($0 == .veryEnd ? .max : .min) } ?? 0
     if let limit { point = max(point, limit) }
     return visible.filter { $0 < point }.suffix(Int(window.before))
       + visible.filter { $0 >= point }.prefix(Int(window.after))
   }
 
-  func answer(_ want: PageWant, of list: inout PartialList) {
+  func answer(_ want: PageWant<RowID>, of list: inout PartialList<RowID>) {
     switch want {
-    case .message(let id):
+    case .item(let id):
       if visible.contains(id.number) { list.insert(id) }
       list.learn(Interval(id))
     case .about(let anchor, let before, let after):
@@ -395,18 +384,23 @@ struct TruthfulServer {
       let older = visible.filter { $0 < point }.suffix(before)
       let newer = visible.filter { $0 > point }.prefix(after)
       let ids = older + visible.filter { $0 == point } + newer
-      let page = MessagePage<Int>(
-        messages: ids.map {
-          Message(
-            id: MessageID($0), sender: UserID(1), place: .direct(ConversationID(1)), content: 0)
-        },
-        anchor: anchor.point?.id, foundOldest: older.count < before || anchor == .oldest,
-        foundNewest: newer.count < after || anchor == .newest,
-        isHistoryLimited: limit != nil && older.count < before || limit != nil && anchor == .oldest)
-      for id in ids { list.insert(MessageID(id)) }
-      if let interval = page.interval { list.learn(interval) }
-      if page.isHistoryLimited, page.foundOldest {
-        list.limitHistory(to: MessageID(ids.first ?? anchor.point?.id?.number ?? .max))
+      let foundOldest = older.count < before || anchor == .oldest
+      let foundNewest = newer.count < after || anchor == .newest
+      let isLimited = limit != nil && foundOldest
+      for id in ids { list.insert(RowID(id)) }
+      let known = (ids + [anchor.point?.id?.number].compactMap { $0 }).map { RowID($0) }
+      let ends = known.min().flatMap { low in known.max().map { (low, $0) } }
+      let beginsAtOldest = foundOldest && !isLimited
+      if let (low, high) = ends {
+        list.learn(
+          Interval(
+            from: beginsAtOldest ? .veryBeginning : .id(low),
+            to: foundNewest ? .veryEnd : .id(high)))
+      } else if beginsAtOldest, foundNewest {
+        list.learn(.everything)
+      }
+      if isLimited {
+        list.limitHistory(to: RowID(ids.first ?? anchor.point?.id?.number ?? .max))
       }
     }
   }

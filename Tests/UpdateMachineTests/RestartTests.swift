@@ -57,7 +57,7 @@ import Testing
   @Test(arguments: [1, 86_400_000, Int64.max - 1_000_000] as [Int64])
   func `a wall clock that went back behind the form costs one quick poll at most`(by span: Int64) {
     let bench = started(writtenAt: 1_000_000 + span)
-    #expect(bench.inputs.value.contains { $0.hasPrefix("loaded a:7, nobody knows how old") })
+    #expect(bench.inputs.value.contains { $0.hasPrefix("loaded a:7, of unknown age") })
     #expect(bench.source.asked == ["poll a:7, quick"])
     #expect(bench.entries == [1])
     bench.source.fail(.expired)
@@ -111,7 +111,7 @@ import Testing
     let next = Bench(store: store)
     _ = next.run()
     next.drain()
-    #expect(next.inputs.value.contains { $0.hasPrefix("loaded b:0, nobody knows how old") })
+    #expect(next.inputs.value.contains { $0.hasPrefix("loaded b:0, of unknown age") })
     #expect(next.source.asked == ["poll b:0, quick"])
     next.source.batch(from: 1, [4])
     next.drain()

@@ -1,5 +1,7 @@
+import TestSupport
 import Testing
 
+@testable import MessageSync
 @testable import UpdateMachine
 
 /// Values as bytes and rows, and back.
@@ -95,7 +97,7 @@ import Testing
     var disk = RowDisk()
     disk.write(desk.box.rows(since: nil))
     let rows = disk.rows.rows
-    var steps = Steps(state: 1)
+    var steps = SplitMix(1)
     var (errors, wholes) = (0, 0)
     for _ in 0..<20_000 {
       var damaged = rows
@@ -127,7 +129,7 @@ import Testing
   func `bug 79: however often it is saved in steps, what is live stays, and what is gone goes`()
     throws
   {
-    var steps = Steps(state: 79)
+    var steps = SplitMix(79)
     var map = VersionedMap<Int64, String>()
     var old = map
     var disk = RowDisk()
@@ -147,16 +149,16 @@ import Testing
   @Test func `bug 81: lists, what is known of them and the finger are one step`() throws {
     let narrow = ShelfNarrow([.channel(ChannelID(1))])
     var shelf = Shelf(snapshot: [ChannelID(1)])
-    shelf.messages.open(narrow)
+    shelf.lists.open(narrow)
     var saved = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
     var disk = RowDisk()
     disk.write(saved.rows(since: nil))
-    let id = FetchID(life: Life(1), number: 1)
-    saved.model.messages.begin(id, PageRequest(narrow, .newest, before: 10, after: 0))
+    let id = RequestID(life: Life(1), part: .pages, number: 1)
+    saved.model.lists.begin(id, PageRequest(narrow, .newest, before: 10, after: 0))
     let message = Message(
       id: MessageID(5), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 1)
     let page = MessagePage(messages: [message], foundOldest: true, foundNewest: true)
-    #expect(saved.model.messages.take(page, for: id) == .taken)
+    #expect(saved.model.lists.take(page, for: id) == .taken)
     saved.model.apply(
       .new(
         Message(
@@ -171,8 +173,8 @@ import Testing
     disk.write(step)
     let read = try SavedReplica<Shelf, QueuePlace>(stored: disk.rows)
     #expect(read.finger == QueuePlace(1))
-    let list = try #require(read.model.messages.list(of: narrow))
-    #expect(list.knowledge == saved.model.messages.list(of: narrow)?.knowledge)
+    let list = try #require(read.model.lists.list(of: narrow))
+    #expect(list.knowledge == saved.model.lists.list(of: narrow)?.knowledge)
     #expect(list.ids.map(\.key) == [MessageID(5), MessageID(6)])
   }
 
@@ -187,7 +189,7 @@ import Testing
     }
     let saved = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
     var next = saved
-    next.model.answered()
+    next.model.lists.answered()
     #expect(next.rows(since: saved) == [])
     next.finger = QueuePlace(1)
     #expect(next.rows(since: saved).count == 1, "a heartbeat: the finger alone")
@@ -206,14 +208,14 @@ import Testing
 
 extension Shelf: StorableModel {
   func store(since old: Shelf?, into rows: inout RowWriter) {
-    messages.store(since: old?.messages, into: &rows, from: .firstOfModel)
+    lists.store(since: old?.lists, into: &rows, from: .firstOfModel)
   }
 
   init(stored rows: StoredRows) throws(StoredFormError) {
-    messages = try MessageStore(stored: rows, from: .firstOfModel)
+    lists = try MessageStore(stored: rows, from: .firstOfModel)
   }
 
-  static var sleepingTables: [StoredTable] {
-    MessageStore<ShelfNarrow>.sleepingTables(from: .firstOfModel)
+  static var unloadedTables: [StoredTable] {
+    MessageStore<ShelfNarrow>.unloadedTables(from: .firstOfModel)
   }
 }

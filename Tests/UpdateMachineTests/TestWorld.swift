@@ -27,18 +27,6 @@ extension RequestID {
   }
 }
 
-/// SplitMix64, for walks that are the same in every run.
-struct Steps {
-  var state: UInt64
-
-  mutating func below(_ count: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    return Int(Digest.mixed(state).multipliedFullWidth(by: UInt64(count)).high)
-  }
-
-  mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
-}
-
 /// A machine with somebody who notes its effects, so that tests can say "the timer".
 struct Attended {
   var machine: SpotMachine

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -114,7 +115,7 @@ import UpdateMachine
 
   @Test func `in any window it gives at most burst and one and the window's share`() {
     var pace = Allowance()
-    var steps = Steps(state: 7)
+    var steps = SplitMix(7)
     var spent: [Int64] = []
     var now: Int64 = 0
     for _ in 0..<2000 {

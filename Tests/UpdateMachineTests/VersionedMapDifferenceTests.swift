@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -37,7 +38,7 @@ import Testing
 
   @Test(arguments: 1...12 as ClosedRange<UInt64>)
   func `a difference that is applied leads from the one to the other`(seed: UInt64) {
-    var steps = Steps(state: seed)
+    var steps = SplitMix(seed)
     let keys = [20, 500, 8000][Int(seed % 3)]
     var forks = [Self.numbers(Int64(keys / 2))]
     for _ in 0..<60 {
@@ -95,7 +96,7 @@ import Testing
   func `a difference looks at the changed paths alone`(changes: Int) {
     let old = Self.numbers(100_000)
     var new = old
-    var steps = Steps(state: UInt64(changes))
+    var steps = SplitMix(UInt64(changes))
     var changed: Set<Int64> = []
     while changed.count < changes { changed.insert(Int64(steps.below(200_000))) }
     for key in changed { new[key] = new[key] == nil || key % 3 > 0 ? -1 : nil }

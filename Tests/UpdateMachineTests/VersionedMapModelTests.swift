@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -10,7 +11,7 @@ import Testing
     var model = NaiveMap<Key, Value>()
 
     /// One operation, drawn; returns what differs in what it told.
-    mutating func step(_ steps: inout Steps, keys: Int) -> String? {
+    mutating func step(_ steps: inout SplitMix, keys: Int) -> String? {
       let key = Key.drawn(steps.below(keys))
       let value = Value.drawn(steps.below(1000))
       switch steps.below(24) {
@@ -36,7 +37,7 @@ import Testing
       }
     }
 
-    mutating func removeRange(_ steps: inout Steps, from key: Key, keys: Int) -> String? {
+    mutating func removeRange(_ steps: inout SplitMix, from key: Key, keys: Int) -> String? {
       let other = Key.drawn(steps.below(keys))
       let (lower, upper) = (min(key, other), max(key, other))
       let (first, last) = (map.first?.key ?? key, map.last?.key ?? key)
@@ -96,7 +97,7 @@ import Testing
   func live<Key: Drawn & Comparable, Value: Drawn>(
     _ type: Pair<Key, Value>.Type, seed: UInt64, keys: Int, steps count: Int
   ) -> String? {
-    var steps = Steps(state: seed)
+    var steps = SplitMix(seed)
     var forks = [Pair<Key, Value>()]
     for step in 0..<count {
       let index = steps.below(forks.count)
@@ -143,7 +144,7 @@ import Testing
     pair.map = VersionedMap(sorted: entries)
     pair.model.values = Dictionary(uniqueKeysWithValues: entries.map { ($0.key, $0.value) })
     #expect(pair.difference == nil)
-    var steps = Steps(state: UInt64(count))
+    var steps = SplitMix(UInt64(count))
     for _ in 0..<200 { #expect(pair.step(&steps, keys: count * 3 + 1) == nil) }
     #expect(pair.difference == nil)
   }
@@ -159,7 +160,7 @@ import Testing
 
   @Test func `a range is cut out of a large map, wherever it lies`() {
     let whole = VersionedMap(sorted: (0..<30_000).map { (key: Int64($0), value: Int64($0)) })
-    var steps = Steps(state: 9)
+    var steps = SplitMix(9)
     for _ in 0..<300 {
       let lower = Int64(steps.below(30_000))
       let upper = lower + Int64(steps.below(steps.pick([10, 1000, 30_000])))

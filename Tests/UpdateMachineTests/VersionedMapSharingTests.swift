@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -37,7 +38,7 @@ import Testing
 
   @Test func `what belongs to one map alone is changed in place`() {
     var map = Self.numbers(100_000)
-    var steps = Steps(state: 1)
+    var steps = SplitMix(1)
     let nodes = map.nodes
     for _ in 0..<1000 { map[Int64(steps.below(100_000)) * 2] = 7 }
     for _ in 0..<1000 { map.modifyValue(forKey: Int64(steps.below(100_000)) * 2) { $0 += 1 } }

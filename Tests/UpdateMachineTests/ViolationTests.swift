@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -33,7 +34,7 @@ import Testing
     machine.isStarted = true
     machine._status = status
     machine._finger = finger ? Spot("a", 1) : nil
-    machine.timer = timer ? .init(id: TimerID(1), latest: .ms(9)) : nil
+    machine.retry.timer = timer ? ArmedTimer(id: TimerID(1), latest: .ms(9)) : nil
     #expect(machine.violation()?.rule == rule)
     #expect(machine.violation()?.found == machine.description)
   }

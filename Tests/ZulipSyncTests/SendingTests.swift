@@ -1,3 +1,5 @@
+import MessageSync
+import SyncProtocols
 import Testing
 import UpdateMachine
 
@@ -63,32 +65,98 @@ import UpdateMachine
     for text in ["", "7", "7.", ".3", "7.3.1", "-7.3", "a.b"] { #expect(ZulipLocalID(text) == nil) }
   }
 
-  @Test func `only an echo of this outbox takes a message out of it`() throws {
-    let start = ZulipSnapshot(Self.fields, .full)
-    var account = try ZulipAccount(snapshot: .init(start, .rendered, client: ClientID(5)))
-    let sent = try account.local.mutate(
-      ZulipOutgoing(.direct([UserID(8)]), "hi"), at: Moment(milliseconds: 0))
-    for (local, count) in [("6.1", 1), ("5.2", 1), ("2013.01", 1), ("5.1", 0), ("5.1", 0)] {
-      var event = try ZulipEvent(RecordedLines.message)
-      event.fields["local_message_id"] = .text(local)
-      try account.apply(event)
-      #expect(account.echoes.count == count, "\(local)")
-    }
-    #expect(account.local.outbox.state(of: sent.ticket) == .acknowledged)
+  /// An account of client 5, with one message that waits to be sent.
+  private static func account(
+    sending message: ZulipOutgoing
+  ) throws -> (account: ZulipAccount, local: LocalChanges<ZulipOutgoing>) {
+    let start = ZulipSnapshot(fields, .full)
+    let account = try ZulipAccount(snapshot: .init(start, .rendered, client: ClientID(5)))
+    let client = try #require(account.client)
+    var local = LocalChanges(
+      Outbox<ZulipOutgoing>(client: client, isIdempotent: ZulipAccount.knowsMutationsAgain),
+      over: account.state)
+    _ = try local.mutate(message, at: Moment(milliseconds: 0))
+    return (account, local)
   }
 
-  @Test func `a snapshot in place of another keeps the outbox, and a saved form does`() throws {
-    let start = ZulipSnapshot(Self.fields, .full)
-    var account = try ZulipAccount(snapshot: .init(start, .rendered, client: ClientID(5)))
-    let outgoing = ZulipOutgoing(.channel(ChannelID(4), topic: "a"), "hi")
-    _ = try account.local.mutate(outgoing, at: Moment(milliseconds: 0))
+  @Test func `only an echo of this outbox takes a message out of it`() throws {
+    var (account, local) = try Self.account(sending: ZulipOutgoing(.direct([UserID(8)]), "hi"))
+    for (id, count) in [("6.1", 1), ("5.2", 1), ("2013.01", 1), ("5.1", 0), ("5.1", 0)] {
+      var event = try ZulipEvent(RecordedLines.message)
+      event.fields["local_message_id"] = .text(id)
+      try account.apply(event)
+      local.confirm(account.state, echo: account.echo(in: event))
+      #expect(account.echoes(local).count == count, "\(id)")
+    }
+    #expect(local.outbox.state(of: MutationTicket(1)) == .acknowledged)
+  }
+
+  private static let outgoing = ZulipOutgoing(.channel(ChannelID(4), topic: "a"), "hi")
+  private static let finger = QueueFinger(queue: QueueID("q"), lastEventID: 7)
+
+  @Test func `a snapshot in place of another is of the same client, and a saved form is`() throws {
+    let (account, local) = try Self.account(sending: Self.outgoing)
     let next = try ZulipAccount(
-      snapshot: .init(start, .rendered, client: ClientID(6)), replacing: account)
-    #expect(next.local.outbox.client == ClientID(5))
-    #expect(next.echoes.map(\.message) == [outgoing])
+      snapshot: .init(ZulipSnapshot(Self.fields, .full), .rendered, client: ClientID(6)),
+      replacing: account)
+    #expect(next.client == ClientID(5))
+    #expect(next.echoes(local).map(\.message) == [Self.outgoing])
 
     let list = account.list(ZulipNarrow([.init("channel", .number(4))]))
     let direct = account.list(ZulipNarrow([.init("dm", .numbers([8]))]))
-    #expect(next.echoes(in: list).count == 1 && next.echoes(in: direct).isEmpty)
+    #expect(next.echoes(local, in: list).count == 1)
+    #expect(next.echoes(local, in: direct).isEmpty)
+
+    let saved = SavedReplica(next, Self.finger, .unspoken, local.outbox)
+    let again = try SavedReplica<ZulipAccount, QueueFinger>(stored: saved.storedRows)
+    #expect(again.model.client == ClientID(5))
+    #expect(again.outbox?.pending.map(\.change) == [Self.outgoing])
+  }
+
+  @Test func `what version 1 wrote is read, with the name that its outbox has`() throws {
+    let (account, local) = try Self.account(sending: Self.outgoing)
+    let saved = SavedReplica(account, Self.finger, .unspoken, local.outbox)
+    var rows = try saved.storedRows.rows
+    for index in rows.indices {
+      switch rows[index].key.table {
+      case StoredTable(0):  // The library's version and the model's stand first.
+        #expect(rows[index].value.prefix(2) == [1, 2])
+        rows[index].value[1] = 1
+      case .firstOfModel.advanced(by: 2):
+        rows[index].value = ZulipContent("", .rendered).storedBytes
+      default: break
+      }
+    }
+    let again = try SavedReplica<ZulipAccount, QueueFinger>(stored: StoredRows(rows))
+    #expect(again.model.client == ClientID(5) && again.model.form == .rendered)
+    #expect(again.model.state == account.state)
+    #expect(again.outbox?.pending.map(\.change) == [Self.outgoing])
+    rows.removeAll { $0.key.table == .firstOfModel.advanced(by: 2) }
+    #expect(throws: StoredFormError.self) {
+      try SavedReplica<ZulipAccount, QueueFinger>(stored: StoredRows(rows))
+    }
+  }
+}
+
+extension SavedReplica<ZulipAccount, QueueFinger> {
+  /// With the outbox that goes with an account; `nil`: an empty one.
+  init(
+    _ account: ZulipAccount, _ finger: QueueFinger, _ terms: Terms,
+    _ outbox: Outbox<ZulipOutgoing>? = nil
+  ) {
+    let empty = account.client.map {
+      Outbox<ZulipOutgoing>(client: $0, isIdempotent: ZulipAccount.knowsMutationsAgain)
+    }
+    self.init(model: account, finger: finger, terms: terms, outbox: outbox ?? empty)
+  }
+
+  /// As a store gives them.
+  var storedRows: StoredRows {
+    get throws {
+      let rows = rows(since: nil).compactMap { row in
+        row.value.map { (key: row.key, value: $0) }
+      }
+      return try StoredRows(rows.sorted { $0.key < $1.key })
+    }
   }
 }

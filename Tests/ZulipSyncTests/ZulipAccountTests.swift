@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -17,11 +18,11 @@ import ZulipSync
 
   /// Opens a list and knows that nothing is in it.
   private static func learnAll(of list: ZulipMessageList, _ account: inout ZulipAccount) {
-    account.messages.open(list)
-    let fetch = FetchID(life: Life(1), number: 1)
-    account.messages.begin(fetch, PageRequest(list, .newest, before: 1, after: 0))
+    account.lists.open(list)
+    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    account.lists.begin(fetch, PageRequest(list, .newest, before: 1, after: 0))
     let nothing = MessagePage<ZulipContent>(messages: [], foundOldest: true, foundNewest: true)
-    #expect(account.messages.take(nothing, for: fetch) == .taken)
+    #expect(account.lists.take(nothing, for: fetch) == .taken)
   }
 
   @Test(arguments: RecordedObserver.all.map(\.name))
@@ -32,13 +33,13 @@ import ZulipSync
     Self.learnAll(of: account.list(ZulipNarrow([])), &account)
     var sent: Set<MessageID> = []
     for answer in observer.answers {
-      account.asked()
+      account.lists.asked()
       for event in answer.events {
         try account.apply(event)
         try state.apply(event)
         if case .sent(let message) = event.kind { sent.insert(message.id) }
       }
-      account.answered()
+      account.lists.answered()
     }
     #expect(account.state == state)
     #expect(account.messages.count > 0)
@@ -51,7 +52,7 @@ import ZulipSync
     for message in held { #expect(unread.contains(message.id), "\(message.id)") }
   }
 
-  @Test func `it outlives the process, and messages sleep`() async throws {
+  @Test func `it outlives the process, and messages stay unloaded`() async throws {
     let observer = RecordedObserver.named("hamlet/modern")
     var account = try ZulipAccount(snapshot: ZulipAccountTests.snapshot(observer))
     Self.learnAll(of: account.list(ZulipNarrow([])), &account)
@@ -59,25 +60,25 @@ import ZulipSync
     for event in observer.events.prefix(half) { try account.apply(event) }
     let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
     let saved = SavedReplica(
-      model: account, finger: QueueFinger(queue: QueueID("q"), lastEventID: 7), terms: terms)
+      account, QueueFinger(queue: QueueID("q"), lastEventID: 7), terms)
     let store = MemoryStore()
     try await store.checkpoint(
       StoredForm(
         rows: saved.rows(since: nil).map { (key: $0.key, value: $0.value ?? []) },
         writtenAt: WallTime(milliseconds: 0)))
-    let form = try #require(try await store.load(leaving: ZulipAccount.sleepingTables))
-    let rows = try StoredRows(form.rows, asleep: form.asleep)
+    let form = try #require(try await store.load(leaving: ZulipAccount.unloadedTables))
+    let rows = try StoredRows(form.rows, unloaded: form.unloaded)
     var read = try SavedReplica<ZulipAccount, QueueFinger>(stored: rows).model
-    read.restored()
+    read.lists.restored()
     #expect(read.state == account.state)
-    #expect(read.messages.sleeps && read.messages.count == 0)
-    // An event wakes what it names.
+    #expect(read.messages.hasUnloaded && read.messages.count == 0)
+    // What an event names is loaded.
     for event in observer.events.dropFirst(half) {
       while true {
-        let queries = read.asleep(under: [event])
+        let queries = read.unloaded(under: [event])
         if queries.isEmpty { break }
         for (query, found) in zip(queries, try await store.rows(for: queries)) {
-          try read.wake(RowAnswer(query, found), isSaved: false)
+          try read.load(RowAnswer(query, found), isSaved: false)
         }
       }
       try account.apply(event)
@@ -85,7 +86,7 @@ import ZulipSync
     }
     #expect(read.state == account.state)
     // A channel was left, which names all that is in it.
-    #expect(!read.messages.sleeps)
+    #expect(!read.messages.hasUnloaded)
     #expect(Array(read.messages.messages) == Array(account.messages.messages))
   }
 
@@ -102,12 +103,12 @@ import ZulipSync
       .init("search", .text("é")),
     ])
     let list = account.list(narrow)
-    account.messages.open(list)
+    account.lists.open(list)
     Self.learnAll(of: account.list(ZulipNarrow([.init("channel", .number(4))])), &account)
     try account.apply(
       ZulipEvent(#"{"type":"message","flags":["read"],"message":\#(Self.message)}"#))
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: 0)
-    let saved = SavedReplica(model: account, finger: finger, terms: .unspoken)
+    let saved = SavedReplica(account, finger, .unspoken)
     let again = try SavedReplica<ZulipAccount, QueueFinger>(
       stored: StoredRows(
         saved.rows(since: nil).compactMap { row in row.value.map { (key: row.key, value: $0) } }))

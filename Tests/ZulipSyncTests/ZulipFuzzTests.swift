@@ -1,20 +1,12 @@
 import Foundation
+import MessageSync
+import TestSupport
 import Testing
 import UpdateMachine
 import ZulipSync
 
 @Suite("Answers that no server writes")
 struct ZulipFuzzTests {
-  /// SplitMix64: the same numbers from the same seed, everywhere.
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      return Digest.mixed(state)
-    }
-  }
-
   /// Reads an answer as both kinds and does with it what a client does.
   private static func read(_ bytes: Data) -> Bool {
     var isRead = false
@@ -22,7 +14,7 @@ struct ZulipFuzzTests {
       var store = MessageStore<MessageFilter<ZulipContent>>(following: [ChannelID(3)])
       store.open(MessageFilter())
       store.begin(
-        FetchID(life: Life(1), number: 1),
+        RequestID(life: Life(1), part: .pages, number: 1),
         PageRequest(MessageFilter(), .newest, before: 9, after: 0))
       for event in answer.events {
         for change in event.changes(.rendered) { store.apply(change) }
@@ -31,12 +23,12 @@ struct ZulipFuzzTests {
       isRead = true
     }
     if let page = try? ZulipError.decode(ZulipPage.self, from: bytes) {
-      let requests: [PageAnchor] = [.newest, .firstUnread, .id(MessageID(page.anchor))]
+      let requests: [PageAnchor<MessageID>] = [.newest, .firstUnread, .id(MessageID(page.anchor))]
       for anchor in requests {
         let narrow = MessageFilter<ZulipContent>()
         var store = MessageStore<MessageFilter<ZulipContent>>(following: [ChannelID(4)])
         store.open(narrow)
-        let fetch = FetchID(life: Life(1), number: 1)
+        let fetch = RequestID(life: Life(1), part: .pages, number: 1)
         store.begin(fetch, PageRequest(narrow, anchor, before: 5, after: 5))
         let request = ZulipPageRequest(ZulipNarrow([]), anchor, before: 5, after: 5)
         if let page = page.page(for: request) { _ = store.take(page, for: fetch) }
@@ -59,7 +51,7 @@ struct ZulipFuzzTests {
   }
 
   @Test func `wrong bytes never trap`() throws {
-    var random = Generator(state: 1)
+    var random = SplitMix(1)
     var readCount = 0
     for _ in 0..<2_000 {
       var bytes = Array(try #require(Self.answers.randomElement(using: &random)))
@@ -88,7 +80,7 @@ struct ZulipFuzzTests {
   }
 
   /// A tree in which about one of `count` values is another, is missing, or is there twice.
-  private static func mutated(_ tree: Any, _ random: inout Generator, oneOf count: Int) -> Any {
+  private static func mutated(_ tree: Any, _ random: inout SplitMix, oneOf count: Int) -> Any {
     if Int.random(in: 0..<count, using: &random) == 0 {
       return strange.randomElement(using: &random) ?? NSNull()
     }
@@ -110,7 +102,7 @@ struct ZulipFuzzTests {
   }
 
   @Test func `wrong fields never trap`() throws {
-    var random = Generator(state: 2)
+    var random = SplitMix(2)
     let trees = try Self.answers.map { try JSONSerialization.jsonObject(with: $0) }
     var readCount = 0
     for _ in 0..<2_000 {

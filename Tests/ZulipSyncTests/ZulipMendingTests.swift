@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -19,7 +20,7 @@ import ZulipSync
     var account = try ZulipAccount(
       snapshot: ZulipAccount.Snapshot(ZulipSnapshot(state.fields ?? [:]), .rendered))
     let all = account.list(ZulipNarrow([]))
-    account.messages.open(all)
+    account.lists.open(all)
     take([], &account, PageRequest(all, .newest, before: 1, after: 0), isWhole: true)
     try hear(
       [
@@ -39,21 +40,22 @@ import ZulipSync
   }
 
   private static func hear(_ events: [String], _ account: inout ZulipAccount) throws {
-    account.asked()
+    account.lists.asked()
     for event in events { try account.apply(try ZulipEvent(event)) }
-    account.answered()
+    account.lists.answered()
   }
 
-  /// As a replica does it.
+  /// As a client does it.
   private static func take(
     _ messages: [Message<ZulipContent>], _ account: inout ZulipAccount,
-    _ request: PageRequest<ZulipMessageList>, isWhole: Bool = false, isAudit: Bool = false
+    _ request: PageRequest<ZulipMessageList, MessageID>, isWhole: Bool = false,
+    isAudit: Bool = false
   ) {
-    let fetch = FetchID(life: Life(1), number: 1)
-    account.messages.begin(fetch, request, isAudit: isAudit)
+    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    account.lists.begin(fetch, request, isAudit: isAudit)
     let page = MessagePage(messages: messages, foundOldest: isWhole, foundNewest: isWhole)
-    #expect(account.messages.take(page, for: fetch) == .taken)
-    account.mended(account.messages.takeMended())
+    #expect(account.lists.take(page, for: fetch) == .taken)
+    account.mended(account.lists.takeMended())
   }
 
   private static func page(
@@ -96,7 +98,7 @@ import ZulipSync
     #expect(account.state.unread.map(\.id.number) == [9, 10])
     #expect(account.messages.doubtful == [MessageID(5)])
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: 7)
-    let saved = SavedReplica(model: account, finger: finger, terms: .unspoken)
+    let saved = SavedReplica(account, finger, .unspoken)
     let rows = saved.rows(since: nil).compactMap { row in
       row.value.map { (key: row.key, value: $0) }
     }
@@ -202,7 +204,7 @@ import ZulipSync
     var account = try ZulipAccount(
       snapshot: ZulipAccount.Snapshot(ZulipSnapshot(["user_id": 50]), .rendered))
     let all = account.list(ZulipNarrow([.init("is", .text("dm"))]))
-    account.messages.open(all)
+    account.lists.open(all)
     let message = Message(
       id: MessageID(9), sender: UserID(7),
       place: .direct(ConversationID(zulip: [7, 50].map { UserID($0) })),

@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import Testing
 import UpdateMachine
 import ZulipSync
@@ -10,7 +11,8 @@ struct ZulipPageTests {
   }
 
   private func request(
-    _ anchor: PageAnchor, before: Int64 = 5, after: Int64 = 5, includesAnchor: Bool = true
+    _ anchor: PageAnchor<MessageID>, before: Int64 = 5, after: Int64 = 5,
+    includesAnchor: Bool = true
   ) -> ZulipPageRequest {
     ZulipPageRequest(
       ZulipNarrow([]), anchor, before: before, after: after, includesAnchor: includesAnchor)

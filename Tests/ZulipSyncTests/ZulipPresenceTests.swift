@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -27,7 +28,7 @@ struct ZulipPresenceTests {
   }
 
   private static let inChannel = #""message_type":"stream","stream_id":4,"topic":"Castle""#
-  private static let castle = Place.zulip(ChannelID(4), topic: "castle")
+  private static let castle = MessagePlace.zulip(ChannelID(4), topic: "castle")
 
   @Test func `a recorded session leaves what a new register gives`() throws {
     for observer in RecordedObserver.all where observer.name != "hamlet/legacy" {
@@ -103,7 +104,7 @@ struct ZulipPresenceTests {
     #expect(presence.typists(in: Self.castle, at: Self.moment(105)) == [UserID(7)])
     let direct = #""message_type":"direct","recipients":[{"user_id":8},{"user_id":7}]"#
     try presence.apply(try Self.heard(Self.typing("start", by: 8, direct), at: 101))
-    let both = Place.direct(ConversationID(zulip: [UserID(7), UserID(8)]))
+    let both = MessagePlace.direct(ConversationID(zulip: [UserID(7), UserID(8)]))
     #expect(presence.typists(in: both, at: Self.moment(102)) == [UserID(8)])
   }
 

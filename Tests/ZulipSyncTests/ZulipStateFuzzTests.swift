@@ -1,21 +1,12 @@
 import Foundation
 import SyncProtocols
+import TestSupport
 import Testing
 import UpdateMachine
 import ZulipSync
 
 @Suite("Events that no server writes, and a realm's state")
 struct ZulipStateFuzzTests {
-  /// SplitMix64: the same numbers from the same seed, everywhere.
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      return Digest.mixed(state)
-    }
-  }
-
   private static let strange: [ZulipValue] = [
     .null, true, 0, -1, .number(.max), .number(.min), .fraction(1e300), .fraction(0.5), "", "add",
     "remove", "update", "stream", "7", [], [7], [.null], ["x"], [:], ["user_id": 7],
@@ -24,7 +15,7 @@ struct ZulipStateFuzzTests {
 
   /// A value in which about one of `count` is another, is missing, or is there twice.
   private static func mutated(
-    _ value: ZulipValue, _ random: inout Generator, oneOf count: Int
+    _ value: ZulipValue, _ random: inout SplitMix, oneOf count: Int
   ) -> ZulipValue {
     if Int.random(in: 0..<count, using: &random) == 0 {
       return strange.randomElement(using: &random) ?? .null
@@ -58,7 +49,7 @@ struct ZulipStateFuzzTests {
   @Test(arguments: ["hamlet/modern", "hamlet/legacy", "polonius/guest"])
   func `a wrong event is refused as a whole, and so is its batch`(_ name: String) throws {
     let observer = RecordedObserver.named(name)
-    var random = Generator(state: 7)
+    var random = SplitMix(7)
     var state = try ZulipState(snapshot: observer.start)
     var counts = (applied: 0, refused: 0, unread: 0)
     for event in observer.events {
@@ -88,29 +79,29 @@ struct ZulipStateFuzzTests {
     #expect(counts.applied > 100 && counts.refused > 30 && counts.unread > 100, "\(counts)")
   }
 
-  @Test func `a replica keeps its state through a batch that is wrong in its last event`() throws {
+  @Test func `a client keeps its state through a batch that is wrong in its last event`() throws {
     let observer = RecordedObserver.named("hamlet/modern")
     let now = Moment(milliseconds: 0)
-    var replica = Replica<ZulipState, EventQueue<ZulipEvent>>(life: Life(1))
-    _ = replica.handle(.loaded(nil, age: nil), at: now)
-    _ = replica.handle(.started(foreground: true), at: now)
-    let register = try #require(replica.status.outstanding)
+    var settings = ClientSettings()
+    settings.hasStore = false
+    var client = SyncClient<ZulipState, EventQueue<ZulipEvent>>(life: Life(1), settings: settings)
+    _ = client.handle(.app(.started(foreground: true)), at: now)
+    let register = try #require(client.status.outstanding)
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
     let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
-    var effects = replica.handle(
+    let effects = client.handle(
       .snapshotArrived(register.id, observer.start, finger: finger, terms: terms), at: now)
-    effects = replica.handle(.written(try #require(effects.persist)), at: now)
-    if let arm = effects.arm, replica.status.outstanding == nil {
-      _ = replica.handle(.fired(arm.timer), at: arm.range.latest)
+    if let arm = effects.machine.arm, client.status.outstanding == nil {
+      _ = client.handle(.fired(arm.timer), at: arm.range.latest)
     }
-    let poll = try #require(replica.status.outstanding)
-    let before = replica.model
+    let poll = try #require(client.status.outstanding)
+    let before = client.model
     let wrong = try ZulipEvent(
       #"{"id":999,"type":"realm_user","op":"update","person":{"full_name":"x"}}"#)
     let batch = ZulipEvents(observer.events.prefix(50) + [wrong]).batch
-    _ = replica.handle(.batchArrived(poll.id, batch), at: now)
-    #expect(replica.model == before)
-    #expect(replica.finger == nil)
+    _ = client.handle(.batchArrived(poll.id, batch), at: now)
+    #expect(client.model == before)
+    #expect(client.finger == nil)
     // It is that event alone.
     var state = try #require(before)
     for event in observer.events.prefix(50) { try state.apply(event) }
@@ -121,7 +112,7 @@ struct ZulipStateFuzzTests {
   }
 
   @Test func `a wrong register is a state or an error`() throws {
-    var random = Generator(state: 11)
+    var random = SplitMix(11)
     var counts = (read: 0, refused: 0)
     for observer in RecordedObserver.all {
       // The long ones are tried less deeply: they would fail always.
@@ -148,7 +139,7 @@ struct ZulipStateFuzzTests {
   }
 
   @Test func `a damaged saved form is a state or an error`() throws {
-    var random = Generator(state: 13)
+    var random = SplitMix(13)
     let observer = RecordedObserver.named("hamlet/modern")
     let state = try ZulipState(snapshot: observer.start)
     var writer = RowWriter()

@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import Testing
 import UpdateMachine
 import ZulipSync
@@ -87,8 +88,10 @@ struct ZulipStateTests {
 
   @Test func `an unread message's conversation is the one that pages name`() throws {
     let state = try ZulipState(snapshot: RecordedObserver.named("hamlet/modern").closing)
-    func place(_ id: Int64) -> Place? { state.unread.first { $0.id == MessageID(id) }?.place }
-    func direct(_ users: Int64...) -> Place {
+    func place(_ id: Int64) -> MessagePlace? {
+      state.unread.first { $0.id == MessageID(id) }?.place
+    }
+    func direct(_ users: Int64...) -> MessagePlace {
       .direct(ConversationID(zulip: users.map { UserID($0) }))
     }
     #expect(place(2091) == direct(4, 50))

@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import UpdateMachine
 import ZulipSync
@@ -236,9 +237,7 @@ struct MessageLifeCheck {
   }
 
   /// A list that only the server can tell shows what its last page showed.
-  private mutating func compareShown(
-    _ run: MessageRun, _ narrow: ZulipFilter, _ order: String
-  ) {
+  private mutating func compareShown(_ run: MessageRun, _ narrow: ZulipFilter, _ order: String) {
     guard let last = run.truth.life.pages.last(where: { $0.request.narrow == narrow }) else {
       return
     }
@@ -253,7 +252,8 @@ struct MessageLifeCheck {
   /// All that the pages cover must be known, but for single messages that events named, that were not
   /// held then, and that no later page brings.
   private mutating func compareKnown(
-    _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge, _ expected: MessageTruth.List,
+    _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge<MessageID>,
+    _ expected: MessageTruth.List,
     _ order: String
   ) {
     guard !run.givenUp.contains(narrow), !run.shown.contains(narrow) else { return }

@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import UpdateMachine
 import ZulipSync
@@ -28,11 +29,11 @@ struct MessageLife {
     var line: Int
     var sent: Int64
     var ended: Int64
-    var request: PageRequest<ZulipFilter>
+    var request: PageRequest<ZulipFilter, MessageID>
     var page: MessagePage<ZulipContent>
 
     /// Of which IDs it says everything; `nil`: of none.
-    var interval: Interval? { KnowledgeRules.interval(of: page, for: request) }
+    var interval: Interval<MessageID>? { KnowledgeRules.interval(of: page, for: request) }
   }
 
   /// The narrows that were asked for, each once, in the order of their first page.
@@ -204,7 +205,7 @@ struct MessageLives {
       else { continue }
       used.insert(exchange.line)
       let isOfForm = forms.translate(&page, into: form)
-      let question: PageRequest<ZulipFilter> =
+      let question: PageRequest<ZulipFilter, MessageID> =
         if let id = request.narrow.message {
           PageRequest(id)
         } else {

@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import UpdateMachine
 import ZulipSync
 

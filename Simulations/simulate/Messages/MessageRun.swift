@@ -1,3 +1,4 @@
+import MessageSync
 import UpdateMachine
 import ZulipSync
 
@@ -34,7 +35,7 @@ struct MessageRun {
   func line(of page: Int?) -> Int { page.map { life.pages[$0].line } ?? life.line }
 
   mutating func go(through order: MessageOrders.Order) {
-    var fetches: [FetchID?] = pages.map { _ in nil }
+    var fetches: [RequestID?] = pages.map { _ in nil }
     let taken = order.order
     var next = 0
     for slot in 0...2 * life.polls.count {
@@ -55,9 +56,9 @@ struct MessageRun {
     }
   }
 
-  private mutating func begin(_ request: PageRequest<ZulipFilter>) -> FetchID {
+  private mutating func begin(_ request: PageRequest<ZulipFilter, MessageID>) -> RequestID {
     fetchCount += 1
-    let id = FetchID(life: Life(1), number: fetchCount)
+    let id = RequestID(life: Life(1), part: .pages, number: fetchCount)
     store.begin(id, request)
     return id
   }
@@ -76,7 +77,7 @@ struct MessageRun {
     store.answered()
   }
 
-  private mutating func take(_ page: MessageLife.Page, for fetch: FetchID) {
+  private mutating func take(_ page: MessageLife.Page, for fetch: RequestID) {
     switch store.take(page.page, for: fetch) {
     case .taken: break
     case .shown: if let narrow = page.request.narrow { shown.insert(narrow) }

@@ -1,3 +1,4 @@
+import MessageSync
 import Simulator
 import UpdateMachine
 import ZulipSync
@@ -20,7 +21,7 @@ struct MessageTruth {
     /// Ascending.
     var ids: [MessageID] = []
     /// Where that is everything.
-    var covered = Knowledge()
+    var covered = Knowledge<MessageID>()
     /// Of each ID that pages or events name: the last page that covers it.
     var pages: [MessageID: Int] = [:]
   }

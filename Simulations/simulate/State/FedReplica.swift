@@ -1,19 +1,18 @@
+import MessageSync
 import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// A replica of an account and the least that drives it. Times are those of nobody: how long a
+/// A client of an account and the least that drives it. Times are those of nobody: how long a
 /// client waits is held against the machine elsewhere (``QueueCheck``).
 struct FedReplica {
   typealias Queue = EventQueue<ZulipEvent>
-  typealias Input = Replica<ZulipAccount, Queue>.Input
+  typealias Client = SyncClient<ZulipAccount, Queue>
 
-  private(set) var replica = Replica<ZulipAccount, Queue>(life: Life(1))
+  private(set) var client: Client
   private(set) var violation: Violation?
   private var clock: Moment
-  private var armed: Machine<QueueFinger>.Effects.Arm?
-  /// Asks for nothing by itself: the recording says what was asked for.
-  private var planner: PagePlanner<ZulipMessageList>
+  private var armed: TimerArm?
   private var fetchCount: UInt64 = 0
   private let mendsState: Bool
 
@@ -24,34 +23,30 @@ struct FedReplica {
   init(at moment: Moment, mendsState: Bool) {
     clock = moment
     self.mendsState = mendsState
-    var settings = PageSettings()
-    settings.fetchesMaximum = 0
-    planner = PagePlanner(life: Life(1), settings: settings)
-    give(.loaded(nil, age: nil))
-    give(.started(foreground: true))
+    var settings = ClientSettings()
+    settings.hasStore = false
+    // It asks for nothing by itself: the recording says what was asked for.
+    settings.pages.fetchesMaximum = 0
+    client = Client(life: Life(1), settings: settings)
+    give(.app(.started(foreground: true)))
   }
 
-  var model: ZulipAccount? { replica.model }
+  var model: ZulipAccount? { client.model }
 
   /// The queue that it follows.
-  var queue: QueueID? { replica.finger?.queue }
+  var queue: QueueID? { client.finger?.queue }
 
-  private mutating func give(_ input: Input) {
-    var next: Input? = input
-    while let input = next {
-      next = nil
-      let effects = replica.handle(input, at: clock)
-      if effects.disarm != nil { armed = nil }
-      if let arm = effects.arm { armed = arm }
-      if let write = effects.persist { next = .written(write) }
-      if violation == nil { violation = replica.violation() }
-    }
+  private mutating func give(_ input: Client.Input) {
+    let effects = client.handle(input, at: clock)
+    if effects.machine.disarm != nil { armed = nil }
+    if let arm = effects.machine.arm { armed = arm }
+    if violation == nil { violation = client.violation() }
   }
 
   /// Lets time pass until there is a request out.
   private mutating func request() -> RequestID? {
     for _ in 0..<FedReplica.waitsMaximum {
-      if let request = replica.status.outstanding { return request.id }
+      if let request = client.status.outstanding { return request.id }
       guard let arm = armed else { return nil }
       armed = nil
       clock = max(clock, arm.range.latest)
@@ -64,18 +59,18 @@ struct FedReplica {
 
   /// - Returns: whether it wanted to register, and took it.
   mutating func register(_ snapshot: ZulipAccount.Snapshot, _ finger: QueueFinger) -> Bool {
-    guard let id = request(), case .registering = replica.status else { return false }
+    guard let id = request(), case .registering = client.status else { return false }
     give(.snapshotArrived(id, snapshot, finger: finger, terms: .unspoken))
-    return replica.finger == finger
+    return client.finger == finger
   }
 
   /// - Returns: whether it is where the batch leads.
   mutating func take(_ batch: QueueBatch<ZulipEvent>) -> Bool {
-    guard let id = request(), let finger = replica.finger else { return false }
+    guard let id = request(), let finger = client.finger else { return false }
     give(.batchArrived(id, batch))
     switch Queue.advance(finger, over: batch) {
-    case .next(let next, first: _): return replica.finger == next
-    case .seen: return replica.finger == finger
+    case .next(let next, first: _): return client.finger == next
+    case .seen: return client.finger == finger
     case .gap: return false
     }
   }
@@ -83,13 +78,13 @@ struct FedReplica {
   /// The poll that is out fails.
   mutating func fail(_ failure: SyncFailure) {
     guard let id = request() else { return }
-    give(.failed(id, failure))
+    give(.failed(id, failure, hasLeft: true))
   }
 
   // MARK: Pages
 
   private mutating func tend(_ body: (inout MessageStore<ZulipMessageList>) -> Void) {
-    _ = replica.tend(with: &planner, at: clock, body)
+    client.change { body(&$0.lists) }
   }
 
   /// The recorded poll leaves only now: its own had left as soon as it could.
@@ -97,11 +92,11 @@ struct FedReplica {
 
   /// A question for a page leaves; `nil`: pages are not fetched now.
   mutating func ask(
-    _ request: PageRequest<ZulipMessageList>, isAudit: Bool = false
-  ) -> FetchID? {
-    guard replica.fetchesPages else { return nil }
+    _ request: PageRequest<ZulipMessageList, MessageID>, isAudit: Bool = false
+  ) -> RequestID? {
+    guard client.fetchesPages else { return nil }
     fetchCount += 1
-    let id = FetchID(life: Life(1), number: fetchCount)
+    let id = RequestID(life: Life(1), part: .pages, number: fetchCount)
     tend { store in
       if let narrow = request.narrow { store.open(narrow) }
       store.begin(id, request, isAudit: isAudit)
@@ -111,20 +106,18 @@ struct FedReplica {
 
   /// A page comes. Contents in another form than the queue's are not compared: they are taken to be
   /// what they are here.
-  mutating func take(_ page: MessagePage<ZulipContent>, for fetch: FetchID) {
+  mutating func take(_ page: MessagePage<ZulipContent>, for fetch: RequestID) {
     guard let model else { return }
     var page = page
     for index in page.messages.indices where page.messages[index].content.form != model.form {
       let held = model.messages[page.messages[index].id]
       page.messages[index].content = held?.content ?? ZulipContent("", model.form)
     }
-    if mendsState {
-      _ = replica.handle(page, for: fetch, with: &planner, at: clock)
-    } else {
-      tend { store in
-        _ = store.take(page, for: fetch)
-        _ = store.takeMended()
-      }
+    let mendsState = mendsState
+    client.change { account in
+      _ = account.lists.take(page, for: fetch)
+      let mended = account.lists.takeMended()
+      if mendsState, !mended.isEmpty { account.mended(mended) }
     }
   }
 }

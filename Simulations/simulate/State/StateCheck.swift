@@ -61,7 +61,7 @@ struct StateCheck {
     var explained = 0
     var notFollowed = 0
     /// The pages that are out, by their lines.
-    var fetches: [Int: FetchID] = [:]
+    var fetches: [Int: RequestID] = [:]
     /// When the last answer with a new event had come.
     var lastNews = Int64.min
     /// A register that waits for the proof that nothing had happened.
@@ -172,7 +172,7 @@ struct StateCheck {
     lives[place].evidence.pages = []
     lives[place].lastNews = exchange.ended
     if !lives[place].fed.register(snapshot, finger) {
-      var reason = "\(lives[place].fed.replica)"
+      var reason = "\(lives[place].fed.client)"
       do throws(ZulipError) { _ = try ZulipState(snapshot: snapshot.state) } catch {
         reason = "\(error)"
       }
@@ -198,7 +198,7 @@ struct StateCheck {
       lives[place].fed.asked()
     }
     let before = lives[place].fed.model
-    let finger = lives[place].fed.replica.finger
+    let finger = lives[place].fed.client.finger
     guard lives[place].fed.take(events.batch) else {
       // What the recorder was given when it asked from elsewhere; that is told by another check.
       guard
@@ -207,7 +207,7 @@ struct StateCheck {
         lives[place].notFollowed += 1
         return
       }
-      var reason = "\(lives[place].fed.replica)"
+      var reason = "\(lives[place].fed.client)"
       if var model = before?.state {
         do throws(ZulipError) {
           for event in events.events[first...] { try model.apply(event) }

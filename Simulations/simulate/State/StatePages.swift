@@ -1,3 +1,4 @@
+import MessageSync
 import UpdateMachine
 import ZulipSync
 
@@ -27,7 +28,7 @@ struct StatePage {
   var isOfEverything: Bool { request.narrow.terms.isEmpty }
 
   /// As an account asks for it.
-  func question(of account: ZulipAccount) -> PageRequest<ZulipMessageList> {
+  func question(of account: ZulipAccount) -> PageRequest<ZulipMessageList, MessageID> {
     if let id = request.narrow.message { return PageRequest(id) }
     return PageRequest(
       account.list(request.narrow), page.anchor.map { .id($0) } ?? request.anchor,

@@ -63,12 +63,13 @@ extension Mutant {
   var world: LibraryWorld {
     if let named { return named }
     let changed = [
-      "UpdateMachine/Mutations/", "Replica/MutableModel", "SyncProtocols/ClientView/",
+      "UpdateMachine/Mutations/", "Client/SyncClient+Changes", "SyncProtocols/ClientView/",
     ]
     if hunks.contains(where: { hunk in changed.contains { hunk.file.contains($0) } }) {
       return .ledger
     }
-    let rooms = ["Messages", "Pages", "Knowledge", "VersionedMap"].map { "UpdateMachine/\($0)/" }
+    let rooms =
+      ["Pages", "Knowledge", "VersionedMap"].map { "UpdateMachine/\($0)/" } + ["MessageSync/"]
     let isOfMessages = hunks.contains { hunk in rooms.contains { hunk.file.contains($0) } }
     return isOfMessages ? .messages : .directory
   }
@@ -144,12 +145,10 @@ struct Hunt: Sendable {
     var engine: [String] = []
     if technique != .explorer {
       engine = ["--engine", mutant.engine.rawValue]
-      if mutant.engine == .value {
-        let world = mutant.world
-        engine +=
-          world == .ledger
-          ? ["--protocol", world.spoken.rawValue] : ["--world", world.rawValue]
-      }
+      let world = mutant.engine == .actor ? mutant.named ?? .directory : mutant.world
+      engine +=
+        world == .ledger
+        ? ["--protocol", world.spoken.rawValue] : ["--world", world.rawValue]
     }
     let start = ContinuousClock.now
     let end = run(Schemata.number(of: mutant.name), technique.words(budget: budget) + engine)

@@ -170,7 +170,8 @@ struct Schemata {
       result.replaceSubrange(piece.range, with: piece.text)
     }
     let woven = String(decoding: result, as: UTF8.self)
-    return needsImport ? "import UpdateMachine\n\(woven)" : woven
+    // Public: an inlinable body names what it imports.
+    return needsImport ? "public import UpdateMachine\n\(woven)" : woven
   }
 
   private var needsImport: Bool {

@@ -106,7 +106,7 @@ struct ScratchPackage {
   private func testFolders() -> [String] {
     let names = try? FileManager.default.contentsOfDirectory(
       atPath: original.appending(path: "Tests").path)
-    return (names ?? []).filter { $0.hasSuffix("Tests") }.sorted()
+    return (names ?? []).filter { $0.hasPrefix("Test") || $0.hasSuffix("Tests") }.sorted()
   }
 
   private func put(_ wanted: [String: Data]) throws {

@@ -173,7 +173,7 @@ extension Simulate {
       let end = hunt.run(0, words)
       let runner = Runner(
         configuration: SimulationConfiguration(seed: 1), engine: engine, first: 1, seeds: seeds,
-        jobs: 1, world: engine == .actor ? .directory : nil)
+        jobs: 1, world: nil)
       let hash = "\(Digest(value: runner.run(.silent).statistics.traceHash))"
       guard let answer = RunAnswer(end.output), answer.failures == 0, answer.traceHash == hash
       else {

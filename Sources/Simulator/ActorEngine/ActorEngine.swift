@@ -18,7 +18,10 @@
     private let choosesJobs: Bool
     private var lives: [SimulatedLife<App>?]
     private var drivers: [Driver?]
-    private var calls: [SimulatedCall<App>] = []
+    /// The registers and polls, the pushes and the questions for pages that wait for their answers.
+    private var calls: [SimulatedCall<Exchange<App>.Outcome>] = []
+    private var pushes: [SimulatedCall<SimulatedSource<App>.Pushed>] = []
+    private var pages: [SimulatedCall<SimulatedSource<App>.Paged>] = []
     /// In the order of their numbers.
     private var sleepers: [SimulatedSleeper] = []
     private var sleeperCount: UInt64 = 0
@@ -43,7 +46,7 @@
           handOver()
         }
         drain()
-        for client in lives.indices { judgeErrands(of: client) }
+        for client in lives.indices { judgeOperations(of: client) }
         world.progress()
       }
       let result = world.conclude()
@@ -67,8 +70,8 @@
     /// the other; what its disk says comes when all that came before is done.
     private func mayInterrupt(_ delivery: Delivery<App>) -> Bool {
       switch delivery {
-      case .sleepEnds, .answer: true
-      case .signal(_, .started), .begins, .crashes, .loads, .writeEnds: false
+      case .sleepEnds, .answer, .page, .pushed: true
+      case .signal(_, .started), .begins, .crashes, .loads, .writeEnds, .action: false
       case .signal(let client, _): lives[client]?.signals == 0
       }
     }
@@ -85,31 +88,30 @@
         .liveness, nil, world.now, "a step comes to its end", "jobs that go on for ever")
     }
 
-    /// Between two steps: what a driver does is what its machine has asked for, no more, no less.
-    private func judgeErrands(of client: Int) {
+    /// Between two steps: what a driver does is what its client has asked for, no more, no less.
+    private func judgeOperations(of client: Int) {
       guard lives[client] != nil, !executor.isStuck else { return }
-      let replica = world.clients[client].replica
-      var asked = 0
-      for call in calls where call.client == client && !call.isGivenUp { asked += 1 }
-      let wanted = replica.status.outstanding == nil ? 0 : 1
-      if asked != wanted {
+      let body = world.clients[client].body
+      let asked = calls.awaited(by: client) + pushes.awaited(by: client) + pages.awaited(by: client)
+      if asked != body.requestsOut {
         world.jury.report(
-          .ownership, client, world.now, "requests out: \(wanted)", "\(asked), \(replica)")
+          .ownership, client, world.now, "requests out: \(body.requestsOut)", "\(asked), \(body)")
       }
       if let life = lives[client], asked == 0, !sleepers.contains(where: { $0.client == client }),
-        replica.status == .halted(.stopped),
-        !life.awaitsStart, life.runs > 0, life.load == nil, life.save == nil,
-        !calls.contains(where: { $0.client == client })
+        body.status == .halted(.stopped), !life.awaitsStart, life.runs > 0, life.load == nil,
+        life.save == nil, !calls.contains(where: { $0.client == client }),
+        !pushes.contains(where: { $0.client == client }),
+        !pages.contains(where: { $0.client == client })
       {
         world.jury.report(
-          .ownership, client, world.now, "run() returns once nothing is going on", "\(replica)")
+          .ownership, client, world.now, "run() returns once nothing is going on", "\(body)")
       }
-      let armed = world.jury.accounts[client].walls.hasTimer ? 1 : 0
+      let armed = body.timersArmed
       var asleep = 0
       for sleeper in sleepers where sleeper.client == client && sleeper.isTimer { asleep += 1 }
       if asleep != armed {
         world.jury.report(
-          .walls, client, world.now, "timers that run: \(armed)", "\(asleep), \(replica)")
+          .walls, client, world.now, "timers that run: \(armed)", "\(asleep), \(body)")
       }
     }
 
@@ -128,9 +130,12 @@
         guard let index = sleepers.firstIndex(where: { $0.number == number }) else { return }
         sleepers.remove(at: index).end(true)
       case .answer(let generation, let outcome):
-        guard let index = calls.firstIndex(where: { $0.generation == generation }) else { return }
-        calls.remove(at: index).end(with: outcome)
+        calls.take(generation)?.end(with: outcome)
+      case .page(let client, let fetch, let page): pages.take(fetch, of: client)?.end(with: page)
+      case .pushed(let client, let push, let answer):
+        pushes.take(push, of: client)?.end(with: answer)
       case .signal(let client, let signal): give(signal, to: client)
+      case .action(let client, let action): give(action, to: client)
       }
     }
 
@@ -142,9 +147,9 @@
         source: SimulatedSource(life: life), replicas: life.makeStore(),
         settings: world.climate.settings, clock: clock, chance: clock,
         executor: DriverExecutor(executor),
-        tap: { [weak life] input, effects, replica, now in
+        tap: { [weak life] input, effects, body, now in
           guard let life else { return }
-          life.engine?.look(at: input, effects, replica, now, life)
+          life.engine?.look(at: input, effects, body, now, life)
         })
       drivers[client] = driver
       run(driver, life, foreground: foreground)
@@ -184,6 +189,12 @@
     private func endCalls(of client: Int) {
       for call in calls where call.client == client { call.end(with: .failed(.unreachable)) }
       calls.removeAll { $0.client == client }
+      for call in pushes where call.client == client {
+        call.end(with: SimulatedSource<App>.noAnswer)
+      }
+      pushes.removeAll { $0.client == client }
+      for call in pages where call.client == client { call.end(with: .failure(.unreachable)) }
+      pages.removeAll { $0.client == client }
       for sleeper in sleepers where sleeper.client == client {
         world.forget(sleeper: sleeper.number)
         sleeper.end(false)
@@ -225,50 +236,153 @@
       }
     }
 
+    /// A user's actions are done one after the other.
+    private func give(_ action: App.User.Action, to client: Int) {
+      guard let life = lives[client] else { return }
+      life.actions.append(action)
+      if life.action == nil { giveNext(to: life) }
+    }
+
+    private func giveNext(to life: SimulatedLife<App>) {
+      guard !life.actions.isEmpty, let driver = drivers[life.client] else { return }
+      let action = life.actions.removeFirst()
+      life.action = action
+      Task(executorPreference: executor) {
+        await self.perform(action, on: driver, life)
+        life.action = nil
+        self.giveNext(to: life)
+      }
+    }
+
+    private func perform(
+      _ action: App.User.Action, on driver: Driver, _ life: SimulatedLife<App>
+    ) async {
+      switch action {
+      case .mutates(let change):
+        do throws(MutationError<App.Model.Change.Refusal>) {
+          _ = try await driver.mutate(change)
+        } catch {}  // What that means, the user says.
+      case .says(.retried(let ticket)): await driver.retry(ticket)
+      case .says(.edited(let ticket, let change)): await driver.edit(ticket, to: change)
+      case .says(.discarded(let ticket)): await driver.discard(ticket)
+      case .opens(let narrow, let window):
+        life.windows.append(await driver.openWindow(on: narrow, showing: window))
+      case .changes(.moved(let id, let window)): await driver.moveWindow(id, to: window)
+      case .changes(.closed(let id)): await driver.closeWindow(id)
+      case .tends(let change): await driver.changeLists(change)
+      case .signals: break
+      }
+    }
+
     // MARK: From the actors to the world
 
     private func look(
-      at input: Driver.Inputs, _ effects: Machine<App.Server.Place>.Effects,
-      _ replica: Replica<App.Model, App.Server.Sync>, _ now: Moment,
-      _ life: SimulatedLife<App>
+      at input: Driver.Client.Input?, _ effects: Driver.Client.Effects, _ body: Driver.Client,
+      _ now: Moment, _ life: SimulatedLife<App>
     ) {
-      if let arm = effects.arm { life.armed = arm.range }
+      effects.each { effect in
+        switch effect {
+        case .arm(_, let range): life.armed.append(range)
+        case .fetch(let id, let request): life.fetches.append((id, request))
+        case .cancel(let id): life.fetches.removeAll { $0.id == id }
+        default: break
+        }
+      }
       switch input {
-      case .stopped, .loggedOut: life.awaitsStart = false  // One that waited is taken back.
+      case .app(.stopped), .app(.loggedOut):
+        life.awaitsStart = false  // One that waited is taken back.
+      case .app(.started(let foreground)): judgeStart(foreground, now, life)
       default: break
       }
-      if case .started(let foreground) = input {
-        if !life.awaitsStart {
-          world.jury.report(
-            .ownership, life.client, now, "no start that was taken back", "\(input)")
-        }
-        if foreground != world.clients[life.client].word.isInFront {
-          world.jury.report(
-            .ownership, life.client, now, "a start that knows whether the user is there",
-            "\(input)")
-        }
-        life.awaitsStart = false
-        world.noteWord(life.client, .started(foreground: foreground))
+      switch input {
+      case nil, .mutation, .window, .lists:
+        guard let action = life.action else { break }
+        world.look(life.client, action, effects, body)
+        return noteSave(effects, life)
+      default: break
       }
-      world.look(life.client, input, effects, replica)
+      if let input { world.look(life.client, input, effects, body) }
+      noteSave(effects, life)
     }
 
-    func send(_ kind: Exchange<App>.Kind, _ call: SimulatedCall<App>, _ life: SimulatedLife<App>) {
-      let replica = world.clients[life.client].replica
-      if replica.status.outstanding == nil {
+    /// What its user knows is noted with what is saved, as it is when that is taken.
+    private func noteSave(_ effects: Driver.Client.Effects, _ life: SimulatedLife<App>) {
+      effects.each { effect in
+        if case .save = effect { life.memory = world.clients[life.client].user.memory }
+      }
+    }
+
+    private func judgeStart(_ foreground: Bool, _ now: Moment, _ life: SimulatedLife<App>) {
+      if !life.awaitsStart {
         world.jury.report(
-          .ownership, life.client, world.now, "what was given up is not sent", "\(replica)")
+          .ownership, life.client, now, "no start that was taken back", "a start")
+      }
+      if foreground != world.clients[life.client].word.isInFront {
+        world.jury.report(
+          .ownership, life.client, now, "a start that knows whether the user is there",
+          "in front: \(foreground)")
+      }
+      life.awaitsStart = false
+      world.noteWord(life.client, .started(foreground: foreground))
+    }
+
+    func send(
+      _ kind: Exchange<App>.Kind, _ call: SimulatedCall<Exchange<App>.Outcome>,
+      _ life: SimulatedLife<App>
+    ) {
+      let body = world.clients[life.client].body
+      if body.status.outstanding == nil {
+        world.jury.report(
+          .ownership, life.client, world.now, "what was given up is not sent", "\(body)")
       }
       call.client = life.client
-      call.generation = world.send(life.client, kind)
+      call.number = world.send(life.client, kind)
       calls.append(call)
     }
 
-    func giveUp(_ call: SimulatedCall<App>, _ life: SimulatedLife<App>) {
-      guard call.continuation != nil, let generation = call.generation else { return }
+    func giveUp(_ call: SimulatedCall<Exchange<App>.Outcome>, _ life: SimulatedLife<App>) {
+      guard call.continuation != nil, let generation = call.number else { return }
       guard !world.giveUp(life.client, generation) else { return }
       calls.removeAll { $0 === call }
       call.end(with: .failed(.unreachable))
+    }
+
+    func send(
+      _ push: Outbox<App.Model.Change>.Push, _ call: SimulatedCall<SimulatedSource<App>.Pushed>,
+      _ life: SimulatedLife<App>
+    ) {
+      call.client = life.client
+      call.number = world.send(push, by: life.client)
+      pushes.append(call)
+    }
+
+    func giveUp(_ call: SimulatedCall<SimulatedSource<App>.Pushed>) {
+      guard call.continuation != nil else { return }
+      if let number = call.number { world.giveUp(push: Int(number), call.client) }
+      pushes.removeAll { $0 === call }
+      call.end(with: SimulatedSource<App>.noAnswer)
+    }
+
+    func fetch(
+      _ request: SimulatedSource<App>.Request, _ call: SimulatedCall<SimulatedSource<App>.Paged>,
+      _ life: SimulatedLife<App>
+    ) {
+      guard let index = life.fetches.firstIndex(where: { $0.request == request }) else {
+        world.jury.report(
+          .ownership, life.client, world.now, "a page that is wanted is asked for", "\(request)")
+        return call.end(with: .failure(.unreachable))
+      }
+      let id = life.fetches.remove(at: index).id
+      call.client = life.client
+      call.number = world.fetch(request, id, by: life.client)
+      pages.append(call)
+    }
+
+    func giveUp(_ call: SimulatedCall<SimulatedSource<App>.Paged>) {
+      guard call.continuation != nil else { return }
+      if let number = call.number { world.giveUp(fetch: number, call.client) }
+      pages.removeAll { $0 === call }
+      call.end(with: .failure(.unreachable))
     }
 
     func release(_ queue: App.Server.Place.Log, _ life: SimulatedLife<App>) {
@@ -292,7 +406,8 @@
           .durability, life.client, world.now, "a step is one from what is saved",
           "a step from nothing")
       }
-      world.save(saved, step, on: life.client)
+      let memory = life.memory ?? world.clients[life.client].user.memory
+      world.save(saved, step, memory: memory, on: life.client)
     }
 
     func setAside(_ life: SimulatedLife<App>) {
@@ -310,7 +425,7 @@
       guard world.clients[life.client].write != nil || life.load != nil else { return }
       world.jury.report(
         .walls, life.client, world.now, "a store that is busy is not asked for more",
-        "\(world.clients[life.client].replica)")
+        "\(world.clients[life.client].body)")
     }
 
     func sleep(until moment: Moment, _ sleeper: SimulatedSleeper, _ life: SimulatedLife<App>) {
@@ -340,7 +455,9 @@
       let bounds = range.earliest.milliseconds...range.latest.milliseconds
       let moment = Moment(milliseconds: world.choices.draw(.timers, in: bounds))
       life.drawn.append(moment)
-      if range != life.armed {
+      if let index = life.armed.firstIndex(of: range) {
+        life.armed.remove(at: index)
+      } else {
         world.jury.report(
           .walls, life.client, world.now, "chance is asked for the range that was given",
           range.text(at: world.now))
@@ -354,7 +471,7 @@
     fileprivate var mayBeInterrupted: Bool {
       switch self {
       case .begins, .crashes, .loads, .writeEnds, .signal(_, .started): false
-      case .sleepEnds, .answer, .signal: true
+      case .sleepEnds, .answer, .page, .pushed, .action, .signal: true
       }
     }
   }

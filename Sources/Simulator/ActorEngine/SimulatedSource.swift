@@ -19,15 +19,26 @@
     var signals = 0
     /// The app has said start, and the driver has not begun.
     var awaitsStart = false
-    /// The range of the last timer that was armed, and the moments that were drawn and are not slept
-    /// to yet: a timer may be disarmed before its task begins.
-    var armed: MomentRange?
+    /// The ranges of timers to arm, and the moments that were drawn and are not slept to yet: a timer may
+    /// be disarmed before its task begins.
+    var armed: [MomentRange] = []
     var drawn: [Moment] = []
 
     var load: CheckedContinuation<StoredReplica<App.Model, App.Server.Place>?, Never>?
     var save: CheckedContinuation<Bool, Never>?
     /// What a store of rows is asked to save.
     var saving: SavedReplica<App.Model, App.Server.Place>?
+
+    /// What its user knows of what is being saved.
+    var memory: App.User.Memory?
+
+    /// What its user does now, and what comes after that.
+    var action: App.User.Action?
+    var actions: [App.User.Action] = []
+    /// The windows that its user looks through.
+    var windows: [WindowViews<App.Model.Lists>] = []
+    /// The questions for pages that were wanted and are not asked yet.
+    var fetches: [(id: RequestID, request: SimulatedSource<App>.Request)] = []
 
     init(client: Int, number: UInt64, engine: ActorEngine<App>) {
       self.client = client
@@ -64,10 +75,52 @@
 
     func release(_ log: Sync.Place.Log) async { life.engine?.release(log, life) }
 
+    func push(
+      _ push: Outbox<Model.Change>.Push
+    ) async throws(PushFailure) -> PushAnswer {
+      let call = SimulatedCall<Pushed>()
+      let pushed = await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          call.continuation = continuation
+          if call.isGivenUp { return call.end(with: SimulatedSource.noAnswer) }
+          life.engine?.send(push, call, life)
+        }
+      } onCancel: {
+        call.isGivenUp = true
+        life.engine?.giveUp(call)
+      }
+      switch pushed {
+      case .success(let answer): return answer
+      case .failure(let failed): throw PushFailure(failed.failure, hasLeft: failed.hasLeft)
+      }
+    }
+
+    func page(_ request: Request) async throws(SyncFailure) -> Model.Lists.Page {
+      let call = SimulatedCall<Paged>()
+      let page = await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          call.continuation = continuation
+          if call.isGivenUp { return call.end(with: .failure(.unreachable)) }
+          life.engine?.fetch(request, call, life)
+        }
+      } onCancel: {
+        call.isGivenUp = true
+        life.engine?.giveUp(call)
+      }
+      return try page.get()
+    }
+
+    typealias Pushed = Result<PushAnswer, PushFailed>
+    typealias Paged = Result<Model.Lists.Page, SyncFailure>
+    typealias Request = PageRequest<Model.Lists.Narrow, Model.Lists.ID>
+
+    /// What is said of a push that was given up.
+    static var noAnswer: Pushed { .failure(PushFailed(failure: .unreachable, hasLeft: true)) }
+
     /// Sends a request and waits for what comes of it. Given up: ends at once, unless the answer is
     /// on its way and comes all the same.
     private func ask(_ kind: Exchange<App>.Kind) async -> Exchange<App>.Outcome {
-      let call = SimulatedCall<App>()
+      let call = SimulatedCall<Exchange<App>.Outcome>()
       return await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           call.continuation = continuation
@@ -82,16 +135,33 @@
   }
 
   /// One request that waits for its answer.
-  final class SimulatedCall<App: SimulatedApp>: @unchecked Sendable {
-    var continuation: CheckedContinuation<Exchange<App>.Outcome, Never>?
+  final class SimulatedCall<Answer: Sendable>: @unchecked Sendable {
+    var continuation: CheckedContinuation<Answer, Never>?
     var client = 0
-    var generation: UInt64?
+    /// What the world calls it.
+    var number: UInt64?
     var isGivenUp = false
 
-    func end(with outcome: Exchange<App>.Outcome) {
+    func end(with answer: Answer) {
       let waiting = continuation
       continuation = nil
-      waiting?.resume(returning: outcome)
+      waiting?.resume(returning: answer)
+    }
+  }
+
+  extension Array {
+    /// How many are out that somebody waits for.
+    func awaited<Answer>(by client: Int) -> Int where Element == SimulatedCall<Answer> {
+      var count = 0
+      for call in self where call.client == client && !call.isGivenUp { count += 1 }
+      return count
+    }
+
+    mutating func take<Answer>(
+      _ number: UInt64, of client: Int? = nil
+    ) -> Element? where Element == SimulatedCall<Answer> {
+      let index = firstIndex { $0.number == number && (client == nil || $0.client == client) }
+      return index.map { remove(at: $0) }
     }
   }
 

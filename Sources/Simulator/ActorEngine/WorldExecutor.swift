@@ -1,6 +1,7 @@
-// ActorEngine: the room where the driver itself is simulated: real actors and tasks, on an executor
-// that belongs to the world, with the world's clock, network and disks. It may use World and
-// everything below it, and UpdateMachine's Driver.
+// ActorEngine: the room where the driver itself is simulated: real actors and tasks, on an
+// executor that belongs to the world, with the world's clock, network and disks.
+//
+// ActorEngine may use: Choices, Disk, Oracles, Run, World.
 
 #if !hasFeature(Embedded)
 

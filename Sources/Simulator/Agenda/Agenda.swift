@@ -1,6 +1,8 @@
 internal import UpdateMachine
 
-// Agenda: the room of virtual time. It may use Values only.
+// Agenda: the room of virtual time.
+//
+// Agenda may use: no other room.
 
 /// What is pending: steps with their moments, taken earliest first, and in the order in
 /// which they were put in where moments are equal. A binary heap: O(log n).

@@ -1,6 +1,10 @@
 public import SyncProtocols
 public import UpdateMachine
 
+// Apps: the room of the apps whose clients hold everything and change nothing.
+//
+// Apps may use: Choices, Disk, Run.
+
 /// The simulator's own app: a small chat. Few messages, but every kind of change that a client can
 /// get wrong: things that come, change, go and come back, flags for many at once, settings where
 /// the last one counts.

@@ -1,7 +1,10 @@
 internal import UpdateMachine
 
-// Choices: the room of all chance. Every draw of a simulated world goes through one recorded list,
-// so that a run can be repeated from its seed, or from the list itself, shortened and lowered.
+// Choices: the room of all chance. Every draw of a simulated world goes through one recorded
+// list, so that a run can be repeated from its seed, or from the list itself, shortened and
+// lowered.
+//
+// Choices may use: no other room.
 
 /// All the chance of one run.
 ///

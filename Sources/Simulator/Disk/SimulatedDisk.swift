@@ -1,5 +1,7 @@
-// Disk: the room of the disk under one client of a world: how a saved form is written, cut off by a
-// crash, damaged, and read again. It may use Choices and UpdateMachine.
+// Disk: the room of the disk under one client of a world: how a saved form is written, cut off
+// by a crash, damaged, and read again.
+//
+// Disk may use: Choices.
 
 public import UpdateMachine
 

@@ -1,5 +1,7 @@
-// Explorer: the room that visits every state of a small world. It uses nothing but Values; it knows
-// nothing of clients and servers, so that a page of TLA+ can be explored as well as ours.
+// Explorer: the room that visits every state of a small world. It uses nothing but Values; it
+// knows nothing of clients and servers, so that a page of TLA+ can be explored as well as ours.
+//
+// Explorer may use: no other room.
 
 /// Visits every reachable state of a model, breadth first, each once, and looks at each.
 ///

@@ -4,10 +4,10 @@ public import UpdateMachine
 /// The simulator's third app: a ledger that every user writes into, online or not. All clients are
 /// devices of one user's data layer, which others change, too.
 public enum Ledger: SimulatedApp {
-  public typealias Model = Rebased<ConfirmedView<LedgerChange>>
+  public typealias Model = ConfirmedView<LedgerChange>
   public typealias Truth = ViewTruth<JSON>
   public typealias Server = ViewServer<LedgerMutators>
-  public typealias Writer = LedgerUser
+  public typealias User = LedgerUser
   public typealias Disk = RowDisk<Model, ViewFinger>
 
   static var accounts: Int64 { 3 }
@@ -51,15 +51,17 @@ public enum Ledger: SimulatedApp {
     return snapshot
   }
 
-  public static func clientName(of model: Model) -> UInt64? { model.confirmed.client.number }
+  public static func request(_ push: Outbox<LedgerChange>.Push) -> MutationPush {
+    MutationPush(push)
+  }
 
   /// Of what is confirmed alone: that is what a finger stands for.
   public static func checksum(of model: Model) -> UInt64 {
-    ViewTruth(view: model.confirmed.state).checksum
+    ViewTruth(view: model.state).checksum
   }
 
   public static func describe(_ model: Model) -> String {
-    describe(ViewTruth(view: model.confirmed.state))
+    describe(ViewTruth(view: model.state))
   }
 
   public static func describe(_ truth: ViewTruth<JSON>) -> String {

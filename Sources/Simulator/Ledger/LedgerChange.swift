@@ -1,8 +1,10 @@
 public import SyncProtocols
 public import UpdateMachine
 
-// Ledger: the room of a world in which users change things, over Replicache's protocol: its server,
-// its app, its users, and what is owed to them. It may use World and Choices.
+// Ledger: the room of a world in which users change things, over Replicache's protocol: its
+// server, its app, its users, and what is owed to them.
+//
+// Ledger may use: Choices, Disk, Run, World.
 
 /// What a user of the ledger does. Each entry has a number that is nobody else's, and is written into
 /// its client's list wherever it is made: so one that is lost, made twice or out of order is seen.
@@ -56,7 +58,7 @@ public struct LedgerChange: ViewMutation, Hashable {
     return .object(object)
   }
 
-  public func apply(to state: inout ViewMap<JSON>) throws(MutatorRefusal) -> JSON {
+  public func apply(to state: inout ViewMap<JSON>) throws(ChangeRefusal) -> JSON {
     var transaction = ViewTransaction(on: state)
     let value = try LedgerMutators(isServer: false).run(name, arguments, in: &transaction)
     state = transaction.view
@@ -96,9 +98,9 @@ public struct LedgerMutators: SimulatedMutators {
 
   public func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(MutatorRefusal) -> JSON {
+  ) throws(ChangeRefusal) -> JSON {
     guard let number = arguments["client"]?.int64, let entries = arguments["entries"]?.array else {
-      throw MutatorRefusal("who, and what")
+      throw ChangeRefusal("who, and what")
     }
     let client = ClientID(UInt64(number))
     let key = LedgerMutators.list(of: client)
@@ -107,12 +109,12 @@ public struct LedgerMutators: SimulatedMutators {
     let target = arguments["to"]?.int64 ?? 0
     switch name {
     case "add":
-      if isServer, amount == LedgerMutators.unlucky { throw MutatorRefusal("unlucky") }
+      if isServer, amount == LedgerMutators.unlucky { throw ChangeRefusal("unlucky") }
       return add(amount, to: LedgerMutators.counter(target), in: &transaction)
     case "transfer":
       let source = LedgerMutators.account(arguments["from"]?.int64 ?? 0)
       guard (transaction.get(source)?.int64 ?? 0) >= amount else {
-        throw MutatorRefusal("not so much")
+        throw ChangeRefusal("not so much")
       }
       _ = add(-amount, to: source, in: &transaction)
       return add(amount, to: LedgerMutators.account(target), in: &transaction)
@@ -123,7 +125,7 @@ public struct LedgerMutators: SimulatedMutators {
       let status: JSON = isFree ? "RESERVED" : "UNAVAILABLE"
       transaction.put(LedgerMutators.status(of: client), status)
       return status
-    default: throw MutatorRefusal("no such mutator")
+    default: throw ChangeRefusal("no such mutator")
     }
   }
 

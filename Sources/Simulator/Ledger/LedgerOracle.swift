@@ -101,20 +101,21 @@ public struct LedgerBook: OutboxBook {
 /// set aside; and the server has run nothing twice, out of order, or that he did not make.
 enum LedgerOracle {
   typealias Model = Ledger.Model
+  typealias Local = LocalChanges<LedgerChange>
 
   static func objection(
-    to model: Model, _ book: LedgerBook, _ truth: Ledger.Truth
-  ) -> WriterObjection? {
-    let outbox = model.local.outbox
-    return objectionToView(model, outbox) ?? objectionToEntries(model, outbox, book)
-      ?? objectionToServer(truth, book) ?? objectionToWealth(model)
+    to model: Model, _ local: Local, _ book: LedgerBook, _ truth: Ledger.Truth
+  ) -> UserObjection? {
+    objectionToView(model, local) ?? objectionToEntries(local, book)
+      ?? objectionToServer(truth, book) ?? objectionToWealth(local)
   }
 
   /// Replayed once more, as simply as can be.
   private static func objectionToView(
-    _ model: Model, _ outbox: Outbox<LedgerChange>
-  ) -> WriterObjection? {
-    var view = model.confirmed.state
+    _ model: Model, _ local: Local
+  ) -> UserObjection? {
+    let outbox = local.outbox
+    var view = model.state
     for pending in outbox.pending {
       var transaction = ViewTransaction(on: view)
       let mutators = LedgerMutators(isServer: false)
@@ -122,18 +123,19 @@ enum LedgerOracle {
       let value = try? mutators.run(change.name, change.arguments, in: &transaction)
       if value != nil { view = transaction.view }
       guard (value == nil) != (pending.refusal != nil) else { continue }
-      return WriterObjection(
+      return UserObjection(
         .input, "a mutation is set aside when it throws, and only then", "\(pending), \(outbox)")
     }
-    guard view.map != model.local.view.state.map else { return nil }
-    return WriterObjection(
+    guard view.map != local.view.state.map else { return nil }
+    return UserObjection(
       .causality, Ledger.describe(Ledger.Truth(view: view)),
-      Ledger.describe(Ledger.Truth(view: model.local.view.state)) + " with \(outbox)")
+      Ledger.describe(Ledger.Truth(view: local.view.state)) + " with \(outbox)")
   }
 
   private static func objectionToEntries(
-    _ model: Model, _ outbox: Outbox<LedgerChange>, _ book: LedgerBook
-  ) -> WriterObjection? {
+    _ local: Local, _ book: LedgerBook
+  ) -> UserObjection? {
+    let outbox = local.outbox
     let threw = outbox.pending.filter { $0.refusal != nil }
     let isSimple = outbox.setAside.isEmpty
     var expected: [Int64] = []
@@ -145,9 +147,9 @@ enum LedgerOracle {
       }
       expected += book.withoutDoubtful(made.entries)
     }
-    let found = book.withoutLoose(entries(of: outbox.client, in: model.local.view.state))
+    let found = book.withoutLoose(entries(of: outbox.client, in: local.view.state))
     guard expected != found else { return nil }
-    return WriterObjection(
+    return UserObjection(
       .input, "what the user has made, each once and in order: \(words(expected))",
       "\(words(found)) with \(outbox)")
   }
@@ -155,7 +157,7 @@ enum LedgerOracle {
   /// What the server has run is in the user's order, and nothing else.
   private static func objectionToServer(
     _ truth: Ledger.Truth, _ book: LedgerBook
-  ) -> WriterObjection? {
+  ) -> UserObjection? {
     guard let client = book.client else { return nil }
     var left = book.made.flatMap { book.withoutDoubtful($0.entries) }[...]
     let run = book.withoutLoose(entries(of: client, in: truth.view))
@@ -165,7 +167,7 @@ enum LedgerOracle {
         left.removeFirst()
         continue
       }
-      return WriterObjection(
+      return UserObjection(
         .input,
         "the server runs, each once and in order: "
           + words(book.made.flatMap { $0.entries }), words(run))
@@ -174,13 +176,13 @@ enum LedgerOracle {
   }
 
   /// Whole transactions only: what is taken from one account is given to another.
-  private static func objectionToWealth(_ model: Model) -> WriterObjection? {
+  private static func objectionToWealth(_ local: Local) -> UserObjection? {
     var sum: Int64 = 0
     for account in 0..<Ledger.accounts {
-      sum += model.local.view.state[LedgerMutators.account(account)]?.int64 ?? 0
+      sum += local.view.state[LedgerMutators.account(account)]?.int64 ?? 0
     }
     guard sum != Ledger.wealth else { return nil }
-    return WriterObjection(.causality, "all accounts hold \(Ledger.wealth)", "\(sum)")
+    return UserObjection(.causality, "all accounts hold \(Ledger.wealth)", "\(sum)")
   }
 
   private static func entries(of client: ClientID, in view: ViewMap<JSON>) -> [Int64] {

@@ -1,18 +1,15 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// A user of the ledger, with what sends his changes: he makes them online and offline, changes his
-/// mind about some, and says what shall become of those that are set aside.
-public struct LedgerUser: OutboxWriter {
+/// A user of the ledger: makes changes online and offline, thinks better of some, and says what shall
+/// become of those that are set aside.
+public struct LedgerUser: OutboxUser {
   public typealias Model = Ledger.Model
   public typealias Truth = Ledger.Truth
   public typealias Sync = Ledger.Server.Sync
-  public typealias Body = Replica<Model, Sync>
-  public typealias Saved = SavedReplica<Model, Sync.Place>
-  public typealias Effects = WriterEffects<Body.Input>
 
   public var memory = LedgerBook()
-  public var courier = Courier<Model, Sync>()
+  public var check = OutboxCheck<LedgerChange>()
 
   private var entryCount: Int64 = 0
   /// The newest commit that was seen in this process.
@@ -21,44 +18,43 @@ public struct LedgerUser: OutboxWriter {
   public init() {}
 
   public mutating func begin() {
-    courier.begin()
+    check.begin()
     seen = nil
   }
 
   public func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
-    let outbox = saved.model.local.outbox
+    guard let outbox = saved.outbox else { return old }
     // The first form of an outbox is taken before its user has a book.
     let book = old.client == outbox.client ? old : LedgerBook(of: outbox.client)
     return book.cameBack(
-      inPlaceOf: memory, outbox, sentThrough: courier.newestID(of: outbox.client))
+      inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
   }
 
-  // MARK: The user
+  public mutating func took(
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment
+  ) { noteInput(effects, client) }
+
+  // MARK: What the user does
 
   public mutating func act(
-    _ replica: inout Body, at now: Moment, _ choices: inout Choices
-  ) -> Effects {
-    var wanted = Effects()
-    guard let outbox = replica.model?.local.outbox else { return wanted }
+    _ client: Body, _ truth: Truth, _ choices: inout Choices
+  ) -> [Action] {
+    guard let outbox = client.local?.outbox else { return [] }
     let aside = outbox.setAside
     if !aside.isEmpty, choices.happens(.users, 1, in: 2) {
       let ticket = aside[Int(choices.draw(.users, below: UInt64(aside.count)))].ticket
-      reconsider(ticket, of: &replica, at: now, &choices, &wanted)
-      return wanted
+      return reconsider(ticket, outbox, &choices)
     }
     if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
       let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
-      reconsider(outbox.pending[index].ticket, of: &replica, at: now, &choices, &wanted)
-      return wanted
+      return reconsider(outbox.pending[index].ticket, outbox, &choices)
     }
-    for _ in 0...choices.draw(.users, below: 3) {
-      guard replica.model.map({ $0.local.outbox.count < LedgerUser.pendingMaximum }) ?? false else {
-        break
-      }
-      let change = newChange(by: outbox.client, &choices)
-      mutate(change, &replica, at: now, &wanted)
+    var actions: [Action] = []
+    for count in 0...Int(choices.draw(.users, below: 3)) {
+      guard outbox.count + count < LedgerUser.pendingMaximum else { break }
+      actions.append(.mutates(newChange(by: outbox.client, &choices)))
     }
-    return wanted
+    return actions
   }
 
   private mutating func newChange(
@@ -80,99 +76,91 @@ public struct LedgerUser: OutboxWriter {
     }
   }
 
-  private mutating func mutate(
-    _ change: LedgerChange, _ replica: inout Body, at now: Moment, _ wanted: inout Effects
-  ) {
-    guard let before = replica.model?.local else { return }
-    let last = before.outbox.pending.last
-    let confirmed = replica.model?.confirmed.model.finger.lastMutation ?? .none
-    do throws(MutationError<MutatorRefusal>) {
-      let mutated = try replica.mutate(change, at: now)
-      courier.perform(mutated.effects, &wanted)
-      guard let outbox = replica.model?.local.outbox else { return }
-      let isOne = outbox.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
-      if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil {
-        memory.merge(mutated.ticket, change.entries, confirmed: confirmed)
-      } else {
-        memory.note(mutated.ticket, change.entries, confirmed: confirmed)
-      }
-    } catch {
-      var state = before.view.state
-      if case .refused = error, (try? change.apply(to: &state)) == nil { return }
-      courier.lie = WriterObjection(.input, "\(change) can be made", "it cannot: \(before.outbox)")
-    }
-  }
-
-  /// He has another word on one that he has made.
+  /// The user has another word on a change.
   private mutating func reconsider(
-    _ ticket: MutationTicket, of replica: inout Body, at now: Moment, _ choices: inout Choices,
-    _ wanted: inout Effects
-  ) {
-    guard let outbox = replica.model?.local.outbox else { return }
+    _ ticket: MutationTicket, _ outbox: Outbox<LedgerChange>, _ choices: inout Choices
+  ) -> [Action] {
     switch choices.draw(.users, below: 3) {
-    case 0: discard(ticket, of: &replica, at: now, &wanted)
+    case 0: return outbox.canDiscard(ticket) ? [.says(.discarded(ticket))] : []
     case 1:
       let change = newChange(by: outbox.client, &choices)
-      guard outbox.canEdit(ticket) else { return }
-      memory.replace(ticket, by: change.entries)
-      courier.say(.edited(ticket, change), to: &replica, at: now, &wanted)
-    default: courier.say(.retried(ticket), to: &replica, at: now, &wanted)
+      return outbox.canEdit(ticket) ? [.says(.edited(ticket, change))] : []
+    default: return [.says(.retried(ticket))]
     }
   }
 
-  private mutating func discard(
-    _ ticket: MutationTicket, of replica: inout Body, at now: Moment, _ wanted: inout Effects
+  public mutating func tidy(_ client: Body) -> [Action] {
+    guard let outbox = client.local?.outbox else { return [] }
+    let first = outbox.setAside.first { outbox.canDiscard($0.ticket) }
+    return wake(client) + (first.map { [.says(.discarded($0.ticket))] } ?? [])
+  }
+
+  public mutating func acted(
+    _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {
-    guard replica.model?.local.outbox.canDiscard(ticket) == true else { return }
-    memory.remove(
-      ticket, isCertain: replica.model?.local.outbox.mayHaveCopy(of: ticket) != true)
-    courier.say(.discarded(ticket), to: &replica, at: now, &wanted)
-  }
-
-  public mutating func tidy(_ replica: inout Body, at now: Moment) -> Effects {
-    var wanted = Effects()
-    guard let outbox = replica.model?.local.outbox else { return wanted }
-    wake(&replica, at: now, &wanted)
-    if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
-      discard(first.ticket, of: &replica, at: now, &wanted)
+    guard let old = before.local, let new = after.local?.outbox else { return }
+    switch action {
+    case .mutates(let change):
+      guard new.newestTicket > old.outbox.newestTicket else { return judgeRefusal(change, old) }
+      note(change, as: new.newestTicket, old.outbox, new, before.model)
+    case .says(.edited(let ticket, let change)):
+      if old.outbox.canEdit(ticket) { memory.replace(ticket, by: change.entries) }
+    case .says(.discarded(let ticket)):
+      guard old.outbox.canDiscard(ticket) else { return }
+      memory.remove(ticket, isCertain: !old.outbox.mayHaveCopy(of: ticket))
+    case .says(.retried), .opens, .changes, .tends, .signals: break
     }
-    return wanted
   }
 
-  // MARK: Pushes
+  private mutating func note(
+    _ change: LedgerChange, as ticket: MutationTicket, _ old: Outbox<LedgerChange>,
+    _ new: Outbox<LedgerChange>, _ model: Model?
+  ) {
+    let confirmed = model?.model.finger.lastMutation ?? .none
+    let last = old.pending.last
+    let isOne = new.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
+    if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil {
+      memory.merge(ticket, change.entries, confirmed: confirmed)
+    } else {
+      memory.note(ticket, change.entries, confirmed: confirmed)
+    }
+  }
 
-  public func request(_ push: UInt64) -> PushRequest { PushRequest(courier.push(push)) }
+  /// It was not made: it must be one that cannot be.
+  private mutating func judgeRefusal(_ change: LedgerChange, _ local: LocalChanges<LedgerChange>) {
+    var state = local.view.state
+    do throws(ChangeRefusal) {
+      _ = try change.apply(to: &state)
+      check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(local.outbox)")
+    } catch {}  // It cannot.
+  }
 
-  // MARK: Judgement
+  // MARK: What is owed
 
   public mutating func objection(
-    to replica: Body, _ truth: Truth, disk: Saved?
-  ) -> WriterObjection? {
-    guard let model = replica.model else { return courier.lie }
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?
+  ) -> UserObjection? {
+    guard let model = client.model, let local = client.local else { return check.lie }
     if let objection = objectionToTime(model) { return objection }
-    let outbox = model.local.outbox
-    if let objection = courier.objection(to: outbox, disk: disk?.model.local.outbox) {
-      return objection
-    }
-    let confirmed = model.confirmed.state.checksum
-    guard courier.isNews(model, confirmed: confirmed, truth: truth.view.checksum) else {
-      return nil
-    }
-    return LedgerOracle.objection(to: model, memory, truth)
+    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
+    guard
+      check.isNews(local, confirmed: model.state.checksum, truth: truth.view.checksum)
+    else { return nil }
+    return LedgerOracle.objection(to: model, local, memory, truth)
   }
 
   /// What a client has seen never goes back.
-  private mutating func objectionToTime(_ model: Model) -> WriterObjection? {
-    let finger = model.confirmed.model.finger
+  private mutating func objectionToTime(_ model: Model) -> UserObjection? {
+    let finger = model.model.finger
     guard let commit = finger.commit else { return nil }
     defer { seen = (finger.client, commit) }
     guard let seen, seen.client == finger.client, commit < seen.commit else { return nil }
-    return WriterObjection(
+    return UserObjection(
       .causality, "a state at or after commit \(seen.commit.number)", "\(finger)")
   }
 
-  public func fold(_ replica: Body, into digest: inout Digest) {
-    guard let local = replica.model?.local else { return }
+  public func fold(_ client: Body, into digest: inout Digest) {
+    guard let local = client.local else { return }
     digest.fold(local.view.state.checksum)
     digest.fold(local.outbox.currentVersion.number)
   }

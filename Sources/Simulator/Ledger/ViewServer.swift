@@ -120,7 +120,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: Pulls
 
-  public mutating func beginRegister(at now: Moment) -> Result<ViewLog, QueueRefusal> {
+  public mutating func beginRegister(at now: Moment) -> Result<ViewLog, RegisterRefusal> {
     .success(ViewLog())
   }
 
@@ -207,7 +207,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   public static var knowsPushesAgain: Bool { true }
 
-  public mutating func push(_ push: PushRequest, at now: Moment) -> PushAnswer? {
+  public mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer? {
     self.now = now
     servers.runsAtOnce = runsAfter == nil
     let waiting = servers.dataLayer.accepted.count
@@ -227,13 +227,13 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   /// Refuses a whole push, and with it the first mutation in it, which is noted like any other refusal.
   /// Says whether it does: what was run already is not refused any more.
-  public mutating func reject(_ push: PushRequest, at now: Moment) -> Bool {
+  public mutating func reject(_ push: MutationPush, at now: Moment) -> Bool {
     self.now = now
     guard let first = push.mutations.first?.id else { return false }
     var attempt = servers.dataLayer
-    let refused = PushedMutation(id: first, name: "rejected", arguments: .null)
+    let refused = NamedMutation(id: first, name: "rejected", arguments: .null)
     let answer = attempt.run(
-      PushRequest(client: push.client, knownRefusal: push.knownRefusal, mutations: [refused]))
+      MutationPush(client: push.client, knownRefusal: push.knownRefusal, mutations: [refused]))
     guard case .refused(let refusal) = answer, refusal.id == first,
       attempt.lastNumber > servers.dataLayer.lastNumber
     else { return false }

@@ -1,3 +1,4 @@
+public import MessageSync
 public import UpdateMachine
 
 /// A list as a picture of fixed width: where it is known, and where its messages are.
@@ -15,13 +16,13 @@ public struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
   ///   - list: what is shown.
   ///   - newest: the greatest ID that need be in it; greater ones of the list itself are made room
   ///     for.
-  public init(_ list: PartialList, through newest: MessageID) {
+  public init(_ list: PartialList<MessageID>, through newest: MessageID) {
     var last = max(1, newest.number)
     for (id, _) in list.ids { last = max(last, id.number) }
     // As many IDs a column as it takes.
     let each = (last + IntervalBar.width - 1) / IntervalBar.width
     let former = list.former?.knowledge ?? Knowledge()
-    func end(_ point: Interval.Point, _ sign: String) -> String {
+    func end(_ point: Interval<MessageID>.Point, _ sign: String) -> String {
       if list.knowledge.contains(point) { return sign }
       return former.contains(point) ? "-" : "."
     }

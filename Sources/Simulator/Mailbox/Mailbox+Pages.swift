@@ -1,12 +1,13 @@
+public import MessageSync
 public import UpdateMachine
 
 extension Mailbox {
   /// What a real server answers: it looks up IDs now, and reads the rows a little `later`.
   public func page(
-    _ request: PageRequest<Narrow>, later: Mailbox
+    _ request: PageRequest<Narrow, MessageID>, later: Mailbox
   ) -> MessagePage<UInt32> {
     switch request.want {
-    case .message(let id):
+    case .item(let id):
       return MessagePage(messages: later.seenRow(of: id).map { [$0] } ?? [])
     case .about(let anchor, let before, let after):
       return page(request.narrow ?? Narrow(), anchor, before, after, later)
@@ -15,10 +16,11 @@ extension Mailbox {
 
   /// As ``page(_:later:)``, but wrong; `nil`: this page cannot be wrong in this way.
   func page(
-    _ request: PageRequest<Narrow>, later: Mailbox, breaking breach: PageBreach
+    _ request: PageRequest<Narrow, MessageID>, later: Mailbox, breaking breach: PageBreach
   ) -> MessagePage<UInt32>? {
     guard let narrow = request.narrow else { return nil }
-    var page = page(request, later: later)
+    let right = page(request, later: later)
+    var page = right
     switch breach {
     case .missesOne:
       guard page.messages.count > 1 else { return nil }
@@ -32,11 +34,12 @@ extension Mailbox {
       page = self.page(
         PageRequest(other, anchor, before: before, after: after), later: later)
     }
-    return page
+    return page == right ? nil : page
   }
 
   private func page(
-    _ narrow: Narrow, _ anchor: PageAnchor, _ before: Int64, _ after: Int64, _ later: Mailbox
+    _ narrow: Narrow, _ anchor: PageAnchor<MessageID>, _ before: Int64, _ after: Int64,
+    _ later: Mailbox
   ) -> MessagePage<UInt32> {
     let ids = ids(in: narrow)
     let point = point(of: anchor, narrow, ids)
@@ -74,7 +77,9 @@ extension Mailbox {
     }.map { $0.id }
   }
 
-  private func point(of anchor: PageAnchor, _ narrow: Narrow, _ ids: [MessageID]) -> Int64 {
+  private func point(of anchor: PageAnchor<MessageID>, _ narrow: Narrow, _ ids: [MessageID])
+    -> Int64
+  {
     switch anchor {
     case .oldest: .min
     case .newest: .max

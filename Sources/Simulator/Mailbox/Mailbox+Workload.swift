@@ -1,4 +1,5 @@
-public import UpdateMachine
+public import MessageSync
+internal import UpdateMachine
 
 extension Mailbox {
   /// Three channels: one that is followed, one that can be left, and one that hides what is in it.
@@ -84,7 +85,7 @@ extension Mailbox {
     return messages.filter { $0.place == place }.map { $0.id }
   }
 
-  private func anyPlace(_ choices: inout Choices) -> Place {
+  private func anyPlace(_ choices: inout Choices) -> MessagePlace {
     let number = choices.draw(.workload, below: 7)
     if number == 6 { return .direct(ConversationID(1)) }
     return .channel(ChannelID(Int64(number / 2) + 1), topic: number % 2 == 0 ? "a" : "b")

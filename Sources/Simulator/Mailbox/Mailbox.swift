@@ -1,8 +1,11 @@
+public import MessageSync
 internal import SyncProtocols
-public import UpdateMachine
+internal import UpdateMachine
 
-// Mailbox: the room of a server's messages as one user may see them, of what happens to them, and of
-// the pages that the server gives. It may use Choices.
+// Mailbox: the room of a server's messages as one user may see them, of what happens to them,
+// and of the pages that the server gives.
+//
+// Mailbox may use: Choices, Run.
 
 /// The true state of all messages, at one position of the server's log.
 ///
@@ -41,10 +44,10 @@ public struct Mailbox: Hashable, Sendable {
   /// Something that happens on the server.
   public enum Change: Hashable, Sendable {
     /// IDs are given before they are committed: one may come after a greater one.
-    case sent(MessageID, by: UserID, to: Place, UInt32, MessageFlags)
+    case sent(MessageID, by: UserID, to: MessagePlace, UInt32, MessageFlags)
     case edited(MessageID, UInt32, isMention: Bool)
     /// All from one place. Back from where the user could see nothing, it may come unannounced.
-    case moved([MessageID], to: Place, isAnnounced: Bool)
+    case moved([MessageID], to: MessagePlace, isAnnounced: Bool)
     case deleted([MessageID])
     case flagged([MessageID], MessageFlags, isSet: Bool)
     case flaggedAll(MessageFlags, isSet: Bool)
@@ -60,9 +63,11 @@ public struct Mailbox: Hashable, Sendable {
 
   // MARK: Who sees what
 
-  public func follows(_ place: Place) -> Bool { place.channel.map(followed.contains) ?? true }
+  public func follows(_ place: MessagePlace) -> Bool {
+    place.channel.map(followed.contains) ?? true
+  }
 
-  public func sees(_ place: Place) -> Bool {
+  public func sees(_ place: MessagePlace) -> Bool {
     guard let channel = place.channel else { return true }
     return followed.contains(channel) || !hidden.contains(channel)
   }
@@ -117,7 +122,7 @@ public struct Mailbox: Hashable, Sendable {
   }
 
   private func announcement(
-    ofMoving ids: [MessageID], to target: Place, isAnnounced: Bool
+    ofMoving ids: [MessageID], to target: MessagePlace, isAnnounced: Bool
   ) -> Event? {
     guard let origin = ids.lazy.compactMap({ self[$0]?.place }).first else { return nil }
     let there = ids.filter { self[$0]?.place == origin }

@@ -1,3 +1,4 @@
+internal import MessageSync
 internal import UpdateMachine
 
 /// What a server has done to each message, and of what it told, as far as a server that breaks its

@@ -43,7 +43,7 @@ struct BudgetOracle: Sendable {
     while back <= sent.count {
       let index = (next + sent.count - back) % sent.count
       let window = (now - sent[index]).milliseconds
-      let most = settings.paceBurst + 1 + window / settings.paceInterval.milliseconds
+      let most = settings.retry.paceBurst + 1 + window / settings.retry.paceInterval.milliseconds
       if Int64(back) > most { return "at most \(most) requests in \(window) ms, found \(back)" }
       back += 1
     }
@@ -52,7 +52,8 @@ struct BudgetOracle: Sendable {
 
   /// The server asked for patience, and the machine heard it.
   mutating func noteRateLimit(after asked: TimeSpan?, at now: Moment) {
-    let after = min(max(asked ?? .zero, settings.retryAfterFloor), settings.retryAfterCap)
+    let after = min(
+      max(asked ?? .zero, settings.retry.retryAfterFloor), settings.retry.retryAfterCap)
     quietUntil = now + after
   }
 
@@ -74,14 +75,14 @@ struct BudgetOracle: Sendable {
 
   /// Whether the finger was got so short a time ago that its end is no progress.
   func isYoung(at now: Moment) -> Bool {
-    registeredAt.map { now - $0 < settings.healthy } ?? false
+    registeredAt.map { now - $0 < settings.retry.healthy } ?? false
   }
 
   /// A request goes out with this deadline.
   func noteDeadline(_ deadline: TimeSpan, isRegister: Bool, waits: Bool, long: TimeSpan) -> String?
   {
     let first = isRegister ? settings.registerDeadline : settings.quickDeadline
-    var least = first.doubled(times: timeouts, cap: settings.deadlineCap)
+    var least = first.doubled(times: timeouts, cap: settings.retry.deadlineCap)
     if !isRegister { least = waits ? long : min(least, long) }
     return deadline == least
       ? nil : "a deadline of \(least) after \(timeouts) timeouts, found \(deadline)"
@@ -89,19 +90,20 @@ struct BudgetOracle: Sendable {
 
   /// Whether there is a wake-up left to be paid with.
   func hasWake(at now: Moment) -> Bool {
-    now >= wakesFull - settings.wakeInterval * (settings.wakeBurst - 1)
+    now >= wakesFull - settings.retry.wakeInterval * (settings.retry.wakeBurst - 1)
   }
 
   /// A signal has cut a wait, or a waiting poll.
   mutating func noteWake(at now: Moment) -> String? {
     noteProgress()
-    wakesFull = max(now, wakesFull) + settings.wakeInterval
+    wakesFull = max(now, wakesFull) + settings.retry.wakeInterval
     wakes.append(now)
     if wakes.count > BudgetOracle.memory { wakes.removeFirst() }
     for (index, first) in wakes.enumerated() {
       let count = Int64(wakes.count - index)
       let window = now - first
-      let most = settings.wakeBurst + window.milliseconds / settings.wakeInterval.milliseconds
+      let most =
+        settings.retry.wakeBurst + window.milliseconds / settings.retry.wakeInterval.milliseconds
       if count > most { return "at most \(most) wake-ups in \(window), found \(count)" }
     }
     return nil
@@ -111,7 +113,8 @@ struct BudgetOracle: Sendable {
   func isSlowWaitOn(at now: Moment) -> Bool {
     guard slowFailures > 0 else { return false }
     return now
-      < lastSlowFailure + settings.slowFirst.doubled(times: slowFailures - 1, cap: settings.slowCap)
+      < lastSlowFailure
+      + settings.retry.slowFirst.doubled(times: slowFailures - 1, cap: settings.retry.slowCap)
   }
 
   /// A request failed, or brought nothing. Each kind of failure has its own backoff.
@@ -126,8 +129,8 @@ struct BudgetOracle: Sendable {
   ) -> String? {
     if isSlow {
       // Health, which only time brings beyond the wait itself, makes the next slow wait short.
-      let next = settings.slowFirst.doubled(times: slowFailures, cap: settings.slowCap)
-      if now - lastSlowFailure > settings.healthy + next { slowFailures = 0 }
+      let next = settings.retry.slowFirst.doubled(times: slowFailures, cap: settings.retry.slowCap)
+      if now - lastSlowFailure > settings.retry.healthy + next { slowFailures = 0 }
       lastSlowFailure = now
       slowFailures += 1
     } else {
@@ -138,10 +141,10 @@ struct BudgetOracle: Sendable {
     let count = isSlow ? slowFailures : transientFailures
     var exact =
       isSlow
-      ? settings.slowFirst.doubled(times: count - 1, cap: settings.slowCap)
-      : settings.transientFirst.doubled(times: count - 1, cap: settings.transientCap)
+      ? settings.retry.slowFirst.doubled(times: count - 1, cap: settings.retry.slowCap)
+      : settings.retry.transientFirst.doubled(times: count - 1, cap: settings.retry.transientCap)
     if let asked {
-      let after = min(max(asked, settings.retryAfterFloor), settings.retryAfterCap)
+      let after = min(max(asked, settings.retry.retryAfterFloor), settings.retry.retryAfterCap)
       exact = after + max(TimeSpan(milliseconds: after.milliseconds / 10), exact)
     }
     exact = max(exact, quietUntil - now)

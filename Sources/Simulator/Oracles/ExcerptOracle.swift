@@ -1,3 +1,4 @@
+internal import MessageSync
 internal import UpdateMachine
 
 /// Oracle F for lists: what is shown through a window says no more than is known. Never *empty*,
@@ -8,29 +9,31 @@ enum ExcerptOracle {
   typealias Objection = IntervalOracle.Objection
 
   static func objection(
-    to excerpt: ListExcerpt, of window: ListWindow, _ list: PartialList
+    to excerpt: ListExcerpt<MessageID>, of window: ListWindow<MessageID>,
+    _ list: PartialList<MessageID>
   ) -> Objection? {
     guard let complaint = complaint(about: excerpt, of: window, list) else { return nil }
     return Objection(expected: complaint, found: "\(words(excerpt)) of \(list)")
   }
 
   private static func complaint(
-    about excerpt: ListExcerpt, of window: ListWindow, _ list: PartialList
+    about excerpt: ListExcerpt<MessageID>, of window: ListWindow<MessageID>,
+    _ list: PartialList<MessageID>
   ) -> String? {
     var ids: [Int64] = []
     for (id, _) in list.ids { ids.append(id.number) }
     // Up to where the rows tell of the line of IDs: from there on they leave nothing out.
-    var end = Interval.Point.veryBeginning
+    var end = Interval<MessageID>.Point.veryBeginning
     var isOpen = excerpt.reachesBeginning
     var shown: [Int64] = []
     var gaps = 0
     for row in excerpt.rows {
       switch row {
-      case .message(let id):
+      case .item(let id):
         guard ids.contains(id.number), list.knowledge.contains(id) else {
           return "\(id) is shown as known only where it is"
         }
-        guard Interval.Point.id(id) >= end else { return "rows are in order" }
+        guard Interval<MessageID>.Point.id(id) >= end else { return "rows are in order" }
         if isOpen, !isAll(from: end, to: .id(id), shown, ids, list) {
           return "nothing is left out before \(id)"
         }
@@ -65,8 +68,9 @@ enum ExcerptOracle {
 
   /// What is missing is asked for; and where nothing is asked for, all that was wanted is there.
   private static func complaint(
-    about excerpt: ListExcerpt, of window: ListWindow, _ shown: Int, _ gaps: Int,
-    _ list: PartialList
+    about excerpt: ListExcerpt<MessageID>, of window: ListWindow<MessageID>, _ shown: Int,
+    _ gaps: Int,
+    _ list: PartialList<MessageID>
   ) -> String? {
     guard list.historyLimit == nil else { return nil }
     if gaps == 0, !excerpt.wants.isEmpty, window.anchor.point != nil {
@@ -75,7 +79,9 @@ enum ExcerptOracle {
     guard excerpt.wants.isEmpty else { return nil }
     if gaps > 0 { return "a gap is asked for" }
     guard let point = window.anchor.point else { return "the first unread is asked for" }
-    let older = excerpt.rows.count { $0.number.map { Interval.Point.id($0) < point } ?? false }
+    let older = excerpt.rows.count {
+      $0.number.map { Interval<MessageID>.Point.id($0) < point } ?? false
+    }
     if older < Int(window.before), !excerpt.reachesBeginning {
       return "\(window.before) rows before \(window.anchor), or the beginning"
     }
@@ -87,8 +93,9 @@ enum ExcerptOracle {
 
   /// Whether everything from one point to another is known, and shown.
   private static func isAll(
-    from low: Interval.Point, to high: Interval.Point, _ shown: [Int64], _ ids: [Int64],
-    _ list: PartialList
+    from low: Interval<MessageID>.Point, to high: Interval<MessageID>.Point, _ shown: [Int64],
+    _ ids: [Int64],
+    _ list: PartialList<MessageID>
   ) -> Bool {
     guard low <= high else { return true }
     guard list.knowledge.covers(Interval(from: low, to: high)) else { return false }
@@ -98,23 +105,23 @@ enum ExcerptOracle {
     return true
   }
 
-  private static func before(_ point: Interval.Point) -> Interval.Point {
+  private static func before(_ point: Interval<MessageID>.Point) -> Interval<MessageID>.Point {
     point.id.map { .id(MessageID($0.number - 1)) } ?? point
   }
 
-  private static func after(_ point: Interval.Point) -> Interval.Point {
+  private static func after(_ point: Interval<MessageID>.Point) -> Interval<MessageID>.Point {
     point.id.map { .id(MessageID($0.number + 1)) } ?? point
   }
 
-  private static func anchor(of window: ListWindow) -> Interval.Point {
+  private static func anchor(of window: ListWindow<MessageID>) -> Interval<MessageID>.Point {
     window.anchor.point ?? .veryEnd
   }
 
-  private static func words(_ excerpt: ListExcerpt) -> String {
+  private static func words(_ excerpt: ListExcerpt<MessageID>) -> String {
     var text = excerpt.reachesBeginning ? "[" : ""
     for row in excerpt.rows {
       switch row {
-      case .message(let id): text += " \(id)"
+      case .item(let id): text += " \(id)"
       case .former(let id): text += " (\(id))"
       case .gap(let gap): text += " …\(gap)…"
       }
@@ -123,9 +130,9 @@ enum ExcerptOracle {
   }
 }
 
-extension ListExcerpt.Row {
+extension ListExcerpt<MessageID>.Row {
   /// `nil`: a gap, or what once was.
   fileprivate var number: MessageID? {
-    if case .message(let id) = self { id } else { nil }
+    if case .item(let id) = self { id } else { nil }
   }
 }

@@ -1,10 +1,11 @@
 internal import UpdateMachine
 
-/// Which input it is, without what it brings.
+/// Which input of the machine it is, without what it brings.
 enum InputKind: Hashable, Sendable {
-  case loaded
+  /// It is a new machine, with a finger that was saved.
+  case restored
   case snapshotArrived
-  case batchArrived
+  case polled
   case started
   case stopped
   case loggedOut
@@ -21,32 +22,36 @@ enum InputKind: Hashable, Sendable {
   /// Somebody asked for it.
   var isAnswer: Bool {
     switch self {
-    case .snapshotArrived, .batchArrived, .failed: true
-    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
+    case .snapshotArrived, .polled, .failed: true
+    case .restored, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .fired, .written, .writeFailed:
       false
     }
   }
-}
 
-extension Jury {
-  static func kind(of input: Body.Input) -> InputKind {
-    switch input {
-    case .loaded: .loaded
-    case .snapshotArrived: .snapshotArrived
-    case .batchArrived: .batchArrived
-    case .started: .started
-    case .stopped: .stopped
-    case .loggedOut: .loggedOut
-    case .foregrounded: .foregrounded
-    case .backgrounded: .backgrounded
-    case .networkChanged: .networkChanged
-    case .retryRequested: .retryRequested
-    case .credentialsChanged: .credentialsChanged
-    case .failed: .failed
-    case .fired: .fired
-    case .written: .written
-    case .writeFailed: .writeFailed
+  init(_ signal: AppSignal) {
+    switch signal {
+    case .started: self = .started
+    case .stopped: self = .stopped
+    case .loggedOut: self = .loggedOut
+    case .foregrounded: self = .foregrounded
+    case .backgrounded: self = .backgrounded
+    case .networkChanged: self = .networkChanged
+    case .retryRequested: self = .retryRequested
+    case .credentialsChanged: self = .credentialsChanged
+    }
+  }
+
+  init<Place: Finger>(_ heard: MachineHeard<Place>) {
+    switch heard {
+    case .restored: self = .restored
+    case .input(.app(let signal)): self = InputKind(signal)
+    case .input(.snapshotArrived): self = .snapshotArrived
+    case .input(.polled): self = .polled
+    case .input(.failed): self = .failed
+    case .input(.fired): self = .fired
+    case .input(.written): self = .written
+    case .input(.writeFailed): self = .writeFailed
     }
   }
 }

@@ -1,3 +1,4 @@
+public import MessageSync
 public import UpdateMachine
 
 /// Oracle B: what a client holds of messages, and what it claims to know of lists, is true at its
@@ -23,7 +24,7 @@ public struct IntervalOracle: Sendable {
   private struct Lack: Sendable {
     /// `nil`: it was one message, and said so of every narrow.
     var narrow: Narrow?
-    var interval: Interval
+    var interval: Interval<MessageID>
     /// What it brought and what was kept of that.
     var kept: [MessageID]
     var position: Int64
@@ -66,7 +67,7 @@ public struct IntervalOracle: Sendable {
 
   /// A client took a page. The position is the newest at which any part of it was read.
   public mutating func notePage(
-    _ page: MessagePage<UInt32>, for request: PageRequest<Narrow>, at position: Int64,
+    _ page: MessagePage<UInt32>, for request: PageRequest<Narrow, MessageID>, at position: Int64,
     from before: Store, to after: Store
   ) {
     for message in page.messages {
@@ -167,7 +168,8 @@ public struct IntervalOracle: Sendable {
   }
 
   private func objection(
-    to list: PartialList, of narrow: Narrow, _ store: Store, _ finger: Int64, _ history: [Mailbox]
+    to list: PartialList<MessageID>, of narrow: Narrow, _ store: Store, _ finger: Int64,
+    _ history: [Mailbox]
   ) -> Objection? {
     if let objection = KnowledgeRules.objection(to: list, of: narrow, in: store) {
       return objection
@@ -218,5 +220,24 @@ public struct IntervalOracle: Sendable {
     var text = "\(message.place) \(message.content) +\(message.flags.rawValue)"
     for reaction in message.reactions { text += " \(reaction.user)" }
     return text
+  }
+
+  /// Takes in all that it judges by from a finger on. In a world where everything is announced.
+  func fold(into digest: inout Digest, from finger: Int64) {
+    let ids = readAhead.keys.filter { readAhead[$0] ?? 0 > finger }.sorted()
+    digest.fold(UInt64(ids.count))
+    for id in ids {
+      digest.fold(id.number)
+      digest.fold((readAhead[id] ?? 0) - finger)
+    }
+    var found: [UInt64] = []
+    for lack in lacks where lack.position > finger {
+      var one = Digest()
+      one.fold("\(lack.interval)")
+      one.fold(lack.position - finger)
+      for id in lack.kept { one.fold(id.number) }
+      if !found.contains(one.value) { found.append(one.value) }
+    }
+    for value in found.sorted() { digest.fold(value) }
   }
 }

@@ -1,89 +1,151 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Oracles E and G look at inputs and at what they lead to; the statistics and the hash are taken
-// here, too.
+// What a machine was told, one thing after the other: a machine of the jury's own is told the same. Oracles
+// E and G look at what it leads to; the statistics and the hash are taken here, too.
 
 extension Jury {
-  /// An answer that is not awaited changes nothing, and neither does one that is given twice.
-  mutating func judgeInput(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    _ replica: Body, at now: Moment
+  mutating func judgeHeard(
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Int, _ body: Body, _ server: Server,
+    wasLoaded: Bool, at now: Moment
   ) {
-    switch input {
-    case .snapshotArrived(let id, _, _, _), .batchArrived(let id, _), .failed(let id, _):
-      if let machine = before.machine {
-        if !before.isOverdue,
-          !SupersededOracle.holds(before: machine, after: replica.machine, effects: effects)
-        {
-          report(
-            .ownership, client, now, "an answer that is not awaited changes nothing",
-            "\(input), then \(replica.machine)")
-        }
-        return
+    accounts[client].endsOutage = false
+    // That a life begins does not count.
+    if case .app(let signal) = input, InputKind(signal) != .started || wasLoaded {
+      result.userActions += 1
+    }
+    var machine = accounts[client].machine ?? Machine(life: body.machine.life, settings: settings)
+    var count = 0
+    effects.heard.each { _ in count += 1 }
+    var release: Place.Log?
+    var isRefused = false
+    effects.heard.each { heard in
+      let before = Before(heard, machine, at: now)
+      var own = Effects()
+      switch heard {
+      case .restored(let finger, let terms, let age):
+        machine = Machine(
+          restoring: finger, terms: terms, age: age, at: now, life: machine.life,
+          settings: settings)
+      case .input(let input): own = machine.handle(input, at: now)
       }
-      accounts[client].walls.noteAnswer(to: id)
-      judgeTwice(input, client, replica, at: now)
+      release = release ?? own.release
+      if case .input(.failed(_, .modelRefused)) = heard { isRefused = true }
+      // What the client adds to the machine's effects stands beside them.
+      if count == 1 { own = effects.machine }
+      judge(heard, before, own, client, machine, server, wasLoaded: wasLoaded, at: now)
+    }
+    judgeRelease(
+      input, effects.machine.release, machine: release, isRefused: isRefused, client, body,
+      wasLoaded: wasLoaded, at: now)
+    if machine != body.machine {
+      report(.walls, client, now, "the machine is what it was told: \(machine)", "\(body.machine)")
+      machine = body.machine
+    }
+    accounts[client].machine = machine
+  }
+
+  private mutating func judge(
+    _ heard: Heard, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, _ server: Server, wasLoaded: Bool, at now: Moment
+  ) {
+    noteReturn(before, client, at: now)
+    noteStatistics(before, effects, machine.status)
+    accounts[client].endsOutage = accounts[client].endsOutage || Jury.endsOutage(before)
+    judgeInput(heard, before, effects, client, machine, at: now)
+    let levelBefore = accounts[client].levelAsOf
+    let levelAsOf = machine.freshness(at: now).levelAsOf
+    if levelAsOf != levelBefore {
+      accounts[client].levelAsOf = levelAsOf
+      judgeNews(before, levelAsOf, client, machine, at: now)
+      if accounts[client].hasAskedSinceSleep { accounts[client].sleep = .zero }
+    }
+    if effects.request != nil { accounts[client].hasAskedSinceSleep = true }
+    let objection = accounts[client].walls.perform(effects, status: machine.status, at: now)
+    if let objection {
+      report(
+        objection.oracle, client, now, objection.expected,
+        "\(effects.texts(at: now)), \(machine)")
+    }
+    judgeBudget(before, effects, client, machine, at: now)
+    judgeFinger(before, client, machine, at: now)
+    judgeDrop(before, client, machine, server, at: now)
+    judgeTable(before, effects, client, machine, wasLoaded: wasLoaded, at: now)
+    judgeLevel(before, effects, from: levelBefore, to: levelAsOf, client, at: now)
+  }
+
+  /// An answer that is not awaited changes nothing.
+  private mutating func judgeInput(
+    _ heard: Heard, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
+  ) {
+    guard case .input(let input) = heard else { return }
+    switch input {
+    case .snapshotArrived(let id, _, _), .polled(let id, _), .failed(let id, _):
+      guard let old = before.machine else { return accounts[client].walls.noteAnswer(to: id) }
+      guard !before.isOverdue,
+        !SupersededOracle.holds(before: old, after: machine, effects: effects)
+      else { return }
+      report(
+        .ownership, client, now, "an answer that is not awaited changes nothing",
+        "\(input), then \(machine)")
     case .fired(let timer): accounts[client].walls.noteFired(timer)
     case .written(let write), .writeFailed(let write): accounts[client].walls.noteWriteEnded(write)
-    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
-      .retryRequested, .credentialsChanged:
-      break
+    case .app: break
     }
   }
 
-  private mutating func judgeTwice(
-    _ input: Body.Input, _ client: Int, _ replica: Body, at now: Moment
+  /// Whether this answers something that was asked.
+  static func isAnswer(_ input: Body.Input) -> Bool {
+    switch input {
+    case .snapshotArrived, .batchArrived, .pushAnswered, .pageArrived, .failed: true
+    case .app, .loaded, .loadFailed, .written, .writeFailed, .rowsRead, .rowsFailed, .erased,
+      .fired,
+      .window, .lists, .mutation:
+      false
+    }
+  }
+
+  /// The same answer again changes nothing.
+  mutating func judgeTwice(
+    _ input: Body.Input, _ before: Body, _ client: Int, _ body: Body, at now: Moment
   ) {
     // A write that began with old news is overdue at once; the next input notes that, whatever it
     // is.
-    guard !replica.machine.isOverdue(at: now) else { return }
-    var twice = replica
+    guard Jury.isAnswer(input), !body.machine.isOverdue(at: now) else { return }
+    var twice = body
     let effects = twice.handle(input, at: now)
-    let holds = SupersededOracle.holds(
-      before: replica.machine, after: twice.machine, effects: effects)
-    guard !holds || twice.model.map(App.checksum) != replica.model.map(App.checksum) else { return }
+    var holds = SupersededOracle.holds(
+      before: body.machine, after: twice.machine, effects: effects.machine)
+    holds = holds && effects.outbox.push == nil && effects.pages.fetch.isEmpty
+    holds = holds && twice.local?.outbox.currentVersion == body.local?.outbox.currentVersion
+    holds = holds && twice.local?.outbox.status == body.local?.outbox.status
+    guard !holds || twice.model.map(App.checksum) != body.model.map(App.checksum) else { return }
     report(
-      .idempotence, client, now, "the same answer again changes nothing: \(replica.machine)",
-      "\(twice.machine)")
+      .idempotence, client, now, "the same answer again changes nothing: \(body)", "\(twice)")
   }
 
   // MARK: Statistics and hash
 
-  /// Somebody said something to an app that was running; that a life begins does not count.
-  static func isAction(_ kind: InputKind, _ replica: Body) -> Bool {
-    switch kind {
-    case .started: replica.isLoaded
-    case .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
-      .credentialsChanged:
-      true
-    case .loaded, .snapshotArrived, .batchArrived, .failed, .fired, .written, .writeFailed: false
-    }
-  }
-
-  mutating func noteStatistics(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ status: MachineStatus
-  ) {
+  mutating func noteStatistics(_ before: Before, _ effects: Effects, _ status: MachineStatus) {
     result.statuses |= 1 << UInt64(status.code)
     if effects.request != nil { result.requests += 1 }
     if let failure = before.failure, before.isCurrent {
       result.rows.note(failure, isRegistering: before.isRegistering)
     } else if before.kind == .fired, before.isAwaiting, effects.cancel != nil, !before.isOverdue {
       result.rows.note(.timedOut, isRegistering: before.isRegistering)
-    } else if case .failure(let failure) = effects.report {
-      result.rows.note(failure, isRegistering: before.isRegistering)
     } else if effects.report == .store {
       result.rows.storeFailures += 1
     }
   }
 
-  mutating func foldHash(_ client: Int, _ replica: Body, at now: Moment) {
+  mutating func foldHash(_ client: Int, _ body: Body, at now: Moment) {
     result.hash.fold(now.milliseconds)
-    result.hash.fold(UInt64(client) << 8 | UInt64(replica.status.code))
-    if let finger = replica.finger {
+    result.hash.fold(UInt64(client) << 8 | UInt64(body.status.code))
+    if let finger = body.finger {
       result.hash.fold(Int64(accounts[client].logNumber ?? -1))
       result.hash.fold(Server.number(of: finger))
     }
-    if let model = replica.model { result.hash.fold(App.checksum(of: model)) }
+    if let checksum = accounts[client].checksum { result.hash.fold(checksum) }
   }
 }

@@ -24,50 +24,48 @@ extension Jury {
   }
 
   /// What failed, if this input ended a request in any way but the good one.
-  static func failure(_ before: Before, _ effects: Body.Effects) -> SyncFailure? {
+  static func failure(_ before: Before, _ effects: Effects) -> SyncFailure? {
     switch before.kind {
     case .failed: return before.isCurrent ? before.failure : nil
     case .fired:
       // A poll that was slept through is nobody's failure.
       return before.isAwaiting && effects.cancel != nil && !before.isOverdue ? .timedOut : nil
-    case .snapshotArrived, .batchArrived:
-      guard before.isCurrent, case .failure(let failure)? = effects.report else { return nil }
-      return failure
-    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
+    case .restored, .snapshotArrived, .polled, .started, .stopped, .loggedOut, .foregrounded,
+      .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .written, .writeFailed:
       return nil
     }
   }
 
   mutating func judgeTable(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    _ replica: Body, at now: Moment
+    _ before: Before, _ effects: Effects, _ client: Int, _ machine: Machine<Place>,
+    wasLoaded: Bool, at now: Moment
   ) {
     let failure = Jury.failure(before, effects)
     let objection =
-      Jury.haltObjection(failure, before, replica)
-      ?? Jury.fingerObjection(failure, before, effects, replica)
-      ?? signalObjection(before, effects, client, replica, at: now)
-      ?? Jury.restObjection(before, effects, replica)
-      ?? herdObjection(failure, before, effects, client, replica, at: now)
+      Jury.haltObjection(failure, before, machine)
+      ?? Jury.fingerObjection(failure, before, effects, machine)
+      ?? signalObjection(before, effects, client, machine, at: now)
+      ?? Jury.restObjection(before, effects, machine)
+      ?? herdObjection(failure, before, effects, client, machine, at: now)
     if let objection {
       let texts = effects.texts(at: now)
       report(
         objection.oracle, client, now, objection.expected,
-        "\(before.status), \(input) → \(replica.machine): \(texts)")
+        "\(before.status), \(before.kind) → \(machine): \(texts)")
     }
-    noteTouched(failure, before, effects, client, replica, at: now)
-    judgeQuickness(failure, before, effects, client, replica, at: now)
-    judgeSleep(before, client, replica, at: now)
+    noteTouched(failure, before, effects, client, machine, at: now)
+    judgeQuickness(failure, before, effects, client, machine, at: now)
+    judgeSleep(before, client, machine, at: now)
     switch before.kind {
     case .started: accounts[client].table.isStarted = true
     case .stopped, .loggedOut: accounts[client].table.isStarted = false
     default: break
     }
-    if replica.status == .idle, replica.isLoaded, accounts[client].table.isStarted,
+    if machine.status == .idle, accounts[client].table.isStarted,
       settings.refreshPeriod != nil, !accounts[client].walls.hasTimer
     {
-      report(.liveness, client, now, "the next refresh is due at some time", "\(replica.machine)")
+      report(.liveness, client, now, "the next refresh is due at some time", "\(machine)")
     }
   }
 
@@ -76,9 +74,9 @@ extension Jury {
   // MARK: Who halts, and who goes on
 
   private static func haltObjection(
-    _ failure: SyncFailure?, _ before: Before, _ replica: Body
+    _ failure: SyncFailure?, _ before: Before, _ machine: Machine<Place>
   ) -> Objection? {
-    let status = replica.status
+    let status = machine.status
     switch failure {
     case .unauthorized?: return expect(status == .halted(.credentials), "credentials are asked for")
     case .unsupported?: return expect(status == .halted(.unsupported), "the app is asked")
@@ -90,7 +88,7 @@ extension Jury {
       return expect(status == .halted(.stopped), "a machine that is told to stop is stopped")
     case .credentialsChanged where before.status == .halted(.credentials):
       return expect(!status.isHalted, "new credentials are tried")
-    case .loaded, .started: return nil  // A start, or a stop, may have waited for the load.
+    case .restored, .started: return nil  // A start, or a stop, may have waited for the load.
     case .retryRequested where before.status != .halted(.stopped): return nil
     default:
       return expect(
@@ -108,27 +106,28 @@ extension Jury {
   // MARK: What becomes of the finger, and of the log that it is in
 
   private static func fingerObjection(
-    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ replica: Body
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ machine: Machine<Place>
   ) -> Objection? {
     var release: Place.Log?
     switch failure {
     case .unreachable?, .timedOut?, .serverFault?, .rateLimited?, .unauthorized?:
-      if replica.finger != before.finger {
+      if machine.finger != before.finger {
         return Objection(oracle: .budget, expected: "a failure that may pass costs no finger")
       }
     case .expired?:
-      if replica.finger != nil {
+      if machine.finger != nil {
         return Objection(oracle: .ownership, expected: "a log that is gone is not followed")
       }
     case .unsupported?, .rejected?, .malformed?, .modelRefused?:
-      if replica.finger != nil {
+      if machine.finger != nil {
         return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
       }
       release = before.finger?.log
-      if before.kind == .snapshotArrived { release = release ?? before.log }
+      // A refused snapshot's own log is for the client to let go.
+      if before.isRegistering { release = effects.release }
     case nil: release = wantedRelease(before)
     }
-    if before.kind == .loggedOut, !effects.erase || replica.finger != nil || replica.model != nil {
+    if before.kind == .loggedOut, !effects.erase || machine.finger != nil {
       return Objection(oracle: .ownership, expected: "after a log-out nothing is left")
     }
     return expect(
@@ -142,20 +141,43 @@ extension Jury {
     case .snapshotArrived:
       before.isCurrent || before.status.isHalted || before.log == before.finger?.log
         ? nil : before.log
-    case .loaded: !before.isLoaded || before.log == before.finger?.log ? nil : before.log
     default: nil
     }
+  }
+
+  /// What the client lets go besides: the log of a snapshot that its model refused, and that of a saved
+  /// form that was read after a log-out.
+  mutating func judgeRelease(
+    _ input: Body.Input?, _ found: Place.Log?, machine release: Place.Log?, isRefused: Bool,
+    _ client: Int, _ body: Body, wasLoaded: Bool, at now: Moment
+  ) {
+    var expected = release
+    switch input {
+    case .loaded(let saved, _) where wasLoaded:
+      let log = saved?.finger?.log
+      expected = log == body.finger?.log ? release : log
+    case .snapshotArrived(_, _, let finger, _) where isRefused: expected = release ?? finger.log
+    default: break
+    }
+    if case .app(.loggedOut) = input, body.model != nil {
+      report(.ownership, client, now, "after a log-out nothing is left", "\(body)")
+    }
+    guard found != expected else { return }
+    report(
+      .ownership, client, now,
+      "the log released is \(expected.map { $0.description } ?? "none")",
+      "\(found.map { $0.description } ?? "none"), \(words(of: input))")
   }
 
   // MARK: Signals and rest
 
   private func signalObjection(
-    _ before: Before, _ effects: Body.Effects, _ client: Int, _ replica: Body, at now: Moment
+    _ before: Before, _ effects: Effects, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) -> Objection? {
     switch before.kind {
     case .started, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
       .credentialsChanged:
-      if case .registering = before.status, !effects.isEmpty || replica.status != before.status {
+      if case .registering = before.status, !effects.isEmpty || machine.status != before.status {
         return Objection(
           oracle: .budget, expected: "a register is never disturbed: it costs a snapshot and a log")
       }
@@ -178,20 +200,20 @@ extension Jury {
   }
 
   private static func restObjection(
-    _ before: Before, _ effects: Body.Effects, _ replica: Body
+    _ before: Before, _ effects: Effects, _ machine: Machine<Place>
   ) -> Objection? {
-    if replica.status.isHalted, effects.persist != nil {
+    if machine.status.isHalted, effects.persist != nil {
       return Objection(oracle: .ownership, expected: "a halted machine writes nothing")
     }
-    if before.kind == .fired, before.status == .idle, replica.status == .idle, effects.arm != nil {
+    if before.kind == .fired, before.status == .idle, machine.status == .idle, effects.arm != nil {
       return Objection(oracle: .liveness, expected: "a refresh asks")
     }
     if let terms = before.terms, before.isCurrent, effects.report == nil,
-      replica.machine.terms != terms
+      machine.terms != terms
     {
       return Objection(oracle: .walls, expected: "the terms are those that came with the finger")
     }
-    guard let request = effects.request, !replica.machine.isInForeground else { return nil }
+    guard let request = effects.request, !machine.isInForeground else { return nil }
     if before.kind == .fired, before.status == .idle, case .poll(_, _, waits: false) = request {
       return nil
     }
@@ -206,14 +228,14 @@ extension Jury {
   /// A log that is lost before its time was everybody's, and everybody comes back: the wait is
   /// spread. One whose time was over is replaced at once.
   private func herdObjection(
-    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    _ replica: Body, at now: Moment
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
   ) -> Objection? {
-    guard failure == .expired, !before.isRegistering, replica.machine.isInForeground,
+    guard failure == .expired, !before.isRegistering, machine.isInForeground,
       !accounts[client].budget.isYoung(at: now)
     else { return nil }
     let isEarly =
-      accounts[client].table.touched.map { replica.machine.terms.lifetime > now - $0 } ?? false
+      accounts[client].table.touched.map { machine.terms.lifetime > now - $0 } ?? false
     guard isEarly else {
       let isPatient = effects.arm.map { $0.range.earliest != $0.range.latest } ?? false
       return Jury.expect(
@@ -229,10 +251,10 @@ extension Jury {
   /// A wait began at the server when its question had left; only one that was long enough counts
   /// there, and a question that found the log gone kept nothing alive.
   private mutating func noteTouched(
-    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    _ replica: Body, at now: Moment
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
   ) {
-    if before.kind == .loaded, !before.isLoaded {
+    if before.kind == .restored {
       accounts[client].table.touched = before.age.map { now - $0 }
     }
     let isOver = before.isCurrent || effects.cancel != nil
@@ -242,7 +264,7 @@ extension Jury {
     if before.kind == .snapshotArrived, before.isCurrent, failure == nil {
       accounts[client].table.touched = now
     }
-    if replica.finger == nil { accounts[client].table.touched = nil }
+    if machine.finger == nil { accounts[client].table.touched = nil }
   }
 
   // MARK: Quick polls
@@ -250,23 +272,23 @@ extension Jury {
   /// After a start, a failure and a sleep the next poll is a quick one, so that freshness is known
   /// within a round trip; when the state is level it waits.
   private mutating func judgeQuickness(
-    _ failure: SyncFailure?, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    _ replica: Body, at now: Moment
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
   ) {
     var isLost = accounts[client].table.isLost
     if before.isOverdue || failure != nil || effects.cancel != nil { isLost = true }
     switch before.kind {
     case .snapshotArrived where before.isCurrent && failure == nil:
       isLost = now - before.sent > settings.quickDeadline
-    case .batchArrived where before.isCurrent && failure == nil: isLost = before.isOverdue
+    case .polled where before.isCurrent && failure == nil: isLost = before.isOverdue
     case .writeFailed where effects.report == .store && before.status.isLive: isLost = true
     default: break
     }
     if case .poll(_, _, let waits)? = effects.request, waits == isLost {
       let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: we are level"
-      report(.honesty, client, now, expected, "\(effects.texts(at: now)), \(replica.machine)")
+      report(.honesty, client, now, expected, "\(effects.texts(at: now)), \(machine)")
     }
-    switch replica.status {
+    switch machine.status {
     case .live: accounts[client].table.isLost = isLost
     case .stale, .idle, .registering, .registerFailed, .pollFailed, .halted:
       accounts[client].table.isLost = true
@@ -275,13 +297,13 @@ extension Jury {
 
   /// What was slept through is lost, and nobody's failure (BUGS 12).
   private mutating func judgeSleep(
-    _ before: Before, _ client: Int, _ replica: Body, at now: Moment
+    _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
     guard before.isOverdue else { return }
-    let claim = replica.freshness(at: now).claim
+    let claim = machine.freshness(at: now).claim
     if before.isAwaiting, claim == .connected {
       report(
-        .honesty, client, now, "what was slept through is not connected", "\(replica.machine)")
+        .honesty, client, now, "what was slept through is not connected", "\(machine)")
     }
     if before.kind == .fired, before.isAwaiting, case .unreachable = claim, !before.hasFailed {
       report(.honesty, client, now, "to sleep is nobody's failure", "\(claim)")
@@ -293,14 +315,14 @@ extension Jury {
   /// What an answer vouches for: a snapshot and a quick answer for when they were asked for, a wait
   /// for when it ended; nothing else is news.
   mutating func judgeLevel(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, from old: Moment?,
+    _ before: Before, _ effects: Effects, from old: Moment?,
     to levelAsOf: Moment?, _ client: Int, at now: Moment
   ) {
     var expected = old
     let isGood = before.isCurrent && Jury.failure(before, effects) == nil
     switch before.kind {
     case .snapshotArrived where isGood: expected = before.sent
-    case .batchArrived where isGood && !before.isOverdue:
+    case .polled where isGood && !before.isOverdue:
       expected = before.waits ? now : before.sent
     case .loggedOut: expected = nil
     default: break
@@ -308,7 +330,7 @@ extension Jury {
     guard levelAsOf != expected else { return }
     report(
       .honesty, client, now, "level as of \(expected.map { "\($0)" } ?? "none")",
-      "\(levelAsOf.map { "\($0)" } ?? "none"), after \(input)")
+      "\(levelAsOf.map { "\($0)" } ?? "none"), after \(before.kind)")
   }
 }
 
@@ -325,7 +347,7 @@ extension Jury {
       accounts[client].table.saidAt = now
     case .writeFailed:
       accounts[client].table.writeFailedAt = accounts[client].table.writeFailedAt ?? now
-    case .snapshotArrived, .batchArrived:
+    case .snapshotArrived, .polled:
       if before.isCurrent { accounts[client].table.writeFailedAt = nil }
     default: break
     }
@@ -334,12 +356,12 @@ extension Jury {
   /// An outage is told of neither too early nor too late, and from no earlier than the user was
   /// there.
   mutating func judgeClaim(
-    _ claim: Freshness.Claim, _ client: Int, _ replica: Body, at now: Moment
+    _ claim: Freshness.Claim, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
     let table = accounts[client].table
     let isPatient =
       now < max(table.saidAt, table.writeFailedAt ?? .distantPast) + settings.debounce
-    let longest = replica.machine.terms.longDeadline + settings.writeDue + settings.late
+    let longest = machine.terms.longDeadline + settings.writeDue + settings.late
     let isTrusted = accounts[client].levelAsOf.map { now <= $0 + longest } ?? false
     switch claim {
     case .connecting(let since), .unreachable(let since):
@@ -348,13 +370,13 @@ extension Jury {
           .honesty, client, now, "an outage is kept from the user for \(settings.debounce)",
           "\(claim)")
       }
-      if since < table.returnedAt, replica.status != .live(.writing) {
+      if since < table.returnedAt, machine.status != .live(.writing) {
         report(
           .honesty, client, now, "an outage since the user came back, at \(table.returnedAt)",
           "\(claim)")
       }
     case .connected:
-      guard replica.status == .live(.writing), !isPatient, let level = accounts[client].levelAsOf,
+      guard machine.status == .live(.writing), !isPatient, let level = accounts[client].levelAsOf,
         now > level + settings.writeDue + settings.late
       else { return }
       report(

@@ -1,15 +1,26 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
+// Oracles: the room of the checks that compare a client with what a simulator can know and a
+// client cannot: the true server, every other moment, every effect. Each is a small value with a
+// file of its own; a world asks them after every step.
+//
+// Oracles may use: Mailbox, Run.
+
 /// All oracles together, with what they remember of each client: they look before and after every
 /// input, and the first that finds something is heard.
 ///
 /// A jury touches nothing that it judges. Whoever runs the clients (a world, a driver) tells it what
-/// happens; so the same jury sits over replicas and over actors.
-struct Jury<App: SimulatedApp>: Sendable {
+/// happens; so the same jury sits over values and over actors.
+///
+/// What a client tells its machine, it says (``SyncClient/Effects/heard``). The jury tells a machine of its
+/// own the same: after each step the two must be equal, and each thing that was said is judged by itself.
+struct Jury<App: SimulatedApp> {
   typealias Server = App.Server
   typealias Place = Server.Place
-  typealias Body = Replica<App.Model, Server.Sync>
+  typealias Body = SyncClient<App.Model, Server.Sync>
+  typealias Heard = MachineHeard<Place>
+  typealias Effects = Machine<Place>.Effects
 
   let settings: MachineSettings
   /// The longest that one way takes.
@@ -20,8 +31,10 @@ struct Jury<App: SimulatedApp>: Sendable {
   /// A verdict was given; only the first counts.
   private(set) var hasFound = false
 
-  /// What is remembered of one client.
-  struct Account: Sendable {
+  /// What is remembered of one client. An object, so that a look at one word of it copies nothing else.
+  final class Account {
+    /// What the client's machine must be, after what it was told.
+    var machine: Machine<Place>?
     var walls = WallsOracle()
     var budget: BudgetOracle
     var honesty = HonestyOracle()
@@ -42,24 +55,30 @@ struct Jury<App: SimulatedApp>: Sendable {
     var hasWrongAge = false
     /// The model as it was after the last input that may change one.
     var checksum: UInt64?
+    /// The saved form was read.
+    var isLoaded = false
+    /// What was heard last may end an outage, or begin a new count of it.
+    var endsOutage = false
+
+    init(budget: BudgetOracle) { self.budget = budget }
   }
 
-  /// What has to be remembered of a replica while it takes an input.
+  /// What has to be remembered of a machine while it takes an input.
   struct Before: Sendable {
-    /// Which input it is, and of what it brings the little that matters: a copy of all of it, at each
-    /// look, was a quarter of a simulation's time.
     var kind: InputKind
     var failure: SyncFailure?
+    /// The log that a snapshot is of.
     var log: Place.Log?
     var terms: Terms?
-    /// The age of a saved form that was read, if there was one.
+    /// The age of a saved form that was read.
     var age: TimeSpan?
-    var isLoaded: Bool
+    /// A poll brought something new.
+    var isNews = false
     var isRegistering: Bool
     var isOverdue: Bool
     var isAwaiting: Bool
     /// The input is an answer that is awaited.
-    var isCurrent: Bool
+    var isCurrent = false
     var status: MachineStatus
     var finger: Place?
     /// An attempt has failed since the outage began.
@@ -69,6 +88,33 @@ struct Jury<App: SimulatedApp>: Sendable {
     var waits: Bool
     /// The machine, where the input must not change it.
     var machine: Machine<Place>?
+
+    init(_ heard: Heard, _ machine: Machine<Place>, at now: Moment) {
+      kind = InputKind(heard)
+      isRegistering = machine.finger == nil
+      isOverdue = machine.isOverdue(at: now)
+      status = machine.status
+      isAwaiting = status.outstanding != nil
+      finger = machine.finger
+      hasFailed = machine.hasFailed
+      sent = status.outstanding?.sent ?? now
+      waits = status.outstanding?.waits ?? false
+      switch heard {
+      case .restored(_, _, let age): self.age = age
+      case .input(.snapshotArrived(let id, let finger, let terms)):
+        isCurrent = machine.isCurrent(id)
+        log = finger.log
+        self.terms = terms
+      case .input(.failed(let id, let failure)):
+        isCurrent = machine.isCurrent(id)
+        self.failure = failure
+      case .input(.polled(let id, let finger)):
+        isCurrent = machine.isCurrent(id)
+        isNews = finger != nil
+      case .input(.app), .input(.fired), .input(.written), .input(.writeFailed): break
+      }
+      if kind.isAnswer, !isCurrent { self.machine = machine }
+    }
   }
 
   init(clients: Int, settings: MachineSettings, latency: TimeSpan, seed: UInt64) {
@@ -104,105 +150,62 @@ struct Jury<App: SimulatedApp>: Sendable {
   }
 
   /// Just before an input: what the app could have seen until now.
-  mutating func look(
-    before input: Body.Input, _ client: Int, _ replica: Body,
-    _ server: Server,
-    at now: Moment
-  ) -> Before {
-    if replica.isLoaded {
-      result.checks += 1
-      let claim = replica.freshness(at: now).claim
-      if let expected = accounts[client].honesty.look(claim, at: now) {
-        report(.honesty, client, now, expected, "\(claim)")
-      }
-      judgeHonesty(client, claim, replica, server, at: now)
-      judgeClaim(claim, client, replica, at: now)
+  mutating func look(_ client: Int, _ body: Body, _ server: Server, at now: Moment) {
+    guard body.isLoaded else { return }
+    result.checks += 1
+    let claim = body.freshness(at: now).claim
+    if let expected = accounts[client].honesty.look(claim, at: now) {
+      report(.honesty, client, now, expected, "\(claim)")
     }
-    var before = Before(
-      kind: Jury.kind(of: input), isLoaded: replica.isLoaded, isRegistering: replica.finger == nil,
-      isOverdue: replica.machine.isOverdue(at: now),
-      isAwaiting: replica.status.outstanding != nil, isCurrent: false, status: replica.status,
-      finger: replica.finger, hasFailed: replica.machine.hasFailed,
-      sent: replica.status.outstanding?.sent ?? now,
-      waits: replica.status.outstanding?.waits ?? false)
-    switch input {
-    case .snapshotArrived(let id, _, let finger, let terms):
-      before.isCurrent = replica.machine.isCurrent(id)
-      before.log = finger.log
-      before.terms = terms
-    case .failed(let id, let failure):
-      before.isCurrent = replica.machine.isCurrent(id)
-      before.failure = failure
-    case .batchArrived(let id, _): before.isCurrent = replica.machine.isCurrent(id)
-    case .loaded(let saved, let age):
-      before.log = saved?.finger?.log
-      if before.log != nil { before.age = age }
-    case .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
-      .retryRequested, .credentialsChanged, .fired, .written, .writeFailed:
-      break
-    }
-    if before.kind.isAnswer, !before.isCurrent { before.machine = replica.machine }
-    return before
+    judgeHonesty(client, claim, body, server, at: now)
+    judgeClaim(claim, client, body.machine, at: now)
   }
 
-  /// After an input: its effects, the replica against the truth, and what it says of itself.
+  /// After an input (`nil`: a user's action): its effects, the client against the truth, and what it says
+  /// of itself.
+  ///
+  /// - Parameter before: the client before an answer.
   mutating func judge(
-    _ input: Body.Input, _ before: Before, _ effects: Body.Effects, _ client: Int,
-    _ replica: Body, _ server: Server, at now: Moment
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Int, _ body: Body, _ server: Server,
+    before: Body?, at now: Moment
   ) {
     result.checks += 5
-    noteReturn(before, client, at: now)
-    noteStatistics(input, before, effects, replica.status)
-    if Jury.isAction(before.kind, replica) { result.userActions += 1 }
-    if let violation = replica.violation() {
+    if let violation = body.violation() {
       report(.walls, client, now, violation.rule, violation.found)
     }
-    judgeInput(input, before, effects, client, replica, at: now)
-    let levelAsOf = replica.freshness(at: now).levelAsOf
-    let levelBefore = accounts[client].levelAsOf
-    if levelAsOf != accounts[client].levelAsOf {
-      accounts[client].levelAsOf = levelAsOf
-      judgeNews(before, levelAsOf, client, replica, at: now)
-      if accounts[client].hasAskedSinceSleep { accounts[client].sleep = .zero }
-    }
-    if effects.request != nil { accounts[client].hasAskedSinceSleep = true }
-    let objection = accounts[client].walls.perform(effects, status: replica.status, at: now)
-    if let objection {
-      report(
-        objection.oracle, client, now, objection.expected,
-        "\(effects.texts(at: now)), \(replica.machine)")
-    }
-    judgeBudget(input, before, effects, client, replica, at: now)
-    judgeFinger(before, client, replica, at: now)
-    judgeDrop(input, before, client, replica, server, at: now)
-    if replica.isLoaded {
-      let mayChange = Jury.mayChangeModel(before, effects)
-      judgeReplica(client, replica, server, mayChange: mayChange, at: now)
-      let claim = replica.freshness(at: now).claim
-      if accounts[client].honesty.flickers(to: claim), !Jury.endsOutage(before) {
+    let wasLoaded = accounts[client].isLoaded
+    accounts[client].isLoaded = body.isLoaded
+    judgeHeard(input, effects, client, body, server, wasLoaded: wasLoaded, at: now)
+    if let input, let before { judgeTwice(input, before, client, body, at: now) }
+    if body.isLoaded {
+      judgeReplica(
+        client, body, server, mayChange: effects.changes.contains(.model), at: now)
+      let claim = body.freshness(at: now).claim
+      if accounts[client].honesty.flickers(to: claim), !accounts[client].endsOutage {
         report(
-          .honesty, client, now, "an outage is counted from where it began", "\(claim), \(input)")
+          .honesty, client, now, "an outage is counted from where it began",
+          "\(claim), \(words(of: input))")
       }
-      accounts[client].honesty.note(claim, changesAt: replica.machine.freshnessChange(after: now))
-      judgeHonesty(client, claim, replica, server, at: now)
-      judgeClaim(claim, client, replica, at: now)
-      if !HonestyOracle.fits(claim, replica.status) {
-        report(.honesty, client, now, "a claim that fits \(replica.status)", "\(claim)")
+      accounts[client].honesty.note(claim, changesAt: body.machine.freshnessChange(after: now))
+      judgeHonesty(client, claim, body, server, at: now)
+      judgeClaim(claim, client, body.machine, at: now)
+      if !HonestyOracle.fits(claim, body.status) {
+        report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
       }
     }
-    judgeTable(input, before, effects, client, replica, at: now)
-    judgeLevel(input, before, effects, from: levelBefore, to: levelAsOf, client, at: now)
-    foldHash(client, replica, at: now)
+    foldHash(client, body, at: now)
   }
+
+  func words(of input: Body.Input?) -> String { input.map { "\($0)" } ?? "the user acts" }
 
   /// Whether a client is live and level with the server's present state.
   func isLevel(
-    _ client: Int, _ replica: Body, _ server: Server, at now: Moment
+    _ client: Int, _ body: Body, _ server: Server, at now: Moment
   ) -> Bool {
-    guard case .live(.polling(let request)) = replica.status, request.waits,
+    guard case .live(.polling(let request)) = body.status, request.waits,
       accounts[client].position == server.position || hasHeardAll(client, server)
     else { return false }
-    return replica.freshness(at: now).claim == .connected
+    return body.freshness(at: now).claim == .connected
   }
 
   /// Whether nothing was told since that this client has not taken.
@@ -214,16 +217,16 @@ struct Jury<App: SimulatedApp>: Sendable {
   // MARK: Oracles A and F
 
   private mutating func judgeReplica(
-    _ client: Int, _ replica: Body, _ server: Server, mayChange: Bool, at now: Moment
+    _ client: Int, _ body: Body, _ server: Server, mayChange: Bool, at now: Moment
   ) {
-    let found = replica.model.map(App.checksum)
-    if mayChange || App.Reader.reads {
+    let found = body.model.map(App.checksum)
+    if mayChange || App.Model.Lists.arePartial {
       accounts[client].checksum = found
     } else if found != accounts[client].checksum {
       // While stale, too, the last model stays readable as it was.
-      report(.replica, client, now, "a model changes only by what it took whole", "\(replica)")
+      report(.replica, client, now, "a model changes only by what it took whole", "\(body)")
     }
-    guard let finger = replica.finger else { return }
+    guard let finger = body.finger else { return }
     if accounts[client].log != finger.log {
       accounts[client].log = finger.log
       accounts[client].logNumber = server.index(of: finger.log)
@@ -236,83 +239,71 @@ struct Jury<App: SimulatedApp>: Sendable {
     var expected: UInt64?
     if let position { expected = server.checksum(at: position) }
     // Of a partial state the finger alone; the rest is oracle B's.
-    if App.Reader.reads, position != nil { return }
+    if App.Model.Lists.arePartial, position != nil { return }
     guard !ReplicaOracle.holds(expected: expected, found: found) else { return }
     let truth = position.map { App.describe(server.truth(at: $0)) }
     report(
       .replica, client, now, truth.map { "at \(finger) \($0)" } ?? "a finger that the server gave",
-      "at \(finger) \(replica.model.map(App.describe) ?? "no model")")
+      "at \(finger) \(body.model.map(App.describe) ?? "no model")")
   }
 
   /// In one log a finger only moves forward.
-  private mutating func judgeFinger(
-    _ before: Before, _ client: Int, _ replica: Body, at now: Moment
+  mutating func judgeFinger(
+    _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
-    guard let old = before.finger, let new = replica.finger, old.log == new.log,
+    guard let old = before.finger, let new = machine.finger, old.log == new.log,
       Server.number(of: new) < Server.number(of: old)
     else { return }
     report(.replica, client, now, "a finger at or after \(old)", "\(new)")
   }
 
   /// A finger is given up unasked only when the server has surely forgotten its log (rule 8).
-  private mutating func judgeDrop(
-    _ input: Body.Input, _ before: Before, _ client: Int, _ replica: Body, _ server: Server,
-    at now: Moment
+  mutating func judgeDrop(
+    _ before: Before, _ client: Int, _ machine: Machine<Place>, _ server: Server, at now: Moment
   ) {
-    guard let finger = before.finger, replica.finger == nil, !accounts[client].hasWrongAge else {
+    guard let finger = before.finger, machine.finger == nil, !accounts[client].hasWrongAge else {
       return
     }
     switch before.kind {
-    case .failed, .batchArrived, .loggedOut: return  // Somebody said so.
-    case .loaded, .started, .stopped, .foregrounded, .backgrounded, .networkChanged,
+    case .failed, .polled, .loggedOut: return  // Somebody said so.
+    case .restored, .started, .stopped, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .snapshotArrived, .fired, .written, .writeFailed:
       break
     }
-    guard let number = accounts[client].logNumber, server.isAlive(at: number) else { return }
+    guard let number = server.index(of: finger.log), server.isAlive(at: number) else { return }
     report(
       .budget, client, now, "a finger is given up unasked only when its log is gone",
-      "\(finger) is alive; \(input), \(replica.machine)")
+      "\(finger) is alive; \(before.kind), \(machine)")
   }
 
   /// The user comes back, and counts from then; or an answer says that all was well, if only long
   /// ago.
-  private static func endsOutage(_ before: Before) -> Bool {
+  static func endsOutage(_ before: Before) -> Bool {
     switch before.kind {
     case .foregrounded: true
-    case .snapshotArrived, .batchArrived: before.isCurrent
+    case .snapshotArrived, .polled: before.isCurrent
     default: false
-    }
-  }
-
-  /// Whether the model may be another after this input: it was loaded, or an answer that was awaited
-  /// was taken.
-  private static func mayChangeModel(_ before: Before, _ effects: Body.Effects) -> Bool {
-    switch before.kind {
-    case .loaded, .loggedOut: return true
-    case .snapshotArrived, .batchArrived: return before.isCurrent && effects.report == nil
-    case .started, .stopped, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
-      .credentialsChanged, .failed, .fired, .written, .writeFailed:
-      return false
     }
   }
 
   /// What an answer says was so when it left the server. It may have lain in a sleeping device, but
   /// not for longer than its request could be out without the machine's noticing that it slept.
-  private mutating func judgeNews(
-    _ before: Before, _ levelAsOf: Moment?, _ client: Int, _ replica: Body, at now: Moment
+  mutating func judgeNews(
+    _ before: Before, _ levelAsOf: Moment?, _ client: Int, _ machine: Machine<Place>,
+    at now: Moment
   ) {
-    guard before.kind == .batchArrived, let levelAsOf else { return }
+    guard before.kind == .polled, let levelAsOf else { return }
     let lain = levelAsOf - accounts[client].answerLeft
-    let most = replica.machine.terms.longDeadline + settings.late
+    let most = machine.terms.longDeadline + settings.late
     guard lain > most else { return }
     report(
       .honesty, client, now, "level as of at most \(most) after the answer left the server",
-      "\(lain) after, \(replica.machine)")
+      "\(lain) after, \(machine)")
   }
 
   /// Never *connected* with an older state than promised.
   private mutating func judgeHonesty(
-    _ client: Int, _ claim: Freshness.Claim, _ replica: Body,
+    _ client: Int, _ claim: Freshness.Claim, _ body: Body,
     _ server: Server, at now: Moment
   ) {
     guard claim == .connected else { return }
@@ -325,12 +316,12 @@ struct Jury<App: SimulatedApp>: Sendable {
     }
     let bound =
       HonestyOracle.bound(
-        settings: settings, terms: replica.machine.terms, latency: latency)
+        settings: settings, terms: body.machine.terms, latency: latency)
       + accounts[client].sleep
     if !HonestyOracle.allows(claim, staleness: staleness, bound: bound) {
       report(
         .honesty, client, now, "connected only if at most \(bound) old",
-        "connected, \(staleness) old, \(replica.machine)")
+        "connected, \(staleness) old, \(body.machine)")
     }
   }
 }

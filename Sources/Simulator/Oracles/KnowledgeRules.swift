@@ -1,3 +1,4 @@
+package import MessageSync
 package import UpdateMachine
 
 /// What a client may hold of a message, and what its lists may say, when this is true (KNOWLEDGE.md,
@@ -56,23 +57,23 @@ package enum KnowledgeRules {
   // MARK: Lists
 
   /// Of which IDs a page says everything (R5); `nil`: of none.
-  package static func interval<Narrow>(
-    of page: MessagePage<Narrow.Content>, for request: PageRequest<Narrow>
-  ) -> Interval? {
+  package static func interval<Narrow: MessageNarrow>(
+    of page: MessagePage<Narrow.Content>, for request: PageRequest<Narrow, MessageID>
+  ) -> Interval<MessageID>? {
     guard page.isInOrder else { return nil }
-    if case .message(let id) = request.want { return Interval(id) }
+    if case .item(let id) = request.want { return Interval(id) }
     return page.interval
   }
 
   /// What a list says of a message: it is in it, it is not, or nothing (`nil`).
-  package static func word(of list: PartialList, on id: MessageID) -> Bool? {
+  package static func word(of list: PartialList<MessageID>, on id: MessageID) -> Bool? {
     list.knowledge.contains(id) ? list.ids.contains(id) : nil
   }
 
   /// What a list says that does not follow from the messages that are held beside it; `nil`: nothing.
   /// A list lists what is held and belongs to it (R1), and does not know of what is in doubt (R10).
   package static func objection<Narrow>(
-    to list: PartialList, of narrow: Narrow, in store: MessageStore<Narrow>
+    to list: PartialList<MessageID>, of narrow: Narrow, in store: MessageStore<Narrow>
   ) -> IntervalOracle.Objection? {
     guard store.canBeKnown(narrow) else {
       guard !list.knowledge.isEmpty else { return nil }

@@ -14,13 +14,14 @@ enum LivenessOracle {
   static func bound(
     settings: MachineSettings, terms: Terms, retryAfter: TimeSpan, trip: TimeSpan
   ) -> TimeSpan {
-    let deadline = max(settings.deadlineCap, terms.longDeadline)
-    let asked = min(retryAfter, settings.retryAfterCap)
-    let floor = asked + max(TimeSpan(milliseconds: asked.milliseconds / 10), settings.slowCap)
-    let wait = max(settings.slowCap, settings.transientCap, settings.spread, floor)
+    let deadline = max(settings.retry.deadlineCap, terms.longDeadline)
+    let asked = min(retryAfter, settings.retry.retryAfterCap)
+    let floor = asked + max(TimeSpan(milliseconds: asked.milliseconds / 10), settings.retry.slowCap)
+    let wait = max(settings.retry.slowCap, settings.retry.transientCap, settings.spread, floor)
     // Two rounds of failure (what was out when the faults stopped, and what it led to), one of
     // success, the pace between them, and a user who has to ask twice because wakes are paid for.
-    let pace = settings.paceInterval * (settings.paceBurst + 4)
-    return deadline + wait + (trip + settings.slowCap) + trip * 3 + pace + settings.wakeInterval * 4
+    let pace = settings.retry.paceInterval * (settings.retry.paceBurst + 4)
+    return deadline + wait + (trip + settings.retry.slowCap) + trip * 3 + pace + settings.retry
+      .wakeInterval * 4
   }
 }

@@ -1,3 +1,4 @@
+internal import MessageSync
 internal import UpdateMachine
 
 /// Oracle D for pages: what the windows of one life of one client may ask of a server, beside the
@@ -8,7 +9,7 @@ internal import UpdateMachine
 /// failures in a row nothing for longer and longer; what has failed is not asked again at once, by
 /// whatever window; and of what was rejected, or of its narrow, nothing for a long time.
 struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
-  typealias Request = PageRequest<Narrow>
+  typealias Request = PageRequest<Narrow, MessageID>
 
   private let settings: PageSettings
   /// The moments of the last fetches, oldest first.
@@ -23,7 +24,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   /// A fetch that is out.
   private struct Question: Sendable {
-    var id: FetchID
+    var id: RequestID
     var request: Request
     var begun: Moment
   }
@@ -43,7 +44,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   // MARK: Fetches
 
   /// A fetch begins. Says what was expected, if it should not have begun.
-  mutating func noteFetch(_ id: FetchID, _ request: Request, at now: Moment) -> String? {
+  mutating func noteFetch(_ id: RequestID, _ request: Request, at now: Moment) -> String? {
     let objection = objection(to: request, at: now)
     begun.append(now)
     if begun.count > PageBudgetOracle.memory { begun.removeFirst() }
@@ -55,7 +56,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     for (index, first) in begun.enumerated() {
       let count = Int64(begun.count - index)
       let window = (now - first).milliseconds
-      let most = settings.burst + 1 + window / settings.interval.milliseconds
+      let most = settings.retry.paceBurst + 1 + window / settings.retry.paceInterval.milliseconds
       if count > most { return "at most \(most) fetches in \(window) ms, found \(count)" }
     }
     return nil
@@ -80,7 +81,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   }
 
   /// Its page was taken.
-  mutating func noteTaken(_ id: FetchID) {
+  mutating func noteTaken(_ id: RequestID) {
     out.removeAll { $0.id == id }
     failures = 0
     lastFailure = .distantPast
@@ -89,7 +90,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   /// It was given up: that is a failure, if its time was over; but not where all are given up, for
   /// pages are fetched no more.
-  mutating func noteGivenUp(_ id: FetchID, isLive: Bool = true, at now: Moment) {
+  mutating func noteGivenUp(_ id: RequestID, isLive: Bool = true, at now: Moment) {
     guard let question = out.first(where: { $0.id == id }) else { return }
     if isLive, now >= question.begun + settings.deadline {
       return noteFailure(id, .timedOut, at: now)
@@ -98,16 +99,17 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   }
 
   /// It failed, and the planner heard it. A page that makes no sense has failed, too.
-  mutating func noteFailure(_ id: FetchID, _ failure: SyncFailure, at now: Moment) {
+  mutating func noteFailure(_ id: RequestID, _ failure: SyncFailure, at now: Moment) {
     guard let index = out.firstIndex(where: { $0.id == id }) else { return }
     let question = out.remove(at: index)
     switch failure {
     case .rejected:
-      let until = now + settings.retryMaximum
+      let until = now + settings.retry.transientCap
       barred.append(Bar(request: question.request, until: until, isOfNarrow: true))
       return
     case .rateLimited(let after):
-      let wait = min(max(after ?? .zero, settings.retryFirst), settings.retryAfterMaximum)
+      let wait = min(
+        max(after ?? .zero, settings.retry.retryAfterFloor), settings.retry.retryAfterCap)
       quietUntil = max(quietUntil, now + wait)
     case .unreachable, .timedOut, .serverFault, .unauthorized, .unsupported, .expired, .malformed,
       .modelRefused:
@@ -118,7 +120,8 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     guard question.begun > lastFailure else { return }
     lastFailure = now
     failures += 1
-    let wait = settings.retryFirst.doubled(times: failures - 1, cap: settings.retryMaximum)
+    let wait = settings.retry.transientFirst.doubled(
+      times: failures - 1, cap: settings.retry.transientCap)
     pausedUntil = now + TimeSpan(milliseconds: wait.milliseconds / 2)
   }
 
@@ -139,12 +142,12 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   private func answers(_ one: Request, _ other: Request) -> Bool {
     guard one.narrow == other.narrow else { return false }
     switch (one.want, other.want) {
-    case (.message(let id), .message(let another)): return id == another
+    case (.item(let id), .item(let another)): return id == another
     case (.about(let anchor, let before, let after), .about(let about, let older, let newer)):
       if anchor != about { return false }
       if older > 0, before == 0 { return false }
       return newer == 0 || after > 0
-    case (.message, .about), (.about, .message): return false
+    case (.item, .about), (.about, .item): return false
     }
   }
 

@@ -40,7 +40,7 @@ extension ConfirmedBoard: StorableModel {
     rows.put(.firstOfModel.advanced(by: 1), head, since: old?.head)
   }
 
-  private var head: [UInt64] { [client.number] + state.marks }
+  private var head: [UInt64] { [name.number] + state.marks }
 
   public init(stored rows: StoredRows) throws(StoredFormError) {
     let head: [UInt64]? = try rows.value(of: .firstOfModel.advanced(by: 1))

@@ -109,10 +109,12 @@ public struct PostChange: Mutation, Hashable {
 }
 
 /// The board as the server has told it to a client, which knows its own posts by what it called them.
-public struct ConfirmedBoard: ConfirmingModel {
+public struct ConfirmedBoard: SyncModel {
   public typealias Change = PostChange
 
-  public let client: ClientID
+  /// Its client's name.
+  public let name: ClientID
+  public var client: ClientID? { name }
   public private(set) var state: Board
 
   /// Why it could not take something.
@@ -127,12 +129,12 @@ public struct ConfirmedBoard: ConfirmingModel {
 
   public init(snapshot: BoardSnapshot) throws(Refusal) {
     guard snapshot.isReadable else { throw .unreadable }
-    client = snapshot.client
+    name = snapshot.client
     state = snapshot.board
   }
 
   init(of client: ClientID, _ board: Board) {
-    self.client = client
+    name = client
     state = board
   }
 
@@ -142,7 +144,7 @@ public struct ConfirmedBoard: ConfirmingModel {
   }
 
   public func echo(in event: BoardEvent) -> MutationTicket? {
-    guard case .posted(_, let local?) = event, local.client == client else { return nil }
+    guard case .posted(_, let local?) = event, local.client == name else { return nil }
     return local.ticket
   }
 }

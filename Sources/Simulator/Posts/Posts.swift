@@ -1,16 +1,17 @@
 public import SyncProtocols
 public import UpdateMachine
 
-// Posts: the room of a world in which users send posts, over Zulip's protocol, whose server cannot
-// tell a second copy from the first: its app, its users, and what is owed to them. It may use World
-// and Choices.
+// Posts: the room of a world in which users send posts, over Zulip's protocol, whose server
+// cannot tell a second copy from the first: its app, its users, and what is owed to them.
+//
+// Posts may use: Choices, Disk, Run, World.
 
 /// The simulator's fourth app: a board with a few channels, into which everybody posts, online or not.
 public enum Posts: SimulatedApp {
-  public typealias Model = Rebased<ConfirmedBoard>
+  public typealias Model = ConfirmedBoard
   public typealias Truth = PostsTruth
   public typealias Server = EventQueueServer<PostsTruth>
-  public typealias Writer = PostsUser
+  public typealias User = PostsUser
   public typealias Disk = RowDisk<Model, QueueFinger>
 
   public static func beginning(_ choices: inout Choices) -> PostsTruth { PostsTruth() }
@@ -35,12 +36,19 @@ public enum Posts: SimulatedApp {
     return snapshot
   }
 
-  public static func clientName(of model: Model) -> UInt64? { model.confirmed.client.number }
+  public static func request(_ push: Outbox<PostChange>.Push) -> MutationPush {
+    MutationPush(
+      client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
+      mutations: push.mutations.map {
+        NamedMutation(
+          id: $0.id, name: $0.change.name, arguments: $0.change.arguments($0.ticket))
+      })
+  }
 
   /// Of what is confirmed alone: that is what a finger stands for.
-  public static func checksum(of model: Model) -> UInt64 { model.confirmed.state.checksum }
+  public static func checksum(of model: Model) -> UInt64 { model.state.checksum }
 
-  public static func describe(_ model: Model) -> String { model.confirmed.state.description }
+  public static func describe(_ model: Model) -> String { model.state.description }
 
   public static func describe(_ truth: PostsTruth) -> String { truth.board.description }
 }
@@ -69,14 +77,14 @@ public struct PostsTruth: ServerTruth {
 
   /// Two arrivals are two posts: nobody looks at the ID.
   public func change(
-    by mutation: PushedMutation, of client: ClientID
-  ) throws(MutatorRefusal) -> BoardEvent? {
+    by mutation: NamedMutation, of client: ClientID
+  ) throws(ChangeRefusal) -> BoardEvent? {
     guard let entry = mutation.arguments["entry"]?.int64,
       let channel = mutation.arguments["channel"]?.int64,
       let ticket = mutation.arguments["local"]?.int64
-    else { throw MutatorRefusal("no such post") }
-    if entry % PostsTruth.unlucky == 0 { throw MutatorRefusal("unlucky") }
-    guard board.isOpen(Int(channel)) else { throw MutatorRefusal("closed") }
+    else { throw ChangeRefusal("no such post") }
+    if entry % PostsTruth.unlucky == 0 { throw ChangeRefusal("unlucky") }
+    guard board.isOpen(Int(channel)) else { throw ChangeRefusal("closed") }
     let post = Post(author: client, entry: entry, channel: Int(channel))
     let local = LocalID(client: client, ticket: MutationTicket(UInt64(ticket)))
     return .posted(post, local: local)

@@ -76,43 +76,44 @@ public struct PostsBook: OutboxBook {
 /// order.
 enum PostsOracle {
   static func objection(
-    to model: Posts.Model, _ book: PostsBook, _ truth: Posts.Truth
-  ) -> WriterObjection? {
-    let outbox = model.local.outbox
-    return objectionToView(model, outbox) ?? objectionToPosts(model, outbox, book)
+    to model: Posts.Model, _ local: LocalChanges<PostChange>, _ book: PostsBook,
+    _ truth: Posts.Truth
+  ) -> UserObjection? {
+    objectionToView(model, local) ?? objectionToPosts(model, local.outbox, book)
       ?? objectionToServer(truth, book)
   }
 
   /// Replayed once more, as simply as can be.
   private static func objectionToView(
-    _ model: Posts.Model, _ outbox: Outbox<PostChange>
-  ) -> WriterObjection? {
-    var posts = model.confirmed.state.posts
+    _ model: Posts.Model, _ local: LocalChanges<PostChange>
+  ) -> UserObjection? {
+    let outbox = local.outbox
+    var posts = model.state.posts
     for pending in outbox.pending {
-      let isOpen = model.confirmed.state.isOpen(pending.change.post.channel)
+      let isOpen = model.state.isOpen(pending.change.post.channel)
       if isOpen { posts.append(pending.change.post) }
       guard isOpen != (pending.refusal == nil) else { continue }
-      return WriterObjection(
+      return UserObjection(
         .input, "a mutation is set aside when it throws, and only then", "\(pending), \(outbox)")
     }
-    guard posts != model.local.view.state.posts else { return nil }
-    return WriterObjection(
-      .causality, "\(model.confirmed.state) and what is pending",
-      "\(model.local.view.state) with \(outbox)")
+    guard posts != local.view.state.posts else { return nil }
+    return UserObjection(
+      .causality, "\(model.state) and what is pending",
+      "\(local.view.state) with \(outbox)")
   }
 
   /// None is lost.
   private static func objectionToPosts(
     _ model: Posts.Model, _ outbox: Outbox<PostChange>, _ book: PostsBook
-  ) -> WriterObjection? {
-    let confirmed = entries(of: outbox.client, in: model.confirmed.state)
+  ) -> UserObjection? {
+    let confirmed = entries(of: outbox.client, in: model.state)
     for made in book.made where !made.isDiscarded && !book.doubtful.contains(made.entry) {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .uncertain, .setAside: continue
       case .acknowledged, nil: if confirmed.contains(made.entry) { continue }
       case .discarded: break
       }
-      return WriterObjection(
+      return UserObjection(
         .input, "\(made.ticket), entry \(made.entry), is confirmed, pending or set aside",
         "\(words(confirmed)) with \(outbox)")
     }
@@ -123,7 +124,7 @@ enum PostsOracle {
   /// the user's order.
   private static func objectionToServer(
     _ truth: Posts.Truth, _ book: PostsBook
-  ) -> WriterObjection? {
+  ) -> UserObjection? {
     guard let client = book.client else { return nil }
     let posted = entries(of: client, in: truth.board).filter { !book.doubtful.contains($0) }
     var known = 0
@@ -132,19 +133,19 @@ enum PostsOracle {
       let copies = posted.count { $0 == made.entry }
       known += copies
       if copies > made.sends {
-        return WriterObjection(
+        return UserObjection(
           .input, "entry \(made.entry) was sent \(made.sends) times", words(posted))
       }
       guard made.sends == 1, !made.isDiscarded, let place = posted.firstIndex(of: made.entry)
       else { continue }
       if place < last {
-        return WriterObjection(
+        return UserObjection(
           .input, "entry \(made.entry) comes after all that were made before", words(posted))
       }
       last = place
     }
     guard known < posted.count else { return nil }
-    return WriterObjection(.input, "the server has what was made, and as it was", words(posted))
+    return UserObjection(.input, "the server has what was made, and as it was", words(posted))
   }
 
   private static func entries(of client: ClientID, in board: Board) -> [Int64] {

@@ -3,35 +3,34 @@ public import UpdateMachine
 
 /// A user of the board: posts online and offline, and says what shall become of what is set aside, and
 /// of what nobody can tell whether it was posted.
-public struct PostsUser: OutboxWriter {
+public struct PostsUser: OutboxUser {
   public typealias Model = Posts.Model
   public typealias Truth = Posts.Truth
   public typealias Sync = Posts.Server.Sync
-  public typealias Body = Replica<Model, Sync>
-  public typealias Saved = SavedReplica<Model, Sync.Place>
-  public typealias Effects = WriterEffects<Body.Input>
 
   public var memory = PostsBook()
-  public var courier = Courier<Model, Sync>()
+  public var check = OutboxCheck<PostChange>()
 
   private var entryCount: Int64 = 0
   /// When the register left that is out.
   private var registerSent: Moment?
   /// Since when each mutation is known to be at the server, by what an answer to a push has said.
   private var answered: [(ticket: MutationTicket, at: Moment)] = []
+  /// What the push holds whose answer is taken now.
+  private var inPush: [MutationTicket] = []
   /// How many posts were confirmed when he looked last.
   private var confirmedCount = 0
 
   public init() {}
 
   public mutating func begin() {
-    courier.begin()
+    check.begin()
     registerSent = nil
     answered = []
   }
 
   public func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
-    let outbox = saved.model.local.outbox
+    guard let outbox = saved.outbox else { return old }
     // The first form of an outbox is taken before its user has a book.
     let book = old.client == outbox.client ? old : PostsBook(of: outbox.client)
     return book.cameBack(inPlaceOf: memory, outbox)
@@ -39,83 +38,75 @@ public struct PostsUser: OutboxWriter {
 
   // MARK: What is heard
 
-  public mutating func hear(
-    _ input: Body.Input, _ replica: inout Body, at now: Moment
-  ) -> Effects {
-    if let client = replica.model?.local.outbox.client, memory.client != client {
-      memory = PostsBook(of: client)
-      answered = []
+  public mutating func look(before input: Body.Input, _ client: Body) {
+    inPush = []
+    guard case .pushAnswered(let id, _) = input, let outbox = client.local?.outbox,
+      case .pushing(let push) = outbox.status, push.id == id
+    else { return }
+    for pending in outbox.pending {
+      if let id = pending.id, push.first <= id, id <= push.last { inPush.append(pending.ticket) }
     }
-    if case .snapshotArrived = input { judgeSnapshot(replica) }
-    if case .batchArrived = input { judgeEchoes(replica) }
-    confirmedCount = replica.model?.confirmed.state.posts.count ?? 0
+  }
+
+  public mutating func took(
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment
+  ) {
+    if let outbox = client.local?.outbox, memory.client != outbox.client { answered = [] }
+    noteInput(effects, client)
+    if case .snapshotArrived = input { judgeSnapshot(client) }
+    if case .batchArrived = input { judgeEchoes(client) }
+    confirmedCount = client.model?.state.posts.count ?? 0
     registerSent = nil
-    if case .registering(let request) = replica.status { registerSent = request.sent }
-    return courier.hear(input, &replica, at: now)
+    if case .registering(let request) = client.status { registerSent = request.sent }
+    for ticket in inPush { answered.append((ticket, now)) }
+    inPush = []
   }
 
   /// What an event has brought is pending no more, however uncertain it was.
-  private mutating func judgeEchoes(_ replica: Body) {
-    guard let model = replica.model else { return }
-    for post in model.confirmed.state.posts.dropFirst(confirmedCount) {
-      let pending = model.local.outbox.pending.first { $0.change.post == post }
-      guard post.author == model.confirmed.client, let pending else { continue }
-      courier.lie = WriterObjection(
-        .input, "\(post), which an event brought, is pending no more",
-        "\(pending), \(model.local.outbox)")
+  private mutating func judgeEchoes(_ client: Body) {
+    guard let model = client.model, let outbox = client.local?.outbox else { return }
+    for post in model.state.posts.dropFirst(confirmedCount) {
+      let pending = outbox.pending.first { $0.change.post == post }
+      guard post.author == model.name, let pending else { continue }
+      check.lie = UserObjection(
+        .input, "\(post), which an event brought, is pending no more", "\(pending), \(outbox)")
     }
   }
 
   /// What was accepted before a snapshot was asked for is in it, and so it is pending no more: it would
   /// be seen twice.
-  private mutating func judgeSnapshot(_ replica: Body) {
-    guard let sent = registerSent, replica.finger != nil, let outbox = replica.model?.local.outbox
+  private mutating func judgeSnapshot(_ client: Body) {
+    guard let sent = registerSent, client.finger != nil, let outbox = client.local?.outbox
     else { return }
     for (ticket, moment) in answered where moment < sent {
       guard outbox.state(of: ticket) == .sent else { continue }
-      courier.lie = WriterObjection(
+      check.lie = UserObjection(
         .input, "\(ticket), accepted at \(moment), is in a snapshot asked for at \(sent)",
         "\(outbox)")
     }
   }
 
-  public mutating func take(
-    _ push: UInt64, _ replica: inout Body, at now: Moment
-  ) -> Effects {
-    let before = replica.model?.local.outbox
-    let sent = courier.push(push)
-    let effects = courier.take(push, &replica, at: now)
-    if let before, before.client == sent.client, before.isCurrent(sent.id) {
-      for item in sent.mutations { answered.append((item.ticket, now)) }
-    }
-    return effects
-  }
-
-  // MARK: The user
+  // MARK: What the user does
 
   public mutating func act(
-    _ replica: inout Body, at now: Moment, _ choices: inout Choices
-  ) -> Effects {
-    var wanted = Effects()
-    guard let outbox = replica.model?.local.outbox else { return wanted }
+    _ client: Body, _ truth: Truth, _ choices: inout Choices
+  ) -> [Action] {
+    guard let outbox = client.local?.outbox else { return [] }
     let open = outbox.setAside.map { $0.ticket } + outbox.uncertain.map { $0.ticket }
     if !open.isEmpty, choices.happens(.users, 3, in: 4) {
       let ticket = open[Int(choices.draw(.users, below: UInt64(open.count)))]
-      reconsider(ticket, of: &replica, at: now, &choices, &wanted)
-      return wanted
+      return reconsider(ticket, outbox, &choices)
     }
     if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
       let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
-      reconsider(outbox.pending[index].ticket, of: &replica, at: now, &choices, &wanted)
-      return wanted
+      return reconsider(outbox.pending[index].ticket, outbox, &choices)
     }
-    for _ in 0...choices.draw(.users, below: 3) {
-      guard replica.model.map({ $0.local.outbox.count < PostsUser.pendingMaximum }) ?? false else {
-        break
-      }
-      post(newPost(by: outbox.client, &choices), &replica, at: now, &wanted)
+    var actions: [Action] = []
+    for count in 0...Int(choices.draw(.users, below: 3)) {
+      guard outbox.count + count < PostsUser.pendingMaximum else { break }
+      actions.append(.mutates(newPost(by: outbox.client, &choices)))
     }
-    return wanted
+    return actions
   }
 
   private mutating func newPost(by client: ClientID, _ choices: inout Choices) -> PostChange {
@@ -124,101 +115,70 @@ public struct PostsUser: OutboxWriter {
     return PostChange(post: Post(author: client, entry: entryCount, channel: channel))
   }
 
-  private mutating func post(
-    _ change: PostChange, _ replica: inout Body, at now: Moment, _ wanted: inout Effects
-  ) {
-    guard let before = replica.model?.local else { return }
-    do throws(MutationError<PostChange.Closed>) {
-      let mutated = try replica.mutate(change, at: now)
-      memory.note(mutated.ticket, change.post.entry)
-      courier.perform(mutated.effects, &wanted)
-    } catch {
-      if case .refused = error, !before.view.state.isOpen(change.post.channel) { return }
-      courier.lie = WriterObjection(.input, "\(change) can be made", "it cannot: \(before.outbox)")
-    }
-  }
-
-  /// He has another word on one that he has made.
+  /// The user has another word on a post.
   private mutating func reconsider(
-    _ ticket: MutationTicket, of replica: inout Body, at now: Moment, _ choices: inout Choices,
-    _ wanted: inout Effects
-  ) {
-    guard let outbox = replica.model?.local.outbox else { return }
+    _ ticket: MutationTicket, _ outbox: Outbox<PostChange>, _ choices: inout Choices
+  ) -> [Action] {
     switch choices.draw(.users, below: 3) {
-    case 0: retry(ticket, of: &replica, at: now, &wanted)
+    case 0: return [.says(.retried(ticket))]
     case 1:
       let change = newPost(by: outbox.client, &choices)
-      guard outbox.canEdit(ticket) else { return }
-      memory.edit(ticket, to: change.post.entry)
-      answered.removeAll { $0.ticket == ticket }
-      courier.say(.edited(ticket, change), to: &replica, at: now, &wanted)
-    default: discard(ticket, of: &replica, at: now, &wanted)
+      return outbox.canEdit(ticket) ? [.says(.edited(ticket, change))] : []
+    default: return outbox.canDiscard(ticket) ? [.says(.discarded(ticket))] : []
     }
-  }
-
-  private mutating func retry(
-    _ ticket: MutationTicket, of replica: inout Body, at now: Moment, _ wanted: inout Effects
-  ) {
-    if replica.model?.local.outbox.state(of: ticket) == .uncertain { memory.noteRetry(ticket) }
-    answered.removeAll { $0.ticket == ticket }
-    courier.say(.retried(ticket), to: &replica, at: now, &wanted)
-  }
-
-  private mutating func discard(
-    _ ticket: MutationTicket, of replica: inout Body, at now: Moment, _ wanted: inout Effects
-  ) {
-    guard replica.model?.local.outbox.canDiscard(ticket) == true else { return }
-    memory.discard(ticket)
-    courier.say(.discarded(ticket), to: &replica, at: now, &wanted)
   }
 
   /// What may have been posted is posted once more, or given up, as the user likes.
-  public mutating func tidy(_ replica: inout Body, at now: Moment) -> Effects {
-    var wanted = Effects()
-    guard let outbox = replica.model?.local.outbox else { return wanted }
-    wake(&replica, at: now, &wanted)
+  public mutating func tidy(_ client: Body) -> [Action] {
+    guard let outbox = client.local?.outbox else { return [] }
     if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
-      discard(first.ticket, of: &replica, at: now, &wanted)
-    } else if let first = outbox.uncertain.first {
-      if first.ticket.number % 2 == 0 {
-        retry(first.ticket, of: &replica, at: now, &wanted)
-      } else {
-        discard(first.ticket, of: &replica, at: now, &wanted)
-      }
+      return wake(client) + [.says(.discarded(first.ticket))]
     }
-    return wanted
+    guard let first = outbox.uncertain.first else { return wake(client) }
+    let isRetried = first.ticket.number % 2 == 0
+    return wake(client) + [.says(isRetried ? .retried(first.ticket) : .discarded(first.ticket))]
   }
 
-  // MARK: Pushes
-
-  public func request(_ push: UInt64) -> PushRequest {
-    let push = courier.push(push)
-    return PushRequest(
-      client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
-      mutations: push.mutations.map {
-        PushedMutation(
-          id: $0.id, name: $0.change.name, arguments: $0.change.arguments($0.ticket))
-      })
+  public mutating func acted(
+    _ action: Action, from before: Body, to after: Body, at now: Moment
+  ) {
+    guard let old = before.local, let new = after.local?.outbox else { return }
+    switch action {
+    case .mutates(let change):
+      guard new.newestTicket > old.outbox.newestTicket else {
+        guard old.view.state.isOpen(change.post.channel) else { return }
+        check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
+        return
+      }
+      memory.note(new.newestTicket, change.post.entry)
+    case .says(.edited(let ticket, let change)):
+      guard old.outbox.canEdit(ticket) else { return }
+      memory.edit(ticket, to: change.post.entry)
+      answered.removeAll { $0.ticket == ticket }
+    case .says(.retried(let ticket)):
+      if old.outbox.state(of: ticket) == .uncertain { memory.noteRetry(ticket) }
+      answered.removeAll { $0.ticket == ticket }
+    case .says(.discarded(let ticket)):
+      if old.outbox.canDiscard(ticket) { memory.discard(ticket) }
+    case .opens, .changes, .tends, .signals: break
+    }
   }
 
-  // MARK: Judgement
+  // MARK: What is owed
 
   public mutating func objection(
-    to replica: Body, _ truth: Truth, disk: Saved?
-  ) -> WriterObjection? {
-    guard let model = replica.model else { return courier.lie }
-    if let objection = courier.objection(
-      to: model.local.outbox, disk: disk?.model.local.outbox)
-    {
-      return objection
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?
+  ) -> UserObjection? {
+    guard let model = client.model, let local = client.local else { return check.lie }
+    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
+    guard check.isNews(local, confirmed: model.state.checksum, truth: truth.checksum) else {
+      return nil
     }
-    let confirmed = model.confirmed.state.checksum
-    guard courier.isNews(model, confirmed: confirmed, truth: truth.checksum) else { return nil }
-    return PostsOracle.objection(to: model, memory, truth)
+    return PostsOracle.objection(to: model, local, memory, truth)
   }
 
-  public func fold(_ replica: Body, into digest: inout Digest) {
-    guard let local = replica.model?.local else { return }
+  public func fold(_ client: Body, into digest: inout Digest) {
+    guard let local = client.local else { return }
     digest.fold(local.view.state.checksum)
     digest.fold(local.outbox.currentVersion.number)
   }

@@ -1,6 +1,8 @@
-// Reports: the room that tells of a failing run what people want to know: what was found, what led
-// to it, what caused it. It takes results, conversations and tokens, runs no world, and may use Run
-// and everything below it.
+// Reports: the room that tells of a failing run what people want to know: what was found, what
+// led to it, what caused it. It takes results, conversations
+// and tokens.
+//
+// Reports may use: Choices, Explorer, Run, Scenario, Shrinking, Simulation, SmallWorld.
 
 /// A failing run on at most a screen: what was found, by whom, with whom and when; what was
 /// expected, what was found, and where they differ; the last events before it that matter; what is

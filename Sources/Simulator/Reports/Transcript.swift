@@ -96,14 +96,8 @@ public struct Transcript: Sendable {
   /// `nil`: there are none.
   private func words(_ input: Machine<QueueFinger>.Input) -> String? {
     switch input {
-    case .started(let foreground): foreground ? "started" : "started in background"
-    case .stopped: "stopped"
-    case .loggedOut: "loggedOut"
-    case .foregrounded: "foregrounded"
-    case .backgrounded: "backgrounded"
-    case .networkChanged: "networkChanged"
-    case .retryRequested: "retryRequested"
-    case .credentialsChanged: "credentialsChanged"
+    case .app(.started(let foreground)): foreground ? "started" : "started in background"
+    case .app(let signal): signal.description
     case .snapshotArrived(let id, let finger, _): "snapshotArrived\(number(id)) \(finger)"
     case .polled(let id, nil): "polled\(number(id)) nothing"
     case .polled(let id, let finger?): "polled\(number(id)) to \(finger.lastEventID)"
@@ -158,21 +152,23 @@ extension MachineSettings {
     }
     let plain = MachineSettings()
     if isDurable != plain.isDurable { words += " durable=\(isDurable ? "yes" : "no")" }
-    if paceBurst != plain.paceBurst { words += " paceBurst=\(paceBurst)" }
-    if wakeBurst != plain.wakeBurst { words += " wakeBurst=\(wakeBurst)" }
+    if retry.paceBurst != plain.retry.paceBurst { words += " paceBurst=\(retry.paceBurst)" }
+    if retry.wakeBurst != plain.retry.wakeBurst { words += " wakeBurst=\(retry.wakeBurst)" }
     return words
   }
 
   /// Every span with its name in MACHINE §1.
   private var spans: [(String, TimeSpan?)] {
     [
-      ("transientFirst", transientFirst), ("transientCap", transientCap), ("slowFirst", slowFirst),
-      ("slowCap", slowCap), ("quickDeadline", quickDeadline),
-      ("registerDeadline", registerDeadline), ("deadlineCap", deadlineCap),
-      ("retryAfterFloor", retryAfterFloor), ("retryAfterCap", retryAfterCap),
-      ("collector", collector), ("spread", spread), ("healthy", healthy),
-      ("productive", productive), ("reallyWaited", reallyWaited), ("paceInterval", paceInterval),
-      ("wakeInterval", wakeInterval), ("late", late), ("writeDue", writeDue),
+      ("transientFirst", retry.transientFirst), ("transientCap", retry.transientCap),
+      ("slowFirst", retry.slowFirst),
+      ("slowCap", retry.slowCap), ("quickDeadline", quickDeadline),
+      ("registerDeadline", registerDeadline), ("deadlineCap", retry.deadlineCap),
+      ("retryAfterFloor", retry.retryAfterFloor), ("retryAfterCap", retry.retryAfterCap),
+      ("collector", collector), ("spread", spread), ("healthy", retry.healthy),
+      ("productive", productive), ("reallyWaited", reallyWaited),
+      ("paceInterval", retry.paceInterval),
+      ("wakeInterval", retry.wakeInterval), ("late", late), ("writeDue", writeDue),
       ("debounce", debounce), ("refreshPeriod", refreshPeriod),
     ]
   }

@@ -1,15 +1,16 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One machine, and what somebody who performs its effects knows about it: which timer and which
-/// write are out, and what is on disk.
+/// One client, and what its host knows: which timer and which write are out, and what is on disk. Its
+/// store answers a reading and an erasure at once, and a write when the scenario says so.
 struct Client {
-  var machine: Machine<QueueFinger>
-  var settings: MachineSettings
+  typealias Body = SyncClient<ScenarioModel, EventQueue<Never>>
+
+  private(set) var body: Body
   /// The timer that is armed.
-  var armed: Machine<QueueFinger>.Effects.Arm?
+  private(set) var armed: TimerArm?
   /// The write that is out, and what it writes.
-  var writing: (id: WriteID, form: Form?)?
+  private(set) var writing: (id: WriteID, form: Form)?
   /// What a new life would find; and a copy of it that somebody has made.
   var durable: Form?
   var backup: Form?
@@ -20,72 +21,131 @@ struct Client {
   /// How far it is in a run's lists of answers.
   var turns: (register: Int, quick: Int, waiting: Int) = (0, 0, 0)
 
-  /// A saved form: a model belongs to it, which says nothing here.
+  /// A saved form.
   struct Form {
-    var finger: QueueFinger
-    var terms: Terms
-    var written: Moment
+    var saved: Body.Saved
+    /// `nil`: nobody knows.
+    var written: Moment?
+
+    init(_ saved: Body.Saved, written: Moment?) {
+      self.saved = saved
+      self.written = written
+    }
+
+    init(finger: QueueFinger, terms: Terms, written: Moment?) {
+      self.init(
+        SavedReplica(model: ScenarioModel(), finger: finger, terms: terms), written: written)
+    }
+  }
+
+  /// What one input has led to.
+  struct Outcome {
+    /// Registers that were sent.
+    var registers = 0
+    /// What was sent and is out now.
+    var request: Outstanding?
+    /// What was armed.
+    var timer: TimerArm?
+    /// What began to be written.
+    var write: WriteID?
+    /// The effects, one line each: the machine's in the machine's words, then a save of which the
+    /// machine has said nothing in this step.
+    var texts: [String] = []
   }
 
   init(settings: MachineSettings) {
-    self.settings = settings
-    machine = Machine(life: Life(1), settings: settings)
+    var all = ClientSettings()
+    all.machine = settings
+    body = Body(life: Life(1), settings: all)
   }
 
-  /// Puts one input in and keeps account of what comes out.
+  /// Puts one input in and performs what comes out.
   mutating func handle(
-    _ input: Machine<QueueFinger>.Input, at now: Moment
-  ) -> Machine<QueueFinger>.Effects {
+    _ input: Body.Input, at now: Moment, withTexts: Bool = false
+  ) -> Outcome {
+    noteEnd(input)
+    var outcome = Outcome()
+    var next: Body.Input? = input
+    var machineWrites = false
+    while let input = next {
+      next = nil
+      let effects = body.handle(input, at: now)
+      if withTexts { outcome.texts += effects.machine.texts(at: now) }
+      if effects.machine.persist != nil { machineWrites = true }
+      effects.each({ if let answer = perform($0, &outcome, at: now) { next = answer } })
+    }
+    if withTexts, !machineWrites, let id = outcome.write { outcome.texts.append("save \(id)") }
+    return outcome
+  }
+
+  /// The timer that has fired is armed no more, and what was written is durable.
+  private mutating func noteEnd(_ input: Body.Input) {
     switch input {
     case .fired(let timer): if armed?.timer == timer { armed = nil }
     case .written(let id):
-      if let writing, writing.id == id {
-        if let form = writing.form { durable = form }
-        self.writing = nil
-      }
+      guard let writing, writing.id == id else { return }
+      durable = writing.form
+      self.writing = nil
     case .writeFailed(let id): if writing?.id == id { writing = nil }
-    case .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
-      .retryRequested, .credentialsChanged, .snapshotArrived, .polled, .failed:
-      break
+    case .app, .loaded, .loadFailed, .rowsRead, .rowsFailed, .erased, .snapshotArrived,
+      .batchArrived, .pushAnswered, .pageArrived, .failed, .window, .lists, .mutation:
+      return
     }
-    let effects = machine.handle(input, at: now)
-    if effects.disarm != nil { armed = nil }
-    if effects.erase {
+  }
+
+  /// Performs one effect. Returns what the store answers at once.
+  private mutating func perform(
+    _ effect: Body.Effect, _ outcome: inout Outcome, at now: Moment
+  ) -> Body.Input? {
+    switch effect {
+    case .cancel, .report, .release: return nil
+    case .disarm: armed = nil
+    case .load:
+      let age = durable?.written.map { now - $0 }
+      return .loaded(durable?.saved, age: age)
+    case .save(let id):
+      guard let saved = body.saved else { return .writeFailed(id) }
+      writing = (id, Form(saved, written: now))
+      outcome.write = id
+    case .erase:
       durable = nil
-      if let id = writing?.id { writing = (id, nil) }  // Erased after it.
+      return .erased(succeeded: true)
+    case .register:
+      outcome.registers += 1
+      noteRequest(&outcome)
+    case .poll: noteRequest(&outcome)
+    case .arm(let timer, let range):
+      armed = TimerArm(timer: timer, range: range)
+      outcome.timer = armed
+    case .read, .push, .fetch: preconditionFailure("nothing of that kind is in a scenario's model")
     }
-    if let id = effects.persist {
-      writing = (id, machine.finger.map { Form(finger: $0, terms: machine.terms, written: now) })
-    }
-    if let arm = effects.arm { armed = arm }
-    if effects.request != nil { requestCount += 1 }
-    return effects
+    return nil
+  }
+
+  private mutating func noteRequest(_ outcome: inout Outcome) {
+    requestCount += 1
+    outcome.request = body.status.outstanding
   }
 
   /// The next life begins with what is on disk, or with the backup.
-  mutating func restart(fromBackup: Bool, at now: Moment) {
+  mutating func restart(fromBackup: Bool) {
     if fromBackup { durable = backup }
-    restore(durable, life: Life(machine.life.number + 1), at: now)
-  }
-
-  mutating func restore(_ form: Form?, age: TimeSpan?, at now: Moment) {
-    durable = form
-    restore(form, life: machine.life, age: age, at: now)
-  }
-
-  private mutating func restore(_ form: Form?, life: Life, at now: Moment) {
-    restore(form, life: life, age: form.map { now - $0.written }, at: now)
-  }
-
-  private mutating func restore(_ form: Form?, life: Life, age: TimeSpan?, at now: Moment) {
+    body = Body(life: Life(body.machine.life.number + 1), settings: body.settings)
     armed = nil
     writing = nil
-    if let form {
-      machine = Machine(
-        restoring: form.finger, terms: form.terms, age: age, at: now, life: life,
-        settings: settings)
-    } else {
-      machine = Machine(life: life, settings: settings)
-    }
   }
+
+  /// What the next start will find.
+  var diskText: String {
+    durable?.saved.finger.map { "idle finger \($0) not started" } ?? "stale finger none not started"
+  }
+}
+
+/// A model that says nothing: a scenario is about when something is asked, not about what is held.
+struct ScenarioModel: SyncModel {
+  init() {}
+
+  init(snapshot: Void) throws(Never) {}
+
+  mutating func apply(_ event: Never) throws(Never) {}
 }

@@ -22,12 +22,12 @@ enum Directive {
     case at(Moment)
   }
 
-  /// One thing that happens to a machine.
+  /// One thing that happens to a client.
   enum Step {
     case look
     case restart(fromBackup: Bool)
     case backup
-    case signal(Machine<QueueFinger>.Input)
+    case signal(AppSignal)
     case snapshotArrived(ID?, QueueFinger)
     /// `nil`: nothing came.
     case polled(ID?, lastEventID: Int64?)
@@ -46,7 +46,7 @@ enum Directive {
 
   /// What the device does again and again.
   enum Habit {
-    case signal(Machine<QueueFinger>.Input)
+    case signal(AppSignal)
     /// To the background and back, in turn.
     case toggled
   }
@@ -216,9 +216,7 @@ extension Directive.Step {
   }
 
   /// An input that carries no ID.
-  static func signal(
-    _ words: inout Words
-  ) throws(ScenarioError) -> Machine<QueueFinger>.Input {
+  static func signal(_ words: inout Words) throws(ScenarioError) -> AppSignal {
     if words.take("started") {
       guard words.take("in") else { return .started(foreground: true) }
       try words.require("background")

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// Plays the machines against the rules in virtual time, until a moment.
+/// Plays the clients against the rules in virtual time, until a moment.
 struct Run {
   /// More steps than this in one run is a mistake in the rules, or in the machine.
   static var stepsMaximum: Int { 20_000_000 }
@@ -13,7 +13,7 @@ struct Run {
   /// The server's budget for snapshots, where it has one.
   private var snapshots = Allowance()
 
-  /// What comes to a machine.
+  /// What comes to a client.
   private enum Happening {
     case answer(client: Int, RequestID, ServerRules.Reply)
     case timer(client: Int, TimerID)
@@ -51,7 +51,7 @@ struct Run {
 
   /// What was out when the run began goes by its rules too.
   private mutating func resume(_ index: Int) {
-    if let request = stage.clients[index].machine.status.outstanding {
+    if let request = stage.clients[index].body.status.outstanding {
       schedule(request, of: index)
     }
     if let armed = stage.clients[index].armed { schedule(armed, of: index) }
@@ -69,12 +69,12 @@ struct Run {
     case .write(let index, let id):
       put(stage.writesFail ? .writeFailed(id) : .written(id), into: index)
     case .habit(let index, let turn):
-      let input: Machine<QueueFinger>.Input
+      let signal: AppSignal
       switch stage.habits[index].habit {
-      case .signal(let signal): input = signal
-      case .toggled: input = turn % 2 == 0 ? .backgrounded : .foregrounded
+      case .signal(let said): signal = said
+      case .toggled: signal = turn % 2 == 0 ? .backgrounded : .foregrounded
       }
-      for client in stage.clients.indices { put(input, into: client) }
+      for client in stage.clients.indices { put(.app(signal), into: client) }
       agenda.add(.habit(index, turn: turn + 1), at: stage.now + stage.habits[index].period)
     }
   }
@@ -85,33 +85,28 @@ struct Run {
     case .snapshot:
       stage.logCount += 1
       let finger = QueueFinger(queue: QueueID("s\(stage.logCount)"), lastEventID: -1)
-      put(.snapshotArrived(id, finger: finger, terms: stage.terms), into: index)
+      put(.snapshotArrived(id, (), finger: finger, terms: stage.terms), into: index)
     case .event:
-      let finger = stage.clients[index].machine.finger
-      let next = finger.map { $0.lastEventID &+ 1 }
-      put(.polled(id, movedTo: Stage.moved(finger, to: next)), into: index)
-    case .nothing: put(.polled(id, movedTo: nil), into: index)
-    case .failed(let failure): put(.failed(id, failure), into: index)
+      let next = stage.clients[index].body.finger.map { $0.lastEventID &+ 1 }
+      put(.batchArrived(id, Stage.batch(to: next)), into: index)
+    case .nothing: put(.batchArrived(id, Stage.batch(to: nil)), into: index)
+    case .failed(let failure): put(.failed(id, failure, hasLeft: true), into: index)
     }
   }
 
-  private mutating func put(_ input: Machine<QueueFinger>.Input, into index: Int) {
-    let effects = stage.clients[index].handle(input, at: stage.now)
-    tally.note(effects, of: index, machine: stage.clients[index].machine, at: stage.now)
-    if effects.request != nil, let request = stage.clients[index].machine.status.outstanding {
-      schedule(request, of: index)
-    }
-    if let arm = effects.arm { schedule(arm, of: index) }
-    if let write = effects.persist {
+  private mutating func put(_ input: Client.Body.Input, into index: Int) {
+    let outcome = stage.clients[index].handle(input, at: stage.now)
+    tally.note(outcome, of: index, stage.clients[index].body, at: stage.now)
+    if let request = outcome.request { schedule(request, of: index) }
+    if let timer = outcome.timer { schedule(timer, of: index) }
+    if let write = outcome.write {
       agenda.add(.write(client: index, write), at: stage.now + stage.writeLatency)
     }
   }
 
   // MARK: What will come
 
-  private mutating func schedule(
-    _ arm: Machine<QueueFinger>.Effects.Arm, of index: Int
-  ) {
+  private mutating func schedule(_ arm: TimerArm, of index: Int) {
     let earliest = max(arm.range.earliest, stage.now).milliseconds
     let range = earliest...max(arm.range.latest.milliseconds, earliest)
     let drawn = Moment(milliseconds: stage.choices.draw(.timers, in: range))
@@ -121,7 +116,7 @@ struct Run {
   private mutating func schedule(_ request: Outstanding, of index: Int) {
     let rule: ServerRules.Rule
     var turn: Int
-    if stage.clients[index].machine.finger == nil {
+    if stage.clients[index].body.finger == nil {
       rule = stage.rules.register
       turn = stage.clients[index].turns.register
       stage.clients[index].turns.register += 1
@@ -149,7 +144,7 @@ struct Run {
   /// A log has one reader: whoever comes last. The one before gets an empty answer.
   private mutating func endOtherWaits(than index: Int, latency: TimeSpan) {
     for other in stage.clients.indices where other != index {
-      guard let request = stage.clients[other].machine.status.outstanding, request.waits else {
+      guard let request = stage.clients[other].body.status.outstanding, request.waits else {
         continue
       }
       agenda.add(.answer(client: other, request.id, .nothing), at: stage.now + latency)
@@ -171,24 +166,23 @@ struct RunTally {
 
   init(clients: [Client], registers: [Moment], at now: Moment) {
     self.registers = registers
-    levelBefore = clients.map { $0.machine.freshness(at: now).levelAsOf }
+    levelBefore = clients.map { $0.body.freshness(at: now).levelAsOf }
     isLevel = [Bool](repeating: false, count: clients.count)
     begin = now
   }
 
   mutating func note(
-    _ effects: Machine<QueueFinger>.Effects, of index: Int, machine: Machine<QueueFinger>,
-    at now: Moment
+    _ outcome: Client.Outcome, of index: Int, _ client: Client.Body, at now: Moment
   ) {
-    if case .register = effects.request { registers.append(now) }
+    for _ in 0..<outcome.registers { registers.append(now) }
     if !isLevel[index] {
-      let freshness = machine.freshness(at: now)
+      let freshness = client.freshness(at: now)
       if freshness.claim == .connected, freshness.levelAsOf != levelBefore[index] {
         isLevel[index] = true
         levels.append(now)
       }
     }
-    if violation == nil { violation = machine.violation() }
+    if violation == nil { violation = client.violation() }
   }
 
   func summary(of stage: Stage) -> [String] {
@@ -204,8 +198,8 @@ struct RunTally {
         lines.append("never level")
       }
       lines.append(
-        "\(Stage.line(stage.clients[0].machine, at: stage.now)), finger "
-          + (stage.clients[0].machine.finger?.description ?? "none"))
+        "\(Stage.line(stage.clients[0].body, at: stage.now)), finger "
+          + (stage.clients[0].body.finger?.description ?? "none"))
       return lines
     }
     if !registers.isEmpty {

@@ -1,6 +1,8 @@
-// Scenario: the room of conversations as text: what a machine is given, a line each, and below it
-// what it answered. It owns the language, the player and the golden output, and may use
-// UpdateMachine and SyncProtocols. It reads no file and imports nothing else.
+// Scenario: the room of conversations as text: what a client is given, a line each, and below it
+// what its machine answered. It owns the language, the player and the golden output. It reads no
+// file and imports nothing else.
+//
+// Scenario may use: Agenda, Choices.
 
 /// A conversation with one machine, or with many, as text that people read and tests compare.
 ///

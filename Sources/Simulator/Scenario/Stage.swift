@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// Where a scenario is played: the machines, the time, and the rules that a run goes by.
+/// Where a scenario is played: the clients, the time, and the rules that a run goes by.
 struct Stage {
   var now = Moment(milliseconds: 0)
   var terms = Terms.unspoken
@@ -15,9 +15,9 @@ struct Stage {
   var registers: [Moment] = []
   /// Names the logs that a run's server makes.
   var logCount: Int64 = 0
-  /// Something has happened: what the machines are can no longer be said.
+  /// Something has happened: what the clients are can no longer be said.
   private var hasBegun = false
-  /// A machine was described, so that its settings can no longer be.
+  /// A client was described, so that its settings can no longer be.
   private var isDescribed = false
 
   /// Does what one line says; returns its output.
@@ -35,12 +35,9 @@ struct Stage {
     case .restored(let finger, let age):
       try requireBeginning(line, "\"restored\" before the first input")
       isDescribed = true
-      let written = now - (age ?? .zero)
-      for index in clients.indices {
-        let form = Client.Form(finger: finger, terms: terms, written: written)
-        clients[index].restore(form, age: age, at: now)
-      }
-      return [clients[0].machine.description]
+      let form = Client.Form(finger: finger, terms: terms, written: age.map { now - $0 })
+      for index in clients.indices { clients[index].durable = form }
+      return [clients[0].diskText]
     case .clients(let count, let shareFinger):
       try requireBeginning(line, "\"clients\" before the first input")
       isDescribed = true
@@ -97,70 +94,70 @@ struct Stage {
       for index in clients.indices { clients[index].backup = clients[index].durable }
       return []
     case .restart(let fromBackup):
-      for index in clients.indices { clients[index].restart(fromBackup: fromBackup, at: now) }
-      return [clients[0].machine.description]
+      for index in clients.indices { clients[index].restart(fromBackup: fromBackup) }
+      return [clients[0].diskText]
     case .signal, .snapshotArrived, .polled, .failed, .fired, .written, .writeFailed: break
     }
     var texts: [String] = []
     for index in clients.indices {
       guard let input = try input(for: step, to: clients[index], line: line) else { continue }
-      let effects = clients[index].handle(input, at: now)
-      if case .register = effects.request { registers.append(now) }
-      texts = effects.texts(at: now)
-      if let violation = clients[index].machine.violation() {
+      let outcome = clients[index].handle(input, at: now, withTexts: clients.count == 1)
+      for _ in 0..<outcome.registers { registers.append(now) }
+      texts = outcome.texts
+      if let violation = clients[index].body.violation() {
         texts.append("violated: \(violation.rule)")
       }
     }
     guard clients.count == 1 else { return statusCounts }
-    return [Stage.line(clients[0].machine, at: now)] + texts
+    return [Stage.line(clients[0].body, at: now)] + texts
   }
 
   private var looks: [String] {
     guard clients.count == 1 else { return statusCounts }
-    var lines = [Stage.line(clients[0].machine, at: now)]
-    if let change = clients[0].machine.freshnessChange(after: now) {
+    let body = clients[0].body
+    var lines = [Stage.line(body, at: now)]
+    if let change = body.machine.freshnessChange(after: now) {
       lines.append(
-        "at \(change): \(clients[0].machine.freshness(at: change)), if nothing happens")
+        "at \(change): \(body.freshness(at: change)), if nothing happens")
     }
     return lines
   }
 
   /// "50: live.polling · connected, as of 50".
-  static func line(_ machine: Machine<QueueFinger>, at now: Moment) -> String {
-    "\(now): \(machine.status) · \(machine.freshness(at: now))"
+  static func line(_ body: Client.Body, at now: Moment) -> String {
+    "\(now): \(body.status) · \(body.freshness(at: now))"
   }
 
-  /// How many machines are in which status, where there is more than one.
+  /// How many clients are in which status, where there is more than one.
   var statusCounts: [String] {
     let names = MachineStatus.names
     var counts = names.map { _ in 0 }
-    for client in clients { counts[client.machine.status.code] += 1 }
+    for client in clients { counts[client.body.status.code] += 1 }
     return counts.indices.filter { counts[$0] > 0 }.map { "\(now): \(counts[$0]) × \(names[$0])" }
   }
 
   /// What goes in; `nil`: nothing.
   private func input(
     for step: Directive.Step, to client: Client, line: Int
-  ) throws(ScenarioError) -> Machine<QueueFinger>.Input? {
+  ) throws(ScenarioError) -> Client.Body.Input? {
     func missing(_ what: String) -> ScenarioError {
       ScenarioError(line: line, expected: "a number, for no \(what) is out", found: "none")
     }
     func request(_ id: Directive.ID?) throws(ScenarioError) -> RequestID {
       if let id {
-        return RequestID(life: id.life ?? client.machine.life, number: id.number)
+        return RequestID(life: id.life ?? client.body.machine.life, number: id.number)
       }
-      guard let out = client.machine.status.outstanding else { throw missing("request") }
+      guard let out = client.body.status.outstanding else { throw missing("request") }
       return out.id
     }
     switch step {
     case .look, .backup, .restart: return nil
-    case .signal(let input): return input
+    case .signal(let signal): return .app(signal)
     case .snapshotArrived(let id, let finger):
-      return .snapshotArrived(try request(id), finger: finger, terms: terms)
+      return .snapshotArrived(try request(id), (), finger: finger, terms: terms)
     case .polled(let id, let lastEventID):
-      return .polled(
-        try request(id), movedTo: Stage.moved(client.machine.finger, to: lastEventID))
-    case .failed(let id, let failure): return .failed(try request(id), failure)
+      return .batchArrived(try request(id), Stage.batch(to: lastEventID))
+    case .failed(let id, let failure): return .failed(try request(id), failure, hasLeft: true)
     case .fired(let timer):
       guard let timer = timer ?? client.armed?.timer else { throw missing("timer") }
       return .fired(timer)
@@ -173,9 +170,8 @@ struct Stage {
     }
   }
 
-  /// Where a batch that ends there leads; `nil` if nothing in it is new.
-  static func moved(_ finger: QueueFinger?, to lastEventID: Int64?) -> QueueFinger? {
-    guard let finger, let lastEventID, lastEventID > finger.lastEventID else { return nil }
-    return QueueFinger(queue: finger.queue, lastEventID: lastEventID)
+  /// A batch that ends there; `nil`: an empty one.
+  static func batch(to lastEventID: Int64?) -> QueueBatch<Never> {
+    QueueBatch(events: lastEventID.map { [QueuedEvent(id: $0, event: nil)] } ?? [])
   }
 }

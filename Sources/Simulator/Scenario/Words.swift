@@ -103,7 +103,7 @@ struct Words {
     case "html":
       index += 1
       let status = try count(to: 599)
-      return QueueAnswer(status: status, result: nil).failure() ?? .serverFault
+      return ServerAnswer(status: status, result: nil).failure() ?? .serverFault
     case let word?:
       let failure = Words.plainFailures.first { $0.description == word }
       guard let failure else { throw error(expected) }
@@ -176,7 +176,7 @@ extension MachineSettings {
       return true
     case "paceBurst", "wakeBurst":
       guard let count = Int64(text), (0...1_000_000).contains(count) else { return false }
-      if name == "paceBurst" { paceBurst = count } else { wakeBurst = count }
+      if name == "paceBurst" { retry.paceBurst = count } else { retry.wakeBurst = count }
       return true
     default:
       guard let span = Words.span(text) else { return false }

@@ -1,5 +1,7 @@
 // Seeds: the room that runs many seeds for an app's tests, and tells of the first that fails all
-// that there is to tell. It may use every other room of the simulator.
+// that there is to tell.
+//
+// Seeds may use: Reports, Run, Shrinking, Simulation.
 
 #if !hasFeature(Embedded)
 

@@ -1,7 +1,9 @@
 internal import UpdateMachine
 
-// Shrinking: the room that makes a failing run small enough to be read. It knows nothing of worlds:
-// only a list of choices, and somebody who says what a list leads to. It may use Choices.
+// Shrinking: the room that makes a failing run small enough to be read. It knows nothing of
+// worlds: only a list of choices, and somebody who says what a list leads to.
+//
+// Shrinking may use: Choices.
 
 /// Makes a list of choices smaller for as long as it leads to the same failure.
 ///

@@ -21,13 +21,17 @@ extension SmallClient {
     guard isRunning else { return after(.begins) { $0.begin() } }
     guard !isAsleep else { return after(.wakes) { $0.isAsleep = false } }
     if let said = userHappening { return said }
-    guard body.isLoaded else { return after(.loads(age: nil)) { $0.load(age: nil) } }
+    if operation == .load { return after(.loads(age: nil)) { $0.load(age: nil) } }
     switch exchange {
     case .none, .waiting: break
     case .requested: return after(.requestArrives) { $0.arrive() }
     case .batch, .heartbeat, .expired, .snapshot: return after(.answerArrives) { $0.takeAnswer() }
     }
-    if write != nil { return after(.writeEnds) { $0.endWrite(succeeds: true) } }
+    switch operation {
+    case .save: return after(.writeEnds) { $0.endWrite(succeeds: true) }
+    case .erase: return after(.eraseEnds) { $0.endErasure(succeeds: true) }
+    case .load, nil: break
+    }
     if mustAct { return after(.timerFires) { $0.fire() } }
     return nil
   }
@@ -35,20 +39,26 @@ extension SmallClient {
   /// What a user does who wants to see the app level, if it changes anything.
   private var userHappening: (SmallHappening, SmallClient)? {
     let machine = body.machine
-    if !machine.isInForeground { return after(.foregrounded) { $0.feed(.foregrounded) } }
+    if !machine.isInForeground {
+      return after(.signal(.foregrounded)) { $0.feed(.app(.foregrounded)) }
+    }
     var said: (SmallHappening, SmallClient)?
     switch machine.status {
     case .stale, .idle, .halted(.stopped):
-      said = after(.started(foreground: true)) { $0.feed(.started(foreground: true)) }
+      said = after(.signal(.started(foreground: true))) {
+        $0.feed(.app(.started(foreground: true)))
+      }
     case .halted(.credentials):
-      said = after(.credentialsChanged) { $0.feed(.credentialsChanged) }
-    case .halted(.unsupported): said = after(.retryRequested) { $0.feed(.retryRequested) }
+      said = after(.signal(.credentialsChanged)) { $0.feed(.app(.credentialsChanged)) }
+    case .halted(.unsupported):
+      said = after(.signal(.retryRequested)) { $0.feed(.app(.retryRequested)) }
     case .registering, .registerFailed, .live, .pollFailed: return nil
     }
     guard let (happening, next) = said else { return nil }
-    // Unloaded, a start is only remembered; a retry may have to wait until it is paid for.
+    // While it is loaded, a start is only remembered; a retry may have to wait until it is paid for.
     let changes =
       next.body.status != body.status || next.body.isStartPending != body.isStartPending
+      || next.operation != operation
     return changes ? (happening, next) : nil
   }
 
@@ -75,7 +85,12 @@ extension SmallClient: CustomStringConvertible {
       text += ", timer \(timer.earliest)…\(timer.latest)"
     }
     text += ", disk \(diskText)"
-    if write != nil { text += ", writing" }
+    switch operation {
+    case .load: text += ", reading"
+    case .save: text += ", writing"
+    case .erase: text += ", erasing"
+    case nil: break
+    }
     return text
   }
 

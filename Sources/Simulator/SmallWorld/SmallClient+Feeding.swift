@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What reaches the replica of a small world's client, what is done about it, and what must hold
+// What reaches a small world's client, what is done about it, and what must hold
 // after it.
 
 extension SmallClient {
@@ -14,7 +14,7 @@ extension SmallClient {
     var isQueueAlive = false
   }
 
-  /// Gives the replica an input, and performs what comes of it. Everything is then seen from where
+  /// Gives the client an input, and performs what comes of it. Everything is then seen from where
   /// its model is.
   ///
   /// - Parameters:
@@ -29,7 +29,9 @@ extension SmallClient {
     if endsRequest { exchange = .none }
     let effects = body.handle(input, at: now)
     noteRow(input, effects, hadFinger: finger != nil, request: request)
-    if wasAlive, finger != nil, body.finger == nil, row == nil, !effects.erase { broken = .alive }
+    if wasAlive, finger != nil, body.finger == nil, row == nil, !effects.machine.erase {
+      broken = .alive
+    }
     judgeModel(input, prospect, finger: finger, model: model)
     follow(prospect, finger: finger)
     perform(effects, request: endsRequest ? nil : request, at: now)
@@ -47,10 +49,13 @@ extension SmallClient {
   /// Whether an input changes nothing.
   func absorbs(_ input: Body.Input) -> Bool {
     var copy = body
-    var effects = copy.handle(input, at: Moment(milliseconds: 0))
-    if let log = effects.release, log == body.finger?.queue { return false }
-    effects.release = nil
-    return effects.isEmpty && copy.machine == body.machine && copy.model == body.model
+    let effects = copy.handle(input, at: Moment(milliseconds: 0))
+    var changesNothing = copy.machine == body.machine && copy.model == body.model
+    effects.each({ effect in
+      if case .release(let log) = effect, log != body.finger?.queue { return }
+      changesNothing = false
+    })
+    return changesNothing
   }
 
   /// Which row of the failure table it was, if it was one. After a failure there is a wait, but for
@@ -60,19 +65,22 @@ extension SmallClient {
   ) {
     var failure: SyncFailure?
     switch input {
-    case .failed(let id, let found): if request?.id == id { failure = found }
+    case .failed(let id, let found, _): if request?.id == id { failure = found }
     case .fired:
-      if request != nil, effects.cancel != nil, effects.request == nil { failure = .timedOut }
+      if request != nil, effects.machine.cancel != nil, effects.machine.request == nil {
+        failure = .timedOut
+      }
     case .snapshotArrived, .batchArrived:
-      if case .failure(let found)? = effects.report { failure = found }
-    case .writeFailed: if effects.report != nil { row = UInt8(2 * FailureRows.names.count) }
-    case .loaded, .started, .stopped, .loggedOut, .foregrounded, .backgrounded, .networkChanged,
-      .retryRequested, .credentialsChanged, .written:
+      if case .failure(let found)? = effects.machine.report { failure = found }
+    case .writeFailed:
+      if effects.machine.report != nil { row = UInt8(2 * FailureRows.names.count) }
+    case .app, .loaded, .loadFailed, .written, .rowsRead, .rowsFailed, .erased, .pushAnswered,
+      .pageArrived, .window, .lists, .mutation:
       break
     }
     guard let failure else { return }
     row = UInt8(FailureRows.row(of: failure) * 2 + (hadFinger ? 1 : 0))
-    if effects.request != nil, failure != .expired || !hadFinger { broken = .patience }
+    if effects.machine.request != nil, failure != .expired || !hadFinger { broken = .patience }
   }
 
   // MARK: Oracle A
@@ -90,7 +98,7 @@ extension SmallClient {
       }
     } else if body.model != model {
       switch input {
-      case .loggedOut where body.model == nil: return
+      case .app(.loggedOut) where body.model == nil: return
       // Taken, and too old to be followed.
       case .loaded, .snapshotArrived, .batchArrived:
         if body.finger == nil, let prospect, body.model == SmallModel(position: prospect.position) {
@@ -122,15 +130,15 @@ extension SmallClient {
     guard finger != old, old != nil else { return }
     behind -= model.position
     if case .followed(let lag) = disk { disk = .followed(lag: lag + model.position) }
-    if case .becomes(.followed(let lag)) = write {
-      write = .becomes(.followed(lag: lag + model.position))
+    if case .save(.followed(let lag)) = operation {
+      operation = .save(.followed(lag: lag + model.position))
     }
   }
 
   /// What is on the disk, or on its way there, is of a queue that is followed no more.
   mutating func abandonQueue() {
     if case .followed = disk { disk = .orphan }
-    if case .becomes(.followed) = write { write = .becomes(.orphan) }
+    if case .save(.followed) = operation { operation = .save(.orphan) }
   }
 
   // MARK: Effects
@@ -139,50 +147,55 @@ extension SmallClient {
     _ effects: Body.Effects, request: Outstanding?, at now: Moment
   ) {
     guard broken == nil else { return }
+    if effects.machine.persist != nil, body.status.isHalted { breaks(.rest) }
     var out = request?.id
-    if let id = effects.cancel {
+    effects.each({ if broken == nil { perform($0, &out, at: now) } })
+    if broken == nil, out != body.status.outstanding?.id { breaks(.oneRequest) }
+  }
+
+  /// Performs one effect. What a small world's client never does cannot be performed.
+  private mutating func perform(_ effect: Body.Effect, _ out: inout RequestID?, at now: Moment) {
+    switch effect {
+    case .cancel(let id):
       guard out == id else { return breaks(.walls) }
       out = nil
       exchange = .none
-    }
-    if effects.disarm != nil {
+    case .disarm:
       guard timer != nil else { return breaks(.walls) }
       timer = nil
-    }
-    if let log = effects.release, log == body.finger?.queue { return breaks(.followed) }
-    if effects.erase {
-      if write == nil { disk = .nothing } else { write = .becomes(.nothing) }
-    }
-    if effects.persist != nil {
-      if body.status.isHalted { breaks(.rest) }
-      guard write == nil else { return breaks(.walls) }
-      write = body.saved == nil ? .unchanged : .becomes(.followed(lag: 0))
-    }
-    if let question = effects.request {
-      guard out == nil else { return breaks(.oneRequest) }
-      out = ask(question)
-    }
-    guard out == body.status.outstanding?.id else { return breaks(.oneRequest) }
-    if let arm = effects.arm {
-      guard timer == nil, arm.range.earliest > now, arm.range.latest >= arm.range.earliest
-      else { return breaks(.walls) }
-      timer = arm.range
-    }
-  }
-
-  private mutating func ask(_ question: Body.Effects.Request) -> RequestID {
-    exchange = .requested
-    switch body.status {
-    case .stale, .idle, .halted: breaks(.rest)
-    case .registering, .registerFailed, .live, .pollFailed: break
-    }
-    switch question {
-    case .register(let id): return id
+    case .report: return
+    case .release(let log): if log == body.finger?.queue { breaks(.followed) }
+    case .load: begin(.load)
+    case .save:
+      guard body.saved != nil else { return breaks(.walls) }
+      begin(.save(.followed(lag: 0)))
+    case .erase: begin(.erase)
+    case .register(let id): ask(id, &out)
     case .poll(let id, let finger, _):
+      ask(id, &out)
       let isDurable = !body.machine.settings.isDurable || disk == .followed(lag: 0)
       if finger != body.finger { breaks(.model) }
       if !isDurable { breaks(.durable) }
-      return id
+    case .arm(_, let range):
+      guard timer == nil, range.earliest > now, range.latest >= range.earliest
+      else { return breaks(.walls) }
+      timer = range
+    case .read, .push, .fetch: breaks(.walls)
+    }
+  }
+
+  private mutating func begin(_ next: Operation) {
+    guard operation == nil else { return breaks(.walls) }
+    operation = next
+  }
+
+  private mutating func ask(_ id: RequestID, _ out: inout RequestID?) {
+    guard out == nil else { return breaks(.oneRequest) }
+    out = id
+    exchange = .requested
+    switch body.status {
+    case .stale, .idle, .halted: breaks(.rest)
+    case .registering, .registerFailed, .live, .pollFailed: return
     }
   }
 
@@ -197,7 +210,9 @@ extension SmallClient {
     case .stale, .idle, .halted:
       if body.status.outstanding != nil { return .rest }
     case .registering, .registerFailed, .live, .pollFailed:
-      if body.status.outstanding == nil, timer == nil, write == nil { return .pending }
+      if body.status.outstanding == nil, timer == nil, operation == nil {
+        return .pending
+      }
     }
     guard body.isLoaded else { return nil }
     let claim = body.freshness(at: now).claim

@@ -8,14 +8,8 @@ enum SmallHappening: Equatable, Sendable {
   case fallsAsleep
   case wakes
   case loads(age: TimeSpan?)
-  case started(foreground: Bool)
-  case stopped
-  case loggedOut
-  case foregrounded
-  case backgrounded
-  case networkChanged
-  case retryRequested
-  case credentialsChanged
+  case loadFails(StoreFailure)
+  case signal(AppSignal)
   case requestArrives
   case answerArrives
   case answerIsRefused
@@ -27,6 +21,8 @@ enum SmallHappening: Equatable, Sendable {
   case timerFires
   case writeEnds
   case writeFails
+  case eraseEnds
+  case eraseFails
   /// Something late, repeated or foreign came.
   case lateAnswer
 }
@@ -41,14 +37,8 @@ extension SmallHappening: CustomStringConvertible {
     case .wakes: "its device wakes"
     case .loads(nil): "the saved form is read, of unknown age"
     case .loads(let age?): "the saved form is read, \(age) old"
-    case .started(let foreground): foreground ? "started" : "started in the background"
-    case .stopped: "stopped"
-    case .loggedOut: "logged out"
-    case .foregrounded: "foregrounded"
-    case .backgrounded: "backgrounded"
-    case .networkChanged: "the network changes"
-    case .retryRequested: "the user asks to try now"
-    case .credentialsChanged: "the credentials change"
+    case .loadFails(let failure): "the saved form cannot be read: \(failure)"
+    case .signal(let signal): words(for: signal)
     case .requestArrives: "the request reaches the server"
     case .answerArrives: "the answer arrives"
     case .answerIsRefused: "the answer arrives, and the model refuses it"
@@ -60,7 +50,23 @@ extension SmallHappening: CustomStringConvertible {
     case .timerFires: "the timer fires"
     case .writeEnds: "the write ends"
     case .writeFails: "the write fails"
+    case .eraseEnds: "the saved form is erased"
+    case .eraseFails: "the saved form cannot be erased"
     case .lateAnswer: "an answer comes late"
+    }
+  }
+
+  private func words(for signal: AppSignal) -> String {
+    switch signal {
+    case .started(foreground: true): "started"
+    case .started(foreground: false): "started in the background"
+    case .stopped: "stopped"
+    case .loggedOut: "logged out"
+    case .foregrounded: "foregrounded"
+    case .backgrounded: "backgrounded"
+    case .networkChanged: "the network changes"
+    case .retryRequested: "the user asks to try now"
+    case .credentialsChanged: "the credentials change"
     }
   }
 }
@@ -79,14 +85,15 @@ extension SmallClient {
     guard isRunning else { return happens(.begins) { $0.begin() } }
     forEachOnTheWay(happens)
     happens(.crashes(hasWritten: false)) { $0.crash(hasWritten: false) }
-    if write != nil { happens(.crashes(hasWritten: true)) { $0.crash(hasWritten: true) } }
+    switch operation {
+    case .save, .erase: happens(.crashes(hasWritten: true)) { $0.crash(hasWritten: true) }
+    case .load, nil: break
+    }
     guard !isAsleep else { return happens(.wakes) { $0.isAsleep = false } }
     happens(.fallsAsleep) { $0.isAsleep = true }
-    if !body.isLoaded {
-      for age in ages { happens(.loads(age: age)) { $0.load(age: age) } }
-    }
     forEachSignal(happens)
     forEachEnd(happens)
+    forEachAnswerOfStore(ages, happens)
     if let broken = lateAnswer() {
       happens(.lateAnswer) { $0.broken = broken }
     }
@@ -108,18 +115,15 @@ extension SmallClient {
   }
 
   private func forEachSignal(_ happens: Happens) {
-    happens(.started(foreground: true)) { $0.feed(.started(foreground: true)) }
-    happens(.started(foreground: false)) { $0.feed(.started(foreground: false)) }
-    happens(.stopped) { $0.feed(.stopped) }
-    happens(.loggedOut) { $0.feed(.loggedOut) }
-    happens(.foregrounded) { $0.feed(.foregrounded) }
-    happens(.backgrounded) { $0.feed(.backgrounded) }
-    happens(.networkChanged) { $0.feed(.networkChanged) }
-    happens(.retryRequested) { $0.feed(.retryRequested) }
-    happens(.credentialsChanged) { $0.feed(.credentialsChanged) }
+    for signal in SmallClient.signals { happens(.signal(signal)) { $0.feed(.app(signal)) } }
   }
 
-  /// What ends something that the machine has begun.
+  private static let signals: [AppSignal] = [
+    .started(foreground: true), .started(foreground: false), .stopped, .loggedOut, .foregrounded,
+    .backgrounded, .networkChanged, .retryRequested, .credentialsChanged,
+  ]
+
+  /// What ends a request, or a wait.
   private func forEachEnd(_ happens: Happens) {
     switch exchange {
     case .none, .requested, .waiting: break
@@ -130,17 +134,34 @@ extension SmallClient {
     }
     if let request = body.status.outstanding?.id {
       for failure in SmallClient.failures where failure != .expired || body.finger == nil {
-        happens(.failure(failure)) { $0.feed(.failed(request, failure), endsRequest: true) }
+        happens(.failure(failure)) {
+          $0.feed(.failed(request, failure, hasLeft: true), endsRequest: true)
+        }
       }
     }
     if let timer, timer.earliest.milliseconds <= 0 {
       happens(.timerFires) { $0.fire() }
     }
-    if write != nil {
+  }
+
+  private func forEachAnswerOfStore(_ ages: [TimeSpan?], _ happens: Happens) {
+    switch operation {
+    case .load:
+      for age in ages { happens(.loads(age: age)) { $0.load(age: age) } }
+      for failure in SmallClient.storeFailures {
+        happens(.loadFails(failure)) { $0.failToLoad(failure) }
+      }
+    case .save:
       happens(.writeEnds) { $0.endWrite(succeeds: true) }
       happens(.writeFails) { $0.endWrite(succeeds: false) }
+    case .erase:
+      happens(.eraseEnds) { $0.endErasure(succeeds: true) }
+      happens(.eraseFails) { $0.endErasure(succeeds: false) }
+    case nil: return
     }
   }
+
+  private static let storeFailures: [StoreFailure] = [.failed, .unreadable, .cutShort]
 
   private static let failures: [SyncFailure] = [
     .unreachable, .timedOut, .serverFault, .rateLimited(after: .milliseconds(2)), .unauthorized,
@@ -150,13 +171,19 @@ extension SmallClient {
   // MARK: The process
 
   mutating func begin() {
-    body = Body(life: SmallClient.life, settings: body.machine.settings)
+    body = SmallClient.newBody(body.machine.settings)
     isRunning = true
   }
 
   /// What was in memory is gone; what the server holds is then seen from what is on the disk.
   private mutating func crash(hasWritten: Bool) {
-    if hasWritten, case .becomes(let written)? = write { disk = written }
+    if hasWritten {
+      switch operation {
+      case .save(let written): disk = written
+      case .erase: disk = .nothing
+      case .load, nil: break
+      }
+    }
     if case .followed(let lag) = disk {
       behind += lag
       disk = .followed(lag: 0)
@@ -164,15 +191,16 @@ extension SmallClient {
       behind = 0
       isQueueAlive = false
     }
-    body = Body(life: SmallClient.life, settings: body.machine.settings)
+    body = SmallClient.newBody(body.machine.settings)
     isRunning = false
     isAsleep = false
     exchange = .none
-    write = nil
+    operation = nil
     timer = nil
   }
 
   mutating func load(age: TimeSpan?) {
+    operation = nil
     let queue: QueueID
     switch disk {
     case .nothing: return feed(.loaded(nil, age: nil))
@@ -182,7 +210,7 @@ extension SmallClient {
     let finger = QueueFinger(queue: queue, lastEventID: 0)
     let saved = SavedReplica(
       model: SmallModel(position: 0), finger: finger, terms: SmallWorld.terms)
-    hasWrongAge = age != nil
+    if !body.isLoaded { hasWrongAge = age != nil }
     feed(.loaded(saved, age: age), prospect: Prospect(finger: finger, position: 0))
   }
 
@@ -191,11 +219,21 @@ extension SmallClient {
     feed(.fired(TimerID(8)))
   }
 
+  mutating func failToLoad(_ failure: StoreFailure) {
+    operation = nil
+    feed(.loadFailed(failure))
+  }
+
   mutating func endWrite(succeeds: Bool) {
-    if succeeds, case .becomes(let written)? = write { disk = written }
-    if !succeeds, write == .becomes(.nothing) { disk = .nothing }  // An erase needs no disk space.
-    write = nil
+    if succeeds, case .save(let written) = operation { disk = written }
+    operation = nil
     feed(succeeds ? .written(WriteID(8)) : .writeFailed(WriteID(8)))
+  }
+
+  mutating func endErasure(succeeds: Bool) {
+    if succeeds { disk = .nothing }
+    operation = nil
+    feed(.erased(succeeded: succeeds))
   }
 
   // MARK: The server
@@ -251,7 +289,7 @@ extension SmallClient {
     guard let request = body.status.outstanding?.id else { return }
     switch exchange {
     case .none, .requested, .waiting: return
-    case .expired: feed(.failed(request, .expired), endsRequest: true)
+    case .expired: feed(.failed(request, .expired, hasLeft: true), endsRequest: true)
     case .heartbeat:
       let batch = QueueBatch<SmallEvent>(events: [QueuedEvent(id: 1, event: nil)])
       let finger = QueueFinger(queue: .followed, lastEventID: 1)
@@ -291,7 +329,7 @@ extension SmallClient {
     let snapshot = SmallSnapshot(position: 200)
     let finger = QueueFinger(queue: .brought, lastEventID: 5)
     for id in [stale, foreign] {
-      guard absorbs(.failed(id, .expired)), absorbs(.batchArrived(id, batch)),
+      guard absorbs(.failed(id, .expired, hasLeft: true)), absorbs(.batchArrived(id, batch)),
         absorbs(.snapshotArrived(id, snapshot, finger: finger, terms: SmallWorld.terms))
       else { return .absorbed }
     }

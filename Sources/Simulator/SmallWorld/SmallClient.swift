@@ -1,15 +1,15 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One client of a small world, with everything that is its own: the replica, what the server holds
-/// for it, the one request that is out, the disk.
+/// One client of a small world, with everything that is its own: the client value, what the server
+/// holds for it, the one request that is out, the disk, and what the store is doing.
 ///
 /// It is seen from now, which is the moment 0, and from where its model is, which is the position
 /// and the event ID 0. The queue that it follows is `a`; one that a snapshot brings is `b`, with
 /// other event IDs; one that it has lost and still has on its disk is `o`.
 struct SmallClient: Sendable {
   typealias Sync = EventQueue<SmallEvent>
-  typealias Body = Replica<SmallModel, Sync>
+  typealias Body = SyncClient<SmallModel, Sync>
   typealias Packing = Machine<QueueFinger>.Packing
 
   var body: Body
@@ -25,7 +25,7 @@ struct SmallClient: Sendable {
   var hasWrongAge = false
   var exchange = Exchange.none
   var disk = Disk.nothing
-  var write: Write?
+  var operation: Operation?
   /// When the timer that is armed may fire, and when it must.
   var timer: MomentRange?
   var broken: SmallRule?
@@ -63,16 +63,28 @@ struct SmallClient: Sendable {
     case orphan
   }
 
-  /// What the disk will hold when the write that is out has ended.
-  enum Write: Equatable {
-    case unchanged
-    case becomes(Disk)
+  /// What the store was asked to do, and has not answered yet.
+  enum Operation: Equatable {
+    case load
+    /// What the disk will hold.
+    case save(Disk)
+    case erase
   }
 
   static let life = Life(1)
 
   static func fresh(_ packing: Packing) -> SmallClient {
-    SmallClient(body: Body(life: life, settings: packing.settings))
+    SmallClient(body: newBody(packing.settings))
+  }
+
+  static func newBody(_ settings: MachineSettings) -> Body {
+    Body(life: life, settings: clientSettings(settings))
+  }
+
+  private static func clientSettings(_ machine: MachineSettings) -> ClientSettings {
+    var settings = ClientSettings()
+    settings.machine = machine
+    return settings
   }
 
   init(body: Body) { self.body = body }
@@ -93,11 +105,12 @@ struct SmallClient: Sendable {
     bits.put(hasWrongAge)
     pack(exchange, into: &bits)
     pack(disk, into: &bits)
-    switch write {
+    switch operation {
     case nil: bits.put(0, width: 2)
-    case .unchanged?: bits.put(1, width: 2)
-    case .becomes(let disk)?:
-      bits.put(2, width: 2)
+    case .load?: bits.put(1, width: 2)
+    case .erase?: bits.put(2, width: 2)
+    case .save(let disk)?:
+      bits.put(3, width: 2)
       pack(disk, into: &bits)
     }
     guard isRunning else { return bits.word }
@@ -120,11 +133,12 @@ struct SmallClient: Sendable {
     let hasWrongAge = bits.takeFlag()
     let exchange = SmallClient.takeExchange(&bits)
     let disk = SmallClient.takeDisk(&bits)
-    let write: Write? =
+    let operation: Operation? =
       switch bits.take(width: 2) {
       case 0: nil
-      case 1: .unchanged
-      default: .becomes(SmallClient.takeDisk(&bits))
+      case 1: .load
+      case 2: .erase
+      default: .save(SmallClient.takeDisk(&bits))
       }
     if isRunning {
       let earliest = bits.takeMoment(past: .zero, width: 5)
@@ -135,9 +149,9 @@ struct SmallClient: Sendable {
       body = Body(
         unpacking: &bits, model: hasModel ? SmallModel(position: 0) : nil,
         finger: hasFinger ? QueueFinger(queue: .followed, lastEventID: 0) : nil,
-        life: SmallClient.life, packing)
+        life: SmallClient.life, settings: SmallClient.clientSettings(packing.settings), packing)
     } else {
-      body = Body(life: SmallClient.life, settings: packing.settings)
+      body = SmallClient.newBody(packing.settings)
     }
     self.broken = broken
     self.isRunning = isRunning
@@ -148,7 +162,7 @@ struct SmallClient: Sendable {
     self.hasWrongAge = hasWrongAge
     self.exchange = exchange
     self.disk = disk
-    self.write = write
+    self.operation = operation
   }
 
   private func pack(_ exchange: Exchange, into bits: inout Bits) {

@@ -1,10 +1,12 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// SmallWorld: the room of the world that is small enough to be seen whole: a few clients, a server
-// that holds a few events for each, abstract time, and everything that can go wrong between them.
-// The clients are the real ones, replica and protocol; what is around them is as small as it can be.
-// It may use Explorer and Oracles.
+// SmallWorld: the room of the world that is small enough to be seen whole: a few clients, a
+// server that holds a few events for each, abstract time, and everything that can go wrong
+// between them. The clients are the real ones, value and protocol; what is around them is as
+// small as it can be.
+//
+// SmallWorld may use: Explorer, Oracles, Run.
 
 /// A model that knows nothing but how far it has come, and whether events came in order. Positions
 /// count from where it was when its client was packed.

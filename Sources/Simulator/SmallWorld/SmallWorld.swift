@@ -2,7 +2,7 @@ internal import SyncProtocols
 internal import UpdateMachine
 
 /// A world of register and poll that is small enough for every state of it to be visited: one to
-/// three real clients (replica, machine and protocol as an app runs them), and a server that holds a
+/// three real clients (the value that an app runs, with its protocol), and a server that holds a
 /// few events for each.
 ///
 /// Time is abstract: it passes in ticks, between any two things that happen, and no further than to
@@ -95,24 +95,24 @@ public struct SmallWorld: ExplorableModel, Sendable {
   static var settings: MachineSettings {
     var settings = MachineSettings()
     let tick = TimeSpan.milliseconds(1)
-    settings.transientFirst = tick
-    settings.transientCap = tick
-    settings.slowFirst = tick
-    settings.slowCap = tick * 2
+    settings.retry.transientFirst = tick
+    settings.retry.transientCap = tick
+    settings.retry.slowFirst = tick
+    settings.retry.slowCap = tick * 2
     settings.quickDeadline = tick
     settings.registerDeadline = tick
-    settings.deadlineCap = tick * 2
-    settings.retryAfterFloor = tick
-    settings.retryAfterCap = tick * 2
+    settings.retry.deadlineCap = tick * 2
+    settings.retry.retryAfterFloor = tick
+    settings.retry.retryAfterCap = tick * 2
     settings.collector = .zero
     settings.spread = tick
-    settings.healthy = tick
+    settings.retry.healthy = tick
     settings.productive = tick
     settings.reallyWaited = tick * 2
-    settings.paceInterval = tick
-    settings.paceBurst = 1
-    settings.wakeInterval = tick
-    settings.wakeBurst = 1
+    settings.retry.paceInterval = tick
+    settings.retry.paceBurst = 1
+    settings.retry.wakeInterval = tick
+    settings.retry.wakeBurst = 1
     settings.late = .zero
     settings.writeDue = tick
     settings.debounce = .zero
@@ -211,6 +211,12 @@ public struct SmallWorld: ExplorableModel, Sendable {
       self.visit(index, .timerFires, client, state, visit)
     }
     tick(state, visit)
+  }
+
+  /// The shape of the first client's machine; `nil`: no process runs.
+  func shape(of state: State) -> UInt64? {
+    let client = client(0, of: state)
+    return client.isRunning ? client.body.machine.shape(at: SmallWorld.now) : nil
   }
 
   // MARK: Words

@@ -58,6 +58,13 @@ struct Climate: Sendable {
     }
   }
 
+  /// The settings of the clients.
+  var clientSettings: ClientSettings {
+    var client = ClientSettings()
+    client.machine = settings
+    return client
+  }
+
   /// The longest that one way takes.
   var latencyMaximum: TimeSpan {
     .milliseconds(

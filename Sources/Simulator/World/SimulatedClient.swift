@@ -1,24 +1,29 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One device in a world: a replica, the disk under it, its way to the
-/// server.
-struct SimulatedClient<App: SimulatedApp>: Sendable {
+/// One device in a world: a client, its user, the disk under it, its way to the server.
+///
+/// It is an object, for a world is never copied, and whoever reads one word of an array's element copies
+/// all of it: two thirds of a world's time went there.
+final class SimulatedClient<App: SimulatedApp> {
   typealias Sync = App.Server.Sync
-  typealias Body = Replica<App.Model, Sync>
+  typealias Body = SyncClient<App.Model, Sync>
   typealias Saved = SavedReplica<App.Model, Sync.Place>
+  typealias Lists = App.Model.Lists
+  typealias Push = Outbox<App.Model.Change>.Push
 
   /// The last life's, while the process is not running.
-  var replica: Body
-  var reader = App.Reader()
-  var writer = App.Writer()
-  var writerDisk = WriterDisk<App.Writer.Memory, Saved>(App.Writer.blank)
+  var body: Body
+  var user = App.User()
   var isRunning = false
   var life: UInt64 = 0
 
   /// What is durable, and when it was written by the wall clock.
   var disk = App.Disk()
   var writtenAt: Moment = .distantPast
+  /// What its user knows of what is on the disk, and of what is being read.
+  var memory: App.User.Memory = App.User.blank
+  var readMemory: App.User.Memory?
   var write: Write?
   /// An older saved form that may come back.
   var backup: Backup?
@@ -28,8 +33,6 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var fullUntil: Moment = .distantPast
   /// Nobody can expect it to become level any more.
   var isLostForEver = false
-  /// An erase that waits for the write under way.
-  var erasesAfterWrite = false
 
   /// What its app said last.
   var word = Word()
@@ -37,10 +40,15 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   var isReading = false
   var reading: Saved?
 
-  /// The timer that is armed.
-  var timer: TimerID?
-  /// Where the request that is out is.
+  /// The timers that are armed.
+  var timers: [TimerID] = []
+  /// Where the register or poll that is out is.
   var exchange: Int?
+  /// The questions for pages that are on their way.
+  var fetches: [Fetch] = []
+  /// Every push that ever left, by number, whoever's process it was.
+  var pushes: [Sent] = []
+  var fetchCount: UInt64 = 0
 
   /// Asleep until then: nothing reaches the process; what comes is kept for later.
   var asleepUntil: Moment = .distantPast
@@ -53,19 +61,36 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
   struct Backup: Sendable {
     var disk: App.Disk
     var writtenAt: Moment
-    /// For a writer: what was known then.
-    var memory: App.Writer.Memory
+    var memory: App.User.Memory
   }
 
   struct Write: Sendable {
     var id: WriteID
-    /// `nil`: the finger was dropped in the same step, so there is nothing to write.
-    var saved: Saved?
+    var saved: Saved
     /// What a driver's own store wrote; `nil`: that is for the disk to say.
     var step: DiskStep?
-    /// For a writer: when it was taken, and what was known then.
-    var number: UInt64 = 0
-    var memory: App.Writer.Memory?
+    var memory: App.User.Memory
+  }
+
+  /// One question for a page.
+  struct Fetch: Sendable {
+    var number: UInt64
+    /// What the client calls it.
+    var id: RequestID
+    var request: PageRequest<Lists.Narrow, Lists.ID>
+    /// What the server looked the IDs up in.
+    var found: App.Truth?
+    var page: Lists.Page?
+    /// As of which position it was read.
+    var position: Int64 = 0
+  }
+
+  /// One push.
+  struct Sent: Sendable {
+    var push: Push
+    var answer: PushAnswer?
+    /// Nobody hears what becomes of it.
+    var isGivenUp = false
   }
 
   enum Connection: Sendable {
@@ -76,19 +101,20 @@ struct SimulatedClient<App: SimulatedApp>: Sendable {
     case silent
   }
 
-  init(settings: MachineSettings) { replica = Body(life: Life(0), settings: settings) }
+  init(settings: ClientSettings) { body = Body(life: Life(0), settings: settings) }
 
   /// A new process.
-  mutating func beginLife(settings: MachineSettings) {
+  func beginLife(settings: ClientSettings) {
     life += 1
     isRunning = true
-    replica = Body(life: Life(life), settings: settings)
-    timer = nil
+    body = Body(life: Life(life), settings: settings)
+    timers = []
     exchange = nil
+    fetches = []
   }
 }
 
-/// One request on its way, and its answer.
+/// One register or poll on its way, and its answer.
 struct Exchange<App: SimulatedApp>: Sendable {
   var client: Int
   /// `nil`: an actor asks, and keeps the request's ID to itself.
@@ -129,40 +155,41 @@ enum Step: Sendable {
   case timerFires(client: Int, life: UInt64, TimerID)
   case sleepEnds(client: Int, life: UInt64, sleeper: UInt64)
   case writeEnds(client: Int, life: UInt64, WriteID, succeeds: Bool)
+  case isErased(client: Int, life: UInt64)
   /// A heartbeat or a collection may be due at the server.
   case serverIsDue
   case workload
   case disturbance
   case happens(client: Int, Incident)
-  case reads(client: Int, life: UInt64, Reading)
-  case writes(client: Int, life: UInt64, Writing)
+  case userActs(client: Int, life: UInt64)
+  case fetches(client: Int, life: UInt64, Fetching)
+  case pushes(client: Int, life: UInt64, Pushing)
   case serverRecovers
   case serverIsSupportedAgain
   case judgement
 }
 
-/// What a user or a system says to an app.
-enum AppSignal: Sendable {
-  case started(foreground: Bool)
-  case stopped
-  case loggedOut
-  case foregrounded
-  case backgrounded
-  case networkChanged
-  case retryRequested
-  case credentialsChanged
-}
-
-/// Something that reaches a client, where the world does not run its replica but hands it over.
+/// Something that reaches a client, where the world does not run it but hands it over.
 enum Delivery<App: SimulatedApp>: Sendable {
+  typealias Client = SimulatedClient<App>
+
   case begins(client: Int, life: UInt64, foreground: Bool)
   case crashes(client: Int)
-  case loads(client: Int, SavedReplica<App.Model, App.Server.Place>?, age: TimeSpan?)
+  case loads(client: Int, Client.Saved?, age: TimeSpan?)
   case writeEnds(client: Int, succeeds: Bool)
   case sleepEnds(sleeper: UInt64)
   /// What came of the exchange of this generation.
   case answer(generation: UInt64, Exchange<App>.Outcome)
+  case page(client: Int, fetch: UInt64, Result<App.Model.Lists.Page, SyncFailure>)
+  case pushed(client: Int, push: UInt64, Result<PushAnswer, PushFailed>)
   case signal(client: Int, AppSignal)
+  case action(client: Int, App.User.Action)
+}
+
+/// A push that was not answered.
+struct PushFailed: Error {
+  var failure: SyncFailure
+  var hasLeft: Bool
 }
 
 /// What a disturbance leaves to be done later.

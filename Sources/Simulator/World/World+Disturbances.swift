@@ -50,10 +50,10 @@ extension World {
     case .gentleRestart: restartServer(keepingQueues: true)
     case .killedServer: restartServer(keepingQueues: false)
     case .queueExpiry:
-      guard let queue = clients[client].replica.finger?.log else { return false }
+      guard let queue = clients[client].body.finger?.log else { return false }
       server.expire(queue)
     case .secondPoller:
-      guard let queue = clients[client].replica.finger?.log else { return false }
+      guard let queue = clients[client].body.finger?.log else { return false }
       server.interrupt(queue)
     case .unsupportedServer:
       isUnsupported = true
@@ -266,12 +266,12 @@ extension World {
       begin(client)
       return true
     }
-    if !clients[client].replica.machine.isInForeground {
+    if !clients[client].body.machine.isInForeground {
       signal(client, .foregrounded)
       return true
     }
     tidy(client)
-    switch clients[client].replica.status {
+    switch clients[client].body.status {
     case .halted(.stopped): signal(client, .started(foreground: true))
     case .halted(.credentials): signal(client, .credentialsChanged)
     case .halted(.unsupported): signal(client, .retryRequested)

@@ -12,20 +12,38 @@ extension World {
     return taken
   }
 
-  /// A client's replica has taken an input: the jury looks, as it does after every ``feed(_:_:)``.
-  mutating func look(
-    _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects,
-    _ replica: Client.Body
-  ) {
-    let before = jury.look(before: input, client, clients[client].replica, server, at: now)
-    clients[client].replica = replica
-    jury.judge(input, before, effects, client, replica, server, at: now)
-    if isTraced { noteTrace(client, input, effects) }
+  /// A client is about to take an input.
+  mutating func look(before input: Client.Body.Input, _ client: Int) {
+    jury.look(client, clients[client].body, server, at: now)
+    clients[client].user.look(before: input, clients[client].body)
   }
 
-  mutating func save(_ saved: Client.Saved, _ step: DiskStep? = nil, on client: Int) {
-    // The world's own number: the driver keeps the machine's to itself.
-    begin(WriteID((clients[client].write?.id.number ?? 0) + 1), saved, step, on: client)
+  /// A client has taken an input: the jury looks, as it does after every ``feed(_:_:)``.
+  mutating func look(
+    _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects,
+    _ body: Client.Body
+  ) {
+    look(before: input, client)
+    let before = clients[client].body
+    clients[client].body = body
+    judge(client, input, effects, before: before)
+  }
+
+  /// Its user has done something.
+  mutating func look(
+    _ client: Int, _ action: App.User.Action, _ effects: Client.Body.Effects, _ body: Client.Body
+  ) {
+    let before = clients[client].body
+    clients[client].body = body
+    took(action, from: before, effects, on: client)
+  }
+
+  mutating func save(
+    _ saved: Client.Saved, _ step: DiskStep? = nil, memory: App.User.Memory, on client: Int
+  ) {
+    // The world's own number: the driver keeps the client's to itself.
+    begin(
+      WriteID((clients[client].write?.id.number ?? 0) + 1), saved, step, memory: memory, on: client)
   }
 
   mutating func sleep(_ client: Int, until moment: Moment, sleeper: UInt64) {

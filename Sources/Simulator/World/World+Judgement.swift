@@ -6,8 +6,8 @@ internal import UpdateMachine
 extension World {
   func isLevel(_ client: Int) -> Bool {
     guard clients[client].isRunning, now >= clients[client].asleepUntil else { return false }
-    return jury.isLevel(client, clients[client].replica, server, at: now) && hasRead(client)
-      && hasWritten(client)
+    return jury.isLevel(client, clients[client].body, server, at: now)
+      && isUserLevel(client)
   }
 
   var isEverybodyLevel: Bool {
@@ -20,27 +20,30 @@ extension World {
   /// Whether it is not level, or has not settled what its last look made doubtful.
   private func isOwing(_ client: Int) -> Bool {
     guard isLevel(client), case .looking = phase else { return !isLevel(client) }
-    return clients[client].replica.model.map { !clients[client].reader.hasSettled($0) } ?? true
+    return clients[client].body.model.map { !clients[client].user.hasSettled($0) } ?? true
   }
 
   /// Somebody is not level though the faults have stopped long ago.
   mutating func reportUnconverged(bound: TimeSpan) {
     guard let client = clients.indices.first(where: { isOwing($0) && !clients[$0].isLostForEver })
     else { return }
-    let replica = clients[client].replica
-    let model = replica.model.map(App.describe) ?? "no model"
+    let body = clients[client].body
+    let model = body.model.map(App.describe) ?? "no model"
     jury.report(
       .liveness, client, now,
       "live and level with \(App.describe(server.truth)) within \(bound)",
       clients[client].isRunning
-        ? "\(replica), \(replica.freshness(at: now).claim), \(model) "
-          + clients[client].writer.words(replica) : "no process")
+        ? "\(body), \(body.freshness(at: now).claim), \(model) "
+          + clients[client].user.words(body) : "no process")
   }
 
   mutating func noteTrace(
-    _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects
+    _ client: Int, _ input: Client.Body.Input?, _ effects: Client.Body.Effects
   ) {
-    var line = "\(input) → \(clients[client].replica.status)"
+    effects.heard.each { noteHeard(client, $0) }
+    var line = input.map { "\($0)" } ?? "so"
+    // What its machine does not hear changes no status.
+    if !effects.heard.isEmpty { line += " → \(clients[client].body.status)" }
     for (index, text) in effects.texts(at: now).enumerated() {
       line += (index == 0 ? ": " : ", ") + text
     }
@@ -66,8 +69,10 @@ extension World {
     case .serverIsDue: "the server looks at its queues"
     case .workload: "something happens at the server"
     case .disturbance: "a disturbance"
-    case .reads(let client, _, _): "something about the pages of \(who(client))"
-    case .writes(let client, _, _): "something about the pushes of \(who(client))"
+    case .isErased(let client, _): "the disk of \(who(client)) is erased"
+    case .userActs(let client, _): "the user of \(who(client)) acts"
+    case .fetches(let client, _, _): "something about the pages of \(who(client))"
+    case .pushes(let client, _, _): "something about the pushes of \(who(client))"
     case .happens(let client, _): "something happens to \(who(client))"
     case .serverRecovers: "the server is back"
     case .serverIsSupportedAgain: "the server is supported again"

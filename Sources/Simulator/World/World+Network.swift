@@ -11,7 +11,7 @@ extension World {
   ) -> UInt64 {
     judgeAcknowledgement(client, kind)
     generation += 1
-    let name = clients[client].replica.model.flatMap(App.clientName)
+    let name = clients[client].body.model.flatMap(App.clientName)
     let index = place(
       Exchange<App>(
         client: client, request: request, kind: kind, name: name, generation: generation))
@@ -225,10 +225,10 @@ extension World {
       return deliveries.append(.answer(generation: exchange.generation, outcome))
     }
     switch outcome {
-    case .failed(let failure): feed(exchange.client, .failed(request, failure))
+    case .failed(let failure): feed(exchange.client, .failed(request, failure, hasLeft: true))
     case .reply(let reply):
       if let failure = reply.failure() {
-        feed(exchange.client, .failed(request, failure))
+        feed(exchange.client, .failed(request, failure, hasLeft: true))
       } else if case .registered(let snapshot, let finger, let terms) = reply {
         feed(exchange.client, .snapshotArrived(request, snapshot, finger: finger, terms: terms))
       } else if case .batch(let batch) = reply {
@@ -239,10 +239,41 @@ extension World {
 
   /// A client gives a request up.
   mutating func cancel(_ client: Int, _ request: RequestID) {
+    switch request.part {
+    case .machine: break
+    case .outbox, .pages: return giveUp(request, client)
+    case .storage: return  // A disk answers.
+    }
     guard let index = clients[client].exchange, exchanges[index].client == client,
       exchanges[index].request == request
     else { return }
     _ = giveUp(client, exchanges[index].generation)
+  }
+
+  /// A client gives up a push or a question for a page. It goes on all the same; its answer may come, or
+  /// not.
+  private mutating func giveUp(_ request: RequestID, _ client: Int) {
+    if climate.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
+      jury.result.faults[.lateAnswer] += 1
+      if isTraced { note("fault", "late-answer, \(who(client))", about: client) }
+      return
+    }
+    if let fetch = clients[client].fetches.first(where: { $0.id == request }) {
+      giveUp(fetch: fetch.number, client)
+    }
+    if let push = clients[client].pushes.lastIndex(where: { $0.push.id == request }) {
+      giveUp(push: push, client)
+    }
+  }
+
+  /// Nobody hears what becomes of it.
+  mutating func giveUp(fetch number: UInt64, _ client: Int) {
+    clients[client].fetches.removeAll { $0.number == number }
+  }
+
+  /// Nobody hears what becomes of it.
+  mutating func giveUp(push number: Int, _ client: Int) {
+    clients[client].pushes[number].isGivenUp = true
   }
 
   /// A client gives an exchange up. The server may hear of it; an answer on its way may come all the

@@ -18,9 +18,9 @@ extension World {
   mutating func noteWord(_ client: Int, _ signal: AppSignal) {
     switch signal {
     case .started(let foreground):
-      let replica = clients[client].replica
+      let body = clients[client].body
       // One that goes on already does not listen.
-      if !clients[client].word.wantsSync || replica.status.isHalted || !replica.isLoaded {
+      if !clients[client].word.wantsSync || body.status.isHalted || !body.isLoaded {
         clients[client].word.isInFront = foreground
       }
       clients[client].word.wantsSync = true
@@ -36,31 +36,31 @@ extension World {
   }
 
   /// After what was said has been heard: whether everything is as it was told to be.
-  mutating func judgeWord(of client: Int, _ replica: Client.Body) {
-    guard let expected = objection(to: client, replica) else { return }
+  mutating func judgeWord(of client: Int, _ body: Client.Body) {
+    guard let expected = objection(to: client, body) else { return }
     let holds = clients[client].disk.saved == nil ? "nothing" : "something"
-    jury.report(.ownership, client, now, expected, "\(replica), the disk holds \(holds)")
+    jury.report(.ownership, client, now, expected, "\(body), the disk holds \(holds)")
   }
 
   /// As ``judgeWord(of:_:)``, for everybody.
   mutating func judgeWords() {
     for client in clients.indices where clients[client].isRunning {
-      judgeWord(of: client, clients[client].replica)
+      judgeWord(of: client, clients[client].body)
     }
   }
 
-  private func objection(to client: Int, _ replica: Client.Body) -> String? {
+  private func objection(to client: Int, _ body: Client.Body) -> String? {
     let word = clients[client].word
-    if replica.machine.life.number != clients[client].life {
+    if body.machine.life.number != clients[client].life {
       return "its requests are named after its own life, \(clients[client].life)"
     }
-    if word.isInFront != replica.machine.isInForeground {
+    if word.isInFront != body.machine.isInForeground {
       return "it knows whether its user sees it"
     }
-    guard !word.wantsSync, replica.isLoaded else { return nil }
-    if replica.status != .halted(.stopped) { return "what was told to stop is stopped" }
+    guard !word.wantsSync, body.isLoaded else { return nil }
+    if body.status != .halted(.stopped) { return "what was told to stop is stopped" }
     guard word.isLoggedOut else { return nil }
-    if replica.model != nil { return "after a log-out nothing is shown" }
+    if body.model != nil { return "after a log-out nothing is shown" }
     let isAtRest = !clients[client].isReading && clients[client].write == nil
     guard isAtRest, clients[client].disk.saved != nil else { return nil }
     return "after a log-out nothing is on the disk"
@@ -94,7 +94,7 @@ extension World {
   }
 
   /// What this world's servers and proxies mean by what they say; `nil`: they do not say it.
-  private static func meaning(of answer: QueueAnswer) -> SyncFailure? {
+  private static func meaning(of answer: ServerAnswer) -> SyncFailure? {
     switch answer {
     case .badQueue: .expired
     case .badRequest: .rejected(RejectionCode("BAD_REQUEST"))

@@ -1,15 +1,17 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// World: the room of the simulated world: clients, a server, the network between them, disks, users,
-// and everything that can go wrong. It may use Choices and Oracles.
+// World: the room of the simulated world: clients, a server, the network between them, disks,
+// users, and everything that can go wrong.
+//
+// World may use: Agenda, Choices, Disk, Oracles, Run.
 
-/// Several clients and their server, as one value, in virtual time that jumps from step to step.
+/// Several clients and their server, in virtual time that jumps from step to step. It is never copied.
 ///
 /// First everything that the configuration allows goes wrong. Then the faults stop, and every client
 /// must be live and level within a bound; then one more event must reach everybody. Oracles look
 /// after every step; the first that finds something ends the run.
-struct World<App: SimulatedApp>: Sendable {
+struct World<App: SimulatedApp> {
   typealias Client = SimulatedClient<App>
   typealias Server = App.Server
   typealias Place = Server.Place
@@ -66,19 +68,20 @@ struct World<App: SimulatedApp>: Sendable {
     var choices = choices
     var climate = Climate(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
-      hasPages: App.Reader.reads, hasChanges: App.Writer.writes)
-    if App.Writer.writes {
+      hasPages: World.isPartial, hasChanges: World.isChanging)
+    if World.isChanging {
       // Changes are durable; and an older outbox that comes back is a fault of its own.
       climate.settings.isDurable = true
       climate.faults.remove(.oldBackup)
     }
     server = Server(truth: App.beginning(&choices), settings: climate.server, at: now)
-    clients = (0..<configuration.clients).map { _ in Client(settings: climate.settings) }
+    clients = (0..<configuration.clients).map { _ in Client(settings: climate.clientSettings) }
     faultBound =
       LivenessOracle.bound(
         settings: climate.settings, terms: server.terms,
-        retryAfter: climate.faults.contains(.rateLimit) ? climate.settings.retryAfterCap : .zero,
-        trip: climate.calmTrip) + App.Reader.bound + App.Writer.bound
+        retryAfter: climate.faults.contains(.rateLimit)
+          ? climate.settings.retry.retryAfterCap : .zero,
+        trip: climate.calmTrip) + App.User.bound
     self.climate = climate
     self.choices = choices
     jury = Jury(
@@ -95,7 +98,7 @@ struct World<App: SimulatedApp>: Sendable {
 
   /// Puts the first steps on the agenda.
   mutating func begin() {
-    if App.Reader.reads { history = [server.truth] }
+    if World.isPartial { history = [server.truth] }
     for client in clients.indices {
       agenda.add(
         .happens(client: client, .starts),
@@ -128,7 +131,7 @@ struct World<App: SimulatedApp>: Sendable {
     jury.result.simulated = now - Moment(milliseconds: 0)
     jury.result.breaches = server.breachCount + pageBreachCount + (isMute ? 1 : 0)
     jury.result.choices = Int64(choices.record.count)
-    for client in clients { jury.result.audits.add(client.reader.audits) }
+    for client in clients { jury.result.audits.add(client.user.audits) }
     return jury.result
   }
 
@@ -185,9 +188,11 @@ struct World<App: SimulatedApp>: Sendable {
     case .workload: workload()
     case .disturbance: return disturbance()
     case .happens(let client, let incident): return happens(client, incident)
-    case .reads(let client, let life, let reading): return reads(client, life: life, reading)
-    case .writes(let client, let life, let writing):
-      return writes(client, life: life, writing)
+    case .isErased(let client, let life): return isErased(client, life: life)
+    case .userActs(let client, let life): return userActs(client, life: life)
+    case .fetches(let client, let life, let fetching):
+      return fetches(client, life: life, fetching)
+    case .pushes(let client, let life, let pushing): return pushes(client, life: life, pushing)
     case .serverRecovers: isServerDown = false
     case .serverIsSupportedAgain: isUnsupported = false
     case .judgement: break
@@ -235,13 +240,13 @@ struct World<App: SimulatedApp>: Sendable {
   }
 
   mutating func commit(_ event: App.Truth.Change) {
-    if App.Reader.reads {
+    if World.isPartial {
       for client in clients.indices {
-        clients[client].reader.note(event, from: server.truth, at: server.position + 1)
+        clients[client].user.note(event, from: server.truth, at: server.position + 1)
       }
     }
     server.commit(event, at: now)
-    if App.Reader.reads { history.append(server.truth) }
+    if World.isPartial { history.append(server.truth) }
     if isTraced {
       let what = App.describe(event)
       note("server", "commits event \(server.position)" + (what.isEmpty ? "" : ": \(what)"))

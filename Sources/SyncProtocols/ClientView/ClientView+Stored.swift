@@ -104,7 +104,7 @@ extension ClientViewModel: StorableModel where Value: Storable {
   }
 }
 
-extension ConfirmedView: StorableModel where Change.Content: Storable {
+extension ConfirmedView: StorableModel where Change: Storable, Change.Content: Storable {
   public func store(since old: ConfirmedView?, into rows: inout RowWriter) {
     model.store(since: old?.model, into: &rows)
   }

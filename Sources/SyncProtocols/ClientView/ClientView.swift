@@ -1,5 +1,7 @@
-// ClientView: the room of Replicache's protocol, client half and server half, as plain values. It may
-// use UpdateMachine. The seed "Replicache" is what is built; what is ours is said to be.
+// ClientView: the room of Replicache's protocol, client half and server half, as plain values. The
+// seed "Replicache" is what is built; what is ours is said to be.
+//
+// ClientView may use: JSON, Server.
 
 public import UpdateMachine
 

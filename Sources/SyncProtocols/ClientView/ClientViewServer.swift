@@ -26,7 +26,7 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
 
   /// A client pushes to the data layer. Throws `unauthorized` or `busy`, and then nothing was run.
   public mutating func push(
-    _ push: PushRequest, with credential: PushCredential
+    _ push: MutationPush, with credential: PushCredential
   ) throws(ClientViewFailure) -> PushAnswer {
     guard credential == pushCredential else { throw .unauthorized }
     if runsAtOnce, dataLayer.accepted.isEmpty { return dataLayer.run(push) }

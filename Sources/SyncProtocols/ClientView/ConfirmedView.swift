@@ -1,7 +1,7 @@
 public import UpdateMachine
 
 // What an app of a client view is made of: its mutations, and the confirmed state that they are
-// replayed over, in `Rebased`.
+// replayed over.
 
 /// An app's mutation of its client view: it has the name of one of the data layer's mutators, and
 /// arguments for it. What ``Mutation/apply(to:)`` does is the client's own; it may guess.
@@ -13,9 +13,9 @@ public protocol ViewMutation: Mutation where State == ViewMap<Content> {
   var arguments: JSON { get }
 }
 
-/// A client's confirmed view, with how far its mutations are in it. With all that is pending over it
-/// it is a `Rebased<ConfirmedView<…>>`, the model of an app.
-public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
+/// The model of an app: a client's confirmed view, with how far its mutations are in it. What is
+/// pending is beside it, in the outbox.
+public struct ConfirmedView<Change: ViewMutation>: SyncModel {
   public typealias Snapshot = PulledView<Change.Content>
   public typealias Event = PulledView<Change.Content>
   public typealias Refusal = ClientViewRefusal
@@ -37,7 +37,7 @@ public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
 
   public mutating func apply(_ event: Event) throws(ClientViewRefusal) { try model.apply(event) }
 
-  public var client: ClientID { model.finger.client }
+  public var client: ClientID? { model.finger.client }
 
   public var confirmation: MutationConfirmation {
     MutationConfirmation(last: model.lastMutation, refusal: model.refusal)
@@ -46,25 +46,13 @@ public struct ConfirmedView<Change: ViewMutation>: ConfirmingModel {
   public var state: ViewMap<Change.Content> { model.view }
 }
 
-extension PushRequest {
+extension MutationPush {
   /// What an outbox wants pushed.
   public init<Change: ViewMutation>(_ push: Outbox<Change>.Push) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {
-        PushedMutation(id: $0.id, name: $0.change.name, arguments: $0.change.arguments)
+        NamedMutation(id: $0.id, name: $0.change.name, arguments: $0.change.arguments)
       })
-  }
-}
-
-extension PushAnswer {
-  /// What the outbox is told.
-  public func answer<Change: Mutation>(
-    to push: Outbox<Change>.Push
-  ) -> Outbox<Change>.PushAnswer {
-    switch self {
-    case .accepted: .accepted
-    case .refused(let refusal): .refused(refusal)
-    }
   }
 }

@@ -22,7 +22,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   /// Every commit there ever was, the empty state first. They share what they have in common.
   @usableFromInline var commits: [Commit] = [Commit()]
   /// Pushes that were accepted and not yet run, in their order.
-  public private(set) var accepted: [PushRequest] = []
+  public private(set) var accepted: [MutationPush] = []
 
   /// How this data layer breaks its contract at the next occasion; `nil`: it does not.
   public var breach: ViewBreach?
@@ -66,7 +66,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   // MARK: Pushes
 
   /// Takes a push, to be run later; says whether there was room for it.
-  public mutating func accept(_ push: PushRequest) -> Bool {
+  public mutating func accept(_ push: MutationPush) -> Bool {
     guard accepted.count < DataLayer.acceptedMaximum else { return false }
     accepted.append(push)
     return true
@@ -85,7 +85,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   }
 
   /// Runs a push now.
-  public mutating func run(_ push: PushRequest) -> PushAnswer {
+  public mutating func run(_ push: MutationPush) -> PushAnswer {
     let client = push.client
     writeLate(client)
     if let refusal = last.record(of: client).refusal(unknownTo: push) { return .refused(refusal) }
@@ -118,12 +118,12 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   }
 
   private mutating func run(
-    _ mutation: PushedMutation, of client: ClientID, _ record: ClientRecord, isLast: Bool
+    _ mutation: NamedMutation, of client: ClientID, _ record: ClientRecord, isLast: Bool
   ) {
     var record = record
     record.lastMutation = mutation.id
     var commit = last
-    do throws(MutatorRefusal) {
+    do throws(ChangeRefusal) {
       commit.view = try effects(of: mutation, on: commit.view)
       commit.cause = .mutation(client, mutation.id)
     } catch {
@@ -136,8 +136,8 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   }
 
   private func effects(
-    of mutation: PushedMutation, on view: ViewMap<Value>
-  ) throws(MutatorRefusal) -> ViewMap<Value> {
+    of mutation: NamedMutation, on view: ViewMap<Value>
+  ) throws(ChangeRefusal) -> ViewMap<Value> {
     var transaction = ViewTransaction(on: view)
     _ = try mutators.run(mutation.name, mutation.arguments, in: &transaction)
     return transaction.view
@@ -145,7 +145,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   /// The plants. Each needs a mutation that has effects; one needs it to be the last of its push.
   private mutating func breakContract(
-    of mutation: PushedMutation, _ commit: inout Commit, of client: ClientID, isLast: Bool
+    of mutation: NamedMutation, _ commit: inout Commit, of client: ClientID, isLast: Bool
   ) {
     guard let breach, commit.view != last.view else { return }
     switch breach {
@@ -224,7 +224,7 @@ public struct ClientRecord: Hashable, Sendable {
   var next: MutationID { MutationID(lastMutation.number + 1) }
 
   /// The last refusal, if the client did not know of it when it pushed.
-  func refusal(unknownTo push: PushRequest) -> MutationRefusal? {
+  func refusal(unknownTo push: MutationPush) -> MutationRefusal? {
     guard let refusal, refusal.id > push.knownRefusal, !push.voided.contains(refusal.id) else {
       return nil
     }

@@ -65,7 +65,7 @@
       tellNews()
     }
 
-    func push(_ push: PushRequest) throws(SyncFailure) -> PushAnswer {
+    func push(_ push: MutationPush) throws(SyncFailure) -> PushAnswer {
       let answer: PushAnswer
       do throws(ClientViewFailure) {
         answer = try server.push(push, with: pushCredential)
@@ -118,9 +118,9 @@
   }
 
   /// One client's way to a ``LocalClientView``.
-  public struct LocalClientViewSource<Mutators: ViewMutators, Change: ViewMutation>: MutationSource
+  public struct LocalClientViewSource<Mutators: ViewMutators, Change: ViewMutation>: Source
   where Change.Content == Mutators.Value {
-    public typealias Model = Rebased<ConfirmedView<Change>>
+    public typealias Model = ConfirmedView<Change>
     public typealias Sync = ClientView<Change.Content>
 
     let server: LocalClientView<Mutators>
@@ -148,9 +148,9 @@
 
     public func push(
       _ push: Outbox<Change>.Push
-    ) async throws(PushFailure) -> Outbox<Change>.PushAnswer {
+    ) async throws(PushFailure) -> PushAnswer {
       do throws(SyncFailure) {
-        return try await server.push(PushRequest(push)).answer(to: push)
+        return try await server.push(MutationPush(push))
       } catch {
         throw PushFailure(error)
       }

@@ -54,3 +54,5 @@ extension ViewKey {
   @inlinable
   public var byteCount: Int64 { JSON.byteCount(ofText: text) }
 }
+
+extension JSON: ViewValue {}

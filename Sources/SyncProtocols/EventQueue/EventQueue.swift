@@ -1,6 +1,8 @@
 // EventQueue: the room of Zulip's register/poll protocol, client half and server half, as plain
-// values. It may use UpdateMachine. PROTOCOL.md tells how the real server behaves; file and label
-// of the recorded exchange stand beside each rule.
+// values. PROTOCOL.md tells how the real server behaves; file and label of the recorded exchange
+// stand beside each rule.
+//
+// EventQueue may use: Server.
 
 public import UpdateMachine
 

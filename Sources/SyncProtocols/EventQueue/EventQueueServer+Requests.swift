@@ -8,9 +8,9 @@ extension EventQueueServer {
   @inlinable
   public mutating func beginRegister(
     lifetime: TimeSpan? = nil, at now: Moment
-  ) -> Result<QueueID, QueueRefusal> {
+  ) -> Result<QueueID, RegisterRefusal> {
     if let wait = limits.wait(.register, at: now, configuration) {
-      return .failure(QueueRefusal(answer: .rateLimited(after: wait)))
+      return .failure(RegisterRefusal(answer: .rateLimited(after: wait)))
     }
     let id = QueueID("q\(queues.count + 1)")
     alive.append(queues.count)
@@ -174,12 +174,4 @@ extension EventQueueServer {
     breach = nil
     _breachCount += 1
   }
-}
-
-/// Why a register was refused before anything was made.
-public struct QueueRefusal: Error, Hashable, Sendable {
-  public var answer: QueueAnswer
-
-  @inlinable
-  init(answer: QueueAnswer) { self.answer = answer }
 }

@@ -161,40 +161,40 @@ public struct QueueServerConfiguration: Hashable, Sendable {
   }
 }
 
-extension QueueAnswer {
+extension ServerAnswer {
   /// The queue is not known here.
   @inlinable
-  public static var badQueue: QueueAnswer {
-    QueueAnswer(status: 400, result: .error, code: "BAD_EVENT_QUEUE_ID")
+  public static var badQueue: ServerAnswer {
+    ServerAnswer(status: 400, result: .error, code: "BAD_EVENT_QUEUE_ID")
   }
 
   /// Any other refusal of what was asked.
   @inlinable
-  public static var badRequest: QueueAnswer {
-    QueueAnswer(status: 400, result: .error, code: "BAD_REQUEST")
+  public static var badRequest: ServerAnswer {
+    ServerAnswer(status: 400, result: .error, code: "BAD_REQUEST")
   }
 
   /// A proxy found nobody behind it.
   @inlinable
-  public static var badGateway: QueueAnswer { QueueAnswer(status: 502, result: nil) }
+  public static var badGateway: ServerAnswer { ServerAnswer(status: 502, result: nil) }
 
   /// The server failed.
   @inlinable
-  public static var serverError: QueueAnswer { QueueAnswer(status: 500, result: .error) }
+  public static var serverError: ServerAnswer { ServerAnswer(status: 500, result: .error) }
 
   /// A portal or proxy answered in the server's place, with a page and a cheerful status.
   @inlinable
-  public static var portal: QueueAnswer { QueueAnswer(status: 200, result: nil) }
+  public static var portal: ServerAnswer { ServerAnswer(status: 200, result: nil) }
 
   /// The credentials are not good.
   @inlinable
-  public static var unauthorized: QueueAnswer {
-    QueueAnswer(status: 401, result: .error, code: "UNAUTHORIZED")
+  public static var unauthorized: ServerAnswer {
+    ServerAnswer(status: 401, result: .error, code: "UNAUTHORIZED")
   }
 
   /// Too many requests.
   @inlinable
-  public static func rateLimited(after: TimeSpan?) -> QueueAnswer {
-    QueueAnswer(status: 429, result: .error, code: "RATE_LIMIT_HIT", retryAfter: after)
+  public static func rateLimited(after: TimeSpan?) -> ServerAnswer {
+    ServerAnswer(status: 429, result: .error, code: "RATE_LIMIT_HIT", retryAfter: after)
   }
 }

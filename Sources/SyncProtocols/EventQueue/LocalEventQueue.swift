@@ -116,8 +116,9 @@
     }
   }
 
-  /// One client's way to a ``LocalEventQueue``.
-  public struct LocalEventQueueSource<Truth: ServerTruth, Model: SyncModel>: Source
+  /// One client's way to a ``LocalEventQueue``: a source, if the model holds everything and takes no
+  /// changes; else a part of one, for this server has neither pages nor pushes.
+  public struct LocalEventQueueSource<Truth: ServerTruth, Model: SyncModel>: Sendable
   where Model.Snapshot == Truth.Snapshot, Model.Event == Truth.Event {
     public typealias Sync = EventQueue<Model.Event>
 
@@ -135,5 +136,7 @@
 
     public func release(_ log: QueueID) async { await server.release(log) }
   }
+
+  extension LocalEventQueueSource: Source where Model.Change == Never, Model.Lists == NoLists {}
 
 #endif

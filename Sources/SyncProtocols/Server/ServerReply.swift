@@ -7,7 +7,7 @@ public enum ServerReply<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
   /// The release was done.
   case released
   /// Anything but a success.
-  case refused(QueueAnswer)
+  case refused(ServerAnswer)
 }
 
 extension ServerReply {

@@ -11,32 +11,15 @@
     func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError)
     func erase() async throws(StoreError)
 
-    /// Which rows must be read before a model takes these events.
-    func asleep(in model: Model, under events: [Model.Event]) -> [RowQuery]
-
     /// Reads rows that were left when the replica was loaded.
     func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer]
-
-    /// Gives a model what was read. If it throws, the model is as it was.
-    func wake(_ model: inout Model, with answers: [RowAnswer]) throws(StoredFormError)
-
-    /// What was left cannot be read.
-    func forgetAsleep(in model: inout Model)
   }
 
   /// A store that leaves nothing.
   extension ReplicaStore {
-    package func asleep(in model: Model, under events: [Model.Event]) -> [RowQuery] { [] }
-
     package func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
-      throw .failed("nothing was left asleep")
+      throw .failed("nothing was left unloaded")
     }
-
-    package func wake(
-      _ model: inout Model, with answers: [RowAnswer]
-    ) throws(StoredFormError) {}
-
-    package func forgetAsleep(in model: inout Model) {}
   }
 
   /// A replica on disk, and when it was written.
@@ -55,8 +38,6 @@
   package final class RowStore<Model: StorableModel, Place: Finger & Storable>: ReplicaStore {
     private let store: any Store
     private let saved = Mutex(Saved.unknown)
-    /// What was read since the last save. A replica that is saved may be of before.
-    private let woken = Mutex<[RowAnswer]>([])
 
     /// What is known of what is saved.
     private enum Saved: Sendable {
@@ -66,21 +47,21 @@
       case nothing
       case replica(SavedReplica<Model, Place>)
 
-      var sleeps: Bool {
-        if case .replica(let replica) = self { replica.model.sleeps } else { false }
+      var hasUnloaded: Bool {
+        if case .replica(let replica) = self { replica.model.hasUnloaded } else { false }
       }
     }
 
     package init(_ store: any Store) { self.store = store }
 
     package func load() async throws(StoreError) -> StoredReplica<Model, Place>? {
-      guard var form = try await store.load(leaving: Model.sleepingTables) else {
+      guard var form = try await store.load(leaving: Model.unloadedTables) else {
         saved.withLock { $0 = .nothing }
         return nil
       }
       let isCurrent = try isCurrent(form)
       // To migrate takes everything, and what was migrated is written anew as a whole.
-      if !isCurrent, !form.asleep.isEmpty, let whole = try await store.load(leaving: []) {
+      if !isCurrent, !form.unloaded.isEmpty, let whole = try await store.load(leaving: []) {
         form = whole
       }
       let replica: SavedReplica<Model, Place>
@@ -104,19 +85,19 @@
     /// Most stores give them in their order, which is seen at once; the rest are sorted.
     private func rows(of form: StoredForm) throws(StoredFormError) -> StoredRows {
       do throws(StoredFormError) {
-        return try StoredRows(form.rows, asleep: form.asleep)
+        return try StoredRows(form.rows, unloaded: form.unloaded)
       } catch {
-        return try StoredRows(form.rows.sorted { $0.key < $1.key }, asleep: form.asleep)
+        return try StoredRows(form.rows.sorted { $0.key < $1.key }, unloaded: form.unloaded)
       }
     }
 
     package func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
       let now = replica.writtenAt
-      var new = awake(replica.replica)
+      var new = replica.replica
       let old = saved.withLock { $0 }
-      // Nothing sleeps in what is saved, or what does is set aside: what this one thinks to sleep there
-      // was given up since.
-      if !old.sleeps { new.model.forgetAsleep() }
+      // All that is saved is loaded, or it is set aside: what this one thinks to be unloaded there was
+      // given up since.
+      if !old.hasUnloaded { new.model.forgetUnloaded() }
       switch old {
       case .replica(let old):
         let step = new.step(since: old)
@@ -141,15 +122,11 @@
     package func erase() async throws(StoreError) {
       try await store.erase()
       saved.withLock { $0 = .nothing }
-      woken.withLock { $0 = [] }
     }
 
-    // MARK: What sleeps
+    // MARK: Rows that are not loaded
 
-    package func asleep(in model: Model, under events: [Model.Event]) -> [RowQuery] {
-      model.asleep(under: events)
-    }
-
+    /// What is read is loaded into what is known to be saved, too: the next step is from there.
     package func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
       let found: [[(key: StoredKey, value: [UInt8])]]
       do throws(StoreError) {
@@ -162,52 +139,23 @@
         throw .failed("the store answered \(found.count) of \(queries.count) questions")
       }
       let answers = zip(queries, found).map { RowAnswer($0, $1) }
-      woken.withLock { $0 += answers }
-      saved.withLock {
-        guard case .replica(var old) = $0 else { return }
-        _ = RowStore.wake(&old.model, with: answers, isSaved: true)
-        $0 = .replica(old)
-      }
+      if let damage = load(answers) { throw .unreadable("\(damage)") }
       return answers
     }
 
-    package func wake(
-      _ model: inout Model, with answers: [RowAnswer]
-    ) throws(StoredFormError) {
-      var next = model
-      do throws(StoredFormError) {
-        for answer in answers { try next.wake(answer, isSaved: false) }
-      } catch {
-        saved.withLock { $0 = .unknown }
-        throw error
-      }
-      model = next
-    }
-
-    package func forgetAsleep(in model: inout Model) { model.forgetAsleep() }
-
-    /// A replica of before some rows were read is one in which they sleep. To be compared with what is
-    /// saved, where they do not, it is woken.
-    private func awake(_ replica: SavedReplica<Model, Place>) -> SavedReplica<Model, Place> {
-      var replica = replica
-      woken.withLock { $0 = RowStore.wake(&replica.model, with: $0, isSaved: false) }
-      return replica
-    }
-
-    /// Gives back those of them that were of use: the rest are awake from here on. What cannot be
-    /// understood stays asleep; whoever asked for it gives it up.
-    private static func wake(
-      _ model: inout Model, with answers: [RowAnswer], isSaved: Bool
-    ) -> [RowAnswer] {
-      var used: [RowAnswer] = []
-      for answer in answers {
+    /// Returns what is wrong with them. Then nobody can read what is saved.
+    private func load(_ answers: [RowAnswer]) -> StoredFormError? {
+      saved.withLock {
+        guard case .replica(var replica) = $0 else { return nil }
         do throws(StoredFormError) {
-          if try model.wake(answer, isSaved: isSaved) { used.append(answer) }
+          for answer in answers { try replica.model.load(answer, isSaved: true) }
+          $0 = .replica(replica)
+          return nil
         } catch {
-          continue
+          $0 = .unknown
+          return error
         }
       }
-      return used
     }
   }
 

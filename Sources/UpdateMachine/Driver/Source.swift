@@ -1,6 +1,8 @@
 // Driver: the room of the actor that performs what the values below it decide. It owns the way to
 // the app: the source and store protocols, the clock, observation. It decides nothing: there is no
-// rule of the protocol here. It may use every room below it.
+// rule of the protocol here.
+//
+// Driver may use: every other room.
 
 #if !hasFeature(Embedded)
 
@@ -39,6 +41,67 @@
     /// Tells the server that a log is wanted no more. Best effort: called once, never again, and
     /// cancelled after ``UpdateMachine/releaseTime``.
     func release(_ log: Sync.Place.Log) async
+
+    /// Sends mutations, in the order in which they are to be run. One push is out at a time, beside a
+    /// register, a poll and a release; one that is cancelled should end soon, as those should.
+    ///
+    /// Supplied where the model takes no changes.
+    ///
+    /// - Parameter push: the mutations, whose they are, and the last refusal that is known.
+    /// - Returns: that the server has them, or which of them it refuses. Neither acknowledges
+    ///   anything: it may run them later.
+    func push(
+      _ push: Outbox<Model.Change>.Push
+    ) async throws(PushFailure) -> PushAnswer
+
+    /// Asks for some items of a list, or for one by its ID. Several may be out at once, beside a
+    /// register, a poll and a release; one that is cancelled should end soon, as those should.
+    ///
+    /// Supplied where the model holds everything.
+    ///
+    /// - Parameter request: which items of which list.
+    /// - Returns: the items as they are read at some moment between call and return, in ascending
+    ///   order, without a hole; and which of the list's ends were reached.
+    func page(
+      _ request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>
+    ) async throws(SyncFailure) -> Model.Lists.Page
+
+    /// How eagerly pages are fetched from this server. Asked once, before the first. By default right
+    /// for most.
+    var pageSettings: PageSettings { get }
+  }
+
+  extension Source {
+    public var pageSettings: PageSettings { PageSettings() }
+  }
+
+  /// The source of a model that takes no changes: nothing is ever pushed.
+  extension Source where Model.Change == Never {
+    public func push(
+      _ push: Outbox<Never>.Push
+    ) async throws(PushFailure) -> PushAnswer { .accepted }
+  }
+
+  /// The source of a model that holds everything: no page is ever asked for.
+  extension Source where Model.Lists == NoLists {
+    public func page(
+      _ request: PageRequest<NoLists.Narrow, NoLists.ID>
+    ) async throws(SyncFailure) -> NoLists.Page { throw .unsupported }
+  }
+
+  /// Why a push was not answered.
+  public struct PushFailure: Error, Hashable, Sendable {
+    /// Classified as for a poll.
+    public var failure: SyncFailure
+    /// Whether the server may have heard of it. `false` only if it certainly has not, as when there
+    /// was no connection: what was in the push then is as if it had never been sent.
+    public var hasLeft: Bool
+
+    /// In doubt, it has left.
+    public init(_ failure: SyncFailure, hasLeft: Bool = true) {
+      self.failure = failure
+      self.hasLeft = hasLeft
+    }
   }
 
   /// What a register brings.

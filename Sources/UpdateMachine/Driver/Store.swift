@@ -53,20 +53,6 @@
     public func load() async throws(StoreError) -> StoredForm? { try await load(leaving: []) }
   }
 
-  /// When the server is told that something was received: asking on from a finger acknowledges all
-  /// that led to it.
-  public enum Acknowledgement: Hashable, Sendable {
-    /// Once it is durable. A crash loses nothing that the server has forgotten.
-    case afterSaving
-    /// At once; it is saved behind, several batches in one step where the store is slow. That spares
-    /// the next poll the wait for the store. It costs what a crash finds unsaved: the server has been
-    /// told of a finger that is newer than the saved one. A server that refuses old fingers, as
-    /// Zulip's does, then answers with an expiry, and the client registers anew; with one that does
-    /// not, the events in between are missed for ever, and nobody notices. A save that fails is made
-    /// again with the next batch. What the *user* changes is durable before it is sent, as ever.
-    case beforeSaving
-  }
-
   /// Why a store could not do what it was asked to.
   public enum StoreError: Error, Hashable, Sendable {
     /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits; loading is
@@ -89,7 +75,7 @@
       guard let writtenAt else { return nil }
       let form = rows.filter { !tables.contains($0.key.table) }
       return StoredForm(
-        rows: form.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt, asleep: tables)
+        rows: form.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt, unloaded: tables)
     }
 
     public func rows(

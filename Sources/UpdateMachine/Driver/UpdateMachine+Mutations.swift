@@ -2,10 +2,7 @@
 
   // Local changes: how an app changes its model, and what it hears of that.
 
-  extension UpdateMachine where Origin: MutationSource {
-    /// What the app's user can do.
-    public typealias Change = Origin.Model.Change
-
+  extension UpdateMachine {
     /// What a mutation gives its app at once.
     public struct Mutated: Sendable {
       /// The app's handle on it, for as long as it is pending and after a restart, too.
@@ -26,7 +23,15 @@
     public func mutate(
       _ change: Change
     ) throws(MutationError<Change.Refusal>) -> Mutated {
-      let mutated = try changes.mutate(change, on: self)
+      let now = clock.now
+      let mutated: Client.Mutated
+      do throws(MutationError<Change.Refusal>) {
+        mutated = try client.mutate(change, at: now)
+      } catch {
+        tap?(nil, Client.Effects(), client, now)
+        throw error
+      }
+      perform(nil, mutated.effects, at: now)
       return Mutated(ticket: mutated.ticket, value: mutated.value)
     }
 
@@ -39,13 +44,13 @@
     /// is no such mutation, the account goes, or the surrounding task is cancelled.
     @discardableResult
     public func stored(_ ticket: MutationTicket) async -> Bool {
-      guard let outbox = replica.model?.local.outbox, ticket <= outbox.newestTicket else {
+      guard let outbox = client.local?.outbox, ticket <= outbox.newestTicket else {
         return false
       }
-      let answers = changes.wait(on: self) { $0.isStored(ticket) ? true : nil }
-      if !errands.isServing, !outbox.isStored(ticket) {
+      let answers = wait { $0.isStored(ticket) ? true : nil }
+      if !operations.isServing, !outbox.isStored(ticket) {
         await serve {
-          $0.changes.save(on: $0)
+          $0.perform($0.client.saveNow(at: $0.clock.now))
           $0.endServing()
         }
       }
@@ -62,11 +67,11 @@
     /// mutation or nobody remembers it, the account goes, or the surrounding task is cancelled.
     @discardableResult
     public func acknowledged(_ ticket: MutationTicket) async -> MutationState? {
-      guard let outbox = replica.model?.local.outbox, outbox.state(of: ticket) != nil else {
+      guard let outbox = client.local?.outbox, outbox.state(of: ticket) != nil else {
         return nil
       }
       // A state that is forgotten was one of these, once.
-      let states = changes.wait(on: self) { outbox -> MutationState?? in
+      let states = wait { outbox -> MutationState?? in
         switch outbox.state(of: ticket) {
         case .queued, .sent: nil
         case let state: .some(state)
@@ -78,7 +83,7 @@
 
     /// What has become of a mutation; `nil`: there is no such one, or nobody remembers.
     public func state(of ticket: MutationTicket) -> MutationState? {
-      replica.model?.local.outbox.state(of: ticket)
+      client.local?.outbox.state(of: ticket)
     }
 
     // MARK: What is set aside
@@ -87,8 +92,8 @@
     /// it was one; if not, nothing happens.
     @discardableResult
     public func retry(_ ticket: MutationTicket) -> Bool {
-      let can = replica.model?.local.outbox.canRetry(ticket) ?? false
-      changes.handle(.retried(ticket), on: self)
+      let can = client.local?.outbox.canRetry(ticket) ?? false
+      feed(.mutation(.retried(ticket)))
       return can
     }
 
@@ -96,8 +101,8 @@
     /// was one; if not, nothing happens.
     @discardableResult
     public func edit(_ ticket: MutationTicket, to change: Change) -> Bool {
-      let can = replica.model?.local.outbox.canEdit(ticket) ?? false
-      changes.handle(.edited(ticket, change), on: self)
+      let can = client.local?.outbox.canEdit(ticket) ?? false
+      feed(.mutation(.edited(ticket, change)))
       return can
     }
 
@@ -105,8 +110,8 @@
     /// not, nothing happens: what is on its way cannot be called back.
     @discardableResult
     public func discard(_ ticket: MutationTicket) -> Bool {
-      let can = replica.model?.local.outbox.canDiscard(ticket) ?? false
-      changes.handle(.discarded(ticket), on: self)
+      let can = client.local?.outbox.canDiscard(ticket) ?? false
+      feed(.mutation(.discarded(ticket)))
       return can
     }
 
@@ -117,46 +122,19 @@
     public func changes<Query: ViewQuery>(
       of query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Change.State {
-      changes.look(query, on: self)
+      let stream = mutations.ask(query)
+      mutations.tell(client.local)
+      return ViewAnswers(stream: stream)
     }
 
-    /// Made with the machine.
-    private var changes: Changes<Origin> {
-      guard let changes = changing as? Changes<Origin> else {
-        preconditionFailure("a source of mutations has changes")
-      }
-      return changes
-    }
-
-    // MARK: Pushes
-
-    /// One push. One that was given up has nothing to say of its end, as requests have not.
-    nonisolated func send(
-      _ push: Outbox<Change>.Push, _ job: Errands<Place, Model>.Job
-    ) async {
-      guard !job.givenUp.wasSaid else { return }  // Nothing is sent after `stop()`.
-      do throws(PushFailure) {
-        let answer = try await source.push(push)
-        await end(.answered(push.id, answer), job.id)
-      } catch {
-        let failed = Outbox<Change>.Input.failed(push.id, error.failure, hasLeft: error.hasLeft)
-        await fail(failed, job.id, isCancelled: Task.isCancelled)
-      }
-    }
-
-    /// An answer to a push that was given up may be to one of an outbox that is gone.
-    private func end(_ input: Outbox<Change>.Input, _ errand: ErrandID) {
-      let isAwaited = !errands.isGivenUp(errand)
-      errands.complete(errand)
-      if isAwaited { changes.handle(input, on: self) }
-    }
-
-    private func fail(
-      _ input: Outbox<Change>.Input, _ errand: ErrandID, isCancelled: Bool
-    ) {
-      let isAwaited = !errands.isGivenUp(errand) && !isCancelled
-      errands.complete(errand)
-      if isAwaited { changes.handle(input, on: self) }
+    /// Waits until `answer` has one to give, which may be at once; ends without one when the outbox
+    /// goes.
+    private func wait<Answer: Sendable>(
+      for answer: @escaping (Outbox<Change>) -> Answer?
+    ) -> AsyncStream<Answer> {
+      let stream = mutations.wait(answer)
+      mutations.tell(client.local)
+      return stream
     }
   }
 
@@ -189,19 +167,19 @@
     public func makeAsyncIterator() -> Iterator { Iterator(stream: stream.makeAsyncIterator()) }
   }
 
-  extension ReplicaState where Model: MutableModel {
+  extension ReplicaState {
     /// What there is to show: the confirmed state with all that is pending over it; `nil`: nothing is
     /// held.
-    public var view: Model.Change.State? { model?.local.view.state }
+    public var view: Model.Change.State? { local?.view.state }
 
     /// How many mutations the server has not confirmed, those that were refused left out.
-    public var pendingCount: Int { model?.local.outbox.pending.count ?? 0 }
+    public var pendingCount: Int { local?.outbox.pending.count ?? 0 }
 
     /// What has no effect on the view, and waits for the app or for a newer state.
-    public var setAside: [MutationSetAside<Model.Change>] { model?.local.outbox.setAside ?? [] }
+    public var setAside: [MutationSetAside<Model.Change>] { local?.outbox.setAside ?? [] }
 
     /// What may or may not be at the server, which cannot tell.
-    public var uncertain: [PendingMutation<Model.Change>] { model?.local.outbox.uncertain ?? [] }
+    public var uncertain: [PendingMutation<Model.Change>] { local?.outbox.uncertain ?? [] }
   }
 
 #endif

@@ -9,8 +9,8 @@
   ///       if state.status == .halted(.stopped) { break }  // Stopped, or logged out.
   ///     }
   ///
-  /// It owns one ``Replica`` and performs its effects; all decisions are made there. Every method
-  /// feeds one input, with no `await` between reading the replica and storing it back. Any method
+  /// It owns one ``SyncClient`` and performs its effects; all decisions are made there. Every method
+  /// feeds one input, with no `await` between reading the client and storing it back. Any method
   /// may be called from anywhere, any task or actor, at any time: before, during and after
   /// ``run(inForeground:)``. Only ``logOut()`` throws. All moments are the driver's clock's.
   ///
@@ -28,13 +28,17 @@
     public typealias Place = Origin.Sync.Place
     /// What the app sees.
     public typealias State = ReplicaState<Model>
-    /// What the replica is told.
-    public typealias Inputs = Replica<Model, Origin.Sync>.Input
+    /// What the user can do.
+    public typealias Change = Model.Change
+    /// The model's partial lists.
+    public typealias Lists = Model.Lists
+    /// The value that decides everything.
+    public typealias Client = SyncClient<Model, Origin.Sync>
     /// Hears of every input after it was taken, before its effects are performed: for logs and
-    /// tests. Gets the input, its effects, the replica as it is then, and the moment; inputs come in
-    /// the order in which they are taken. Called on the actor, synchronously; must not block.
-    public typealias Tap =
-      @Sendable (Inputs, Machine<Place>.Effects, Replica<Model, Origin.Sync>, Moment) -> Void
+    /// tests. Gets the input, its effects, the client as it is then, and the moment; inputs come in
+    /// the order in which they are taken. `nil` in place of an input: the app changed something or opened
+    /// a window. Called on the actor, synchronously; must not block.
+    public typealias Tap = @Sendable (Client.Input?, Client.Effects, Client, Moment) -> Void
 
     /// Hears what the app's log should hear, in the order in which it happens. Called on the actor,
     /// synchronously; must not block.
@@ -53,30 +57,24 @@
 
     nonisolated let source: Origin
     nonisolated let store: (any ReplicaStore<Model, Place>)?
-    nonisolated let acknowledgement: Acknowledgement
     nonisolated let clock: any DriverClock
     nonisolated let chance: any Chance
     let tap: Tap?
     let reporter: Reporter?
 
-    var replica: Replica<Model, Origin.Sync>
-    /// Inputs that came while one was being taken, as a store that answers at once makes them.
-    var inbox: [Inputs] = []
-    var isFeeding = false
+    var client: Client
+    var operations = OperationTable<Origin>()
+    /// What the store said when it last failed.
+    var storeError: StoreError?
 
-    var errands = Errands<Place, Model>()
-    var observers = Observers<Model>()
-    /// What the store said when it last failed to save.
-    var saveError: StoreError?
+    var observers = Subscribers<State>()
+    var windows: [WindowSubscriber<Lists>] = []
+    let mutations = MutationSubscribers<Change>()
     /// The sleep until freshness changes by itself.
-    var alarm: (errand: ErrandID, at: Moment)?
-    /// Waits until the saved form is read once more, and how often that has failed.
-    var reload: ErrandID?
-    var loads = Backoff()
-    /// The windows, if the source has pages and one was ever opened.
-    var paging: Paging<Origin>?
-    /// The local changes, if the source takes any.
-    let changing: Changing<Origin>?
+    var alarm: (operation: OperationID, at: Moment)?
+    /// Raised by windows that nobody looks through any more, and heard while `run()` goes on.
+    nonisolated let departing = Departures()
+    var departures: OperationID?
 
     /// A machine that does nothing until ``run(inForeground:)``. May be called from anywhere; nothing
     /// is read yet. One account may have several, side by side.
@@ -127,17 +125,23 @@
     ) {
       self.source = source
       self.store = store
-      self.acknowledgement = acknowledgement
       self.clock = clock
       self.chance = chance
       self.executor = executor
       self.reporter = reporter
       self.tap = tap
-      replica = Replica(life: chance.newLife(), settings: settings)
-      changing = Changing.make(settings: settings)
+      var numbers = ClientSettings()
+      numbers.machine = settings
+      numbers.pages = source.pageSettings
+      numbers.hasStore = store != nil
+      numbers.acknowledges = acknowledgement
+      client = Client(life: chance.newLife(), settings: numbers)
     }
 
-    deinit { observers.finish() }
+    deinit {
+      observers.finish()
+      for window in windows { window.subscribers.finish() }
+    }
 
     // MARK: Running
 
@@ -156,17 +160,17 @@
     ///
     /// - Parameter inForeground: whether the app is in front of its user. A server process is.
     public func run(inForeground: Bool = true) async {
-      let endings = errands.endings
+      let endings = operations.endings
       var inForeground = inForeground
-      if errands.endsSoon {
+      if operations.endsSoon {
         // Said at once: the user may leave, or come back, before it is this run's turn.
-        feed(inForeground ? .foregrounded : .backgrounded)
-        while errands.endsSoon { await waitForOver() }
-        inForeground = replica.machine.isInForeground
+        feed(.app(inForeground ? .foregrounded : .backgrounded))
+        while operations.endsSoon { await waitForOver() }
+        inForeground = client.machine.isInForeground
       }
-      guard errands.endings == endings, !Task.isCancelled else { return }
+      guard operations.endings == endings, !Task.isCancelled else { return }
       let foreground = inForeground
-      await serve { $0.feed(.started(foreground: foreground)) }
+      await serve { $0.feed(.app(.started(foreground: foreground))) }
     }
 
     /// Ends `run()`, and a `run()` that waits for it. Nothing is released or erased: the next start
@@ -176,7 +180,7 @@
     ///
     /// Never throws; stopping what does not run is right, too.
     public func stop() {
-      errands.noteEnding()
+      operations.noteEnding()
       stopServing()
     }
 
@@ -190,15 +194,15 @@
     /// an error; the server forgets it in time. If the surrounding task is cancelled, the release is
     /// given up, and the store is asked all the same.
     public func logOut() async throws(StoreError) {
-      errands.noteEnding()
+      operations.noteEnding()
       let error: StoreError?
-      if errands.isServing {
-        feed(.loggedOut)
+      if operations.isServing {
+        feed(.app(.loggedOut))
         endServing()
         error = await waitForOver()
       } else {
         error = await serve {
-          $0.feed(.loggedOut)
+          $0.feed(.app(.loggedOut))
           $0.endServing()
         }
       }
@@ -209,21 +213,21 @@
 
     /// The app is in front of its user again. iOS: `sceneWillEnterForeground`; macOS:
     /// `applicationDidBecomeActive`; a server process never says it.
-    public func enterForeground() { feed(.foregrounded) }
+    public func enterForeground() { feed(.app(.foregrounded)) }
 
     /// The user has left. iOS: `sceneDidEnterBackground`, after whatever grace the app gives; macOS:
     /// when no window is visible, or never. That the process is suspended need not be said: it shows
     /// in the clock.
-    public func enterBackground() { feed(.backgrounded) }
+    public func enterBackground() { feed(.app(.backgrounded)) }
 
     /// The device has another network, or one again (`NWPathMonitor`).
-    public func networkChanged() { feed(.networkChanged) }
+    public func networkChanged() { feed(.app(.networkChanged)) }
 
     /// The source now has other credentials of the *same* user. Another user is another machine.
-    public func credentialsChanged() { feed(.credentialsChanged) }
+    public func credentialsChanged() { feed(.app(.credentialsChanged)) }
 
     /// The user asked to try now.
-    public func retryNow() { feed(.retryRequested) }
+    public func retryNow() { feed(.app(.retryRequested)) }
 
     // MARK: What the app sees
 
@@ -232,8 +236,9 @@
     public var state: State {
       let now = clock.now
       return State(
-        holding: replica.holding, status: replica.isLoaded ? replica.status : nil,
-        freshness: replica.freshness(at: now), at: now)
+        holding: client.holding, local: client.local,
+        status: client.isLoaded ? client.status : nil, freshness: client.freshness(at: now),
+        at: now)
     }
 
     /// Reads several things of one state, with nothing in between. `body` runs on the actor, at
@@ -245,30 +250,26 @@
     /// one reader, whose place is given up when the sequence is dropped or its task cancelled. Holds
     /// the machine neither here nor there: the sequence ends when that goes.
     public func states() -> ReplicaStates<Model> {
-      let states = observers.add(state)
+      let states = ReplicaStates<Model>(stream: observers.add(state))
       setAlarm()
       return states
     }
 
     // MARK: Inputs
 
-    /// Gives one input to the replica and performs what comes of it.
-    func feed(_ input: Inputs) {
-      inbox.append(input)
-      guard !isFeeding else { return }
-      isFeeding = true
-      while !inbox.isEmpty {
-        let input = inbox.removeFirst()
-        let now = clock.now
-        let effects = replica.handle(input, at: now)
-        tap?(input, effects, replica, now)
-        assert(replica.violation() == nil, "\(replica.violation()!)")
-        changing?.took(input, on: self)
-        perform(effects)
-      }
-      isFeeding = false
-      paging?.replicaChanged(on: self)
-      publish()
+    /// Gives one input to the client, performs what comes of it, and tells those who look.
+    func feed(_ input: Client.Input) {
+      let now = clock.now
+      perform(input, client.handle(input, at: now), at: now)
+    }
+
+    /// Performs what came of an input, or of what the app did (`nil`), and tells those who look.
+    func perform(_ input: Client.Input?, _ effects: Client.Effects, at now: Moment) {
+      tap?(input, effects, client, now)
+      assert(client.violation() == nil, "\(client.violation()!)")
+      perform(effects)
+      if case .app(.loggedOut) = input { mutations.endAll() }
+      tell(effects)
     }
   }
 

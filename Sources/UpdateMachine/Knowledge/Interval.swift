@@ -1,9 +1,9 @@
-/// A closed span of message IDs that is not empty: both its ends belong to it.
+/// A closed span of IDs that is not empty: both its ends belong to it.
 ///
 /// The line of IDs has two more points: the *very beginning*, before every ID, and the *very end*,
-/// after every ID. An interval that reaches the very end holds every greater ID, whether a message
+/// after every ID. An interval that reaches the very end holds every greater ID, whether a row
 /// has it or not (KNOWLEDGE.md, R6).
-public struct Interval: BitwiseCopyable, Hashable, Sendable {
+public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   /// A point of the line: an ID, or one of the two ends.
   public struct Point: BitwiseCopyable, Hashable, Comparable, Sendable {
     /// The ID's number; the ends have the least and the greatest number there is.
@@ -21,12 +21,12 @@ public struct Interval: BitwiseCopyable, Hashable, Sendable {
     public static var veryEnd: Point { Point(place: .max) }
 
     @inlinable
-    public static func id(_ id: MessageID) -> Point { Point(place: id.number) }
+    public static func id(_ id: ID) -> Point { Point(place: id.number) }
 
     /// `nil`: one of the two ends.
     @inlinable
-    public var id: MessageID? {
-      place == .min || place == .max ? nil : MessageID(place)
+    public var id: ID? {
+      place == .min || place == .max ? nil : ID(place)
     }
 
     @inlinable
@@ -34,11 +34,11 @@ public struct Interval: BitwiseCopyable, Hashable, Sendable {
   }
 
   /// The places of the ends. Only what is no interval has `low` above `high`: a free slot.
-  @usableFromInline let low: Int64
-  @usableFromInline let high: Int64
+  @usableFromInline package let low: Int64
+  @usableFromInline package let high: Int64
 
   @inlinable
-  init(low: Int64, high: Int64) {
+  package init(low: Int64, high: Int64) {
     self.low = low
     self.high = high
   }
@@ -54,13 +54,13 @@ public struct Interval: BitwiseCopyable, Hashable, Sendable {
   /// From one ID to another, both included. An upper end below the lower one is a programmer's
   /// mistake.
   @inlinable
-  public init(from lowerEnd: MessageID, to upperEnd: MessageID) {
+  public init(from lowerEnd: ID, to upperEnd: ID) {
     self.init(from: .id(lowerEnd), to: .id(upperEnd))
   }
 
   /// One ID alone.
   @inlinable
-  public init(_ id: MessageID) { self.init(low: id.number, high: id.number) }
+  public init(_ id: ID) { self.init(low: id.number, high: id.number) }
 
   /// From the very beginning to the very end.
   @inlinable
@@ -81,7 +81,7 @@ public struct Interval: BitwiseCopyable, Hashable, Sendable {
   }
 
   @inlinable
-  public func contains(_ id: MessageID) -> Bool { contains(.id(id)) }
+  public func contains(_ id: ID) -> Bool { contains(.id(id)) }
 
   /// Whether every point of the other is in it.
   @inlinable

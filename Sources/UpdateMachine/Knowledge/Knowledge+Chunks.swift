@@ -7,7 +7,7 @@ extension Knowledge {
   @usableFromInline
   struct Chunk: Sendable {
     @usableFromInline var ceiling: Int64
-    @usableFromInline var intervals: ContiguousArray<Interval>
+    @usableFromInline var intervals: ContiguousArray<Interval<ID>>
 
     /// At most so many: 1 KB, which moves in about the time that it takes to find the place.
     @inlinable static var limit: Int { 64 }
@@ -16,7 +16,7 @@ extension Knowledge {
 
     /// `intervals` is not empty.
     @inlinable
-    init(_ intervals: ContiguousArray<Interval>) {
+    init(_ intervals: ContiguousArray<Interval<ID>>) {
       ceiling = intervals[intervals.count - 1].high
       self.intervals = intervals
     }
@@ -90,7 +90,7 @@ extension Knowledge {
   /// The interval there; a free slot behind the last one.
   @inlinable
   @inline(__always)
-  subscript(spot: Spot) -> Interval {
+  subscript(spot: Spot) -> Interval<ID> {
     guard !chunks.isEmpty else {
       return spot.offset == 0 ? first : spot.offset == 1 ? second : .none
     }
@@ -108,7 +108,7 @@ extension Knowledge {
 
   /// The interval before a spot; a free slot if it is the first.
   @inlinable
-  func before(_ spot: Spot) -> Interval {
+  func before(_ spot: Spot) -> Interval<ID> {
     if spot.offset > 0 { return self[Spot(chunk: spot.chunk, offset: spot.offset - 1)] }
     guard spot.chunk > 0 else { return .none }
     let intervals = chunks[spot.chunk - 1].intervals
@@ -119,7 +119,7 @@ extension Knowledge {
 
   /// Adds an interval that lies above all others and does not touch them. O(1).
   @inlinable
-  mutating func append(_ interval: Interval) {
+  mutating func append(_ interval: Interval<ID>) {
     let end =
       chunks.isEmpty
       ? Spot(chunk: 0, offset: first.isNone ? 0 : second.isNone ? 1 : 2)
@@ -130,7 +130,8 @@ extension Knowledge {
   /// Puts up to two intervals in the place of those from `start` up to, not including, `end`. If
   /// there is but one, it is `one`.
   @inlinable
-  mutating func replace(from start: Spot, to end: Spot, with one: Interval, _ two: Interval) {
+  mutating func replace(from start: Spot, to end: Spot, with one: Interval<ID>, _ two: Interval<ID>)
+  {
     guard !chunks.isEmpty else { return replaceSlots(start.offset, end.offset, one, two) }
     // Behind the last is, for a chunk, the end of the last one.
     let isBehind = start.chunk == chunks.count
@@ -146,10 +147,10 @@ extension Knowledge {
 
   /// In the slots; three intervals move into a chunk.
   @inlinable
-  mutating func replaceSlots(_ start: Int, _ end: Int, _ one: Interval, _ two: Interval) {
+  mutating func replaceSlots(_ start: Int, _ end: Int, _ one: Interval<ID>, _ two: Interval<ID>) {
     // Three at most: either two are kept and one is new, or one is split and the other kept.
-    var kept = (Interval.none, Interval.none, Interval.none)
-    func keep(_ interval: Interval) {
+    var kept = (Interval<ID>.none, Interval<ID>.none, Interval<ID>.none)
+    func keep(_ interval: Interval<ID>) {
       if interval.isNone { return }
       if kept.0.isNone {
         kept.0 = interval
@@ -173,8 +174,8 @@ extension Knowledge {
   /// Moves the two intervals of the slots and a third one into a chunk.
   @inlinable
   @inline(never)
-  mutating func spill(_ third: Interval) {
-    var intervals = ContiguousArray<Interval>()
+  mutating func spill(_ third: Interval<ID>) {
+    var intervals = ContiguousArray<Interval<ID>>()
     intervals.reserveCapacity(8)
     intervals.append(first)
     intervals.append(second)
@@ -226,7 +227,7 @@ extension Knowledge {
 extension Knowledge.Chunk {
   /// Puts up to two intervals in the place of those from `start` up to, not including, `end`.
   @inlinable
-  mutating func replace(_ start: Int, _ end: Int, _ one: Interval, _ two: Interval) {
+  mutating func replace(_ start: Int, _ end: Int, _ one: Interval<ID>, _ two: Interval<ID>) {
     var offset = start
     put(one, at: &offset, before: end)
     put(two, at: &offset, before: end)
@@ -236,7 +237,7 @@ extension Knowledge.Chunk {
 
   /// Writes over what is to go for as long as there is any, and makes room after that.
   @inlinable
-  mutating func put(_ interval: Interval, at offset: inout Int, before end: Int) {
+  mutating func put(_ interval: Interval<ID>, at offset: inout Int, before end: Int) {
     guard !interval.isNone else { return }
     if offset < end {
       intervals[offset] = interval

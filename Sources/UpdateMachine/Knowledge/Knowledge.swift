@@ -1,7 +1,9 @@
-// Knowledge: the room of what a client may claim to know about lists of messages (DESIGN §6,
-// KNOWLEDGE.md). It may use Values.
+// Knowledge: the room of what a client may claim to know about lists of which it holds a part (DESIGN
+// §6, KNOWLEDGE.md), whatever is in them. It imports nothing.
+//
+// Knowledge may use: Stored, VersionedMap.
 
-/// Of which IDs a list is known to hold everything: a set of points of the line of message IDs,
+/// Of which IDs a list is known to hold everything: a set of points of the line of IDs,
 /// kept as intervals.
 ///
 /// The intervals are in order and do not touch: between two of them lies at least one point that is
@@ -12,10 +14,10 @@
 /// most 64, each with its greatest point beside it, so that a change moves one chunk at most, and
 /// a copy shares the chunks that neither side has changed. In the complexities below, *n* is the
 /// number of intervals. Nothing here traps.
-public struct Knowledge: Sendable {
+public struct Knowledge<ID: ListID>: Sendable {
   /// One or two intervals, from below, if there are no chunks; a free slot ends them.
-  @usableFromInline var first: Interval
-  @usableFromInline var second: Interval
+  @usableFromInline var first: Interval<ID>
+  @usableFromInline var second: Interval<ID>
   /// All intervals, if there are more. No chunk is empty.
   @usableFromInline var chunks: ContiguousArray<Chunk>
 
@@ -29,14 +31,14 @@ public struct Knowledge: Sendable {
 
   /// One interval.
   @inlinable
-  public init(_ interval: Interval) {
+  public init(_ interval: Interval<ID>) {
     self.init()
     first = interval
   }
 
   /// What is in any of these intervals; they may overlap, in any order.
   @inlinable
-  public init(_ intervals: some Sequence<Interval>) {
+  public init(_ intervals: some Sequence<Interval<ID>>) {
     self.init()
     for interval in intervals { insert(interval) }
   }
@@ -45,7 +47,7 @@ public struct Knowledge: Sendable {
 
   /// Adds every point of an interval. O(log *n*), and one step for each interval that it swallows.
   @inlinable
-  public mutating func insert(_ interval: Interval) {
+  public mutating func insert(_ interval: Interval<ID>) {
     let below = interval.low == .min ? .min : interval.low &- 1
     let above = interval.high == .max ? .max : interval.high &+ 1
     let start = spot(of: below)
@@ -65,7 +67,7 @@ public struct Knowledge: Sendable {
 
   /// Adds one ID. O(log *n*).
   @inlinable
-  public mutating func insert(_ id: MessageID) { insert(Interval(id)) }
+  public mutating func insert(_ id: ID) { insert(Interval(id)) }
 
   /// Adds what the other knows. O(*m* log *n*), where the other has *m* intervals.
   @inlinable
@@ -76,11 +78,11 @@ public struct Knowledge: Sendable {
   /// Takes every point of an interval out; what it lies within is split. O(log *n*), and one step
   /// for each interval that loses a point.
   @inlinable
-  public mutating func remove(_ interval: Interval) {
+  public mutating func remove(_ interval: Interval<ID>) {
     let start = spot(of: interval.low)
     var end = start
-    var below = Interval.none
-    var above = Interval.none
+    var below = Interval<ID>.none
+    var above = Interval<ID>.none
     while true {
       let next = self[end]
       if next.low > interval.high || next.isNone { break }
@@ -99,7 +101,7 @@ public struct Knowledge: Sendable {
 
   /// Takes one ID out. O(log *n*).
   @inlinable
-  public mutating func remove(_ id: MessageID) { remove(Interval(id)) }
+  public mutating func remove(_ id: ID) { remove(Interval(id)) }
 
   // MARK: Queries
 
@@ -120,22 +122,24 @@ public struct Knowledge: Sendable {
 
   /// O(log *n*).
   @inlinable
-  public func contains(_ point: Interval.Point) -> Bool {
+  public func contains(_ point: Interval<ID>.Point) -> Bool {
     guard !chunks.isEmpty else { return first.contains(point) || second.contains(point) }
     return self[spotInChunks(of: point.place)].contains(point)
   }
 
   /// O(log *n*).
   @inlinable
-  public func contains(_ id: MessageID) -> Bool { contains(.id(id)) }
+  public func contains(_ id: ID) -> Bool { contains(.id(id)) }
 
   /// Whether every point of an interval is known. O(log *n*).
   @inlinable
-  public func covers(_ interval: Interval) -> Bool { self[spot(of: interval.low)].covers(interval) }
+  public func covers(_ interval: Interval<ID>) -> Bool {
+    self[spot(of: interval.low)].covers(interval)
+  }
 
   /// The known interval that holds a point; `nil`: the point is not known. O(log *n*).
   @inlinable
-  public func interval(holding point: Interval.Point) -> Interval? {
+  public func interval(holding point: Interval<ID>.Point) -> Interval<ID>? {
     let next = self[spot(of: point.place)]
     return next.contains(point) ? next : nil
   }
@@ -144,7 +148,7 @@ public struct Knowledge: Sendable {
   /// the point if the point itself is not known. `nil`: everything down to the very beginning is
   /// known. O(log *n*).
   @inlinable
-  public func gap(atOrBelow point: Interval.Point) -> Interval? {
+  public func gap(atOrBelow point: Interval<ID>.Point) -> Interval<ID>? {
     let spot = spot(of: point.place)
     let next = self[spot]
     guard !next.isNone else { return gap(from: before(spot), to: .none) }
@@ -155,7 +159,7 @@ public struct Knowledge: Sendable {
   /// the point if the point itself is not known. `nil`: everything up to the very end is known.
   /// O(log *n*).
   @inlinable
-  public func gap(atOrAbove point: Interval.Point) -> Interval? {
+  public func gap(atOrAbove point: Interval<ID>.Point) -> Interval<ID>? {
     let spot = spot(of: point.place)
     let next = self[spot]
     guard next.contains(point) else { return gap(from: before(spot), to: next) }
@@ -176,7 +180,7 @@ public struct Knowledge: Sendable {
 
   /// What is known of an interval. O(log *n*), and one step for each interval of the result.
   @inlinable
-  public func intersection(_ interval: Interval) -> Knowledge {
+  public func intersection(_ interval: Interval<ID>) -> Knowledge {
     var known = Knowledge()
     forEach(in: interval) { known.append($0) }
     return known
@@ -201,7 +205,7 @@ public struct Knowledge: Sendable {
   /// What is not known of an interval; of everything, if none is given. O(log *n*), and one step
   /// for each interval of the result.
   @inlinable
-  public func gaps(in interval: Interval = .everything) -> Knowledge {
+  public func gaps(in interval: Interval<ID> = .everything) -> Knowledge {
     var unknown = Knowledge()
     var low = interval.low
     var isDone = false
@@ -218,7 +222,7 @@ public struct Knowledge: Sendable {
 
   /// Calls back with what is known of an interval, from below.
   @inlinable
-  func forEach(in interval: Interval, _ body: (Interval) -> Void) {
+  func forEach(in interval: Interval<ID>, _ body: (Interval<ID>) -> Void) {
     var spot = spot(of: interval.low)
     while let known = self[spot].intersection(interval) {
       body(known)
@@ -228,7 +232,7 @@ public struct Knowledge: Sendable {
 
   /// The gap between two neighbours; a free slot stands for the very beginning, or the very end.
   @inlinable
-  func gap(from below: Interval, to above: Interval) -> Interval {
+  func gap(from below: Interval<ID>, to above: Interval<ID>) -> Interval<ID> {
     Interval(
       low: below.isNone ? .min : below.high &+ 1, high: above.isNone ? .max : above.low &- 1)
   }
@@ -249,7 +253,7 @@ extension Knowledge: Hashable {
   @inlinable
   public func hash(into hasher: inout Hasher) {
     for interval in intervals { hasher.combine(interval) }
-    hasher.combine(Interval.none)
+    hasher.combine(Interval<ID>.none)
   }
 }
 
@@ -267,7 +271,7 @@ extension Knowledge {
     init(_ knowledge: Knowledge) { self.knowledge = knowledge }
 
     @inlinable
-    public mutating func next() -> Interval? {
+    public mutating func next() -> Interval<ID>? {
       let interval = knowledge[spot]
       guard !interval.isNone else { return nil }
       spot = knowledge.after(spot)
@@ -283,11 +287,33 @@ extension Knowledge: CustomStringConvertible {
   }
 }
 
+extension Knowledge: Storable {
+  @inlinable
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(UInt64(count))
+    for interval in intervals {
+      bytes.put(interval.low)
+      bytes.put(interval.high)
+    }
+  }
+
+  @inlinable
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init()
+    for _ in 0..<(try bytes.takeCount()) {
+      let low = try bytes.takeInt64()
+      let high = try bytes.takeInt64()
+      guard low <= high else { throw StoredFormError(expected: "an interval") }
+      insert(Interval(low: low, high: high))
+    }
+  }
+}
+
 #if !hasFeature(Embedded)
   /// A list of intervals.
   extension Knowledge: Codable {
     public init(from decoder: any Decoder) throws {
-      self.init(try decoder.singleValueContainer().decode([Interval].self))
+      self.init(try decoder.singleValueContainer().decode([Interval<ID>].self))
     }
 
     public func encode(to encoder: any Encoder) throws {

@@ -1,16 +1,20 @@
 extension PartialList {
-  /// So many messages are asked for at least: a page costs a journey, however few are on it.
+  /// So many rows are asked for at least: a page costs a journey, however few are on it.
+  @inlinable
   static var pageMinimum: Int64 { 20 }
 
   /// So many are asked for at most; servers give no more than some thousand.
+  @inlinable
   static var pageMaximum: Int64 { 1000 }
 
   /// So many gaps a side are looked over; what lies behind more of them nobody sees.
+  @inlinable
   static var gapsMaximum: Int { 4 }
 
   /// What there is to show of a window, and what to fetch for the rest. O(rows + log *n*).
-  public func excerpt(of window: ListWindow) -> ListExcerpt {
-    var excerpt = ListExcerpt()
+  @inlinable
+  public func excerpt(of window: ListWindow<ID>) -> ListExcerpt<ID> {
+    var excerpt = ListExcerpt<ID>()
     guard var anchor = window.anchor.point else {
       excerpt.wants = [PartialList.want(window)]
       return excerpt
@@ -26,27 +30,32 @@ extension PartialList {
     excerpt.reachesBeginning = older.isAtEnd
     excerpt.reachesEnd = newer.isAtEnd
     excerpt.wants = older.wants + newer.wants
-    excerpt.asleep = older.asleep + newer.asleep
+    excerpt.unloaded = older.unloaded + newer.unloaded
     return excerpt
   }
 
   // MARK: Helpers
 
   /// One side of an excerpt, from the anchor outwards.
+  @usableFromInline
   struct Side {
-    enum Way { case older, newer }
-    var rows: [ListExcerpt.Row] = []
-    var wants: [PageWant] = []
-    var asleep: [ListExcerpt.Sleeping] = []
+    @usableFromInline enum Way { case older, newer }
+    @usableFromInline var rows: [ListExcerpt<ID>.Row] = []
+    @usableFromInline var wants: [PageWant<ID>] = []
+    @usableFromInline var unloaded: [ListExcerpt<ID>.Unloaded] = []
     /// There is nothing further on this side.
-    var isAtEnd = false
+    @usableFromInline var isAtEnd = false
+
+    @inlinable
+    init() {}
   }
 
   /// The anchor lies in a gap: one page about it serves both sides. What was there formerly is shown.
-  private func unknown(_ window: ListWindow, at anchor: Interval.Point) -> ListExcerpt {
-    var excerpt = ListExcerpt()
+  @inlinable
+  func unknown(_ window: ListWindow<ID>, at anchor: Interval<ID>.Point) -> ListExcerpt<ID> {
+    var excerpt = ListExcerpt<ID>()
     let gap = knowledge.gap(atOrBelow: anchor) ?? .everything
-    var older: [ListExcerpt.Row] = []
+    var older: [ListExcerpt<ID>.Row] = []
     for id in formerIDs(.older, from: PartialList.first(.older, of: anchor), gap, window.before) {
       older.append(.former(id))
     }
@@ -58,22 +67,23 @@ extension PartialList {
     return excerpt
   }
 
-  private func side(_ way: Side.Way, of anchor: Interval.Point, rows: Int64) -> Side {
+  @inlinable
+  func side(_ way: Side.Way, of anchor: Interval<ID>.Point, rows: Int64) -> Side {
     var side = Side()
     var left = rows
     guard var interval = knowledge.interval(holding: anchor) else { return side }
     var next = PartialList.first(way, of: anchor)
     for _ in 0...PartialList.gapsMaximum {
-      let sleeping = sleeping(way, from: next, interval)
-      let awake = sleeping.map { interval.before($0, way) } ?? interval
-      let taken = take(way, ids, from: next, awake, left)
-      for id in taken.ids { side.rows.append(.message(id)) }
+      let unloaded = unloaded(way, from: next, interval)
+      let loaded = unloaded.map { interval.before($0, way) } ?? interval
+      let taken = take(way, ids, from: next, loaded, left)
+      for id in taken.ids { side.rows.append(.item(id)) }
       left -= Int64(taken.ids.count)
-      if let sleeping, taken.isAll {
+      if let unloaded, taken.isAll {
         // One more than is shown: so it is seen whether that was the last.
-        side.asleep.append(
-          ListExcerpt.Sleeping(interval: sleeping, isFromEnd: way == .older, count: left + 1))
-        if left > 0 { side.rows.append(.gap(sleeping)) }
+        side.unloaded.append(
+          ListExcerpt.Unloaded(interval: unloaded, isFromEnd: way == .older, count: left + 1))
+        if left > 0 { side.rows.append(.gap(unloaded)) }
         return side
       }
       let end = way == .older ? interval.lowerEnd : interval.upperEnd
@@ -100,33 +110,37 @@ extension PartialList {
     return side
   }
 
-  /// What sleeps of an interval next, from an ID on; `nil`: nothing.
-  private func sleeping(
-    _ way: Side.Way, from first: MessageID?, _ interval: Interval
-  ) -> Interval? {
-    guard !asleep.isEmpty, let first else { return nil }
-    var point = Interval.Point.id(first)
-    if !asleep.contains(point) {
-      // Beyond all that is awake about it.
-      let awake = way == .older ? asleep.gap(atOrBelow: point) : asleep.gap(atOrAbove: point)
-      let far = way == .older ? awake?.lowerEnd : awake?.upperEnd
+  /// What is unloaded of an interval next, from an ID on; `nil`: nothing.
+  @inlinable
+  func unloaded(
+    _ way: Side.Way, from first: ID?, _ interval: Interval<ID>
+  ) -> Interval<ID>? {
+    guard !unloaded.isEmpty, let first else { return nil }
+    var point = Interval<ID>.Point.id(first)
+    if !unloaded.contains(point) {
+      // Beyond all that is loaded about it.
+      let loaded = way == .older ? unloaded.gap(atOrBelow: point) : unloaded.gap(atOrAbove: point)
+      let far = way == .older ? loaded?.lowerEnd : loaded?.upperEnd
       guard let next = far.flatMap({ PartialList.next(way, after: $0) }) else { return nil }
       point = .id(next)
     }
-    guard interval.contains(point), let piece = asleep.interval(holding: point) else { return nil }
+    guard interval.contains(point), let piece = unloaded.interval(holding: point) else {
+      return nil
+    }
     return way == .older
       ? Interval(from: max(interval.lowerEnd, piece.lowerEnd), to: point)
       : Interval(from: point, to: min(interval.upperEnd, piece.upperEnd))
   }
 
-  /// The next messages from an ID on that lie in an interval; whether those are all of them.
-  private func take(
-    _ way: Side.Way, _ ids: VersionedMap<MessageID, Present>, from first: MessageID?,
-    _ interval: Interval?, _ most: Int64
-  ) -> (ids: [MessageID], isAll: Bool) {
+  /// The next rows from an ID on that lie in an interval; whether those are all of them.
+  @inlinable
+  func take(
+    _ way: Side.Way, _ ids: VersionedMap<ID, Present>, from first: ID?,
+    _ interval: Interval<ID>?, _ most: Int64
+  ) -> (ids: [ID], isAll: Bool) {
     guard let first, let interval else { return ([], true) }
-    var taken: [MessageID] = []
-    func take(_ id: MessageID) -> Bool {
+    var taken: [ID] = []
+    func take(_ id: ID) -> Bool {
       guard interval.contains(id), taken.count < Int(most) else { return false }
       taken.append(id)
       return true
@@ -144,9 +158,10 @@ extension PartialList {
     return (taken, true)
   }
 
-  private func formerIDs(
-    _ way: Side.Way, from first: MessageID?, _ gap: Interval, _ most: Int64
-  ) -> [MessageID] {
+  @inlinable
+  func formerIDs(
+    _ way: Side.Way, from first: ID?, _ gap: Interval<ID>, _ most: Int64
+  ) -> [ID] {
     guard let former, let first else { return [] }
     // The first may lie beside the gap; those in it come next.
     let start = gap.contains(first) ? first : PartialList.next(way, after: .id(first))
@@ -154,30 +169,35 @@ extension PartialList {
   }
 
   /// Whether the server shows nothing on the older side of a point.
-  private func isHidden(below point: Interval.Point) -> Bool {
+  @inlinable
+  func isHidden(below point: Interval<ID>.Point) -> Bool {
     historyLimit.map { point <= .id($0) } ?? false
   }
 
-  private func gap(_ way: Side.Way, beside end: Interval.Point) -> Interval? {
+  @inlinable
+  func gap(_ way: Side.Way, beside end: Interval<ID>.Point) -> Interval<ID>? {
     way == .older ? knowledge.gap(atOrBelow: end) : knowledge.gap(atOrAbove: end)
   }
 
   /// The first ID on a side of an anchor: its own is on the newer one.
-  private static func first(_ way: Side.Way, of anchor: Interval.Point) -> MessageID? {
+  @inlinable
+  static func first(_ way: Side.Way, of anchor: Interval<ID>.Point) -> ID? {
     if let id = anchor.id { return way == .newer ? id : next(.older, after: anchor) }
     switch way {
-    case .older: return anchor == .veryEnd ? MessageID(.max) : nil
-    case .newer: return anchor == .veryBeginning ? MessageID(.min) : nil
+    case .older: return anchor == .veryEnd ? ID(.max) : nil
+    case .newer: return anchor == .veryBeginning ? ID(.min) : nil
     }
   }
 
   /// The ID beside a point; `nil`: none, for it is an end.
-  private static func next(_ way: Side.Way, after point: Interval.Point) -> MessageID? {
+  @inlinable
+  static func next(_ way: Side.Way, after point: Interval<ID>.Point) -> ID? {
     guard let id = point.id else { return nil }
-    return MessageID(id.number + (way == .older ? -1 : 1))
+    return ID(id.number + (way == .older ? -1 : 1))
   }
 
-  private static func want(_ window: ListWindow) -> PageWant {
+  @inlinable
+  static func want(_ window: ListWindow<ID>) -> PageWant<ID> {
     let before = window.anchor == .oldest ? 0 : min(window.before, pageMaximum)
     let after = window.anchor == .newest ? 0 : min(window.after, pageMaximum)
     // Of nothing at all a page tells nothing.
@@ -189,10 +209,11 @@ extension PartialList {
     return .about(window.anchor, before: before, after: after)
   }
 
-  private static func want(
-    _ way: Side.Way, _ gap: Interval, beside edge: Interval.Point, rows: Int64
-  ) -> PageWant {
-    if gap.lowerEnd == gap.upperEnd, let id = gap.lowerEnd.id { return .message(id) }
+  @inlinable
+  static func want(
+    _ way: Side.Way, _ gap: Interval<ID>, beside edge: Interval<ID>.Point, rows: Int64
+  ) -> PageWant<ID> {
+    if gap.lowerEnd == gap.upperEnd, let id = gap.lowerEnd.id { return .item(id) }
     let count = min(max(rows, pageMinimum), pageMaximum)
     // An ID of the greatest or the least number is an end.
     let anchor = edge.id.map { .id($0) } ?? (way == .older ? PageAnchor.newest : .oldest)
@@ -203,7 +224,8 @@ extension PartialList {
 
 extension Interval {
   /// What of it comes before a part of it, on the way there; `nil`: nothing.
-  fileprivate func before(_ part: Interval, _ way: PartialList.Side.Way) -> Interval? {
+  @inlinable
+  func before(_ part: Interval, _ way: PartialList<ID>.Side.Way) -> Interval? {
     switch way {
     case .older: part.high < high ? Interval(low: part.high + 1, high: high) : nil
     case .newer: low < part.low ? Interval(low: low, high: part.low - 1) : nil

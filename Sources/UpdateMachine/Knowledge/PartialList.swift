@@ -1,25 +1,46 @@
-/// The messages of one narrow, as far as they are held, and of which IDs that is everything.
+/// The rows of one narrow, as far as they are held, and of which IDs that is everything.
 ///
-/// A list decides nothing: whoever keeps it says which messages are in it and what is known. It
-/// answers what there is to show of a window, and what to fetch for it.
-public struct PartialList: Sendable {
-  /// The messages of the narrow that are held, known or not; ascending.
-  public private(set) var ids = VersionedMap<MessageID, Present>()
-  /// Where ``ids`` is everything that the server has, with what is ``asleep``.
-  public private(set) var knowledge = Knowledge()
+/// A list decides nothing: its owner says which rows are in it and what is known. It answers what
+/// there is to show of a window, and what to fetch for it.
+public struct PartialList<ID: ListID>: Sendable {
+  @usableFromInline var _ids = VersionedMap<ID, Present>()
+  @usableFromInline var _knowledge = Knowledge<ID>()
+  @usableFromInline var _former: Former?
+  @usableFromInline var _historyLimit: ID?
+  @usableFromInline var _unloaded = Knowledge<ID>()
+
+  /// The rows of the narrow that are held, known or not; ascending.
+  @inlinable
+  public var ids: VersionedMap<ID, Present> { _ids }
+
+  /// Where ``ids`` is everything that the server has, with what is ``unloaded``.
+  @inlinable
+  public var knowledge: Knowledge<ID> { _knowledge }
+
   /// The list as it was before it was all forgotten; for reading only.
-  public private(set) var former: Former?
+  @inlinable
+  public var former: Former? { _former }
+
   /// The server hides what is older than this ID: there is no asking on. The greatest ID: it hides
   /// everything.
-  public private(set) var historyLimit: MessageID?
+  @inlinable
+  public var historyLimit: ID? { _historyLimit }
+
   /// Where ``ids`` was saved in an earlier life and has not been read yet: what is there may be known,
   /// and is not here.
-  public private(set) var asleep = Knowledge()
+  @inlinable
+  public var unloaded: Knowledge<ID> { _unloaded }
 
   /// A list of former times, and where it was complete then.
   public struct Former: Sendable {
-    public fileprivate(set) var ids: VersionedMap<MessageID, Present>
-    public let knowledge: Knowledge
+    public var ids: VersionedMap<ID, Present>
+    public var knowledge: Knowledge<ID>
+
+    @inlinable
+    init(ids: VersionedMap<ID, Present>, knowledge: Knowledge<ID>) {
+      self.ids = ids
+      self.knowledge = knowledge
+    }
   }
 
   /// Nothing: an ID is there, and that is all.
@@ -33,105 +54,122 @@ public struct PartialList: Sendable {
 
   /// A list with nothing known in it, that remembers another as former. If that knew nothing, what
   /// it remembered itself stays.
+  @inlinable
   public init(forgetting other: PartialList) {
     let isWorthMore = !other.knowledge.isEmpty || other.former == nil
-    former = isWorthMore ? Former(ids: other.ids, knowledge: other.knowledge) : other.former
+    _former = isWorthMore ? Former(ids: other.ids, knowledge: other.knowledge) : other.former
   }
 
-  /// A list in which nothing is ever known: it shows these messages as former.
-  public init(showing ids: VersionedMap<MessageID, Present>) {
-    former = Former(ids: ids, knowledge: Knowledge())
+  /// A list in which nothing is ever known: it shows these rows as former.
+  @inlinable
+  public init(showing ids: VersionedMap<ID, Present>) {
+    _former = Former(ids: ids, knowledge: Knowledge())
   }
 
   // MARK: Changes
 
-  /// A message of the narrow is held. O(log *n*), as are all changes here.
-  public mutating func insert(_ id: MessageID) {
-    ids[id] = Present()
+  /// A row of the narrow is held. O(log *n*), as are all changes here.
+  @inlinable
+  public mutating func insert(_ id: ID) {
+    _ids[id] = Present()
     // Something older is there to be seen, so the limit was not one.
-    if hides(id) { historyLimit = nil }
+    if hides(id) { _historyLimit = nil }
   }
 
-  /// A message is held no more, or is of the narrow no more. What is known stays.
-  public mutating func remove(_ id: MessageID) {
-    ids.removeValue(forKey: id)
-    if !asleep.isEmpty { asleep.remove(id) }
+  /// A row is held no more, or is of the narrow no more. What is known stays.
+  @inlinable
+  public mutating func remove(_ id: ID) {
+    _ids.removeValue(forKey: id)
+    if !_unloaded.isEmpty { _unloaded.remove(id) }
   }
 
-  /// A message is gone: it is not even shown as former.
-  public mutating func erase(_ id: MessageID) {
+  /// A row is gone: it is not even shown as former.
+  @inlinable
+  public mutating func erase(_ id: ID) {
     remove(id)
-    former?.ids.removeValue(forKey: id)
+    _former?.ids.removeValue(forKey: id)
   }
 
-  /// These messages of the narrow are held, and no others.
-  public mutating func hold(_ all: VersionedMap<MessageID, Present>) {
-    ids = all
-    asleep = Knowledge()
+  /// These rows of the narrow are held, and no others.
+  @inlinable
+  public mutating func hold(_ all: VersionedMap<ID, Present>) {
+    _ids = all
+    _unloaded = Knowledge()
   }
 
   /// Everything that the server has there is held now.
-  public mutating func learn(_ interval: Interval) { knowledge.insert(interval) }
+  @inlinable
+  public mutating func learn(_ interval: Interval<ID>) { _knowledge.insert(interval) }
 
   /// The same of several spans.
-  public mutating func learn(_ intervals: Knowledge) { knowledge.formUnion(intervals) }
+  @inlinable
+  public mutating func learn(_ intervals: Knowledge<ID>) { _knowledge.formUnion(intervals) }
 
   /// Nothing is known any more of an ID.
-  public mutating func forget(_ id: MessageID) { knowledge.remove(id) }
+  @inlinable
+  public mutating func forget(_ id: ID) { _knowledge.remove(id) }
 
   /// Nothing is known any more. What was, is not kept as former: it was wrong, or means something
   /// else now.
+  @inlinable
   public mutating func forgetAll() {
-    knowledge = Knowledge()
-    historyLimit = nil
+    _knowledge = Knowledge()
+    _historyLimit = nil
   }
 
   /// What was saved of these IDs is to be read when it is needed. Nothing is here.
-  public mutating func sleep(_ interval: Interval) { asleep.insert(interval) }
+  @inlinable
+  public mutating func unload(_ interval: Interval<ID>) { _unloaded.insert(interval) }
 
   /// What was saved there has been read: these IDs are in the list, as they were.
-  public mutating func wake(_ interval: Interval, _ there: [MessageID]) {
-    asleep.remove(interval)
-    for id in there { ids[id] = Present() }
+  @inlinable
+  public mutating func load(_ interval: Interval<ID>, _ there: [ID]) {
+    _unloaded.remove(interval)
+    for id in there { _ids[id] = Present() }
   }
 
-  /// A message that was asleep is in the list, as it was.
-  @usableFromInline
-  mutating func wake(_ id: MessageID) { ids[id] = Present() }
+  /// A row that was unloaded is in the list, as it was.
+  @inlinable
+  public mutating func load(_ id: ID) { _ids[id] = Present() }
 
-  /// What is asleep cannot be read, or is of no use any more; nothing is known of it.
-  public mutating func forgetAsleep() {
-    for interval in asleep.intervals { knowledge.remove(interval) }
-    asleep = Knowledge()
+  /// What is unloaded cannot be read, or is of no use any more; nothing is known of it.
+  @inlinable
+  public mutating func forgetUnloaded() {
+    for interval in _unloaded.intervals { _knowledge.remove(interval) }
+    _unloaded = Knowledge()
   }
 
   /// The server shows nothing older than this.
-  public mutating func limitHistory(to id: MessageID) { historyLimit = id }
+  @inlinable
+  public mutating func limitHistory(to id: ID) { _historyLimit = id }
 
   /// Whether the server is said to hide this ID.
-  public func hides(_ id: MessageID) -> Bool { historyLimit.map { id < $0 } ?? false }
-
-  /// Whether it says anything of an ID, if only in its sleep: that it is held, or that it would be.
   @inlinable
-  func speaks(of id: MessageID) -> Bool {
-    ids.contains(id) || knowledge.contains(id) || asleep.contains(id)
+  public func hides(_ id: ID) -> Bool { historyLimit.map { id < $0 } ?? false }
+
+  /// Whether it says anything of an ID, if only of what is unloaded: that it is held, or that it would
+  /// be.
+  @inlinable
+  public func speaks(of id: ID) -> Bool {
+    ids.contains(id) || knowledge.contains(id) || unloaded.contains(id)
   }
 
   /// Whether the server hides everything there is.
-  var hidesEverything: Bool { historyLimit == MessageID(.max) }
+  @inlinable
+  var hidesEverything: Bool { historyLimit == ID(.max) }
 }
 
-/// Of a list: so many messages before an anchor, and so many from it on.
-public struct ListWindow: BitwiseCopyable, Hashable, Sendable {
-  public var anchor: PageAnchor
-  /// How many messages before the anchor are wanted.
+/// Of a list: so many rows before an anchor, and so many from it on.
+public struct ListWindow<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
+  public var anchor: PageAnchor<ID>
+  /// How many rows before the anchor are wanted.
   public var before: Int64
-  /// How many after it, with the anchor's own message.
+  /// How many after it, with the anchor's own row.
   public var after: Int64
 
-  /// Less than no message is none.
+  /// Less than no row is none.
   @inlinable
-  public init(_ anchor: PageAnchor, before: Int64, after: Int64) {
+  public init(_ anchor: PageAnchor<ID>, before: Int64, after: Int64) {
     self.anchor = anchor
     self.before = max(0, before)
     self.after = max(0, after)
@@ -145,16 +183,16 @@ public struct ListWindow: BitwiseCopyable, Hashable, Sendable {
 }
 
 /// About which place of a list a window, or a page, is.
-public enum PageAnchor: BitwiseCopyable, Hashable, Sendable {
+public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   case oldest
   case newest
   /// Where the server thinks that the user should go on reading; its answer says which ID that is.
   case firstUnread
-  case id(MessageID)
+  case id(ID)
 
   /// Where it is on the line of IDs; `nil`: only the server knows.
   @inlinable
-  public var point: Interval.Point? {
+  public var point: Interval<ID>.Point? {
     switch self {
     case .oldest: .veryBeginning
     case .newest: .veryEnd
@@ -165,33 +203,40 @@ public enum PageAnchor: BitwiseCopyable, Hashable, Sendable {
 }
 
 /// What to ask for, so that a list knows more. What is about an ID includes that ID.
-public enum PageWant: BitwiseCopyable, Hashable, Sendable {
-  case about(PageAnchor, before: Int64, after: Int64)
-  /// One message that is all that is missing between two others.
-  case message(MessageID)
+public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
+  case about(PageAnchor<ID>, before: Int64, after: Int64)
+  /// One row that is all that is missing between two others.
+  case item(ID)
 }
 
 /// What there is to show of a window.
-public struct ListExcerpt: Hashable, Sendable {
+public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   /// From the oldest to the newest. Before the first row that is no gap and after the last, nothing
   /// is said, but for ``reachesBeginning`` and ``reachesEnd``.
   public var rows: [Row] = []
-  /// The first row is the oldest message that there is.
+  /// The first row is the oldest that there is.
   public var reachesBeginning = false
-  /// The last row is the newest message that there is.
+  /// The last row is the newest that there is.
   public var reachesEnd = false
   /// What would fill its gaps, the most urgent first; at most one want for a gap.
-  public var wants: [PageWant] = []
-  /// What of it is known, but asleep: it is to be read, not fetched.
-  public var asleep: [Sleeping] = []
+  public var wants: [PageWant<ID>] = []
+  /// What of it is known, but unloaded: it is to be read, not fetched.
+  public var unloaded: [Unloaded] = []
 
   /// A part of a list that was saved and is not in memory.
-  public struct Sleeping: BitwiseCopyable, Hashable, Sendable {
-    public var interval: Interval
+  public struct Unloaded: BitwiseCopyable, Hashable, Sendable {
+    public var interval: Interval<ID>
     /// From its end on, and not from its beginning.
     public var isFromEnd: Bool
     /// So many are wanted.
     public var count: Int64
+
+    @inlinable
+    init(interval: Interval<ID>, isFromEnd: Bool, count: Int64) {
+      self.interval = interval
+      self.isFromEnd = isFromEnd
+      self.count = count
+    }
   }
 
   /// Nothing to show, and nothing to fetch.
@@ -200,12 +245,12 @@ public struct ListExcerpt: Hashable, Sendable {
 
   /// One line of it.
   public enum Row: BitwiseCopyable, Hashable, Sendable {
-    /// A message that is held. Between two of them without a gap there is no other.
-    case message(MessageID)
+    /// A row that is held. Between two of them without a gap there is no other.
+    case item(ID)
     /// It was in the list formerly; now it is not known whether it still is. Only beside a gap.
-    case former(MessageID)
+    case former(ID)
     /// Nobody knows what is there.
-    case gap(Interval)
+    case gap(Interval<ID>)
   }
 
   /// Whether all that was asked for is there.
@@ -232,17 +277,17 @@ extension PageAnchor: CustomStringConvertible {
 }
 
 extension PageWant: CustomStringConvertible {
-  /// "about 12, 0 before, 20 after", "message 12".
+  /// "about 12, 0 before, 20 after", "item 12".
   public var description: String {
     switch self {
     case .about(let anchor, let before, let after):
       "about \(anchor), \(before) before, \(after) after"
-    case .message(let id): "message \(id)"
+    case .item(let id): "item \(id)"
     }
   }
 }
 
 extension PartialList: CustomStringConvertible {
-  /// "4 of [begin…9] [12…end]": how many messages, and where they are everything.
+  /// "4 of [begin…9] [12…end]": how many rows, and where they are everything.
   public var description: String { "\(ids.count) of \(knowledge)" }
 }

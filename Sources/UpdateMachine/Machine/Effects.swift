@@ -48,23 +48,19 @@ extension Machine {
     /// The question to send.
     public var request: Request?
     /// The timer to arm.
-    public var arm: Arm?
+    public var arm: TimerArm?
 
     /// What is sent to the server.
     public enum Request: Equatable, Sendable {
       case register(RequestID)
       case poll(RequestID, finger: Place, waits: Bool)
-    }
 
-    /// The timer that is armed.
-    public struct Arm: Hashable, Sendable {
-      public var timer: TimerID
-      public var range: MomentRange
-
+      /// Its name.
       @inlinable
-      public init(timer: TimerID, range: MomentRange) {
-        self.timer = timer
-        self.range = range
+      public var id: RequestID {
+        switch self {
+        case .register(let id), .poll(let id, _, _): id
+        }
       }
     }
 
@@ -80,7 +76,7 @@ extension Machine {
 
     /// The effects in their order.
     @inlinable
-    public func forEach(_ perform: (Effect) -> Void) {
+    public func each(_ perform: (Effect) -> Void) {
       if let cancel { perform(.cancel(cancel)) }
       if let disarm { perform(.disarm(disarm)) }
       if let report { perform(.report(report)) }
@@ -101,14 +97,14 @@ extension Machine.Effects {
   /// The effects in their order, for tests and texts. Allocates.
   public var list: [Machine.Effect] {
     var list: [Machine.Effect] = []
-    forEach { list.append($0) }
+    each { list.append($0) }
     return list
   }
 
   /// One line each, moments as seen at `now`.
   public func texts(at now: Moment) -> [String] {
     var texts: [String] = []
-    forEach { texts.append($0.text(at: now)) }
+    each { texts.append($0.text(at: now)) }
     return texts
   }
 }

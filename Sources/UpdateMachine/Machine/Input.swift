@@ -1,20 +1,7 @@
 extension Machine {
   /// What happened (MACHINE §2). The only way in.
   public enum Input: Equatable, Sendable {
-    /// The app wants to be kept level from now on; says whether it is in front of its user.
-    case started(foreground: Bool)
-    /// The app wants nothing more for now. Finger, log and saved form stay.
-    case stopped
-    /// The account goes: release the log, erase the saved form.
-    case loggedOut
-    case foregrounded
-    case backgrounded
-    /// The device has another network, or one again.
-    case networkChanged
-    /// The user asked to try now.
-    case retryRequested
-    /// The app has other credentials of the same user.
-    case credentialsChanged
+    case app(AppSignal)
     /// A register was answered, and the model has taken the snapshot.
     case snapshotArrived(RequestID, finger: Place, terms: Terms)
     /// A poll was answered, and the model has taken the whole batch. `movedTo` is the finger it
@@ -34,15 +21,7 @@ extension Machine {
 extension Machine.Input: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .started(foreground: true): "started in the foreground"
-    case .started(foreground: false): "started in the background"
-    case .stopped: "stopped"
-    case .loggedOut: "loggedOut"
-    case .foregrounded: "foregrounded"
-    case .backgrounded: "backgrounded"
-    case .networkChanged: "networkChanged"
-    case .retryRequested: "retryRequested"
-    case .credentialsChanged: "credentialsChanged"
+    case .app(let signal): signal.description
     case .snapshotArrived(let id, let finger, let terms):
       "snapshotArrived \(id) at \(finger), lifetime \(terms.lifetime)"
     case .polled(let id, let finger?): "polled \(id) to \(finger)"

@@ -16,8 +16,8 @@ extension Machine {
     _terms = terms
     registeredAt = now
     touched = now
-    transient.reset()
-    timeouts.reset()
+    retry.transient.reset()
+    retry.timeouts.reset()
     outage.hasFailed = false
     if now - request.sent > settings.quickDeadline {
       // The server may have read its state when the request left: old, though the best we have.
@@ -39,7 +39,7 @@ extension Machine {
     guard case .live(.polling(let request)) = _status, request.id == id else { return }
     noteEnd(of: request, at: now)
     disarm(&effects)
-    timeouts.reset()
+    retry.timeouts.reset()
     if overslept {
       // It may have lain here while we slept: applied, but no news about now.
       askSoon()
@@ -48,7 +48,7 @@ extension Machine {
     }
     if let finger {
       _finger = finger
-      transient.reset()
+      retry.transient.reset()
       if settings.isDurable { persist(&effects) }
     }
     if _terms.cadence == .pushed, request.waits {
@@ -58,10 +58,10 @@ extension Machine {
     if finger == nil, request.waits {
       guard now - request.sent >= settings.productive else {
         // Somebody else polls our log, or old events came again: asking at once would loop.
-        let wait = transient.take(first: settings.transientFirst, cap: settings.transientCap)
+        let wait = retry.takeTransient(settings.retry)
         return self.wait(wait, pausing: true, at: now, &effects)
       }
-      transient.reset()
+      retry.transient.reset()
     }
     proceed(at: now, &effects)
   }
@@ -70,7 +70,7 @@ extension Machine {
   @inlinable
   mutating func awaitNextPush(at now: Moment, _ effects: inout Effects) {
     let end = max(now + _terms.longDeadline, now + .milliseconds(1))
-    arm(from: end, to: end, &effects)
+    effects.arm = retry.arm(MomentRange(at: end))
   }
 
   @inlinable
@@ -88,8 +88,7 @@ extension Machine {
   mutating func fired(
     _ id: TimerID, overslept: Bool, at now: Moment, _ effects: inout Effects
   ) {
-    guard let armed = timer, armed.id == id else { return }
-    timer = nil
+    guard retry.take(fired: id) != nil else { return }
     switch _status {
     case .registering:
       cancel(at: now, &effects)
@@ -132,7 +131,7 @@ extension Machine {
       outage.fail(at: now)
       askSoon()
       wait(
-        transient.take(first: settings.transientFirst, cap: settings.transientCap), at: now,
+        retry.takeTransient(settings.retry), at: now,
         &effects)
     case .stale, .idle, .registering, .registerFailed, .live(.pausing), .pollFailed, .halted:
       return  // Written at the next occasion.

@@ -12,12 +12,13 @@ extension Machine {
     case .unreachable:
       waitTransiently(at: now, &effects)
     case .timedOut:
-      timeouts.lengthen()
+      retry.timeouts.lengthen()
       if isRegistering { waitSlowly(at: now, &effects) } else { waitTransiently(at: now, &effects) }
     case .serverFault:
       if isRegistering { waitSlowly(at: now, &effects) } else { waitTransiently(at: now, &effects) }
     case .rateLimited(let after):
-      rateLimited(after, isRegistering: isRegistering, at: now, &effects)
+      wait(
+        retry.limit(for: after, isSlow: isRegistering, at: now, settings.retry), at: now, &effects)
     case .unauthorized:
       _status = .halted(.credentials)
     case .unsupported:
@@ -40,28 +41,12 @@ extension Machine {
 
   @inlinable
   mutating func waitTransiently(at now: Moment, _ effects: inout Effects) {
-    let wait = transient.take(first: settings.transientFirst, cap: settings.transientCap)
-    self.wait(wait, at: now, &effects)
+    wait(retry.takeTransient(settings.retry), at: now, &effects)
   }
 
   @inlinable
   mutating func waitSlowly(at now: Moment, _ effects: inout Effects) {
-    wait(slow.take(at: now, settings: settings), at: now, &effects)
-  }
-
-  @inlinable
-  mutating func rateLimited(
-    _ asked: TimeSpan?, isRegistering: Bool, at now: Moment, _ effects: inout Effects
-  ) {
-    let after = min(max(asked ?? .zero, settings.retryAfterFloor), settings.retryAfterCap)
-    notBefore = now + after
-    let backoff =
-      isRegistering
-      ? slow.take(at: now, settings: settings)
-      : transient.take(first: settings.transientFirst, cap: settings.transientCap)
-    // Spread by a tenth: everybody was told the same moment.
-    let margin = max(TimeSpan(milliseconds: after.milliseconds / 10), backoff)
-    wait(after + margin, at: now, &effects)
+    wait(retry.takeSlow(at: now, settings.retry), at: now, &effects)
   }
 
   /// The server has lost our log.
@@ -69,7 +54,7 @@ extension Machine {
   mutating func expired(at now: Moment, _ effects: inout Effects) {
     let touched = self.touched
     dropFinger()
-    if let registeredAt, now - registeredAt < settings.healthy {
+    if let registeredAt, now - registeredAt < settings.retry.healthy {
       return waitSlowly(at: now, &effects)  // A finger that dies young is no progress.
     }
     guard settings.spread > .zero, let touched, _terms.lifetime > now - touched else {

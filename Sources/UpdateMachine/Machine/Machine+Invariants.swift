@@ -23,29 +23,29 @@ extension Machine {
     switch _status {
     case .stale:
       if _finger != nil { return violated("stale holds no finger") }
-      if timer != nil { return violated("stale holds no timer") }
+      if retry.timer != nil { return violated("stale holds no timer") }
     case .idle:
       if _finger == nil { return violated("idle holds a finger") }
-      if timer != nil, settings.refreshPeriod == nil {
+      if retry.timer != nil, settings.refreshPeriod == nil {
         return violated("idle holds no timer but the refresh")
       }
     case .registering:
       if _finger != nil { return violated("registering holds no finger") }
-      if timer == nil { return violated("a register has a deadline") }
+      if retry.timer == nil { return violated("a register has a deadline") }
     case .registerFailed:
       if _finger != nil { return violated("registerFailed holds no finger") }
-      if timer == nil { return violated("registerFailed says until when") }
+      if retry.timer == nil { return violated("registerFailed says until when") }
     case .live(let activity):
       if _finger == nil { return violated("live holds a finger") }
-      if (timer == nil) != (activity == .writing) {
+      if (retry.timer == nil) != (activity == .writing) {
         return violated("live has a timer unless it writes")
       }
       if activity == .writing, writing == nil { return violated("live.writing has a write out") }
     case .pollFailed:
       if _finger == nil { return violated("pollFailed holds a finger") }
-      if timer == nil { return violated("pollFailed says until when") }
+      if retry.timer == nil { return violated("pollFailed says until when") }
     case .halted:
-      if timer != nil { return violated("halted holds no timer") }
+      if retry.timer != nil { return violated("halted holds no timer") }
     }
     if _status.isResting, isStarted, isForeground {
       return violated("never at rest in the foreground")
@@ -67,7 +67,7 @@ extension Machine: CustomStringConvertible {
     var text = "\(_status)"
     if let request = _status.outstanding { text += " request \(request.id)" }
     text += " finger \(_finger.map { $0.description } ?? "none")"
-    if let timer { text += " timer \(timer.id) until \(timer.latest)" }
+    if let timer = retry.timer { text += " timer \(timer.id) until \(timer.latest)" }
     if let writing { text += " writing \(writing)" }
     if isUnwritten { text += " unwritten" }
     if !isStarted { text += " not started" }

@@ -12,6 +12,9 @@ extension Machine {
     @usableFromInline let transientMaximum: UInt8
     @usableFromInline let slowMaximum: UInt8
     @usableFromInline let timeoutsMaximum: UInt8
+    /// Whether no age is ever old: a log lives as good as for ever, a write may take as long, an outage is
+    /// told of at once, and polls do not wait. Then it makes no difference when the model was level.
+    @usableFromInline let isAgeless: Bool
 
     /// - Parameters:
     ///   - settings: spans of at most some ten milliseconds: a small world's are made up.
@@ -21,18 +24,26 @@ extension Machine {
       self.settings = settings
       self.terms = terms
       let one = TimeSpan.milliseconds(1)
+      let ever = TimeSpan.seconds(1_000_000)
+      let isAgeless =
+        terms.lifetime >= ever && settings.writeDue >= ever && settings.debounce == .zero
+        && !terms.cadence.pollsWait
+      self.isAgeless = isAgeless
       past =
-        max(
+        isAgeless
+        ? max(settings.quickDeadline, settings.retry.healthy) + one
+        : max(
           terms.lifetime + settings.collector + terms.longDeadline,
           terms.longDeadline + settings.writeDue + settings.late + one,
-          max(settings.quickDeadline, settings.healthy, settings.productive) + one,
+          max(settings.quickDeadline, settings.retry.healthy, settings.productive) + one,
           max(settings.reallyWaited, settings.debounce, settings.writeDue + settings.late) + one)
-        + one
-      transientMaximum = Packing.steps(from: settings.transientFirst, to: settings.transientCap)
-      slowMaximum = Packing.steps(from: settings.slowFirst, to: settings.slowCap) + 1
+          + one
+      transientMaximum = Packing.steps(
+        from: settings.retry.transientFirst, to: settings.retry.transientCap)
+      slowMaximum = Packing.steps(from: settings.retry.slowFirst, to: settings.retry.slowCap) + 1
       timeoutsMaximum = max(
-        Packing.steps(from: settings.quickDeadline, to: settings.deadlineCap),
-        Packing.steps(from: settings.registerDeadline, to: settings.deadlineCap))
+        Packing.steps(from: settings.quickDeadline, to: settings.retry.deadlineCap),
+        Packing.steps(from: settings.registerDeadline, to: settings.retry.deadlineCap))
     }
 
     /// After how many doublings a span is at its cap; more change nothing.
@@ -53,27 +64,37 @@ extension Machine {
     let width = Packing.width
     let past = packing.past
     bits.put(UInt64(_status.code), width: 4)
-    bits.put(_status.outstanding?.sent, at: now, past: past, width: width)
+    bits.put(sent(at: now, packing), at: now, past: past, width: width)
     bits.put(_status.outstanding?.waits ?? false)
-    bits.put(timer?.latest, at: now, past: settings.late + .milliseconds(1), width: width)
+    bits.put(retry.timer?.latest, at: now, past: settings.late + .milliseconds(1), width: width)
     bits.put(writing != nil)
     bits.put(isUnwritten)
     bits.put(isStarted)
     bits.put(isForeground)
     bits.put(nextPollIsQuick)
-    bits.put(touched, at: now, past: past, width: width)
-    let age = _finger == nil ? nil : registeredAt
-    bits.put(age, at: now, past: settings.healthy, width: width)
-    bits.put(notBefore, at: now, past: .zero, width: width)
+    bits.put(packing.isAgeless ? nil : touched, at: now, past: past, width: width)
+    let age = _finger == nil || settings.retry.healthy <= .zero ? nil : registeredAt
+    bits.put(age, at: now, past: settings.retry.healthy, width: width)
+    bits.put(retry.notBefore, at: now, past: .zero, width: width)
     bits.put(nextAskAt, at: now, past: .zero, width: width)
-    bits.put(pace.level, at: now, past: .zero, width: width)
-    bits.put(wakes.level, at: now, past: .zero, width: width)
-    bits.put(UInt64(min(transient.exponent, packing.transientMaximum)), width: 3)
-    bits.put(UInt64(min(timeouts.exponent, packing.timeoutsMaximum)), width: 3)
-    slow.pack(into: &bits, at: now, settings, maximum: packing.slowMaximum, width: width)
-    bits.put(outage.levelAsOf, at: now, past: past, width: width)
+    bits.put(retry.pace.level, at: now, past: .zero, width: width)
+    bits.put(retry.wakes.level, at: now, past: .zero, width: width)
+    bits.put(UInt64(min(retry.transient.exponent, packing.transientMaximum)), width: 3)
+    bits.put(UInt64(min(retry.timeouts.exponent, packing.timeoutsMaximum)), width: 3)
+    retry.slow.pack(
+      into: &bits, at: now, settings.retry, maximum: packing.slowMaximum, width: width)
+    let levelAsOf = packing.isAgeless ? nil : outage.levelAsOf
+    bits.put(levelAsOf, at: now, past: past, width: width)
     bits.put(outage.lostSince, at: now, past: settings.debounce, width: width)
     bits.put(outage.hasFailed)
+  }
+
+  /// When the request that is out left, as far as that makes a difference.
+  @inlinable
+  func sent(at now: Moment, _ packing: Packing) -> Moment? {
+    guard let request = _status.outstanding else { return nil }
+    if case .registering = _status { return request.sent }
+    return packing.isAgeless ? now : request.sent
   }
 
   /// The machine that was packed, as seen from the moment 0: one that does as it would have done.
@@ -86,7 +107,7 @@ extension Machine {
     let width = Packing.width
     let past = packing.past
     requestCount = 8
-    timerCount = 8
+    retry.timerCount = 8
     writeCount = 8
     _finger = finger
     _terms = packing.terms
@@ -97,7 +118,7 @@ extension Machine {
       Outstanding(id: RequestID(life: life, number: 8), sent: $0, waits: waits)
     }
     _status = MachineStatus(code: Int(code), request: request)
-    timer = bits.takeMoment(past: settings.late + .milliseconds(1), width: width)
+    retry.timer = bits.takeMoment(past: settings.late + .milliseconds(1), width: width)
       .map { ArmedTimer(id: TimerID(8), latest: $0) }
     writing = bits.takeFlag() ? WriteID(8) : nil
     isUnwritten = bits.takeFlag()
@@ -105,14 +126,14 @@ extension Machine {
     isForeground = bits.takeFlag()
     nextPollIsQuick = bits.takeFlag()
     touched = bits.takeMoment(past: past, width: width)
-    registeredAt = bits.takeMoment(past: settings.healthy, width: width)
-    notBefore = bits.takeMoment(past: .zero, width: width) ?? .distantPast
+    registeredAt = bits.takeMoment(past: settings.retry.healthy, width: width)
+    retry.notBefore = bits.takeMoment(past: .zero, width: width) ?? .distantPast
     nextAskAt = bits.takeMoment(past: .zero, width: width) ?? .distantPast
-    pace = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
-    wakes = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
-    transient = Backoff(exponent: UInt8(bits.take(width: 3)))
-    timeouts = Backoff(exponent: UInt8(bits.take(width: 3)))
-    slow = SlowBackoff(unpacking: &bits, settings, width: width)
+    retry.pace = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    retry.wakes = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    retry.transient = Backoff(exponent: UInt8(bits.take(width: 3)))
+    retry.timeouts = Backoff(exponent: UInt8(bits.take(width: 3)))
+    retry.slow = SlowBackoff(unpacking: &bits, settings.retry, width: width)
     outage.levelAsOf = bits.takeMoment(past: past, width: width)
     outage.lostSince = bits.takeMoment(past: settings.debounce, width: width)
     outage.hasFailed = bits.takeFlag()
@@ -123,7 +144,7 @@ extension SlowBackoff {
   /// Once a failure would begin anew, all that was before it is as if it had never been.
   @inlinable
   func pack(
-    into bits: inout Bits, at now: Moment, _ settings: MachineSettings, maximum: UInt8, width: UInt8
+    into bits: inout Bits, at now: Moment, _ settings: RetrySettings, maximum: UInt8, width: UInt8
   ) {
     let next = backoff.next(first: settings.slowFirst, cap: settings.slowCap)
     let isOver = lastFailure.map { now - $0 > settings.healthy + next } ?? true
@@ -133,7 +154,7 @@ extension SlowBackoff {
   }
 
   @inlinable
-  init(unpacking bits: inout Bits, _ settings: MachineSettings, width: UInt8) {
+  init(unpacking bits: inout Bits, _ settings: RetrySettings, width: UInt8) {
     self.init()
     let exponent = UInt8(bits.take(width: 3))
     backoff = Backoff(exponent: exponent)

@@ -70,7 +70,7 @@ extension Machine {
   @inlinable
   var due: Moment? {
     switch _status {
-    case .live(.polling), .live(.pausing): timer?.latest
+    case .live(.polling), .live(.pausing): retry.timer?.latest
     case .live(.writing): outage.levelAsOf.map { $0 + settings.writeDue }
     case .stale, .idle, .registering, .registerFailed, .pollFailed, .halted: nil
     }

@@ -10,6 +10,20 @@ extension Machine {
   }
 
   @inlinable
+  mutating func heard(_ signal: AppSignal, at now: Moment, _ effects: inout Effects) {
+    switch signal {
+    case .started(let foreground): started(foreground, at: now, &effects)
+    case .stopped: stopped(at: now, &effects)
+    case .loggedOut: loggedOut(at: now, &effects)
+    case .foregrounded: foregrounded(at: now, &effects)
+    case .backgrounded: backgrounded(at: now, &effects)
+    case .networkChanged: signalled(.networkChanged, at: now, &effects)
+    case .retryRequested: signalled(.retryRequested, at: now, &effects)
+    case .credentialsChanged: credentialsChanged(at: now, &effects)
+    }
+  }
+
+  @inlinable
   mutating func started(_ foreground: Bool, at now: Moment, _ effects: inout Effects) {
     guard !isStarted || _status.isHalted else { return }  // Started already: absorbed.
     isStarted = true
@@ -48,7 +62,7 @@ extension Machine {
     guard _status.isResting else { return signalled(.foregrounded, at: now, &effects) }
     outage.restart(at: now)
     askSoon()
-    let left = slow.left(at: now)
+    let left = retry.slow.left(at: now)
     if _finger == nil, left > .zero, !payWake(at: now) {
       disarm(&effects)
       return wait(left, at: now, &effects)
@@ -85,7 +99,7 @@ extension Machine {
     case .registering: return  // It costs the server a snapshot and a log: never disturbed.
     case .registerFailed:
       // Another network heals no server's refusal, so it does not cut a slow wait.
-      if signal == .networkChanged, slow.left(at: now) > .zero { return }
+      if signal == .networkChanged, retry.slow.left(at: now) > .zero { return }
       if payWake(at: now) { proceed(at: now, &effects) }
     case .pollFailed:
       if payWake(at: now) { proceed(at: now, &effects) }

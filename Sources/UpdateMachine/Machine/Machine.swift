@@ -1,6 +1,8 @@
 // Machine: the room of all decisions about when to ask a server, what to believe and how long to
-// wait. It owns status, finger, terms, waits and freshness; MACHINE.md is its specification. It may
-// use Values, and nothing else; it imports nothing.
+// wait. It owns status, finger, terms, waits and freshness; MACHINE.md is its specification. It
+// imports nothing.
+//
+// Machine may use: Values.
 
 /// Keeps one replica's place in a server's log: registers, polls for ever, and is honest about how
 /// fresh the replica is.
@@ -28,8 +30,6 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
   @usableFromInline var _finger: Place?
   @usableFromInline var _terms: Terms
 
-  /// The only timer that is armed; what it is for follows from the status.
-  @usableFromInline var timer: ArmedTimer?
   /// The write that is out, and whether something newer than it waits to be written.
   @usableFromInline var writing: WriteID?
   @usableFromInline var isUnwritten = false
@@ -45,35 +45,16 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
   /// When this machine got its finger; `nil` if it was restored.
   @usableFromInline var registeredAt: Moment?
 
-  /// The server asked us to be quiet until then.
-  @usableFromInline var notBefore: Moment = .distantPast
   /// The protocol's own rhythm: the next question is due then (``Cadence/every(_:)``).
   @usableFromInline var nextAskAt: Moment = .distantPast
-  @usableFromInline var pace = Allowance()
-  @usableFromInline var wakes = Allowance()
-  @usableFromInline var transient = Backoff()
-  @usableFromInline var slow = SlowBackoff()
-  @usableFromInline var timeouts = Backoff()
+  /// Pace, wakes, backoffs, the server's floor, and the only timer that is armed. What the timer is for
+  /// follows from the status.
+  @usableFromInline var retry = Retry(.machine)
 
   @usableFromInline var outage = Outage()
 
   @usableFromInline var requestCount: UInt64 = 0
-  @usableFromInline var timerCount: UInt64 = 0
   @usableFromInline var writeCount: UInt64 = 0
-
-  /// A timer that was armed.
-  @usableFromInline
-  struct ArmedTimer: Hashable, Sendable {
-    @usableFromInline var id: TimerID
-    /// The end of its range.
-    @usableFromInline var latest: Moment
-
-    @inlinable
-    init(id: TimerID, latest: Moment) {
-      self.id = id
-      self.latest = latest
-    }
-  }
 
   /// A machine without a finger, not started, in the foreground.
   @inlinable
@@ -111,17 +92,17 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
   @inlinable
   public mutating func handle(_ input: Input, at now: Moment) -> Effects {
     var effects = Effects()
+    handle(input, at: now, &effects)
+    return effects
+  }
+
+  /// As ``handle(_:at:)``, behind what an earlier input of the same step has led to.
+  @inlinable
+  mutating func handle(_ input: Input, at now: Moment, _ effects: inout Effects) {
     let overslept = isOverdue(at: now)
     if overslept { noteOversleeping() }
     switch input {
-    case .started(let foreground): started(foreground, at: now, &effects)
-    case .stopped: stopped(at: now, &effects)
-    case .loggedOut: loggedOut(at: now, &effects)
-    case .foregrounded: foregrounded(at: now, &effects)
-    case .backgrounded: backgrounded(at: now, &effects)
-    case .networkChanged: signalled(.networkChanged, at: now, &effects)
-    case .retryRequested: signalled(.retryRequested, at: now, &effects)
-    case .credentialsChanged: credentialsChanged(at: now, &effects)
+    case .app(let signal): heard(signal, at: now, &effects)
     case .snapshotArrived(let id, let finger, let terms):
       snapshotArrived(id, finger: finger, terms: terms, at: now, &effects)
     case .polled(let id, let finger):
@@ -131,7 +112,6 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     case .written(let write): written(write, at: now, &effects)
     case .writeFailed(let write): writeFailed(write, at: now, &effects)
     }
-    return effects
   }
 
   // MARK: What every row of the table is made of (MACHINE §4)
@@ -150,11 +130,11 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
       _status = .live(.writing)
       return
     }
-    let paced = pace.ready(burst: settings.paceBurst, interval: settings.paceInterval)
-    let floor = max(notBefore, paced, nextAskAt)
+    let floor = max(retry.ready(settings.retry), nextAskAt)
     if now < floor {
-      arm(from: floor, to: floor, &effects)
-      _status = _finger == nil ? .registerFailed : now < notBefore ? .pollFailed : .live(.pausing)
+      effects.arm = retry.arm(MomentRange(at: floor))
+      _status =
+        _finger == nil ? .registerFailed : now < retry.notBefore ? .pollFailed : .live(.pausing)
       return
     }
     ask(at: now, &effects)
@@ -162,7 +142,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
 
   @inlinable
   mutating func ask(at now: Moment, _ effects: inout Effects) {
-    pace.spend(at: now, interval: settings.paceInterval)
+    retry.spend(at: now, settings.retry)
     requestCount += 1
     let id = RequestID(life: life, number: requestCount)
     let deadline: TimeSpan
@@ -172,17 +152,16 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
         waits
         ? _terms.longDeadline
         : min(
-          _terms.longDeadline,
-          timeouts.next(first: settings.quickDeadline, cap: settings.deadlineCap))
+          _terms.longDeadline, retry.deadline(first: settings.quickDeadline, settings.retry))
       _status = .live(.polling(Outstanding(id: id, sent: now, waits: waits)))
       effects.request = .poll(id, finger: finger, waits: waits)
     } else {
-      deadline = timeouts.next(first: settings.registerDeadline, cap: settings.deadlineCap)
+      deadline = retry.deadline(first: settings.registerDeadline, settings.retry)
       _status = .registering(Outstanding(id: id, sent: now, waits: false))
       effects.request = .register(id)
     }
     let end = max(now + deadline, now + .milliseconds(1))
-    arm(from: end, to: end, &effects)
+    effects.arm = retry.arm(MomentRange(at: end))
   }
 
   /// Comes to rest: nothing is out and nothing is due but the refresh.
@@ -197,7 +176,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     _status = .idle
     if isStarted, let period = settings.refreshPeriod {
       let due = max(now + period, now + .milliseconds(1))
-      arm(from: due, to: due, &effects)
+      effects.arm = retry.arm(MomentRange(at: due))
     }
   }
 
@@ -207,8 +186,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     _ wait: TimeSpan, pausing: Bool = false, at now: Moment, _ effects: inout Effects
   ) {
     guard isForeground else { return rest(at: now, &effects) }
-    let earliest = max(now + .milliseconds(1), notBefore)
-    arm(from: earliest, to: max(earliest, now + wait), &effects)
+    effects.arm = retry.arm(within: wait, at: now)
     _status = _finger == nil ? .registerFailed : pausing ? .live(.pausing) : .pollFailed
   }
 
@@ -225,25 +203,22 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
   }
 
   @inlinable
-  mutating func arm(from earliest: Moment, to latest: Moment, _ effects: inout Effects) {
-    timerCount += 1
-    let id = TimerID(timerCount)
-    timer = ArmedTimer(id: id, latest: latest)
-    effects.arm = Effects.Arm(timer: id, range: MomentRange(from: earliest, to: latest))
-  }
-
-  @inlinable
   mutating func disarm(_ effects: inout Effects) {
-    guard let armed = timer else { return }
-    effects.disarm = armed.id
-    timer = nil
+    guard let timer = retry.disarm() else { return }
+    // A host has not heard of a timer that was armed in this very step.
+    if effects.arm?.timer == timer { effects.arm = nil } else { effects.disarm = timer }
   }
 
   /// Gives up the request that is out, if there is one.
   @inlinable
   mutating func cancel(at now: Moment, _ effects: inout Effects) {
     guard let request = _status.outstanding else { return }
-    effects.cancel = request.id
+    // A host has not heard of a request that was made in this very step.
+    if effects.request?.id == request.id {
+      effects.request = nil
+    } else {
+      effects.cancel = request.id
+    }
     noteEnd(of: request, at: now)
   }
 
@@ -269,16 +244,8 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     nextAskAt = .distantPast
   }
 
-  /// Pays for a wake-up, if one is left: the next failure's wait is then short (BUGS 11).
   @inlinable
-  mutating func payWake(at now: Moment) -> Bool {
-    guard
-      wakes.trySpending(
-        at: now, burst: settings.wakeBurst - 1, interval: settings.wakeInterval)
-    else { return false }
-    transient.reset()
-    return true
-  }
+  mutating func payWake(at now: Moment) -> Bool { retry.payWake(at: now, settings.retry) }
 }
 
 extension Cadence {

@@ -16,20 +16,40 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     try outbox.mutate(change, &view, at: now)
   }
 
+  /// As ``mutate(_:at:)``, behind what an earlier input of the same step has led to.
+  @usableFromInline
+  mutating func mutate(
+    _ change: Change, at now: Moment, _ effects: inout Outbox<Change>.Effects
+  ) throws(MutationError<Change.Refusal>) -> (ticket: MutationTicket, value: Change.Value) {
+    try outbox.mutate(change, &view, at: now, &effects)
+  }
+
   /// Takes one input, and shows what has changed by it; returns what to do, in this order.
   public mutating func handle(
     _ input: Outbox<Change>.Input, at now: Moment
-  ) -> (Outbox<Change>.Effects, Outbox<Change>.Effects) {
-    let effects = outbox.handle(input, at: now)
-    return (effects, outbox.replay(&view, at: now))
+  ) -> Outbox<Change>.Effects {
+    var effects = Outbox<Change>.Effects()
+    handle(input, at: now, &effects)
+    return effects
+  }
+
+  /// As ``handle(_:at:)``, behind what an earlier input of the same step has led to.
+  @usableFromInline
+  mutating func handle(
+    _ input: Outbox<Change>.Input, at now: Moment, _ effects: inout Outbox<Change>.Effects
+  ) {
+    outbox.handle(input, at: now, &effects)
+    outbox.replay(&view, at: now, &effects)
   }
 
   /// ``Outbox/replay(_:at:)`` of the view. O(1) if it is level.
-  public mutating func replay(at now: Moment) -> Outbox<Change>.Effects {
-    outbox.replay(&view, at: now)
+  @usableFromInline
+  mutating func replay(at now: Moment, _ effects: inout Outbox<Change>.Effects) {
+    outbox.replay(&view, at: now, &effects)
   }
 
   /// The log is being asked: ``Outbox/wantsPull`` is granted.
+  @usableFromInline
   mutating func noteAsked() { outbox.sending.wantsPull = false }
 
   /// A pull has become due before the next push, by time alone.
@@ -62,12 +82,12 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   /// ``Outbox/pollWasAnswered()``: its events have been applied.
   public mutating func pollWasAnswered() { outbox.pollWasAnswered() }
 
-  /// ``Outbox/restored()``, over what was confirmed then. `settings`: what this version of the app
+  /// ``Outbox/restored(in:)``, over what was confirmed then. `settings`: what this version of the app
   /// wants; `nil`: those that were saved.
   public mutating func restored(
-    over confirmed: Change.State, settings: OutboxSettings? = nil
+    over confirmed: Change.State, in life: Life = Life(0), settings: OutboxSettings? = nil
   ) {
-    outbox.restored()
+    outbox.restored(in: life)
     if let settings { outbox.settings = settings }
     view = LocalView(of: confirmed)
   }

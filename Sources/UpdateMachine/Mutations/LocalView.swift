@@ -56,9 +56,16 @@ extension Outbox {
   /// and it is tried again with the next state.
   public mutating func replay(_ view: inout LocalView<Change>, at now: Moment) -> Effects {
     var effects = Effects()
+    replay(&view, at: now, &effects)
+    return effects
+  }
+
+  /// As ``replay(_:at:)``, behind what an earlier input of the same step has led to.
+  mutating func replay(
+    _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects
+  ) {
     refresh(&view)
     proceed(at: now, &effects)
-    return effects
   }
 
   mutating func refresh(_ view: inout LocalView<Change>) {

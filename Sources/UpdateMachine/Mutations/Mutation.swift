@@ -1,7 +1,8 @@
-// Mutations: the room of the local changes: what the user changed and the server has not confirmed.
-// It owns the outbox, the view (confirmed state with what is pending replayed over it) and the
-// questions that an app asks of the view. It may use Machine, VersionedMap and Values; it imports
-// nothing.
+// Mutations: the room of the local changes: what the user changed and the server has not
+// confirmed. It owns the outbox, the view (confirmed state with what is pending replayed over it)
+// and the questions that an app asks of the view. It imports nothing.
+//
+// Mutations may use: Machine, Stored, Values, VersionedMap.
 
 /// A local change as intent: a name and its arguments, not its effects. Usually an enum of the app.
 ///
@@ -38,6 +39,9 @@ public protocol Mutation: Sendable {
   /// state that it was given is thrown away.
   func apply(to state: inout State) throws(Refusal) -> Value
 
+  /// Whether there can be one at all: not of `Never`, the mutation of a model that takes no changes.
+  static var isPossible: Bool { get }
+
   /// One mutation with the effect of both, `later` coming right after this; `nil`: they stay two.
   /// By default they do. Asked only while neither has been sent. From then on they are one: whoever
   /// edits or discards either does it to both.
@@ -49,10 +53,23 @@ extension Mutation {
   public var size: Int64 { 0 }
 
   @inlinable
+  public static var isPossible: Bool { true }
+
+  @inlinable
   public func coalesced(with later: Self) -> Self? { nil }
 
   /// Of these millions can be added.
   var boundedSize: Int64 { min(max(size, 0), 1 << 40) }
+}
+
+/// The mutation of a model that its user does not change.
+extension Never: Mutation {
+  @inlinable
+  public static var isPossible: Bool { false }
+
+  public var name: String { switch self {} }
+
+  public func apply(to state: inout Void) throws(Never) {}
 }
 
 /// The app's handle on one of its mutations. Tickets of one outbox count up from 1, for ever, and
@@ -107,18 +124,6 @@ public struct ClientID: BitwiseCopyable, Hashable, Sendable {
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Names one push. Pushes of one life count up.
-public struct PushID: BitwiseCopyable, Hashable, Sendable {
-  public var life: Life
-  public var number: UInt64
-
-  @inlinable
-  public init(life: Life, number: UInt64) {
-    self.life = life
-    self.number = number
-  }
-}
-
 /// Counts the changes of an outbox that must be durable before something is sent. What is saved is
 /// the outbox as of one of these.
 public struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
@@ -155,11 +160,6 @@ extension MutationID: CustomStringConvertible {
 
 extension ClientID: CustomStringConvertible {
   public var description: String { "client \(number)" }
-}
-
-extension PushID: CustomStringConvertible {
-  /// The number alone: within one outbox every push that matters is of one life.
-  public var description: String { "\(number)" }
 }
 
 extension OutboxVersion: CustomStringConvertible {

@@ -4,7 +4,7 @@
 
 extension Outbox {
   mutating func answered(
-    _ id: PushID, _ answer: PushAnswer, at now: Moment, _ effects: inout Effects
+    _ id: RequestID, _ answer: PushAnswer, at now: Moment, _ effects: inout Effects
   ) {
     guard case .pushing(let push) = sending.status, push.id == id else { return }
     disarm(&effects)
@@ -32,13 +32,13 @@ extension Outbox {
       refuse(at: index, refusal)
       persist(&effects)
     }
-    sending.transient.reset()
-    sending.timeouts.reset()
+    sending.retry.transient.reset()
+    sending.retry.timeouts.reset()
     proceed(at: now, &effects)
   }
 
   mutating func failed(
-    _ id: PushID, _ failure: SyncFailure, hasLeft: Bool, at now: Moment, _ effects: inout Effects
+    _ id: RequestID, _ failure: SyncFailure, hasLeft: Bool, at now: Moment, _ effects: inout Effects
   ) {
     guard case .pushing(let push) = sending.status, push.id == id else { return }
     disarm(&effects)
@@ -46,11 +46,10 @@ extension Outbox {
   }
 
   mutating func fired(_ id: TimerID, at now: Moment, _ effects: inout Effects) {
-    guard let armed = sending.timer, armed.id == id else { return }
-    sending.timer = nil
+    guard let armed = sending.retry.take(fired: id) else { return }
     switch sending.status {
     case .pushing(let push):
-      effects.cancel = push.id
+      cancel(push, &effects)
       guard now > armed.latest + settings.machine.late else {
         return fail(push, .timedOut, hasLeft: true, at: now, &effects)
       }
@@ -108,10 +107,12 @@ extension Outbox {
     case .unreachable, .serverFault:
       waitTransiently(at: now, &effects)
     case .timedOut:
-      sending.timeouts.lengthen()
+      sending.retry.timeouts.lengthen()
       waitTransiently(at: now, &effects)
     case .rateLimited(let after):
-      rateLimited(after, at: now, &effects)
+      let numbers = settings.machine.retry
+      wait(
+        sending.retry.limit(for: after, isSlow: false, at: now, numbers), at: now, &effects)
     case .unauthorized:
       halt(.credentials)
     case .unsupported:
@@ -128,25 +129,11 @@ extension Outbox {
   }
 
   private mutating func waitTransiently(at now: Moment, _ effects: inout Effects) {
-    let numbers = settings.machine
-    wait(
-      sending.transient.take(first: numbers.transientFirst, cap: numbers.transientCap), at: now,
-      &effects)
+    wait(sending.retry.takeTransient(settings.machine.retry), at: now, &effects)
   }
 
   private mutating func waitSlowly(at now: Moment, _ effects: inout Effects) {
-    wait(sending.slow.take(at: now, settings: settings.machine), at: now, &effects)
-  }
-
-  private mutating func rateLimited(
-    _ asked: TimeSpan?, at now: Moment, _ effects: inout Effects
-  ) {
-    let numbers = settings.machine
-    let after = min(max(asked ?? .zero, numbers.retryAfterFloor), numbers.retryAfterCap)
-    sending.notBefore = now + after
-    let backoff = sending.transient.take(first: numbers.transientFirst, cap: numbers.transientCap)
-    wait(
-      after + max(TimeSpan(milliseconds: after.milliseconds / 10), backoff), at: now, &effects)
+    wait(sending.retry.takeSlow(at: now, settings.machine.retry), at: now, &effects)
   }
 
   // MARK: What became of a push

@@ -1,7 +1,7 @@
 extension Outbox {
   /// What is sent to the server.
   public struct Push: Sendable {
-    public var id: PushID
+    public var id: RequestID
     public var client: ClientID
     /// The greatest ID of which the server has told the client that it refused it. A server that has
     /// refused a greater one, which is not ``voided`` either, ignores the push and says so again.
@@ -33,7 +33,7 @@ extension Outbox {
   /// persist, push, arm; each at most once.
   public struct Effects: Sendable {
     /// The push to give up. Its answer may come all the same.
-    public var cancel: PushID?
+    public var cancel: RequestID?
     /// The timer that must not fire any more.
     public var disarm: TimerID?
     /// What the app's log should hear.
@@ -43,19 +43,7 @@ extension Outbox {
     /// What to send. Gets one answer or one failure.
     public var push: Push?
     /// Feed `fired` once, at a moment drawn from the range.
-    public var arm: Arm?
-
-    /// The timer that is armed.
-    public struct Arm: Hashable, Sendable {
-      public var timer: TimerID
-      public var range: MomentRange
-
-      @inlinable
-      public init(timer: TimerID, range: MomentRange) {
-        self.timer = timer
-        self.range = range
-      }
-    }
+    public var arm: TimerArm?
 
     @inlinable
     public init() {}
@@ -75,7 +63,7 @@ extension Outbox.Effects: Equatable where Change: Equatable {}
 extension Outbox.Push: CustomStringConvertible {
   /// "push 3: 7 rename, 8 reserve", "push 3 knowing 6: 7 rename".
   public var description: String {
-    var text = "push \(id)"
+    var text = "push \(id.number)"
     if knownRefusal != .none { text += " knowing \(knownRefusal)" }
     for id in voided { text += " without \(id)" }
     var separator = ":"

@@ -2,28 +2,17 @@ extension Outbox {
   /// What happened. What the confirmed state says does not come here, but in band, with the model
   /// that takes it: ``confirm(through:refusal:)`` and ``echo(of:)``.
   public enum Input: Sendable {
-    /// The app wants its changes sent from now on. The life is one that no start of any outbox of
-    /// this client ever had.
-    case started(Life, foreground: Bool)
-    /// The app wants nothing more sent for now. What is pending stays.
-    case stopped
-    case foregrounded
-    case backgrounded
-    /// The device has another network, or one again.
-    case networkChanged
-    /// The user asked to try now.
-    case retryRequested
-    /// The app has other credentials of the same user.
-    case credentialsChanged
+    /// What the app says. ``AppSignal/started(foreground:)``: it wants its changes sent from now on.
+    case app(AppSignal)
     /// The protocol wants to be level before anything more is pushed; or no longer does.
     case heldBack(Bool)
     /// The outbox as it was at this version is durable.
     case stored(upTo: OutboxVersion)
     /// A push was answered.
-    case answered(PushID, PushAnswer)
+    case answered(RequestID, PushAnswer)
     /// A push ended any other way. `hasLeft`: the server may have heard of it. If not, as when there
     /// was no connection, what was in it is as if it had never been sent.
-    case failed(PushID, SyncFailure, hasLeft: Bool)
+    case failed(RequestID, SyncFailure, hasLeft: Bool)
     /// A timer fired, at any time after it was armed.
     case fired(TimerID)
     /// The app wants a refused or uncertain mutation tried again as it is.
@@ -34,20 +23,20 @@ extension Outbox {
     /// The app gives up a mutation that is refused, uncertain or never left.
     case discarded(MutationTicket)
   }
+}
 
-  /// What a server says to a push. It acknowledges nothing.
-  public enum PushAnswer: Hashable, Sendable {
-    /// The server has them. It may run them later.
-    case accepted
-    /// All before this one were run; this one never will be, and its ID is consumed. Those after it
-    /// were ignored. Said also, and nothing done, while the client does not know of it.
-    case refused(MutationRefusal)
-  }
+/// What a server says to a push. It acknowledges nothing.
+public enum PushAnswer: Hashable, Sendable {
+  /// The server has them. It may run them later.
+  case accepted
+  /// All before this one were run; this one never will be, and its ID is consumed. Those after it
+  /// were ignored. Said also, and nothing done, while the client does not know of it.
+  case refused(MutationRefusal)
 }
 
 extension Outbox.Input: Equatable where Change: Equatable {}
 
-extension Outbox.PushAnswer: CustomStringConvertible {
+extension PushAnswer: CustomStringConvertible {
   public var description: String {
     switch self {
     case .accepted: "accepted"
@@ -59,14 +48,7 @@ extension Outbox.PushAnswer: CustomStringConvertible {
 extension Outbox.Input: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .started(_, foreground: true): "started in the foreground"
-    case .started(_, foreground: false): "started in the background"
-    case .stopped: "stopped"
-    case .foregrounded: "foregrounded"
-    case .backgrounded: "backgrounded"
-    case .networkChanged: "networkChanged"
-    case .retryRequested: "retryRequested"
-    case .credentialsChanged: "credentialsChanged"
+    case .app(let signal): signal.description
     case .heldBack(true): "held back"
     case .heldBack(false): "no longer held back"
     case .stored(let version): "stored \(version)"

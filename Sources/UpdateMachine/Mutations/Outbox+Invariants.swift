@@ -43,7 +43,7 @@ extension Outbox {
   }
 
   private func violationOfStatus() -> Violation? {
-    let hasTimer = sending.timer != nil
+    let hasTimer = sending.retry.timer != nil
     switch sending.status {
     case .resting:
       if hasTimer { return violated("resting holds no timer") }
@@ -87,7 +87,7 @@ extension Outbox: CustomStringConvertible {
     if aside > 0 { text += ", \(aside) set aside" }
     text += ", confirmed \(confirmed)"
     if knownRefusal != .none { text += ", knows refusal \(knownRefusal)" }
-    if let timer = sending.timer { text += ", timer \(timer.id) until \(timer.latest)" }
+    if let timer = sending.retry.timer { text += ", timer \(timer.id) until \(timer.latest)" }
     text += ", \(version)"
     if stored < version { text += " of which \(stored) stored" }
     if isReplayDue { text += ", replay due" }

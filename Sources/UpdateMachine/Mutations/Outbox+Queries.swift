@@ -87,7 +87,7 @@ extension Outbox {
   }
 
   /// Whether an answer to this push would be believed.
-  public func isCurrent(_ id: PushID) -> Bool {
+  public func isCurrent(_ id: RequestID) -> Bool {
     if case .pushing(let push) = sending.status { push.id == id } else { false }
   }
 }

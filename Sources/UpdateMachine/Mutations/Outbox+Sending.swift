@@ -22,10 +22,10 @@ extension Outbox {
     case .pushing(let push):
       guard !refused.isEmpty else { return }
       // The confirmed state told of a refusal before the answer did: the push will be ignored.
-      effects.cancel = push.id
+      cancel(push, &effects)
     case .waiting, .pausing, .halted: return  // Only their timer, a signal or the app ends them.
     case .confirming:
-      if maySend, !isReplayDue, sending.resendAt == sending.timer?.latest, nextBatch.isEmpty {
+      if maySend, !isReplayDue, sending.resendAt == sending.retry.timer?.latest, nextBatch.isEmpty {
         return  // Goes on.
       }
     case .resting, .storing: break
@@ -37,11 +37,9 @@ extension Outbox {
     let batch = nextBatch
     unmark(from: batch.upperBound)
     guard !batch.isEmpty else { return confirmLater(at: now, &effects) }
-    let numbers = settings.machine
-    let paced = sending.pace.ready(burst: numbers.paceBurst, interval: numbers.paceInterval)
-    let floor = max(sending.notBefore, paced)
+    let floor = sending.retry.ready(settings.machine.retry)
     if now < floor {
-      arm(from: floor, to: floor, &effects)
+      effects.arm = sending.retry.arm(MomentRange(at: floor))
       sending.status = .pausing
       return
     }
@@ -115,9 +113,9 @@ extension Outbox {
   }
 
   private mutating func push(_ batch: Range<Int>, at now: Moment, _ effects: inout Effects) {
-    sending.pace.spend(at: now, interval: settings.machine.paceInterval)
+    sending.retry.spend(at: now, settings.machine.retry)
     sending.pushCount += 1
-    let id = PushID(life: sending.life, number: sending.pushCount)
+    let id = RequestID(life: sending.life, part: .outbox, number: sending.pushCount)
     var items: [Push.Item] = []
     items.reserveCapacity(batch.count)
     for pending in queue[batch] {
@@ -128,10 +126,10 @@ extension Outbox {
       id: id, client: client, knownRefusal: knownRefusal, voided: voided, mutations: items)
     sending.status = .pushing(
       OutstandingPush(id: id, first: items[0].id, last: items[items.count - 1].id))
-    let deadline = sending.timeouts.next(
-      first: settings.pushDeadline, cap: settings.machine.deadlineCap)
+    let deadline = sending.retry.deadline(
+      first: settings.pushDeadline, settings.machine.retry)
     let end = max(now + deadline, now + .milliseconds(1))
-    arm(from: end, to: end, &effects)
+    effects.arm = sending.retry.arm(MomentRange(at: end))
   }
 
   /// Nothing to send: what was accepted should be confirmed by and by.
@@ -144,31 +142,28 @@ extension Outbox {
       due = now + sending.resends.take(first: settings.resendFirst, cap: settings.resendCap)
     }
     sending.resendAt = due
-    arm(from: due, to: due, &effects)
+    effects.arm = sending.retry.arm(MomentRange(at: due))
     sending.status = .confirming
   }
 
   // MARK: Timers and waits
 
-  mutating func arm(from earliest: Moment, to latest: Moment, _ effects: inout Effects) {
-    sending.timerCount += 1
-    let id = TimerID(sending.timerCount)
-    sending.timer = ArmedTimer(id: id, latest: latest)
-    effects.arm = Effects.Arm(timer: id, range: MomentRange(from: earliest, to: latest))
+  mutating func disarm(_ effects: inout Effects) {
+    guard let timer = sending.retry.disarm() else { return }
+    // A host has not heard of a timer that was armed in this very step.
+    if effects.arm?.timer == timer { effects.arm = nil } else { effects.disarm = timer }
   }
 
-  mutating func disarm(_ effects: inout Effects) {
-    guard let armed = sending.timer else { return }
-    // One that was armed in this very step has not been told to anybody yet.
-    if effects.arm?.timer == armed.id { effects.arm = nil } else { effects.disarm = armed.id }
-    sending.timer = nil
+  /// Gives up the push that is out.
+  mutating func cancel(_ push: OutstandingPush, _ effects: inout Effects) {
+    // Nor of a push that was made in it.
+    if effects.push?.id == push.id { effects.push = nil } else { effects.cancel = push.id }
   }
 
   /// Waits up to `wait` from now, never under the server's floor; at rest in the background.
   mutating func wait(_ wait: TimeSpan, at now: Moment, _ effects: inout Effects) {
     guard isActive else { return rest(&effects) }
-    let earliest = max(now + .milliseconds(1), sending.notBefore)
-    arm(from: earliest, to: max(earliest, now + wait), &effects)
+    effects.arm = sending.retry.arm(within: wait, at: now)
     sending.status = .waiting
   }
 

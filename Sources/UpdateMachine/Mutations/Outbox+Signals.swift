@@ -9,20 +9,29 @@ extension Outbox {
     case retryRequested
   }
 
-  mutating func started(
-    _ life: Life, foreground: Bool, at now: Moment, _ effects: inout Effects
-  ) {
+  mutating func heard(_ signal: AppSignal, at now: Moment, _ effects: inout Effects) {
+    switch signal {
+    case .started(let foreground): started(foreground: foreground, at: now, &effects)
+    case .stopped, .loggedOut: stopped(&effects)
+    case .foregrounded: foregrounded(at: now, &effects)
+    case .backgrounded: backgrounded(&effects)
+    case .networkChanged: signalled(.networkChanged, at: now, &effects)
+    case .retryRequested: signalled(.retryRequested, at: now, &effects)
+    case .credentialsChanged: credentialsChanged(at: now, &effects)
+    }
+  }
+
+  private mutating func started(foreground: Bool, at now: Moment, _ effects: inout Effects) {
     guard !sending.isStarted || sending.status.isHalted else { return }  // Absorbed.
     sending.isStarted = true
     sending.isForeground = foreground
-    sending.life = life
     sending.status = .resting
     proceed(at: now, &effects)
   }
 
   mutating func stopped(_ effects: inout Effects) {
     if case .pushing(let push) = sending.status {
-      effects.cancel = push.id
+      cancel(push, &effects)
       settle(push, isDoubtful: true)
     }
     rest(&effects)
@@ -34,7 +43,7 @@ extension Outbox {
     sending.isForeground = true
     guard sending.isStarted else { return }  // Remembered for the start.
     guard sending.status == .resting else { return signalled(.foregrounded, at: now, &effects) }
-    let left = sending.slow.left(at: now)
+    let left = sending.retry.slow.left(at: now)
     if left > .zero, !payWake(at: now) { return wait(left, at: now, &effects) }
     proceed(at: now, &effects)
   }
@@ -58,7 +67,7 @@ extension Outbox {
       proceed(at: now, &effects)
     case .waiting:
       // Another network heals no server's refusal, so it does not cut a slow wait.
-      if signal == .networkChanged, sending.slow.left(at: now) > .zero { return }
+      if signal == .networkChanged, sending.retry.slow.left(at: now) > .zero { return }
       guard payWake(at: now) else { return }
       disarm(&effects)
       sending.status = .resting
@@ -76,13 +85,7 @@ extension Outbox {
 
   /// Pays for a wake-up, if one is left: the next failure's wait is then short.
   private mutating func payWake(at now: Moment) -> Bool {
-    let numbers = settings.machine
-    guard
-      sending.wakes.trySpending(
-        at: now, burst: numbers.wakeBurst - 1, interval: numbers.wakeInterval)
-    else { return false }
-    sending.transient.reset()
-    return true
+    sending.retry.payWake(at: now, settings.machine.retry)
   }
 }
 

@@ -20,7 +20,7 @@ extension Outbox where Change: Storable {
     rows.put(.outbox, numbers, since: old?.numbers)
   }
 
-  /// The outbox that these rows are of, as it was when they were written; ``restored()`` comes next.
+  /// The outbox that these rows are of, as it was when they were written; ``Outbox/restored(in:)`` comes next.
   public init(
     stored rows: StoredRows, settings: OutboxSettings = OutboxSettings()
   ) throws(StoredFormError) {

@@ -29,7 +29,7 @@
 /// many tickets were given). From there on the promise above holds again.
 ///
 /// It is a plain value, saved with the model that holds it and carried over from one snapshot to the
-/// next. All the rest of it (what is out, timers, waits) is forgotten by ``restored()``. Like the
+/// next. All the rest of it (what is out, timers, waits) is forgotten by ``restored(in:)``. Like the
 /// machine it never waits, reads a clock or draws; moments never go back from one call to the next.
 ///
 /// Source: the client's side of push in Replicache's design document; refusals, marks and *uncertain*
@@ -70,57 +70,63 @@ public struct Outbox<Change: Mutation>: Sendable {
   var stored = OutboxVersion(0)
   /// Counts what a replay must be made for, and the last that one was made for.
   var queueVersion: UInt64 = 1
-  var replayedVersion: UInt64 = 1
+  @usableFromInline var replayedVersion: UInt64 = 1
 
   var sending = Sending()
 
   /// What is not saved: what goes on between it and the server in this life.
   struct Sending: Hashable, Sendable {
     var status = OutboxStatus.resting
-    var timer: ArmedTimer?
+    /// Pace, wakes, backoffs, the server's floor, and the timer that is armed.
+    var retry = Retry(.outbox)
     var isStarted = false
     var isForeground = true
     var isHeldBack = false
     /// A push was answered, and nothing was pulled since.
     var wantsPull = false
     var life = Life(0)
-    /// The server asked us to be quiet until then.
-    var notBefore = Moment.distantPast
     /// When what was accepted is sent again; `nil`: not known yet.
     var resendAt: Moment?
-    var pace = Allowance()
-    var wakes = Allowance()
-    var transient = Backoff()
-    var slow = SlowBackoff()
-    var timeouts = Backoff()
     var resends = Backoff()
     /// The version with the app's last word on what was set aside.
     var wordVersion = OutboxVersion(0)
     /// The greatest ID that had been accepted when the poll left that is out.
     var askedThrough = MutationID.none
     var pushCount: UInt64 = 0
-    var timerCount: UInt64 = 0
-  }
-
-  /// A timer that was armed.
-  struct ArmedTimer: Hashable, Sendable {
-    var id: TimerID
-    /// The end of its range.
-    var latest: Moment
   }
 
   /// Empty, and not started.
   /// - Parameters:
+  ///   - life: the start of the client that it belongs to.
   ///   - client: drawn for this outbox, and never used by another.
   ///   - isIdempotent: whether the server knows a mutation again by its ID. If not, what may have
   ///     been lost becomes uncertain.
   ///   - settings: its numbers.
   public init(
-    client: ClientID, isIdempotent: Bool = true, settings: OutboxSettings = OutboxSettings()
+    client: ClientID, isIdempotent: Bool = true, settings: OutboxSettings = OutboxSettings(),
+    life: Life = Life(0)
+  ) {
+    self.init(
+      client: client, isIdempotent: isIdempotent, settings: settings, life: life,
+      names: OutboxNames())
+  }
+
+  /// As ``init(client:isIdempotent:settings:life:)``, after an earlier outbox of the same life.
+  @usableFromInline
+  init(
+    client: ClientID, isIdempotent: Bool, settings: OutboxSettings, life: Life, names: OutboxNames
   ) {
     self.client = client
     self.isIdempotent = isIdempotent
     self.settings = settings
+    sending.life = life
+    sending.pushCount = names.pushes
+    sending.retry.timerCount = names.timers
+  }
+
+  /// The pushes and timers that it has named.
+  @usableFromInline var names: OutboxNames {
+    OutboxNames(pushes: sending.pushCount, timers: sending.retry.timerCount)
   }
 
   /// Goes on in another name, for the server knows the app by another now: it has lost the old one.
@@ -128,7 +134,9 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// would be another mutation there if it were sent in the new name: it is set aside, refused as
   /// ``RejectionCode/nameLost``, for the app to say whether it is to be made again.
   public init(client: ClientID, takingOver old: Outbox) {
-    self.init(client: client, isIdempotent: old.isIdempotent, settings: old.settings)
+    self.init(
+      client: client, isIdempotent: old.isIdempotent, settings: old.settings,
+      life: old.sending.life, names: old.names)
     lastTicket = old.lastTicket
     forgotten = old.forgotten
     discards = old.discards
@@ -158,8 +166,9 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// It was read from the saved form of an earlier life: what it says is durable, what was out then
   /// is answered no more, and nothing is sent before it is started, and replayed once. What had left
   /// without an answer is sent again, or uncertain if the server is not idempotent.
-  public mutating func restored() {
+  public mutating func restored(in life: Life = Life(0)) {
     sending = Sending()
+    sending.life = life
     stored = version
     queueVersion += 1
     size = measuredSize  // This version of the app may measure otherwise.
@@ -178,15 +187,14 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// refusal in an answer) replays it next.
   public mutating func handle(_ input: Input, at now: Moment) -> Effects {
     var effects = Effects()
+    handle(input, at: now, &effects)
+    return effects
+  }
+
+  /// As ``handle(_:at:)``, behind what an earlier input of the same step has led to.
+  mutating func handle(_ input: Input, at now: Moment, _ effects: inout Effects) {
     switch input {
-    case .started(let life, let foreground):
-      started(life, foreground: foreground, at: now, &effects)
-    case .stopped: stopped(&effects)
-    case .foregrounded: foregrounded(at: now, &effects)
-    case .backgrounded: backgrounded(&effects)
-    case .networkChanged: signalled(.networkChanged, at: now, &effects)
-    case .retryRequested: signalled(.retryRequested, at: now, &effects)
-    case .credentialsChanged: credentialsChanged(at: now, &effects)
+    case .app(let signal): heard(signal, at: now, &effects)
     case .heldBack(let isHeldBack):
       sending.isHeldBack = isHeldBack
       proceed(at: now, &effects)
@@ -201,7 +209,6 @@ public struct Outbox<Change: Mutation>: Sendable {
     case .edited(let ticket, let change): edited(ticket, change, at: now, &effects)
     case .discarded(let ticket): discarded(ticket, at: now, &effects)
     }
-    return effects
   }
 
   // MARK: The app's change
@@ -221,6 +228,15 @@ public struct Outbox<Change: Mutation>: Sendable {
   public mutating func mutate(
     _ change: Change, _ view: inout LocalView<Change>, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Mutated {
+    var effects = Effects()
+    let made = try mutate(change, &view, at: now, &effects)
+    return Mutated(ticket: made.ticket, value: made.value, effects: effects)
+  }
+
+  /// As ``mutate(_:_:at:)``, behind what an earlier input of the same step has led to.
+  mutating func mutate(
+    _ change: Change, _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects
+  ) throws(MutationError<Change.Refusal>) -> (ticket: MutationTicket, value: Change.Value) {
     refresh(&view)
     let merged = merged(with: change)
     let growth =
@@ -236,8 +252,6 @@ public struct Outbox<Change: Mutation>: Sendable {
       throw .refused(error)
     }
     view.extend(to: state)
-
-    var effects = Effects()
     lastTicket.number += 1
     size += growth
     changed()
@@ -251,7 +265,7 @@ public struct Outbox<Change: Mutation>: Sendable {
       queue.append(Pending(tickets: lastTicket...lastTicket, change: change, version: version))
     }
     proceed(at: now, &effects)
-    return Mutated(ticket: lastTicket, value: value, effects: effects)
+    return (lastTicket, value)
   }
 
   /// The last in the queue and this as one, if nothing speaks against it.
@@ -271,6 +285,20 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// Asks for what has changed to be saved.
   func persist(_ effects: inout Effects) {
     if settings.machine.isDurable { effects.persist = version }
+  }
+}
+
+/// How many pushes and timers the outboxes of one life have named. A late answer to an earlier outbox must
+/// not be taken for one to the next.
+@usableFromInline
+struct OutboxNames: Hashable, Sendable {
+  @usableFromInline var pushes: UInt64 = 0
+  @usableFromInline var timers: UInt64 = 0
+
+  @inlinable
+  init(pushes: UInt64 = 0, timers: UInt64 = 0) {
+    self.pushes = pushes
+    self.timers = timers
   }
 }
 

@@ -20,13 +20,13 @@ public enum OutboxStatus: Hashable, Sendable {
 /// The push that is out.
 public struct OutstandingPush: Hashable, Sendable {
   /// Its name; only an answer to it is believed.
-  public var id: PushID
+  public var id: RequestID
   /// What it holds: mutations of these IDs, all of them between the two.
   public var first: MutationID
   public var last: MutationID
 
   @inlinable
-  public init(id: PushID, first: MutationID, last: MutationID) {
+  public init(id: RequestID, first: MutationID, last: MutationID) {
     self.id = id
     self.first = first
     self.last = last

@@ -1,5 +1,7 @@
 // Pages: the room that decides which pages to fetch for the windows that an app looks through, and
-// when. It may use Machine, Messages and everything below.
+// when. It imports nothing.
+//
+// Pages may use: Knowledge, Machine, Stored, Values.
 
 /// Fetches what open windows lack, and nothing else: never one page twice at once, never in a loop on
 /// an error, nothing for a window that went away.
@@ -7,9 +9,10 @@
 /// Fetches are outside of the machine's one request, with waits and a budget of their own (oracle D).
 /// They go only while the machine has a finger and the user looks: what was asked for in one
 /// generation is void in the next. Like the machine, the planner is told what happened, and says what to do.
-public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
-  public typealias Store = MessageStore<Narrow>
-  public typealias Request = PageRequest<Narrow>
+public struct PagePlanner<Lists: PartialLists>: Sendable {
+  public typealias Narrow = Lists.Narrow
+  public typealias ID = Lists.ID
+  public typealias Request = PageRequest<Narrow, ID>
 
   public let settings: PageSettings
   @usableFromInline let life: Life
@@ -22,29 +25,27 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// What was asked for before: it is wanted still, so an answer has not helped; or it has failed, and
   /// may not be asked again yet. Its length is bounded by what is wanted and by the pace.
   @usableFromInline var asked: [Asked] = []
-  @usableFromInline var backoff = Backoff()
+  /// When more may be asked, after a failure and at all. Its timer is that of the plan.
+  @usableFromInline var retry = Retry(.pages)
   /// Nothing is asked before a moment in it: something has failed.
   @usableFromInline var pause: MomentRange?
   /// When that was. What had left before tells of the same trouble.
   @usableFromInline var lastFailure: Moment = .distantPast
-  /// Nor before a moment in this one, whatever else is answered: the server asked for patience.
-  @usableFromInline var quiet: MomentRange?
-  @usableFromInline var pace = Allowance()
   /// What is to be read a second time, and since when.
-  @usableFromInline var suspects: [(id: MessageID, since: Moment)] = []
-  @usableFromInline var timer: (id: TimerID, range: MomentRange)?
-  @usableFromInline var timerCount: UInt64 = 0
+  @usableFromInline var suspects: [(id: ID, since: Moment)] = []
 
   @usableFromInline
   struct Window: Sendable {
     @usableFromInline var id: WindowID
     @usableFromInline var narrow: Narrow
-    @usableFromInline var window: ListWindow
+    @usableFromInline var window: ListWindow<ID>
     /// Of a list that cannot be known: a page has been shown.
     @usableFromInline var isShown = false
+    /// What was seen through it last.
+    @usableFromInline var view: WindowView<Lists>?
 
     @inlinable
-    init(id: WindowID, narrow: Narrow, window: ListWindow) {
+    init(id: WindowID, narrow: Narrow, window: ListWindow<ID>) {
       self.id = id
       self.narrow = narrow
       self.window = window
@@ -53,14 +54,14 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   @usableFromInline
   struct Fetch: Sendable {
-    @usableFromInline var id: FetchID
+    @usableFromInline var id: RequestID
     @usableFromInline var request: Request
     @usableFromInline var begun: Moment
     @usableFromInline var deadline: Moment
     @usableFromInline var isAudit: Bool
 
     @inlinable
-    init(id: FetchID, request: Request, begun: Moment, deadline: Moment, isAudit: Bool) {
+    init(id: RequestID, request: Request, begun: Moment, deadline: Moment, isAudit: Bool) {
       self.id = id
       self.request = request
       self.begun = begun
@@ -97,56 +98,50 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// What happened.
   public enum Input: Sendable {
     /// The app wants to see something else through a window.
-    case moved(WindowID, ListWindow)
+    case moved(WindowID, ListWindow<ID>)
     case closed(WindowID)
-    /// A page was given to the store.
-    case answered(FetchID, Store.PageOutcome, anchor: MessageID?)
-    case failed(FetchID, SyncFailure)
+    /// A page was given to the lists.
+    case answered(RequestID, PageOutcome, anchor: ID?)
+    case failed(RequestID, SyncFailure)
     case fired(TimerID)
-    /// The store has changed, or the machine has: an event, a snapshot, a finger that is gone.
-    case changed
   }
 
   /// What to do, in this order.
   public struct Effects: Sendable {
     /// Fetches to give up. Their answers may come all the same.
-    public var cancel: [FetchID] = []
+    public var cancel: [RequestID] = []
     /// The timer that must not fire any more.
     public var disarm: TimerID?
     /// Somebody should look at this: the server refuses what we ask, or answers what we cannot use.
     public var report: SyncFailure?
     /// Questions to send; each gets one answer, or one failure.
-    public var fetch: [(id: FetchID, request: Request)] = []
+    public var fetch: [(id: RequestID, request: Request)] = []
     /// Feed `fired` once, at a moment drawn from the range.
-    public var arm: (timer: TimerID, range: MomentRange)?
+    public var arm: TimerArm?
+    /// What became of pages that came, for a checker: nothing is to be done about it.
+    public var answered: [(id: RequestID, outcome: PageOutcome)] = []
 
     @inlinable
-    init() {}
+    public init() {}
   }
 
   // MARK: Inputs
 
-  /// An app begins to look at a list. What there is to show, the store's list says.
+  /// An app begins to look at a list. What there is to show, the list says; ``plan(_:_:isLive:at:)`` is
+  /// to come.
   @inlinable
-  public mutating func open(
-    _ narrow: Narrow, _ window: ListWindow, _ store: inout Store, isLive: Bool, at now: Moment
-  ) -> (WindowID, Effects) {
+  public mutating func open(_ narrow: Narrow, _ window: ListWindow<Lists.ID>) -> WindowID {
     let id = WindowID(nextWindow)
     nextWindow += 1
     windows.append(Window(id: id, narrow: narrow, window: window))
-    var effects = Effects()
-    plan(&store, &effects, isLive: isLive, at: now)
-    return (id, effects)
+    return id
   }
 
-  /// Takes one input; returns what to do about it. The store is as it is after the input; lists are
-  /// opened in it, and fetches begun. It is live while pages are fetched at all: there is a finger, and
-  /// somebody looks.
+  /// Takes one input; ``plan(_:_:isLive:at:)`` is to come. The lists are as they are after the input.
   @inlinable
-  public mutating func handle(
-    _ input: Input, _ store: inout Store, isLive: Bool, at now: Moment
-  ) -> Effects {
-    var effects = Effects()
+  public mutating func note(
+    _ input: Input, _ lists: inout Lists, _ effects: inout Effects, at now: Moment
+  ) {
     switch input {
     case .moved(let id, let window):
       if let index = windows.firstIndex(where: { $0.id == id }) {
@@ -155,29 +150,25 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       }
     case .closed(let id): windows.removeAll { $0.id == id }
     case .answered(let id, let outcome, let anchor):
+      effects.answered.append((id, outcome))
       answered(id, outcome, anchor, &effects, at: now)
     case .failed(let id, let failure):
-      store.abandon(id)
+      lists.abandon(id)
       failed(id, failure, &effects, at: now)
-    case .fired(let id):
-      guard timer?.id == id else { return effects }  // Disarmed, and on its way already.
-      timer = nil
-    case .changed: break
+    case .fired(let id): _ = retry.take(fired: id)
     }
-    plan(&store, &effects, isLive: isLive, at: now)
-    return effects
   }
 
   @inlinable
   mutating func answered(
-    _ id: FetchID, _ outcome: Store.PageOutcome, _ anchor: MessageID?, _ effects: inout Effects,
+    _ id: RequestID, _ outcome: PageOutcome, _ anchor: ID?, _ effects: inout Effects,
     at now: Moment
   ) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
     let fetch = fetches.remove(at: index)
     switch outcome {
     case .taken, .shown:
-      backoff.reset()
+      retry.transient.reset()
       pause = nil
       lastFailure = .distantPast
     case .malformed:
@@ -197,7 +188,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   @inlinable
   mutating func failed(
-    _ id: FetchID, _ failure: SyncFailure, _ effects: inout Effects, at now: Moment
+    _ id: RequestID, _ failure: SyncFailure, _ effects: inout Effects, at now: Moment
   ) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
     let fetch = fetches.remove(at: index)
@@ -210,9 +201,9 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       asked[index].last = now
       asked[index].isRejected = true
     case .rateLimited(let after):
-      let wait = min(max(after ?? .zero, settings.retryFirst), settings.retryAfterMaximum)
-      let asks = MomentRange(from: now + wait, to: now + wait + settings.retryFirst)
-      if quiet.map({ $0.earliest < asks.earliest }) ?? true { quiet = asks }
+      let earlier = retry.notBefore
+      retry.quieten(for: after, at: now, settings.retry)
+      retry.notBefore = max(earlier, retry.notBefore)
       takePause(for: fetch, at: now)
     case .malformed, .unsupported, .modelRefused:
       effects.report = failure
@@ -241,26 +232,31 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   mutating func takePause(for fetch: Fetch, at now: Moment) {
     guard fetch.begun > lastFailure else { return }
     lastFailure = now
-    let wait = backoff.take(first: settings.retryFirst, cap: settings.retryMaximum)
+    let wait = retry.takeTransient(settings.retry)
     pause = MomentRange(from: now + TimeSpan.milliseconds(wait.milliseconds / 2), to: now + wait)
   }
 
   // MARK: The plan
 
+  /// Looks what is wanted now: after every input of the client. Lists are opened, and fetches begun. It
+  /// is live while pages are fetched at all: there is a finger, and somebody looks.
   @inlinable
-  mutating func plan(
-    _ store: inout Store, _ effects: inout Effects, isLive: Bool, at now: Moment
+  public mutating func plan(
+    _ lists: inout Lists, _ effects: inout Effects, isLive: Bool, at now: Moment
   ) {
-    guard isLive else { return giveAllUp(&store, &effects) }
-    let wants = wants(&store, at: now)
-    giveUp(but: wants, &store, &effects, at: now)
+    guard isLive else {
+      giveAllUp(&effects)
+      return lists.abandonFetches()
+    }
+    let wants = wants(&lists, at: now)
+    giveUp(but: wants, &lists, &effects, at: now)
     asked = asked.filter { old in
       old.hasFailed && now < old.last + wait(old)
         || wants.contains { $0.request.asksLike(old.request) }
     }
     if let pause, isOver(pause, at: now) { self.pause = nil }
-    if let quiet, isOver(quiet, at: now) { self.quiet = nil }
-    var due = begin(wants, &store, &effects, at: now)
+    if let quiet, isOver(quiet, at: now) { retry.notBefore = .distantPast }
+    var due = begin(wants, &lists, &effects, at: now)
     for fetch in fetches { due.append(MomentRange(at: fetch.deadline)) }
     for suspect in suspects {
       let next = suspect.since + settings.secondReadingAfter
@@ -271,33 +267,31 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
 
   /// Nothing may be asked now. What has failed is remembered: it may be asked again soon.
   @inlinable
-  mutating func giveAllUp(_ store: inout Store, _ effects: inout Effects) {
+  mutating func giveAllUp(_ effects: inout Effects) {
     effects.cancel = fetches.map { $0.id }
     fetches = []
     asked.removeAll { !$0.hasFailed }
     suspects = []
     for index in windows.indices { windows[index].isShown = false }
-    store.abandonFetches()
-    effects.disarm = timer?.id
-    timer = nil
+    effects.disarm = retry.disarm()
   }
 
   /// At the drawn moment, or without a timer at the first.
   @inlinable
   func isOver(_ range: MomentRange, at now: Moment) -> Bool {
-    now >= range.earliest && (timer == nil || now >= range.latest)
+    now >= range.earliest && (retry.timer == nil || now >= range.latest)
   }
 
   /// How long after the last time it may be asked again.
   @inlinable
   func wait(_ question: Asked) -> TimeSpan {
-    question.backoff.next(first: settings.repeatFirst, cap: settings.retryMaximum)
+    question.backoff.next(first: settings.repeatFirst, cap: settings.retry.transientCap)
   }
 
   /// What is wanted now, the most urgent first; each once.
   @inlinable
   mutating func wants(
-    _ store: inout Store, at now: Moment
+    _ lists: inout Lists, at now: Moment
   ) -> [(request: Request, isAudit: Bool)] {
     var wants: [(request: Request, isAudit: Bool)] = []
     func want(_ request: Request, isAudit: Bool = false) {
@@ -309,17 +303,17 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
     }
     for index in windows.indices {
       let window = windows[index]
-      store.open(window.narrow)
-      guard let list = store.list(of: window.narrow) else { continue }
-      if store.canBeKnown(window.narrow) {
+      lists.open(window.narrow)
+      guard let list = lists.list(of: window.narrow) else { continue }
+      if lists.canBeKnown(window.narrow) {
         windows[index].isShown = false
       } else if window.isShown {
         continue
       }
       for page in list.excerpt(of: window.window).wants { want(Request(page, of: window.narrow)) }
     }
-    for id in store.doubtful { want(Request(id)) }
-    suspects = store.suspects.map { id in
+    for id in lists.doubtful { want(Request(id)) }
+    suspects = lists.suspects.map { id in
       (id, suspects.first { $0.id == id }?.since ?? now)
     }
     // Until it has left: other waits may hold it back.
@@ -332,16 +326,16 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// Fetches that nobody waits for any more, or that take too long.
   @inlinable
   mutating func giveUp(
-    but wants: [(request: Request, isAudit: Bool)], _ store: inout Store, _ effects: inout Effects,
+    but wants: [(request: Request, isAudit: Bool)], _ lists: inout Lists, _ effects: inout Effects,
     at now: Moment
   ) {
-    let open = store.openFetches
+    let open = lists.openFetches
     for fetch in fetches {
       let isWanted = fetch.isAudit || wants.contains { fetch.request.covers($0.request) }
       let isLate = now >= fetch.deadline
       guard !isWanted || isLate || !open.contains(fetch.id) else { continue }
       effects.cancel.append(fetch.id)
-      store.abandon(fetch.id)
+      lists.abandon(fetch.id)
       if isLate { failed(fetch.id, .timedOut, &effects, at: now) }
       fetches.removeAll { $0.id == fetch.id }
     }
@@ -350,7 +344,7 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   /// Begins what may be begun; returns when there may be more to begin.
   @inlinable
   mutating func begin(
-    _ wants: [(request: Request, isAudit: Bool)], _ store: inout Store, _ effects: inout Effects,
+    _ wants: [(request: Request, isAudit: Bool)], _ lists: inout Lists, _ effects: inout Effects,
     at now: Moment
   ) -> [MomentRange] {
     var due: [MomentRange] = []
@@ -362,13 +356,13 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
         due.append(MomentRange(at: next))
         continue
       }
-      let ready = pace.ready(burst: settings.burst, interval: settings.interval)
+      let ready = retry.ready(settings.retry)
       if now < ready { return due + [MomentRange(at: ready)] }
-      pace.spend(at: now, interval: settings.interval)
+      retry.spend(at: now, settings.retry)
       noteAsked(request, at: now)
       fetchCount += 1
-      let id = FetchID(life: life, number: fetchCount)
-      store.begin(id, request, isAudit: isAudit)
+      let id = RequestID(life: life, part: .pages, number: fetchCount)
+      lists.begin(id, request, isAudit: isAudit)
       fetches.append(
         Fetch(
           id: id, request: request, begun: now, deadline: now + settings.deadline,
@@ -376,6 +370,14 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
       effects.fetch.append((id, request))
     }
     return due
+  }
+
+  /// Nothing is asked before a moment in it, whatever else is answered: the server asked for patience,
+  /// and everybody was told the same moment.
+  @usableFromInline var quiet: MomentRange? {
+    let end = retry.notBefore
+    guard end > .distantPast else { return nil }
+    return MomentRange(from: end, to: end + settings.retry.transientFirst)
   }
 
   /// Until when nothing at all is asked.
@@ -413,30 +415,32 @@ public struct PagePlanner<Narrow: MessageNarrow>: Sendable {
   mutating func arm(_ due: [MomentRange], _ effects: inout Effects) {
     var first = due.first
     for range in due where range.latest < first!.latest { first = range }
-    if let timer, timer.range == first { return }
-    effects.disarm = timer?.id
-    timer = nil
-    guard let first else { return }
-    timerCount += 1
-    let id = TimerID(timerCount)
-    timer = (id, first)
-    effects.arm = (id, first)
+    if let armed = retry.timer, armed.latest == first?.latest { return }
+    effects.disarm = retry.disarm()
+    if let first { effects.arm = retry.arm(first) }
   }
 
   // MARK: Queries
 
   /// The windows that are open, oldest first.
+  @inlinable
   public var openWindows: [WindowID] { windows.map { $0.id } }
 
   /// What is seen through a window now: which list, and which part of it.
   @inlinable
-  public func window(_ id: WindowID) -> (narrow: Narrow, window: ListWindow)? {
+  public func window(_ id: WindowID) -> (narrow: Narrow, window: ListWindow<ID>)? {
     windows.first { $0.id == id }.map { ($0.narrow, $0.window) }
   }
 
+  /// Whether a fetch is out.
+  @inlinable
+  public func isOut(_ id: RequestID) -> Bool { fetches.contains { $0.id == id } }
+
   /// How many fetches are out.
+  @inlinable
   public var fetchesOut: Int { fetches.count }
 
   /// How many questions it keeps in mind, so that none is asked again too soon.
+  @inlinable
   var questionsRemembered: Int { asked.count }
 }

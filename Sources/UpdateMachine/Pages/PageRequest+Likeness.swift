@@ -1,9 +1,9 @@
 extension PageRequest {
   /// What a list wants.
   @inlinable
-  init(_ want: PageWant, of narrow: Narrow) {
+  init(_ want: PageWant<ID>, of narrow: Narrow) {
     switch want {
-    case .message(let id): self.init(id)
+    case .item(let id): self.init(id)
     case .about(let anchor, let before, let after):
       self.init(narrow, anchor, before: before, after: after)
     }
@@ -14,11 +14,11 @@ extension PageRequest {
   @inlinable
   func asksLike(_ other: PageRequest) -> Bool {
     switch (want, other.want) {
-    case (.message(let one), .message(let another)): one == another
+    case (.item(let one), .item(let another)): one == another
     case (.about(let anchor, let before, let after), .about(let about, let older, let newer)):
       anchor == about && (before > 0) == (older > 0) && (after > 0) == (newer > 0)
         && narrow == other.narrow
-    case (.message, .about), (.about, .message): false
+    case (.item, .about), (.about, .item): false
     }
   }
 
@@ -27,11 +27,11 @@ extension PageRequest {
   @inlinable
   func covers(_ other: PageRequest) -> Bool {
     switch (want, other.want) {
-    case (.message(let one), .message(let another)): one == another
+    case (.item(let one), .item(let another)): one == another
     case (.about(let anchor, let before, let after), .about(let about, let older, let newer)):
       anchor == about && (before > 0 || older == 0) && (after > 0 || newer == 0)
         && narrow == other.narrow
-    case (.message, .about), (.about, .message): false
+    case (.item, .about), (.about, .item): false
     }
   }
 }

@@ -4,19 +4,21 @@ public struct PageSettings: Hashable, Sendable {
   public var fetchesMaximum = 4
   /// After so long without an answer a fetch has failed.
   public var deadline = TimeSpan.seconds(30)
-  /// The waits after failures double from here …
-  public var retryFirst = TimeSpan.milliseconds(500)
-  /// … to here.
-  public var retryMaximum = TimeSpan.seconds(60)
-  /// No server keeps us waiting for longer.
-  public var retryAfterMaximum = TimeSpan.seconds(600)
-  /// What an answer did not help is asked again after this, then after twice as long …
+  /// Waits after failures, from half a second to a minute; what a server's retry-after is clamped to; and
+  /// the pace: 16 fetches at once, then one every half second. Of a page nothing is slow, nobody pays for a
+  /// wake, and the deadline does not double.
+  public var retry: RetrySettings = {
+    var retry = RetrySettings()
+    retry.transientFirst = .milliseconds(500)
+    retry.transientCap = .seconds(60)
+    retry.retryAfterFloor = .milliseconds(500)
+    retry.paceBurst = 15
+    retry.paceInterval = .milliseconds(500)
+    return retry
+  }()
+  /// What an answer did not help is asked again after this, then after twice as long, up to a minute.
   public var repeatFirst = TimeSpan.seconds(1)
-  /// `burst + 1` fetches at once, then one an interval: in any window *w* at most
-  /// `burst + 1 + w / interval`.
-  public var burst: Int64 = 15
-  public var interval = TimeSpan.milliseconds(500)
-  /// How long after a message became suspect it is read a second time.
+  /// How long after an item became suspect it is read a second time.
   public var secondReadingAfter = TimeSpan.seconds(10)
 
   @inlinable

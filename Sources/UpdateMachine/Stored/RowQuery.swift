@@ -1,5 +1,5 @@
-// Rows that stay where they are saved until somebody needs them: asleep. A model that lets some of its
-// rows sleep says, before anything is done that they have a part in, which must be read.
+// Rows that stay on the disk until somebody needs them: unloaded. A model that leaves some of its rows
+// there says, before anything is done that they have a part in, which must be loaded.
 
 /// Rows of one table between two keys, both included. A first key above the last is a range of none.
 public struct RowRange: Hashable, Sendable {

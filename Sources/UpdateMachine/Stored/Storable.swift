@@ -34,6 +34,15 @@ public protocol StorableKey: Storable, Comparable {
   init(keyBytes: [UInt8]) throws(StoredFormError)
 }
 
+/// The saved form of what there is never one of.
+extension Never: Storable {
+  public func put(into bytes: inout ByteWriter) { switch self {} }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    throw StoredFormError(expected: "nothing")
+  }
+}
+
 extension UInt64: Storable {
   @inlinable
   public func put(into bytes: inout ByteWriter) { bytes.put(self) }
@@ -152,23 +161,5 @@ extension TimeSpan: Storable {
   @inlinable
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self = .milliseconds(try bytes.takeInt64())
-  }
-}
-
-extension MessageID: StorableKey {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
-
-  @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self.init(try bytes.takeInt64())
-  }
-
-  @inlinable
-  public var keyBytes: [UInt8] { number.keyBytes }
-
-  @inlinable
-  public init(keyBytes: [UInt8]) throws(StoredFormError) {
-    self.init(try Int64(keyBytes: keyBytes))
   }
 }

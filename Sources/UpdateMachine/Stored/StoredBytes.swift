@@ -1,5 +1,7 @@
-// Stored: the room of saved forms: how values become bytes and rows, and come back. It may use Values
-// and VersionedMap.
+// Stored: the room of saved forms: how values become bytes and rows, and come back. It imports
+// nothing.
+//
+// Stored may use: Values, VersionedMap.
 
 /// Why a saved form cannot be made a value again. Whoever reads it starts without; what is saved is
 /// kept aside.

@@ -127,17 +127,17 @@ public struct StoredRows: Sendable {
   @inlinable
   public var rows: [(key: StoredKey, value: [UInt8])] { _rows }
   @usableFromInline var _rows: [(key: StoredKey, value: [UInt8])]
-  /// Tables of which the rows were not read: they are asleep.
-  public let asleep: [StoredTable]
+  /// Tables of which the rows were not read: they are unloaded.
+  public let unloaded: [StoredTable]
 
   /// - Parameters:
   ///   - rows: ascending by key, each once. If they are not, the form is damaged.
-  ///   - asleep: tables of which the rows were left where they are.
+  ///   - unloaded: tables of which the rows were left where they are.
   @inlinable
   public init(
-    _ rows: [(key: StoredKey, value: [UInt8])], asleep: [StoredTable] = []
+    _ rows: [(key: StoredKey, value: [UInt8])], unloaded: [StoredTable] = []
   ) throws(StoredFormError) {
-    self.asleep = asleep
+    self.unloaded = unloaded
     for index in rows.indices.dropFirst() where rows[index - 1].key >= rows[index].key {
       throw StoredFormError(expected: "rows in their order, each once")
     }

@@ -7,24 +7,43 @@ public struct Life: BitwiseCopyable, Hashable, Sendable {
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Names one request. Requests of one life count up from 1.
-public struct RequestID: Hashable, Sendable {
+/// The part of a client that asked for something. Each part counts its own requests and timers; the part
+/// in their names keeps them apart, so a host needs one table of each.
+public enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
+  /// Follows the log: registers and polls.
+  case machine
+  /// Sends what the user changed.
+  case outbox
+  /// Reads and writes the saved form.
+  case storage
+  /// Fetches what windows lack.
+  case pages
+}
+
+/// Names one request. The requests of one life and one part count up from 1.
+public struct RequestID: BitwiseCopyable, Hashable, Sendable {
   public var life: Life
+  public var part: ClientPart
   public var number: UInt64
 
   @inlinable
-  public init(life: Life, number: UInt64) {
+  public init(life: Life, part: ClientPart = .machine, number: UInt64) {
     self.life = life
+    self.part = part
     self.number = number
   }
 }
 
-/// Names one timer of one machine. They count up from 1.
-public struct TimerID: Hashable, Sendable {
+/// Names one timer of one client. The timers of one part count up from 1.
+public struct TimerID: BitwiseCopyable, Hashable, Sendable {
+  public var part: ClientPart
   public var number: UInt64
 
   @inlinable
-  public init(_ number: UInt64) { self.number = number }
+  public init(part: ClientPart = .machine, _ number: UInt64) {
+    self.part = part
+    self.number = number
+  }
 }
 
 /// Names one write of one machine. They count up from 1.
@@ -35,37 +54,32 @@ public struct WriteID: Hashable, Sendable {
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Names one message, as the server numbers them: a greater number is a later message.
-///
-/// The least and the greatest number of 64 bits name none, for the line of IDs has its ends there
-/// (``Interval``). They become their neighbours, so that no number that a server sends can trap.
-public struct MessageID: BitwiseCopyable, Hashable, Comparable, Sendable {
-  public let number: Int64
-
-  @inlinable
-  public init(_ number: Int64) { self.number = Swift.min(Swift.max(number, .min + 1), .max - 1) }
-
-  @inlinable
-  public static func < (one: MessageID, other: MessageID) -> Bool { one.number < other.number }
-}
-
 extension Life: CustomStringConvertible {
   public var description: String { "life \(number)" }
 }
 
 extension RequestID: CustomStringConvertible {
-  /// The number alone: within one machine every request is of one life.
-  public var description: String { "\(number)" }
+  /// The number alone for the machine's: within one machine every request is of one life. Behind the
+  /// part's name for the others: "pages 3".
+  public var description: String { part == .machine ? "\(number)" : "\(part) \(number)" }
 }
 
 extension TimerID: CustomStringConvertible {
-  public var description: String { "\(number)" }
+  /// As a request's.
+  public var description: String { part == .machine ? "\(number)" : "\(part) \(number)" }
+}
+
+extension ClientPart: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .machine: "machine"
+    case .outbox: "outbox"
+    case .storage: "storage"
+    case .pages: "pages"
+    }
+  }
 }
 
 extension WriteID: CustomStringConvertible {
-  public var description: String { "\(number)" }
-}
-
-extension MessageID: CustomStringConvertible {
   public var description: String { "\(number)" }
 }

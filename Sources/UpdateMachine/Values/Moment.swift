@@ -1,13 +1,15 @@
 // Values: the lowest room. It owns the words that every other room is written in: moments and
 // spans of time, identifiers, budgets, backoffs, and a hash. Everything here is a plain value, and
 // nothing here knows what a server is. It imports nothing.
+//
+// Values may use: no other room.
 
 /// A point on one process's own clock, in whole milliseconds.
 ///
 /// The clock never leaps and counts sleep (`CLOCK_BOOTTIME`, `ContinuousClock`). Its zero means
 /// nothing: a moment may be negative, as the moment when a restored state was written usually is.
 /// Arithmetic saturates at the ends, so that no number that a server sends can trap.
-public struct Moment: Hashable, Comparable, Sendable {
+public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var milliseconds: Int64
 
   @inlinable
@@ -40,7 +42,7 @@ public struct Moment: Hashable, Comparable, Sendable {
 }
 
 /// A length of time in whole milliseconds. Arithmetic saturates.
-public struct TimeSpan: Hashable, Comparable, Sendable {
+public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var milliseconds: Int64
 
   @inlinable
@@ -91,7 +93,7 @@ public struct TimeSpan: Hashable, Comparable, Sendable {
 
 /// From `earliest` to `latest`, both included. Whoever performs an effect that carries one draws a
 /// moment from it; the machine itself draws nothing (MACHINE §1).
-public struct MomentRange: Hashable, Sendable {
+public struct MomentRange: BitwiseCopyable, Hashable, Sendable {
   /// The first moment that may be drawn.
   public var earliest: Moment
   /// The last moment that may be drawn; not before ``earliest``.

@@ -86,7 +86,7 @@ extension VersionedMap {
   /// or later; and in none of these cases is it this one's turn to be opened.
   @inlinable
   @discardableResult
-  func compare(
+  package func compare(
     with other: VersionedMap, where differ: (Value, Value) -> Bool,
     _ body: (Key, Value?, Value?) -> Bool
   ) -> Int {

@@ -100,7 +100,7 @@ extension VersionedMap {
   /// entries, none of which is copied.
   @inlinable
   @inline(__always)
-  func keys(
+  package func keys(
     in range: ClosedRange<Key>? = nil, where isSo: (borrowing Value) -> Bool
   ) -> [Key] {
     var keys: [Key] = []
@@ -115,7 +115,7 @@ extension VersionedMap {
   /// Whether a value is so. O(n), and none is copied.
   @inlinable
   @inline(__always)
-  func hasValue(where isSo: (borrowing Value) -> Bool) -> Bool {
+  package func hasValue(where isSo: (borrowing Value) -> Bool) -> Bool {
     var isThere = false
     look(from: nil) { _, value in
       isThere = isSo(value)

@@ -1,7 +1,8 @@
 // VersionedMap: the room of the ordered map whose copies share what they have in common. Replicas
 // keep their models in it, so that forking one and publishing it cost nothing, and so that two
-// versions of it can be compared at the price of what differs. It may use Values; it imports
-// nothing.
+// versions of it can be compared at the price of what differs. It imports nothing.
+//
+// VersionedMap may use: Values.
 
 /// An ordered map with structure sharing: a copy costs nothing, and is changed at the price of the
 /// change alone.

@@ -1,8 +1,11 @@
+internal import MessageSync
 public import UpdateMachine
 
 extension ZulipAccount {
   /// What the user has sent and the account has not, oldest first: all of it.
-  public var echoes: [ZulipEcho] {
+  ///
+  /// - Parameter local: the changes beside the account.
+  public func echoes(_ local: LocalChanges<ZulipOutgoing>) -> [ZulipEcho] {
     let outbox = local.outbox
     var echoes: [ZulipEcho] = []
     for pending in outbox.pending where pending.refusal == nil {
@@ -25,10 +28,11 @@ extension ZulipAccount {
     return echoes.sorted { $0.ticket < $1.ticket }
   }
 
-  /// Those of them that will certainly be in a list, oldest first. Its views and the account's states
-  /// are told one after the other: for a moment a message may be in both, or in neither.
-  public func echoes(in list: ZulipMessageList) -> [ZulipEcho] {
-    echoes.filter { list.verdict(on: glimpse(of: $0.message)) == .yes }
+  /// Those of them that will certainly be in a list, oldest first.
+  public func echoes(
+    _ local: LocalChanges<ZulipOutgoing>, in list: ZulipMessageList
+  ) -> [ZulipEcho] {
+    echoes(local).filter { list.verdict(on: glimpse(of: $0.message)) == .yes }
   }
 
   /// What is known of a message before it has an ID: later than all others, read, and not starred.
@@ -49,12 +53,27 @@ extension ZulipAccount {
   }
 }
 
-extension ZulipAccountSource: MutationSource {
+extension ReplicaState where Model == ZulipAccount {
+  /// What the user has sent and the account has not, oldest first: all of it.
+  public var echoes: [ZulipEcho] {
+    guard let model, let local else { return [] }
+    return model.echoes(local)
+  }
+
+  /// Those of them that will certainly be in a list, oldest first. Its views and the account's states
+  /// are told one after the other: for a moment a message may be in both, or in neither.
+  public func echoes(in list: ZulipMessageList) -> [ZulipEcho] {
+    guard let model, let local else { return [] }
+    return model.echoes(local, in: list)
+  }
+}
+
+extension ZulipAccountSource {
   /// Sends one message, and asks that its event say which it is. A server without idempotency is given
   /// one at a time.
   public func push(
     _ push: Outbox<ZulipOutgoing>.Push
-  ) async throws(PushFailure) -> Outbox<ZulipOutgoing>.PushAnswer {
+  ) async throws(PushFailure) -> PushAnswer {
     for item in push.mutations {
       let local = ZulipLocalID(push.client, item.ticket)
       do throws(ZulipFailure) {

@@ -1,3 +1,4 @@
+public import MessageSync
 public import UpdateMachine
 
 /// A list of messages: a narrow as the server is asked for it, with what decides here which messages are

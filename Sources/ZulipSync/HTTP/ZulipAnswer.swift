@@ -13,11 +13,11 @@ struct ZulipAnswer: Sendable {
   /// There was more of it than is allowed.
   var isTooLarge = false
 
-  /// The fields of a success; all else is a failure, and ``QueueAnswer`` says which.
+  /// The fields of a success; all else is a failure, and ``ServerAnswer`` says which.
   /// - Parameter wallTime: what to compare a date with, where the answer has none.
   func fields(at wallTime: WallTime) throws(ZulipFailure) -> ZulipFields {
     let fields = isJSON && !isTooLarge ? (try? ZulipValue(json: body))?.fields : nil
-    let answer = QueueAnswer(
+    let answer = ServerAnswer(
       status: status, result: ZulipAnswer.result(fields), code: fields?["code"]?.text,
       retryAfter: ZulipAnswer.wait(fields?["retry-after"])
         ?? ZulipAnswer.wait(retryAfter, answeredAt: date, or: wallTime))
@@ -30,13 +30,13 @@ struct ZulipAnswer: Sendable {
     throw ZulipFailure(failure ?? .serverFault, reason(answer), status: status)
   }
 
-  private func reason(_ answer: QueueAnswer) -> ZulipFailure.Reason {
+  private func reason(_ answer: ServerAnswer) -> ZulipFailure.Reason {
     if isTooLarge { return .tooLarge }
     if (300..<400).contains(status), status != 304 { return .redirected }
     return answer.result == nil ? .noEnvelope : .refused(RejectionCode(answer.code ?? ""))
   }
 
-  private static func result(_ fields: ZulipFields?) -> QueueAnswer.Result? {
+  private static func result(_ fields: ZulipFields?) -> ServerAnswer.Result? {
     switch fields?["result"]?.text {
     case "success": .success
     case "error": .error

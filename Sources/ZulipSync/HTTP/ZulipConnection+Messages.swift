@@ -1,3 +1,4 @@
+public import MessageSync
 public import SyncProtocols
 public import UpdateMachine
 

@@ -1,7 +1,8 @@
-// HTTP: the room of what is sent to a Zulip server and of what comes back: the connection, each request
-// with its typed answer, and the source for the library's driver. It may use JSON, Wire, State,
-// UpdateMachine, SyncProtocols, and Foundation with its networking. What an answer means, QueueAnswer
-// says; when something is asked, the machine does.
+// HTTP: the room of what is sent to a Zulip server and of what comes back: the connection, each
+// request with its typed answer, and the source for the library's driver. What an answer means,
+// ServerAnswer says; when something is asked, the machine does.
+//
+// HTTP may use: JSON, State, Wire.
 
 import Foundation
 

@@ -1,5 +1,7 @@
-// JSON: the room of what a server wrote, as a value; of reading types from it, and of what is wrong with it.
-// It may use Foundation, which reads the bytes.
+// JSON: the room of what a server wrote, as a value; of reading types from it, and of what is
+// wrong with it. Foundation reads the bytes.
+//
+// JSON may use: no other room.
 
 /// Any JSON value. What a server has of itself that no code here knows is kept as it came.
 public enum ZulipValue: Hashable, Sendable {

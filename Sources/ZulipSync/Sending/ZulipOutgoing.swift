@@ -1,6 +1,9 @@
-// Sending: the room of what the user sends: messages on their way to the server, as the library's outbox
-// keeps them. It may use State, HTTP and UpdateMachine.
+// Sending: the room of what the user sends: messages on their way to the server, as the library's
+// outbox keeps them.
+//
+// Sending may use: HTTP, JSON, State.
 
+public import MessageSync
 public import UpdateMachine
 
 /// A message that the user sends.
@@ -8,7 +11,7 @@ public import UpdateMachine
 ///     let sent = try await machine.mutate(ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?"))
 ///
 /// It changes nothing of the realm's state: until its event comes it is an echo
-/// (``ZulipAccount/echoes(in:)``). A Zulip server cannot tell a second copy from the first. So of two
+/// (``ZulipAccount/echoes(_:in:)``). A Zulip server cannot tell a second copy from the first. So of two
 /// messages the second leaves when the server has the first, and one of which nobody knows whether it
 /// has arrived is not sent again by itself: it is *uncertain* until its event comes, or the user says.
 public struct ZulipOutgoing: Hashable, Sendable {

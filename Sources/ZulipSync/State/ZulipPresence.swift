@@ -1,3 +1,4 @@
+public import MessageSync
 public import SyncProtocols
 public import UpdateMachine
 
@@ -26,7 +27,7 @@ public struct ZulipPresence: Hashable, Sendable {
   /// Somebody who is typing.
   public struct Typist: Hashable, Sendable {
     public var user: UserID
-    public var place: Place
+    public var place: MessagePlace
     /// From then on he is not, unless the server says so again.
     public var until: Moment
   }
@@ -85,7 +86,7 @@ extension ZulipPresence {
   }
 
   /// Who is typing in a conversation, those who began first at the front. O(all who are typing).
-  public func typists(in place: Place, at now: Moment) -> [UserID] {
+  public func typists(in place: MessagePlace, at now: Moment) -> [UserID] {
     typists.filter { $0.place == place && now < $0.until }.map(\.user)
   }
 
@@ -217,7 +218,7 @@ extension ZulipPresence: SyncModel {
 
   private mutating func takeTyping(_ event: ZulipReading, at now: Moment) throws(ZulipError) {
     let user = UserID(try event.object("sender").number("user_id"))
-    var place: Place
+    var place: MessagePlace
     switch ZulipMessageType(rawValue: try event.text("message_type")) {
     case .channel:
       place = .zulip(ChannelID(try event.number("stream_id")), topic: try event.text("topic"))

@@ -1,4 +1,5 @@
-public import UpdateMachine
+public import MessageSync
+internal import UpdateMachine
 
 /// A user as the realm knows him, a bot too.
 public struct ZulipUser: Hashable, Sendable {
@@ -185,7 +186,7 @@ extension ZulipState {
     public var id: MessageID
     /// Under the topic as it was written.
     public var topic: String
-    public var place: Place
+    public var place: MessagePlace
     /// Whether it counts as a mention.
     public var isMention: Bool
     /// Whether its topic or its channel is muted, so that it does not count.

@@ -1,3 +1,4 @@
+import MessageSync
 import UpdateMachine
 
 extension ZulipState {

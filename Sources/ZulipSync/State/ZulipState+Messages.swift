@@ -1,3 +1,4 @@
+import MessageSync
 import UpdateMachine
 
 // What the state has of messages: which are unread and where, which are starred, who wrote whom last.
@@ -87,7 +88,7 @@ extension ZulipState {
   }
 
   private mutating func noteUnread(
-    _ id: Int64, in place: Place, from sender: UserID, _ flags: MessageFlags
+    _ id: Int64, in place: MessagePlace, from sender: UserID, _ flags: MessageFlags
   ) {
     var row: ZulipFields =
       switch place {

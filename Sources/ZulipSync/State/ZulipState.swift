@@ -1,5 +1,6 @@
-// State: the room of what a user's client knows of a realm beside messages. It may use JSON, Wire
-// and UpdateMachine.
+// State: the room of what a user's client knows of a realm beside messages.
+//
+// State may use: JSON, Wire.
 
 public import UpdateMachine
 

@@ -1,4 +1,5 @@
-public import UpdateMachine
+public import MessageSync
+internal import UpdateMachine
 
 /// What a message says, in the one of its two forms in which a client has asked for it. A client
 /// asks for all of them in one form: two forms of the same text cannot be compared.
@@ -70,9 +71,9 @@ extension Topic {
   public init(zulip text: String) { self.init(text, key: text.lowercased()) }
 }
 
-extension Place {
+extension MessagePlace {
   /// In a channel, under a topic in whatever spelling.
-  public static func zulip(_ channel: ChannelID, topic: String) -> Place {
+  public static func zulip(_ channel: ChannelID, topic: String) -> MessagePlace {
     .channel(channel, topic: Topic(zulip: topic))
   }
 }

@@ -1,9 +1,12 @@
-// Wire: the room of what a Zulip server writes of events, messages and pages, as the types that the library
-// works with, and of how a narrow is written. It may use JSON, UpdateMachine, SyncProtocols and Foundation.
-// It decides nothing about time, order or knowledge.
+// Wire: the room of what a Zulip server writes of events, messages and pages, as the types that
+// the library works with, and of how a narrow is written. It decides nothing about time, order or
+// knowledge.
+//
+// Wire may use: JSON.
 
+public import MessageSync
 public import SyncProtocols
-public import UpdateMachine
+internal import UpdateMachine
 
 /// One event of a queue: what it says of messages (``kind``), and all that the server wrote of it
 /// (``fields``). What ``kind`` has is read once, when the answer is decoded, and ``ZulipState`` takes it

@@ -1,4 +1,5 @@
-public import UpdateMachine
+public import MessageSync
+internal import UpdateMachine
 
 /// A message as pages and `message` events carry it.
 public struct ZulipMessage: Hashable, Sendable {
@@ -6,7 +7,7 @@ public struct ZulipMessage: Hashable, Sendable {
   public var sender: UserID
   /// In seconds since the epoch; 0: the server did not tell.
   public var sentAt: Int64
-  public var place: Place
+  public var place: MessagePlace
   /// The topic as it was written; empty in a direct conversation.
   public var topic: String
   /// In a channel: its name at that time. Zulip's legacy narrows use it.

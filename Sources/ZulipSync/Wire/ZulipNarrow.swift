@@ -1,4 +1,5 @@
-public import UpdateMachine
+public import MessageSync
+internal import UpdateMachine
 
 /// A narrow in Zulip's words: operators that must all hold.
 public struct ZulipNarrow: Hashable, Sendable {

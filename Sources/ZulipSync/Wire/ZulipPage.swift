@@ -1,3 +1,4 @@
+public import MessageSync
 public import UpdateMachine
 
 /// The answer to `GET /messages`: some messages of a narrow.
@@ -60,7 +61,7 @@ extension ZulipPage {
 /// The parameters of `GET /messages`.
 public struct ZulipPageRequest: Hashable, Sendable {
   public var narrow: ZulipNarrow
-  public var anchor: PageAnchor
+  public var anchor: PageAnchor<MessageID>
   public var before: Int64
   public var after: Int64
   public var includesAnchor: Bool
@@ -68,7 +69,7 @@ public struct ZulipPageRequest: Hashable, Sendable {
   public var form: ZulipContent.Form
 
   public init(
-    _ narrow: ZulipNarrow, _ anchor: PageAnchor, before: Int64, after: Int64,
+    _ narrow: ZulipNarrow, _ anchor: PageAnchor<MessageID>, before: Int64, after: Int64,
     includesAnchor: Bool = true, form: ZulipContent.Form = .rendered
   ) {
     self.narrow = narrow

@@ -1,3 +1,4 @@
+import MessageSync
 import UpdateMachine
 
 /// The names that servers have for one field: they have renamed some, and may say the old name, the new

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -81,8 +82,8 @@ import UpdateMachine
         ZulipNarrow([.init("channel", .text("general")), .init("topic", .text("lunch"))]))
       #expect("\(list)" == "channel:4 topic:lunch")
       let views = await machine.openWindow(on: list, showing: .newest(10))
-      for await view in views where view.isComplete && view.messages.count == 2 {
-        #expect(view.messages.map(\.content.text) == ["one", "two"])
+      for await view in views where view.isComplete && view.items.count == 2 {
+        #expect(view.items.map(\.content.text) == ["one", "two"])
         break
       }
       let narrow =
@@ -98,7 +99,7 @@ import UpdateMachine
       let again = await machine.openWindow(on: list, showing: .newest(10))
       await machine.networkChanged()
       for await view in again
-      where view.isComplete && view.messages.count == 2 && channel.queues.value == 2 { break }
+      where view.isComplete && view.items.count == 2 && channel.queues.value == 2 { break }
       await machine.stop()
       await running.value
       await server.reaches { $0.answering == 0 }

@@ -130,13 +130,13 @@ extension MachineSettings {
   /// Waits for nothing.
   static var quick: MachineSettings {
     var settings = MachineSettings()
-    settings.paceInterval = .milliseconds(1)
-    settings.paceBurst = 1000
-    settings.transientFirst = .milliseconds(1)
-    settings.transientCap = .milliseconds(20)
-    settings.slowFirst = .milliseconds(1)
-    settings.slowCap = .milliseconds(20)
-    settings.retryAfterFloor = .milliseconds(1)
+    settings.retry.paceInterval = .milliseconds(1)
+    settings.retry.paceBurst = 1000
+    settings.retry.transientFirst = .milliseconds(1)
+    settings.retry.transientCap = .milliseconds(20)
+    settings.retry.slowFirst = .milliseconds(1)
+    settings.retry.slowCap = .milliseconds(20)
+    settings.retry.retryAfterFloor = .milliseconds(1)
     settings.spread = .milliseconds(1)
     return settings
   }

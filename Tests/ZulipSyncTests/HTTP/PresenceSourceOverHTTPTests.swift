@@ -1,4 +1,5 @@
 import LoopbackServer
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -61,7 +62,7 @@ import UpdateMachine
   }
 
   private static let (ada, bob) = (UserID(7), UserID(8))
-  private static let lunch = Place.zulip(ChannelID(4), topic: "lunch")
+  private static let lunch = MessagePlace.zulip(ChannelID(4), topic: "lunch")
 
   private static func moment(_ seconds: Double) -> Moment {
     Moment(milliseconds: Int64(seconds * 1_000))

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -72,15 +73,15 @@ import UpdateMachine
     var expected = try ZulipAccount(
       snapshot: .init(observer.start, .rendered))
     let everything = expected.list(ZulipNarrow([]))
-    expected.messages.open(everything)
-    let fetch = FetchID(life: Life(1), number: 1)
-    expected.messages.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
+    expected.lists.open(everything)
+    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    expected.lists.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
     let nothing = MessagePage<ZulipContent>(messages: [], foundOldest: true, foundNewest: true)
-    #expect(expected.messages.take(nothing, for: fetch) == .taken)
+    #expect(expected.lists.take(nothing, for: fetch) == .taken)
     for answer in observer.answers {
-      expected.asked()
+      expected.lists.asked()
       for event in answer.events where event.type != "heartbeat" { try expected.apply(event) }
-      expected.answered()
+      expected.lists.answered()
     }
 
     try await Ada.serve {

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -21,8 +22,8 @@ import UpdateMachine
       let source = ZulipAccountSource(connection)
       let machine = UpdateMachine(source: source, store: store, settings: .quick)
       let running = Task { await machine.run() }
-      let account = try #require(await machine.first { _ in true })
-      let list = account.list(ZulipNarrow([.init("channel", .number(4))]))
+      let start = try #require(await machine.first { _ in true })
+      let list = try #require(start.model).list(ZulipNarrow([.init("channel", .number(4))]))
       let views = await machine.openWindow(on: list, showing: .newest(10))
       for await view in views where view.isComplete { break }
       try await body(machine, list)
@@ -39,13 +40,14 @@ import UpdateMachine
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "At noon?"))
       let waiting = try #require(await machine.first { $0.echoes(in: list).first?.state == .sent })
       #expect(waiting.echoes(in: list).map(\.message.content) == ["At noon?"])
-      #expect(waiting.echoes(in: waiting.list(ZulipNarrow([.init("is", .text("dm"))]))).isEmpty)
-      #expect(waiting.messages.count == 0)
+      let account = try #require(waiting.model)
+      #expect(waiting.echoes(in: account.list(ZulipNarrow([.init("is", .text("dm"))]))).isEmpty)
+      #expect(account.messages.count == 0)
       chat.holdsEvents(false)
       #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
-      let account = try #require(await machine.state.model)
-      #expect(account.echoes.isEmpty)
-      #expect(account.messages.messages.map(\.content.text) == ["At noon?"])
+      let state = await machine.state
+      #expect(state.echoes.isEmpty)
+      #expect(state.model?.messages.messages.map(\.content.text) == ["At noon?"])
       #expect(chat.posts == ["At noon?"])
     }
   }
@@ -60,7 +62,7 @@ import UpdateMachine
       // README sending begins
       let message = ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?")
       let sent = try await machine.mutate(message)  // Offline, too. It is kept with the account.
-      if let account = await machine.state.model { show(account.echoes(in: list)) }
+      show(await machine.state.echoes(in: list))
       switch await machine.acknowledged(sent.ticket) {
       case .uncertain: await machine.retry(sent.ticket)  // Or discard it: for the user to say.
       case .setAside: await machine.discard(sent.ticket)  // The server refuses it; or edit it.
@@ -93,8 +95,7 @@ import UpdateMachine
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "twice?"))
       let waits = try await machine.mutate(ZulipOutgoing(Self.general, "after it"))
       #expect(await machine.acknowledged(sent.ticket) == .uncertain)
-      let account = try #require(await machine.state.model)
-      #expect(account.echoes(in: list).map(\.state) == [.uncertain, .queued])
+      #expect(await machine.state.echoes(in: list).map(\.state) == [.uncertain, .queued])
       #expect(chat.asked == 1)
       #expect(await machine.retry(sent.ticket))
       #expect(await machine.acknowledged(sent.ticket) == .uncertain)
@@ -109,8 +110,10 @@ import UpdateMachine
     try await Self.follow(chat) { machine, list in
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "wrong"))
       #expect(await machine.acknowledged(sent.ticket) == .setAside)
-      let account = try #require(await machine.state.model)
-      #expect(account.echoes(in: list).map(\.state) == [.refused(RejectionCode("BAD_REQUEST"))])
+      #expect(
+        await machine.state.echoes(in: list).map(\.state) == [
+          .refused(RejectionCode("BAD_REQUEST"))
+        ])
       #expect(await machine.edit(sent.ticket, to: ZulipOutgoing(Self.general, "right")))
       #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
       #expect(chat.posts == ["right"])
@@ -125,8 +128,7 @@ import UpdateMachine
       _ = await machine.first { _ in chat.answered == 1 }
       chat.dropQueue()
       #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
-      let account = try #require(await machine.state.model)
-      #expect(account.echoes.isEmpty)
+      #expect(await machine.state.echoes.isEmpty)
       #expect(chat.posts == ["before"])
     }
   }
@@ -140,7 +142,7 @@ import UpdateMachine
       ticket = sent.ticket
       #expect(await machine.stored(sent.ticket))
       // The server did not take it, and with the next one that is on the disk.
-      _ = await machine.first { $0.local.outbox.status == .waiting }
+      _ = await machine.first { $0.local?.outbox.status == .waiting }
       let next = try await machine.mutate(ZulipOutgoing(Self.general, "and then"))
       #expect(await machine.stored(next.ticket))
     }
@@ -156,11 +158,9 @@ import UpdateMachine
 }
 
 extension UpdateMachine where Origin == ZulipAccountSource {
-  /// The first account that is as it should be.
-  fileprivate func first(_ isRight: (ZulipAccount) -> Bool) async -> ZulipAccount? {
-    for await state in states() {
-      if let account = state.model, isRight(account) { return account }
-    }
+  /// The first state with an account that is as it should be.
+  fileprivate func first(_ isRight: (State) -> Bool) async -> State? {
+    for await state in states() where state.model != nil && isRight(state) { return state }
     return nil
   }
 }

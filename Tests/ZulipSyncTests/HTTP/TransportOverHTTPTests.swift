@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine

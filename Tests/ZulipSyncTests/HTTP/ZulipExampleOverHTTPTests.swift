@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import MessageSync
 import SyncProtocols
 import Testing
 import UpdateMachine
@@ -41,9 +42,9 @@ import UpdateMachine
   @Test func `the README's account shows the newest messages of a topic`() async throws {
     let (email, key, store) = (Ada.email, Ada.key, MemoryStore())
     var shown: [String] = []
-    func show(_ rows: [WindowView<ZulipMessageList>.Row]) {
+    func show(_ rows: [WindowView<MessageStore<ZulipMessageList>>.Row]) {
       shown = rows.compactMap {
-        if case .message(let message) = $0 { message.content.text } else { nil }
+        if case .item(let message) = $0 { message.content.text } else { nil }
       }
     }
     try await LoopbackServer.serving(answer: Self.answer) { server in

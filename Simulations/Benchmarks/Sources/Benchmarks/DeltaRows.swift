@@ -8,8 +8,8 @@ import UpdateMachine
 struct NoMutators: ViewMutators {
   func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(MutatorRefusal) -> JSON {
-    throw MutatorRefusal("no mutator \(name)")
+  ) throws(ChangeRefusal) -> JSON {
+    throw ChangeRefusal("no mutator \(name)")
   }
 }
 

@@ -48,8 +48,8 @@ func benchmarkDisk() async {
   let sync = spread(200) { try! write(Data(repeating: 1, count: 4096), in: folder) }
   line("4 KB written to a new file and synced: median; 95 %", sync.text)
   await benchmarkSteps(in: folder)
-  await benchmarkRestore(100_000, in: folder)
-  await benchmarkRestore(1_000_000, in: folder)
+  await benchmarkRestore(size(100_000, smoke: 20_000), in: folder)
+  if !options.isSmoke { await benchmarkRestore(1_000_000, in: folder) }
 }
 
 /// Steps into 100,000 rows, and each beside the whole state.

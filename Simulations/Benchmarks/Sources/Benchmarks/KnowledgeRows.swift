@@ -1,5 +1,6 @@
 import CAllocations
 import Foundation
+import MessageSync
 import UpdateMachine
 
 // Knowledge beside the sets of intervals that Foundation and the standard library have, and beside
@@ -13,13 +14,13 @@ protocol IntervalSet {
   func contains(_ number: Int64) -> Bool
 }
 
-extension Knowledge: IntervalSet {
+extension Knowledge<MessageID>: IntervalSet {
   mutating func insert(_ interval: ClosedRange<Int64>) { insert(Interval(interval)) }
   mutating func remove(_ interval: ClosedRange<Int64>) { remove(Interval(interval)) }
   func contains(_ number: Int64) -> Bool { contains(MessageID(number)) }
 }
 
-extension Interval {
+extension Interval<MessageID> {
   init(_ range: ClosedRange<Int64>) {
     self.init(from: MessageID(range.lowerBound), to: MessageID(range.upperBound))
   }
@@ -124,7 +125,7 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
 func benchmarkKnowledge() {
   benchmarkSmallKnowledge()
   for count in [4, 200, 20_000] {
-    let ours = intervalCosts(Knowledge.self, count: count)
+    let ours = intervalCosts(Knowledge<MessageID>.self, count: count)
     let indexSet = intervalCosts(IndexSet.self, count: count)
     let rangeSet = intervalCosts(RangeSet<Int64>.self, count: count)
     let array = intervalCosts(SortedPairs.self, count: count)
@@ -140,9 +141,8 @@ func benchmarkKnowledge() {
         ])
     }
     rows("insert") { $0.insert }
-    line(
-      "  allocations in \(ours.inserts) inserts",
-      allocation_count() < 0 ? "not counted here" : "\(ours.allocations)")
+    counted(
+      "  allocations in \(ours.inserts) inserts", allocation_count() < 0 ? -1 : ours.allocations)
     rows("contains") { $0.contains }
   }
 }
@@ -169,7 +169,5 @@ func benchmarkSmallKnowledge() {
   let time = seconds(live)
   precondition(seen > 0, "gaps were seen")
   row("knowledge: ten operations on one or two intervals", .time(time / Double(rounds)))
-  line(
-    "  allocations in \(rounds * 10) operations",
-    before < 0 ? "not counted here" : "\(allocations)")
+  counted("  allocations in \(rounds * 10) operations", before < 0 ? -1 : allocations)
 }

@@ -1,5 +1,6 @@
 import CAllocations
 import Foundation
+import MessageSync
 import UpdateMachine
 
 // One list: what it takes to build it, to fill its gaps, and to hold a million IDs.
@@ -36,7 +37,7 @@ struct NaiveList {
   }
 }
 
-extension PartialList {
+extension PartialList<MessageID> {
   /// A page of a server whose messages have one number each.
   mutating func merge(_ page: ClosedRange<Int64>) {
     for number in page { insert(MessageID(number)) }
@@ -66,13 +67,15 @@ func benchmarkBuilding() {
   let items = pages.count * 20
   var seen = 0
   let each = seconds {
-    var list = PartialList()
+    var list = PartialList<MessageID>()
     for page in pages { list.merge(page) }
     seen += list.ids.count
   }
   let bulk = seconds {
-    var list = PartialList()
-    let all = pages.lazy.joined().map { (key: MessageID($0), value: PartialList.Present()) }
+    var list = PartialList<MessageID>()
+    let all = pages.lazy.joined().map {
+      (key: MessageID($0), value: PartialList<MessageID>.Present())
+    }
     list.hold(VersionedMap(sorted: all))
     for page in pages { list.learn(Interval(page)) }
     seen += list.ids.count
@@ -107,7 +110,7 @@ func benchmarkBuilding() {
 /// A gap of 20 messages between two pages of 80, somewhere in 100,000.
 func benchmarkFilling() {
   let gaps = shuffled(1000).map { ($0 * 100 + 80)...($0 * 100 + 99) }
-  var holed = PartialList()
+  var holed = PartialList<MessageID>()
   var naive = NaiveList()
   for gap in gaps.sorted(by: { $0.lowerBound < $1.lowerBound }) {
     holed.merge((gap.lowerBound - 80)...(gap.lowerBound - 1))
@@ -133,9 +136,9 @@ func benchmarkFilling() {
     ])
 }
 
-extension PartialList {
+extension PartialList<MessageID> {
   /// Equal, and nothing of it shared.
-  init(copying other: PartialList) {
+  init(copying other: PartialList<MessageID>) {
     self.init()
     hold(VersionedMap(sorted: other.ids))
     for interval in other.knowledge.intervals { learn(interval) }
@@ -146,14 +149,14 @@ extension PartialList {
 func benchmarkMerging() {
   let pages = shuffled(1000).map { ($0 * 100)...($0 * 100 + 99) }
   let (held, missing) = (pages.dropFirst(50), pages.prefix(50))
-  var full = PartialList()
+  var full = PartialList<MessageID>()
   for page in held { full.merge(page) }
   let naive = NaiveList(
     ids: held.joined().sorted(), known: held.sorted { $0.lowerBound < $1.lowerBound })
   var list = full
   let alone = timed(
     { list = PartialList(copying: full) }, { for page in missing { list.merge(page) } })
-  var kept: [PartialList] = []
+  var kept: [PartialList<MessageID>] = []
   let forked = timed(
     {
       list = full
@@ -184,7 +187,7 @@ func benchmarkMillion() {
   let order = shuffled(Int(count))
   var start = allocated_bytes()
   func bytes() -> Figure { .bytes(start < 0 ? -1 : allocated_bytes() - start) }
-  var list = PartialList()
+  var list = PartialList<MessageID>()
   let ascending = elapsed {
     for number in 0..<count { list.insert(MessageID(number)) }
     list.learn(.everything)

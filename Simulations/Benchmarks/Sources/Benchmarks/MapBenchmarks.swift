@@ -143,7 +143,7 @@ func benchmarkEntries() {
     seconds { for key in order { map[key] = key } },
     seconds { for key in order { dictionary[key] = key } },
     seconds { for key in order { array[key] = key } })
-  line("  allocations in 100,000", before < 0 ? "not counted here" : "\(allocations)")
+  counted("  allocations in 100,000", before < 0 ? -1 : allocations)
   let built = VersionedMap(sorted: sorted)
   rows(
     "scan",
@@ -230,7 +230,7 @@ func benchmarkForks() {
   row(
     "map: fork and set one of 100,000", .time(forks / Double(count)),
     beside: ["a dictionary, copied": .time(copies / 10)])
-  line("  allocations", before < 0 ? "not counted here" : "\(Double(allocations) / 1000)")
+  counted("  allocations in 1,000", before < 0 ? -1 : allocations)
 }
 
 func benchmarkDifference() {

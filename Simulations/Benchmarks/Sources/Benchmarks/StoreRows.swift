@@ -1,5 +1,6 @@
 import CAllocations
 import Foundation
+import MessageSync
 import UpdateMachine
 
 // A store of messages with many lists, and what it takes to go live again.
@@ -12,7 +13,7 @@ typealias Letter = Message<UInt32>
 struct Library {
   var topics: Int64
 
-  func place(_ number: Int64) -> Place {
+  func place(_ number: Int64) -> MessagePlace {
     let topic = number % topics
     return .channel(ChannelID(topic % 100), topic: Topic("topic \(topic)"))
   }
@@ -39,7 +40,7 @@ struct Library {
   func fill(_ store: inout Letters, _ count: Int64) {
     for topic in 0..<topics {
       let numbers = stride(from: topic, to: count, by: Int(topics))
-      let fetch = FetchID(life: Life(1), number: UInt64(topic + 1))
+      let fetch = RequestID(life: Life(1), part: .pages, number: UInt64(topic + 1))
       store.begin(fetch, PageRequest(narrow(topic), .newest, before: 1000, after: 0))
       let page = MessagePage(
         messages: numbers.map(letter), foundOldest: true, foundNewest: true)
@@ -146,7 +147,7 @@ func benchmarkPages() {
       { store = full },
       {
         fetch += 1
-        let id = FetchID(life: Life(1), number: fetch)
+        let id = RequestID(life: Life(1), part: .pages, number: fetch)
         store.begin(id, PageRequest(library.narrow(0), .newest, before: 100, after: 0))
         let messages = (0..<100).map { library.letter(200_000 + $0 * topics) }
         let outcome = store.take(MessagePage(messages: messages, foundNewest: true), for: id)
@@ -178,15 +179,16 @@ func benchmarkReturns() {
       },
       {
         var settings = PageSettings()
-        settings.burst = 1000
+        settings.retry.paceBurst = 1000
         settings.fetchesMaximum = 4
-        var planner = PagePlanner<Filter>(life: Life(2), settings: settings)
+        var planner = PagePlanner<MessageStore<Filter>>(life: Life(2), settings: settings)
         var store = Letters(following: (0..<100).map { ChannelID($0) }, after: full)
         var now = Moment(milliseconds: 0)
-        var waiting: [(id: FetchID, request: PageRequest<Filter>)] = []
+        var waiting: [(id: RequestID, request: PageRequest<Filter, MessageID>)] = []
         for window in 0..<windows {
-          let (_, effects) = planner.open(
-            library.narrow(window), .newest(30), &store, isLive: true, at: now)
+          var effects = PagePlanner<Letters>.Effects()
+          _ = planner.open(library.narrow(window), .newest(30))
+          planner.plan(&store, &effects, isLive: true, at: now)
           waiting += effects.fetch
         }
         while let (id, request) = waiting.popLast() {
@@ -197,22 +199,23 @@ func benchmarkReturns() {
           let page = MessagePage(
             messages: numbers.map(library.letter), foundOldest: true, foundNewest: true)
           let outcome = store.take(page, for: id)
-          waiting +=
-            planner.handle(
-              .answered(id, outcome, anchor: nil), &store, isLive: true, at: now
-            ).fetch
+          var effects = PagePlanner<Letters>.Effects()
+          planner.note(.answered(id, outcome, anchor: nil), &store, &effects, at: now)
+          planner.plan(&store, &effects, isLive: true, at: now)
+          waiting += effects.fetch
         }
         for window in 0..<windows {
           rows += store.list(of: library.narrow(window))?.excerpt(of: .newest(30)).rows.count ?? 0
         }
       })
     row("going live again: \(windows) windows, 1,000 lists", .time(time))
-    line("  fetches", "\(fetches), \(rows) rows shown")
+    counted("  fetches", Int64(fetches))
+    line("  rows shown", "\(rows)")
   }
 }
 
 extension Library {
-  func topic(of request: PageRequest<Filter>) -> Int64 {
+  func topic(of request: PageRequest<Filter, MessageID>) -> Int64 {
     for term in request.narrow?.terms ?? [] {
       if case .topic(let name) = term.subject { return Int64(name.key.dropFirst(6)) ?? 0 }
     }

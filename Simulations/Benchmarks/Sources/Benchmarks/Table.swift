@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import UpdateMachine
 
 // How figures are told: one a line, in one column, and each baseline below what it stands beside.
@@ -47,19 +48,62 @@ enum Figure {
   }
 }
 
-/// Our figure and, below it, others of the same run, with how many times better ours is.
+/// Our figure and, below it, others of the same run, with how many times better ours is. Bytes and
+/// ratios are kept, but for ratios to a goal: that is no part of the run.
 func row(_ name: String, _ ours: Figure, beside others: KeyValuePairs<String, Figure> = [:]) {
   line(name, ours.text)
+  if case .bytes(let bytes) = ours, bytes >= 0 { keep(.count, "bytes", Double(bytes)) }
   for (other, figure) in others {
-    let advantage = ours.advantage(over: figure).map { String(format: "%8.1f ×", $0) } ?? ""
+    let advantage = ours.advantage(over: figure)
     let value = figure.text + String(repeating: " ", count: max(0, 16 - figure.text.count))
-    line("  beside: \(other)", value + advantage)
+    let text = advantage.map { String(format: "%8.1f ×", $0) } ?? ""
+    show("  beside: \(other)", value + text)
+    if let advantage, !other.hasPrefix("goal") { keep(.ratio, "beside \(other)", advantage) }
   }
 }
 
-func line(_ name: String, _ value: String) {
-  print(name.padding(toLength: 60, withPad: " ", startingAt: 0) + value)
+/// A number of things that is the same in every run of the same code; -1: it is not counted here.
+func counted(_ name: String, _ number: Int64) {
+  line(name, number < 0 ? "not counted here" : "\(number)")
+  if number >= 0 { keep(.count, "", Double(number)) }
 }
+
+/// A text for a reader alone. A name that begins with spaces belongs to the last that does not.
+func line(_ name: String, _ value: String) {
+  let words = name.trimmingCharacters(in: .whitespaces)
+  recording.withLock { recording in
+    if !name.hasPrefix(" ") { recording.top = words }
+    recording.name = name.hasPrefix(" ") ? "\(recording.top), \(words)" : words
+  }
+  show(name, value)
+}
+
+private func show(_ name: String, _ value: String) {
+  let text = name.padding(toLength: 60, withPad: " ", startingAt: 0) + value
+  recording.withLock { $0.lines.append(text) }
+  if !options.isSmoke { print(text) }
+}
+
+/// A figure of what the last line named.
+private func keep(_ kind: KeptKind, _ words: String, _ value: Double) {
+  recording.withLock { recording in
+    let name = words.isEmpty ? recording.name : "\(recording.name), \(words)"
+    let group = "\(recording.group): "
+    recording.figures.add(kind, name.hasPrefix(group) ? name : group + name, value)
+  }
+}
+
+/// What was measured since the group began.
+struct Recording {
+  var group = ""
+  /// The last name without spaces before it; and the last of all, with that before it.
+  var top = ""
+  var name = ""
+  var lines: [String] = []
+  var figures = KeptFigures()
+}
+
+let recording = Mutex(Recording())
 
 // MARK: Taking time
 

@@ -189,12 +189,12 @@ func benchmarkRebase(
   var seen = 0
   let replay = timed(
     { local.confirm(newer, through: .none, refusal: nil) },
-    { _ = local.replay(at: now) })
+    { _ = local.handle(.heldBack(false), at: now) })
   precondition(local.view.replays == 6 && local.view.state.count == Int(count), "all is shown")
   let bytes = bytesHeld {
     var other = local
     other.confirm(confirmed, through: .none, refusal: nil)
-    _ = other.replay(at: now)
+    _ = other.handle(.heldBack(false), at: now)
     return other
   }
   func naive(copiesEach: Bool) -> [(key: String, value: JSON)] {
@@ -224,10 +224,10 @@ func benchmarkRebase(
 
 // MARK: Mutate
 
-typealias ViewReplica = Replica<Rebased<ConfirmedView<Change>>, ClientView<JSON>>
+typealias ViewClient = SyncClient<ConfirmedView<Change>, ClientView<JSON>>
 
 /// The user changes one of 16,000 values of 1 KB: by the outbox and its view alone, and through a
-/// whole replica, which is live and has so many mutations pending already. Naive is a dictionary that
+/// whole client, which is live and has so many mutations pending already. Naive is a dictionary that
 /// is copied, so that there is a state to go back to.
 func benchmarkMutates() {
   let count: Int64 = 16_000
@@ -235,8 +235,8 @@ func benchmarkMutates() {
   let order = shuffled(Int(count))
   let (view, dictionary) = items(count) { JSON.item($0, bytes: 1024) }
   var bare = LocalChanges(Outbox<Change>(client: ClientID(1)), over: view)
-  _ = bare.replay(at: now)
-  let replica = liveReplica(of: view, at: now)
+  _ = bare.handle(.heldBack(false), at: now)
+  let client = liveClient(of: view, at: now)
   var seen = 0
 
   var copies = Array(repeating: dictionary, count: 10)
@@ -281,13 +281,13 @@ func benchmarkMutates() {
     let bytes = before.1 < 0 ? -1 : (allocated_bytes() - before.1) / 10
     row(name, .time(time / 10), beside: ["a dictionary, copied": .time(naive / 10)])
     row("  held", .bytes(bytes), beside: ["a dictionary, copied": .bytes(naiveBytes)])
-    line("  allocations", before.0 < 0 ? "not counted here" : "\(allocations)")
+    counted("  allocations", before.0 < 0 ? -1 : allocations)
   }
   for pending in [0, 100] {
     rows("mutate: 16 MB, outbox and view, \(pending) pending", bare, pending: pending) {
       (try? $0.mutate($1, at: now)) != nil
     }
-    rows("mutate: 16 MB, a whole replica, \(pending) pending", replica, pending: pending) {
+    rows("mutate: 16 MB, a whole client, \(pending) pending", client, pending: pending) {
       (try? $0.mutate($1, at: now)) != nil
     }
   }
@@ -295,21 +295,19 @@ func benchmarkMutates() {
 }
 
 /// A client that has just registered, got this view, and saved it.
-func liveReplica(of view: ViewMap<JSON>, at now: Moment) -> ViewReplica {
+func liveClient(of view: ViewMap<JSON>, at now: Moment) -> ViewClient {
   let pulled = PulledView(
     client: ClientID(1), state: ServerStateID(epoch: 1, number: 1), checksum: view.checksum,
     lastMutation: .none, content: .full(view.map))
-  var replica = ViewReplica(life: Life(1))
-  func take(_ input: ViewReplica.Input) {
-    _ = replica.handle(input, at: now)
-    _ = replica.passOn(input, at: now)
-  }
+  var client = ViewClient(life: Life(1))
+  func take(_ input: ViewClient.Input) { _ = client.handle(input, at: now) }
+  take(.app(.started(foreground: true)))
   take(.loaded(nil, age: nil))
-  take(.started(foreground: true))
   take(
     .snapshotArrived(
-      RequestID(life: Life(1), number: 1), pulled, finger: pulled.finger, terms: .clientView()))
+      RequestID(life: Life(1), part: .machine, number: 1), pulled, finger: pulled.finger,
+      terms: .clientView()))
   take(.written(WriteID(1)))
-  precondition(replica.status.isLive, "the benchmark's client is healthy")
-  return replica
+  precondition(client.status.isLive, "the benchmark's client is healthy")
+  return client
 }

@@ -1,5 +1,6 @@
 import CAllocations
 import Foundation
+import MessageSync
 import UpdateMachine
 import ZulipSync
 
@@ -97,9 +98,9 @@ private func benchmarkEvents(_ recorded: RecordedAnswers) throws {
     end = start
     for bytes in recorded.polls {
       guard let answer = try? ZulipError.decode(ZulipEvents.self, from: bytes) else { continue }
-      end.asked()
+      end.lists.asked()
       for event in answer.events { try? end.apply(event) }
-      end.answered()
+      end.lists.answered()
     }
   }
   precondition(end.state != start.state && end.messages.count > 0, "events were applied")
@@ -151,10 +152,10 @@ private func benchmarkRowsWritten(_ start: ZulipAccount, _ answers: [ZulipEvents
 private func knowing(_ account: ZulipAccount) -> ZulipAccount {
   var account = account
   let everything = account.list(ZulipNarrow([]))
-  let fetch = FetchID(life: Life(1), number: 1)
-  account.messages.open(everything)
-  account.messages.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
-  _ = account.messages.take(
+  let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+  account.lists.open(everything)
+  account.lists.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
+  _ = account.lists.take(
     MessagePage(messages: [], foundOldest: true, foundNewest: true), for: fetch)
   return account
 }
@@ -174,7 +175,7 @@ private func benchmarkHeld(_ recorded: RecordedAnswers) throws {
         guard case .sent(var message) = event.kind else { continue }
         message.id = MessageID(message.id.number + copy * 100_000)
         text += message.content.text.utf8.count
-        account.messages.apply(.new(message.message))
+        account.lists.apply(.new(message.message))
       }
     }
   }

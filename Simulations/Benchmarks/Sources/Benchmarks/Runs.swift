@@ -1,0 +1,95 @@
+import Foundation
+
+// A run of all groups, or of some: for a reader, against what is kept, or to be kept.
+
+/// All groups, in the order in which they are measured.
+let groups: [(name: String, run: @Sendable () async throws -> Void)] = [
+  ("machine", { benchmarkMachine() }), ("simulations", { benchmarkSimulations() }),
+  ("actors", { benchmarkActors() }), ("observer", { await benchmarkObserver() }),
+  ("memory", { benchmarkMemory() }), ("map", { benchmarkMap() }),
+  ("knowledge", { benchmarkKnowledge() }), ("lists", { benchmarkLists() }),
+  ("stores", { benchmarkStores() }),
+  (
+    "disk",
+    {
+      await benchmarkDisk()
+      await benchmarkMailOnDisk()
+    }
+  ),
+  ("views", { benchmarkViews() }), ("zulip", { try benchmarkZulip() }),
+]
+
+/// Runs a group once.
+func measured(_ name: String, _ run: () async throws -> Void) async throws -> Recording {
+  recording.withLock { $0 = Recording(group: name) }
+  try await run()
+  return recording.withLock { $0 }
+}
+
+/// Where and how the figures were taken.
+func headline(_ command: String) -> String {
+  """
+  # Written by: swift run -c release --package-path Simulations/Benchmarks Benchmarks \(command)
+  # On: \(ProcessInfo.processInfo.operatingSystemVersionString), \
+  \(ProcessInfo.processInfo.activeProcessorCount) cores
+
+  """
+}
+
+// MARK: All of it, for a reader
+
+func measureAll() async throws {
+  var text = headline("--write")
+  for (name, run) in groups where options.wants(name) {
+    say("# \(name)")
+    text += "\n# \(name)\n" + (try await measured(name, run)).lines.map { $0 + "\n" }.joined()
+  }
+  guard options.writes else { return }
+  precondition(options.words.isEmpty, "Figures.txt has all groups: leave the words out")
+  try text.write(to: Options.file("Figures.txt"), atomically: true, encoding: .utf8)
+}
+
+// MARK: A little of it, against what is kept
+
+/// A ratio depends on what else the machine does: a group with a ratio that is too bad is measured
+/// again, up to twice, and its best counts.
+func compare(_ kept: KeptFigures) async throws -> [String] {
+  var complaints: [String] = []
+  for (name, run) in groups where options.wants(name) {
+    say("smoke: \(name)…")
+    let begun = ContinuousClock.now
+    var found = try await measured(name, run).figures
+    for _ in 1...2 where kept.isWorthAnother(found) {
+      found.join(try await measured(name, run).figures) { $0.improve($1) }
+    }
+    let wrong = kept.complaints(about: found, in: name)
+    let time = String(format: "%.1f s", since(begun))
+    say("smoke: \(name), \(found.names.count) figures, \(wrong.count) wrong, \(time)")
+    complaints += wrong
+  }
+  return complaints
+}
+
+/// Of three runs the worst is kept.
+func rewrite(_ kept: KeptFigures) async throws {
+  var text = headline("--smoke --write")
+  text += "# The worst of three runs. Sizes are smaller than in a whole run: nothing to quote.\n"
+  for (name, run) in groups {
+    text += "\n"
+    var lines = kept.lines(of: name)
+    if options.wants(name) {
+      say("smoke: \(name)…")
+      var found = try await measured(name, run).figures
+      for _ in 1...2 { found.join(try await measured(name, run).figures) { $0.worsen($1) } }
+      lines = found.lines(of: name)
+    }
+    text += lines.map { $0 + "\n" }.joined()
+  }
+  try text.write(to: Options.file("Limits.txt"), atomically: true, encoding: .utf8)
+}
+
+/// Prints a line at once, also where the output is a file: should a group trap, its name is there.
+func say(_ text: String) {
+  print(text)
+  fflush(nil)
+}

@@ -1,0 +1,27 @@
+public import UpdateMachine
+
+/// Names one message, as the server numbers them: a greater number is a later message.
+public struct MessageID: ListID {
+  public let number: Int64
+
+  @inlinable
+  public init(_ number: Int64) { self.number = Swift.min(Swift.max(number, .min + 1), .max - 1) }
+}
+
+extension MessageID: StorableKey {
+  @inlinable
+  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
+
+  @inlinable
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(try bytes.takeInt64())
+  }
+
+  @inlinable
+  public var keyBytes: [UInt8] { number.keyBytes }
+
+  @inlinable
+  public init(keyBytes: [UInt8]) throws(StoredFormError) {
+    self.init(try Int64(keyBytes: keyBytes))
+  }
+}

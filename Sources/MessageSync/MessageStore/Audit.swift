@@ -1,0 +1,305 @@
+public import UpdateMachine
+
+// A server breaks its contract now and then: an event never comes, a page is from an old cache. So
+// every page is also an audit of what is held (KNOWLEDGE.md, R13). With a server that keeps its
+// contract there is nothing to find.
+
+extension MessageStore {
+  /// Held messages that a page has contradicted, and what became of earlier ones.
+  @usableFromInline
+  struct Audit: Sendable {
+    /// So many at a time: a page that contradicts more is itself the likelier culprit.
+    @inlinable
+    static var limit: Int { 64 }
+
+    @usableFromInline
+    enum Evidence: Hashable, Sendable {
+      /// The page brought this copy, before anything was applied to it.
+      case copy(Message<Content>)
+      /// Pages of these narrows lacked it, though it is held as one of theirs.
+      case lack([Narrow])
+    }
+
+    @usableFromInline
+    struct Case: Sendable {
+      @usableFromInline var id: MessageID
+      @usableFromInline var evidence: Evidence
+      /// How many polls had left when it was found.
+      @usableFromInline var asked: UInt64
+      /// A poll that left later was answered and did not explain it.
+      @usableFromInline var isSuspect = false
+      /// The fetch that reads it once more, since that left.
+      @usableFromInline var reading: RequestID?
+
+      @inlinable
+      init(id: MessageID, evidence: Evidence, asked: UInt64) {
+        self.id = id
+        self.evidence = evidence
+        self.asked = asked
+      }
+    }
+
+    @usableFromInline var cases: [Case] = []
+    @usableFromInline var polls: UInt64 = 0
+    @usableFromInline var suspectCount: Int64 = 0
+    @usableFromInline var readingCount: Int64 = 0
+    @usableFromInline var repairCount: Int64 = 0
+
+    @inlinable
+    init() {}
+
+    /// The counts of an earlier generation go on.
+    @inlinable
+    init(counting other: Audit) {
+      suspectCount = other.suspectCount
+      readingCount = other.readingCount
+      repairCount = other.repairCount
+    }
+
+    /// One at a time of each message: a copy replaces a lack, and lacks join.
+    @inlinable
+    mutating func open(_ id: MessageID, _ evidence: Evidence) {
+      if let index = cases.firstIndex(where: { $0.id == id }) {
+        guard cases[index].reading == nil, case .lack(let narrows) = cases[index].evidence else {
+          return
+        }
+        switch evidence {
+        case .copy:
+          cases[index] = Case(id: id, evidence: evidence, asked: polls)
+        case .lack(let more):
+          let new = more.filter { !narrows.contains($0) }
+          cases[index].evidence = .lack(narrows + new)
+        }
+      } else if cases.count < Audit.limit {
+        cases.append(Case(id: id, evidence: evidence, asked: polls))
+      }
+    }
+
+    @inlinable
+    mutating func end(_ id: MessageID) { cases.removeAll { $0.id == id } }
+
+    @inlinable
+    mutating func endAll() { cases = [] }
+
+    @inlinable
+    mutating func asked() { polls += 1 }
+
+    /// A poll was answered. What it did not explain, though it left after the page had come, is
+    /// suspect.
+    @inlinable
+    mutating func answered() {
+      for index in cases.indices where !cases[index].isSuspect && cases[index].asked < polls {
+        cases[index].isSuspect = true
+        suspectCount += 1
+      }
+    }
+
+    /// The second reading of a suspect leaves.
+    @inlinable
+    mutating func begin(_ id: MessageID, _ reading: RequestID) {
+      let index = cases.firstIndex { $0.id == id && $0.isSuspect && $0.reading == nil }
+      guard let index else { return }
+      cases[index].reading = reading
+      readingCount += 1
+    }
+
+    /// A second reading came, or will not come any more.
+    @inlinable
+    mutating func end(reading: RequestID) { cases.removeAll { $0.reading == reading } }
+
+    /// What the first reading found.
+    @inlinable
+    func evidence(for reading: RequestID) -> Evidence? {
+      cases.first { $0.reading == reading }?.evidence
+    }
+
+    /// A list means something else now: what its pages lacked says nothing any more.
+    @inlinable
+    mutating func forgetLacks(of narrow: Narrow) {
+      cases.removeAll { one in
+        if case .lack(let narrows) = one.evidence { narrows.contains(narrow) } else { false }
+      }
+    }
+  }
+
+  /// Held messages that should be read once more, by their IDs alone, after a pause: a page has
+  /// contradicted them, and no event has explained it. In the order in which they were found.
+  @inlinable
+  public var suspects: [MessageID] {
+    audit.cases.filter { $0.isSuspect && $0.reading == nil }.map { $0.id }
+  }
+
+  /// How many messages were ever suspect, and how many of them were wrong and have been mended. Both
+  /// stay 0 with a server that keeps its contract.
+  @inlinable
+  public var auditCounts: (suspects: Int64, repairs: Int64) {
+    (audit.suspectCount, audit.repairCount)
+  }
+
+  /// How many second readings have left: at most one for each message that was suspect.
+  public var secondReadings: Int64 { audit.readingCount }
+
+  /// How many held messages a page has contradicted of which it is not yet clear why.
+  public var openAudits: Int { audit.cases.count }
+
+  // MARK: First reading
+
+  /// Looks for contradictions between a page, as it came, and what is held.
+  @inlinable
+  mutating func examine(
+    _ page: Page, _ fetch: Fetch, _ interval: Interval<MessageID>?, _ replay: Replay
+  ) {
+    for message in page.messages {
+      guard let held = held[message.id], replay.isUnnamed(message.id),
+        MessageStore.counts(message, against: held, doubt: doubt(about: message.id))
+      else { continue }
+      audit.open(message.id, .copy(message))
+    }
+    guard let interval else { return }
+    if let narrow = fetch.request.narrow {
+      examineLacks(of: narrow, page, interval, replay)
+    } else if case .item(let id) = fetch.request.want, page.messages.isEmpty,
+      held.contains(id), replay.isUnnamed(id)
+    {
+      audit.open(id, .lack([]))
+    }
+  }
+
+  @inlinable
+  mutating func examineLacks(
+    of narrow: Narrow, _ page: Page, _ interval: Interval<MessageID>, _ replay: Replay
+  ) {
+    guard let shelf = shelf(of: narrow), let ids = lists[shelf]?.list.ids else { return }
+    var next = page.messages.startIndex
+    for (id, _) in ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
+      guard interval.contains(id) else { return }
+      while next < page.messages.endIndex, page.messages[next].id < id { next += 1 }
+      if next < page.messages.endIndex, page.messages[next].id == id { continue }
+      guard let held = held[id], replay.isUnnamed(id) else { continue }
+      let certain = MessageGlimpse(held.message, doubt: doubt(about: id))
+      if narrow.verdict(on: certain) == .yes { audit.open(id, .lack([narrow])) }
+    }
+  }
+
+  // MARK: Second reading
+
+  /// A suspect was read once more. What both readings say is taken: one repair.
+  @inlinable
+  mutating func repair(
+    _ id: MessageID, _ copy: Message<Content>?, by reading: RequestID, isUnnamed: Bool
+  ) {
+    guard isUnnamed, let evidence = audit.evidence(for: reading), let held = held[id] else {
+      return
+    }
+    let doubt = doubt(about: id)
+    switch evidence {
+    case .copy(let first):
+      guard let copy else { return }
+      let fields = MessageStore.differences(first, held, doubt)
+      guard !fields.isEmpty, fields == MessageStore.differences(copy, held, doubt),
+        MessageStore.agree(first, copy, in: fields)
+      else { return }
+      accept(MessageStore.mended(held, copy, fields))
+    case .lack(let narrows):
+      guard let copy else {
+        audit.repairCount += 1
+        self.mended.append(id)
+        return drop(id)
+      }
+      let mended = MessageStore.mended(held, copy, MessageStore.differences(copy, held, doubt))
+      let glimpse = MessageGlimpse(mended.message, doubt: doubt)
+      let isOut =
+        !follows(mended.message.place) || narrows.contains { $0.verdict(on: glimpse) == .no }
+      if isOut { accept(mended) }
+    }
+  }
+
+  /// Both readings say so.
+  @inlinable
+  mutating func accept(_ mended: Held) {
+    audit.repairCount += 1
+    let id = mended.message.id
+    self.mended.append(id)
+    ahead[id] = audit.polls
+    if follows(mended.message.place) { hold(mended, doubt: doubt(about: id)) } else { drop(id) }
+  }
+
+  /// A held message with some fields as a copy has them.
+  @inlinable
+  static func mended(
+    _ held: Held, _ copy: Message<Content>, _ fields: Differences
+  ) -> Held {
+    var mended = held
+    if fields.content {
+      mended.message.content = copy.content
+      mended.contentEvent = nil
+    }
+    if fields.place {
+      mended.message.place = copy.place
+      mended.placeEvent = nil
+    }
+    if fields.content || fields.place { mended.message.version = copy.version }
+    mended.message.flags.subtract(fields.flags)
+    mended.message.flags.formUnion(copy.flags.intersection(fields.flags))
+    for reaction in fields.reactions {
+      mended.message.reactions.assign(reaction, copy.reactions.contains(reaction))
+    }
+    return mended
+  }
+
+  // MARK: What counts
+
+  /// The fields in which a copy differs from the held message, as far as that counts.
+  @usableFromInline
+  struct Differences: Hashable, Sendable {
+    @usableFromInline var content = false
+    @usableFromInline var place = false
+    @usableFromInline var flags: MessageFlags = []
+    @usableFromInline var reactions: [Reaction] = []
+
+    @inlinable
+    init() {}
+
+    @inlinable
+    var isEmpty: Bool { !content && !place && flags.isEmpty && reactions.isEmpty }
+  }
+
+  @inlinable
+  static func counts(
+    _ copy: Message<Content>, against held: Held, doubt: MessageFlags
+  ) -> Bool { !differences(copy, held, doubt).isEmpty }
+
+  /// Of an older version than the held one nothing counts but flags. What an event assigned yields
+  /// only to a version above that event's; what a page did, to an equal one too. A reaction that an
+  /// event has named stays.
+  @inlinable
+  static func differences(
+    _ copy: Message<Content>, _ held: Held, _ doubt: MessageFlags
+  ) -> Differences {
+    var differences = Differences()
+    let message = held.message
+    differences.flags = copy.flags.symmetricDifference(message.flags).subtracting(doubt)
+    guard copy.version >= message.version else { return differences }
+    differences.content =
+      copy.content != message.content && copy.version > (held.contentEvent ?? .min)
+    differences.place = copy.place != message.place && copy.version > (held.placeEvent ?? .min)
+    for reaction in copy.reactions
+    where !message.reactions.contains(reaction) && !held.named.contains(reaction) {
+      differences.reactions.append(reaction)
+    }
+    for reaction in message.reactions
+    where !copy.reactions.contains(reaction) && !held.named.contains(reaction) {
+      differences.reactions.append(reaction)
+    }
+    return differences
+  }
+
+  @inlinable
+  static func agree(
+    _ one: Message<Content>, _ other: Message<Content>, in fields: Differences
+  ) -> Bool {
+    if fields.content, one.content != other.content { return false }
+    if fields.place, one.place != other.place { return false }
+    return one.flags.intersection(fields.flags) == other.flags.intersection(fields.flags)
+  }
+}

@@ -1,0 +1,162 @@
+extension MessageStore {
+  /// What was applied since the oldest fetch left that is still out: every event, whole, in order,
+  /// each once, about held and unheld messages alike (R3). It is what a page may be older than; and it
+  /// is the only memory of a deletion (R9).
+  @usableFromInline
+  struct Journal: Sendable {
+    @usableFromInline
+    enum Entry: Sendable {
+      case event(Event)
+      /// Flags of these messages are in doubt from here on.
+      case doubt([MessageID], MessageFlags)
+    }
+
+    /// So many entries at most: then the oldest fetch is given up, and asked again. A page takes
+    /// seconds; a server that sends more than that in them is better asked anew.
+    @inlinable
+    static var limit: Int { 10_000 }
+
+    @usableFromInline var entries: [Entry] = []
+    /// The position of the first entry.
+    @usableFromInline var beginning: UInt64 = 0
+    /// How much has been applied ever.
+    @usableFromInline var position: UInt64 = 0
+
+    @inlinable
+    init() {}
+
+    @inlinable
+    var count: Int { entries.count }
+
+    /// Something was applied. It is kept if a page may come that is older.
+    @inlinable
+    mutating func append(_ entry: Entry, isNeeded: Bool) {
+      if isNeeded { entries.append(entry) }
+      position += 1
+      if !isNeeded { beginning = position }
+    }
+
+    /// No page that is out is older than this position.
+    @inlinable
+    mutating func trim(to position: UInt64?) {
+      let oldest = position ?? self.position
+      guard oldest > beginning else { return }
+      entries.removeFirst(Int(oldest - beginning))
+      beginning = oldest
+    }
+
+    /// What was applied since a position, in order.
+    @inlinable
+    func since(_ position: UInt64) -> ArraySlice<Entry> {
+      entries[Int(position - beginning)...]
+    }
+  }
+
+  /// What an event says of one message.
+  @usableFromInline
+  enum Touch {
+    case replaced(Message<Content>)
+    /// It exists no more, for this user.
+    case gone
+    /// It has come from where no events come from: nothing is known of it but its place.
+    case arrived(MessagePlace)
+    case moved(MessagePlace, version: Int64?)
+    case edited(MessageUpdate<Content>.Edit, version: Int64?)
+    case flagged(MessageFlags, isSet: Bool)
+    case reacted(Reaction, isSet: Bool)
+    case doubted(MessageFlags)
+
+    /// The fields that it assigns.
+    @inlinable
+    var fields: MessageFields {
+      switch self {
+      case .replaced, .gone, .arrived: .all
+      case .moved: MessageFields(place: true)
+      case .edited(let edit, _): MessageFields(content: true, flags: edit.flagsRead)
+      case .flagged(let flags, _), .doubted(let flags): MessageFields(flags: flags)
+      case .reacted: MessageFields(reactions: true)
+      }
+    }
+
+    /// What it shows of a message that is not held.
+    @inlinable
+    func glimpse(of id: MessageID) -> MessageGlimpse<Content> {
+      var glimpse = MessageGlimpse<Content>(id)
+      switch self {
+      case .replaced(let message): return MessageGlimpse(message)
+      case .gone, .doubted, .reacted: break
+      case .arrived(let place), .moved(let place, _):
+        glimpse.place = place
+        glimpse.channel = place.channel
+      case .edited(let edit, _):
+        glimpse.content = edit.content
+        glimpse.flags = edit.flags.intersection(edit.flagsRead)
+        glimpse.flagsShown = edit.flagsRead
+      case .flagged(let flags, let isSet):
+        glimpse.flags = isSet ? flags : []
+        glimpse.flagsShown = flags
+      }
+      return glimpse
+    }
+  }
+
+  /// What an event means for each message that it names, in order. Of an edit that is also a move,
+  /// the edit comes first.
+  @inlinable
+  func touches(of event: Event) -> [(id: MessageID, touch: Touch)] {
+    switch event {
+    case .new(let message):
+      return [(message.id, follows(message.place) ? .replaced(message) : .gone)]
+    case .updated(let update):
+      var touches: [(id: MessageID, touch: Touch)] = []
+      if let edit = update.edit { touches = [(edit.id, .edited(edit, version: update.version))] }
+      guard let move = update.move else { return touches }
+      for id in update.moved { touches.append((id, touch(by: move, version: update.version))) }
+      return touches
+    case .deleted(let ids): return ids.map { ($0, .gone) }
+    case .flagged(let ids, let flags, let isSet):
+      return ids.map { ($0, .flagged(flags, isSet: isSet)) }
+    case .reacted(let id, let reaction, let isSet): return [(id, .reacted(reaction, isSet: isSet))]
+    case .flaggedAll, .covered: return []
+    }
+  }
+
+  @inlinable
+  func touch(by move: MessageUpdate<Content>.Move, version: Int64?) -> Touch {
+    // Moved to where no events come from, it is out of our sight, whatever the server calls it.
+    if !follows(move.target) { return .gone }
+    return follows(move.origin) ? .moved(move.target, version: version) : .arrived(move.target)
+  }
+}
+
+extension MessageStore.Held {
+  @inlinable
+  init(_ message: Message<MessageStore.Content>) { self.message = message }
+
+  /// Takes what an event says: fields are assigned, whatever they were (R4).
+  @inlinable
+  mutating func take(_ touch: MessageStore.Touch) {
+    switch touch {
+    case .replaced(let message):
+      self.message = message
+      contentEvent = message.version
+      placeEvent = message.version
+      named = []
+    case .gone, .arrived, .doubted: break
+    case .moved(let place, let version):
+      message.place = place
+      if let version { message.version = version }
+      placeEvent = message.version
+    case .edited(let edit, let version):
+      message.content = edit.content
+      message.flags.subtract(edit.flagsRead)
+      message.flags.formUnion(edit.flags.intersection(edit.flagsRead))
+      if let version { message.version = version }
+      contentEvent = message.version
+    case .flagged(let flags, let isSet): message.flags.assign(flags, isSet)
+    case .reacted(let reaction, let isSet):
+      message.reactions.assign(reaction, isSet)
+      named.assign(reaction, true)
+    }
+  }
+}

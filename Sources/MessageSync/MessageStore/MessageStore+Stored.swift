@@ -1,0 +1,300 @@
+public import UpdateMachine
+
+// Messages and lists in rows, so that a batch is written at the price of the batch.
+//
+// What is worth nothing after a restart is not written: fetches that are out, copies and former
+// messages, which are only shown until there is something better, and contradictions, which the next
+// page finds again. What is in a list follows from what is held, and is written all the same: so a list
+// can be read without the messages of all others.
+
+extension StoredTable {
+  /// How many tables a store of messages takes.
+  public static var ofMessages: UInt8 { 6 }
+}
+
+extension MessageStore {
+  /// Where a store is saved.
+  @usableFromInline
+  struct Tables: BitwiseCopyable, Sendable {
+    @usableFromInline var first: StoredTable
+
+    @inlinable
+    init(from first: StoredTable) { self.first = first }
+
+    @inlinable var head: StoredTable { first }
+    @inlinable var messages: StoredTable { first.advanced(by: 1) }
+    @inlinable var doubts: StoredTable { first.advanced(by: 2) }
+    @inlinable var ahead: StoredTable { first.advanced(by: 3) }
+    @inlinable var lists: StoredTable { first.advanced(by: 4) }
+    /// Of each list a row for each message in it, without a value.
+    @inlinable var places: StoredTable { first.advanced(by: 5) }
+  }
+
+  /// The tables of which the rows may stay unloaded.
+  @inlinable
+  public static func unloadedTables(from first: StoredTable) -> [StoredTable] {
+    [Tables(from: first).messages, Tables(from: first).places]
+  }
+}
+
+extension MessageStore.Held: Storable where Narrow.Content: Storable {
+  @inlinable
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(message)
+    bytes.put(contentEvent)
+    bytes.put(placeEvent)
+    bytes.put(named)
+  }
+
+  @inlinable
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    message = try bytes.take()
+    contentEvent = try bytes.takeOptional()
+    placeEvent = try bytes.takeOptional()
+    named = try bytes.takeReactions()
+  }
+}
+
+/// A list without what is in it.
+@usableFromInline
+struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
+  @usableFromInline var narrow: Narrow
+  @usableFromInline var knowledge: Knowledge<MessageID>
+  @usableFromInline var historyLimit: MessageID?
+
+  @inlinable
+  init(_ narrow: Narrow, _ list: PartialList<MessageID>) {
+    self.narrow = narrow
+    knowledge = list.knowledge
+    historyLimit = list.historyLimit
+  }
+
+  @inlinable
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(narrow)
+    bytes.put(knowledge)
+    bytes.put(historyLimit)
+  }
+
+  @inlinable
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    narrow = try bytes.take()
+    knowledge = try bytes.take()
+    historyLimit = try bytes.takeOptional()
+  }
+}
+
+/// The rest.
+@usableFromInline
+struct StoredMessagesHead: Storable, Equatable {
+  @usableFromInline var followed: [ChannelID]
+  @usableFromInline var polls: UInt64
+  @usableFromInline var nextList: Int64
+  /// No message of a greater ID was ever held.
+  @usableFromInline var newest: MessageID?
+  /// Messages that are not held, ascending, and which of their flags are in doubt.
+  @usableFromInline var strange: [MessageID]
+  @usableFromInline var strangeFlags: [MessageFlags]
+
+  @inlinable
+  init<Narrow>(_ store: MessageStore<Narrow>) {
+    followed = store.followed
+    polls = store.audit.polls
+    nextList = store.nextList
+    newest = store.newest
+    strange = store.strange.map { $0.key }
+    strangeFlags = store.strange.map { $0.value }
+  }
+
+  @inlinable
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(followed)
+    bytes.put(polls)
+    bytes.put(nextList)
+    bytes.put(newest)
+    bytes.put(strange)
+    bytes.put(strangeFlags)
+  }
+
+  @inlinable
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    followed = try bytes.takeArray()
+    polls = try bytes.takeUInt64()
+    nextList = try bytes.takeInt64()
+    newest = try bytes.takeOptional()
+    strange = try bytes.takeArray()
+    strangeFlags = try bytes.takeArray()
+    guard polls < 1 << 62, nextList < 1 << 62, nextList >= 0,
+      zip(followed, followed.dropFirst()).allSatisfy({ $0 < $1 }),
+      zip(strange, strange.dropFirst()).allSatisfy({ $0 < $1 }), strange.count == strangeFlags.count
+    else { throw StoredFormError(expected: "the head of a store of messages") }
+  }
+}
+
+extension MessageStore where Narrow: Storable, Content: Storable {
+  /// Writes what is otherwise than in an older state of it; `nil`: everything. Takes
+  /// `StoredTable.ofMessages` tables from the first on. What is unloaded stays as it is saved. Of
+  /// an older state that was unloaded where this one is not, either what was loaded since is loaded in
+  /// both, or it is worth nothing any more.
+  @inlinable
+  public func store(
+    since old: MessageStore?, into rows: inout RowWriter, from first: StoredTable
+  ) {
+    let tables = Tables(from: first)
+    rows.put(tables.head, head, since: old?.head)
+    if let old, old.hasUnloaded {
+      for interval in old.unloaded.subtracting(unloaded).intervals {
+        rows.clear(MessageStore.range(of: interval, in: tables.messages))
+      }
+    }
+    rows.put(tables.messages, held, since: old?.held)
+    rows.put(tables.doubts, doubts, since: old?.doubts)
+    rows.put(tables.ahead, ahead, since: old?.ahead)
+    rows.put(
+      tables.lists, lists, since: old?.lists,
+      where: {
+        $0.list.knowledge != $1.list.knowledge || $0.list.historyLimit != $1.list.historyLimit
+      },
+      key: { $0.keyBytes }, value: { StoredList($0.narrow, $0.list).storedBytes })
+    storePlaces(since: old, into: &rows, tables.places)
+  }
+
+  /// Which messages are in which lists.
+  @inlinable
+  func storePlaces(since old: MessageStore?, into rows: inout RowWriter, _ table: StoredTable) {
+    guard let old else {
+      for (shelf, listed) in lists {
+        MessageStore.storePlaces(shelf, listed.list, since: nil, into: &rows, table)
+      }
+      return
+    }
+    let differ = { (one: Listed, other: Listed) in
+      !one.list.ids.isIdentical(to: other.list.ids) || one.list.unloaded != other.list.unloaded
+    }
+    old.lists.compare(with: lists, where: differ) { shelf, old, new in
+      if let new {
+        MessageStore.storePlaces(shelf, new.list, since: old?.list, into: &rows, table)
+      } else {
+        rows.clear(MessageStore.range(of: .everything, in: table, behind: shelf.keyBytes))
+      }
+      return true
+    }
+  }
+
+  @inlinable
+  static func storePlaces(
+    _ shelf: Shelf, _ list: PartialList<MessageID>, since old: PartialList<MessageID>?,
+    into rows: inout RowWriter,
+    _ table: StoredTable
+  ) {
+    let prefix = shelf.keyBytes
+    var before = old?.ids
+    if let old, !old.unloaded.isEmpty {
+      for interval in old.unloaded.subtracting(list.unloaded).intervals {
+        rows.clear(range(of: interval, in: table, behind: prefix))
+        // Some of it may have been loaded.
+        before?.removeAll(in: MessageID(interval.low)...MessageID(interval.high))
+      }
+    }
+    rows.put(
+      table, list.ids, since: before, where: { _, _ in false },
+      key: { prefix + $0.keyBytes }, value: { _ in [] })
+  }
+
+  @inlinable
+  var head: StoredMessagesHead { StoredMessagesHead(self) }
+
+  /// The store that these rows are of, with its lists open. If messages and places were left
+  /// unloaded, O(lists), else O(messages + places).
+  @inlinable
+  public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
+    let head: StoredMessagesHead? = try rows.value(of: first)
+    guard let head else { throw StoredFormError(expected: "a store of messages") }
+    self.init(following: head.followed)
+    audit.polls = head.polls
+    nextList = head.nextList
+    newest = head.newest
+    strange = VersionedMap(
+      sorted: zip(head.strange, head.strangeFlags).map { (key: $0.0, value: $0.1) })
+    tables = Tables(from: first)
+    let hasUnloaded =
+      rows.unloaded.contains(tables.messages) && rows.unloaded.contains(tables.places)
+    held = try rows.map(of: tables.messages)
+    doubts = try rows.map(of: tables.doubts)
+    ahead = try rows.map(of: tables.ahead)
+    var places = rows[tables.places]
+    var lists: [VersionedMap<Shelf, Listed>.Element] = []
+    for row in rows[tables.lists] {
+      let shelf = try Shelf(keyBytes: row.key.bytes)
+      var listed = try MessageStore.listed(row.value, on: shelf)
+      guard shelf.number < nextList, shelves.updateValue(shelf, forKey: listed.narrow) == nil
+      else { throw StoredFormError(expected: "a list in its place") }
+      if hasUnloaded, let newest {
+        listed.list.unload(Interval(from: .veryBeginning, to: .id(newest)))
+      } else {
+        try listed.list.hold(MessageStore.ids(on: shelf, from: &places))
+      }
+      lists.append((key: shelf, value: listed))
+    }
+    self.lists = VersionedMap(sorted: lists)
+    if hasUnloaded, let newest {
+      unloaded = Knowledge(Interval(from: .veryBeginning, to: .id(newest)))
+    } else {
+      try check()
+      guard places.isEmpty else { throw StoredFormError(expected: "the places of open lists") }
+    }
+  }
+
+  @inlinable
+  static func listed(_ bytes: [UInt8], on shelf: Shelf) throws(StoredFormError) -> Listed {
+    let stored = try StoredList<Narrow>(storedBytes: bytes)
+    guard shelf == Shelf(stored.narrow.channel, shelf.number) else {
+      throw StoredFormError(expected: "a list in its place")
+    }
+    var listed = Listed(narrow: stored.narrow)
+    listed.list.learn(stored.knowledge)
+    if let limit = stored.historyLimit { listed.list.limitHistory(to: limit) }
+    return listed
+  }
+
+  /// Takes what is in a list from the front of the rows.
+  @inlinable
+  static func ids(
+    on shelf: Shelf, from places: inout ArraySlice<(key: StoredKey, value: [UInt8])>
+  ) throws(StoredFormError) -> VersionedMap<MessageID, PartialList<MessageID>.Present> {
+    let prefix = shelf.keyBytes
+    var ids: [VersionedMap<MessageID, PartialList<MessageID>.Present>.Element] = []
+    while let row = places.first, row.key.bytes.starts(with: prefix) {
+      let id = try MessageID(keyBytes: Array(row.key.bytes.dropFirst(prefix.count)))
+      if let last = ids.last, last.key >= id { throw StoredFormError(expected: "an order") }
+      ids.append((key: id, value: PartialList<MessageID>.Present()))
+      places.removeFirst()
+    }
+    return VersionedMap(sorted: ids)
+  }
+
+  @inlinable
+  func check() throws(StoredFormError) {
+    for (id, held) in held where held.message.id != id {
+      throw StoredFormError(expected: "a message in its own row")
+    }
+    for (id, _) in doubts where !held.contains(id) {
+      throw StoredFormError(expected: "doubts about what is held")
+    }
+  }
+}
+
+extension MessageStore.Shelf {
+  /// How many bytes a key has.
+  @inlinable static var keyLength: Int { 16 }
+
+  @inlinable
+  var keyBytes: [UInt8] { channel.keyBytes + number.keyBytes }
+
+  @inlinable
+  init(keyBytes: [UInt8]) throws(StoredFormError) {
+    guard keyBytes.count == 16 else { throw StoredFormError(expected: "a key of 16 bytes") }
+    channel = try Int64(keyBytes: Array(keyBytes[..<8]))
+    number = try Int64(keyBytes: Array(keyBytes[8...]))
+  }
+}

@@ -1,0 +1,276 @@
+public import UpdateMachine
+
+// Messages that were saved in an earlier life, and are read when they are needed: unloaded. So a start
+// costs what is looked at, however much is held.
+//
+// An unloaded message is held like others: every event about it comes here, and every page. So it is
+// loaded before an event names it, before a page brings it, and before somebody looks at it; then all
+// goes on as if it had always been in memory. To load it changes nothing but where it is. What is named
+// and was not loaded is dropped (R12): nothing wrong is ever shown, only less is known.
+
+extension MessageStore {
+  /// Whether something that is saved is not in memory.
+  @inlinable
+  public var hasUnloaded: Bool { !unloaded.isEmpty }
+
+  // MARK: What to load
+
+  /// Which rows must be loaded before these events are applied.
+  @inlinable
+  public func unloaded(under events: [Event]) -> [RowQuery] {
+    guard hasUnloaded else { return [] }
+    var ids = idsInUse
+    for event in events {
+      switch event {
+      case .flaggedAll, .covered: return everythingUnloaded
+      case .new, .updated, .deleted, .flagged, .reacted:
+        for (id, _) in touches(of: event) { ids.append(id) }
+      }
+    }
+    return queries(for: ids)
+  }
+
+  /// Which rows must be loaded before a page is taken.
+  @inlinable
+  public func unloaded(under page: Page, for fetch: RequestID) -> [RowQuery] {
+    guard hasUnloaded, let fetch = fetches.first(where: { $0.id == fetch }) else { return [] }
+    var ids = idsInUse + page.messages.map { $0.id }
+    if case .item(let id) = fetch.request.want { ids.append(id) }
+    guard page.isInOrder, let narrow = fetch.request.narrow, let shelf = shelf(of: narrow),
+      let list = lists[shelf]?.list, let interval = page.interval
+    else { return queries(for: ids) }
+    for (id, _) in list.ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
+      guard interval.contains(id) else { break }
+      ids.append(id)
+    }
+    return queries(for: ids)
+      + list.unloaded.intersection(interval).intervals.map { query(shelf, $0) }
+  }
+
+  /// Which rows must be loaded to show what is known of a part of a list.
+  public func unloaded(under window: ListWindow<MessageID>, of narrow: Narrow) -> [RowQuery] {
+    guard hasUnloaded, let shelf = shelf(of: narrow), let list = lists[shelf]?.list else {
+      return []
+    }
+    let excerpt = list.excerpt(of: window)
+    var ids: [MessageID] = []
+    for case .item(let id) in excerpt.rows { ids.append(id) }
+    return queries(for: ids)
+      + excerpt.unloaded.map { part in
+        query(
+          shelf, part.interval, part.isFromEnd ? .descending : .ascending,
+          limit: Int(min(part.count, Int64(RowQuery.limitMaximum))))
+      }
+  }
+
+  /// Rows by which all of it is loaded, some at a time.
+  @inlinable
+  public var everythingUnloaded: [RowQuery] {
+    unloaded.intervals.map { RowQuery(MessageStore.range(of: $0, in: tables.messages)) }
+  }
+
+  /// Those of which something is remembered beside the message.
+  @inlinable
+  var idsInUse: [MessageID] { doubts.map { $0.key } + ahead.map { $0.key } }
+
+  /// One more row is asked for than there can be: so an answer covers its ID.
+  @inlinable
+  func queries(for ids: [MessageID]) -> [RowQuery] {
+    var queries: [RowQuery] = []
+    var last: MessageID?
+    for id in ids.sorted() where id != last && unloaded.contains(id) {
+      queries.append(RowQuery(MessageStore.range(of: Interval(id), in: tables.messages), limit: 2))
+      last = id
+    }
+    return queries
+  }
+
+  @inlinable
+  func query(
+    _ shelf: Shelf, _ interval: Interval<MessageID>, _ order: RowOrder = .ascending,
+    limit: Int = RowQuery.limitMaximum
+  ) -> RowQuery {
+    RowQuery(
+      MessageStore.range(of: interval, in: tables.places, behind: shelf.keyBytes), order,
+      limit: limit)
+  }
+
+  /// The keys of these IDs. The ends of the line have the least and the greatest.
+  @inlinable
+  static func range(
+    of interval: Interval<MessageID>, in table: StoredTable, behind prefix: [UInt8] = []
+  ) -> RowRange {
+    RowRange(
+      table, from: prefix + interval.low.keyBytes, through: prefix + interval.high.keyBytes)
+  }
+
+  @inlinable
+  static func interval(of range: RowRange, behind count: Int = 0) throws(StoredFormError)
+    -> Interval<MessageID>
+  {
+    let low = try Int64(keyBytes: Array(range.first.dropFirst(count)))
+    let high = try Int64(keyBytes: Array(range.last.dropFirst(count)))
+    guard low <= high else { throw StoredFormError(expected: "a range") }
+    return Interval(low: low, high: high)
+  }
+
+  // MARK: What is given up
+
+  /// What is unloaded cannot be read, or all of it has changed before it was loaded: it is held
+  /// no more, and where the lists had it, nothing is known.
+  @inlinable
+  public mutating func forgetUnloaded() {
+    guard hasUnloaded else { return }
+    _revision += 1
+    for id in idsInUse where unloaded.contains(id) {
+      doubts.removeValue(forKey: id)
+      ahead.removeValue(forKey: id)
+    }
+    for shelf in lists.keys(where: { !$0.list.unloaded.isEmpty || !$0.list.ids.isEmpty }) {
+      lists.modifyValue(forKey: shelf) { listed in
+        listed.list.forgetUnloaded()
+        for (id, _) in listed.list.ids where !held.contains(id) {
+          listed.list.remove(id)
+          listed.list.forget(id)
+        }
+      }
+    }
+    unloaded = Knowledge()
+  }
+
+  /// Every message is loaded, and decided in every list.
+  @inlinable
+  mutating func endUnloaded() {
+    for shelf in lists.keys(where: { !$0.list.unloaded.isEmpty }) {
+      lists.modifyValue(forKey: shelf) { $0.list.load(.everything, []) }
+    }
+  }
+
+  /// Something has happened to one that was not loaded.
+  @inlinable
+  mutating func dropUnloaded(_ id: MessageID) {
+    if unloaded.contains(id) { drop(id) }
+  }
+}
+
+extension MessageStore {
+  /// It is of an earlier life: what was out then is answered no more. Of what is loaded, each list
+  /// has all that is in it. O(loaded messages × lists of their channels).
+  @inlinable
+  public mutating func restored() {
+    abandonFetches()
+    _revision += 1
+    for (_, one) in held { enlist(one) }
+    for shelf in lists.keys(where: { !$0.list.ids.isEmpty }) {
+      lookForLost(in: shelf, Knowledge(.everything).subtracting(unloaded))
+    }
+  }
+
+  /// It is in the lists from here on, as it would be if it had been loaded when they were opened.
+  @inlinable
+  mutating func enlist(_ one: Held) {
+    let (id, all) = (one.message.id, MessageGlimpse(one.message))
+    enlist(id, all, in: nil)
+    if let channel = one.message.place.channel { enlist(id, all, in: channel) }
+  }
+
+  /// In the lists of one channel, or of none.
+  @inlinable
+  mutating func enlist(
+    _ id: MessageID, _ all: MessageGlimpse<Content>, in channel: ChannelID?
+  ) {
+    forEachList(
+      in: Shelf.all(of: channel),
+      where: { !$0.list.ids.contains(id) && $0.narrow.verdict(on: all) == .yes },
+      { $0.list.load(id) })
+  }
+
+  /// A list has what no row has: that is damage, and nothing is known of it.
+  @inlinable
+  mutating func lookForLost(in shelf: Shelf, _ loaded: Knowledge<MessageID>) {
+    var lost: [MessageID] = []
+    guard let ids = lists[shelf]?.list.ids else { return }
+    for interval in loaded.intervals {
+      for (id, _) in ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
+        guard interval.contains(id) else { break }
+        if !held.contains(id) { lost.append(id) }
+      }
+    }
+    guard !lost.isEmpty else { return }
+    lists.modifyValue(forKey: shelf) { listed in
+      for id in lost {
+        listed.list.remove(id)
+        listed.list.forget(id)
+      }
+    }
+  }
+}
+
+extension MessageStore where Narrow: Storable, Content: Storable {
+  /// Rows that were asked for. What is loaded already is passed over: it may have changed since it was
+  /// saved. Returns whether anything of the question's range was unloaded. If it throws, nothing has
+  /// changed.
+  ///
+  /// - Parameters:
+  ///   - answer: what a question found.
+  ///   - isSaved: whether this is the state that is saved, to which others are compared: a list that
+  ///     was opened while messages were unloaded has not got them on the disk.
+  @inlinable
+  @discardableResult
+  public mutating func load(
+    _ answer: RowAnswer, isSaved: Bool = false
+  ) throws(StoredFormError) -> Bool {
+    guard hasUnloaded else { return false }
+    if answer.query.range.table == tables.messages { return try loadMessages(answer, isSaved) }
+    if answer.query.range.table == tables.places { return try loadList(answer, isSaved) }
+    return false
+  }
+
+  @inlinable
+  mutating func loadMessages(
+    _ answer: RowAnswer, _ isSaved: Bool
+  ) throws(StoredFormError) -> Bool {
+    let interval = try MessageStore.interval(of: answer.covered)
+    let loaded = unloaded.intersection(interval)
+    guard !loaded.isEmpty else { return false }
+    var messages: [Held] = []
+    for row in answer.rows {
+      let id = try MessageID(keyBytes: row.key.bytes)
+      guard loaded.contains(id) else { continue }
+      let one = try Held(storedBytes: row.value)
+      guard one.message.id == id else {
+        throw StoredFormError(expected: "a message in its own row")
+      }
+      messages.append(one)
+    }
+    _revision += 1
+    unloaded.remove(interval)
+    for one in messages { held[one.message.id] = one }
+    guard !isSaved else { return true }
+    for one in messages { enlist(one) }
+    for shelf in lists.keys(where: { !$0.list.ids.isEmpty }) { lookForLost(in: shelf, loaded) }
+    if unloaded.isEmpty { endUnloaded() }
+    return true
+  }
+
+  /// Which messages a list has. Those that are loaded it has already, if it has them still.
+  @inlinable
+  mutating func loadList(
+    _ answer: RowAnswer, _ isSaved: Bool
+  ) throws(StoredFormError) -> Bool {
+    let shelf = try Shelf(keyBytes: Array(answer.query.range.first.prefix(Shelf.keyLength)))
+    let interval = try MessageStore.interval(of: answer.covered, behind: Shelf.keyLength)
+    guard let list = lists[shelf]?.list, !list.unloaded.intersection(interval).isEmpty else {
+      return false
+    }
+    let loaded = list.unloaded.intersection(interval)
+    var there: [MessageID] = []
+    for row in answer.rows {
+      let id = try MessageID(keyBytes: Array(row.key.bytes.dropFirst(Shelf.keyLength)))
+      if loaded.contains(id), isSaved || unloaded.contains(id) { there.append(id) }
+    }
+    _revision += 1
+    lists.modifyValue(forKey: shelf) { $0.list.load(interval, there) }
+    return true
+  }
+}

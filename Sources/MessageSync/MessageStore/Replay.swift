@@ -1,0 +1,128 @@
+public import UpdateMachine
+
+extension MessageStore {
+  /// A page while what was applied since its fetch left is applied to it.
+  @usableFromInline
+  struct Replay {
+    /// A message of the page, as it is after the events.
+    @usableFromInline
+    struct Copy {
+      @usableFromInline var held: Held
+      @usableFromInline var doubt: MessageFlags = []
+
+      @inlinable
+      init(held: Held) { self.held = held }
+    }
+
+    /// Ascending.
+    @usableFromInline var copies: [Copy]
+    @usableFromInline let interval: Interval<MessageID>?
+    /// What events said of messages in the interval of which there was no copy.
+    @usableFromInline var loose: [(id: MessageID, touch: Touch)] = []
+    @usableFromInline var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
+    /// Every message that was named, in any order.
+    @usableFromInline var named: [MessageID] = []
+
+    @inlinable
+    init(_ page: Page, _ interval: Interval<MessageID>?) {
+      copies = page.messages.map { Copy(held: Held($0)) }
+      self.interval = interval
+    }
+
+    /// Whether nothing since the fetch left has said anything of a message.
+    @inlinable
+    func isUnnamed(_ id: MessageID) -> Bool { looseForAll.isEmpty && !named.contains(id) }
+
+    @inlinable
+    mutating func take(_ entries: ArraySlice<Journal.Entry>, of store: MessageStore) {
+      for entry in entries {
+        switch entry {
+        case .event(.flaggedAll(let flags, let isSet)):
+          looseForAll.append((flags, isSet))
+          for index in copies.indices {
+            copies[index].held.message.flags.assign(flags, isSet)
+            copies[index].doubt.subtract(flags)
+          }
+        case .event(let event):
+          for (id, touch) in store.touches(of: event) { take(touch, of: id, store) }
+        case .doubt(let ids, let flags):
+          for id in ids { take(.doubted(flags), of: id, store) }
+        }
+      }
+    }
+
+    @inlinable
+    mutating func take(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
+      named.append(id)
+      let index = firstIndex(of: id)
+      let isThere = index < copies.count && copies[index].held.message.id == id
+      switch touch {
+      case .gone:
+        if isThere { copies.remove(at: index) }
+        loose.removeAll { $0.id == id }
+      case .arrived:
+        if isThere { copies.remove(at: index) }
+        noteLoose(touch, of: id, store)
+      case .replaced, .moved, .edited, .flagged, .reacted, .doubted:
+        guard isThere else { return noteLoose(touch, of: id, store) }
+        copies[index].held.take(touch)
+        switch touch {
+        case .doubted(let flags): copies[index].doubt.formUnion(flags)
+        case .flagged(let flags, _): copies[index].doubt.subtract(flags)
+        case .replaced: copies[index].doubt = []
+        case .gone, .arrived, .moved, .edited, .reacted: break
+        }
+      }
+    }
+
+    @inlinable
+    mutating func noteLoose(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
+      guard let interval, interval.contains(id), !store.held.contains(id) else { return }
+      loose.append((id, touch))
+    }
+
+    /// What the interval makes known of a narrow: all of it, but for IDs that an event may have
+    /// brought in and nobody holds, and for messages whose flags are in doubt.
+    @inlinable
+    func known(
+      _ interval: Interval<MessageID>, in narrow: Narrow, doubted: [MessageGlimpse<Content>]
+    ) -> Knowledge<MessageID> {
+      var known = Knowledge(interval)
+      let reads = narrow.reads
+      for (flags, isSet) in looseForAll where !reads.flags.isDisjoint(with: flags) {
+        var anyone = MessageGlimpse<Content>(MessageID(0))
+        anyone.flags = isSet ? flags : []
+        anyone.flagsShown = flags
+        if narrow.verdict(on: anyone) != .no { return Knowledge() }
+      }
+      for (id, touch) in loose where reads.overlaps(touch.fields) || touch.bringsMessage {
+        if narrow.verdict(on: touch.glimpse(of: id)) != .no { known.remove(id) }
+      }
+      for glimpse in doubted where narrow.verdict(on: glimpse) == .unknown {
+        known.remove(glimpse.id)
+      }
+      return known
+    }
+
+    @inlinable
+    func firstIndex(of id: MessageID) -> Int {
+      var (low, high) = (0, copies.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if copies[middle].held.message.id < id { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+  }
+}
+
+extension MessageStore.Touch {
+  /// Whether the message is there only since then: it may be in any narrow, whatever that reads.
+  @inlinable
+  var bringsMessage: Bool {
+    switch self {
+    case .replaced, .arrived: true
+    case .gone, .moved, .edited, .flagged, .reacted, .doubted: false
+    }
+  }
+}

@@ -1,0 +1,174 @@
+public import MessageSync
+public import SyncProtocols
+public import UpdateMachine
+
+// Mail: the room of a world of messages of which each client holds a part: its app, its users,
+// what is owed to them, and a race of events and pages on one message store.
+//
+// Mail may use: Choices, Disk, Mailbox, Oracles, Run.
+
+/// The simulator's second app: messages of which each client holds a part. Every client is a device of
+/// one user; he scrolls through lists, jumps about in them, and leaves.
+public enum Mail: SimulatedApp {
+  public typealias Model = MailModel
+  public typealias Truth = Mailbox
+  public typealias User = MailUser
+  public typealias Disk = RowDisk<MailModel, QueueFinger>
+
+  public static func beginning(_ choices: inout Choices) -> Mailbox {
+    var mailbox = Mailbox.beginning
+    for _ in 0..<choices.draw(.workload, below: 8) {
+      mailbox.apply(mailbox.nextChange(&choices))
+    }
+    return mailbox
+  }
+
+  public static func nextEvent(_ truth: Mailbox, _ choices: inout Choices) -> Mailbox.Change {
+    truth.nextChange(&choices)
+  }
+
+  public static func page(
+    _ request: PageRequest<Mailbox.Narrow, MessageID>, found: Mailbox, later: Mailbox
+  ) -> MessagePage<UInt32> { found.page(request, later: later) }
+
+  public static func page(
+    _ request: PageRequest<Mailbox.Narrow, MessageID>, found: Mailbox, later: Mailbox,
+    breaking breach: PageBreach
+  ) -> MessagePage<UInt32>? { found.page(request, later: later, breaking: breach) }
+
+  /// Any change, of which nobody is told; or an old row in the cache, or no old one any more.
+  public static func nextBreach(
+    _ fault: Fault, _ truth: Mailbox, _ choices: inout Choices
+  ) -> Mailbox.Change? {
+    truth.nextBreach(fault, &choices)
+  }
+
+  public static func endOfBreaches(_ truth: Mailbox) -> Mailbox.Change? {
+    truth.cached.isEmpty ? nil : .renewed
+  }
+
+  public static func checksum(of model: MailModel) -> UInt64 {
+    var digest = Digest()
+    for message in model.lists.messages {
+      digest.fold(message.id.number)
+      digest.fold(Int64(message.content) << 16 | Int64(message.flags.rawValue))
+    }
+    for narrow in model.lists.narrows {
+      for interval in model.lists.list(of: narrow)?.knowledge.intervals ?? Knowledge().intervals {
+        digest.fold(interval.lowerEnd.id?.number ?? 0)
+        digest.fold(interval.upperEnd.id?.number ?? 0)
+      }
+    }
+    return digest.value
+  }
+
+  public static func describe(_ model: MailModel) -> String {
+    var text = ""
+    for message in model.lists.messages {
+      text += "\(message.id):\(message.place):\(message.content)+\(message.flags.rawValue) "
+    }
+    for narrow in model.lists.narrows {
+      if let list = model.lists.list(of: narrow) { text += "· \(narrow) \(list.knowledge) " }
+    }
+    return text
+  }
+
+  public static func describe(_ truth: Mailbox) -> String { truth.description }
+
+  public static func describe(_ change: Mailbox.Change) -> String { "\(change)" }
+}
+
+/// What a client holds of the messages.
+public struct MailModel: MessageModel {
+  public typealias Narrow = Mailbox.Narrow
+
+  public var lists: MessageStore<Mailbox.Narrow>
+
+  public typealias Snapshot = [ChannelID]
+  public typealias Event = Mailbox.Event
+  public typealias Refusal = Never
+
+  public init(snapshot: [ChannelID]) { lists = MessageStore(following: snapshot) }
+
+  public init(snapshot: [ChannelID], replacing old: MailModel?) {
+    self.init(snapshot: snapshot)
+    if let old { lists = MessageStore(following: snapshot, after: old.lists) }
+  }
+
+  public mutating func apply(_ event: Mailbox.Event) { lists.apply(event) }
+}
+
+extension MailModel: StorableModel {
+  public func store(since old: MailModel?, into rows: inout RowWriter) {
+    lists.store(since: old?.lists, into: &rows, from: .firstOfModel)
+  }
+
+  public init(stored rows: StoredRows) throws(StoredFormError) {
+    lists = try MessageStore(stored: rows, from: .firstOfModel)
+  }
+
+  public static var unloadedTables: [StoredTable] {
+    MessageStore<Mailbox.Narrow>.unloadedTables(from: .firstOfModel)
+  }
+}
+
+extension Mailbox: ServerTruth {
+  /// The channels that the user follows: messages come by pages alone.
+  public var snapshot: [ChannelID] { followed }
+
+  /// Each change makes another state.
+  public var checksum: UInt64 { Digest.mixed(UInt64(bitPattern: changeCount)) }
+
+  /// Flag changes of one kind are one event at the place of the newest: so their order is lost.
+  public static func merged(_ pending: Event, _ newer: Event) -> Event? {
+    guard case .flagged(let older, let flags, let isSet) = pending,
+      case .flagged(let ids, flags, isSet) = newer
+    else { return nil }
+    return .flagged(older + ids, flags, isSet: isSet)
+  }
+
+  public static func isDeletion(_ event: Event) -> Bool {
+    if case .deleted = event { true } else { false }
+  }
+}
+
+extension Mailbox: CustomStringConvertible {
+  public var description: String {
+    var text = "follows"
+    for channel in followed { text += " \(channel)" }
+    for message in messages {
+      text += " \(message.id):\(message.place):\(message.content)+\(message.flags.rawValue)"
+    }
+    return text
+  }
+}
+
+extension Mailbox.Change: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .sent(let id, _, let place, let content, let flags):
+      "\(id) sent to \(place): \(content)+\(flags.rawValue)"
+    case .edited(let id, let content, _): "\(id) edited: \(content)"
+    case .moved(let ids, let target, let isAnnounced):
+      "\(Mailbox.list(ids))moved to \(target)\(isAnnounced ? "" : ", perhaps silently")"
+    case .deleted(let ids): "\(Mailbox.list(ids))deleted"
+    case .flagged(let ids, let flags, let isSet):
+      "\(Mailbox.list(ids))flags \(isSet ? "+" : "-")\(flags.rawValue)"
+    case .flaggedAll(let flags, let isSet): "all flags \(isSet ? "+" : "-")\(flags.rawValue)"
+    case .reacted(let id, let reaction, let isSet):
+      "\(id) reaction \(isSet ? "+" : "-") of \(reaction.user)"
+    case .covered(let channel, let follows): "channel \(channel) \(follows ? "followed" : "left")"
+    case .untold(let change): "\(change), and nobody is told"
+    case .aged(let row): "\(row.id) is in the cache as \(row.place): \(row.content)"
+    case .renewed: "the cache is as it should be"
+    }
+  }
+}
+
+extension Mailbox {
+  static func list(_ ids: [MessageID]) -> String {
+    var text = ""
+    for id in ids { text += "\(id) " }
+    return text
+  }
+}

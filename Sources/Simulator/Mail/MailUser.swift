@@ -1,0 +1,252 @@
+public import MessageSync
+public import SyncProtocols
+public import UpdateMachine
+
+/// A user of the messages, who scrolls through lists, jumps about in them, and leaves.
+public struct MailUser: SimulatedUser {
+  public typealias Model = MailModel
+  public typealias Truth = Mailbox
+  public typealias Sync = EventQueue<Mailbox.Event>
+  public typealias Memory = Void
+  public typealias Narrow = Mailbox.Narrow
+  public typealias Store = MessageStore<Narrow>
+
+  public static var pause: (first: Int64, times: Int64) { (500, 2) }
+
+  /// Two pauses and two deadlines at their longest, the longest that a server makes us wait, and as
+  /// long again as it takes to walk over a few gaps.
+  public static var bound: TimeSpan {
+    let settings = PageSettings()
+    return settings.retry.transientCap + settings.retry.transientCap + settings.deadline
+      + settings.deadline
+      + settings.retry.retryAfterCap + .seconds(120)
+  }
+
+  /// It remembers every page that this client ever took: an earlier state may come back from the disk.
+  private var oracle = IntervalOracle()
+  private var budget = PageBudgetOracle<Narrow>()
+  /// What was expected of a fetch, and did not hold.
+  private var breach: String?
+  /// What was counted, and what the store had counted when it was last seen.
+  public private(set) var audits = AuditCounts()
+  private var counted = AuditCounts()
+  /// A message that was mended though nobody had broken anything.
+  private var wrongRepair: MessageID?
+  /// The pictures of the lists as they were told last.
+  private var pictures: [String] = []
+  /// The pages that have come, and are not taken yet.
+  private var pages: [Page] = []
+  /// What was held before the page that is taken now.
+  private var heldBefore: Store?
+
+  private struct Page: Sendable {
+    var id: RequestID
+    var page: MessagePage<UInt32>
+    var request: PageRequest<Narrow, MessageID>
+    var position: Int64
+  }
+
+  public init() {}
+
+  public mutating func begin() {
+    budget = PageBudgetOracle()
+    pages = []
+    heldBefore = nil
+  }
+
+  // MARK: What the user does
+
+  public mutating func act(
+    _ client: Body, _ truth: Mailbox, _ choices: inout Choices
+  ) -> [Action] {
+    let windows = client.openWindows
+    if windows.isEmpty || windows.count < 4 && choices.happens(.users, 1, in: 3) {
+      let narrow = choices.pick(.users, Mailbox.narrows)
+      return [.opens(narrow, anyWindow(truth, &choices))]
+    }
+    if choices.happens(.users, 1, in: 8) { return [tend(truth, &choices)] }
+    let id = windows[Int(choices.draw(.users, below: UInt64(windows.count)))]
+    if choices.happens(.users, 1, in: 4) { return [.changes(.closed(id))] }
+    return [.changes(.moved(id, anyWindow(truth, &choices)))]
+  }
+
+  /// Memory is given back, or a narrow means something else from now on.
+  private func tend(_ truth: Mailbox, _ choices: inout Choices) -> Action {
+    let kind = choices.draw(.users, below: 3)
+    let id = MessageID(choices.draw(.users, in: 1...max(1, truth.newest.number)))
+    let narrow = choices.pick(.users, Mailbox.narrows)
+    switch kind {
+    case 0: return .tends(.dropped(id))
+    case 1: return .tends(.closed(narrow))
+    default: return .tends(.reconsidered(narrow))
+    }
+  }
+
+  private func anyWindow(
+    _ truth: Mailbox, _ choices: inout Choices
+  ) -> ListWindow<MessageID> {
+    let before = choices.draw(.users, in: 0...4)
+    let after = choices.draw(.users, in: 0...4)
+    let id = MessageID(choices.draw(.users, in: 0...(truth.newest.number + 1)))
+    let anchor = choices.pick(
+      .users, [PageAnchor.newest, .id(id), .firstUnread, .oldest])
+    return ListWindow(anchor, before: before, after: after)
+  }
+
+  public mutating func lookAnew(_ client: Body) -> [Action] {
+    let (all, everything) = (Narrow(), ListWindow<MessageID>.newest(20))
+    let isOpen = client.openWindows.contains { id in
+      client.window(id).map { $0.narrow == all && $0.window == everything } ?? false
+    }
+    return [.tends(.reconsidered(all))] + (isOpen ? [] : [.opens(all, everything)])
+  }
+
+  // MARK: What happens
+
+  public mutating func look(before input: Body.Input, _ client: Body) {
+    heldBefore = nil
+    if case .pageArrived = input { heldBefore = client.model?.lists }
+  }
+
+  public mutating func note(
+    _ page: MessagePage<UInt32>, for request: PageRequest<Narrow, MessageID>, _ id: RequestID,
+    readAt position: Int64
+  ) {
+    pages.append(Page(id: id, page: page, request: request, position: position))
+  }
+
+  public mutating func took(
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment
+  ) {
+    let isLive = client.fetchesPages
+    if case .failed(let id, let failure, _) = input, id.part == .pages {
+      budget.noteFailure(id, failure, at: now)
+    }
+    for (id, outcome) in effects.pages.answered {
+      noteAnswered(id, outcome, client, isLive: isLive, at: now)
+    }
+    heldBefore = nil
+    for id in effects.pages.cancel { budget.noteGivenUp(id, isLive: isLive, at: now) }
+    for (id, request) in effects.pages.fetch {
+      let objection = budget.noteFetch(id, request, at: now)
+      breach = breach ?? objection
+    }
+    breach = breach ?? budget.objection(atRest: now, isLive: isLive)
+  }
+
+  private mutating func noteAnswered(
+    _ id: RequestID, _ outcome: PageOutcome, _ client: Body, isLive: Bool, at now: Moment
+  ) {
+    switch outcome {
+    case .taken, .shown: budget.noteTaken(id)
+    case .malformed: budget.noteFailure(id, .malformed, at: now)
+    case .absorbed: budget.noteGivenUp(id, isLive: isLive, at: now)
+    }
+    guard let index = pages.firstIndex(where: { $0.id == id }) else { return }
+    let page = pages.remove(at: index)
+    guard outcome == .taken, let before = heldBefore, let after = client.model?.lists else {
+      return
+    }
+    if case .item(let id) = page.request.want, !oracle.maySuspect(id),
+      after.auditCounts.repairs > before.auditCounts.repairs
+    {
+      wrongRepair = id
+    }
+    oracle.notePage(page.page, for: page.request, at: page.position, from: before, to: after)
+  }
+
+  public mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
+    oracle.note(change, from: truth, at: position)
+  }
+
+  // MARK: What is owed
+
+  public mutating func objection(
+    to client: Body, _ truth: Mailbox, at position: Int64, _ history: [Mailbox], disk: Saved?
+  ) -> UserObjection? {
+    guard position >= 0, let store = client.model?.lists else { return nil }
+    count(store)
+    oracle.noteHeld(by: store, at: position)
+    if let objection = oracle.objection(to: store, at: position, history) ?? objection(to: store) {
+      return UserObjection(.interval, objection.expected, objection.found)
+    }
+    if let breach { return UserObjection(.budget, breach, "it was otherwise") }
+    for id in client.openWindows {
+      guard let (narrow, window) = client.window(id) else { continue }
+      if let list = store.list(of: narrow) {
+        let excerpt = list.excerpt(of: window)
+        if let objection = ExcerptOracle.objection(to: excerpt, of: window, list) {
+          return UserObjection(.honesty, "\(narrow): \(objection.expected)", objection.found)
+        }
+      }
+      // What was told last is what there is to see.
+      if client.looksOtherwise(id) {
+        return UserObjection(
+          .honesty, "\(narrow): what is seen through a window is told when it changes",
+          "\(client.view(of: id).map { "\($0.rows.count) rows" } ?? "nothing")")
+      }
+    }
+    return nil
+  }
+
+  /// With a server that keeps its contract nothing is suspect, and nothing is mended; and there is one
+  /// fetch for a suspect at most.
+  private func objection(to store: Store) -> IntervalOracle.Objection? {
+    for id in store.suspects where !oracle.maySuspect(id) {
+      return IntervalOracle.Objection(
+        expected: "\(id) is as the server says", found: "it is suspect")
+    }
+    if let wrongRepair {
+      return IntervalOracle.Objection(
+        expected: "\(wrongRepair) is as the server says", found: "it was mended")
+    }
+    guard audits.readings > audits.suspects || audits.repairs > audits.readings else { return nil }
+    return IntervalOracle.Objection(
+      expected: "one fetch a suspect, one repair a fetch",
+      found: "\(audits.suspects) suspects, \(audits.readings) fetches, \(audits.repairs) repairs")
+  }
+
+  /// A store that was saved earlier has counted less: it counts from there.
+  private mutating func count(_ store: Store) {
+    var now = AuditCounts()
+    (now.suspects, now.repairs) = store.auditCounts
+    now.readings = store.secondReadings
+    audits.suspects += max(0, now.suspects - counted.suspects)
+    audits.readings += max(0, now.readings - counted.readings)
+    audits.repairs += max(0, now.repairs - counted.repairs)
+    counted = now
+  }
+
+  public func hasSettled(_ model: MailModel) -> Bool { model.lists.openAudits == 0 }
+
+  public func objectionAfterLooks(to model: MailModel, _ truth: Mailbox) -> UserObjection? {
+    oracle.objectionAfterLooks(to: model.lists, truth)
+      .map { UserObjection(.interval, $0.expected, $0.found) }
+  }
+
+  public func isLevel(_ client: Body, with truth: Mailbox) -> Bool {
+    guard let lists = client.model?.lists else { return false }
+    for id in client.openWindows {
+      guard let (narrow, view) = client.window(id), let list = lists.list(of: narrow) else {
+        return false
+      }
+      if !lists.canBeKnown(narrow) { continue }
+      if !list.excerpt(of: view).isComplete { return false }
+    }
+    return lists.doubtful.isEmpty
+  }
+
+  // MARK: Words
+
+  public mutating func news(of client: Body, _ truth: Mailbox) -> [String] {
+    guard let lists = client.model?.lists else { return [] }
+    var all: [String] = []
+    for narrow in lists.narrows {
+      guard let list = lists.list(of: narrow) else { continue }
+      all.append("\(IntervalBar(list, through: truth.newest)) \(narrow)")
+    }
+    let new = all.filter { !pictures.contains($0) }
+    pictures = all
+    return new
+  }
+}

@@ -1,0 +1,87 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// How many of the shapes that machines have in the states of a small world the lives of seeds reach.
+///
+/// A shape says what a machine is, and not how much of it (`Machine.shape(at:)`): so states of a world
+/// in ticks can be told from those of a world in real time.
+public struct ShapeCount: Hashable, Sendable {
+  /// In the states of the small world.
+  public private(set) var explored = 0
+  /// Of these, in the lives.
+  public private(set) var reached = 0
+  /// In the lives, and not in the small world.
+  public private(set) var beyond = 0
+  /// States of the small world of which a life has reached the shape.
+  public private(set) var statesReached: Int64 = 0
+  /// States of the small world in which a process runs.
+  public private(set) var states: Int64 = 0
+
+  /// - Parameters:
+  ///   - world: all of whose states are visited.
+  ///   - seeds: the lives.
+  public init(of world: SmallWorld, in seeds: ClosedRange<UInt64>) {
+    let found = Shapes()
+    _ = Explorer(ShapedWorld(world: world, found: found)).run()
+    var lived: [UInt64: Int64] = [:]
+    for seed in seeds { ShapeCount.live(seed, &lived) }
+    explored = found.counts.count
+    for shape in lived.keys {
+      if let count = found.counts[shape] {
+        reached += 1
+        statesReached += count
+      } else {
+        beyond += 1
+      }
+    }
+    states = found.counts.values.reduce(0, +)
+  }
+
+  /// The shapes of a life: before and after everything that a machine is told.
+  private static func live(_ seed: UInt64, _ lived: inout [UInt64: Int64]) {
+    var configuration = SimulationConfiguration(seed: seed)
+    configuration.world = LibraryWorld.drawn(by: seed)
+    let (_, trace) = LibraryWorld.trace(configuration)
+    var machines: [Int: (life: UInt64, machine: Machine<QueueFinger>)] = [:]
+    for input in trace.inputs {
+      var machine =
+        machines[input.client].flatMap { $0.life == input.life ? $0.machine : nil }
+        ?? Machine(life: Life(input.life), settings: input.settings)
+      lived[machine.shape(at: input.at), default: 0] += 1
+      switch input.what {
+      case .restored(let finger, let terms, let age):
+        machine = Machine(
+          restoring: finger, terms: terms, age: age, at: input.at, life: Life(input.life),
+          settings: input.settings)
+      case .input(let told): _ = machine.handle(told, at: input.at)
+      case .unknown: break
+      }
+      lived[machine.shape(at: input.at), default: 0] += 1
+      machines[input.client] = (input.life, machine)
+    }
+  }
+}
+
+/// Shapes, and how many states have each.
+private final class Shapes {
+  var counts: [UInt64: Int64] = [:]
+}
+
+/// A small world of one client that notes the shapes of its states as they are visited.
+private struct ShapedWorld: ExplorableModel {
+  let world: SmallWorld
+  let found: Shapes
+
+  var initialStates: [SmallWorld.State] { world.initialStates }
+
+  func forEachSuccessor(
+    of state: SmallWorld.State, _ visit: (SmallWorld.Step, SmallWorld.State) -> Void
+  ) {
+    if let shape = world.shape(of: state) { found.counts[shape, default: 0] += 1 }
+    world.forEachSuccessor(of: state, visit)
+  }
+
+  func violation(of state: SmallWorld.State) -> String? { world.violation(of: state) }
+  func description(of state: SmallWorld.State) -> String { world.description(of: state) }
+  func description(ofStep step: SmallWorld.Step) -> String { world.description(ofStep: step) }
+}

@@ -1,0 +1,108 @@
+// Simulation: the room that turns a seed into a result.
+//
+// Simulation may use: ActorEngine, Apps, Choices, Ledger, Mail, Posts, Run, Shrinking, World.
+
+/// Runs an app's world: the library's own is `Simulation<Chat>`, an app's tests run
+/// `Simulation<TheirApp>`.
+public enum Simulation<App: SimulatedApp> {
+  /// The life of one world. The same configuration gives the same result, to the last bit of its
+  /// hash, in any process on any platform.
+  public static func run(_ configuration: SimulationConfiguration) -> RunResult {
+    live(configuration, Choices(seed: configuration.seed), nil).result
+  }
+
+  /// As ``run(_:)``, with the whole conversation. Slower.
+  public static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
+    let life = live(configuration, Choices(seed: configuration.seed), Trace())
+    return (life.result, life.trace)
+  }
+
+  #if !hasFeature(Embedded)
+    /// The life of one world with real actors in it, and how many of their jobs ran.
+    ///
+    /// - Parameters:
+    ///   - configuration: what is simulated.
+    ///   - choosesJobs: which of several ready jobs runs next is drawn, and what comes at the same
+    ///     moment may come in between; if not, it is the oldest. `nil`: where there are faults. Without
+    ///     them and without that choice a driver tells the story that a bare replica tells.
+    ///   - isTraced: whether the conversation is written down, too.
+    public static func runActors(
+      _ configuration: SimulationConfiguration, choosesJobs: Bool? = nil, isTraced: Bool = false
+    ) -> (result: RunResult, jobs: Int64, trace: Trace) {
+      liveWithActors(
+        configuration, Choices(seed: configuration.seed), isTraced ? Trace() : nil,
+        choosesJobs: choosesJobs ?? (configuration.faults != .none))
+    }
+  #endif
+
+  /// A run from a list of choices in place of a seed.
+  public static func replay(
+    _ record: [Choices.Choice], _ configuration: SimulationConfiguration
+  ) -> RunResult {
+    live(configuration, Choices(replaying: record), nil).result
+  }
+
+  /// As ``replay(_:_:)``, with the whole conversation.
+  public static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
+    let life = live(token.configuration, Choices(replaying: token.choices.record), Trace())
+    return (life.result, life.trace)
+  }
+
+  /// Makes a failing run small: the same oracle must object to the same client or another, with as
+  /// few choices as can be found.
+  ///
+  /// - Parameters:
+  ///   - configuration: what is simulated, with the failing run's seed.
+  ///   - budget: how many runs may be tried.
+  ///   - goesOn: asked after every run; `false` stops with what there is.
+  public static func shrunk(
+    _ configuration: SimulationConfiguration, budget: Int64 = 20_000,
+    while goesOn: @escaping (Shrinker) -> Bool = { _ in true }
+  ) -> Shrunk? {
+    let record = choices(of: configuration)
+    guard let oracle = replay(record, configuration).finding?.oracle else { return nil }
+    var shrinking = RunShrinking(configuration, record, budget: budget, while: goesOn) {
+      replay($0, $1).finding?.oracle == oracle
+    }
+    return shrinking.shrunk()
+  }
+
+  /// The choices that a run draws.
+  public static func choices(of configuration: SimulationConfiguration) -> [Choices.Choice] {
+    live(configuration, Choices(seed: configuration.seed), nil).record
+  }
+
+  // MARK: The one place where worlds live
+
+  /// Everything goes through here, so that the library's own apps are fast however generic their caller
+  /// is: the compiler makes a version for each, and the general one hands over to that.
+  @_specialize(where App == Chat)
+  @_specialize(where App == Mail)
+  @_specialize(where App == Ledger)
+  @_specialize(where App == Posts)
+  static func live(
+    _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
+  ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {
+    var world = World<App>(configuration: configuration, choices: choices, trace: trace)
+    let result = world.run()
+    return (result, world.trace ?? Trace(), world.choices.record)
+  }
+
+  #if !hasFeature(Embedded)
+    /// As ``live(_:_:_:)``, with actors.
+    @_specialize(where App == Chat)
+    @_specialize(where App == SavedChat)
+    @_specialize(where App == Mail)
+    @_specialize(where App == Ledger)
+    @_specialize(where App == Posts)
+    private static func liveWithActors(
+      _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
+      choosesJobs: Bool
+    ) -> (result: RunResult, jobs: Int64, trace: Trace) {
+      let world = World<App>(configuration: configuration, choices: choices, trace: trace)
+      let engine = ActorEngine(world: world, choosesJobs: choosesJobs)
+      let result = engine.run()
+      return (result, engine.jobs, engine.world.trace ?? Trace())
+    }
+  #endif
+}

@@ -1,0 +1,166 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// The smallest honest data layer, of one client: what became of each mutation ID, in the order of the IDs.
+/// By the rules of ``DataLayer``, with which a test compares it.
+struct SmallDataLayer: Equatable {
+  /// The last mutation ID.
+  var count: UInt64 = 0
+  /// Two bits for each ID, the first the lowest: the number that was added; 0: it was refused.
+  var fates: UInt64 = 0
+
+  static var countMaximum: UInt64 { 7 }
+
+  func fate(of id: UInt64) -> UInt64 { fates >> (2 * (id - 1)) & 3 }
+
+  /// The list as it was after so many IDs.
+  func list(asOf count: UInt64) -> SmallList {
+    var list = SmallList()
+    var id: UInt64 = 1
+    while id <= count {
+      if fate(of: id) != 0 { list = list.adding(fate(of: id)) }
+      id += 1
+    }
+    return list
+  }
+
+  /// The last that was refused by then; 0: none was.
+  func refusal(asOf count: UInt64) -> UInt64 {
+    var id = count
+    while id > 0, fate(of: id) != 0 { id -= 1 }
+    return id
+  }
+
+  /// How often the list had changed by then: the name of that state.
+  func version(asOf count: UInt64) -> UInt64 {
+    var version: UInt64 = 0
+    var id: UInt64 = 1
+    while id <= count {
+      if fate(of: id) != 0 { version += 1 }
+      id += 1
+    }
+    return version
+  }
+
+  private mutating func commit(_ fate: UInt64) {
+    precondition(count < SmallDataLayer.countMaximum, "so many IDs are not in a small world")
+    fates |= fate << (2 * count)
+    count += 1
+  }
+
+  /// Runs a push, refusing the mutation with this number. Returns the refusal that it answers; 0: none.
+  mutating func run(_ push: SmallPush, refusing refused: UInt64 = 0) -> UInt64 {
+    let last = refusal(asOf: count)
+    if last > push.knownRefusal, !push.voids(last) { return last }
+    for number in 1...3 as ClosedRange<UInt64> where push.id(of: number) > 0 {
+      let id = push.id(of: number)
+      while push.voids(count + 1) { commit(0) }
+      guard id == count + 1 else { continue }
+      commit(number == refused ? 0 : number)
+      if number == refused { return id }
+    }
+    return 0
+  }
+
+  /// What a client finds that pulls as of so many IDs; `known`: as of how many is what it has.
+  func pulled(asOf count: UInt64, known: UInt64?) -> PulledView<SmallList> {
+    let list = list(asOf: count)
+    let map = SmallView.map(of: list)
+    let state = ServerStateID(epoch: 1, number: version(asOf: count))
+    let content: ViewContent<SmallList>
+    if let known {
+      let base = ServerStateID(epoch: 1, number: version(asOf: known))
+      let change = ViewChange(key: SmallList.key, value: list.bits == 0 ? nil : list)
+      content = .delta(from: base, base == state ? [] : [change])
+    } else {
+      content = .full(map)
+    }
+    let refusal = refusal(asOf: count)
+    return PulledView(
+      client: SmallView.client, state: state, checksum: map.checksum,
+      lastMutation: MutationID(count),
+      refusal: refusal == 0 ? nil : MutationRefusal(MutationID(refusal)), content: content)
+  }
+}
+
+/// A push as it is on its way: all that the data layer looks at.
+struct SmallPush: Equatable {
+  var knownRefusal: UInt64
+  /// A bit for each ID; the lowest is that of ID 1.
+  var voided: UInt64
+  /// Three bits for each number that is added, in ascending order, the lowest that of number 1: the ID of
+  /// the mutation; 0: it is not in the push.
+  var ids: UInt64
+
+  func voids(_ id: UInt64) -> Bool { voided >> (id - 1) & 1 == 1 }
+  func id(of number: UInt64) -> UInt64 { ids >> (3 * (number - 1)) & 7 }
+
+  /// The numbers that are added, a bit each.
+  var numbers: UInt64 {
+    var numbers: UInt64 = 0
+    for number in 1...3 as ClosedRange<UInt64> where id(of: number) > 0 {
+      numbers |= 1 << (number - 1)
+    }
+    return numbers
+  }
+
+  /// The greatest ID that it tells of.
+  var last: UInt64 {
+    max(id(of: 1), id(of: 2), id(of: 3), UInt64(64 - voided.leadingZeroBitCount))
+  }
+
+  /// With greater or smaller IDs of its mutations.
+  func shifted(up: Bool) -> SmallPush {
+    var shifted = self
+    for number in 1...3 as ClosedRange<UInt64> where id(of: number) > 0 {
+      if up {
+        shifted.ids += 1 << (3 * (number - 1))
+      } else {
+        shifted.ids -= 1 << (3 * (number - 1))
+      }
+    }
+    return shifted
+  }
+
+  func pack(into bits: inout Bits) {
+    bits.put(knownRefusal, width: 3)
+    bits.put(voided, width: 7)
+    bits.put(ids, width: 9)
+  }
+
+  /// All of it as one number, by which pushes are sorted.
+  var code: UInt64 { knownRefusal << 16 | voided << 9 | ids }
+}
+
+extension SmallPush {
+  /// `nil`: in no small world is such a push.
+  init?(_ push: Outbox<SmallEdit>.Push) {
+    var (voided, ids, last): (UInt64, UInt64, UInt64) = (0, 0, 0)
+    for id in push.voided { voided |= 1 << (id.number - 1) }
+    for item in push.mutations {
+      let place = 3 * (item.change.number - 1)
+      guard item.id.number > last, ids >> place == 0 else { return nil }
+      ids |= item.id.number << place
+      last = item.id.number
+    }
+    self.init(knownRefusal: push.knownRefusal.number, voided: voided, ids: ids)
+  }
+
+  init(unpacking bits: inout Bits) {
+    knownRefusal = bits.take(width: 3)
+    voided = bits.take(width: 7)
+    ids = bits.take(width: 9)
+  }
+}
+
+extension SmallPush: CustomStringConvertible {
+  var description: String {
+    var text = "push"
+    if knownRefusal > 0 { text += " knowing \(knownRefusal)" }
+    for id in 1...SmallDataLayer.countMaximum where voids(id) { text += " without \(id)" }
+    for number in 1...3 as ClosedRange<UInt64> where id(of: number) > 0 {
+      text += " \(id(of: number)): add \(number)"
+    }
+    return text
+  }
+}

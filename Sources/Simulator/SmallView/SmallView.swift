@@ -1,0 +1,260 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// SmallView: the room of the outbox seen whole: one client that follows a view by Replicache's
+// protocol and changes it, and a data layer. The client is the real one, value, protocol and
+// model; what is around it is as small as it can be.
+//
+// SmallView may use: Explorer, Run.
+
+/// A world of one client that changes a view, small enough for every state of it to be visited.
+///
+/// Its user makes one to three changes, each of which adds a number to a list, and tries again or gives up
+/// what was refused. Time passes in ticks, as in a ``SmallWorld``; every wait is one tick.
+///
+/// What can go wrong: pushes are lost, come late, and come again at any time, in any order, also those of
+/// earlier lives of the client; so do their answers. A pull is lost, or finds the view as it was at any time
+/// before. The data layer refuses a mutation, somebody in between refuses a push; the data layer says that it
+/// has a push, and runs it later or never. A pull is damaged. The process crashes at any moment, with a save
+/// half done that is there afterwards, or is not; readings and saves fail.
+///
+/// What must hold after every step: each change is in the list at most once, and in order; one that was
+/// stored is pending, in the list, set aside or given up; what has left is durable; the view is the confirmed
+/// list with what is pending; and the client's own rules. From every state, once nothing goes wrong any more,
+/// every change is in the list, or was given up, and the client is level.
+public struct SmallView: ExplorableModel, Sendable {
+  /// How many changes the user may make.
+  public static let changesAllowed = 1...3
+  /// How often something may be refused.
+  public static let refusalsAllowed = 0...2
+
+  /// How many changes the user makes.
+  public let changes: Int
+  /// How often the data layer refuses a mutation, or somebody in between a push.
+  public let refusals: Int
+  /// Whether the app is stopped, sent to the background, and so on.
+  public let hasSignals: Bool
+  /// What is wrong on purpose, to see that it is found.
+  let plant: Plant?
+
+  /// A mistake of the outbox's, as the network sees it, or of somebody around it.
+  enum Plant: CaseIterable {
+    /// What was refused leaves its ID to the next mutation.
+    case givesRefusedIDAnew
+    /// What is sent for the second time gets another ID.
+    case sendsUnderNewID
+    /// The store says that something is durable, and it is not.
+    case forgetsASave
+    /// The data layer runs a mutation whatever its ID is.
+    case runsTwice
+  }
+
+  public init(changes: Int = 1, refusals: Int = 1, hasSignals: Bool = false) {
+    self.init(changes: changes, refusals: refusals, hasSignals: hasSignals, plant: nil)
+  }
+
+  init(changes: Int = 1, refusals: Int = 1, hasSignals: Bool = false, plant: Plant?) {
+    precondition(SmallView.changesAllowed.contains(changes), "one to three changes")
+    precondition(SmallView.refusalsAllowed.contains(refusals), "up to two refusals")
+    self.changes = changes
+    self.refusals = refusals
+    self.hasSignals = hasSignals
+    self.plant = plant
+  }
+
+  /// All of it, packed.
+  public struct State: PackedState {
+    var client: UInt128
+    var outbox: UInt128
+    var server: UInt128
+    var network: UInt128
+
+    public var fingerprint: UInt64 {
+      var digest = Digest()
+      for word in [client, outbox, server, network] {
+        digest.fold(UInt64(truncatingIfNeeded: word))
+        digest.fold(UInt64(truncatingIfNeeded: word >> 64))
+      }
+      return digest.value
+    }
+
+    public static var hasExactFingerprint: Bool { false }
+  }
+
+  /// What leads from one state to the next.
+  public struct Step: Sendable {
+    var happening: SmallViewHappening
+    /// What it has reached, a bit each.
+    var coverage: UInt64
+  }
+
+  // MARK: Its numbers
+
+  static let client = ClientID(1)
+  static let life = Life(1)
+  static let now = Moment(milliseconds: 0)
+  static let next = Moment(milliseconds: 1)
+
+  /// A tick is a millisecond. Nothing is ever old, and nothing is ever sent too often: the machine's own
+  /// small world looks after that.
+  static let machineSettings: MachineSettings = {
+    var settings = MachineSettings()
+    let tick = TimeSpan.milliseconds(1)
+    settings.retry.transientFirst = tick
+    settings.retry.transientCap = tick
+    settings.retry.slowFirst = tick
+    settings.retry.slowCap = tick
+    settings.retry.deadlineCap = tick
+    settings.retry.healthy = .zero
+    settings.retry.paceInterval = .zero
+    settings.retry.wakeInterval = .zero
+    settings.quickDeadline = tick
+    settings.registerDeadline = tick
+    settings.collector = .zero
+    settings.spread = .zero
+    settings.productive = .zero
+    settings.reallyWaited = tick
+    settings.late = .zero
+    settings.writeDue = .seconds(1_000_000)
+    settings.debounce = .zero
+    return settings
+  }()
+
+  static let terms = Terms(
+    longDeadline: .milliseconds(1), lifetime: .seconds(1_000_000), cadence: .every(.milliseconds(1))
+  )
+
+  static let outboxSettings: OutboxSettings = {
+    var settings = OutboxSettings()
+    settings.machine = machineSettings
+    settings.pushDeadline = .milliseconds(1)
+    settings.resendFirst = .milliseconds(1)
+    settings.resendCap = .milliseconds(1)
+    return settings
+  }()
+
+  static let clientSettings: ClientSettings = {
+    var settings = ClientSettings()
+    settings.machine = machineSettings
+    return settings
+  }()
+
+  static let packing = SmallViewLife.Packing(settings: machineSettings, terms: terms)
+
+  /// The view of each list, made once.
+  private static let maps: [VersionedMap<ViewKey, SmallList>] = (0..<64 as Range<UInt64>).map {
+    bits in
+    var map = VersionedMap<ViewKey, SmallList>()
+    if bits > 0 { map[SmallList.key] = SmallList(bits: bits) }
+    return map
+  }
+
+  static func map(of list: SmallList) -> VersionedMap<ViewKey, SmallList> {
+    guard list.bits < 64 else {
+      var map = VersionedMap<ViewKey, SmallList>()
+      map[SmallList.key] = list
+      return map
+    }
+    return maps[Int(list.bits)]
+  }
+
+  // MARK: Steps
+
+  public var initialStates: [State] { [SmallViewLife(in: self).packed(at: SmallView.now)] }
+
+  public func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+    let life = SmallViewLife(unpacking: state, in: self)
+    guard life.broken == nil else { return }
+    life.forEachHappening { happening, next in
+      self.visit(happening, next, visit)
+    }
+  }
+
+  private func visit(
+    _ happening: SmallViewHappening, _ life: SmallViewLife, _ visit: (Step, State) -> Void
+  ) {
+    let now = happening == .tick ? SmallView.next : SmallView.now
+    visit(Step(happening: happening, coverage: life.coverage), life.packed(at: now))
+  }
+
+  // MARK: Without faults
+
+  public func isSettled(_ state: State) -> Bool {
+    let life = SmallViewLife(unpacking: state, in: self)
+    return life.broken != nil || life.isSettled
+  }
+
+  public func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+    let life = SmallViewLife(unpacking: state, in: self)
+    let (happening, next) = life.calmHappening
+    self.visit(happening, next, visit)
+  }
+
+  // MARK: Words
+
+  public func violation(of state: State) -> String? {
+    guard let rule = SmallViewRule(rawValue: UInt8(truncatingIfNeeded: state.client & 15)) else {
+      return nil
+    }
+    return "\(rule.oracle.rawValue): \(rule.text)"
+  }
+
+  public func coverage(of step: Step) -> UInt64 { step.coverage }
+
+  public func description(of state: State) -> String {
+    "\(SmallViewLife(unpacking: state, in: self))"
+  }
+
+  public func description(ofStep step: Step) -> String { "\(step.happening)" }
+
+  /// What there is to reach: statuses of the outbox, what may become of a change, and a form that was saved
+  /// when the finger had been given up.
+  public static var names: [String] {
+    [
+      "resting", "storing", "pushing", "waiting", "confirming", "halted", "queued", "sent",
+      "set aside", "acknowledged", "given up", "saved without a finger",
+    ]
+  }
+
+  /// What an exploration did not reach, by name.
+  public static func missing(_ coverage: UInt64) -> [String] {
+    names.indices.filter { coverage & 1 << UInt64($0) == 0 }.map { names[$0] }
+  }
+}
+
+/// What must hold in a small view, and who looks after it.
+enum SmallViewRule: UInt8, CaseIterable {
+  case invariants = 1
+  case model
+  case once
+  case lost
+  case acknowledged
+  case durable
+  case view
+  case walls
+  case absorbed
+
+  var oracle: Oracle {
+    switch self {
+    case .invariants, .walls: .walls
+    case .model: .replica
+    case .once, .lost, .acknowledged, .durable: .input
+    case .view: .causality
+    case .absorbed: .idempotence
+    }
+  }
+
+  var text: String {
+    switch self {
+    case .invariants: "the client's own rules hold"
+    case .model: "the confirmed list is what the data layer's was"
+    case .once: "each change is made at most once, in order, and not once it was given up"
+    case .lost: "what was stored is pending, made, set aside or given up"
+    case .acknowledged: "a change is acknowledged exactly if it is in the confirmed list"
+    case .durable: "what is sent is durable as it is sent"
+    case .view: "the view is the confirmed list with what is pending"
+    case .walls: "every effect can be performed"
+    case .absorbed: "what is late or of another life changes nothing"
+    }
+  }
+}

@@ -1,0 +1,165 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// Pages: what clients ask for beside the machine's one request, on its way to the server and back.
+
+/// Where a question for a page is.
+enum Fetching: Sendable {
+  case arrives(UInt64)
+  case isRead(UInt64)
+  case isAnswered(UInt64)
+  case fails(UInt64, TransportFailure)
+}
+
+/// Why a question or a push is not answered. Without the text that a ``SyncFailure`` may carry, so that
+/// steps are plain bits: the agenda moves them many times.
+enum TransportFailure: Sendable {
+  case unreachable
+  case timedOut
+  case serverFault
+  case rateLimited(after: TimeSpan?)
+  case unauthorized
+  case unsupported
+  case rejected
+  case malformed
+
+  var failure: SyncFailure {
+    switch self {
+    case .unreachable: .unreachable
+    case .timedOut: .timedOut
+    case .serverFault: .serverFault
+    case .rateLimited(let after): .rateLimited(after: after)
+    case .unauthorized: .unauthorized
+    case .unsupported: .unsupported
+    case .rejected: .rejected(.none)
+    case .malformed: .malformed
+    }
+  }
+}
+
+extension World {
+  /// A client asks for a page. Gives the number of the question.
+  @discardableResult
+  mutating func fetch(
+    _ request: PageRequest<Client.Lists.Narrow, Client.Lists.ID>, _ id: RequestID, by client: Int
+  ) -> UInt64 {
+    clients[client].fetchCount += 1
+    let number = clients[client].fetchCount
+    clients[client].fetches.append(Client.Fetch(number: number, id: id, request: request))
+    if isTraced { note(who(client), "asks for page \(number): \(request)", about: client) }
+    depart(.arrives(number), number, client)
+    return number
+  }
+
+  mutating func fetches(_ client: Int, life: UInt64, _ fetching: Fetching) -> Bool {
+    guard clients[client].isRunning, clients[client].life == life else { return false }
+    switch fetching {
+    case .arrives(let number): fetchArrives(number, client)
+    case .isRead(let number): read(number, client)
+    case .isAnswered(let number):
+      if postpone(.fetches(client: client, life: life, fetching), for: client) { return false }
+      return isAnswered(number, client)
+    case .fails(let number, let reason):
+      if postpone(.fetches(client: client, life: life, fetching), for: client) { return false }
+      return fails(number, reason.failure, client)
+    }
+    return true
+  }
+
+  /// The server reads what it found, and answers.
+  private mutating func read(_ number: UInt64, _ client: Int) {
+    armPlant()
+    guard let index = index(of: number, client), let found = clients[client].fetches[index].found
+    else { return }
+    let request = clients[client].fetches[index].request
+    var page = App.page(request, found: found, later: server.truth)
+    if let breach = pageBreach,
+      let wrong = App.page(request, found: found, later: server.truth, breaking: breach)
+    {
+      page = wrong
+      pageBreach = nil
+      pageBreachCount += 1
+      if isTraced { note("plant", "page \(number) is wrong", about: client) }
+    }
+    clients[client].fetches[index].page = page
+    clients[client].fetches[index].position = server.position
+    depart(.isAnswered(number), number, client)
+  }
+
+  private mutating func isAnswered(_ number: UInt64, _ client: Int) -> Bool {
+    guard let index = index(of: number, client), let page = clients[client].fetches[index].page
+    else { return false }
+    let fetch = clients[client].fetches.remove(at: index)
+    if isTraced { note(who(client), "page \(number) comes", about: client) }
+    clients[client].user.note(page, for: fetch.request, fetch.id, readAt: fetch.position)
+    if isHandingOver {
+      deliveries.append(.page(client: client, fetch: number, .success(page)))
+    } else {
+      feed(client, .pageArrived(fetch.id, page))
+    }
+    return true
+  }
+
+  private mutating func fails(_ number: UInt64, _ failure: SyncFailure, _ client: Int) -> Bool {
+    guard let index = index(of: number, client) else { return false }
+    let fetch = clients[client].fetches.remove(at: index)
+    if isTraced { note(who(client), "page \(number) fails, \(failure)", about: client) }
+    if isHandingOver {
+      deliveries.append(.page(client: client, fetch: number, .failure(failure)))
+    } else {
+      feed(client, .failed(fetch.id, failure, hasLeft: true))
+    }
+    return true
+  }
+
+  private func index(of number: UInt64, _ client: Int) -> Int? {
+    clients[client].fetches.firstIndex { $0.number == number }
+  }
+
+  /// One way of a question or of its answer.
+  private mutating func depart(_ fetching: Fetching, _ number: UInt64, _ client: Int) {
+    switch clients[client].connection {
+    case .open: break
+    case .refused:
+      let delay = latency()
+      return schedule(.fails(number, .unreachable), client, after: delay)
+    case .silent: return
+    }
+    var delay = latency()
+    switch strike(climate.outgoing, client) {
+    case .lostRequest, .halfOpen: return
+    case .refusedConnection: return schedule(.fails(number, .unreachable), client, after: delay)
+    case .sourceTimeout: return schedule(.fails(number, .timedOut), client, after: delay)
+    case .slowNetwork: delay += choices.draw(.network, in: 1...Climate.slowTrip)
+    default: break
+    }
+    schedule(fetching, client, after: delay)
+  }
+
+  private mutating func fetchArrives(_ number: UInt64, _ client: Int) {
+    let delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
+    if isMute { return }
+    if isServerDown { return schedule(.fails(number, .serverFault), client, after: delay) }
+    if clients[client].isRevoked {
+      return schedule(.fails(number, .unauthorized), client, after: delay)
+    }
+    switch strike(climate.answering, client) {
+    case .serverError, .portal:
+      return schedule(.fails(number, .serverFault), client, after: delay)
+    case .rateLimit:
+      let wait = choices.pick(.server, [nil, TimeSpan.seconds(-5), .seconds(54), .seconds(3600)])
+      return schedule(.fails(number, .rateLimited(after: wait)), client, after: delay)
+    case .malformedAnswer: return schedule(.fails(number, .malformed), client, after: delay)
+    case .rejectedRequest: return schedule(.fails(number, .rejected), client, after: delay)
+    default: break
+    }
+    if let index = index(of: number, client) { clients[client].fetches[index].found = server.truth }
+    schedule(.isRead(number), client, after: delay)
+  }
+
+  private mutating func schedule(_ fetching: Fetching, _ client: Int, after delay: Int64) {
+    agenda.add(
+      .fetches(client: client, life: clients[client].life, fetching), at: now + .milliseconds(delay)
+    )
+  }
+}

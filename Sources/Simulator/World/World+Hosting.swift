@@ -1,0 +1,124 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// The world as a host: what reaches a client, and what becomes of the effects that it returns.
+
+extension World {
+  /// Gives one input to a client, has the jury look, and performs the effects.
+  mutating func feed(_ client: Int, _ input: Client.Body.Input) {
+    guard !jury.hasFound, clients[client].isRunning else { return }
+    let device = clients[client]
+    jury.look(client, device.body, server, at: now)
+    if App.User.acts { device.user.look(before: input, device.body) }
+    let judged = Jury<App>.isAnswer(input) ? device.body : nil
+    let effects = device.body.handle(input, at: now)
+    judge(client, input, effects, before: judged)
+    perform(effects, by: client)
+    judgeWord(of: client, clients[client].body)
+  }
+
+  /// The user of a client does something.
+  mutating func perform(_ action: App.User.Action, by client: Int) {
+    guard !jury.hasFound, clients[client].isRunning else { return }
+    if case .signals(let word) = action { return signal(client, word) }
+    guard !isHandingOver else {
+      return deliveries.append(.action(client: client, action))
+    }
+    let before = clients[client].body
+    var effects = Client.Body.Effects()
+    switch action {
+    case .mutates(let change):
+      do throws(MutationError<App.Model.Change.Refusal>) {
+        effects = try clients[client].body.mutate(change, at: now).effects
+      } catch {}  // What that means, the user says.
+    case .opens(let narrow, let window):
+      effects = clients[client].body.openWindow(on: narrow, showing: window, at: now).effects
+    case .says(let word): effects = clients[client].body.handle(.mutation(word), at: now)
+    case .changes(let change): effects = clients[client].body.handle(.window(change), at: now)
+    case .tends(let change): effects = clients[client].body.handle(.lists(change), at: now)
+    case .signals: return  // Said above.
+    }
+    took(action, from: before, effects, on: client)
+    perform(effects, by: client)
+  }
+
+  /// A client's user has done something, whatever runs the client.
+  mutating func took(
+    _ action: App.User.Action, from before: Client.Body, _ effects: Client.Body.Effects,
+    on client: Int
+  ) {
+    clients[client].user.acted(action, from: before, to: clients[client].body, at: now)
+    if isTraced {
+      let words = clients[client].user.words(clients[client].body)
+      let holds = words.isEmpty ? "" : ", who now has \(words)"
+      note(who(client), "the user \(action)\(holds)", about: client)
+    }
+    judge(client, nil, effects, before: nil)
+  }
+
+  /// A client has taken an input, or its user has done something: the jury and the user look.
+  mutating func judge(
+    _ client: Int, _ input: Client.Body.Input?, _ effects: Client.Body.Effects,
+    before: Client.Body?
+  ) {
+    // One copy for all who look.
+    let body = clients[client].body
+    jury.judge(input, effects, client, body, server, before: before, at: now)
+    if isTraced { noteTrace(client, input, effects) }
+    guard App.User.acts else { return }
+    clients[client].user.took(input, effects, body, at: now)
+    judgeUser(client, body)
+  }
+
+  /// The only place where what a client wants done is done.
+  private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {
+    effects.each { effect in
+      switch effect {
+      case .cancel(let request): cancel(client, request)
+      case .disarm(let timer): clients[client].timers.removeAll { $0 == timer }
+      case .report: break
+      case .release(let log): release(log, by: client)
+      case .load: break  // It is read a little after its process has begun.
+      case .save(let write):
+        if let saved = clients[client].body.saved { begin(write, saved, on: client) }
+      case .read(let id, let queries):
+        preconditionFailure("all rows are loaded, \(id) asks for \(queries.count)")
+      case .erase: erase(on: client)
+      case .register(let request): send(client, .register, request)
+      case .poll(let request, let finger, let waits):
+        send(client, .poll(finger, waits: waits), request)
+      case .push(let push): send(push, by: client)
+      case .fetch(let id, let request): fetch(request, id, by: client)
+      case .arm(let timer, let range):
+        clients[client].timers.append(timer)
+        let bounds = range.earliest.milliseconds...range.latest.milliseconds
+        agenda.add(
+          .timerFires(client: client, life: clients[client].life, timer),
+          at: max(now, Moment(milliseconds: choices.draw(.timers, in: bounds))))
+      }
+    }
+  }
+
+  /// Something is said to a client's app.
+  mutating func signal(_ client: Int, _ signal: AppSignal) {
+    guard !isHandingOver else { return deliveries.append(.signal(client: client, signal)) }
+    noteWord(client, signal)
+    feed(client, .app(signal))
+  }
+
+  /// Best effort: a client without a connection releases nothing.
+  mutating func release(_ queue: Place.Log, by client: Int) {
+    guard let number = server.index(of: queue), clients[client].connection == .open else { return }
+    agenda.add(.releaseArrives(queue: number), at: now + .milliseconds(latency()))
+  }
+
+  mutating func timerFires(_ client: Int, life: UInt64, _ timer: TimerID) -> Bool {
+    guard clients[client].life == life, clients[client].timers.contains(timer) else { return false }
+    if postpone(.timerFires(client: client, life: life, timer), for: client) { return false }
+    clients[client].timers.removeAll { $0 == timer }
+    feed(client, .fired(timer))
+    return true
+  }
+
+  func who(_ client: Int) -> String { "client \(client)" }
+}

@@ -1,0 +1,176 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// Pushes: what clients send beside the machine's one request, on its way to the server and back. A push that
+// has left may arrive when its process is long gone.
+
+/// Where a push is.
+enum Pushing: Sendable {
+  /// `isHeard`: its client waits for the answer, as far as the network knows.
+  case arrives(UInt64, isHeard: Bool)
+  case isAnswered(UInt64)
+  case fails(UInt64, TransportFailure, hasLeft: Bool)
+}
+
+extension World {
+  /// A client sends a push. Gives its number.
+  @discardableResult
+  mutating func send(_ push: Client.Push, by client: Int) -> UInt64 {
+    clients[client].pushes.append(Client.Sent(push: push))
+    let number = UInt64(clients[client].pushes.count - 1)
+    if isTraced { note(who(client), "\(number) is \(push)", about: client) }
+    if let objection = clients[client].user.objection(
+      toSending: push, disk: clients[client].disk.saved)
+    {
+      report(objection, client)
+    }
+    depart(number, client)
+    return number
+  }
+
+  mutating func pushes(_ client: Int, life: UInt64, _ pushing: Pushing) -> Bool {
+    if case .arrives(let number, let isHeard) = pushing {
+      pushArrives(number, client, life: life, isHeard: isHeard)
+      return true
+    }
+    guard clients[client].isRunning, clients[client].life == life else { return false }
+    if postpone(.pushes(client: client, life: life, pushing), for: client) { return false }
+    switch pushing {
+    case .arrives: return false
+    case .isAnswered(let number):
+      let sent = clients[client].pushes[Int(number)]
+      guard let answer = sent.answer, !sent.isGivenUp else { return false }
+      if isTraced { note(who(client), "push \(number) is answered", about: client) }
+      if isHandingOver {
+        deliveries.append(.pushed(client: client, push: number, .success(answer)))
+      } else {
+        feed(client, .pushAnswered(sent.push.id, answer))
+      }
+    case .fails(let number, let reason, let hasLeft):
+      guard !clients[client].pushes[Int(number)].isGivenUp else { return false }
+      let failure = reason.failure
+      if isTraced { note(who(client), "push \(number) fails, \(failure)", about: client) }
+      if isHandingOver {
+        let failed = PushFailed(failure: failure, hasLeft: hasLeft)
+        deliveries.append(.pushed(client: client, push: number, .failure(failed)))
+      } else {
+        let id = clients[client].pushes[Int(number)].push.id
+        feed(client, .failed(id, failure, hasLeft: hasLeft))
+      }
+    }
+    return true
+  }
+
+  private mutating func depart(_ push: UInt64, _ client: Int) {
+    var delay = latency()
+    switch clients[client].connection {
+    case .open: break
+    case .refused:
+      return schedule(.fails(push, .unreachable, hasLeft: false), client, after: delay)
+    case .silent: return
+    }
+    var isHeard = true
+    switch strike(climate.outgoing, client) {
+    case .lostRequest:
+      if choices.happens(.network, 1, in: 2) { return }
+      return schedule(.fails(push, .unreachable, hasLeft: true), client, after: delay)
+    case .halfOpen: isHeard = false
+    case .refusedConnection:
+      return schedule(.fails(push, .unreachable, hasLeft: false), client, after: delay)
+    case .sourceTimeout:
+      schedule(.fails(push, .timedOut, hasLeft: true), client, after: delay)
+      delay += choices.draw(.network, in: 1...600_000)
+      isHeard = false
+    case .slowNetwork: delay += choices.draw(.network, in: 1...Climate.slowTrip)
+    default: break
+    }
+    schedule(.arrives(push, isHeard: isHeard), client, after: delay)
+    // A proxy that tries once more, by another way. It must not where that is another change (RFC 9110,
+    // 9.2.2).
+    guard Server.knowsPushesAgain, climate.faults.contains(.repeatedAnswer),
+      choices.happens(.network, 1, in: 6)
+    else { return }
+    let later = choices.draw(.network, in: 1...600_000)
+    schedule(.arrives(push, isHeard: false), client, after: delay + later)
+  }
+
+  private mutating func pushArrives(
+    _ push: UInt64, _ client: Int, life: UInt64, isHeard: Bool
+  ) {
+    let delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
+    if isMute { return }
+    var failure: TransportFailure?
+    if isServerDown {
+      failure = .serverFault
+    } else if isUnsupported {
+      failure = .unsupported
+    } else if clients[client].isRevoked {
+      failure = .unauthorized
+    } else {
+      failure = isRun(push, client)
+    }
+    guard isHeard else { return }
+    let answer = failure.map { Pushing.fails(push, $0, hasLeft: true) } ?? .isAnswered(push)
+    answers(answer, client, life: life, after: delay)
+  }
+
+  /// The server takes a push, and perhaps fails all the same.
+  private mutating func isRun(_ push: UInt64, _ client: Int) -> TransportFailure? {
+    let fault = strike(climate.answering, client, where: { !$1.isOfRegisters })
+    armPlant()
+    if configuration.faults != .none { server.waver(&choices, at: now) }
+    defer {
+      deliverFinished()
+      scheduleServer()
+    }
+    let request = App.request(clients[client].pushes[Int(push)].push)
+    switch fault {
+    case .rateLimit:
+      let wait = choices.pick(.server, [nil, TimeSpan.seconds(-5), .seconds(54), .seconds(3600)])
+      return .rateLimited(after: wait)
+    case .serverError, .portal:
+      if choices.happens(.server, 1, in: 2) { return .serverFault }
+      _ = isRun(request, as: push, client)
+      return .serverFault
+    case .rejectedRequest:
+      // By somebody before the server, who hears nothing of it; or by the server, which notes it.
+      if Server.knowsPushesAgain, choices.happens(.server, 1, in: 2) { return .rejected }
+      if server.reject(request, at: now) { return .rejected }
+    default: break
+    }
+    if isTraced { note("server", "push \(push) arrives", about: client) }
+    let hasRoom = isRun(request, as: push, client)
+    if !hasRoom { return .serverFault }
+    return fault == .malformedAnswer ? .malformed : nil
+  }
+
+  private mutating func isRun(_ request: MutationPush, as push: UInt64, _ client: Int) -> Bool {
+    guard let answer = server.push(request, at: now) else { return false }
+    clients[client].pushes[Int(push)].answer = answer
+    return true
+  }
+
+  private mutating func answers(
+    _ answer: Pushing, _ client: Int, life: UInt64, after: Int64
+  ) {
+    var delay = latency() + after
+    switch clients[client].connection {
+    case .open, .refused: break
+    case .silent: return
+    }
+    let step = Step.pushes(client: client, life: life, answer)
+    switch strike(climate.incoming, client, where: { $1 != .repeatedEvents }) {
+    case .lostAnswer: return
+    case .repeatedAnswer:
+      agenda.add(step, at: now + .milliseconds(delay + choices.draw(.network, in: 0...5000)))
+    case .slowNetwork: delay += choices.draw(.network, in: 1...Climate.slowTrip)
+    default: break
+    }
+    agenda.add(step, at: now + .milliseconds(delay))
+  }
+
+  private mutating func schedule(_ pushing: Pushing, _ client: Int, after delay: Int64) {
+    agenda.add(
+      .pushes(client: client, life: clients[client].life, pushing), at: now + .milliseconds(delay))
+  }
+}

@@ -1,0 +1,142 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// Users: what they do, and what is owed to them.
+
+/// Why everybody looks at everything anew.
+enum Look: String, Sendable {
+  /// So that everybody holds everything.
+  case atEverything = "to hold it"
+  /// While the server breaks its contract.
+  case atWhatIsBroken = "what is broken"
+  /// From here on the server keeps its contract, and what can be mended must be, …
+  case once = "the first time"
+  /// … after this.
+  case twice = "the second time"
+}
+
+extension World {
+  /// The models are partial, or users change things.
+  static var isPartial: Bool { App.Model.Lists.arePartial }
+  static var isChanging: Bool { App.Model.Change.isPossible }
+
+  /// The user of a process that begins will do something.
+  mutating func beginActing(_ client: Int) {
+    guard App.User.acts else { return }
+    clients[client].user.begin()
+    clients[client].readMemory = clients[client].disk.saved == nil ? nil : clients[client].memory
+    let pause = choices.draw(.users, in: 1...App.User.pause.first)
+    agenda.add(
+      .userActs(client: client, life: clients[client].life), at: now + .milliseconds(pause))
+  }
+
+  mutating func userActs(_ client: Int, life: UInt64) -> Bool {
+    guard clients[client].isRunning, clients[client].life == life else { return false }
+    if postpone(.userActs(client: client, life: life), for: client) { return false }
+    guard phase == .stormy else { return false }
+    let pause = choices.draw(.users, in: 1...(climate.workloadGap * App.User.pause.times))
+    agenda.add(.userActs(client: client, life: life), at: now + .milliseconds(pause))
+    let actions = clients[client].user.act(clients[client].body, server.truth, &choices)
+    for action in actions { perform(action, by: client) }
+    return true
+  }
+
+  /// After the faults: the user looks at what was changed.
+  mutating func tidy(_ client: Int) {
+    guard App.User.acts, clients[client].isRunning else { return }
+    for action in clients[client].user.tidy(clients[client].body) { perform(action, by: client) }
+  }
+
+  /// Oracles B, F and H.
+  mutating func judgeUser(_ client: Int, _ body: Client.Body) {
+    let position = jury.accounts[client].position
+    jury.result.checks += 1
+    if isTraced {
+      for line in clients[client].user.news(of: body, server.truth) {
+        note(who(client), line, about: client, isPicture: true)
+      }
+    }
+    clients[client].user.fold(body, into: &jury.result.hash)
+    let objection = clients[client].user.objection(
+      to: body, server.truth, at: body.finger == nil ? -1 : position, history,
+      disk: clients[client].disk.saved)
+    if let objection { report(objection, client) }
+  }
+
+  mutating func report(_ objection: UserObjection, _ client: Int) {
+    jury.report(objection.oracle, client, now, objection.expected, objection.found)
+  }
+
+  /// Whether everything that this client's user looks at is there, and nothing is left to be sent.
+  func isUserLevel(_ client: Int) -> Bool {
+    !App.User.acts || clients[client].user.isLevel(clients[client].body, with: server.truth)
+  }
+
+  // MARK: Breaches of the contract
+
+  /// Everybody is level, and looks at everything once more.
+  mutating func lookAnew(_ look: Look) {
+    phase = .looking(look, until: now + faultBound + World.lookBound)
+    if isTraced { note("world", "everybody looks at everything anew: \(look.rawValue)") }
+    for client in clients.indices where !clients[client].isLostForEver {
+      for action in clients[client].user.lookAnew(clients[client].body) {
+        perform(action, by: client)
+      }
+    }
+    agenda.add(.judgement, at: now + faultBound + World.lookBound)
+  }
+
+  /// All is settled that a look has shown.
+  mutating func endLook(_ look: Look) {
+    switch look {
+    case .atEverything:
+      breakContract()
+      lookAnew(.atWhatIsBroken)
+    case .atWhatIsBroken:
+      if let change = App.endOfBreaches(server.truth) { commit(change) }
+      lookAnew(.once)
+    case .once: lookAnew(.twice)
+    case .twice:
+      judgeAfterLooks()
+      if isGoingOn { commitLastEvent() }
+    }
+  }
+
+  /// Nothing else goes wrong, and everybody holds everything: now the server breaks its contract, and
+  /// other things happen, too.
+  private mutating func breakContract() {
+    for _ in 0...choices.draw(.weather, below: 12) {
+      if choices.happens(.weather, 1, in: 2) {
+        commit(App.nextEvent(server.truth, &choices))
+        continue
+      }
+      let fault = choices.pick(.weather, breaches)
+      guard let change = App.nextBreach(fault, server.truth, &choices) else { continue }
+      commit(change)
+      jury.result.faults[fault] += 1
+    }
+  }
+
+  /// The poll that is out may have left before a page came, the next is answered by a heartbeat at
+  /// the latest; then comes the pause before a second reading. Twice, for an answer may be lost.
+  static var lookBound: TimeSpan { .seconds(400) }
+
+  var hasEverybodySettled: Bool {
+    for client in clients.indices where !clients[client].isLostForEver {
+      guard let model = clients[client].body.model else { return false }
+      if !clients[client].user.hasSettled(model) { return false }
+    }
+    return true
+  }
+
+  /// Oracle B after two looks.
+  private mutating func judgeAfterLooks() {
+    for client in clients.indices where !clients[client].isLostForEver {
+      jury.result.checks += 1
+      guard let model = clients[client].body.model,
+        let objection = clients[client].user.objectionAfterLooks(to: model, server.truth)
+      else { continue }
+      return report(objection, client)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+extension SyncClient {
+  /// One thing to do. Each is one instruction; a host performs it and decides nothing.
+  public enum Effect: Sendable {
+    /// Give up a request. Its answer may come all the same.
+    case cancel(RequestID)
+    /// The timer must not fire any more.
+    case disarm(TimerID)
+    /// Tell the app's log what went wrong.
+    case report(Machine<Place>.Report)
+    /// Tell the server that a log is wanted no more: best effort, never retried, not answered.
+    case release(Place.Log)
+    /// Read the saved form. One operation of the store is out at a time: this, ``save(_:)``,
+    /// ``read(_:_:)`` or ``erase``.
+    case load
+    /// Save the client as it is now (``SyncClient/saved``).
+    case save(WriteID)
+    /// Read rows of the saved form.
+    case read(RequestID, [RowQuery])
+    /// Delete the saved form.
+    case erase
+    /// Ask for a snapshot and a finger.
+    case register(RequestID)
+    /// Ask for what came after the finger. `waits`: the server may hold it open.
+    case poll(RequestID, finger: Place, waits: Bool)
+    /// Send mutations.
+    case push(Outbox<Change>.Push)
+    /// Ask for a page.
+    case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
+    /// Feed `fired` once, at a moment drawn from the range.
+    case arm(TimerID, MomentRange)
+  }
+
+  /// What one input leads to: what to do, in order, and what changed. There is one place for each kind,
+  /// so the order holds by construction, and nothing is allocated where nothing is done.
+  public struct Effects: Sendable {
+    /// What follows the log.
+    public var machine = Machine<Place>.Effects()
+    /// What sends the user's changes.
+    public var outbox = Outbox<Change>.Effects()
+    @usableFromInline var storage = Storage.Effects()
+    /// What fetches pages.
+    public var pages = PagePlanner<Lists>.Effects()
+    /// What is otherwise than before, so that observers are told without comparing.
+    public var changes = ClientChanges()
+    /// The windows through which something else is seen (``SyncClient/view(of:)``).
+    public var windows: [WindowID] = []
+    /// What the machine was told, in order, so that a checker need not guess.
+    public var heard = Few<MachineHeard<Place>>()
+
+    /// Nothing to do, and nothing changed.
+    @inlinable
+    public init() {}
+
+    /// The effects in the order in which they must be performed: cancel, disarm, report, release, the
+    /// store, the requests, arm.
+    @inlinable
+    public func each(_ perform: (Effect) -> Void) {
+      if let id = machine.cancel { perform(.cancel(id)) }
+      if let id = outbox.cancel { perform(.cancel(id)) }
+      for id in pages.cancel { perform(.cancel(id)) }
+      if let timer = machine.disarm { perform(.disarm(timer)) }
+      if let timer = outbox.disarm { perform(.disarm(timer)) }
+      if let timer = storage.disarm { perform(.disarm(timer)) }
+      if let timer = pages.disarm { perform(.disarm(timer)) }
+      if let report = machine.report { perform(.report(report)) }
+      if let failure = outbox.report { perform(.report(.failure(failure))) }
+      if storage.report { perform(.report(.store)) }
+      if let failure = pages.report { perform(.report(.failure(failure))) }
+      if let log = machine.release { perform(.release(log)) }
+      switch storage.operation {
+      case .load: perform(.load)
+      case .save(let write): perform(.save(write))
+      case .read(let id, let queries): perform(.read(id, queries))
+      case .erase: perform(.erase)
+      case nil: break
+      }
+      switch machine.request {
+      case .register(let id): perform(.register(id))
+      case .poll(let id, let finger, let waits): perform(.poll(id, finger: finger, waits: waits))
+      case nil: break
+      }
+      if let push = outbox.push { perform(.push(push)) }
+      for (id, request) in pages.fetch { perform(.fetch(id, request)) }
+      if let arm = machine.arm { perform(.arm(arm.timer, arm.range)) }
+      if let arm = outbox.arm { perform(.arm(arm.timer, arm.range)) }
+      if let arm = storage.arm { perform(.arm(arm.timer, arm.range)) }
+      if let arm = pages.arm { perform(.arm(arm.timer, arm.range)) }
+    }
+  }
+}
+
+/// What of a client is otherwise than before.
+public struct ClientChanges: OptionSet, Sendable {
+  public let rawValue: UInt8
+
+  @inlinable
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// What it holds: a snapshot, events, a page, or nothing any more.
+  @inlinable public static var model: ClientChanges { ClientChanges(rawValue: 1) }
+  /// The model with what is pending over it.
+  @inlinable public static var view: ClientChanges { ClientChanges(rawValue: 2) }
+  /// What has become of mutations.
+  @inlinable public static var outbox: ClientChanges { ClientChanges(rawValue: 4) }
+  /// Status, or what may be told of freshness.
+  @inlinable public static var status: ClientChanges { ClientChanges(rawValue: 8) }
+}
+
+/// What a machine was told.
+public enum MachineHeard<Place: Finger>: Equatable, Sendable {
+  /// It is a new one, with a finger that was saved.
+  case restored(Place, Terms, age: TimeSpan?)
+  case input(Machine<Place>.Input)
+}
+
+extension SyncClient.Effects {
+  /// The effects in their order, for tests and texts. Allocates.
+  @inlinable
+  public var list: [SyncClient.Effect] {
+    var list: [SyncClient.Effect] = []
+    each { list.append($0) }
+    return list
+  }
+
+  /// One line each, moments as seen at `now`.
+  public func texts(at now: Moment) -> [String] {
+    var texts: [String] = []
+    each { texts.append($0.text(at: now)) }
+    return texts
+  }
+
+  /// There is nothing to do.
+  @inlinable
+  public var isEmpty: Bool {
+    var isEmpty = true
+    each { _ in isEmpty = false }
+    return isEmpty
+  }
+}
+
+extension SyncClient.Effect {
+  /// One line: "save 41", "arm 3 in (0, 0.8 s]".
+  public func text(at now: Moment) -> String {
+    switch self {
+    case .cancel(let id): "cancel \(id)"
+    case .disarm(let timer): "disarm \(timer)"
+    case .report(let report): "report \(report)"
+    case .release(let log): "release \(log)"
+    case .load: "load"
+    case .save(let write): "save \(write)"
+    case .read(let id, let queries): "read \(id), \(queries.count) questions"
+    case .erase: "erase"
+    case .register(let id): "register \(id)"
+    case .poll(let id, let finger, waits: true): "poll \(id) from \(finger)"
+    case .poll(let id, let finger, waits: false): "poll \(id) from \(finger), quick"
+    case .push(let push): push.description
+    case .fetch(let id, let request): "fetch \(id): \(request)"
+    case .arm(let timer, let range): "arm \(timer) \(range.text(at: now))"
+    }
+  }
+}
+
+extension SyncClient.Effect: Equatable where Model.Change: Equatable {}

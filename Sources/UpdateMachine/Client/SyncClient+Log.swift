@@ -1,0 +1,219 @@
+// The log: what the app says, the saved form, snapshots and batches. The model takes them or refuses them
+// as a whole, and the machine hears what became of them.
+
+extension SyncClient {
+  @inlinable
+  mutating func heard(_ signal: AppSignal, at now: Moment, _ effects: inout Effects) {
+    switch signal {
+    case .started(let foreground): started(foreground: foreground, at: now, &effects)
+    case .stopped:
+      startsWhenLoaded = false
+      tell(.app(signal), at: now, &effects)
+    case .loggedOut: loggedOut(at: now, &effects)
+    case .foregrounded, .backgrounded, .networkChanged, .retryRequested, .credentialsChanged:
+      tell(.app(signal), at: now, &effects)
+    }
+    storage.heard(signal, &effects.storage)
+    if effects.machine.erase { storage.wantErase() }
+    // One that is not loaded yet hears of the start when it is.
+    if case .started = signal, !_machine.isStarted { return }
+    _local?.handle(.app(signal), at: now, &effects.outbox)
+    guard signal == .loggedOut, let outbox = _local?.outbox else { return }
+    outboxNames = outbox.names
+    _local = nil
+  }
+
+  @inlinable
+  mutating func started(foreground: Bool, at now: Moment, _ effects: inout Effects) {
+    if !isLoaded, !settings.hasStore { _holding = .nothing }
+    guard !isLoaded else {
+      return tell(.app(.started(foreground: foreground)), at: now, &effects)
+    }
+    startsWhenLoaded = true
+    storage.wantLoad()
+    tell(.app(foreground ? .foregrounded : .backgrounded), at: now, &effects)
+  }
+
+  @inlinable
+  mutating func loggedOut(at now: Moment, _ effects: inout Effects) {
+    startsWhenLoaded = false
+    // The saved form says which log is to be released.
+    if !isLoaded { storage.wantLoad() }
+    _holding = .nothing
+    tell(.app(.loggedOut), at: now, &effects)
+    waitingBatches = []
+    waitingPages = []
+    effects.changes.insert(.model)
+  }
+
+  // MARK: The saved form
+
+  @inlinable
+  mutating func loaded(_ saved: Saved?, age: TimeSpan?, at now: Moment, _ effects: inout Effects) {
+    storage.loaded()
+    guard !isLoaded else {
+      // Logged out while it was read: the log that it names is wanted no more, unless it is the one
+      // that we follow, which is then the same form read twice.
+      if let log = saved?.finger?.log, log != _machine.finger?.log { effects.machine.release = log }
+      return
+    }
+    let early = _machine
+    _holding = saved.map { .model($0.model) } ?? .nothing
+    effects.changes.insert(.model)
+    change { $0.lists.restored() }
+    if let saved { restoreOutbox(saved) }
+    guard let saved, let finger = saved.finger else {
+      if startsWhenLoaded { begin(foreground: early.isInForeground, at: now, &effects) }
+      return
+    }
+    _machine = Machine(
+      restoring: finger, terms: saved.terms, age: age, at: now, life: early.life,
+      settings: early.settings)
+    effects.heard.append(.restored(finger, saved.terms, age: age))
+    if startsWhenLoaded { return begin(foreground: early.isInForeground, at: now, &effects) }
+    // Not started: it only remembers whether its user sees it.
+    tell(.app(early.isInForeground ? .foregrounded : .backgrounded), at: now, &effects)
+    if early.status.isHalted { tell(.app(.stopped), at: now, &effects) }
+  }
+
+  /// A start that waited for the saved form.
+  @inlinable
+  mutating func begin(foreground: Bool, at now: Moment, _ effects: inout Effects) {
+    startsWhenLoaded = false
+    tell(.app(.started(foreground: foreground)), at: now, &effects)
+  }
+
+  /// What cannot be read is left as it is, and the client starts stale. But where changes may be in it,
+  /// which are nowhere else, it is read again: what is saved next would take their place.
+  @inlinable
+  mutating func loadFailed(_ failure: StoreFailure, at now: Moment, _ effects: inout Effects) {
+    guard storage.out == .load else { return }
+    if failure != .cutShort { effects.storage.report = true }
+    let isCutShort = failure == .cutShort
+    if isCutShort || failure == .failed && Change.isPossible && !isLoaded {
+      storage.loadFailed(isCutShort: isCutShort, at: now, &effects.storage)
+    } else {
+      loaded(nil, age: nil, at: now, &effects)
+    }
+  }
+
+  // MARK: Answers
+
+  @inlinable
+  mutating func snapshotArrived(
+    _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: Terms, at now: Moment,
+    _ effects: inout Effects
+  ) {
+    // Only a register's: a model never changes without its finger.
+    if case .registering(let request) = _machine.status, request.id == id {
+      do throws(Model.Refusal) {
+        let new = try Model(snapshot: snapshot, replacing: model)
+        adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
+        _holding = .model(new)
+        effects.changes.insert(.model)
+        waitingPages = []
+        if settings.savesBehind { storage.wantState() }
+      } catch {
+        tell(.failed(id, .modelRefused), at: now, &effects)
+        if effects.machine.release == nil { effects.machine.release = finger.log }
+        return
+      }
+    }
+    tell(.snapshotArrived(id, finger: finger, terms: terms), at: now, &effects)
+  }
+
+  @inlinable
+  mutating func batchArrived(
+    _ id: RequestID, _ batch: Sync.Batch, at now: Moment, _ effects: inout Effects
+  ) {
+    guard _machine.isCurrent(id) else {
+      return tell(.polled(id, movedTo: nil), at: now, &effects)  // Absorbed; the model is spared.
+    }
+    guard waitingBatches.isEmpty, rows(under: batch).isEmpty else {
+      // But for a subscription's, a second answer is the first one again.
+      if waitingBatches.isEmpty || goesOn(id) { waitingBatches.append((id, batch)) }
+      return
+    }
+    take(batch, for: id, at: now, &effects)
+  }
+
+  /// A batch whose rows are loaded.
+  @inlinable
+  mutating func take(
+    _ batch: Sync.Batch, for id: RequestID, at now: Moment, _ effects: inout Effects
+  ) {
+    guard let finger = _machine.finger, case .model(var model) = _holding else {
+      return tell(.failed(id, .malformed), at: now, &effects)  // A batch for a register.
+    }
+    switch Sync.advance(finger, over: batch) {
+    case .seen:
+      change { $0.lists.answered() }
+      _local?.pollWasAnswered()
+      tell(.polled(id, movedTo: nil), at: now, &effects)
+    case .gap: tell(.failed(id, .malformed), at: now, &effects)
+    case .next(let finger, let first):
+      var local = _local
+      do throws(Model.Refusal) {
+        for index in first..<batch.count {
+          guard let event = batch.event(at: index) else { continue }
+          try model.apply(event)
+          local?.confirm(by: event, in: model)
+        }
+      } catch {
+        return tell(.failed(id, .modelRefused), at: now, &effects)
+      }
+      model.lists.answered()
+      local?.pollWasAnswered()
+      _holding = .model(model)
+      _local = local
+      effects.changes.insert(.model)
+      if settings.savesBehind { storage.wantState() }
+      tell(.polled(id, movedTo: finger), at: now, &effects)
+    }
+  }
+
+  @inlinable
+  mutating func failed(
+    _ id: RequestID, _ failure: SyncFailure, hasLeft: Bool, at now: Moment,
+    _ effects: inout Effects
+  ) {
+    switch id.part {
+    case .machine:
+      tell(.failed(id, failure), at: now, &effects)
+    case .outbox: tellOutbox(.failed(id, failure, hasLeft: hasLeft), at: now, &effects)
+    case .pages: tellPlanner(.failed(id, failure), at: now, &effects)
+    case .storage: return  // The store's answers have inputs of their own.
+    }
+  }
+
+  @inlinable
+  mutating func fired(_ timer: TimerID, at now: Moment, _ effects: inout Effects) {
+    switch timer.part {
+    case .machine: tell(.fired(timer), at: now, &effects)
+    case .outbox: tellOutbox(.fired(timer), at: now, &effects)
+    case .storage: storage.fired(timer)
+    case .pages: tellPlanner(.fired(timer), at: now, &effects)
+    }
+  }
+
+  /// A poll leaves.
+  @inlinable
+  mutating func notePollLeft() {
+    _local?.pollLeft()
+    change { $0.lists.asked() }
+  }
+}
+
+extension LocalChanges {
+  /// The confirmed state has taken one event.
+  @inlinable
+  mutating func confirm<Model: SyncModel>(by event: Model.Event, in model: Model)
+  where Model.Change == Change {
+    if let ticket = model.echo(in: event) {
+      confirm(model.state, echo: ticket)
+    } else {
+      let confirmation = model.confirmation
+      confirm(model.state, through: confirmation.last, refusal: confirmation.refusal)
+    }
+  }
+}

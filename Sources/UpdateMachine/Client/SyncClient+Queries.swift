@@ -1,0 +1,153 @@
+// What can be asked of a client.
+
+extension SyncClient {
+  /// What there is to show. Stays readable whatever the status is.
+  @inlinable
+  public var holding: Holding<Model> { _holding }
+
+  @inlinable
+  public var model: Model? {
+    if case .model(let model) = _holding { model } else { nil }
+  }
+
+  /// What the user changed, and what there is to show with it; `nil`: nothing is held, or the model
+  /// takes no changes.
+  @inlinable
+  public var local: LocalChanges<Change>? { _local }
+
+  @inlinable
+  public var machine: Machine<Place> { _machine }
+
+  @inlinable
+  public var status: MachineStatus { _machine.status }
+
+  @inlinable
+  public var finger: Place? { _machine.finger }
+
+  @inlinable
+  public var isLoaded: Bool {
+    if case .unknown = _holding { false } else { true }
+  }
+
+  /// What the app may tell its user at `now`; *unknown* until the saved form was read.
+  @inlinable
+  public func freshness(at now: Moment) -> Freshness {
+    guard isLoaded else { return Freshness(.unknown, levelAsOf: nil) }
+    return _machine.freshness(at: now)
+  }
+
+  /// Whether a request is a subscription that is still out: what it brings next is another answer to it.
+  @inlinable
+  public func goesOn(_ request: RequestID) -> Bool {
+    _machine.terms.cadence == .pushed && _machine.isCurrent(request)
+  }
+
+  /// The windows that are open, oldest first.
+  @inlinable
+  public var openWindows: [WindowID] { planner.openWindows }
+
+  /// Which list a window shows, and which part of it; `nil`: it is not open.
+  @inlinable
+  public func window(
+    _ id: WindowID
+  ) -> (narrow: Lists.Narrow, window: ListWindow<Lists.ID>)? { planner.window(id) }
+
+  /// How many fetches are out.
+  @inlinable
+  public var fetchesOut: Int { planner.fetchesOut }
+
+  /// How many timers are armed.
+  package var timersArmed: Int {
+    (_machine.retry.timer == nil ? 0 : 1) + (storage.retry.timer == nil ? 0 : 1)
+      + (planner.retry.timer == nil ? 0 : 1) + (_local?.outbox.sending.retry.timer == nil ? 0 : 1)
+  }
+
+  /// How many requests are out.
+  package var requestsOut: Int {
+    var isPushing = false
+    if case .pushing = _local?.outbox.status { isPushing = true }
+    return (status.outstanding == nil ? 0 : 1) + (isPushing ? 1 : 0) + planner.fetchesOut
+  }
+
+  // MARK: What changed
+
+  /// What observers are told of, as it was before an input.
+  @usableFromInline
+  struct Look: Sendable {
+    @usableFromInline var status: MachineStatus
+    @usableFromInline var freshness: Freshness
+    @usableFromInline var view: UInt64?
+    @usableFromInline var outbox: OutboxLook?
+
+    @inlinable
+    init(status: MachineStatus, freshness: Freshness, view: UInt64?, outbox: OutboxLook?) {
+      self.status = status
+      self.freshness = freshness
+      self.view = view
+      self.outbox = outbox
+    }
+  }
+
+  /// What tells that something may have become of a mutation.
+  @usableFromInline
+  struct OutboxLook: Equatable, Sendable {
+    @usableFromInline var client: ClientID
+    @usableFromInline var version: OutboxVersion
+    @usableFromInline var stored: OutboxVersion
+    @usableFromInline var replayed: UInt64
+    @usableFromInline var status: OutboxStatus
+
+    @inlinable
+    init(_ outbox: Outbox<Change>) {
+      client = outbox.client
+      version = outbox.currentVersion
+      stored = outbox.storedVersion
+      replayed = outbox.replayedVersion
+      status = outbox.status
+    }
+  }
+
+  @inlinable
+  func look(at now: Moment) -> Look {
+    Look(
+      status: status, freshness: freshness(at: now), view: _local?.view.version,
+      outbox: _local.map { OutboxLook($0.outbox) })
+  }
+
+  @inlinable
+  mutating func noteChanges(since before: Look, at now: Moment, _ effects: inout Effects) {
+    let after = look(at: now)
+    if after.status != before.status || after.freshness != before.freshness {
+      effects.changes.insert(.status)
+    }
+    if after.view != before.view { effects.changes.insert(.view) }
+    if after.outbox != before.outbox { effects.changes.insert(.outbox) }
+  }
+}
+
+extension SyncClient {
+  /// The first rule that does not hold; `nil` if all do. Looked at after every input.
+  @inlinable
+  public func violation() -> Violation? {
+    if let violation = _machine.violation() ?? _local?.outbox.violation() { return violation }
+    if _machine.finger != nil, model == nil { return violated("a finger is held with its model") }
+    if _local?.outbox.client != model?.client {
+      return violated("the outbox is of the client that the model is of")
+    }
+    if !settings.hasStore, storage.out != nil {
+      return violated("without a store nothing is asked of it")
+    }
+    return nil
+  }
+
+  @usableFromInline
+  func violated(_ rule: String) -> Violation { Violation(rule: rule, found: description) }
+}
+
+extension SyncClient: CustomStringConvertible {
+  public var description: String {
+    var text = isLoaded ? _machine.description : "not loaded, \(_machine)"
+    if let outbox = _local?.outbox { text += "; \(outbox)" }
+    return text
+  }
+}

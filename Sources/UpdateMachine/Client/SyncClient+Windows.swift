@@ -1,0 +1,212 @@
+// Windows: how an app looks at lists of which only a part is held, and the pages that are fetched for
+// them.
+
+extension SyncClient {
+  /// The app begins to look at a part of a list. What is held is seen at once; what is not is fetched
+  /// while the log is followed and the user looks. Without a model the window waits for one.
+  @inlinable
+  public mutating func openWindow(
+    on narrow: Lists.Narrow, showing window: ListWindow<Lists.ID>, at now: Moment
+  ) -> (id: WindowID, effects: Effects) {
+    var effects = Effects()
+    let before = look(at: now)
+    let id = planner.open(narrow, window)
+    shownRevision = nil
+    settle(since: before, at: now, &effects)
+    return (id, effects)
+  }
+
+  @inlinable
+  mutating func changeWindow(_ change: WindowChange, at now: Moment, _ effects: inout Effects) {
+    switch change {
+    case .moved(let id, let window): tellPlanner(.moved(id, window), at: now, &effects)
+    case .closed(let id): tellPlanner(.closed(id), at: now, &effects)
+    }
+    shownRevision = nil
+  }
+
+  @inlinable
+  mutating func changeLists(_ change: ListChange, _ effects: inout Effects) {
+    self.change {
+      switch change {
+      case .dropped(let id): $0.lists.drop(id)
+      case .closed(let narrow): $0.lists.close(narrow)
+      case .reconsidered(let narrow): $0.lists.reconsider(narrow)
+      }
+    }
+    effects.changes.insert(.model)
+  }
+
+  /// Whether pages are fetched now: the log is followed, so that a page can be brought level, and the
+  /// user looks. Not while stopped, halted or in the background: then all that is out is given up.
+  @inlinable
+  public var fetchesPages: Bool {
+    finger != nil && _machine.isInForeground && !status.isResting && !status.isHalted
+  }
+
+  // MARK: Pages
+
+  /// A page is taken once its rows are loaded, at the end of the step at the earliest.
+  @inlinable
+  mutating func pageArrived(_ id: RequestID, _ page: Lists.Page) {
+    guard planner.isOut(id), !waitingPages.contains(where: { $0.id == id }) else { return }
+    waitingPages.append((id, page))
+  }
+
+  /// A page is taken whole or not at all. What it has mended meanwhile, the whole model hears.
+  @inlinable
+  mutating func take(
+    _ page: Lists.Page, for id: RequestID, at now: Moment, _ effects: inout Effects
+  ) {
+    var outcome = PageOutcome.absorbed
+    if fetchesPages {
+      change { model in
+        outcome = model.lists.take(page, for: id)
+        let mended = model.lists.takeMended()
+        if !mended.isEmpty { model.mended(mended) }
+      }
+      effects.changes.insert(.model)
+      if let state = model?.state { _local?.confirm(state, echo: nil) }
+    }
+    tellPlanner(.answered(id, outcome, anchor: Lists.anchor(of: page)), at: now, &effects)
+  }
+
+  @inlinable
+  mutating func tellPlanner(
+    _ input: PagePlanner<Lists>.Input, at now: Moment, _ effects: inout Effects
+  ) {
+    guard Lists.arePartial else { return }
+    withLists { planner, lists in planner.note(input, &lists, &effects.pages, at: now) }
+  }
+
+  /// After every input: the planner looks what is wanted now, and the windows what there is to see.
+  @inlinable
+  mutating func settlePages(at now: Moment, _ effects: inout Effects) {
+    guard Lists.arePartial else { return }
+    let isLive = fetchesPages
+    withLists { planner, lists in
+      planner.plan(&lists, &effects.pages, isLive: isLive, at: now)
+    }
+    showWindows(&effects)
+  }
+
+  /// Without a model nothing is held.
+  @inlinable
+  mutating func withLists(_ body: (inout PagePlanner<Lists>, inout Lists) -> Void) {
+    guard case .model(var model) = _holding else {
+      var none = Lists.none
+      return body(&planner, &none)
+    }
+    _holding = .nothing  // So that the model is changed in place.
+    body(&planner, &model.lists)
+    _holding = .model(model)
+  }
+
+  /// Says which windows show something else. One whose rows are not loaded shows it when they are.
+  @inlinable
+  mutating func showWindows(_ effects: inout Effects) {
+    let revision = model?.lists.revision ?? 0
+    guard shownRevision != revision else { return }
+    shownRevision = revision
+    for id in planner.openWindows {
+      guard rows(under: id).isEmpty || !storage.isStarted else {
+        shownRevision = nil
+        continue
+      }
+      if planner.show(id, of: model?.lists) { effects.windows.append(id) }
+    }
+  }
+
+  /// What is seen through a window; `nil`: it is not open.
+  @inlinable
+  public func view(of window: WindowID) -> WindowView<Lists>? { planner.shown(window) }
+
+  /// Whether something else is to be seen through a window than was told last, for a checker.
+  @inlinable
+  package func looksOtherwise(_ window: WindowID) -> Bool {
+    planner.view(window, of: model?.lists) != planner.shown(window)
+  }
+
+  // MARK: Rows that are not loaded
+
+  /// Takes what has come and has waited for rows.
+  @inlinable
+  mutating func takeWaitingAnswers(at now: Moment, _ effects: inout Effects) {
+    while let (id, batch) = waitingBatches.first {
+      let isCurrent = _machine.isCurrent(id)
+      if isCurrent, !rows(under: batch).isEmpty { break }
+      waitingBatches.removeFirst()
+      if isCurrent { take(batch, for: id, at: now, &effects) }
+    }
+    waitingPages.removeAll { !planner.isOut($0.id) }  // Given up meanwhile.
+    while let index = waitingPages.firstIndex(where: { rows(under: $0.page, for: $0.id).isEmpty }) {
+      let (id, page) = waitingPages.remove(at: index)
+      take(page, for: id, at: now, &effects)
+    }
+  }
+
+  @inlinable
+  func rows(under batch: Sync.Batch) -> [RowQuery] {
+    guard storage.isPresent, case .model(let model) = _holding, model.hasUnloaded else { return [] }
+    var events: [Model.Event] = []
+    for index in 0..<batch.count {
+      if let event = batch.event(at: index) { events.append(event) }
+    }
+    return model.unloaded(under: events)
+  }
+
+  @inlinable
+  func rows(under page: Lists.Page, for id: RequestID) -> [RowQuery] {
+    guard storage.isPresent, case .model(let model) = _holding, model.hasUnloaded else { return [] }
+    return model.lists.unloaded(under: page, for: id)
+  }
+
+  @inlinable
+  func rows(under id: WindowID) -> [RowQuery] {
+    guard storage.isPresent, case .model(let model) = _holding, model.hasUnloaded,
+      let (narrow, window) = planner.window(id)
+    else { return [] }
+    return model.lists.unloaded(under: window, of: narrow)
+  }
+
+  /// Which rows are to be read now.
+  @inlinable
+  func rowsWanted() -> [RowQuery] {
+    guard case .model(let model) = _holding, model.hasUnloaded, storage.isStarted else { return [] }
+    var queries = waitingBatches.first.map { rows(under: $0.batch) } ?? []
+    for (id, page) in waitingPages { queries += rows(under: page, for: id) }
+    for id in planner.openWindows { queries += rows(under: id) }
+    return queries
+  }
+
+  @inlinable
+  mutating func rowsRead(_ id: RequestID, _ answers: [RowAnswer], _ effects: inout Effects) {
+    guard storage.wasRead(id) else { return }
+    shownRevision = nil
+    change { model in
+      var next = model
+      do throws(StoredFormError) {
+        for answer in answers { try next.load(answer, isSaved: false) }
+        model = next
+      } catch {
+        effects.storage.report = true
+        model.forgetUnloaded()
+      }
+    }
+  }
+
+  /// What could not be read is given up: the server is asked for it anew. But a reading that was cut
+  /// short says nothing of what is there.
+  @inlinable
+  mutating func rowsFailed(_ id: RequestID, _ failure: StoreFailure, _ effects: inout Effects) {
+    guard storage.wasRead(id) else { return }
+    shownRevision = nil
+    guard failure != .cutShort else {
+      waitingBatches = []
+      waitingPages = []
+      return
+    }
+    effects.storage.report = true
+    change { $0.forgetUnloaded() }
+  }
+}

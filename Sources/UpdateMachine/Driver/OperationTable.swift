@@ -1,0 +1,213 @@
+#if !hasFeature(Embedded)
+
+  internal import Synchronization
+
+  /// Names one operation of one driver.
+  struct OperationID: Hashable, Sendable {
+    var number: UInt64
+  }
+
+  /// Something to do that takes time: a child task of `run()`.
+  enum Operation<Origin: Source>: Sendable {
+    typealias Place = Origin.Sync.Place
+    typealias Lists = Origin.Model.Lists
+
+    case register(RequestID)
+    case poll(RequestID, after: Place, waits: Bool)
+    case push(Outbox<Origin.Model.Change>.Push)
+    case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
+    case release(Place.Log)
+    case load
+    case save(WriteID, SavedReplica<Origin.Model, Place>)
+    case read(RequestID, [RowQuery])
+    case erase
+    case timer(TimerID, at: Moment)
+    /// Sleeps until freshness changes by itself.
+    case alarm(Moment)
+    /// Hears of windows that nobody looks through any more.
+    case departures(AsyncStream<Void>)
+
+    /// The request that it carries out, if it can be given up by its name.
+    var request: RequestID? {
+      switch self {
+      case .register(let id), .poll(let id, _, _), .fetch(let id, _), .read(let id, _): id
+      case .push(let push): push.id
+      case .release, .load, .save, .erase, .timer, .alarm, .departures: nil
+      }
+    }
+
+    var timer: TimerID? {
+      if case .timer(let id, _) = self { id } else { nil }
+    }
+  }
+
+  /// A thread-safe, one-way cancellation flag.
+  final class CancellationFlag: Sendable {
+    private let flag = Atomic(false)
+
+    func set() { flag.store(true, ordering: .releasing) }
+
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+  }
+
+  /// The driver's table of what is going on: which operations wait to be begun, which are out, and who
+  /// waits for the end of each. Belongs to the actor.
+  struct OperationTable<Origin: Source>: Sendable {
+    /// An operation that may begin.
+    struct Job: Sendable {
+      var id: OperationID
+      var operation: Operation<Origin>
+      /// Set when the operation is over, or wanted no more.
+      var cancelled: CancellationFlag
+    }
+
+    /// Set when the task of `run()` is cancelled, while it is going on.
+    private var serving: CancellationFlag?
+    /// It shall end, and has not yet.
+    private(set) var isEnding = false
+    /// Counts the times that somebody called for an end: a `run()` that waits for its turn and sees
+    /// it grow does not begin.
+    private(set) var endings: UInt64 = 0
+    /// Why the saved form could not be erased.
+    private var eraseError: StoreError?
+    private var count: UInt64 = 0
+    private var waiting: [Job] = []
+    private var out: [Out] = []
+    /// `run()`, when it has nothing to begin.
+    private var loop: CheckedContinuation<Void, Never>?
+    /// Those who wait for `run()` to end.
+    private var whenOver: [CheckedContinuation<StoreError?, Never>] = []
+
+    /// One operation that was added and is not over. There are never more than a handful.
+    private struct Out: Sendable {
+      var id: OperationID
+      var request: RequestID?
+      var timer: TimerID?
+      /// Over, or wanted no more.
+      var cancelled = CancellationFlag()
+      /// The operation's task, which waits to be told that it is over.
+      var end: CheckedContinuation<Void, Never>?
+    }
+
+    /// `run()` is going on.
+    var isServing: Bool { serving != nil }
+
+    /// - Parameter cancelled: set when the task that serves is cancelled.
+    mutating func begin(_ cancelled: CancellationFlag) {
+      precondition(!isServing, "run() is running already: one machine has one loop")
+      serving = cancelled
+      isEnding = false
+      eraseError = nil
+    }
+
+    /// Returns why the saved form could not be erased, as it tells those who wait.
+    mutating func finish() -> StoreError? {
+      serving = nil
+      isEnding = false
+      let waiting = whenOver
+      whenOver = []
+      for continuation in waiting { continuation.resume(returning: eraseError) }
+      return eraseError
+    }
+
+    /// `run()` takes new operations.
+    var isOpen: Bool { isServing && !isEnding }
+
+    /// `run()` is going on, and is bound to end: it was told to, or its task was cancelled.
+    var endsSoon: Bool { serving.map { isEnding || $0.isSet } ?? false }
+
+    mutating func waitForOver(_ continuation: CheckedContinuation<StoreError?, Never>) {
+      guard isServing else { return continuation.resume(returning: nil) }
+      whenOver.append(continuation)
+    }
+
+    mutating func noteEnding() { endings += 1 }
+
+    /// `run()` shall return as soon as nothing is going on any more.
+    mutating func end() {
+      guard isServing else { return }
+      isEnding = true
+      wakeLoop()
+    }
+
+    mutating func eraseEnded(_ error: StoreError?) { eraseError = error }
+
+    // MARK: Adding and ending
+
+    @discardableResult
+    mutating func add(_ operation: Operation<Origin>) -> OperationID {
+      count += 1
+      let entry = Out(
+        id: OperationID(number: count), request: operation.request, timer: operation.timer)
+      out.append(entry)
+      waiting.append(Job(id: entry.id, operation: operation, cancelled: entry.cancelled))
+      wakeLoop()
+      return entry.id
+    }
+
+    mutating func cancel(_ request: RequestID) { cancel(where: { $0.request == request }) }
+
+    mutating func cancel(_ timer: TimerID) { cancel(where: { $0.timer == timer }) }
+
+    mutating func cancel(_ id: OperationID) { cancel(where: { $0.id == id }) }
+
+    private mutating func cancel(where matches: (Out) -> Bool) {
+      guard let index = out.firstIndex(where: matches) else { return }
+      out[index].cancelled.set()
+      let end = out[index].end
+      out[index].end = nil
+      end?.resume()
+    }
+
+    /// Whether an operation is over, or wanted no more.
+    func isCancelled(_ id: OperationID) -> Bool {
+      out.first { $0.id == id }?.cancelled.isSet ?? true
+    }
+
+    /// The operation's task waits here for its end; told at once if that has come.
+    mutating func wait(for id: OperationID, _ end: CheckedContinuation<Void, Never>) {
+      guard let index = out.firstIndex(where: { $0.id == id }), !out[index].cancelled.isSet else {
+        return end.resume()
+      }
+      out[index].end = end
+    }
+
+    /// An operation's work is done: its task may end.
+    mutating func complete(_ id: OperationID) { cancel(id) }
+
+    /// An operation's task has ended.
+    mutating func remove(_ id: OperationID) {
+      out.removeAll { $0.id == id }
+      if isEnding { wakeLoop() }
+    }
+
+    // MARK: The loop
+
+    /// The next operation to begin, if one waits. What was given up before it began never does.
+    mutating func takeNext() -> Job? {
+      while !waiting.isEmpty {
+        let job = waiting.removeFirst()
+        if !job.cancelled.isSet { return job }
+        out.removeAll { $0.id == job.id }
+      }
+      return nil
+    }
+
+    /// Nothing is going on, waits to, or waits for the end of something.
+    var isIdle: Bool {
+      !isServing && out.isEmpty && waiting.isEmpty && loop == nil && whenOver.isEmpty
+    }
+
+    /// Nothing is going on, and nothing shall.
+    var isOver: Bool { isEnding && out.isEmpty && waiting.isEmpty }
+
+    mutating func wait(_ loop: CheckedContinuation<Void, Never>) { self.loop = loop }
+
+    private mutating func wakeLoop() {
+      let waiting = loop
+      loop = nil
+      waiting?.resume()
+    }
+  }
+
+#endif

@@ -1,0 +1,332 @@
+#if !hasFeature(Embedded)
+
+  // How effects are performed. What takes time is an operation: a child task of `run()`, which ends in one
+  // input.
+
+  extension UpdateMachine {
+    /// Performs effects, in their order. Never waits.
+    func perform(_ effects: Client.Effects) {
+      effects.each { effect in
+        switch effect {
+        case .cancel(let request): operations.cancel(request)
+        case .disarm(let timer): operations.cancel(timer)
+        case .report(.failure(let failure)): reporter?(.failure(failure))
+        case .report(.store): if let storeError { reporter?(.store(storeError)) }
+        case .release(let log): operations.add(.release(log))
+        case .load: operations.add(.load)
+        case .save(let write): if let saved = client.saved { operations.add(.save(write, saved)) }
+        case .read(let request, let queries): operations.add(.read(request, queries))
+        case .erase: operations.add(.erase)
+        case .register(let request): operations.add(.register(request))
+        case .poll(let request, let finger, let waits):
+          operations.add(.poll(request, after: finger, waits: waits))
+        case .push(let push): operations.add(.push(push))
+        case .fetch(let id, let request): operations.add(.fetch(id, request))
+        case .arm(let timer, let range):
+          operations.add(.timer(timer, at: chance.draw(from: range)))
+        }
+      }
+    }
+
+    // MARK: The loop
+
+    /// Begins operations as they come, until all is over. Returns why the saved form could not be
+    /// erased, if it should have been.
+    ///
+    /// Nothing is awaited before `begin` is done.
+    @discardableResult
+    func serve(_ begin: (isolated UpdateMachine<Origin>) -> Void) async -> StoreError? {
+      let cancelled = CancellationFlag()
+      operations.begin(cancelled)
+      attendDepartures()
+      closeLeftWindows()  // Those that were left while nothing ran: nobody was told.
+      begin(self)
+      setAlarm()
+      await withTaskCancellationHandler {
+        // Over, but a log-out came while the last task ended: it has something to do.
+        repeat { await performOperations() } while !operations.isOver
+      } onCancel: {
+        cancelled.set()
+      }
+      alarm = nil
+      return operations.finish()
+    }
+
+    private func performOperations() async {
+      let (over, end) = AsyncStream.makeStream(of: Never.self)
+      await withDiscardingTaskGroup { group in
+        group.addTask { await self.endWhenCancelled(over) }
+        while let job = await nextOperation() {
+          group.addTask { await self.run(job) }
+        }
+        end.finish()
+      }
+    }
+
+    /// What is going on comes to its end; nothing new is begun but what the end needs.
+    func endServing() {
+      if let alarm { operations.cancel(alarm.operation) }
+      alarm = nil
+      if let departures { operations.cancel(departures) }
+      departures = nil
+      operations.end()
+    }
+
+    /// Returns why the saved form could not be erased, if it should have been.
+    @discardableResult
+    func waitForOver() async -> StoreError? {
+      await withCheckedContinuation { operations.waitForOver($0) }
+    }
+
+    private func nextOperation() async -> OperationTable<Origin>.Job? {
+      while true {
+        if let next = operations.takeNext() { return next }
+        if operations.isOver { return nil }
+        await withCheckedContinuation { operations.wait($0) }
+      }
+    }
+
+    /// Cancelling `run()` means `stop()`, except while it waits for an earlier run to finish.
+    private nonisolated func endWhenCancelled(_ over: AsyncStream<Never>) async {
+      for await _ in over {}
+      if Task.isCancelled { await stopServing() }
+    }
+
+    func stopServing() {
+      feed(.app(.stopped))
+      endServing()
+    }
+
+    // MARK: Operations
+
+    /// One operation in a task of its own, with its work in another, so that it can be given up.
+    private nonisolated func run(_ job: OperationTable<Origin>.Job) async {
+      await withDiscardingTaskGroup { group in
+        group.addTask { await self.work(on: job) }
+        await self.waitForEnd(of: job.id)
+        group.cancelAll()
+      }
+      await remove(job.id)
+    }
+
+    private func waitForEnd(of id: OperationID) async {
+      await withCheckedContinuation { operations.wait(for: id, $0) }
+    }
+
+    private func remove(_ id: OperationID) { operations.remove(id) }
+
+    private nonisolated func work(on job: OperationTable<Origin>.Job) async {
+      let id = job.id
+      switch job.operation {
+      case .register(let request): await register(request, job)
+      case .poll(let request, let finger, let waits):
+        await poll(request, after: finger, waits: waits, job)
+      case .push(let push): await send(push, job)
+      case .fetch(let request, let page): await fetch(request, page, job)
+      case .release(let log): await release(log, id)
+      case .load: await load(id)
+      case .save(let write, let saved): await save(write, saved, id)
+      case .read(let request, let queries): await read(request, queries, id)
+      case .erase: await erase(id)
+      case .timer(let timer, let moment):
+        if await sleep(until: moment) { await end(id, .fired(timer)) }
+      case .alarm(let moment): if await sleep(until: moment) { await alarmEnds(id) }
+      case .departures(let departures):
+        for await _ in departures { await closeLeftWindows() }
+        await end(id)
+      }
+    }
+
+    /// The work is done: what came of it goes in, and the operation may end.
+    private func end(_ id: OperationID, _ input: Client.Input) {
+      operations.complete(id)
+      feed(input)
+    }
+
+    private func alarmEnds(_ id: OperationID) {
+      operations.complete(id)
+      alarmRang(id)
+    }
+
+    private func end(_ id: OperationID) { operations.complete(id) }
+
+    /// `false`: the sleep was cut short.
+    private nonisolated func sleep(until moment: Moment) async -> Bool {
+      do throws(CancellationError) {
+        try await clock.sleep(until: moment)
+      } catch {
+        return false
+      }
+      return !Task.isCancelled
+    }
+
+    // MARK: The source
+
+    private nonisolated func register(
+      _ request: RequestID, _ job: OperationTable<Origin>.Job
+    ) async {
+      guard !job.cancelled.isSet else { return }  // Nothing is asked after `stop()`.
+      do throws(SyncFailure) {
+        let registered = try await source.register()
+        await end(
+          job.id,
+          .snapshotArrived(
+            request, registered.snapshot, finger: registered.finger, terms: registered.terms))
+      } catch {
+        await fail(request, error, job.id, isCancelled: Task.isCancelled)
+      }
+    }
+
+    /// Polls; goes on under the same request for as long as the client leaves it out, as it does with a
+    /// subscription.
+    private nonisolated func poll(
+      _ request: RequestID, after finger: Place, waits: Bool, _ job: OperationTable<Origin>.Job
+    ) async {
+      var next: Place? = finger
+      do throws(SyncFailure) {
+        while let finger = next, !job.cancelled.isSet {
+          let batch = try await source.poll(after: finger, waits: waits)
+          next = await pushed(request, batch, job.id)
+        }
+      } catch {
+        await fail(request, error, job.id, isCancelled: Task.isCancelled)
+      }
+    }
+
+    /// The finger to go on from, if the request is a subscription that is still out.
+    private func pushed(
+      _ request: RequestID, _ batch: Origin.Sync.Batch, _ id: OperationID
+    ) -> Place? {
+      feed(.batchArrived(request, batch))
+      if client.goesOn(request) { return client.finger }
+      operations.complete(id)
+      return nil
+    }
+
+    private nonisolated func send(
+      _ push: Outbox<Change>.Push, _ job: OperationTable<Origin>.Job
+    ) async {
+      guard !job.cancelled.isSet else { return }
+      do throws(PushFailure) {
+        let answer = try await source.push(push)
+        await answered(job.id, .pushAnswered(push.id, answer))
+      } catch {
+        await fail(
+          push.id, error.failure, hasLeft: error.hasLeft, job.id, isCancelled: Task.isCancelled)
+      }
+    }
+
+    private nonisolated func fetch(
+      _ request: RequestID, _ page: PageRequest<Lists.Narrow, Lists.ID>,
+      _ job: OperationTable<Origin>.Job
+    ) async {
+      guard !job.cancelled.isSet else { return }
+      do throws(SyncFailure) {
+        let page = try await source.page(page)
+        await answered(job.id, .pageArrived(request, page))
+      } catch {
+        await fail(request, error, job.id, isCancelled: Task.isCancelled)
+      }
+    }
+
+    /// An answer to what was given up is told to nobody.
+    private func answered(_ id: OperationID, _ input: Client.Input) {
+      let isAwaited = !operations.isCancelled(id)
+      operations.complete(id)
+      if isAwaited { feed(input) }
+    }
+
+    /// A request that was given up has nothing to say of its end. Nor has one whose task is
+    /// cancelled: if nobody gave the request up, then `run()` is, and `stopped` is on its way.
+    private func fail(
+      _ request: RequestID, _ failure: SyncFailure, hasLeft: Bool = true, _ id: OperationID,
+      isCancelled: Bool
+    ) {
+      let isAwaited = !operations.isCancelled(id) && !isCancelled
+      operations.complete(id)
+      if isAwaited { feed(.failed(request, failure, hasLeft: hasLeft)) }
+    }
+
+    private nonisolated func release(_ log: Place.Log, _ id: OperationID) async {
+      let limit = clock.now + UpdateMachine.releaseTime
+      await withDiscardingTaskGroup { group in
+        group.addTask {
+          await self.source.release(log)
+          await self.end(id)
+        }
+        group.addTask { if await self.sleep(until: limit) { await self.end(id) } }
+      }
+    }
+
+    // MARK: The store
+
+    private nonisolated func load(_ id: OperationID) async {
+      do throws(StoreError) {
+        let found = try await store?.load()
+        let age = found.flatMap { clock.wallTime.age(of: $0.writtenAt) }
+        await end(id, .loaded(found?.replica, age: age))
+      } catch {
+        // Cut short, it says nothing of what is saved: the next run reads it.
+        let failure = Task.isCancelled ? .cutShort : error.failure
+        await storeFails(id, error, .loadFailed(failure))
+      }
+    }
+
+    private nonisolated func save(
+      _ write: WriteID, _ saved: SavedReplica<Model, Place>, _ id: OperationID
+    ) async {
+      do throws(StoreError) {
+        try await store?.save(StoredReplica(replica: saved, writtenAt: clock.wallTime))
+        await end(id, .written(write))
+      } catch {
+        await storeFails(id, error, .writeFailed(write))
+      }
+    }
+
+    private nonisolated func read(
+      _ request: RequestID, _ queries: [RowQuery], _ id: OperationID
+    ) async {
+      do throws(StoreError) {
+        await end(id, .rowsRead(request, try await store?.read(queries) ?? []))
+      } catch {
+        let failure = Task.isCancelled ? .cutShort : error.failure
+        await storeFails(id, error, .rowsFailed(request, failure))
+      }
+    }
+
+    private nonisolated func erase(_ id: OperationID) async {
+      do throws(StoreError) {
+        try await store?.erase()
+        await erased(id)
+      } catch {
+        await eraseFails(id, error)
+      }
+    }
+
+    private func erased(_ id: OperationID) {
+      operations.eraseEnded(nil)
+      end(id, .erased(succeeded: true))
+    }
+
+    private func eraseFails(_ id: OperationID, _ error: StoreError) {
+      operations.eraseEnded(error)
+      storeFails(id, error, .erased(succeeded: false))
+    }
+
+    /// What the store said is reported when the client says so.
+    private func storeFails(_ id: OperationID, _ error: StoreError, _ input: Client.Input) {
+      storeError = error
+      end(id, input)
+    }
+  }
+
+  extension StoreError {
+    fileprivate var failure: StoreFailure {
+      switch self {
+      case .failed: .failed
+      case .unreadable: .unreadable
+      }
+    }
+  }
+
+#endif

@@ -1,0 +1,43 @@
+/// A short list that takes no allocation up to four elements: most steps do at most a few things of one
+/// kind.
+public struct Few<Element: Sendable>: Sendable {
+  @usableFromInline var first: Element?
+  @usableFromInline var second: Element?
+  @usableFromInline var third: Element?
+  @usableFromInline var fourth: Element?
+  /// Those after the fourth.
+  @usableFromInline var rest: [Element] = []
+
+  @inlinable
+  public init() {}
+
+  @inlinable
+  public var isEmpty: Bool { first == nil }
+
+  @inlinable
+  public mutating func append(_ element: Element) {
+    if first == nil {
+      first = element
+    } else if second == nil {
+      second = element
+    } else if third == nil {
+      third = element
+    } else if fourth == nil {
+      fourth = element
+    } else {
+      rest.append(element)
+    }
+  }
+
+  /// In the order in which they were appended.
+  @inlinable
+  public func each(_ body: (Element) -> Void) {
+    if let first { body(first) }
+    if let second { body(second) }
+    if let third { body(third) }
+    if let fourth { body(fourth) }
+    for element in rest { body(element) }
+  }
+}
+
+extension Few: Equatable where Element: Equatable {}

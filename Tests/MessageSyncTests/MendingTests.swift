@@ -1,0 +1,194 @@
+import Testing
+
+@testable import MessageSync
+@testable import UpdateMachine
+
+/// What a page settles or repairs of messages is heard by the rest of the model.
+@Suite struct MendingTests {
+  private static let id = MessageID(500)
+  static let narrow = MessageFilter<Int>([.channel(ChannelID(1))])
+
+  /// A client of messages in channel 1, one of which it holds, starred.
+  struct Client {
+    var store = MessageStore<MessageFilter<Int>>(following: [ChannelID(1)])
+    var fetchCount: UInt64 = 0
+
+    init() {
+      store.open(MendingTests.narrow)
+      take([MendingTests.message(.starred)])
+    }
+
+    mutating func begin(
+      _ request: PageRequest<MessageFilter<Int>, MessageID>, isAudit: Bool = false
+    ) -> RequestID {
+      fetchCount += 1
+      let fetch = RequestID(life: Life(1), part: .pages, number: fetchCount)
+      store.begin(fetch, request, isAudit: isAudit)
+      return fetch
+    }
+
+    /// The whole list.
+    mutating func take(_ messages: [Message<Int>]) {
+      let fetch = begin(PageRequest(MendingTests.narrow, .newest, before: 9, after: 0))
+      let page = MessagePage(messages: messages, foundOldest: true, foundNewest: true)
+      #expect(store.take(page, for: fetch) == .taken)
+    }
+
+    /// One message, or its lack.
+    mutating func take(_ message: Message<Int>?, for fetch: RequestID) {
+      let messages = message.map { [$0] } ?? []
+      #expect(store.take(MessagePage(messages: messages), for: fetch) == .taken)
+    }
+
+    mutating func hear(_ events: [MessageEvent<Int>] = []) {
+      store.asked()
+      for event in events { store.apply(event) }
+      store.answered()
+    }
+  }
+
+  static func message(_ number: Int, in channel: Int64) -> Message<Int> {
+    Message(
+      id: MessageID(Int64(number)), sender: UserID(1),
+      place: .channel(ChannelID(channel), topic: "a"), content: number)
+  }
+
+  static func message(_ flags: MessageFlags) -> Message<Int> {
+    var message = MendingTests.message(500, in: 1)
+    message.flags = flags
+    return message
+  }
+
+  /// Merged by the server: nobody can tell which came last.
+  private static let contrary = [true, false].map {
+    MessageEvent<Int>.flagged([id, MessageID(1)], .starred, isSet: $0)
+  }
+
+  @Test func `a doubt that a page settles is noted once`() {
+    var client = Client()
+    #expect(client.store.takeMended() == [])
+    client.hear(Self.contrary)
+    #expect(client.store.doubtful == [Self.id])
+    client.take(Self.message(.starred), for: client.begin(PageRequest(Self.id)))
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [Self.id])
+    #expect(client.store.takeMended() == [])
+  }
+
+  @Test func `a page that left before the doubt settles nothing, nor does one without any`() {
+    var client = Client()
+    let early = client.begin(PageRequest(Self.id))
+    client.hear(Self.contrary)
+    client.take(Self.message([]), for: early)
+    #expect(client.store.doubtful == [Self.id])
+    #expect(client.store.takeMended() == [])
+    // An event that ends a doubt is heard by everybody.
+    client.hear([.flagged([Self.id], .starred, isSet: true)])
+    client.take(Self.message(.starred), for: client.begin(PageRequest(Self.id)))
+    #expect(client.store.takeMended() == [])
+  }
+
+  @Test func `what the audit repairs is noted, not what it only suspects`() {
+    var client = Client()
+    client.take([Self.message([])])
+    client.hear()
+    #expect(client.store.suspects == [Self.id])
+    #expect(client.store.takeMended() == [])
+    let reading = client.begin(PageRequest(Self.id), isAudit: true)
+    client.take(Self.message([]), for: reading)
+    #expect(client.store[Self.id]?.flags == [])
+    #expect(client.store.takeMended() == [Self.id])
+  }
+
+  @Test func `what the audit drops is noted, too`() {
+    var client = Client()
+    client.take([])
+    client.hear()
+    client.take(nil, for: client.begin(PageRequest(Self.id), isAudit: true))
+    #expect(client.store[Self.id] == nil)
+    #expect(client.store.takeMended() == [Self.id])
+  }
+
+  // MARK: What is not held, and counted
+
+  /// A client that counts stars, and a message that it does not hold, with a star in doubt.
+  private static func counting(_ events: [MessageEvent<Int>]) -> Client {
+    var client = Client()
+    client.store.countedFlags = [.starred, .read]
+    client.hear(events)
+    return client
+  }
+
+  private static let stranger = MessageID(400)
+  private static let contraryOfStranger = [true, false].map {
+    MessageEvent<Int>.flagged([stranger, MessageID(1)], .starred, isSet: $0)
+  }
+
+  private static func stranger(_ flags: MessageFlags) -> Message<Int> {
+    var message = MendingTests.message(400, in: 1)
+    message.flags = flags
+    return message
+  }
+
+  @Test func `only what is counted is asked for where it is not held`() {
+    var client = Client()
+    client.hear(Self.contraryOfStranger)
+    #expect(client.store.doubtful == [])
+    #expect(Self.counting(Self.contraryOfStranger).store.doubtful == [Self.stranger])
+    let both = Self.counting(Self.contrary + Self.contraryOfStranger)
+    #expect(both.store.doubtful == [Self.stranger, Self.id])
+    let other = [true, false].map {
+      MessageEvent<Int>.flagged([Self.stranger, MessageID(1)], .collapsed, isSet: $0)
+    }
+    #expect(Self.counting(other).store.doubtful == [])
+  }
+
+  @Test(arguments: [true, false])
+  func `a page that brings it, or its lack, mends it`(_ isThere: Bool) {
+    var client = Self.counting(Self.contraryOfStranger)
+    let copy = isThere ? Self.stranger(.starred) : nil
+    client.take(copy, for: client.begin(PageRequest(Self.stranger)))
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [Self.stranger])
+    #expect(client.store[Self.stranger] == copy)
+  }
+
+  @Test func `a page that left before the doubt does not, but the next`() {
+    var client = Client()
+    client.store.countedFlags = .starred
+    let early = client.begin(PageRequest(Self.stranger))
+    client.hear(Self.contraryOfStranger)
+    client.take(Self.stranger([]), for: early)
+    #expect(client.store.doubtful == [Self.stranger])
+    #expect(client.store.takeMended() == [])
+    client.take(Self.stranger(.starred), for: client.begin(PageRequest(Self.stranger)))
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [Self.stranger])
+  }
+
+  @Test(arguments: [
+    MessageEvent.flagged([stranger], .starred, isSet: true), .deleted([stranger]),
+    .flaggedAll(.starred, isSet: false), .new(stranger([])),
+  ])
+  func `an event that says it ends the doubt`(_ event: MessageEvent<Int>) {
+    var client = Self.counting(Self.contraryOfStranger)
+    client.hear([event])
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [])
+  }
+
+  @Test func `a page from where no events come says nothing of it`() {
+    var client = Self.counting(Self.contraryOfStranger)
+    let elsewhere = MendingTests.message(400, in: 9)
+    client.take(elsewhere, for: client.begin(PageRequest(Self.stranger)))
+    #expect(client.store.doubtful == [])
+    #expect(client.store.takeMended() == [])
+  }
+
+  @Test func `what is held no more is in doubt still`() {
+    var client = Self.counting(Self.contrary)
+    client.store.drop(Self.id)
+    #expect(client.store[Self.id] == nil)
+    #expect(client.store.doubtful == [Self.id])
+  }
+}

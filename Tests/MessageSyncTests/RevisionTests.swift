@@ -1,0 +1,75 @@
+import MessageSync
+import Testing
+import UpdateMachine
+
+/// The revision goes up whenever a list or a message may have changed.
+@Suite struct RevisionTests {
+  typealias Narrow = MessageFilter<Int>
+
+  private static let narrow = Narrow([.channel(ChannelID(1))])
+
+  private static func message(_ number: Int64) -> Message<Int> {
+    Message(
+      id: MessageID(number), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"),
+      content: 1)
+  }
+
+  /// A store with one open list, of which everything is known: messages 1 and 2.
+  private static func store() -> MessageStore<Narrow> {
+    var store = MessageStore<Narrow>(following: [ChannelID(1)])
+    store.open(narrow)
+    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    store.begin(fetch, PageRequest(narrow, .newest, before: 9, after: 0))
+    let page = MessagePage(
+      messages: [message(1), message(2)], foundOldest: true, foundNewest: true)
+    #expect(store.take(page, for: fetch) == .taken)
+    return store
+  }
+
+  @Test func `every event and every change of the lists counts`() {
+    let changes: [(String, (inout MessageStore<Narrow>) -> Void)] = [
+      ("event", { $0.apply(.new(Self.message(3))) }),
+      ("deletion", { $0.apply(.deleted([MessageID(1)])) }),
+      ("coverage", { $0.apply(.covered(ChannelID(1), follows: false)) }),
+      ("open", { $0.open(Narrow()) }),
+      ("close", { $0.close(Self.narrow) }),
+      ("reconsider", { $0.reconsider(Self.narrow) }),
+      ("drop", { $0.drop(MessageID(1)) }),
+      ("restored", { $0.restored() }),
+    ]
+    for (name, change) in changes {
+      var store = RevisionTests.store()
+      let before = store.revision
+      change(&store)
+      #expect(store.revision > before, "\(name)")
+    }
+  }
+
+  @Test func `a page counts, unless nobody waits for it`() {
+    var store = RevisionTests.store()
+    let (one, other) = (
+      RequestID(life: Life(1), part: .pages, number: 2),
+      RequestID(life: Life(1), part: .pages, number: 3)
+    )
+    store.begin(one, PageRequest(MessageID(2)))
+    let before = store.revision
+    #expect(store.take(MessagePage(messages: []), for: other) == .absorbed)
+    #expect(store.revision == before)
+    #expect(store.take(MessagePage(messages: [RevisionTests.message(2)]), for: one) == .taken)
+    #expect(store.revision > before)
+  }
+
+  @Test func `a poll that brings nothing does not count`() {
+    var store = RevisionTests.store()
+    let before = store.revision
+    store.asked()
+    store.answered()
+    #expect(store.revision == before)
+  }
+
+  @Test func `a new generation goes on counting`() {
+    let old = RevisionTests.store()
+    let new = MessageStore<Narrow>(following: [ChannelID(1)], after: old)
+    #expect(new.revision > old.revision)
+  }
+}

@@ -1,0 +1,142 @@
+import MessageSync
+import Testing
+
+@testable import UpdateMachine
+
+/// When the planner has a suspect read once more (KNOWLEDGE.md, R13).
+@Suite struct SecondReadingTests {
+  typealias Narrow = MessageFilter<UInt32>
+  typealias Planner = PagePlanner<MessageStore<Narrow>>
+
+  /// One message that is held, starred; its list is open.
+  struct Client {
+    var store = MessageStore<Narrow>(following: [ChannelID(1)])
+    var planner = Planner(life: Life(1))
+    var now = Moment(milliseconds: 0)
+    let id = MessageID(7)
+    let window: WindowID
+
+    var message: Message<UInt32> {
+      Message(
+        id: id, sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 1,
+        flags: .starred)
+    }
+
+    init() {
+      window = planner.open(Narrow(), .newest(5))
+      var effects = Planner.Effects()
+      planner.plan(&store, &effects, isLive: true, at: now)
+      effects = answer(effects.fetch[0].id, [message], isWhole: true)
+      #expect(effects.fetch.isEmpty)
+    }
+
+    mutating func answer(
+      _ fetch: RequestID, _ messages: [Message<UInt32>], isWhole: Bool = false
+    ) -> Planner.Effects {
+      let page = MessagePage(messages: messages, foundOldest: isWhole, foundNewest: isWhole)
+      let outcome = store.take(page, for: fetch)
+      #expect(outcome == .taken)
+      return handle(.answered(fetch, outcome, anchor: nil))
+    }
+
+    mutating func hear(_ events: [MessageEvent<UInt32>] = []) -> Planner.Effects {
+      store.asked()
+      for event in events { store.apply(event) }
+      store.answered()
+      return plan()
+    }
+
+    mutating func handle(_ input: Planner.Input) -> Planner.Effects {
+      var effects = Planner.Effects()
+      planner.note(input, &store, &effects, at: now)
+      planner.plan(&store, &effects, isLive: true, at: now)
+      return effects
+    }
+
+    mutating func plan() -> Planner.Effects {
+      var effects = Planner.Effects()
+      planner.plan(&store, &effects, isLive: true, at: now)
+      return effects
+    }
+
+    mutating func open(
+      _ narrow: Narrow, _ window: ListWindow<MessageID>
+    ) -> (WindowID, Planner.Effects) {
+      let id = planner.open(narrow, window)
+      return (id, plan())
+    }
+
+    mutating func wait(_ span: TimeSpan) -> Planner.Effects {
+      now = now + span
+      return plan()
+    }
+  }
+
+  /// Seed 670 of the message world, as it once was: a flag is in doubt, and so the message is asked
+  /// for by its ID; but it is gone, and nobody was told. The lack is suspect; its second reading is
+  /// the question that the doubt asks, too, and went out as that alone: asked each minute for ever,
+  /// and never mended.
+  @Test func `what is in doubt and gone unannounced is dropped`() {
+    var client = Client()
+    let contrary = [true, false].map {
+      MessageEvent<UInt32>.flagged([client.id, MessageID(1)], .starred, isSet: $0)
+    }
+    var effects = client.hear(contrary)
+    #expect(client.store.doubtful == [client.id])
+    var questions = 0
+    for _ in 0..<60 where client.store[client.id] != nil {
+      for (fetch, request) in effects.fetch {
+        #expect(request == PageRequest(client.id))
+        questions += 1
+        _ = client.answer(fetch, [])
+      }
+      _ = client.hear()
+      effects = client.wait(.seconds(5))
+    }
+    #expect(client.store[client.id] == nil)
+    #expect(client.store.auditCounts.repairs == 1)
+    #expect(client.store.secondReadings == 1)
+    #expect(questions < 10)
+  }
+
+  @Test func `each suspect has a pause of its own, and is read once`() {
+    var client = Client()
+    let settings = PageSettings()
+    var changed = client.message
+    changed.flags = []
+    var effects = client.open(Narrow([.channel(ChannelID(1))]), .newest(5)).1
+    effects = client.answer(effects.fetch[0].id, [changed], isWhole: true)
+    #expect(client.store.openAudits == 1)
+    effects = client.hear()
+    #expect(client.store.suspects == [client.id])
+    #expect(effects.fetch.isEmpty)
+    #expect(effects.arm?.range == MomentRange(at: client.now + settings.secondReadingAfter))
+    let almost = TimeSpan(milliseconds: settings.secondReadingAfter.milliseconds - 1)
+    #expect(client.wait(almost).fetch.isEmpty)
+    effects = client.wait(.milliseconds(1))
+    #expect(effects.fetch.map(\.request) == [PageRequest(client.id)])
+    #expect(client.store.suspects == [])
+    #expect(client.wait(.milliseconds(1)).fetch.isEmpty)
+    _ = client.answer(effects.fetch[0].id, [changed])
+    #expect(client.store[client.id]?.flags == [])
+    #expect(client.store.openAudits == 0)
+    #expect(client.store.secondReadings == 1)
+  }
+
+  /// Seed 3397 of the message world, as it once was: what is out serves a window that wants less, too,
+  /// but the question itself was forgotten; so when it had failed it was asked again at once.
+  @Test func `a fetch that came to serve less is not asked again at once when it has failed`() {
+    var client = Client()
+    let full = ListWindow<MessageID>(.firstUnread, before: 1, after: 2)
+    let less = ListWindow<MessageID>(.firstUnread, before: 0, after: 2)
+    let (window, opened) = client.open(Narrow([.channel(ChannelID(1))]), full)
+    var effects = client.handle(.moved(window, less))
+    #expect(effects.cancel.isEmpty && effects.fetch.isEmpty)
+    _ = client.handle(.failed(opened.fetch[0].id, .timedOut))
+    client.now = client.now + .milliseconds(600)
+    effects = client.handle(.moved(window, full))
+    #expect(effects.fetch.isEmpty)
+    effects = client.wait(.milliseconds(400))
+    #expect(effects.fetch.count == 1)
+  }
+}

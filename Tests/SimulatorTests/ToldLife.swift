@@ -1,0 +1,126 @@
+import Foundation
+
+/// What a trace tells, in a form that can be asked whether a story's trigger is in it.
+struct ToldLife {
+  struct Line {
+    var moment: Double
+    /// `nil`: the server, the world or a fault.
+    var client: Int?
+    var text: String
+  }
+
+  var lines: [Line] = []
+
+  /// "  0:04.875  client 2  failed 3 serverFault → …"
+  init(_ lines: [String]) {
+    for line in lines {
+      let parts = line.split(separator: "  ", omittingEmptySubsequences: true)
+        .map { $0.trimmingCharacters(in: .whitespaces) }
+      guard parts.count >= 3 else { continue }
+      var seconds = 0.0
+      for part in parts[0].split(separator: ":") { seconds = seconds * 60 + (Double(part) ?? 0) }
+      let client = parts[1].hasPrefix("client ") ? Int(parts[1].dropFirst(7)) : nil
+      self.lines.append(
+        Line(moment: seconds, client: client, text: parts[2...].joined(separator: "  ")))
+    }
+  }
+
+  /// What each device that slept was told first when it woke.
+  var firstWordsAfterSleep: [String] {
+    var asleep: Set<Int> = []
+    var words: [String] = []
+    for line in lines {
+      if line.client == nil, let client = number(after: "suspension, client ", in: line.text) {
+        asleep.insert(client)
+      } else if let client = line.client, asleep.remove(client) != nil {
+        words.append(line.text)
+      }
+    }
+    return words
+  }
+
+  /// A client gives up a request while another's of the same number is out, and is answered later.
+  var givesUpWhatAnotherIsAnswered: Bool {
+    var out: [Int: Int] = [:]
+    var keeping: [Int: Int] = [:]
+    for line in lines {
+      guard let client = line.client else { continue }
+      if line.text.contains("begins life") { out[client] = nil }
+      for word in ["snapshotArrived ", "batchArrived "] where line.text.hasPrefix(word) {
+        guard let request = number(after: word, in: line.text) else { continue }
+        if keeping[client] == request, out[client] == request { return true }
+      }
+      if let given = number(after: "cancel ", in: line.text), out[client] == given {
+        out[client] = nil
+        for (other, request) in out where request == given { keeping[other] = request }
+      }
+      let done = line.text.components(separatedBy: " → ").last ?? ""
+      for word in [" register ", " poll "] {
+        if let request = number(after: word, in: done) { out[client] = request }
+      }
+    }
+    return false
+  }
+
+  /// A client comes to the foreground between two failures that cost the server much, the second of which
+  /// comes more than a minute after the first, and less than that and the wait.
+  var isSeenBetweenSlowFailures: Bool {
+    // Slow waits: 1, 2, 4 … s; the others are 0.1, 0.2, 0.4 … s.
+    let waits = ["1", "2", "4", "8", "16", "32", "60"]
+    var last: [Int: Line] = [:]
+    var seen: Set<Int> = []
+    for line in lines {
+      guard let client = line.client else { continue }
+      if line.text.contains("begins life") { last[client] = nil }
+      if line.text.hasPrefix("foregrounded"),
+        line.text.contains("→ registering") || line.text.contains("→ live.polling")
+      {
+        seen.insert(client)
+      }
+      guard let wait = waits.first(where: { line.text.hasSuffix("in (0, \($0) s]") }) else {
+        continue
+      }
+      if let earlier = last[client], seen.contains(client) {
+        let pause = line.moment - earlier.moment
+        if pause > 60, pause <= 60 + (Double(wait) ?? 0) { return true }
+      }
+      last[client] = line
+      seen.remove(client)
+    }
+    return false
+  }
+
+  /// A push comes to the server before its client registers, and is answered after that.
+  var hasPushAroundRegister: Bool {
+    var owners: [Int: Int] = [:]
+    var arrived: Set<Int> = []
+    var overtaken: Set<Int> = []
+    for line in lines {
+      if let push = number(after: "push ", in: line.text), line.text.hasSuffix("arrives") {
+        arrived.insert(push)
+      }
+      guard let client = line.client else { continue }
+      if let push = Int(line.text.prefix { $0.isNumber }), line.text.contains(" is push ") {
+        owners[push] = client
+      }
+      if line.text.contains("→ registering"), line.text.contains(" register ") {
+        for push in arrived where owners[push] == client { overtaken.insert(push) }
+      }
+      if let push = number(after: "push ", in: line.text), line.text.hasSuffix("is answered"),
+        owners[push] == client
+      {
+        if overtaken.contains(push) { return true }
+        arrived.remove(push)
+      }
+      if line.text.contains("begins life") {
+        for (push, owner) in owners where owner == client { arrived.remove(push) }
+      }
+    }
+    return false
+  }
+
+  private func number(after word: String, in text: String) -> Int? {
+    guard let range = text.range(of: word) else { return nil }
+    return Int(text[range.upperBound...].prefix { $0.isNumber })
+  }
+}

@@ -1,0 +1,64 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// A subscription goes on while rows are read that its first answer needs.
+@Suite struct PushedBatchTests {
+  /// Numbers, for which a row must be loaded first.
+  private struct Numbers: SyncModel {
+    typealias Refusal = Never
+    var heard: [Int] = []
+    var hasUnloaded = true
+
+    init(snapshot: Int) {}
+    mutating func apply(_ event: Int) { heard.append(event) }
+
+    func unloaded(under events: [Int]) -> [RowQuery] {
+      hasUnloaded ? [RowQuery(RowRange(StoredKey(.firstOfModel, [])))] : []
+    }
+
+    mutating func load(_ answer: RowAnswer, isSaved: Bool) -> Bool {
+      defer { hasUnloaded = false }
+      return hasUnloaded
+    }
+  }
+
+  @Test func `all that was pushed meanwhile is applied when the rows are there`() throws {
+    var client = SyncClient<Numbers, EventQueue<Int>>(life: Life(1))
+    var now = Moment(milliseconds: 0)
+    var read: (id: RequestID, queries: [RowQuery])?
+    var inputs: [SyncClient<Numbers, EventQueue<Int>>.Input] = []
+    func feed(_ input: SyncClient<Numbers, EventQueue<Int>>.Input) {
+      inputs = [input]
+      while !inputs.isEmpty {
+        for effect in client.handle(inputs.removeFirst(), at: now).list {
+          switch effect {
+          case .load: inputs.append(.loaded(nil, age: nil))
+          case .save(let write): inputs.append(.written(write))
+          case .read(let id, let queries): read = (id, queries)
+          case .register(let id):
+            var terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+            terms.cadence = .pushed
+            let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
+            inputs.append(.snapshotArrived(id, 0, finger: finger, terms: terms))
+          default: break
+          }
+        }
+      }
+    }
+    feed(.app(.started(foreground: true)))
+    now = now + .seconds(1)
+    let poll = try #require(client.status.outstanding)
+    #expect(client.goesOn(poll.id))
+    for number in 0..<6 as Range<Int64> {
+      let events = [QueuedEvent(id: number, event: Int(number))]
+      feed(.batchArrived(poll.id, QueueBatch(events: events)))
+      #expect(client.model?.heard == [])
+    }
+    let (id, queries) = try #require(read)
+    feed(.rowsRead(id, queries.map { RowAnswer($0, []) }))
+    #expect(client.model?.heard == [0, 1, 2, 3, 4, 5])
+    #expect(client.finger?.lastEventID == 5)
+    #expect(client.violation() == nil)
+  }
+}

@@ -1,0 +1,105 @@
+import TestSupport
+import Testing
+
+@testable import UpdateMachine
+
+/// A client with somebody who notes its effects. The store does what it is asked at once, or what a
+/// test says; the server does only what a test says.
+struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event == Model.Event {
+  typealias Client = SyncClient<Model, Sync>
+
+  var client: Client
+  var now = Moment.ms(0)
+  /// What the store answers as soon as it is asked; `nil`: the test answers.
+  var store: StoreScript?
+  /// The register or poll that is out.
+  var request: RequestID?
+  var pushes: [Outbox<Model.Change>.Push] = []
+  /// Every fetch that there ever was.
+  var fetches: [(id: RequestID, request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>)] = []
+  /// What the store was asked last.
+  var write: WriteID?
+  var reading: RequestID?
+  var timers: [ClientPart: TimerArm] = [:]
+  /// The effects of the last input.
+  var effects: Client.Effects?
+
+  enum StoreScript { case works, fails }
+
+  init(life: UInt64 = 1, settings: ClientSettings = ClientSettings(), store: StoreScript? = .works)
+  {
+    client = Client(life: Life(life), settings: settings)
+    self.store = store
+  }
+
+  /// Puts one input in, so much later; returns the effects as texts.
+  @discardableResult
+  mutating func put(_ input: Client.Input, after span: TimeSpan = .zero) -> [String] {
+    now = now + span
+    switch input {
+    case .snapshotArrived(request, _, _, _), .failed(request, _, _), .batchArrived(request, _):
+      request = nil
+    case .fired(let timer): if timers[timer.part]?.timer == timer { timers[timer.part] = nil }
+    default: break
+    }
+    let effects = client.handle(input, at: now)
+    return perform(effects)
+  }
+
+  /// Makes a change; returns the effects as texts.
+  @discardableResult
+  mutating func mutate(
+    _ change: Model.Change, after span: TimeSpan = .zero
+  ) throws(MutationError<Model.Change.Refusal>) -> [String] {
+    now = now + span
+    let mutated = try client.mutate(change, at: now)
+    return perform(mutated.effects)
+  }
+
+  @discardableResult
+  mutating func perform(_ effects: Client.Effects) -> [String] {
+    self.effects = effects
+    #expect(client.violation() == nil)
+    var answer: Client.Input?
+    for effect in effects.list {
+      switch effect {
+      case .cancel(let id): if id == request { request = nil }
+      case .disarm(let timer): timers[timer.part] = nil
+      case .report, .release: break
+      case .fetch(let id, let request): fetches.append((id, request))
+      case .load: answer = .loaded(nil, age: nil)
+      case .save(let write):
+        self.write = write
+        answer = store == .fails ? .writeFailed(write) : .written(write)
+      case .read(let id, _): reading = id
+      case .erase: answer = .erased(succeeded: store != .fails)
+      case .register(let id), .poll(let id, _, _): request = id
+      case .push(let push): pushes.append(push)
+      case .arm(let timer, let range):
+        timers[timer.part] = TimerArm(timer: timer, range: range)
+      }
+    }
+    let texts = effects.texts(at: now)
+    if store != nil, let answer {
+      put(answer)
+      self.effects = effects
+    }
+    return texts
+  }
+
+  /// Opens a window; its name, and the effects as texts.
+  mutating func openWindow(
+    on narrow: Model.Lists.Narrow, showing window: ListWindow<Model.Lists.ID>
+  ) -> (id: WindowID, texts: [String]) {
+    let (id, effects) = client.openWindow(on: narrow, showing: window, at: now)
+    return (id, perform(effects))
+  }
+
+  /// Fires the timer of a part at the end of its range.
+  @discardableResult
+  mutating func fire(_ part: ClientPart) -> [String] {
+    guard let arm = timers[part] else { return ["nothing is armed"] }
+    now = max(now, arm.range.latest)
+    return put(.fired(arm.timer))
+  }
+}

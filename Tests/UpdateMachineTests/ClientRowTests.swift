@@ -1,0 +1,166 @@
+import TestSupport
+import Testing
+
+@testable import UpdateMachine
+
+/// Rows of the saved form that are not loaded: what comes waits for those that it has a part in.
+@Suite struct ClientRowTests {
+  private typealias Hand = ClientHand<Drawer, DrawerSync>
+
+  private static let answer = RowAnswer(
+    Drawer.query, [(key: StoredKey(.firstOfModel, []), value: [1])])
+
+  /// A client at a:7 with an unloaded row, and a waiting poll out.
+  private static func following(_ cadence: Cadence = .waits) -> Hand {
+    var terms = testTerms
+    terms.cadence = cadence
+    var hand = Hand(store: nil)
+    let saved = SavedReplica(model: Drawer(isLoaded: false), finger: Spot("a", 7), terms: terms)
+    _ = hand.put(.loaded(saved, age: .seconds(60)))
+    _ = hand.put(.started(foreground: true))
+    _ = hand.put(.batchArrived(hand.request!, LedgerBatch(first: 8, events: [])))
+    #expect(hand.client.machine.status.outstanding?.waits == true)
+    return hand
+  }
+
+  private static func batch(_ number: Int) -> LedgerBatch {
+    LedgerBatch(first: number, events: [number])
+  }
+
+  @Test func `rows are read before a batch is taken`() {
+    var hand = Self.following()
+    let poll = hand.request!
+    #expect(hand.put(.batchArrived(poll, Self.batch(8))) == ["read storage 1, 1 questions"])
+    #expect(hand.client.finger == Spot("a", 7))
+    #expect(hand.heard == [])
+    let texts = hand.put(.rowsRead(hand.reading!, [Self.answer]))
+    #expect(texts == ["disarm 2", "save 1"])
+    #expect(hand.client.finger == Spot("a", 8))
+    #expect(hand.client.model == Drawer(entries: [8], isLoaded: true))
+    #expect(hand.changes.contains(.model))
+  }
+
+  @Test func `a batch about nothing that is unloaded is taken at once`() {
+    var hand = Self.following()
+    #expect(
+      hand.put(.batchArrived(hand.request!, LedgerBatch(first: 8, events: [0]))) == [
+        "disarm 2", "save 1",
+      ])
+  }
+
+  @Test func `a reading waits for the save that is out`() {
+    var hand = Self.following(.pushed)
+    let poll = hand.request!
+    #expect(hand.put(.batchArrived(poll, LedgerBatch(first: 8, events: [0]))).contains("save 1"))
+    #expect(hand.put(.batchArrived(poll, Self.batch(9))) == [])
+    #expect(hand.put(.written(WriteID(1))) == ["read storage 1, 1 questions"])
+    #expect(hand.client.finger == Spot("a", 8))
+    #expect(hand.put(.rowsRead(hand.reading!, [Self.answer])).contains("save 2"))
+    #expect(hand.client.finger == Spot("a", 9))
+  }
+
+  /// A subscription brings more while rows are read.
+  @Test(arguments: [1, 4, 5, 40])
+  func `what was pushed meanwhile is taken in its order, however much`(count: Int) {
+    var hand = Self.following(.pushed)
+    let poll = hand.request!
+    for number in 8..<(8 + count) {
+      let texts = hand.put(.batchArrived(poll, Self.batch(number)))
+      #expect(texts == (number == 8 ? ["read storage 1, 1 questions"] : []))
+    }
+    let texts = hand.put(.rowsRead(hand.reading!, [Self.answer]))
+    #expect(texts.filter { $0.hasPrefix("save") } == ["save 1"])
+    #expect(hand.client.model?.entries == Array(8..<(8 + count)))
+    #expect(hand.client.finger == Spot("a", 7 + count))
+    #expect(hand.heard.count == count)
+    // What the host is told holds of the end of the step: one timer, and that one armed.
+    #expect(texts.filter { $0.hasPrefix("arm") }.count == 1)
+    #expect(hand.timers[.machine]?.timer == hand.client.machine.retry.timer?.id)
+  }
+
+  @Test func `what cannot be read is given up, and what came is taken without it`() {
+    for failure in [StoreFailure.failed, .unreadable] {
+      var hand = Self.following()
+      _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+      let texts = hand.put(.rowsFailed(hand.reading!, failure))
+      #expect(texts == ["disarm 2", "report store", "save 1"])
+      #expect(hand.client.model == Drawer(entries: [8], isLoaded: true, isForgotten: true))
+    }
+  }
+
+  @Test func `rows that make no sense are as if they could not be read`() {
+    var hand = Self.following()
+    _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+    let bad = RowAnswer(Drawer.query, [(key: StoredKey(.firstOfModel, []), value: [9])])
+    #expect(hand.put(.rowsRead(hand.reading!, [bad])).contains("report store"))
+    #expect(hand.client.model == Drawer(entries: [8], isLoaded: true, isForgotten: true))
+  }
+
+  @Test func `a reading that was cut short says nothing, and what waited for it is dropped`() {
+    var hand = Self.following()
+    _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+    _ = hand.put(.stopped)
+    #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == [])
+    #expect(hand.client.model == Drawer(isLoaded: false))
+    #expect(hand.client.finger == Spot("a", 7))
+    _ = hand.put(.started(foreground: true))
+    let texts = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+    #expect(texts == ["read storage 2, 1 questions"])
+  }
+
+  @Test func `a batch whose poll was given up meanwhile is never taken`() {
+    var hand = Self.following()
+    _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+    #expect(hand.put(.backgrounded).contains("cancel 2"))
+    _ = hand.put(.rowsRead(hand.reading!, [Self.answer]))
+    #expect(hand.client.finger == Spot("a", 7))
+    #expect(hand.client.model == Drawer(isLoaded: true))
+  }
+
+  @Test func `an answer to another question is nobody's`() {
+    var hand = Self.following()
+    _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+    #expect(hand.put(.rowsRead(.of(1), [Self.answer])) == [])
+    #expect(hand.put(.rowsFailed(.of(9), .failed)) == [])
+    #expect(hand.client.finger == Spot("a", 7))
+  }
+}
+
+/// A model with one row that may not be loaded; every event but 0 needs it.
+private struct Drawer: SyncModel, Equatable {
+  typealias Refusal = Never
+  static let query = RowQuery(RowRange(.firstOfModel, from: [], through: [9]))
+
+  var entries: [Int] = []
+  var isLoaded: Bool
+  var isForgotten = false
+
+  init(entries: [Int] = [], isLoaded: Bool, isForgotten: Bool = false) {
+    self.entries = entries
+    self.isLoaded = isLoaded
+    self.isForgotten = isForgotten
+  }
+
+  init(snapshot: [Int]) { self.init(entries: snapshot, isLoaded: true) }
+  mutating func apply(_ event: Int) { entries.append(event) }
+
+  var hasUnloaded: Bool { !isLoaded }
+
+  func unloaded(under events: [Int]) -> [RowQuery] {
+    isLoaded || events.allSatisfy { $0 == 0 } ? [] : [Drawer.query]
+  }
+
+  mutating func load(_ answer: RowAnswer, isSaved: Bool) throws(StoredFormError) -> Bool {
+    guard answer.rows.first?.value == [1] else { throw StoredFormError(expected: "a one") }
+    defer { isLoaded = true }
+    return !isLoaded
+  }
+
+  mutating func forgetUnloaded() { (isLoaded, isForgotten) = (true, true) }
+}
+
+private enum DrawerSync: SyncProtocol {
+  static func advance(_ finger: Spot, over batch: LedgerBatch) -> Advance<Spot> {
+    LedgerSync.advance(finger, over: batch)
+  }
+}

@@ -1,0 +1,292 @@
+import TestSupport
+import Testing
+
+@testable import MessageSync
+@testable import UpdateMachine
+
+/// Messages that are unloaded in the store, on the actor: what is read, when, and what becomes of it when that
+/// cannot be.
+@Suite struct DriverUnloadedTests {
+  /// A life in which 60 messages were fetched and saved, and the bench of the next, which has not begun.
+  private static func restarted(
+    acknowledges: Acknowledgement = .afterSaving
+  ) -> (PageBench, HandStore) {
+    let store = HandStore()
+    let (bench, run) = PageBench.following(store: store)
+    let viewer = bench.look(PageBench.a, .newest(60))
+    viewer.follow()
+    bench.page()
+    bench.batch([.new(PageBench.message(2000, in: 1))])
+    // From here on the page is not ahead of the log any more.
+    bench.batch([.new(PageBench.message(2001, in: 2))])
+    #expect(viewer.seen.value.last?.items.count == 60)
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+    store.state.change { $0.messagesRead = 0 }
+    let next = PageBench(store: store, acknowledges: acknowledges, position: bench.position)
+    next.messages = bench.messages
+    return (next, store)
+  }
+
+  private static func started(
+    acknowledges: Acknowledgement = .afterSaving
+  ) -> (PageBench, HandStore, Started) {
+    let (bench, store) = restarted(acknowledges: acknowledges)
+    let run = bench.start { await $0.run() }
+    bench.drain()
+    return (bench, store, run)
+  }
+
+  @Test func `a start reads none of the messages, and a window those that it shows`() {
+    let (bench, store, _) = DriverUnloadedTests.started()
+    #expect(store.state.value.messagesRead == 0)
+    #expect(bench.read { $0.state.model?.lists.count } == 0)
+    let viewer = bench.look(PageBench.a, .newest(3))
+    viewer.follow()
+    #expect(viewer.rows == ["990 1000 2000"], "no gap is seen before they are read")
+    #expect(viewer.seen.value.last?.isComplete == true)
+    #expect(store.state.value.messagesRead == 3)
+    let older = ListWindow(.id(MessageID(980)), before: 2, after: 2)
+    bench.tell { $0.moveWindow(viewer.id, to: older) }
+    #expect(viewer.rows.last == "960 970 980 990")
+    #expect(store.state.value.messagesRead == 6)
+    #expect(bench.source.pagesAsked.isEmpty)
+    #expect(bench.reports.value == [])
+  }
+
+  @Test func `a window that reaches beyond what is saved fetches the rest`() {
+    let (bench, _, _) = DriverUnloadedTests.started()
+    let viewer = bench.look(PageBench.a, ListWindow(.id(MessageID(430)), before: 2, after: 1))
+    viewer.follow()
+    // Known from 420 on: the 60th before the event came is 410, and 61 were held.
+    #expect(viewer.rows == ["410 420 430"])
+    let older = ListWindow(.id(MessageID(420)), before: 2, after: 1)
+    bench.tell { $0.moveWindow(viewer.id, to: older) }
+    #expect(viewer.rows.last == "gap 410 420")
+    bench.page()
+    #expect(viewer.rows.last == "400 410 420")
+  }
+
+  @Test func `an event about one that is unloaded is applied to it, and saved`() {
+    let (bench, store, run) = DriverUnloadedTests.started()
+    bench.batch([
+      .flagged([MessageID(700), MessageID(710)], .read, isSet: true), .deleted([MessageID(720)]),
+    ])
+    #expect(store.state.value.messagesRead == 3)
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+
+    let again = PageBench(store: store, position: bench.position)
+    again.messages = bench.messages.filter { $0.id.number != 720 }
+    _ = again.start { await $0.run() }
+    again.drain()
+    let viewer = again.look(PageBench.a, ListWindow(.id(MessageID(710)), before: 1, after: 2))
+    viewer.follow()
+    #expect(viewer.rows == ["700 710 730"])
+    #expect(viewer.seen.value[0].items.map { $0.flags.contains(.read) } == [true, true, false])
+    #expect(again.source.pagesAsked.isEmpty)
+  }
+
+  @Test func `a page about what is unloaded is taken as if it were loaded`() {
+    let (bench, store, _) = DriverUnloadedTests.started()
+    // A list of its own, about messages of which one is held, and unloaded.
+    let topic = ShelfNarrow([.sender(UserID(1))])
+    let viewer = bench.look(topic, .newest(2))
+    viewer.follow()
+    bench.page()
+    #expect(viewer.rows.last == "2000 2001")
+    #expect(store.state.value.messagesRead == 2)
+    #expect(bench.read { $0.state.model?.lists.auditCounts.suspects } == 0)
+  }
+
+  @Test func `what cannot be read is given up, and fetched`() {
+    let (bench, store, run) = DriverUnloadedTests.started()
+    store.state.change { $0.failure = .failed("a bad block") }
+    let viewer = bench.look(PageBench.a, .newest(3))
+    viewer.follow()
+    #expect(bench.reports.value == [.store(.failed("a bad block"))])
+    // What came since the restart would be known; all before is not.
+    #expect(bench.asked == ["about 2002, 20 before, 0 after"])
+    store.state.change { $0.failure = nil }
+    bench.page()
+    #expect(viewer.rows.last == "990 1000 2000")
+    bench.batch([.reacted(MessageID(990), Reaction(user: UserID(2), emoji: "a"), isSet: true)])
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+    // What was given up is gone from the store, too.
+    #expect(store.state.value.rows.keysOfMessages == (82...100).map { $0 * 10 } + [2000])
+  }
+
+  @Test func `a damaged row is set aside with all the others, and never overwritten`() {
+    let (bench, store, run) = DriverUnloadedTests.started()
+    store.state.change { $0.failure = .unreadable("a sum is wrong") }
+    let viewer = bench.look(PageBench.a, .newest(3))
+    viewer.follow()
+    store.state.change { $0.failure = nil }
+    bench.page()
+    bench.batch([.deleted([MessageID(1000)])])
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+    #expect(store.state.value.aside.count == 1)
+    #expect(store.state.value.aside.first?.keysOfMessages.count == 62)
+    #expect(store.state.value.rows.keysOfMessages == (82...99).map { $0 * 10 } + [2000])
+  }
+
+  @Test func `a reading that is cut short says nothing of what is there`() {
+    let (bench, store, run) = DriverUnloadedTests.started()
+    store.state.change { $0.holds = true }
+    bench.batch([.flagged([MessageID(700)], .read, isSet: true)])
+    bench.tell { $0.stop() }
+    #expect(!run.isOver.value)
+    store.release(failing: .failed("cancelled"))
+    bench.drain()
+    #expect(run.isOver.value)
+    // The answer was not taken; the messages stay unloaded.
+    #expect(store.state.value.rows.keysOfMessages.count == 62)
+  }
+
+  @Test func `a save of before a reading takes nothing of what was read`() {
+    let (bench, store, run) = DriverUnloadedTests.started(acknowledges: .beforeSaving)
+    let viewer = bench.look(PageBench.a, .newest(3))
+    viewer.follow()
+    store.state.change { $0.holds = true }
+    bench.batch([.new(PageBench.message(2010, in: 1))])
+    // The save is out. The reading waits behind it; and behind that another save, of now.
+    bench.tell { $0.moveWindow(viewer.id, to: .newest(7)) }
+    bench.batch([.new(PageBench.message(2020, in: 1))])
+    store.release()
+    bench.drain()
+    #expect(viewer.rows.last == "970 980 990 1000 2000 2010 2020")
+    bench.batch([.deleted([MessageID(970), MessageID(440)])])
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+    #expect(store.state.value.rows.keysOfMessages.count == 62)
+    #expect(store.state.value.rowsCleared == 1, "where 440 stood in an unloaded list; no more")
+  }
+
+  @Test func `a snapshot clears what was unloaded`() {
+    let (bench, store, run) = DriverUnloadedTests.started()
+    bench.failPoll(.expired)
+    bench.advance(.seconds(60))
+    bench.register()
+    #expect(bench.read { $0.state.model?.lists.hasUnloaded } == false)
+    bench.tell { $0.stop() }
+    #expect(run.isOver.value)
+    #expect(store.state.value.rows.keysOfMessages == [])
+  }
+}
+
+/// A store in memory that a test can look into, hold and make fail.
+final class HandStore: Store {
+  struct State: Sendable {
+    var rows = VersionedMap<StoredKey, [UInt8]>()
+    var aside: [VersionedMap<StoredKey, [UInt8]>] = []
+    var writtenAt: WallTime?
+    var messagesRead = 0
+    var rowsCleared = 0
+    /// Readings fail so.
+    var failure: StoreError?
+    /// Readings and steps wait.
+    var holds = false
+    var held: [CheckedContinuation<StoreError?, Never>] = []
+  }
+
+  let state = Box(State())
+
+  /// What is held goes on.
+  func release(failing failure: StoreError? = nil) {
+    let held = state.change { state in
+      defer { state.held = [] }
+      state.holds = false
+      return state.held
+    }
+    for continuation in held { continuation.resume(returning: failure) }
+  }
+
+  func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
+    state.change { state in
+      state.writtenAt.map { time in
+        StoredForm(
+          rows: state.rows.filter { !tables.contains($0.key.table) }
+            .map { (key: $0.key, value: $0.value) }, writtenAt: time, unloaded: tables)
+      }
+    }
+  }
+
+  func rows(
+    for queries: [RowQuery]
+  ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
+    try await waits()
+    if let failure = state.value.failure { throw failure }
+    return state.change { state in
+      let found = queries.map { state.rows.answer(to: $0) }
+      state.messagesRead += found.joined().count { $0.key.table.isOfMessages }
+      return found
+    }
+  }
+
+  private func waits() async throws(StoreError) {
+    guard state.value.holds else { return }
+    let failure = await withCheckedContinuation { waiting in
+      state.change { $0.held.append(waiting) }
+    }
+    if let failure { throw failure }
+  }
+
+  func append(_ entry: JournalEntry) async throws(StoreError) {
+    try await waits()
+    state.change { state in
+      let count = state.rows.count
+      for range in entry.cleared { state.rows.clear(range) }
+      state.rowsCleared += count - state.rows.count
+      for row in entry.rows { state.rows[row.key] = row.value }
+      state.writtenAt = entry.writtenAt
+    }
+  }
+
+  func checkpoint(_ form: StoredForm) async throws(StoreError) {
+    state.change { state in
+      state.rows = VersionedMap()
+      for row in form.rows { state.rows[row.key] = row.value }
+      state.writtenAt = form.writtenAt
+    }
+  }
+
+  func setAside() async throws(StoreError) {
+    state.change { state in
+      state.aside.append(state.rows)
+      state.rows = VersionedMap()
+      state.writtenAt = nil
+    }
+  }
+
+  func erase() async throws(StoreError) {
+    state.change { state in
+      state.rows = VersionedMap()
+      state.writtenAt = nil
+    }
+  }
+}
+
+extension StoredTable {
+  /// A shelf's.
+  fileprivate var isOfMessages: Bool { self == StoredTable.firstOfModel.advanced(by: 1) }
+}
+
+extension VersionedMap<StoredKey, [UInt8]> {
+  /// The numbers of the messages that are in it.
+  fileprivate var keysOfMessages: [Int64] {
+    filter { $0.key.table.isOfMessages }.map { try! Int64(keyBytes: $0.key.bytes) }
+  }
+}
+
+extension Spot: Storable {
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(log)
+    bytes.put(index)
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(try bytes.takeString(), try bytes.take())
+  }
+}

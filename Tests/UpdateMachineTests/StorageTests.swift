@@ -1,0 +1,263 @@
+import TestSupport
+import Testing
+
+@testable import UpdateMachine
+
+/// When the store is asked, and what: one thing at a time.
+@Suite struct StorageTests {
+  private typealias Hand = ClientHand<BoardModel, BoardSync>
+
+  /// A client at a:0, level and saved, with a waiting poll out; from here on the test is the store.
+  private static func following() -> Hand {
+    var hand = Hand()
+    hand.put(.started(foreground: true))
+    hand.put(
+      .snapshotArrived(
+        hand.request!, BoardNews(board: Board()), finger: Spot("a", 0), terms: testTerms))
+    #expect(hand.client.machine.status.outstanding?.waits == true)
+    #expect(hand.write == WriteID(1))
+    hand.store = nil
+    return hand
+  }
+
+  private static func outboxIsDurable(_ hand: Hand) -> Bool {
+    guard let outbox = hand.client.local?.outbox else { return false }
+    return outbox.storedVersion == outbox.currentVersion
+  }
+
+  // MARK: For the outbox
+
+  @Test func `what is wanted is saved at once, and nothing twice`() throws {
+    var hand = Self.following()
+    #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
+    #expect(!Self.outboxIsDurable(hand))
+    #expect(hand.put(.written(WriteID(2))).contains { $0.hasPrefix("push") })
+    #expect(Self.outboxIsDurable(hand))
+    #expect(hand.put(.written(WriteID(2))) == [], "said twice")
+    #expect(hand.put(.writeFailed(WriteID(2))) == [])
+    #expect(hand.put(.fired(TimerID(part: .storage, 1))) == [])
+  }
+
+  @Test func `one save is out at a time, and what is wanted meanwhile is saved by the next`() throws
+  {
+    var hand = Self.following()
+    #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
+    #expect(try hand.mutate(.set("b", 2)) == [])
+    let batch = BoardBatch(first: 1, events: [BoardNews(board: Board(["c": 3]))])
+    let texts = hand.put(.batchArrived(hand.request!, batch))
+    #expect(texts == ["disarm 2"], "the machine waits for the write after this one")
+    let next = hand.put(.written(WriteID(2)))
+    #expect(next.filter { $0.hasPrefix("save") } == ["save 3"])
+    #expect(hand.client.status == .live(.writing))
+    #expect(hand.client.saved?.finger == Spot("a", 1))
+    #expect(hand.client.saved?.outbox?.count == 2)
+    #expect(hand.put(.written(WriteID(3))).contains { $0.hasPrefix("poll") })
+    #expect(Self.outboxIsDurable(hand))
+  }
+
+  @Test func `after failures it is saved again, with growing waits, until it is durable`() throws {
+    var hand = Self.following()
+    #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
+    #expect(
+      hand.put(.writeFailed(WriteID(2))) == ["report store", "arm storage 1 in (0, 0.1 s]"])
+    #expect(try hand.mutate(.set("b", 2)) == [], "the wait holds for it, too")
+    #expect(hand.put(.fired(TimerID(part: .storage, 9))) == [])
+    #expect(hand.put(.fired(TimerID(part: .storage, 1))) == ["save 3"])
+    #expect(
+      hand.put(.writeFailed(WriteID(3))) == ["report store", "arm storage 2 in (0, 0.2 s]"])
+    #expect(hand.put(.fired(TimerID(part: .storage, 1))) == [], "late")
+    for _ in 0..<30 {
+      #expect(hand.fire(.storage).count == 1)
+      _ = hand.put(.writeFailed(hand.write!))
+    }
+    #expect(hand.fire(.storage).count == 1)
+    #expect(hand.put(.writeFailed(hand.write!)).last?.hasSuffix("in (0, 10 s]") == true)
+    #expect(hand.fire(.storage).count == 1)
+    _ = hand.put(.written(hand.write!))
+    #expect(Self.outboxIsDurable(hand))
+    #expect(hand.timers[.storage] == nil)
+    // The wait is short again.
+    _ = try hand.mutate(.set("c", 3))
+    #expect(hand.put(.writeFailed(hand.write!)).last?.hasSuffix("in (0, 0.1 s]") == true)
+  }
+
+  @Test func `a save of the machine's ends the wait: the store is well`() throws {
+    var hand = Self.following()
+    _ = try hand.mutate(.set("a", 1))
+    _ = hand.put(.writeFailed(WriteID(2)))
+    let batch = BoardBatch(first: 1, events: [BoardNews(board: Board(["c": 3]))])
+    #expect(hand.put(.batchArrived(hand.request!, batch)).last == "save 3")
+    // What came after this save began is saved by the next, at once.
+    #expect(try hand.mutate(.set("b", 2)) == [])
+    let texts = hand.put(.written(WriteID(3)))
+    #expect(texts.contains("disarm storage 1"))
+    #expect(texts.contains("save 4"))
+    #expect(hand.put(.written(WriteID(4))).allSatisfy { !$0.hasPrefix("save") })
+    #expect(Self.outboxIsDurable(hand))
+  }
+
+  @Test func `a failed save of the machine's is reported once, and tried again when it says so`() {
+    var hand = Self.following()
+    let batch = BoardBatch(first: 1, events: [BoardNews(board: Board(["c": 3]))])
+    #expect(hand.put(.batchArrived(hand.request!, batch)) == ["disarm 2", "save 2"])
+    let texts = hand.put(.writeFailed(WriteID(2)))
+    #expect(texts.filter { $0.hasPrefix("report") } == ["report store"])
+    #expect(texts.allSatisfy { !$0.hasPrefix("arm storage") })
+    #expect(hand.timers[.storage] == nil)
+    #expect(hand.client.saved?.finger == Spot("a", 1), "it is held all the same")
+    #expect(hand.fire(.machine).contains("save 3"))
+  }
+
+  @Test func `without a start there is no timer, and each wish is another try`() throws {
+    var hand = Self.following()
+    _ = hand.put(.stopped)
+    #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
+    #expect(hand.put(.writeFailed(WriteID(2))) == ["report store"])
+    #expect(try hand.mutate(.set("b", 1)) == ["save 3"])
+    #expect(hand.put(.writeFailed(WriteID(3))) == ["report store"])
+    #expect(hand.perform(hand.client.saveNow(at: hand.now)) == ["save 4"])
+    #expect(hand.put(.writeFailed(WriteID(4))) == ["report store"])
+    #expect(hand.put(.started(foreground: true)).contains("save 5"))
+    #expect(hand.put(.writeFailed(WriteID(5))).last == "arm storage 1 in (0, 0.1 s]")
+    #expect(hand.put(.stopped).contains("disarm storage 1"))
+    #expect(hand.put(.fired(TimerID(part: .storage, 1))) == [])
+    #expect(hand.put(.started(foreground: true)).contains("save 6"))
+    _ = hand.put(.written(WriteID(6)))
+    #expect(Self.outboxIsDurable(hand))
+  }
+
+  // MARK: For the machine
+
+  /// The write that the machine asked for waits behind one for the outbox; meanwhile the log is lost.
+  @Test func `a write that finds nothing to save is answered at once`() throws {
+    var hand = ClientHand<Ledger, LedgerSync>(store: nil)
+    _ = hand.put(.started(foreground: true))
+    _ = hand.put(.loaded(nil, age: nil))
+    _ = hand.put(
+      .snapshotArrived(hand.request!, [1], finger: Spot("a", 0), terms: testTerms))
+    #expect(hand.write == WriteID(1))
+    #expect(hand.client.machine.status == .live(.writing))
+    // While it is out the account goes; what the machine then waits for is never left open.
+    #expect(hand.put(.loggedOut) == ["release a"])
+    #expect(hand.put(.written(WriteID(1))) == ["erase"])
+    #expect(hand.client.saved == nil)
+    #expect(hand.put(.erased(succeeded: true)) == [])
+    #expect(hand.client.machine.writing == nil)
+  }
+
+  @Test func `without a store nothing is asked of it`() throws {
+    var settings = ClientSettings()
+    settings.hasStore = false
+    var hand = Hand(settings: settings, store: nil)
+    #expect(hand.put(.started(foreground: true)) == ["register 1", "arm 1 in 60 s"])
+    _ = hand.put(
+      .snapshotArrived(
+        hand.request!, BoardNews(board: Board()), finger: Spot("a", 0), terms: testTerms))
+    #expect(try hand.mutate(.set("a", 1)).contains { $0.hasPrefix("push") })
+    #expect(hand.put(.loggedOut).allSatisfy { $0 != "erase" })
+    #expect(hand.write == nil)
+  }
+
+  @Test func `what is acknowledged before it is saved is saved behind, several batches in one`() {
+    var settings = ClientSettings()
+    settings.acknowledges = .beforeSaving
+    var hand = ClientHand<Ledger, LedgerSync>(settings: settings, store: nil)
+    _ = hand.put(.started(foreground: true))
+    _ = hand.put(.loaded(nil, age: nil))
+    let texts = hand.put(
+      .snapshotArrived(hand.request!, [1], finger: Spot("a", 0), terms: testTerms))
+    #expect(texts.contains("save 1") && texts.contains("poll 2 from a:0"))
+    for index in 1...3 {
+      let texts = hand.put(
+        .batchArrived(hand.request!, LedgerBatch(first: index, events: [index])),
+        after: .seconds(1))
+      #expect(texts.allSatisfy { !$0.hasPrefix("save") }, "the first is out")
+    }
+    #expect(hand.put(.written(WriteID(1))) == ["save 2"])
+    #expect(hand.client.saved?.model == Ledger(entries: [1, 1, 2, 3]))
+    #expect(hand.put(.writeFailed(WriteID(2))) == ["report store"])
+    let next = hand.put(
+      .batchArrived(hand.request!, LedgerBatch(first: 4, events: [4])), after: .seconds(1))
+    #expect(next.contains("save 3"), "a failed save is made again with the next batch")
+    #expect(hand.put(.written(WriteID(3))) == [])
+  }
+
+  // MARK: Reading
+
+  @Test func `where changes may be in the form it is read again, with growing waits`() {
+    var hand = Hand(store: nil)
+    #expect(hand.put(.started(foreground: true)) == ["load"])
+    #expect(hand.put(.loadFailed(.failed)) == ["report store", "arm storage 1 in (0, 0.1 s]"])
+    #expect(!hand.client.isLoaded)
+    #expect(hand.fire(.storage) == ["load"])
+    #expect(hand.put(.loadFailed(.failed)) == ["report store", "arm storage 2 in (0, 0.2 s]"])
+    #expect(hand.put(.networkChanged) == [])
+    #expect(hand.fire(.storage) == ["load"])
+    #expect(hand.put(.loaded(nil, age: nil)) == ["register 1", "arm 1 in 60 s"])
+    #expect(hand.client.holding == .nothing)
+  }
+
+  @Test func `stopped while it waits, it is read at the next start`() {
+    var hand = Hand(store: nil)
+    _ = hand.put(.started(foreground: true))
+    _ = hand.put(.loadFailed(.failed))
+    #expect(hand.put(.stopped) == ["disarm storage 1"])
+    #expect(hand.put(.fired(TimerID(part: .storage, 1))) == [])
+    #expect(hand.put(.started(foreground: true)) == ["load"])
+  }
+
+  @Test func `cut short, it is read at the next start, and nobody is told`() {
+    var hand = Hand(store: nil)
+    _ = hand.put(.started(foreground: true))
+    _ = hand.put(.stopped)
+    #expect(hand.put(.loadFailed(.cutShort)) == [])
+    #expect(!hand.client.isLoaded)
+    #expect(hand.put(.started(foreground: true)) == ["load"])
+  }
+
+  @Test(arguments: [StoreFailure.unreadable, .failed])
+  func `what cannot be read is as if nothing was saved`(failure: StoreFailure) {
+    // Where no changes can be in it, or nobody can read them.
+    var ledger = ClientHand<Ledger, LedgerSync>(store: nil)
+    _ = ledger.put(.started(foreground: true))
+    #expect(
+      ledger.put(.loadFailed(failure)) == ["report store", "register 1", "arm 1 in 60 s"])
+    var board = Hand(store: nil)
+    _ = board.put(.started(foreground: true))
+    guard failure == .unreadable else { return }
+    #expect(
+      board.put(.loadFailed(failure)) == ["report store", "register 1", "arm 1 in 60 s"])
+  }
+
+  // MARK: Erasing
+
+  @Test func `erased after the write under way, and nothing of before is saved any more`() throws {
+    var hand = Self.following()
+    _ = try hand.mutate(.set("a", 1))
+    _ = try hand.mutate(.set("b", 2))
+    #expect(hand.put(.loggedOut) == ["cancel 2", "disarm 2", "release a"])
+    #expect(hand.client.saved == nil)
+    #expect(hand.put(.written(WriteID(2))) == ["erase"])
+    #expect(hand.put(.erased(succeeded: true)) == [])
+  }
+
+  @Test func `what could not be erased is reported`() {
+    var hand = Self.following()
+    #expect(hand.put(.loggedOut).last == "erase")
+    #expect(hand.put(.erased(succeeded: false)) == ["report store"])
+    #expect(hand.put(.loggedOut) == ["erase"], "and may be tried again")
+  }
+
+  @Test func `a log-out before the form was read reads first, releases, and erases`() {
+    let saved = SavedReplica(
+      model: Ledger(entries: [1]), finger: Spot("a", 7), terms: testTerms)
+    var hand = ClientHand<Ledger, LedgerSync>(store: nil)
+    #expect(hand.put(.loggedOut) == ["load"])
+    #expect(hand.client.holding == .nothing)
+    #expect(hand.put(.loaded(saved, age: nil)) == ["release a", "erase"])
+    // What cannot be read names no log.
+    hand = ClientHand(store: nil)
+    _ = hand.put(.loggedOut)
+    #expect(hand.put(.loadFailed(.failed)) == ["report store", "erase"])
+  }
+}
