@@ -260,4 +260,28 @@ import Testing
     _ = hand.put(.loggedOut)
     #expect(hand.put(.loadFailed(.failed)) == ["report store", "erase"])
   }
+
+  /// Where changes may be in it, a form that cannot be read is read again after a wait. The log-out took the
+  /// timer away and let the wait stand: nothing was erased before the next start, which showed it all.
+  @Test func `a log-out ends the wait of a form that could not be read`() {
+    var hand = Hand(store: nil)
+    #expect(hand.put(.started(foreground: true)) == ["load"])
+    #expect(hand.put(.loadFailed(.failed)).contains { $0.hasPrefix("arm storage") })
+    #expect(hand.put(.loggedOut).last == "load", "it may name a log to release")
+    #expect(hand.put(.loadFailed(.failed)).last == "erase")
+  }
+
+  /// The form that is being written holds the outbox of before, of the same client and with higher versions.
+  @Test func `a save from before a log-out makes nothing of the next outbox durable`() throws {
+    var hand = Self.following()
+    #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
+    hand.put(.loggedOut)
+    hand.put(.started(foreground: true))
+    hand.put(
+      .snapshotArrived(
+        hand.request!, BoardNews(board: Board()), finger: Spot("b", 0), terms: testTerms))
+    _ = try hand.mutate(.set("b", 2))
+    #expect(!hand.put(.written(WriteID(2))).contains { $0.hasPrefix("push") })
+    #expect(!Self.outboxIsDurable(hand))
+  }
 }

@@ -134,9 +134,14 @@ struct Storage: Equatable, Sendable {
     if isWaiting, !isStarted { endWait(&effects) }
   }
 
-  /// There is another outbox from here on: its versions count anew.
+  /// There is another outbox from here on: its versions count anew, and what is being saved says nothing
+  /// of it, though it may be of the same client.
   @inlinable
   mutating func forgetOutbox() {
+    if case .save(var save) = out {
+      save.outbox = nil
+      out = .save(save)
+    }
     wanted = OutboxVersion(0)
     durable = OutboxVersion(0)
   }
@@ -147,9 +152,12 @@ struct Storage: Equatable, Sendable {
     case .started:
       isStarted = true
       if retry.timer == nil { endWait(&effects) }
-    case .stopped, .loggedOut:
+    case .stopped:
       isStarted = false
       disarm(&effects)
+    case .loggedOut:
+      isStarted = false
+      endWait(&effects)  // Or nothing would be erased before the next start.
     case .foregrounded, .backgrounded, .networkChanged, .retryRequested, .credentialsChanged: break
     }
   }

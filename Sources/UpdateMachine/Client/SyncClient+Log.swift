@@ -17,7 +17,7 @@ extension SyncClient {
     if effects.machine.erase { storage.wantErase() }
     // One that is not loaded yet hears of the start when it is.
     if case .started = signal, !_machine.isStarted { return }
-    _local?.handle(.app(signal), at: now, &effects.outbox)
+    tellOutbox(.app(signal), at: now, &effects)
     guard signal == .loggedOut, let outbox = _local?.outbox else { return }
     outboxNames = outbox.names
     _local = nil
