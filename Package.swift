@@ -70,6 +70,9 @@ let package = Package(
       name: "UpdateMachineTests", dependencies: ["UpdateMachine", "MessageSync", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "CollectionTests", dependencies: ["UpdateMachine", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
       name: "MessageSyncTests", dependencies: ["MessageSync", "TestSupport", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(

@@ -17,12 +17,14 @@ struct RunOptions {
   /// After so long no run is begun; `nil`: all of them are.
   var budget: Duration?
   var failure = FailureOptions()
-  /// Only bare replicas can be run from a list of choices.
-  var shrinks: Bool { engine == .value }
+  /// For how long a failing run is made small, at most.
+  var shrinking = Duration.milliseconds(1500)
+  /// Only bare clients can be run from a list of choices.
+  var shrinks: Bool { engine == .value && shrinking > .zero }
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-    "--engine", "--seconds", "--save", "--world", "--protocol",
+    "--engine", "--seconds", "--shrink", "--save", "--world", "--protocol",
   ]
   /// Flags that change what happens in a run.
   static let ways = ["--no-swarm", "--no-liveness"]
@@ -71,11 +73,15 @@ struct RunOptions {
     if let number = try arguments.number("--seconds", in: 1...Int64(1_000_000)) {
       budget = .seconds(number)
     }
+    if let number = try arguments.number("--shrink", in: 0...Int64(1_000_000)) {
+      shrinking = .milliseconds(number)
+    }
     untilFailure = arguments.has("--until-failure")
     json = arguments.has("--json")
     failure = try FailureOptions(arguments)
     guard shrinks || !failure.isAsked else {
-      throw UsageError(message: "--curve and --save go with the engine \"value\" only")
+      throw UsageError(
+        message: "--curve and --save go with the engine \"value\" only, and not with --shrink 0")
     }
     configuration.seed = first
   }
@@ -212,6 +218,7 @@ extension Simulate {
         --no-liveness   a run ends when the faults stop: nobody must become level again
         --until-failure stop at the first run that fails, and make it small
         --seconds N     begin no run after so long
+        --shrink MS     make a failing run small for so many milliseconds; 0: leave it (1500)
         --jobs N        threads (one a core)
         --curve         how likely the failure was after each step: where it jumps, the cause is
         --save FILE     the life of the client that failed, as a scenario that can be checked in
@@ -248,7 +255,7 @@ extension Simulate {
     var report = RunReport(options: options, outcome: outcome)
     console.out(report.table)
     if let failure = report.firstWord { console.out(failure) }
-    let shrunk = report.shrunk(while: shrinkingGoesOn(console))
+    let shrunk = report.shrunk(while: goesOn(for: options.shrinking, console))
     if let story = report.story(shrunk) { console.out(story) }
     console.progress(nil)
     try options.failure.tell(shrunk?.token, console)
@@ -258,10 +265,8 @@ extension Simulate {
     return outcome.statistics.failures == 0 ? .success : .failure
   }
 
-  /// A failing run is made small for at most this long.
-  private static let shrinkingTime = Duration.milliseconds(1500)
-
-  private static func shrinkingGoesOn(_ console: Console) -> (Shrinker) -> Bool {
+  /// Whether a failing run is made smaller still.
+  private static func goesOn(for time: Duration, _ console: Console) -> (Shrinker) -> Bool {
     let clock = ContinuousClock()
     let start = clock.now
     return { shrinker in
@@ -269,7 +274,7 @@ extension Simulate {
         console.progress(
           "making it small: \(shrinker.runs) runs, \(shrinker.best.choicesLeft) choices left")
       }
-      return !Interrupt.wasAsked && start.duration(to: clock.now) < shrinkingTime
+      return !Interrupt.wasAsked && start.duration(to: clock.now) < time
     }
   }
 

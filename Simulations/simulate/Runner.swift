@@ -7,8 +7,6 @@ typealias Engine = SimulationEngine
 extension Engine {
   func run(_ configuration: SimulationConfiguration, twice: Bool = false) -> RunResult {
     switch configuration.world {
-    case .directory where self == .actor:
-      Simulation<SavedChat>.run(configuration, engine: self, twice: twice)
     case .directory: Simulation<Chat>.run(configuration, engine: self, twice: twice)
     case .messages: Simulation<Mail>.run(configuration, engine: self, twice: twice)
     case .ledger: Simulation<Ledger>.run(configuration, engine: self, twice: twice)
@@ -18,8 +16,6 @@ extension Engine {
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
     switch configuration.world {
-    case .directory where self == .actor:
-      Simulation<SavedChat>.trace(configuration, engine: self)
     case .directory: Simulation<Chat>.trace(configuration, engine: self)
     case .messages: Simulation<Mail>.trace(configuration, engine: self)
     case .ledger: Simulation<Ledger>.trace(configuration, engine: self)

@@ -21,7 +21,8 @@ struct FailureOptionsTests {
       let file = "\(folder)/found.scenario"
       let world: LibraryWorld = plant.pageBreach == nil ? .directory : .messages
       let run = CommandRun(
-        "run --world \(world.rawValue) --seeds 60 --clients 3 --plant \(plant.name) --save \(file)")
+        "run --world \(world.rawValue) --seeds 60 --clients 3 --plant \(plant.name) --shrink 500"
+          + " --save \(file)")
       #expect(run.code == .failure)
       #expect(run.errors == [])
       #expect(run.output.contains { $0.hasPrefix("Saved \(file): life 1 of client ") })

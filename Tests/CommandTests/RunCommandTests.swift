@@ -114,7 +114,7 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
-    "--engine", "--seconds", "--save", "--world", "--protocol",
+    "--engine", "--seconds", "--shrink", "--save", "--world", "--protocol",
   ]
 
   @Test func `run's help names every option that there is, and no other`() {

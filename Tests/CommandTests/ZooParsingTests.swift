@@ -51,9 +51,16 @@ struct ZooParsingTests {
     ("S.\n\nbug 1\nbug 2", 4, "\"bug\" is there twice"),
     (
       "S.\n\nbug 1\noracle K", 4,
-      "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\""
+      "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\" or \"explorer\""
     ),
-    ("S.\n\noracle", 3, "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\""),
+    (
+      "S.\n\noracle", 3,
+      "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\" or \"explorer\""
+    ),
+    (
+      "S.\n\noracle D explorer", 3,
+      "\"oracle explorer\" stands alone: what a run finds, no explorer need find"
+    ),
     ("S.\n\nengine steam", 3, "expected \"engine value\" or \"engine actor\""),
     ("S.\n\nbug 1\noracle A", 4, "expected a line that begins with \"in \""),
     (

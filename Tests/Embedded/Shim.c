@@ -1,5 +1,5 @@
 // What Embedded Swift expects of a C library and a bare WebAssembly module has not: an allocator,
-// chance, text output, the stack protector's two symbols, 128-bit multiplication, an entry point.
+// chance, text output, the stack protector's two symbols, 128-bit arithmetic, an entry point.
 // For tests only. Nothing is imported but three functions of WASI preview 1.
 
 #include <stddef.h>
@@ -130,6 +130,19 @@ Wide __multi3(uint64_t low, uint64_t high, uint64_t otherLow, uint64_t otherHigh
   uint64_t middleToo = b * c + (uint32_t)middle;
   uint64_t carried = a * c + (middle >> 32) + (middleToo >> 32);
   return (Wide){low * otherLow, carried + low * otherHigh + high * otherLow};
+}
+
+// Shifts of 128 bits, by less than that. Only code that is not optimised calls them.
+Wide __lshrti3(uint64_t low, uint64_t high, int32_t count) {
+  if (count == 0) return (Wide){low, high};
+  if (count >= 64) return (Wide){high >> (count - 64), 0};
+  return (Wide){low >> count | high << (64 - count), high >> count};
+}
+
+Wide __ashlti3(uint64_t low, uint64_t high, int32_t count) {
+  if (count == 0) return (Wide){low, high};
+  if (count >= 64) return (Wide){0, low << (count - 64)};
+  return (Wide){low << count, high << count | low >> (64 - count)};
 }
 
 // MARK: The world

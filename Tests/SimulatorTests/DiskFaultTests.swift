@@ -121,21 +121,29 @@ import UpdateMachine
   @Test(arguments: faults)
   func `real drivers write rows, and survive each fault of a disk`(fault: Fault) {
     var strikes: Int64 = 0
+    var rows = 0
     for seed in 1...40 as ClosedRange<UInt64> {
       let configuration = SimulationConfiguration(
         seed: seed, clients: 2, faults: [fault, .crash, .logOut], isSwarm: false)
-      let result = Simulation<SavedChat>.runActors(configuration).result
+      let engine = ActorEngine(
+        world: World<Chat>(configuration: configuration, choices: Choices(seed: seed)),
+        choosesJobs: true)
+      let result = engine.run()
       #expect(result.finding == nil, "seed \(seed)")
       strikes += result.faults[fault]
+      for client in engine.world.clients {
+        if case .rows = client.disk { rows += 1 } else { #expect(client.disk.saved == nil) }
+      }
     }
     #expect(strikes > 2)
+    #expect(rows > 10, "a store of rows has written")
   }
 
   /// Writes fail until there is space, and then one ends by itself.
   @Test func `on a full disk saving is tried again and again, and then goes on by itself`() throws {
     let configuration = SimulationConfiguration(
       seed: 8, clients: 1, faults: [.fullDisk], isSwarm: false)
-    let (result, trace) = Simulation<SavedChat>.trace(configuration)
+    let (result, trace) = Simulation<Chat>.trace(configuration)
     #expect(result.finding == nil)
     let lines = trace.lines.filter { $0.contains("  client 0  ") }
     let first = try #require(lines.firstIndex { $0.contains("writeFailed") })

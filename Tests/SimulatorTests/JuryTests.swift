@@ -34,16 +34,15 @@ import UpdateMachine
     mutating func give(_ input: Body.Input, at milliseconds: Int64) {
       let now = JuryTests.at(milliseconds)
       jury.look(0, client, server, at: now)
-      let before = client
       let effects = client.handle(input, at: now)
-      jury.judge(input, effects, 0, client, server, before: before, at: now)
+      jury.judge(input, effects, 0, client, server, at: now)
     }
 
     /// Somebody else's client stands where this client's stood a moment ago, and has done nothing.
     mutating func replace(with other: Body, after input: Body.Input, at milliseconds: Int64) {
       let now = JuryTests.at(milliseconds)
       jury.look(0, client, server, at: now)
-      jury.judge(input, Body.Effects(), 0, other, server, before: nil, at: now)
+      jury.judge(input, Body.Effects(), 0, other, server, at: now)
     }
 
     /// What the jury remembers of the machine before the network changes.

@@ -53,7 +53,7 @@ import UpdateMachine
     #expect(again.trace.lines == drawn.1.lines)
   }
 
-  @Test func `a failure of actors is made small as one of bare replicas`() async throws {
+  @Test func `a failure of actors is made small as one of bare clients`() async throws {
     let plant = Plant.breach(.lostEvent)
     let runs = await Simulation<Chat>.run(seeds: 1...100, plant: plant, engine: .actor)
     let failure = try #require(runs.failure)

@@ -49,7 +49,7 @@ import UpdateMachine
     feed(.app(.started(foreground: true)))
     now = now + .seconds(1)
     let poll = try #require(client.status.outstanding)
-    #expect(client.goesOn(poll.id))
+    #expect(client.nextFinger(of: poll.id) != nil)
     for number in 0..<6 as Range<Int64> {
       let events = [QueuedEvent(id: number, event: Int(number))]
       feed(.batchArrived(poll.id, QueueBatch(events: events)))

@@ -108,6 +108,50 @@ import Testing
     #expect(texts == ["read storage 2, 1 questions"])
   }
 
+  @Test func `cut short after a restart, what came since waits for another reading`() {
+    var hand = Self.following()
+    _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+    _ = hand.put(.stopped)
+    _ = hand.put(.started(foreground: true))
+    #expect(hand.put(.batchArrived(hand.request!, Self.batch(8))) == [], "a reading is out")
+    #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == ["read storage 2, 1 questions"])
+    _ = hand.put(.rowsRead(hand.reading!, [Self.answer]))
+    #expect(hand.client.model == Drawer(entries: [8], isLoaded: true))
+  }
+
+  @Test func `cut short before the stop, what waited for it is dropped, and nothing is read`() {
+    var hand = Self.following()
+    _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
+    #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == [])
+    _ = hand.put(.stopped)
+    _ = hand.put(.started(foreground: true))
+    #expect(hand.client.model == Drawer(isLoaded: false))
+    #expect(
+      hand.put(.batchArrived(hand.request!, Self.batch(8))) == ["read storage 2, 1 questions"])
+  }
+
+  @Test func `a subscription goes on behind what it brought, though that waits`() {
+    var hand = Self.following(.pushed)
+    let poll = hand.request!
+    #expect(hand.client.nextFinger(of: poll) == Spot("a", 7))
+    _ = hand.put(.batchArrived(poll, Self.batch(8)))
+    _ = hand.put(.batchArrived(poll, Self.batch(9)))
+    #expect(hand.client.finger == Spot("a", 7))
+    #expect(hand.client.nextFinger(of: poll) == Spot("a", 9))
+    #expect(hand.client.nextFinger(of: .of(1)) == nil)
+  }
+
+  @Test func `a quick poll is no subscription`() {
+    var hand = Self.following(.pushed)
+    _ = hand.put(.backgrounded)
+    _ = hand.put(.foregrounded)
+    let poll = hand.request!
+    #expect(hand.client.machine.status.outstanding?.waits == false)
+    _ = hand.put(.batchArrived(poll, Self.batch(8)))
+    #expect(hand.client.nextFinger(of: poll) == nil)
+    #expect(hand.client.status.outstanding?.id == poll, "it is out until its rows are read")
+  }
+
   @Test func `a batch whose poll was given up meanwhile is never taken`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))

@@ -7,7 +7,7 @@ struct BoardNews: Equatable, Sendable {
   var board: Board
   var confirmation = MutationConfirmation(last: .none)
   /// Whom it tells.
-  var client = ClientID(7)
+  var client: ClientID? = ClientID(7)
 }
 
 struct BoardModel: SyncModel, Equatable {

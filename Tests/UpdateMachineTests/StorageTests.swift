@@ -215,6 +215,15 @@ import Testing
     #expect(hand.put(.started(foreground: true)) == ["load"])
   }
 
+  @Test func `cut short after the next start, it is read at once`() {
+    var hand = Hand(store: nil)
+    _ = hand.put(.started(foreground: true))
+    _ = hand.put(.stopped)
+    #expect(hand.put(.started(foreground: true)) == [], "the first reading is out")
+    #expect(hand.put(.loadFailed(.cutShort)) == ["load"])
+    #expect(hand.put(.loaded(nil, age: nil)) == ["register 1", "arm 1 in 60 s"])
+  }
+
   @Test(arguments: [StoreFailure.unreadable, .failed])
   func `what cannot be read is as if nothing was saved`(failure: StoreFailure) {
     // Where no changes can be in it, or nobody can read them.

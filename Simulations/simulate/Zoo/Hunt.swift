@@ -14,11 +14,11 @@ enum Technique: String, CaseIterable, Sendable {
   case explorer
 
   /// The words of the copy's command, all but those of one mutant.
-  func words(budget: Int) -> [String] {
+  func words(budget: Int, shrinking: Int) -> [String] {
     if self == .explorer { return ["explore", "--json"] }
     let hunt = [
       "run", "--until-failure", "--json", "--jobs", "1", "--seeds", "1000000000000", "--seconds",
-      "\(budget)",
+      "\(budget)", "--shrink", "\(shrinking)",
     ]
     switch self {
     case .default, .explorer: return hunt
@@ -81,6 +81,8 @@ struct Hunt: Sendable {
   var technique: Technique
   /// For each mutant, in seconds.
   var budget: Int
+  /// To make what fails small, in milliseconds.
+  var shrinking: Int
   var jobs: Int
 
   /// How much longer than the budget a process may live: a run that began late, and making it small.
@@ -128,8 +130,13 @@ struct Hunt: Sendable {
     }
   }
 
-  /// By default the explorer has the last word on what the run did not find.
+  /// By default the explorer has the last word on what the run did not find, and the first on what its
+  /// file says that only the explorer finds.
   func hunt(_ mutant: Mutant) -> Catch {
+    if technique == .default, mutant.oracles == ["explorer"] {
+      let explored = hunt(mutant, .explorer)
+      return explored.isFound || Interrupt.wasAsked ? explored : hunt(mutant, technique)
+    }
     let found = hunt(mutant, technique)
     guard technique == .default, !found.isFound, mutant.engine == .value, !Interrupt.wasAsked else {
       return found
@@ -151,7 +158,9 @@ struct Hunt: Sendable {
         ? ["--protocol", world.spoken.rawValue] : ["--world", world.rawValue]
     }
     let start = ContinuousClock.now
-    let end = run(Schemata.number(of: mutant.name), technique.words(budget: budget) + engine)
+    let end = run(
+      Schemata.number(of: mutant.name),
+      technique.words(budget: budget, shrinking: shrinking) + engine)
     let milliseconds = (ContinuousClock.now - start).milliseconds
     return Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
   }
@@ -164,7 +173,7 @@ struct Hunt: Sendable {
       environment: [
         ScratchPackage.variable: "\(number)", "SWIFT_BACKTRACE": "enable=no",
       ],
-      limit: .seconds(budget + Hunt.grace))
+      limit: .seconds(budget + Hunt.grace) + .milliseconds(shrinking))
     return process.run()
   }
 

@@ -8,7 +8,8 @@ struct Mutant: Equatable, Sendable {
   var sentence: String
   /// A number in the list of known bugs, or "ours".
   var bug: String
-  /// The letters of the oracles of which one is expected to object first; "trap" is one, too.
+  /// The letters of the oracles of which one is expected to object first; "trap" is one, too, and
+  /// "explorer", alone, for what no run is expected to find.
   var oracles: [String]
   var engine = Engine.value
   /// The world to hunt it in; `nil`: what it changes says it.
@@ -34,7 +35,7 @@ struct Mutant: Equatable, Sendable {
 }
 
 extension Mutant {
-  static let letters = Set("ABCDEFGHIJ".map(String.init) + ["trap"])
+  static let letters = Set("ABCDEFGHIJ".map(String.init) + ["trap", "explorer"])
 
   init(name: String, text: String) throws(Malformed) {
     var parser = MutantParser(name: name)
@@ -127,10 +128,13 @@ private struct MutantParser {
       mutant.bug = bug
     case ("bug", _):
       throw malformed("expected \"bug NUMBER\" or \"bug ours\"")
+    case ("oracle", _?) where words.count > 2 && words.contains("explorer"):
+      throw malformed("\"oracle explorer\" stands alone: what a run finds, no explorer need find")
     case ("oracle", _?) where Mutant.letters.isSuperset(of: words.dropFirst()):
       mutant.oracles = Array(words.dropFirst())
     case ("oracle", _):
-      throw malformed("expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\"")
+      throw malformed(
+        "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\" or \"explorer\"")
     case ("engine", let engine?) where words.count == 2 && Engine(rawValue: engine) != nil:
       mutant.engine = Engine(rawValue: engine) ?? .value
     case ("engine", _):

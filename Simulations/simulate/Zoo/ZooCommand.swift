@@ -9,13 +9,15 @@ struct ZooOptions {
   var scratch: URL
   var only: [String]?
   var budget = 10
+  var shrinking = 1500
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var techniques: [Technique] = [.default]
   var json = false
   var listsOnly = false
 
   static let names = [
-    "--only", "--from", "--budget", "--jobs", "--technique", "--package-path", "--scratch",
+    "--only", "--from", "--budget", "--shrink", "--jobs", "--technique", "--package-path",
+    "--scratch",
   ]
   static let flags = ["--compare", "--list", "--json"]
 
@@ -29,6 +31,7 @@ struct ZooOptions {
     scratch = folder("--scratch") ?? root.appending(path: ".build/zoo")
     only = arguments.values["--only"].map { $0.split(separator: ",").map(String.init) }
     if let number = try arguments.number("--budget", in: 1...100_000) { budget = number }
+    if let number = try arguments.number("--shrink", in: 0...1_000_000) { shrinking = number }
     if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
     if let name = arguments.values["--technique"] {
       guard let technique = Technique(rawValue: name) else {
@@ -92,6 +95,7 @@ extension Simulate {
 
         --only NAME,…   these only
         --budget N      seconds for each (10)
+        --shrink MS     milliseconds to make what fails small; 0: leave it (1500)
         --jobs N        how many at a time (one a core)
         --technique T   default; no-swarm: all faults in every seed; no-liveness: nobody must become
                         level after the faults; explorer: every state of a small world
@@ -128,7 +132,8 @@ extension Simulate {
     var totals: [ZooTotals] = []
     for technique in options.techniques where !Interrupt.wasAsked {
       let hunt = Hunt(
-        executable: executable, technique: technique, budget: options.budget, jobs: options.jobs)
+        executable: executable, technique: technique, budget: options.budget,
+        shrinking: options.shrinking, jobs: options.jobs)
       if let complaint = zooComplaint(hunt) {
         guard options.techniques.count > 1, technique == .explorer else {
           throw FileError(message: complaint)
@@ -164,7 +169,7 @@ extension Simulate {
   /// What is wrong with hunting where there is nothing to find; `nil`: nothing.
   private static func zooComplaint(_ hunt: Hunt) -> String? {
     if hunt.technique == .explorer {
-      let end = hunt.run(0, hunt.technique.words(budget: hunt.budget))
+      let end = hunt.run(0, hunt.technique.words(budget: hunt.budget, shrinking: 0))
       if end.succeeded || end.isOverdue { return nil }
       return "simulate explore fails without any mutant:\n\(end.output.prefix(500))"
     }

@@ -3,7 +3,7 @@
   internal import SyncProtocols
   internal import UpdateMachine
 
-  /// Lives the life of a world with real drivers in place of bare replicas. The world decides what
+  /// Lives the life of a world with real drivers in place of bare clients. The world decides what
   /// happens and when, as ever; what reaches a client is handed to its actor, and the actor's calls
   /// come back as what the value engine does with effects. The same jury looks at every input.
   ///

@@ -20,6 +20,20 @@
     }
   }
 
+  extension RowDiskOnDemand: DiskOfRows {
+    static func makeStore(_ store: any Store) -> any ReplicaStore<Model, Place> {
+      RowStore<Model, Place>(store)
+    }
+
+    var entries: [(key: StoredKey, value: [UInt8])] {
+      if case .rows(let disk) = self { disk.entries } else { [] }
+    }
+
+    func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow] {
+      if case .rows(let disk) = self { disk.changes(rows, clearing: ranges) } else { rows }
+    }
+  }
+
   extension SimulatedLife {
     func makeStore() -> any ReplicaStore<App.Model, App.Server.Place> {
       let values = SimulatedStore(life: self)

@@ -9,6 +9,8 @@ public import UpdateMachine
 /// get wrong: things that come, change, go and come back, flags for many at once, settings where
 /// the last one counts.
 public enum Chat: SimulatedApp {
+  public typealias Disk = RowDiskOnDemand<ChatModel, QueueFinger>
+
   public static func beginning(_ choices: inout Choices) -> ChatState {
     var state = ChatState()
     for id in 1...3 {

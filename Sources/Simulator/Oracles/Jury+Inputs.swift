@@ -15,8 +15,7 @@ extension Jury {
       result.userActions += 1
     }
     var machine = accounts[client].machine ?? Machine(life: body.machine.life, settings: settings)
-    var count = 0
-    effects.heard.each { _ in count += 1 }
+    let count = effects.heard.count
     var release: Place.Log?
     var isRefused = false
     effects.heard.each { heard in
@@ -108,11 +107,11 @@ extension Jury {
 
   /// The same answer again changes nothing.
   mutating func judgeTwice(
-    _ input: Body.Input, _ before: Body, _ client: Int, _ body: Body, at now: Moment
+    _ input: Body.Input?, _ client: Int, _ body: Body, at now: Moment
   ) {
     // A write that began with old news is overdue at once; the next input notes that, whatever it
     // is.
-    guard Jury.isAnswer(input), !body.machine.isOverdue(at: now) else { return }
+    guard let input, Jury.isAnswer(input), !body.machine.isOverdue(at: now) else { return }
     var twice = body
     let effects = twice.handle(input, at: now)
     var holds = SupersededOracle.holds(

@@ -163,11 +163,9 @@ struct Jury<App: SimulatedApp> {
 
   /// After an input (`nil`: a user's action): its effects, the client against the truth, and what it says
   /// of itself.
-  ///
-  /// - Parameter before: the client before an answer.
   mutating func judge(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Int, _ body: Body, _ server: Server,
-    before: Body?, at now: Moment
+    at now: Moment
   ) {
     result.checks += 5
     if let violation = body.violation() {
@@ -176,7 +174,7 @@ struct Jury<App: SimulatedApp> {
     let wasLoaded = accounts[client].isLoaded
     accounts[client].isLoaded = body.isLoaded
     judgeHeard(input, effects, client, body, server, wasLoaded: wasLoaded, at: now)
-    if let input, let before { judgeTwice(input, before, client, body, at: now) }
+    judgeTwice(input, client, body, at: now)
     if body.isLoaded {
       judgeReplica(
         client, body, server, mayChange: effects.changes.contains(.model), at: now)

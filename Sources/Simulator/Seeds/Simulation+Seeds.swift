@@ -21,7 +21,7 @@
     ///   - isSwarm: each seed draws some of them; if not, all of them are on in every seed.
     ///   - plant: how the server breaks its contract; `nil`: it does not. With a plant, a run *must*
     ///     fail: so tests show that a bad server would be noticed.
-    ///   - engine: bare replicas, or the library's real driver.
+    ///   - engine: bare clients, or the library's real driver.
     ///   - budget: how many runs making a failure small may take; 0: it is told as it was drawn.
     public static func run(
       seeds: ClosedRange<UInt64>, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
@@ -136,7 +136,7 @@
       _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine,
       _ budget: Int64
     ) -> RunFailure? {
-      // A run of actors cannot be shrunk; but mostly bare replicas fail in the same way.
+      // A run of actors cannot be shrunk; but mostly bare clients fail in the same way.
       if engine == .value || run(configuration).finding?.oracle == failing.finding?.oracle {
         let shrunk = budget > 0 ? shrunk(configuration, budget: budget) : nil
         let token =

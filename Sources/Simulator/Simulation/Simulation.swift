@@ -24,7 +24,7 @@ public enum Simulation<App: SimulatedApp> {
     ///   - configuration: what is simulated.
     ///   - choosesJobs: which of several ready jobs runs next is drawn, and what comes at the same
     ///     moment may come in between; if not, it is the oldest. `nil`: where there are faults. Without
-    ///     them and without that choice a driver tells the story that a bare replica tells.
+    ///     them and without that choice a driver tells the story that a bare client tells.
     ///   - isTraced: whether the conversation is written down, too.
     public static func runActors(
       _ configuration: SimulationConfiguration, choosesJobs: Bool? = nil, isTraced: Bool = false
@@ -91,7 +91,6 @@ public enum Simulation<App: SimulatedApp> {
   #if !hasFeature(Embedded)
     /// As ``live(_:_:_:)``, with actors.
     @_specialize(where App == Chat)
-    @_specialize(where App == SavedChat)
     @_specialize(where App == Mail)
     @_specialize(where App == Ledger)
     @_specialize(where App == Posts)

@@ -2,7 +2,7 @@
 
   /// What runs the clients of a world.
   public enum SimulationEngine: String, CaseIterable, Hashable, Sendable {
-    /// Bare replicas: the world performs their effects. Fast, and the one that can be shrunk.
+    /// Bare clients: the world performs their effects. Fast, and the one that can be shrunk.
     case value
     /// The library's real driver: actors and tasks, on an executor that belongs to the world.
     case actor

@@ -24,9 +24,8 @@ extension World {
     _ body: Client.Body
   ) {
     look(before: input, client)
-    let before = clients[client].body
     clients[client].body = body
-    judge(client, input, effects, before: before)
+    judge(client, input, effects)
   }
 
   /// Its user has done something.

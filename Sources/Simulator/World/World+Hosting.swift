@@ -10,9 +10,8 @@ extension World {
     let device = clients[client]
     jury.look(client, device.body, server, at: now)
     if App.User.acts { device.user.look(before: input, device.body) }
-    let judged = Jury<App>.isAnswer(input) ? device.body : nil
     let effects = device.body.handle(input, at: now)
-    judge(client, input, effects, before: judged)
+    judge(client, input, effects)
     perform(effects, by: client)
     judgeWord(of: client, clients[client].body)
   }
@@ -53,17 +52,16 @@ extension World {
       let holds = words.isEmpty ? "" : ", who now has \(words)"
       note(who(client), "the user \(action)\(holds)", about: client)
     }
-    judge(client, nil, effects, before: nil)
+    judge(client, nil, effects)
   }
 
   /// A client has taken an input, or its user has done something: the jury and the user look.
   mutating func judge(
-    _ client: Int, _ input: Client.Body.Input?, _ effects: Client.Body.Effects,
-    before: Client.Body?
+    _ client: Int, _ input: Client.Body.Input?, _ effects: Client.Body.Effects
   ) {
     // One copy for all who look.
     let body = clients[client].body
-    jury.judge(input, effects, client, body, server, before: before, at: now)
+    jury.judge(input, effects, client, body, server, at: now)
     if isTraced { noteTrace(client, input, effects) }
     guard App.User.acts else { return }
     clients[client].user.took(input, effects, body, at: now)

@@ -1,10 +1,10 @@
 /// Decides what the store is asked, one thing at a time: reads the saved form at the start, saves what
 /// the machine or the outbox wants to be durable, reads rows that are not loaded, erases.
 ///
-///     unknown ──started──▶ loading ──loaded──▶ free ⇄ saving, reading, erasing
-///                          │    ▲               │  ▲
-///              loadFailed  ▼    │ timer  failed ▼  │ timer, started
-///                        waiting               waiting
+///     free ──started──▶ loading ──loaded──▶ free ⇄ saving, reading, erasing
+///                       │    ▲               │  ▲
+///           loadFailed  ▼    │ timer  failed ▼  │ timer, started
+///                      waiting              waiting
 ///
 /// A save is of the client as it is when it begins; what was wanted meanwhile is saved by the next one.
 /// A save that the machine waits for is tried again when the machine says so; one for the outbox, after
@@ -36,6 +36,8 @@ struct Storage: Equatable, Sendable {
   /// timer, or without one for the start.
   @usableFromInline var isWaiting = false
   @usableFromInline var isStarted = false
+  /// A stop came since the operation that is out was begun.
+  @usableFromInline var isOutFromBefore = false
 
   @inlinable
   init(settings: RetrySettings, isPresent: Bool) {
@@ -154,9 +156,11 @@ struct Storage: Equatable, Sendable {
       if retry.timer == nil { endWait(&effects) }
     case .stopped:
       isStarted = false
+      isOutFromBefore = out != nil
       disarm(&effects)
     case .loggedOut:
       isStarted = false
+      isOutFromBefore = out != nil
       endWait(&effects)  // Or nothing would be erased before the next start.
     case .foregrounded, .backgrounded, .networkChanged, .retryRequested, .credentialsChanged: break
     }
@@ -173,14 +177,14 @@ struct Storage: Equatable, Sendable {
     retry.transient.reset()
   }
 
-  /// The saved form could not be read, and is to be once more. Cut short, it is by the next start.
+  /// The saved form could not be read, and is to be once more, after a wait. Cut short, it is by the next
+  /// start, or at once if that has come already.
   @inlinable
   mutating func loadFailed(isCutShort: Bool, at now: Moment, _ effects: inout Effects) {
     guard out == .load else { return }
     out = nil
-    guard !isCutShort else { return }
-    wait(at: now, &effects)
-    wantsLoad = isStarted
+    wantsLoad = isStarted && (isOutFromBefore || !isCutShort)
+    if !isCutShort { wait(at: now, &effects) }
   }
 
   /// A save is over. Returns what it was, if it was out.
@@ -225,7 +229,7 @@ struct Storage: Equatable, Sendable {
   @inlinable
   var isDue: Bool { durable < wanted }
 
-  /// Begins what is wanted, if the store is free. `saved`: the outbox that a save as of now is of.
+  /// Begins what is wanted, if the store is free.
   ///
   /// - Parameters:
   ///   - canSave: whether there is anything to save.
@@ -237,6 +241,7 @@ struct Storage: Equatable, Sendable {
     _ effects: inout Effects
   ) {
     guard out == nil else { return }
+    isOutFromBefore = false
     if wantsLoad {
       guard !isWaiting else { return }
       wantsLoad = false

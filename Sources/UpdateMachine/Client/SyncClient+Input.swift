@@ -8,7 +8,7 @@ extension SyncClient {
 
     /// The saved form was read; `nil`: there is none, or none that can be used. `age`: how long ago
     /// it was written by the wall clock, `nil` if that is not known.
-    case loaded(Saved?, age: TimeSpan?)
+    indirect case loaded(Saved?, age: TimeSpan?)
     case loadFailed(StoreFailure)
     /// A save is durable.
     case written(WriteID)

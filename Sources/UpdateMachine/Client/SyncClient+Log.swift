@@ -18,9 +18,7 @@ extension SyncClient {
     // One that is not loaded yet hears of the start when it is.
     if case .started = signal, !_machine.isStarted { return }
     tellOutbox(.app(signal), at: now, &effects)
-    guard signal == .loggedOut, let outbox = _local?.outbox else { return }
-    outboxNames = outbox.names
-    _local = nil
+    if signal == .loggedOut { leaveOutbox() }
   }
 
   @inlinable
@@ -106,18 +104,19 @@ extension SyncClient {
   ) {
     // Only a register's: a model never changes without its finger.
     if case .registering(let request) = _machine.status, request.id == id {
-      do throws(Model.Refusal) {
-        let new = try Model(snapshot: snapshot, replacing: model)
-        adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
-        _holding = .model(new)
-        effects.changes.insert(.model)
-        waitingPages = []
-        if settings.savesBehind { storage.wantState() }
-      } catch {
+      // One that names nobody would leave what the user changed with nobody.
+      guard let new = try? Model(snapshot: snapshot, replacing: model),
+        new.client != nil || _local?.outbox.isEmpty ?? true
+      else {
         tell(.failed(id, .modelRefused), at: now, &effects)
         if effects.machine.release == nil { effects.machine.release = finger.log }
         return
       }
+      adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
+      _holding = .model(new)
+      effects.changes.insert(.model)
+      waitingPages = []
+      if settings.savesBehind { storage.wantState() }
     }
     tell(.snapshotArrived(id, finger: finger, terms: terms), at: now, &effects)
   }
@@ -131,7 +130,7 @@ extension SyncClient {
     }
     guard waitingBatches.isEmpty, rows(under: batch).isEmpty else {
       // But for a subscription's, a second answer is the first one again.
-      if waitingBatches.isEmpty || goesOn(id) { waitingBatches.append((id, batch)) }
+      if waitingBatches.isEmpty || nextFinger(of: id) != nil { waitingBatches.append((id, batch)) }
       return
     }
     take(batch, for: id, at: now, &effects)

@@ -36,10 +36,18 @@ extension SyncClient {
     return _machine.freshness(at: now)
   }
 
-  /// Whether a request is a subscription that is still out: what it brings next is another answer to it.
+  /// Where a subscription goes on that is still out, behind what it has brought so far, though that may
+  /// wait for rows that are being read: what it brings next is another answer to the same request. `nil`:
+  /// the request is no subscription, or is out no more.
   @inlinable
-  public func goesOn(_ request: RequestID) -> Bool {
-    _machine.terms.cadence == .pushed && _machine.isCurrent(request)
+  public func nextFinger(of request: RequestID) -> Place? {
+    guard _machine.terms.cadence == .pushed, let outstanding = status.outstanding,
+      outstanding.id == request, outstanding.waits, var finger = _machine.finger
+    else { return nil }
+    for (id, batch) in waitingBatches where id == request {
+      if case .next(let next, _) = Sync.advance(finger, over: batch) { finger = next }
+    }
+    return finger
   }
 
   /// The windows that are open, oldest first.
@@ -109,9 +117,12 @@ extension SyncClient {
 
   @inlinable
   func look(at now: Moment) -> Look {
-    Look(
-      status: status, freshness: freshness(at: now), view: _local?.view.version,
-      outbox: _local.map { OutboxLook($0.outbox) })
+    var look = Look(status: status, freshness: freshness(at: now), view: nil, outbox: nil)
+    if Change.isPossible {
+      look.view = _local?.view.version
+      look.outbox = _local.map { OutboxLook($0.outbox) }
+    }
+    return look
   }
 
   @inlinable
@@ -129,10 +140,13 @@ extension SyncClient {
   /// The first rule that does not hold; `nil` if all do. Looked at after every input.
   @inlinable
   public func violation() -> Violation? {
-    if let violation = _machine.violation() ?? _local?.outbox.violation() { return violation }
+    if let violation = _machine.violation() { return violation }
     if _machine.finger != nil, model == nil { return violated("a finger is held with its model") }
-    if _local?.outbox.client != model?.client {
-      return violated("the outbox is of the client that the model is of")
+    if Change.isPossible {
+      if let violation = _local?.outbox.violation() { return violation }
+      if _local?.outbox.client != model?.client {
+        return violated("the outbox is of the client that the model is of")
+      }
     }
     if !settings.hasStore, storage.out != nil {
       return violated("without a store nothing is asked of it")

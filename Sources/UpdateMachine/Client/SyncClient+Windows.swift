@@ -138,6 +138,7 @@ extension SyncClient {
       waitingBatches.removeFirst()
       if isCurrent { take(batch, for: id, at: now, &effects) }
     }
+    guard !waitingPages.isEmpty else { return }
     waitingPages.removeAll { !planner.isOut($0.id) }  // Given up meanwhile.
     while let index = waitingPages.firstIndex(where: { rows(under: $0.page, for: $0.id).isEmpty }) {
       let (id, page) = waitingPages.remove(at: index)
@@ -196,12 +197,15 @@ extension SyncClient {
   }
 
   /// What could not be read is given up: the server is asked for it anew. But a reading that was cut
-  /// short says nothing of what is there.
+  /// short says nothing of what is there. Told before the stop, that ends what waited for it; told after
+  /// the next start, what has come since is read by the next one.
   @inlinable
   mutating func rowsFailed(_ id: RequestID, _ failure: StoreFailure, _ effects: inout Effects) {
+    let isOutFromBefore = storage.isOutFromBefore
     guard storage.wasRead(id) else { return }
     shownRevision = nil
     guard failure != .cutShort else {
+      if isOutFromBefore { return }
       waitingBatches = []
       waitingPages = []
       return

@@ -57,6 +57,8 @@ where Sync.Batch.Event == Model.Event {
   @usableFromInline var _local: LocalChanges<Change>?
   /// How many pushes and timers earlier outboxes have named in this life: a name is never given again.
   @usableFromInline var outboxNames = OutboxNames()
+  /// Which version of a view was told last of an outbox that is gone: none is told twice.
+  @usableFromInline var viewVersion: UInt64 = 0
   @usableFromInline var storage: Storage
   @usableFromInline var planner: Planner
 

@@ -55,8 +55,8 @@
 
   /// Why a store could not do what it was asked to.
   public enum StoreError: Error, Hashable, Sendable {
-    /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits; loading is
-    /// not, and the replica starts stale.
+    /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits. So is loading
+    /// where changes of the user's may be in what is saved; elsewhere the replica starts stale.
     case failed(String)
     /// What is there cannot be understood: it is set aside, and the replica starts stale.
     case unreadable(String)

@@ -198,9 +198,9 @@
       _ request: RequestID, _ batch: Origin.Sync.Batch, _ id: OperationID
     ) -> Place? {
       feed(.batchArrived(request, batch))
-      if client.goesOn(request) { return client.finger }
-      operations.complete(id)
-      return nil
+      let finger = client.nextFinger(of: request)
+      if finger == nil { operations.complete(id) }
+      return finger
     }
 
     private nonisolated func send(

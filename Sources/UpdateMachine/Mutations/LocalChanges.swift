@@ -9,6 +9,13 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     view = LocalView(of: confirmed)
   }
 
+  /// The same, after an earlier one of the same life, which has told so many versions.
+  @usableFromInline
+  init(_ outbox: Outbox<Change>, over confirmed: Change.State, after version: UInt64) {
+    self.outbox = outbox
+    view = LocalView(of: confirmed, after: version)
+  }
+
   /// ``Outbox/mutate(_:_:at:)`` in the view.
   public mutating func mutate(
     _ change: Change, at now: Moment
@@ -51,9 +58,6 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   /// The log is being asked: ``Outbox/wantsPull`` is granted.
   @usableFromInline
   mutating func noteAsked() { outbox.sending.wantsPull = false }
-
-  /// A pull has become due before the next push, by time alone.
-  mutating func holdBack() { outbox.sending.isHeldBack = true }
 
   // MARK: What the confirmed state says
 

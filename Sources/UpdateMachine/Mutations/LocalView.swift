@@ -5,7 +5,7 @@
 /// anew by ``Outbox/replay(_:at:)``, in a fork that shares with the confirmed state all that the
 /// pending mutations leave alone. States are values: whoever keeps an old one can read it for ever.
 ///
-/// One view belongs to one outbox, and is made anew with it.
+/// One view belongs to one outbox, and is made anew with it; its versions go on.
 public struct LocalView<Change: Mutation>: Sendable {
   /// What the server has said. What is pending is in ``state`` only.
   public private(set) var confirmed: Change.State
@@ -22,8 +22,14 @@ public struct LocalView<Change: Mutation>: Sendable {
 
   /// Nothing has been replayed over it yet.
   public init(of confirmed: Change.State) {
+    self.init(of: confirmed, after: 0)
+  }
+
+  /// The same, after an earlier one with this version: no version is told twice.
+  init(of confirmed: Change.State, after version: UInt64) {
     self.confirmed = confirmed
     state = confirmed
+    self.version = version
   }
 
   /// There is a newer confirmed state. It shows with the next replay.

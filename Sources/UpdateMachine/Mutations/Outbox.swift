@@ -137,6 +137,8 @@ public struct Outbox<Change: Mutation>: Sendable {
     self.init(
       client: client, isIdempotent: old.isIdempotent, settings: old.settings,
       life: old.sending.life, names: old.names)
+    // The server asked for time, not the one whom it calls so.
+    sending.retry.notBefore = old.sending.retry.notBefore
     lastTicket = old.lastTicket
     forgotten = old.forgotten
     discards = old.discards

@@ -1,15 +1,16 @@
-/// A short list that takes no allocation up to four elements: most steps do at most a few things of one
+/// A short list that takes no allocation up to two elements: most steps do at most a few things of one
 /// kind.
 public struct Few<Element: Sendable>: Sendable {
   @usableFromInline var first: Element?
   @usableFromInline var second: Element?
-  @usableFromInline var third: Element?
-  @usableFromInline var fourth: Element?
-  /// Those after the fourth.
+  /// Those after the second.
   @usableFromInline var rest: [Element] = []
 
   @inlinable
   public init() {}
+
+  @inlinable
+  public var count: Int { (first == nil ? 0 : 1) + (second == nil ? 0 : 1) + rest.count }
 
   @inlinable
   public var isEmpty: Bool { first == nil }
@@ -20,10 +21,6 @@ public struct Few<Element: Sendable>: Sendable {
       first = element
     } else if second == nil {
       second = element
-    } else if third == nil {
-      third = element
-    } else if fourth == nil {
-      fourth = element
     } else {
       rest.append(element)
     }
@@ -34,8 +31,6 @@ public struct Few<Element: Sendable>: Sendable {
   public func each(_ body: (Element) -> Void) {
     if let first { body(first) }
     if let second { body(second) }
-    if let third { body(third) }
-    if let fourth { body(fourth) }
     for element in rest { body(element) }
   }
 }

@@ -198,10 +198,12 @@ func benchmarkMemory() {
     machines.append(UpdateMachine(source: server.source(for: CountModel.self)))
   }
   let each = (allocated_bytes() - before) / Int64(machines.count)
+  let beforeClients = allocated_bytes()
+  var clients: [SyncClient<CountModel, EventQueue<Int64>>] = []
+  clients.reserveCapacity(count)
+  for life in 0..<count { clients.append(SyncClient(life: Life(UInt64(life)))) }
+  let client = (allocated_bytes() - beforeClients) / Int64(clients.count)
   row(
     "memory of an idle machine", .bytes(before < 0 ? -1 : each),
-    beside: [
-      "its client as a value": .bytes(
-        Int64(MemoryLayout<SyncClient<CountModel, EventQueue<Int64>>>.size))
-    ])
+    beside: ["its client alone": .bytes(before < 0 ? -1 : client)])
 }

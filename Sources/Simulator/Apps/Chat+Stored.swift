@@ -1,30 +1,4 @@
-public import SyncProtocols
 public import UpdateMachine
-
-/// The ``Chat`` on a disk of rows: where real drivers run, they write as they do in apps.
-public enum SavedChat: SimulatedApp {
-  public typealias Model = ChatModel
-  public typealias Truth = ChatState
-  public typealias Disk = RowDisk<ChatModel, QueueFinger>
-
-  public static func beginning(_ choices: inout Choices) -> ChatState { Chat.beginning(&choices) }
-
-  public static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
-    Chat.nextEvent(truth, &choices)
-  }
-
-  public static func eventToRefuse(_ truth: ChatState) -> ChatEvent? { Chat.eventToRefuse(truth) }
-
-  public static func snapshotToRefuse(_ truth: ChatState) -> ChatSnapshot? {
-    Chat.snapshotToRefuse(truth)
-  }
-
-  public static func checksum(of model: ChatModel) -> UInt64 { Chat.checksum(of: model) }
-
-  public static func describe(_ model: ChatModel) -> String { Chat.describe(model) }
-
-  public static func describe(_ truth: ChatState) -> String { Chat.describe(truth) }
-}
 
 // The chat in rows: one for each message, by its slot, and one for the rest.
 
