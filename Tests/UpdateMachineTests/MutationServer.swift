@@ -10,7 +10,11 @@ struct BoardNews: Equatable, Sendable {
   var client: ClientID? = ClientID(7)
 }
 
-struct BoardModel: SyncModel, Equatable {
+typealias BoardModel = BoardOf<KnownIDs>
+/// The same where the server knows no IDs.
+typealias UncountedModel = BoardOf<UnknownIDs>
+
+struct BoardOf<IDs: ServerIDs>: SyncModel, Equatable {
   typealias Change = BoardChange
   typealias Refusal = Never
   private var news: BoardNews
@@ -21,6 +25,20 @@ struct BoardModel: SyncModel, Equatable {
   var client: ClientID? { news.client }
   var confirmation: MutationConfirmation { news.confirmation }
   var state: Board { news.board }
+  static var knowsMutationsAgain: Bool { IDs.areKnown }
+}
+
+/// Whether the server knows a mutation again by its ID.
+protocol ServerIDs: Sendable {
+  static var areKnown: Bool { get }
+}
+
+enum KnownIDs: ServerIDs {
+  static var areKnown: Bool { true }
+}
+
+enum UnknownIDs: ServerIDs {
+  static var areKnown: Bool { false }
 }
 
 struct BoardBatch: EventBatch {

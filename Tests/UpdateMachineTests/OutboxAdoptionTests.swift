@@ -87,55 +87,32 @@ import Testing
     #expect(hand.pushes.count == 1)
   }
 
-  @Test func `a snapshot that names nobody is refused while something is pending`() throws {
+  @Test func `a snapshot that names nobody is refused, and the outbox stays`() throws {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     try hand.mutate(.set("a", 2))
+    let push = try #require(hand.pushes.last)
     Self.expire(&hand)
     Self.snapshot(BoardNews(board: Board(["a": 1]), client: nil), &hand)
     #expect(hand.client.finger == nil)
     #expect(hand.client.local?.view.state == Board(["a": 2]))
     #expect(hand.client.local?.outbox.pending.count == 1)
+    #expect(hand.pushes.last?.id == push.id, "the push that is out is still awaited")
   }
 
-  @Test func `a snapshot that names nobody gives up the push that is out`() throws {
-    var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
-    try hand.mutate(.set("a", 2))
-    let push = try #require(hand.pushes.last)
-    let news = BoardNews(
-      board: Board(["a": 2]), confirmation: MutationConfirmation(last: MutationID(1)))
-    hand.put(.batchArrived(hand.request!, BoardBatch(first: 2, events: [news])))
-    #expect(hand.client.local?.outbox.isEmpty == true, "the log has told of it before the answer")
-    Self.expire(&hand)
-    let request = hand.request!
-    let nobody = BoardNews(board: Board(["a": 2]), client: nil)
-    let effects = hand.client.handle(
-      .snapshotArrived(request, nobody, finger: Spot("c", 1), terms: testTerms), at: hand.now)
-    #expect(hand.client.local == nil)
-    #expect(
-      effects.list.contains { if case .cancel(let id) = $0 { id == push.id } else { false } })
-    #expect(hand.client.timersArmed <= 1, "the machine's own")
-  }
-
-  @Test func `a snapshot that names nobody ends an outbox with nothing in it`() throws {
+  @Test func `a snapshot that names nobody is refused though nothing is pending`() {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     Self.expire(&hand)
-    Self.snapshot(BoardNews(board: Board(["a": 1]), client: nil), &hand)
+    Self.snapshot(BoardNews(board: Board(["a": 2]), client: nil), &hand)
+    #expect(hand.client.finger == nil)
+    #expect(hand.client.local?.view.state == Board(["a": 1]))
+    // One that names somebody is taken after it, and one that names nobody after a log-out.
+    hand.fire(.machine)
+    Self.snapshot(BoardNews(board: Board(["a": 3])), &hand)
+    #expect(hand.client.local?.view.state == Board(["a": 3]))
+    hand.put(.loggedOut)
+    hand.put(.started(foreground: true))
+    Self.snapshot(BoardNews(board: Board(["a": 4]), client: nil), &hand)
     #expect(hand.client.finger != nil)
     #expect(hand.client.local == nil)
   }
-}
-
-/// A board whose server knows no IDs.
-private struct UncountedModel: SyncModel {
-  typealias Change = BoardChange
-  typealias Refusal = Never
-  private var news: BoardNews
-
-  init(snapshot: BoardNews) { news = snapshot }
-  mutating func apply(_ event: BoardNews) { news = event }
-
-  var client: ClientID? { news.client }
-  var confirmation: MutationConfirmation { news.confirmation }
-  var state: Board { news.board }
-  static var knowsMutationsAgain: Bool { false }
 }

@@ -21,6 +21,7 @@ struct Storage: Equatable, Sendable {
   @usableFromInline var writeCount: UInt64 = 0
   @usableFromInline var readCount: UInt64 = 0
 
+  /// While a load is out: it is wanted once more should that one be cut short.
   @usableFromInline var wantsLoad = false
   @usableFromInline var wantsErase = false
   /// The machine waits for the end of this write, which has not begun.
@@ -36,8 +37,8 @@ struct Storage: Equatable, Sendable {
   /// timer, or without one for the start.
   @usableFromInline var isWaiting = false
   @usableFromInline var isStarted = false
-  /// A stop came since the operation that is out was begun.
-  @usableFromInline var isOutFromBefore = false
+  /// A stop came since the reading of rows that is out was begun.
+  @usableFromInline var isReadFromBefore = false
 
   @inlinable
   init(settings: RetrySettings, isPresent: Bool) {
@@ -153,17 +154,24 @@ struct Storage: Equatable, Sendable {
     switch signal {
     case .started:
       isStarted = true
+      if out == .load { wantsLoad = true }
       if retry.timer == nil { endWait(&effects) }
     case .stopped:
       isStarted = false
-      isOutFromBefore = out != nil
+      if out == .load { wantsLoad = false }
+      noteRead()
       disarm(&effects)
     case .loggedOut:
       isStarted = false
-      isOutFromBefore = out != nil
+      noteRead()
       endWait(&effects)  // Or nothing would be erased before the next start.
     case .foregrounded, .backgrounded, .networkChanged, .retryRequested, .credentialsChanged: break
     }
+  }
+
+  @inlinable
+  mutating func noteRead() {
+    if case .read = out { isReadFromBefore = true }
   }
 
   // MARK: What happened
@@ -173,18 +181,20 @@ struct Storage: Equatable, Sendable {
   mutating func loaded() {
     guard out == .load else { return }
     out = nil
+    wantsLoad = false
     isWaiting = false
     retry.transient.reset()
   }
 
   /// The saved form could not be read, and is to be once more, after a wait. Cut short, it is by the next
-  /// start, or at once if that has come already.
+  /// start, or at once if that has come since it was asked for.
   @inlinable
   mutating func loadFailed(isCutShort: Bool, at now: Moment, _ effects: inout Effects) {
     guard out == .load else { return }
     out = nil
-    wantsLoad = isStarted && (isOutFromBefore || !isCutShort)
-    if !isCutShort { wait(at: now, &effects) }
+    guard !isCutShort else { return }
+    wantsLoad = isStarted
+    wait(at: now, &effects)
   }
 
   /// A save is over. Returns what it was, if it was out.
@@ -241,7 +251,7 @@ struct Storage: Equatable, Sendable {
     _ effects: inout Effects
   ) {
     guard out == nil else { return }
-    isOutFromBefore = false
+    isReadFromBefore = false
     if wantsLoad {
       guard !isWaiting else { return }
       wantsLoad = false

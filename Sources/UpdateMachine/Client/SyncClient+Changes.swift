@@ -112,12 +112,7 @@ extension SyncClient {
   mutating func adoptOutbox(
     of model: Model, askedAt sent: Moment, at now: Moment, _ effects: inout Effects
   ) {
-    guard let client = model.client else {
-      guard _local != nil else { return }
-      _local?.handle(.app(.stopped), at: now, &effects.outbox)
-      storage.forgetOutbox()
-      return leaveOutbox()
-    }
+    guard let client = model.client else { return }
     // Whatever the server calls us now, it has what it said that it has.
     _local?.confirmAccepted(before: sent)
     if _local?.outbox.client != client {
@@ -134,16 +129,6 @@ extension SyncClient {
     }
     let confirmation = model.confirmation
     _local?.confirm(model.state, through: confirmation.last, refusal: confirmation.refusal)
-  }
-
-  /// There is no outbox any more. The next one gives no push, timer or view a name again that this one
-  /// has given.
-  @inlinable
-  mutating func leaveOutbox() {
-    guard let local = _local else { return }
-    outboxNames = local.outbox.names
-    viewVersion = local.view.version
-    _local = nil
   }
 
   /// Without a store nothing waits for a write.

@@ -18,7 +18,11 @@ extension SyncClient {
     // One that is not loaded yet hears of the start when it is.
     if case .started = signal, !_machine.isStarted { return }
     tellOutbox(.app(signal), at: now, &effects)
-    if signal == .loggedOut { leaveOutbox() }
+    guard signal == .loggedOut, let local = _local else { return }
+    // The next outbox gives no push, timer or view a name again that this one has given.
+    outboxNames = local.outbox.names
+    viewVersion = local.view.version
+    _local = nil
   }
 
   @inlinable
@@ -104,14 +108,14 @@ extension SyncClient {
   ) {
     // Only a register's: a model never changes without its finger.
     if case .registering(let request) = _machine.status, request.id == id {
-      // One that names nobody would leave what the user changed with nobody.
-      guard let new = try? Model(snapshot: snapshot, replacing: model),
-        new.client != nil || _local?.outbox.isEmpty ?? true
-      else {
-        tell(.failed(id, .modelRefused), at: now, &effects)
-        if effects.machine.release == nil { effects.machine.release = finger.log }
-        return
+      let new: Model
+      do throws(Model.Refusal) {
+        new = try Model(snapshot: snapshot, replacing: model)
+      } catch {
+        return refuse(id, finger.log, at: now, &effects)
       }
+      // One that names nobody would leave what the user changed with nobody.
+      if new.client == nil, _local != nil { return refuse(id, finger.log, at: now, &effects) }
       adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
       _holding = .model(new)
       effects.changes.insert(.model)
@@ -119,6 +123,15 @@ extension SyncClient {
       if settings.savesBehind { storage.wantState() }
     }
     tell(.snapshotArrived(id, finger: finger, terms: terms), at: now, &effects)
+  }
+
+  /// A snapshot that the model cannot take. Its log is followed by nobody.
+  @inlinable
+  mutating func refuse(
+    _ id: RequestID, _ log: Place.Log, at now: Moment, _ effects: inout Effects
+  ) {
+    tell(.failed(id, .modelRefused), at: now, &effects)
+    if effects.machine.release == nil { effects.machine.release = log }
   }
 
   @inlinable

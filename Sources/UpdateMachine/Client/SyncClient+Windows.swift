@@ -201,11 +201,11 @@ extension SyncClient {
   /// the next start, what has come since is read by the next one.
   @inlinable
   mutating func rowsFailed(_ id: RequestID, _ failure: StoreFailure, _ effects: inout Effects) {
-    let isOutFromBefore = storage.isOutFromBefore
+    let isReadFromBefore = storage.isReadFromBefore
     guard storage.wasRead(id) else { return }
     shownRevision = nil
     guard failure != .cutShort else {
-      if isOutFromBefore { return }
+      if isReadFromBefore { return }
       waitingBatches = []
       waitingPages = []
       return

@@ -34,7 +34,8 @@ public protocol SyncModel: Sendable {
   // MARK: What its user changes; supplied where `Change` is `Never`
 
   /// Names the client to its server: whose changes ``confirmation`` speaks of. `nil`: no changes are
-  /// taken. A snapshot that names nobody while something is pending or set aside is refused.
+  /// taken. A snapshot that names nobody where an earlier one named somebody is refused,
+  /// until the user has logged out.
   var client: ClientID? { get }
 
   /// How far the client's changes are in this state.
