@@ -5,42 +5,11 @@
   // Where the disk under a client is one of rows, its driver writes there as it does in an app: by the
   // library's own store of replicas in rows, which decides what is written, and whether as a step.
 
-  /// A disk of rows, which a driver can be given as its store.
-  protocol DiskOfRows<Model, Place>: SimulatedDisk {
-    static func makeStore(_ store: any Store) -> any ReplicaStore<Model, Place>
-
-    var entries: [(key: StoredKey, value: [UInt8])] { get }
-
-    func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow]
-  }
-
-  extension RowDisk: DiskOfRows {
-    static func makeStore(_ store: any Store) -> any ReplicaStore<Model, Place> {
-      RowStore<Model, Place>(store)
-    }
-  }
-
-  extension RowDiskOnDemand: DiskOfRows {
-    static func makeStore(_ store: any Store) -> any ReplicaStore<Model, Place> {
-      RowStore<Model, Place>(store)
-    }
-
-    var entries: [(key: StoredKey, value: [UInt8])] {
-      if case .rows(let disk) = self { disk.entries } else { [] }
-    }
-
-    func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow] {
-      if case .rows(let disk) = self { disk.changes(rows, clearing: ranges) } else { rows }
-    }
-  }
-
   extension SimulatedLife {
     func makeStore() -> any ReplicaStore<App.Model, App.Server.Place> {
       let values = SimulatedStore(life: self)
-      guard let disk = App.Disk.self as? any DiskOfRows<App.Model, App.Server.Place>.Type else {
-        return values
-      }
-      return SimulatedRowStore(life: self, rows: disk.makeStore(SimulatedRows(values: values)))
+      guard let rows = App.Disk.rowsStore(on: SimulatedRows(values: values)) else { return values }
+      return SimulatedRowStore(life: self, rows: rows.store)
     }
   }
 
@@ -76,8 +45,7 @@
       let read = try await values.load()
       guard let disk = life.engine?.world.clients[life.client].disk else { return nil }
       if disk.isUnreadable { throw .unreadable("the saved form is damaged, or newer") }
-      guard let read, let rows = disk as? any DiskOfRows else { return nil }
-      return StoredForm(rows: rows.entries, writtenAt: read.writtenAt)
+      return read.map { StoredForm(rows: disk.entries, writtenAt: $0.writtenAt) }
     }
 
     func rows(
@@ -85,9 +53,7 @@
     ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] { queries.map { _ in [] } }
 
     func append(_ entry: JournalEntry) async throws(StoreError) {
-      let disk = life.engine?.world.clients[life.client].disk as? any DiskOfRows
-      let changes = disk?.changes(entry.rows, clearing: entry.cleared)
-      try await perform(.append(changes ?? entry.rows))
+      try await perform(.append(entry.rows, clearing: entry.cleared))
     }
 
     func checkpoint(_ form: StoredForm) async throws(StoreError) {

@@ -23,16 +23,12 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   public mutating func write(_ saved: Saved) {
     if isUnreadable { setAside() }
-    perform(.append(changes(to: saved)), leadingTo: saved)
-  }
-
-  private func changes(to saved: Saved) -> [StoredRow] {
     let step = saved.step(since: self.saved)
-    return changes(step.rows, clearing: step.cleared)
+    perform(.append(step.rows, clearing: step.cleared), leadingTo: saved)
   }
 
   /// A step with each row that is cleared by itself.
-  func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow] {
+  private func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow] {
     guard !ranges.isEmpty else { return rows }
     var gone: [StoredRow] = []
     for (key, _) in recovered where ranges.contains(where: { $0.contains(key) }) {
@@ -46,7 +42,8 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     if isTorn { log.removeLast() }
     isTorn = false
     switch step {
-    case .append(let changes): log.append(RowDisk.bytes(of: changes))
+    case .append(let rows, let cleared):
+      log.append(RowDisk.bytes(of: changes(rows, clearing: cleared)))
     case .checkpoint(let all):
       rows = VersionedMap()
       log = [RowDisk.bytes(of: all)]
@@ -57,15 +54,16 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   }
 
   public mutating func tear(_ saved: Saved, _ choices: inout Choices) {
-    let whole = RowDisk.bytes(of: changes(to: saved))
+    let step = saved.step(since: self.saved)
+    let whole = RowDisk.bytes(of: changes(step.rows, clearing: step.cleared))
     let count = choices.draw(.disks, below: UInt64(whole.count))
     cutOff(whole, after: Int(count))
   }
 
   public mutating func tear(_ step: DiskStep, _ choices: inout Choices) {
     // What takes the place of everything is written beside it.
-    guard case .append(let changes) = step else { return }
-    let whole = RowDisk.bytes(of: changes)
+    guard case .append(let rows, let cleared) = step else { return }
+    let whole = RowDisk.bytes(of: changes(rows, clearing: cleared))
     let count = choices.draw(.storage, below: UInt64(whole.count))
     cutOff(whole, after: Int(count))
   }
@@ -96,8 +94,13 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     return rows
   }
 
-  /// What stands there, in the order of the keys.
-  var entries: [(key: StoredKey, value: [UInt8])] {
+  #if !hasFeature(Embedded)
+    public static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>? {
+      ReplicaRows(on: disk)
+    }
+  #endif
+
+  public var entries: [(key: StoredKey, value: [UInt8])] {
     var entries: [(key: StoredKey, value: [UInt8])] = []
     for (key, value) in recovered { entries.append((key, value)) }
     return entries

@@ -19,6 +19,17 @@ public protocol SimulatedDisk: Sendable {
   /// Something is there that nobody can read: it must be set aside before anything takes its place.
   var isUnreadable: Bool { get }
 
+  /// What stands there row by row, in the order of the keys, as a store of rows reads it. A disk of
+  /// values has none.
+  var entries: [(key: StoredKey, value: [UInt8])] { get }
+
+  #if !hasFeature(Embedded)
+    /// By what a driver saves here, if in rows; `nil`: it saves values.
+    ///
+    /// - Parameter disk: this disk, as the driver's store.
+    static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>?
+  #endif
+
   /// What cannot be read is set aside first.
   mutating func write(_ saved: Saved)
 
@@ -45,10 +56,21 @@ public protocol SimulatedDisk: Sendable {
   mutating func read() -> (saved: Saved?, objection: DiskObjection?)
 }
 
+#if !hasFeature(Embedded)
+  /// A driver's own way of saving in rows, which decides what is written, and whether as a step.
+  public struct ReplicaRows<Model: SyncModel, Place: Finger>: Sendable {
+    let store: any ReplicaStore<Model, Place>
+
+    public init(on disk: any Store) where Model: StorableModel, Place: Storable {
+      store = RowStore<Model, Place>(disk)
+    }
+  }
+#endif
+
 /// What a store of rows wants written, whole or not at all.
 public enum DiskStep: Sendable {
-  /// Behind what is there.
-  case append([StoredRow])
+  /// Behind what is there; the ranges are cleared first.
+  case append([StoredRow], clearing: [RowRange])
   /// In place of what is there.
   case checkpoint([StoredRow])
 }
@@ -67,6 +89,12 @@ public struct ValueDisk<Model: SyncModel, Place: Finger>: SimulatedDisk {
   public private(set) var isUnreadable = false
 
   public init() {}
+
+  public var entries: [(key: StoredKey, value: [UInt8])] { [] }
+
+  #if !hasFeature(Embedded)
+    public static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>? { nil }
+  #endif
 
   public mutating func write(_ saved: Saved) {
     isUnreadable = false
