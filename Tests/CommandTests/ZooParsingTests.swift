@@ -43,6 +43,12 @@ struct ZooParsingTests {
       ])
   }
 
+  @Test func `what only the explorer finds is said in its file`() throws {
+    let mutant = try Mutant(
+      name: "x", text: "S.\n\nbug ours\noracle explorer\nin Sources/A.swift\n-a\n+b")
+    #expect(mutant.oracles == ["explorer"])
+  }
+
   @Test(arguments: [
     ("", 1, "expected a sentence that says what the bug does"),
     ("S.", 1, "expected a line that begins with \"bug \""),

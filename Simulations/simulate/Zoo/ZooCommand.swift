@@ -168,10 +168,13 @@ extension Simulate {
 
   /// What is wrong with hunting where there is nothing to find; `nil`: nothing.
   private static func zooComplaint(_ hunt: Hunt) -> String? {
-    if hunt.technique == .explorer {
-      let end = hunt.run(0, hunt.technique.words(budget: hunt.budget, shrinking: 0))
-      if end.succeeded || end.isOverdue { return nil }
-      return "simulate explore fails without any mutant:\n\(end.output.prefix(500))"
+    // By default the explorer has the last word.
+    if [.default, .explorer].contains(hunt.technique) {
+      let end = hunt.run(0, Technique.explorer.words(budget: hunt.budget, shrinking: 0))
+      guard end.succeeded || end.isOverdue else {
+        return "simulate explore fails without any mutant:\n\(end.output.prefix(500))"
+      }
+      if hunt.technique == .explorer { return nil }
     }
     for (engine, seeds) in [(Engine.value, UInt64(200)), (.actor, 50)] {
       let words = ["run", "--json", "--jobs", "1", "--seeds", "\(seeds)", "--engine", "\(engine)"]
