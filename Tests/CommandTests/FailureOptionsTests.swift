@@ -21,8 +21,7 @@ struct FailureOptionsTests {
       let file = "\(folder)/found.scenario"
       let world: LibraryWorld = plant.pageBreach == nil ? .directory : .messages
       let run = CommandRun(
-        "run --world \(world.rawValue) --seeds 60 --clients 3 --plant \(plant.name) --shrink 500"
-          + " --save \(file)")
+        "run --world \(world.rawValue) --seeds 60 --clients 3 --plant \(plant.name) --save \(file)")
       #expect(run.code == .failure)
       #expect(run.errors == [])
       #expect(run.output.contains { $0.hasPrefix("Saved \(file): life 1 of client ") })
@@ -92,6 +91,13 @@ struct FailureOptionsTests {
     let run = CommandRun("run --engine actor --seeds 1 \(typed)")
     #expect(run.code == .usage)
     #expect(run.errors.first?.contains("--curve and --save go with the engine \"value\"") == true)
+  }
+
+  @Test(arguments: ["--curve", "--save x.scenario"])
+  func `what is not made small cannot be measured or saved`(typed: String) {
+    let run = CommandRun("run --seeds 1 --shrink 0 \(typed)")
+    #expect(run.code == .usage)
+    #expect(run.errors.first?.contains("not with --shrink 0") == true)
   }
 
   @Test func `replay's help names its options`() {

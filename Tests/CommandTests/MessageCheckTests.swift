@@ -89,7 +89,7 @@ struct MessageCheckTests {
     lines[tampering.line - 1] = line.replacingOccurrences(of: tampering.old, with: tampering.new)
     #expect(lines[tampering.line - 1] != line, "\(line)")
     let scratch = try Scratch(lines)
-    let ran = Ran("check", "--orders", "3", scratch.path)
+    let ran = Ran("check", "--orders", "10", scratch.path)
     #expect(ran.code == .failure)
     let told = ran.out.first {
       $0.hasPrefix("\(scratch.path):\(tampering.noticed): \(tampering.what), in ")

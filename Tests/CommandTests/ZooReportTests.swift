@@ -178,6 +178,17 @@ struct ZooReportTests {
     #expect((failure["shrinkingMilliseconds"] as? Double).map { $0 > 0 } == true)
   }
 
+  @Test func `a run that is not to be made small says only how it was found`() throws {
+    let ran = CommandRun(
+      "run --plant lost-event --until-failure --json --jobs 1 --seeds 1000000 --seconds 60"
+        + " --shrink 0")
+    #expect(ran.code == .failure)
+    let failure = try #require(try ran.json()["failure"] as? [String: Any])
+    #expect((failure["oracle"] as? String)?.isEmpty == false)
+    #expect(failure["choicesLeft"] == nil)
+    #expect(failure["shrinkingMilliseconds"] == nil)
+  }
+
   @Test func `a run that finds nothing ends with its seconds`() throws {
     let ran = CommandRun("run --until-failure --json --jobs 1 --seeds 1000000000 --seconds 1")
     #expect(ran.code == .success)

@@ -7,8 +7,7 @@ import UpdateMachine
 struct LedgerWorldTests {
   @Test(arguments: [UInt64(0), 1000])
   func `each change is made once and in order, or is set aside`(first: UInt64) {
-    // `Tests/simulations` lives thousands of these in release, and the first 200 in both builds.
-    for seed in first..<(first + 30) {
+    for seed in first..<(first + 100) {
       let configuration = SimulationConfiguration(seed: seed)
       guard let finding = Simulation<Ledger>.run(configuration).finding else { continue }
       let (_, trace) = Simulation<Ledger>.trace(configuration)

@@ -8,8 +8,7 @@ import UpdateMachine
 struct PostsWorldTests {
   @Test(arguments: [UInt64(0), 1000])
   func `each post is made as often as it was sent, or is uncertain or set aside`(first: UInt64) {
-    // `Tests/simulations` lives thousands of these in release, and the first 200 in both builds.
-    for seed in first..<(first + 30) {
+    for seed in first..<(first + 100) {
       let configuration = SimulationConfiguration(seed: seed)
       guard let finding = Simulation<Posts>.run(configuration).finding else { continue }
       let (_, trace) = Simulation<Posts>.trace(configuration)

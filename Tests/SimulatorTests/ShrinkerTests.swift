@@ -20,7 +20,7 @@ import Testing
   @Test(arguments: Plant.all)
   func `a plant shrinks to few choices, and the same oracle objects`(plant: Plant) throws {
     let (configuration, oracle) = try failure(plant)
-    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 1500))
+    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 3000))
     #expect(shrunk.choicesLeft < shrunk.choicesBefore)
     #expect(shrunk.choicesLeft <= 40)
     let (result, trace) = Simulation<Chat>.traceReplay(shrunk.token)

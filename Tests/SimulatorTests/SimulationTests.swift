@@ -230,7 +230,7 @@ struct SimulationTests {
   func `every plant is found within 200 seeds, by the oracle that is for it`(plant: Plant) {
     var oracles: Set<Oracle> = []
     var seed: UInt64 = 0
-    while seed < 200, oracles.isEmpty || seed < 20 {
+    while seed < 200, oracles.isEmpty || seed < 40 {
       seed += 1
       var configuration = SimulationConfiguration(seed: seed, plant: plant)
       if plant.pageBreach != nil { configuration.world = .messages }
