@@ -5,16 +5,44 @@ internal import UpdateMachine
 // E and G look at what it leads to; the statistics and the hash are taken here, too.
 
 extension Jury {
+  /// What a jury asks of an input, looked up once: each look into one copies it.
+  struct Given: Sendable {
+    var signal: InputKind?
+    /// It answers something that was asked.
+    var isAnswer = false
+    /// A saved form was read.
+    var isForm = false
+    /// The log of that, or of a snapshot.
+    var log: Place.Log?
+
+    init(_ input: Body.Input?) {
+      switch input {
+      case .app(let signal): self.signal = InputKind(signal)
+      case .loaded(let saved, _):
+        isForm = true
+        log = saved?.finger?.log
+      case .snapshotArrived(_, _, let finger, _):
+        isAnswer = true
+        log = finger.log
+      case .batchArrived, .pushAnswered, .pageArrived, .failed: isAnswer = true
+      case .loadFailed, .written, .writeFailed, .rowsRead, .rowsFailed, .erased, .fired, .window,
+        .lists, .mutation, nil:
+        break
+      }
+    }
+  }
+
   mutating func judgeHeard(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Int, _ body: Body, _ server: Server,
-    wasLoaded: Bool, at now: Moment
+    _ input: Body.Input?, _ given: Given, _ effects: Body.Effects, _ client: Int, _ body: Body,
+    _ server: Server, wasLoaded: Bool, at now: Moment
   ) {
     accounts[client].endsOutage = false
     // That a life begins does not count.
-    if case .app(let signal) = input, InputKind(signal) != .started || wasLoaded {
+    if let signal = given.signal, signal != .started || wasLoaded {
       result.userActions += 1
     }
-    var machine = accounts[client].machine ?? Machine(life: body.machine.life, settings: settings)
+    var machine =
+      accounts[client].machine.take() ?? Machine(life: body.machine.life, settings: settings)
     let count = effects.heard.count
     var release: Place.Log?
     var isRefused = false
@@ -35,7 +63,7 @@ extension Jury {
       judge(heard, before, own, client, machine, server, wasLoaded: wasLoaded, at: now)
     }
     judgeRelease(
-      input, effects.machine.release, machine: release, isRefused: isRefused, client, body,
+      input, given, effects.machine.release, machine: release, isRefused: isRefused, client, body,
       wasLoaded: wasLoaded, at: now)
     if machine != body.machine {
       report(.walls, client, now, "the machine is what it was told: \(machine)", "\(body.machine)")
@@ -94,24 +122,14 @@ extension Jury {
     }
   }
 
-  /// Whether this answers something that was asked.
-  static func isAnswer(_ input: Body.Input) -> Bool {
-    switch input {
-    case .snapshotArrived, .batchArrived, .pushAnswered, .pageArrived, .failed: true
-    case .app, .loaded, .loadFailed, .written, .writeFailed, .rowsRead, .rowsFailed, .erased,
-      .fired,
-      .window, .lists, .mutation:
-      false
-    }
-  }
-
   /// The same answer again changes nothing.
   mutating func judgeTwice(
-    _ input: Body.Input?, _ client: Int, _ body: Body, at now: Moment
+    _ input: Body.Input?, _ given: Given, _ client: Int, _ body: Body, _ checksum: UInt64?,
+    at now: Moment
   ) {
     // A write that began with old news is overdue at once; the next input notes that, whatever it
     // is.
-    guard let input, Jury.isAnswer(input), !body.machine.isOverdue(at: now) else { return }
+    guard given.isAnswer, let input, !body.machine.isOverdue(at: now) else { return }
     var twice = body
     let effects = twice.handle(input, at: now)
     var holds = SupersededOracle.holds(
@@ -119,7 +137,7 @@ extension Jury {
     holds = holds && effects.outbox.push == nil && effects.pages.fetch.isEmpty
     holds = holds && twice.local?.outbox.currentVersion == body.local?.outbox.currentVersion
     holds = holds && twice.local?.outbox.status == body.local?.outbox.status
-    guard !holds || twice.model.map(App.checksum) != body.model.map(App.checksum) else { return }
+    guard !holds || twice.model.map(App.checksum) != checksum else { return }
     report(
       .idempotence, client, now, "the same answer again changes nothing: \(body)", "\(twice)")
   }

@@ -148,18 +148,16 @@ extension Jury {
   /// What the client lets go besides: the log of a snapshot that its model refused, and that of a saved
   /// form that was read after a log-out.
   mutating func judgeRelease(
-    _ input: Body.Input?, _ found: Place.Log?, machine release: Place.Log?, isRefused: Bool,
-    _ client: Int, _ body: Body, wasLoaded: Bool, at now: Moment
+    _ input: Body.Input?, _ given: Given, _ found: Place.Log?, machine release: Place.Log?,
+    isRefused: Bool, _ client: Int, _ body: Body, wasLoaded: Bool, at now: Moment
   ) {
     var expected = release
-    switch input {
-    case .loaded(let saved, _) where wasLoaded:
-      let log = saved?.finger?.log
-      expected = log == body.finger?.log ? release : log
-    case .snapshotArrived(_, _, let finger, _) where isRefused: expected = release ?? finger.log
-    default: break
+    if given.isForm, wasLoaded {
+      expected = given.log == body.finger?.log ? release : given.log
+    } else if given.isAnswer, isRefused {
+      expected = release ?? given.log
     }
-    if case .app(.loggedOut) = input, body.model != nil {
+    if given.signal == .loggedOut, body.model != nil {
       report(.ownership, client, now, "after a log-out nothing is left", "\(body)")
     }
     guard found != expected else { return }

@@ -173,11 +173,13 @@ struct Jury<App: SimulatedApp> {
     }
     let wasLoaded = accounts[client].isLoaded
     accounts[client].isLoaded = body.isLoaded
-    judgeHeard(input, effects, client, body, server, wasLoaded: wasLoaded, at: now)
-    judgeTwice(input, client, body, at: now)
+    let given = Given(input)
+    judgeHeard(input, given, effects, client, body, server, wasLoaded: wasLoaded, at: now)
+    let checksum = body.model.map(App.checksum)
+    judgeTwice(input, given, client, body, checksum, at: now)
     if body.isLoaded {
       judgeReplica(
-        client, body, server, mayChange: effects.changes.contains(.model), at: now)
+        client, body, checksum, server, mayChange: effects.changes.contains(.model), at: now)
       let claim = body.freshness(at: now).claim
       if accounts[client].honesty.flickers(to: claim), !accounts[client].endsOutage {
         report(
@@ -215,9 +217,9 @@ struct Jury<App: SimulatedApp> {
   // MARK: Oracles A and F
 
   private mutating func judgeReplica(
-    _ client: Int, _ body: Body, _ server: Server, mayChange: Bool, at now: Moment
+    _ client: Int, _ body: Body, _ found: UInt64?, _ server: Server, mayChange: Bool,
+    at now: Moment
   ) {
-    let found = body.model.map(App.checksum)
     if mayChange || App.Model.Lists.arePartial {
       accounts[client].checksum = found
     } else if found != accounts[client].checksum {

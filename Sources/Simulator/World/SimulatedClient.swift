@@ -13,7 +13,7 @@ final class SimulatedClient<App: SimulatedApp> {
   typealias Push = Outbox<App.Model.Change>.Push
 
   /// The last life's, while the process is not running.
-  var body: Body
+  var held: Held
   var user = App.User()
   var isRunning = false
   var life: UInt64 = 0
@@ -56,6 +56,17 @@ final class SimulatedClient<App: SimulatedApp> {
   var inbox: [Step] = []
   var connection = Connection.open
   var isRevoked = false
+
+  /// The client where it lies. It cannot be copied unasked: who is handed it only looks at it.
+  struct Held: ~Copyable {
+    var body: Body
+  }
+
+  /// A copy of the client, or the client itself where it is changed.
+  var body: Body {
+    get { held.body }
+    _modify { yield &held.body }
+  }
 
   /// A copy of what was on the disk.
   struct Backup: Sendable {
@@ -101,7 +112,7 @@ final class SimulatedClient<App: SimulatedApp> {
     case silent
   }
 
-  init(settings: ClientSettings) { body = Body(life: Life(0), settings: settings) }
+  init(settings: ClientSettings) { held = Held(body: Body(life: Life(0), settings: settings)) }
 
   /// A new process.
   func beginLife(settings: ClientSettings) {

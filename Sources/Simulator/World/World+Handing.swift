@@ -12,20 +12,15 @@ extension World {
     return taken
   }
 
-  /// A client is about to take an input.
-  mutating func look(before input: Client.Body.Input, _ client: Int) {
-    jury.look(client, clients[client].body, server, at: now)
-    clients[client].user.look(before: input, clients[client].body)
-  }
-
   /// A client has taken an input: the jury looks, as it does after every ``feed(_:_:)``.
   mutating func look(
     _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects,
     _ body: Client.Body
   ) {
-    look(before: input, client)
-    clients[client].body = body
-    judge(client, input, effects)
+    let device = clients[client]
+    look(before: input, client, device.held)
+    device.held.body = body
+    judge(client, device.held, input, effects)
   }
 
   /// Its user has done something.

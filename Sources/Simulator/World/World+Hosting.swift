@@ -8,12 +8,19 @@ extension World {
   mutating func feed(_ client: Int, _ input: Client.Body.Input) {
     guard !jury.hasFound, clients[client].isRunning else { return }
     let device = clients[client]
-    jury.look(client, device.body, server, at: now)
-    if App.User.acts { device.user.look(before: input, device.body) }
-    let effects = device.body.handle(input, at: now)
-    judge(client, input, effects)
+    look(before: input, client, device.held)
+    let effects = device.held.body.handle(input, at: now)
+    judge(client, device.held, input, effects)
     perform(effects, by: client)
-    judgeWord(of: client, clients[client].body)
+    judgeWord(of: client, device.held)
+  }
+
+  /// A client is about to take an input.
+  mutating func look(
+    before input: Client.Body.Input, _ client: Int, _ held: borrowing Client.Held
+  ) {
+    jury.look(client, held.body, server, at: now)
+    if App.User.acts { clients[client].user.look(before: input, held.body) }
   }
 
   /// The user of a client does something.
@@ -52,20 +59,19 @@ extension World {
       let holds = words.isEmpty ? "" : ", who now has \(words)"
       note(who(client), "the user \(action)\(holds)", about: client)
     }
-    judge(client, nil, effects)
+    judge(client, clients[client].held, nil, effects)
   }
 
   /// A client has taken an input, or its user has done something: the jury and the user look.
   mutating func judge(
-    _ client: Int, _ input: Client.Body.Input?, _ effects: Client.Body.Effects
+    _ client: Int, _ held: borrowing Client.Held, _ input: Client.Body.Input?,
+    _ effects: Client.Body.Effects
   ) {
-    // One copy for all who look.
-    let body = clients[client].body
-    jury.judge(input, effects, client, body, server, at: now)
+    jury.judge(input, effects, client, held.body, server, at: now)
     if isTraced { noteTrace(client, input, effects) }
     guard App.User.acts else { return }
-    clients[client].user.took(input, effects, body, at: now)
-    judgeUser(client, body)
+    clients[client].user.took(input, effects, held.body, at: now)
+    judgeUser(client, held.body)
   }
 
   /// The only place where what a client wants done is done.

@@ -5,9 +5,14 @@ internal import UpdateMachine
 
 extension World {
   func isLevel(_ client: Int) -> Bool {
-    guard clients[client].isRunning, now >= clients[client].asleepUntil else { return false }
-    return jury.isLevel(client, clients[client].body, server, at: now)
-      && isUserLevel(client)
+    let device = clients[client]
+    guard device.isRunning, now >= device.asleepUntil else { return false }
+    return isLevel(client, device.held)
+  }
+
+  private func isLevel(_ client: Int, _ held: borrowing Client.Held) -> Bool {
+    jury.isLevel(client, held.body, server, at: now)
+      && (!App.User.acts || clients[client].user.isLevel(held.body, with: server.truth))
   }
 
   var isEverybodyLevel: Bool {

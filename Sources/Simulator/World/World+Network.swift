@@ -209,30 +209,32 @@ extension World {
 
   /// An answer is with the client; `false` if nobody is there to take it.
   mutating func answerArrives(_ index: Int) -> Bool {
-    let exchange = exchanges[index]
-    if postpone(.answerArrives(index), for: exchange.client) { return false }
+    if postpone(.answerArrives(index), for: exchanges[index].client) { return false }
     exchanges[index].references -= 1
     defer { freeIfUnused(index) }
-    guard let outcome = exchange.outcome, !exchange.isCancelled else { return false }
-    give(outcome, of: exchange)
+    guard !exchanges[index].isCancelled, let outcome = exchanges[index].outcome else {
+      return false
+    }
+    give(outcome, of: index)
     return true
   }
 
-  private mutating func give(_ outcome: Exchange<App>.Outcome, of exchange: Exchange<App>) {
-    jury.noteAnswer(for: exchange.client, left: exchange.left)
-    if case .reply(let reply) = outcome { judgeMeaning(reply, for: exchange.client) }
-    guard let request = exchange.request else {
-      return deliveries.append(.answer(generation: exchange.generation, outcome))
+  private mutating func give(_ outcome: Exchange<App>.Outcome, of index: Int) {
+    let client = exchanges[index].client
+    jury.noteAnswer(for: client, left: exchanges[index].left)
+    if case .reply(let reply) = outcome { judgeMeaning(reply, for: client) }
+    guard let request = exchanges[index].request else {
+      return deliveries.append(.answer(generation: exchanges[index].generation, outcome))
     }
     switch outcome {
-    case .failed(let failure): feed(exchange.client, .failed(request, failure, hasLeft: true))
+    case .failed(let failure): feed(client, .failed(request, failure, hasLeft: true))
     case .reply(let reply):
       if let failure = reply.failure() {
-        feed(exchange.client, .failed(request, failure, hasLeft: true))
+        feed(client, .failed(request, failure, hasLeft: true))
       } else if case .registered(let snapshot, let finger, let terms) = reply {
-        feed(exchange.client, .snapshotArrived(request, snapshot, finger: finger, terms: terms))
+        feed(client, .snapshotArrived(request, snapshot, finger: finger, terms: terms))
       } else if case .batch(let batch) = reply {
-        feed(exchange.client, .batchArrived(request, batch))
+        feed(client, .batchArrived(request, batch))
       }
     }
   }

@@ -67,11 +67,6 @@ extension World {
     jury.report(objection.oracle, client, now, objection.expected, objection.found)
   }
 
-  /// Whether everything that this client's user looks at is there, and nothing is left to be sent.
-  func isUserLevel(_ client: Int) -> Bool {
-    !App.User.acts || clients[client].user.isLevel(clients[client].body, with: server.truth)
-  }
-
   // MARK: Breaches of the contract
 
   /// Everybody is level, and looks at everything once more.

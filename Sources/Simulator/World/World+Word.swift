@@ -36,16 +36,16 @@ extension World {
   }
 
   /// After what was said has been heard: whether everything is as it was told to be.
-  mutating func judgeWord(of client: Int, _ body: Client.Body) {
-    guard let expected = objection(to: client, body) else { return }
+  mutating func judgeWord(of client: Int, _ held: borrowing Client.Held) {
+    guard let expected = objection(to: client, held.body) else { return }
     let holds = clients[client].disk.saved == nil ? "nothing" : "something"
-    jury.report(.ownership, client, now, expected, "\(body), the disk holds \(holds)")
+    jury.report(.ownership, client, now, expected, "\(held.body), the disk holds \(holds)")
   }
 
   /// As ``judgeWord(of:_:)``, for everybody.
   mutating func judgeWords() {
     for client in clients.indices where clients[client].isRunning {
-      judgeWord(of: client, clients[client].body)
+      judgeWord(of: client, clients[client].held)
     }
   }
 
