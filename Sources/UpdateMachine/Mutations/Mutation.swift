@@ -59,6 +59,7 @@ extension Mutation {
   public func coalesced(with later: Self) -> Self? { nil }
 
   /// Of these millions can be added.
+  @inlinable
   var boundedSize: Int64 { min(max(size, 0), 1 << 40) }
 }
 

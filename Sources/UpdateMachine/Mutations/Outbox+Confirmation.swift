@@ -294,13 +294,15 @@ extension Outbox {
   // MARK: Places in the queue
 
   /// Where it is in the queue. O(log n).
+  @inlinable
   func index(of ticket: MutationTicket) -> Int? {
     let index = place(for: ticket)
     return index < queue.count && queue[index].tickets.contains(ticket) ? index : nil
   }
 
   /// How many in the queue end below a ticket.
-  private func place(for ticket: MutationTicket) -> Int {
+  @inlinable
+  func place(for ticket: MutationTicket) -> Int {
     var (low, high) = (0, queue.count)
     while low < high {
       let middle = (low + high) / 2

@@ -1,10 +1,13 @@
 extension Outbox {
+  @usableFromInline
   func violated(_ rule: String) -> Violation { Violation(rule: rule, found: description) }
 
   /// The first rule that does not hold; `nil` if all do. Looked at after every input.
+  @inlinable
   public func violation() -> Violation? { violationOfQueue() ?? violationOfStatus() }
 
-  private func violationOfQueue() -> Violation? {
+  @inlinable
+  func violationOfQueue() -> Violation? {
     var ticket = MutationTicket(0)
     var id = confirmed
     var hasNone = false
@@ -42,7 +45,8 @@ extension Outbox {
     return nil
   }
 
-  private func violationOfStatus() -> Violation? {
+  @inlinable
+  func violationOfStatus() -> Violation? {
     let hasTimer = sending.retry.timer != nil
     switch sending.status {
     case .resting:

@@ -8,6 +8,7 @@ extension Outbox {
   public var count: Int { queue.count + refused.count }
 
   /// The sum of the sizes of all that is kept. O(n).
+  @inlinable
   var measuredSize: Int64 {
     refused.reduce(queue.reduce(0) { $0 + $1.change.boundedSize }) { $0 + $1.change.boundedSize }
   }

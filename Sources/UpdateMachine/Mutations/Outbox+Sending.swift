@@ -3,6 +3,7 @@
 
 extension Outbox {
   /// Whether it may send.
+  @inlinable
   public var isActive: Bool { sending.isStarted && sending.isForeground }
 
   private var maySend: Bool { isActive && !sending.isHeldBack && refused.isEmpty }
@@ -14,6 +15,7 @@ extension Outbox {
   }
 
   /// A replay is wanted before anything more is sent, for it may throw now.
+  @inlinable
   var isReplayDue: Bool { queueVersion != replayedVersion }
 
   /// Goes on from wherever we are, if nothing is out and nothing is waited for.
@@ -56,6 +58,7 @@ extension Outbox {
   }
 
   /// What stands in the way of the next mutation.
+  @inlinable
   public var block: OutboxBlock? {
     if sending.isHeldBack { return .heldBack }
     if let first = refused.first { return .refused(first.ticket) }

@@ -46,53 +46,53 @@ public struct Outbox<Change: Mutation>: Sendable {
   public var settings: OutboxSettings
 
   /// Not yet confirmed; by ticket, those that may have left before those that have not.
-  var queue: [Pending] = []
+  @usableFromInline var queue: [Pending] = []
   /// Refused for good, and waiting for the app; by ticket.
-  var refused: [Refused] = []
+  @usableFromInline var refused: [Refused] = []
   /// What the app gave up lately, as far as it is remembered; oldest first.
-  var discards: [ClosedRange<MutationTicket>] = []
+  @usableFromInline var discards: [ClosedRange<MutationTicket>] = []
   /// Nothing is known of the end of tickets up to here.
-  var forgotten = MutationTicket(0)
-  var lastTicket = MutationTicket(0)
+  @usableFromInline var forgotten = MutationTicket(0)
+  @usableFromInline var lastTicket = MutationTicket(0)
   /// The greatest ID that was given to a mutation.
-  var lastID = MutationID.none
+  @usableFromInline var lastID = MutationID.none
   /// The greatest of which the confirmed state says that it is in, or refused.
-  var confirmed = MutationID.none
+  @usableFromInline var confirmed = MutationID.none
   /// The greatest of which the server has told that it refused it.
-  var knownRefusal = MutationID.none
+  @usableFromInline var knownRefusal = MutationID.none
   /// Above ``confirmed``, ascending: given to mutations that were refused with a whole push.
-  var voided: [MutationID] = []
+  @usableFromInline var voided: [MutationID] = []
   /// The sum of the sizes of all that is kept.
-  var size: Int64 = 0
+  @usableFromInline var size: Int64 = 0
 
-  var version = OutboxVersion(0)
+  @usableFromInline var version = OutboxVersion(0)
   /// The version that is durable.
-  var stored = OutboxVersion(0)
+  @usableFromInline var stored = OutboxVersion(0)
   /// Counts what a replay must be made for, and the last that one was made for.
-  var queueVersion: UInt64 = 1
+  @usableFromInline var queueVersion: UInt64 = 1
   @usableFromInline var replayedVersion: UInt64 = 1
 
-  var sending = Sending()
+  @usableFromInline var sending = Sending()
 
   /// What is not saved: what goes on between it and the server in this life.
-  struct Sending: Hashable, Sendable {
-    var status = OutboxStatus.resting
+  @usableFromInline struct Sending: Hashable, Sendable {
+    @usableFromInline var status = OutboxStatus.resting
     /// Pace, wakes, backoffs, the server's floor, and the timer that is armed.
-    var retry = Retry(.outbox)
-    var isStarted = false
-    var isForeground = true
-    var isHeldBack = false
+    @usableFromInline var retry = Retry(.outbox)
+    @usableFromInline var isStarted = false
+    @usableFromInline var isForeground = true
+    @usableFromInline var isHeldBack = false
     /// A push was answered, and nothing was pulled since.
-    var wantsPull = false
-    var life = Life(0)
+    @usableFromInline var wantsPull = false
+    @usableFromInline var life = Life(0)
     /// When what was accepted is sent again; `nil`: not known yet.
-    var resendAt: Moment?
-    var resends = Backoff()
+    @usableFromInline var resendAt: Moment?
+    @usableFromInline var resends = Backoff()
     /// The version with the app's last word on what was set aside.
-    var wordVersion = OutboxVersion(0)
+    @usableFromInline var wordVersion = OutboxVersion(0)
     /// The greatest ID that had been accepted when the poll left that is out.
-    var askedThrough = MutationID.none
-    var pushCount: UInt64 = 0
+    @usableFromInline var askedThrough = MutationID.none
+    @usableFromInline var pushCount: UInt64 = 0
   }
 
   /// Empty, and not started.

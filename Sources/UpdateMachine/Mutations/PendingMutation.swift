@@ -11,7 +11,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   /// nor coalesced.
   public internal(set) var mayHaveCopy = false
   /// The version of the outbox since which it is as it is, as far as that must be durable.
-  var version: OutboxVersion
+  @usableFromInline var version: OutboxVersion
 
   /// How far it has got.
   ///
@@ -34,9 +34,11 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   }
 
   /// The last of its tickets: what an echo names, where the server echoes an ID of the client's.
+  @inlinable
   public var ticket: MutationTicket { tickets.upperBound }
 
   /// Its ID, once it has one.
+  @inlinable
   public var id: MutationID? {
     switch stage {
     case .unsent: nil
@@ -44,6 +46,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
     }
   }
 
+  @inlinable
   var isAccepted: Bool {
     if case .accepted = stage { true } else { false }
   }
@@ -52,6 +55,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
     if case .marked = stage { true } else { false }
   }
 
+  @inlinable
   var isUncertain: Bool {
     if case .uncertain = stage { true } else { false }
   }
@@ -70,6 +74,7 @@ public struct RefusedMutation<Change: Mutation>: Sendable {
   var version: OutboxVersion
 
   /// The last of its tickets.
+  @inlinable
   public var ticket: MutationTicket { tickets.upperBound }
 }
 
