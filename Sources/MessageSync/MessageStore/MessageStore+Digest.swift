@@ -1,7 +1,18 @@
-package import UpdateMachine
+public import UpdateMachine
 
-// A digest of a store, for whoever visits many: two stores of one digest do alike. What counts for ever is
-// told as seen from now, and what is only shown (what was held formerly, copies) is left out.
+// For checkers: whether two stores say the same, and a digest for whoever visits many: two stores of one
+// digest do alike. What counts for ever is told as seen from now, and what is only shown (what was held
+// formerly, copies) is left out of it.
+
+extension MessageStore {
+  /// Whether the same is held, and the same known of the lists. O(what differs).
+  @inlinable
+  package func isSame(as other: MessageStore) -> Bool {
+    held == other.held && doubts == other.doubts && strange == other.strange
+      && lists == other.lists && former == other.former && followed == other.followed
+      && unloaded == other.unloaded
+  }
+}
 
 extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
   /// Takes in all that a rule looks at.

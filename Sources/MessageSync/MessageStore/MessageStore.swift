@@ -103,7 +103,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// A narrow that somebody looks at.
   @usableFromInline
-  struct Listed: Sendable {
+  struct Listed: Equatable, Sendable {
     @usableFromInline var narrow: Narrow
     /// The narrow's own, at hand.
     @usableFromInline var reads: MessageFields

@@ -38,6 +38,16 @@ public struct MailUser: SimulatedUser {
   private var pages: [Page] = []
   /// What was held before the page that is taken now.
   private var heldBefore: Store?
+  /// What was found right last, and stays so: what the oracle learns later only excuses more.
+  private var right: Right?
+
+  private struct Right: Sendable {
+    var store: Store
+    var position: Int64
+    var windows: [Window]
+  }
+
+  private typealias Window = PagePlanner<Store>.Window
 
   private struct Page: Sendable {
     var id: RequestID
@@ -52,6 +62,7 @@ public struct MailUser: SimulatedUser {
     budget = PageBudgetOracle()
     pages = []
     heldBefore = nil
+    right = nil
   }
 
   // MARK: What the user does
@@ -166,27 +177,41 @@ public struct MailUser: SimulatedUser {
   ) -> UserObjection? {
     guard position >= 0, let store = client.model?.lists else { return nil }
     count(store)
-    oracle.noteHeld(by: store, at: position)
-    if let objection = oracle.objection(to: store, at: position, history) ?? objection(to: store) {
+    if let objection = objection(to: store) {
       return UserObjection(.interval, objection.expected, objection.found)
     }
     if let breach { return UserObjection(.budget, breach, "it was otherwise") }
-    for id in client.openWindows {
-      guard let (narrow, window) = client.window(id) else { continue }
-      if let list = store.list(of: narrow) {
-        let excerpt = list.excerpt(of: window)
-        if let objection = ExcerptOracle.objection(to: excerpt, of: window, list) {
-          return UserObjection(.honesty, "\(narrow): \(objection.expected)", objection.found)
-        }
-      }
-      // What was told last is what there is to see.
-      if client.looksOtherwise(id) {
-        return UserObjection(
-          .honesty, "\(narrow): what is seen through a window is told when it changes",
-          "\(client.view(of: id).map { "\($0.rows.count) rows" } ?? "nothing")")
+    let windows = client.windows
+    if let right, right.position == position, right.windows == windows,
+      right.store.isSame(as: store)
+    {
+      return nil
+    }
+    oracle.noteHeld(by: store, at: position)
+    if let objection = oracle.objection(to: store, at: position, history) {
+      return UserObjection(.interval, objection.expected, objection.found)
+    }
+    for window in windows {
+      if let objection = objection(to: window, client, store) { return objection }
+    }
+    right = Right(store: store, position: position, windows: windows)
+    return nil
+  }
+
+  private func objection(
+    to window: Window, _ client: Body, _ store: Store
+  ) -> UserObjection? {
+    if let list = store.list(of: window.narrow) {
+      let excerpt = list.excerpt(of: window.window)
+      if let objection = ExcerptOracle.objection(to: excerpt, of: window.window, list) {
+        return UserObjection(.honesty, "\(window.narrow): \(objection.expected)", objection.found)
       }
     }
-    return nil
+    // What was told last is what there is to see.
+    guard client.looksOtherwise(window.id) else { return nil }
+    return UserObjection(
+      .honesty, "\(window.narrow): what is seen through a window is told when it changes",
+      "\(window.view.map { "\($0.rows.count) rows" } ?? "nothing")")
   }
 
   /// With a server that keeps its contract nothing is suspect, and nothing is mended; and there is one

@@ -121,6 +121,10 @@ extension SyncClient {
   @inlinable
   public func view(of window: WindowID) -> WindowView<Lists>? { planner.shown(window) }
 
+  /// All windows that are open, with what was told of them last, for a checker.
+  @inlinable
+  package var windows: [PagePlanner<Lists>.Window] { planner.windows }
+
   /// Whether something else is to be seen through a window than was told last, for a checker.
   @inlinable
   package func looksOtherwise(_ window: WindowID) -> Bool {

@@ -2,7 +2,7 @@
 ///
 /// A list decides nothing: its owner says which rows are in it and what is known. It answers what
 /// there is to show of a window, and what to fetch for it.
-public struct PartialList<ID: ListID>: Sendable {
+public struct PartialList<ID: ListID>: Equatable, Sendable {
   @usableFromInline var _ids = VersionedMap<ID, Present>()
   @usableFromInline var _knowledge = Knowledge<ID>()
   @usableFromInline var _former: Former?
@@ -32,7 +32,7 @@ public struct PartialList<ID: ListID>: Sendable {
   public var unloaded: Knowledge<ID> { _unloaded }
 
   /// A list of former times, and where it was complete then.
-  public struct Former: Sendable {
+  public struct Former: Equatable, Sendable {
     public var ids: VersionedMap<ID, Present>
     public var knowledge: Knowledge<ID>
 

@@ -35,14 +35,14 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
   @usableFromInline var suspects: [(id: ID, since: Moment)] = []
 
   @usableFromInline
-  struct Window: Sendable {
-    @usableFromInline var id: WindowID
-    @usableFromInline var narrow: Narrow
-    @usableFromInline var window: ListWindow<ID>
+  package struct Window: Equatable, Sendable {
+    @usableFromInline package var id: WindowID
+    @usableFromInline package var narrow: Narrow
+    @usableFromInline package var window: ListWindow<ID>
     /// Of a list that cannot be known: a page has been shown.
     @usableFromInline var isShown = false
     /// What was seen through it last.
-    @usableFromInline var view: WindowView<Lists>?
+    @usableFromInline package var view: WindowView<Lists>?
 
     @inlinable
     init(id: WindowID, narrow: Narrow, window: ListWindow<ID>) {
@@ -302,15 +302,14 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
       if isAudit { wants[index].isAudit = true }
     }
     for index in windows.indices {
-      let window = windows[index]
-      lists.open(window.narrow)
-      guard let list = lists.list(of: window.narrow) else { continue }
-      if lists.canBeKnown(window.narrow) {
+      let narrow = windows[index].narrow
+      lists.open(narrow)
+      guard let list = lists.list(of: narrow) else { continue }
+      if windows[index].isShown {
+        guard lists.canBeKnown(narrow) else { continue }
         windows[index].isShown = false
-      } else if window.isShown {
-        continue
       }
-      for page in list.excerpt(of: window.window).wants { want(Request(page, of: window.narrow)) }
+      for page in list.excerpt(of: windows[index].window).wants { want(Request(page, of: narrow)) }
     }
     for id in lists.doubtful { want(Request(id)) }
     suspects = lists.suspects.map { id in
