@@ -172,7 +172,7 @@ public struct IntervalOracle: Sendable {
     _ history: [Mailbox]
   ) -> Objection? {
     if let objection = KnowledgeRules.objection(to: list, of: narrow, in: store) {
-      return objection
+      return Objection(expected: objection.expected, found: objection.found)
     }
     for message in history[Int(finger)].messages
     where store[message.id] == nil && KnowledgeRules.word(of: list, on: message.id) == false {

@@ -1,30 +1,40 @@
-package import MessageSync
-package import UpdateMachine
+public import UpdateMachine
+
+// KnowledgeRules: the room of what may be held and said of messages, for those who judge a store. No
+// store uses it.
+//
+// KnowledgeRules may use: Message, MessageStore.
 
 /// What a client may hold of a message, and what its lists may say, when this is true (KNOWLEDGE.md,
 /// "the allowance"). Wider would miss bugs, and narrower is false. It is written here alone.
 ///
-/// Two ask it, who know the truth in different ways: ``IntervalOracle`` has it at every position of the
-/// log, and `simulate check` has what a recording shows of it. So they bring what is true along.
+/// Two ask it, who know the truth in different ways: the simulator's `IntervalOracle` has it at every
+/// position of the log, and `simulate check` has what a recording shows of it. So they bring what is
+/// true along.
+@usableFromInline
 package enum KnowledgeRules {
   /// A field of a message. Each is judged by itself: a page may be read ahead of the events.
+  @usableFromInline
   package enum Field: String {
     case place, content, flags, reactions, sender
   }
 
   /// What is not judged of a message.
+  @usableFromInline
   package struct Excuse: Sendable {
-    package var content = false
-    package var place = false
+    @usableFromInline package var content = false
+    @usableFromInline package var place = false
     /// Whether it is there at all.
-    package var isThere = false
-    package var flags: MessageFlags
-    package var reactions: [Reaction] = []
+    @usableFromInline package var isThere = false
+    @usableFromInline package var flags: MessageFlags
+    @usableFromInline package var reactions: [Reaction] = []
 
+    @usableFromInline
     package init(flags: MessageFlags = []) { self.flags = flags }
   }
 
   /// The fields of a held message that are as in none of these true copies, in the order of ``Field``.
+  @inlinable
   package static func wrongFields<Content>(
     of held: Message<Content>, among truths: [Message<Content>], _ excuse: Excuse
   ) -> [Field] {
@@ -57,6 +67,7 @@ package enum KnowledgeRules {
   // MARK: Lists
 
   /// Of which IDs a page says everything (R5); `nil`: of none.
+  @inlinable
   package static func interval<Narrow: MessageNarrow>(
     of page: MessagePage<Narrow.Content>, for request: PageRequest<Narrow, MessageID>
   ) -> Interval<MessageID>? {
@@ -66,15 +77,30 @@ package enum KnowledgeRules {
   }
 
   /// What a list says of a message: it is in it, it is not, or nothing (`nil`).
+  @inlinable
   package static func word(of list: PartialList<MessageID>, on id: MessageID) -> Bool? {
     list.knowledge.contains(id) ? list.ids.contains(id) : nil
   }
 
+  /// What a list says is wrong.
+  @usableFromInline
+  package struct Objection {
+    @usableFromInline package var expected: String
+    @usableFromInline package var found: String
+
+    @usableFromInline
+    package init(expected: String, found: String) {
+      self.expected = expected
+      self.found = found
+    }
+  }
+
   /// What a list says that does not follow from the messages that are held beside it; `nil`: nothing.
   /// A list lists what is held and belongs to it (R1), and does not know of what is in doubt (R10).
+  @inlinable
   package static func objection<Narrow>(
     to list: PartialList<MessageID>, of narrow: Narrow, in store: MessageStore<Narrow>
-  ) -> IntervalOracle.Objection? {
+  ) -> Objection? {
     guard store.canBeKnown(narrow) else {
       guard !list.knowledge.isEmpty else { return nil }
       return .init(expected: "\(narrow) can never be known", found: "\(list)")
