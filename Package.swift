@@ -54,10 +54,14 @@ let package = Package(
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols"],
       swiftSettings: strict),
+    .target(
+      name: "RecordingCheck",
+      dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync"],
+      path: "Simulations/check", swiftSettings: strict),
     .executableTarget(
       name: "simulate",
-      dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "Simulator"],
-      path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo", "crash"],
+      dependencies: ["UpdateMachine", "ZulipSync", "Simulator", "RecordingCheck"],
+      path: "Simulations", exclude: ["Benchmarks", "Scenarios", "Zoo", "check", "crash"],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .executableTarget(
@@ -107,8 +111,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "simulate", "Simulator", "MessageSync", "SyncProtocols", "TestSupport", "UpdateMachine",
-        "ZulipSync",
+        "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols", "TestSupport",
+        "UpdateMachine", "ZulipSync",
       ],
       swiftSettings: strict),
   ],

@@ -1,4 +1,5 @@
 import Foundation
+import RecordingCheck
 import ZulipSync
 
 extension Simulate {
@@ -41,7 +42,7 @@ extension Simulate {
       \(leftOut)
 
         --json      print one JSON object as the last line
-        --orders N  the bound, at most 10000 (default \(defaultOrders))
+        --orders N  the bound, at most 10000 (default \(Check.defaultOrders))
 
       Exit codes: 0 all agree, 1 something differs, 2 a file cannot be read or a line makes no
       sense.
@@ -49,10 +50,10 @@ extension Simulate {
     run: { words, console in
       let arguments = try Arguments(
         words, options: ["--orders"], flags: ["--json"], takesFiles: true)
-      let orders = try arguments.number("--orders", in: 1...10_000) ?? defaultOrders
+      let orders = try arguments.number("--orders", in: 1...10_000)
       return try check(
         arguments.files.isEmpty ? shippedSessions : arguments.files,
-        asJSON: arguments.has("--json"), Interpretation(), orders: orders, console)
+        asJSON: arguments.has("--json"), orders: orders ?? Check.defaultOrders, console)
     })
 
   /// As lines of the help.
@@ -60,9 +61,6 @@ extension Simulate {
     ZulipState.leftOut.sorted { $0.key < $1.key }
       .map { "  \($0.key): \($0.value)" }.joined(separator: "\n")
   }
-
-  /// Seconds for a thousand requests. More can be asked for.
-  static let defaultOrders = 50
 
   /// The recordings that ship with the project, cut down.
   static var shippedSessions: [String] {
@@ -73,12 +71,12 @@ extension Simulate {
   }
 
   static func check(
-    _ files: [String], asJSON: Bool, _ interpretation: Interpretation,
-    orders: Int = defaultOrders, _ console: Console
-  ) throws(FileError) -> ExitCode {
+    _ files: [String], asJSON: Bool, _ interpretation: Interpretation = .own, orders: Int,
+    _ console: Console
+  ) throws(RecordingError) -> ExitCode {
     let start = ProcessInfo.processInfo.systemUptime
     func elapsed() -> Double { ProcessInfo.processInfo.systemUptime - start }
-    var check = Check(interpretation: interpretation, messages: MessageCheck(bound: orders))
+    var check = Check(interpretation, orders: orders, isInterrupted: { Interrupt.wasAsked })
     defer { console.progress(nil) }
     for (index, file) in files.enumerated() {
       let recording = try Recording(file: file) { read, count in
@@ -88,37 +86,16 @@ extension Simulate {
       }
       check.add(recording)
       console.progress(nil)
-      guard check.files[index].lines > 0 else {
-        throw FileError(message: "\(file): holds no exchange")
-      }
       if Interrupt.wasAsked { break }
       for text in check.files[index].texts { console.out(text) }
     }
-    let total = check.total
-    let findings = total.findings
     let seconds = (elapsed() * 1000).rounded() / 1000
-    console.out(
-      "check: \(files.count) files, \(total.lines) lines, \(total.queues) queues, "
-        + "\(findings.pollsAgreed) of \(total.polls) polls agree, "
-        + "\(total.answerCount) answers classified, \(findings.departureCount) departures, "
-        + "\(total.messages.orders) orders of pages, \(total.messages.inDoubt) in doubt, "
-        + "\(total.state.compared) states compared, \(total.state.explained.count) explained, "
-        + "\(findings.differences.count) differences, \(seconds) s")
-    if asJSON {
-      let fields: [(String, String)] = [
-        ("files", "\(files.count)"), ("lines", "\(total.lines)"), ("queues", "\(total.queues)"),
-        ("polls", "\(total.polls)"), ("answers", "\(total.answerCount)"),
-        ("departures", "\(findings.departureCount)"), ("pages", "\(total.messages.pages)"),
-        ("orders", "\(total.messages.orders)"), ("inDoubt", "\(total.messages.inDoubt)"),
-        ("states", "\(total.state.compared)"), ("explained", "\(total.state.explained.count)"),
-        ("differences", "\(findings.differences.count)"), ("seconds", "\(seconds)"),
-      ]
-      console.out("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")
-    }
+    console.out(check.summary(of: files.count, seconds: seconds))
+    if asJSON { console.out(check.json(of: files.count, seconds: seconds)) }
     if Interrupt.wasAsked {
       console.out("Interrupted: this is what was done so far.")
       return .interrupted
     }
-    return findings.differences.isEmpty ? .success : .failure
+    return check.agrees ? .success : .failure
   }
 }

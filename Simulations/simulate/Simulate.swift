@@ -1,4 +1,5 @@
 import Foundation
+import RecordingCheck
 
 /// The command line: finds the command, runs it, and turns what it throws into an exit code.
 enum Simulate {
@@ -42,6 +43,9 @@ enum Simulate {
       console.error("Type: swift run -c release \(what) --help")
       return .usage
     } catch let error as FileError {
+      console.error("simulate: \(error.message)")
+      return .usage
+    } catch let error as RecordingError {
       console.error("simulate: \(error.message)")
       return .usage
     } catch {

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 
+@testable import RecordingCheck
 @testable import simulate
 
 /// What a command printed, and how it ended.

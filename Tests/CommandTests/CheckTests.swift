@@ -3,6 +3,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
+@testable import RecordingCheck
 @testable import simulate
 
 @Suite("check: recorded sessions")

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import UpdateMachine
 
+@testable import RecordingCheck
 @testable import simulate
 
 @Suite("From bytes to answers")

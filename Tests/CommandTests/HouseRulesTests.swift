@@ -77,6 +77,10 @@ import Testing
           "UpdateMachine", "MessageSync", "SyncProtocols", "Foundation", "FoundationNetworking",
         ]
       ),
+      (
+        "Simulations/check/",
+        ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "Foundation"]
+      ),
       ("Sources/SQLiteStore/", ["UpdateMachine", "CSQLite", "Darwin", "Glibc", "Musl"]),
       ("Sources/LoopbackServer/", ["Darwin", "Glibc", "Musl"]),
     ]

@@ -4,6 +4,7 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
+@testable import RecordingCheck
 @testable import simulate
 
 @Suite("check: pages of messages")

@@ -3,6 +3,7 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
+@testable import RecordingCheck
 @testable import simulate
 
 @Suite("check: a realm's state")

@@ -212,7 +212,7 @@ public struct Mailbox: Hashable, Sendable {
 
 extension Message {
   /// Sets or clears a reaction; written without the library's own code.
-  package mutating func react(_ reaction: Reaction, _ isSet: Bool) {
+  fileprivate mutating func react(_ reaction: Reaction, _ isSet: Bool) {
     reactions.removeAll { $0 == reaction }
     if isSet { reactions = (reactions + [reaction]).sorted() }
   }

@@ -3,7 +3,7 @@ import UpdateMachine
 
 /// How answers are understood: the code under test. Tests put in wrong ones, to see that a wrong
 /// one would be noticed.
-struct Interpretation {
+package struct Interpretation {
   var classify: DecodedReply.Classifier = { $0.failure() }
   var advance: (QueueFinger, QueueBatch<String>) -> Advance<QueueFinger> = {
     EventQueue<String>.advance($0, over: $1)
@@ -12,6 +12,9 @@ struct Interpretation {
   var mendsState = true
   /// Whether messages in doubt are asked for again.
   var asksAgain = true
+
+  /// As a client understands them.
+  package static var own: Interpretation { Interpretation() }
 }
 
 /// Holds one user's requests on one queue against a machine that is given the same answers.

@@ -3,15 +3,46 @@ import SyncProtocols
 import UpdateMachine
 
 /// `simulate conform`: whether the machine answers recorded conversations to the letter.
-struct Conformance {
-  var conversations = 0
-  var steps = 0
+package struct Conformance {
+  private var conversations = 0
+  private var steps = 0
   /// How many conversations, and how many of the steps gone through, agree.
-  var agreeing = 0
-  var agreeingSteps = 0
-  var firstDifference: String?
+  private var agreeing = 0
+  private var agreeingSteps = 0
+  private var firstDifference: String?
+  /// Whether the user wants no more.
+  private let isInterrupted: () -> Bool
 
-  mutating func add(_ conversation: Conversation, at place: String) {
+  package init(isInterrupted: @escaping () -> Bool) { self.isInterrupted = isInterrupted }
+
+  package var agrees: Bool { agreeing == conversations }
+
+  /// The first difference, if there is one, and how many agree.
+  package var texts: [String] {
+    (firstDifference.map { [$0] } ?? []) + [
+      "conform: \(agreeing) of \(conversations) conversations agree, "
+        + "\(agreeingSteps) of \(steps) steps"
+    ]
+  }
+
+  package mutating func add(file: String) throws(RecordingError) {
+    let lines = try numberedLines(of: file)
+    guard !lines.isEmpty else {
+      throw RecordingError(message: "\(file): holds no conversation")
+    }
+    for (number, line) in lines {
+      if isInterrupted() { break }
+      let conversation: Conversation
+      do {
+        conversation = try JSONDecoder().decode(Conversation.self, from: line)
+      } catch {
+        throw RecordingError(message: "\(file):\(number): \(reason(error))")
+      }
+      add(conversation, at: "\(file):\(number)")
+    }
+  }
+
+  private mutating func add(_ conversation: Conversation, at place: String) {
     conversations += 1
     steps += conversation.steps.count
     var machine = Machine<QueueFinger>(life: conversationLife, settings: conversation.settings)
@@ -81,54 +112,5 @@ extension Said: CustomStringConvertible {
     case .input(let input): input.description
     case .polled(let id, let lastEventID): "polled \(id), last event \(lastEventID)"
     }
-  }
-}
-
-extension Simulate {
-  static let conformCommand = Command(
-    name: "conform",
-    summary: "replay conversations with the machine, to the letter",
-    help: """
-      Usage: simulate conform [FILE…]
-
-      Replays conversations of the machine, a JSON object a line: after each input the status, the
-      effects and the freshness must be exactly those in the file. Without a file: the copy that
-      ships with the project.
-
-      Prints how many conversations and steps agree, and the first difference.
-      Exit codes: 0 all agree, 1 one differs, 2 a file cannot be read.
-      """,
-    run: { words, console in
-      let arguments = try Arguments(words, takesFiles: true)
-      let files =
-        arguments.files.isEmpty ? [Shipped.recording("machine.jsonl")] : arguments.files
-      return try conform(files, console)
-    })
-
-  static func conform(_ files: [String], _ console: Console) throws(FileError) -> ExitCode {
-    var conformance = Conformance()
-    for file in files {
-      let lines = try numberedLines(of: file)
-      guard !lines.isEmpty else { throw FileError(message: "\(file): holds no conversation") }
-      for (number, line) in lines {
-        if Interrupt.wasAsked { break }
-        let conversation: Conversation
-        do {
-          conversation = try JSONDecoder().decode(Conversation.self, from: line)
-        } catch {
-          throw FileError(message: "\(file):\(number): \(reason(error))")
-        }
-        conformance.add(conversation, at: "\(file):\(number)")
-      }
-    }
-    if let difference = conformance.firstDifference { console.out(difference) }
-    console.out(
-      "conform: \(conformance.agreeing) of \(conformance.conversations) conversations agree, "
-        + "\(conformance.agreeingSteps) of \(conformance.steps) steps")
-    if Interrupt.wasAsked {
-      console.out("Interrupted: this is what was done so far.")
-      return .interrupted
-    }
-    return conformance.agreeing == conformance.conversations ? .success : .failure
   }
 }

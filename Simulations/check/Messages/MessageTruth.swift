@@ -1,5 +1,4 @@
 import MessageSync
-import Simulator
 import UpdateMachine
 import ZulipSync
 
@@ -129,7 +128,8 @@ extension MessageEvent<ZulipContent> {
     case .flagged(_, let flags, let isSet), .flaggedAll(let flags, let isSet):
       next.message.flags.assign(flags, isSet)
     case .reacted(_, let reaction, let isSet):
-      next.message.react(reaction, isSet)
+      next.message.reactions.removeAll { $0 == reaction }
+      if isSet { next.message.reactions = (next.message.reactions + [reaction]).sorted() }
     }
     return next
   }

@@ -1,4 +1,3 @@
-import Simulator
 import UpdateMachine
 
 /// The orders in which a client may have lived through a life, as far as the recorded times leave
@@ -142,15 +141,16 @@ struct MessageOrders {
       Order(begins: never, takes: first, ranks: backwards),
     ]
     var seen = Set(orders.map(\.key))
-    var choices = Choices(seed: 1)
+    var chance = Chance()
     // A draw may hit what was tried already.
     for _ in 0..<bound * 4 where orders.count < bound {
       var order = recorded
-      let keep = choices.draw(.network, below: 8)
-      for index in indices where choices.draw(.network, below: 8) >= keep {
-        let pair = choices.pick(.network, slots[index].pairs)
+      let keep = chance.draw(below: 8)
+      for index in indices where chance.draw(below: 8) >= keep {
+        let pairs = slots[index].pairs
+        let pair = pairs[Int(chance.draw(below: UInt64(pairs.count)))]
         (order.begins[index], order.takes[index]) = (pair.begin, pair.take)
-        order.ranks[index] = Int(choices.draw(.network, below: UInt64(slots.count)))
+        order.ranks[index] = Int(chance.draw(below: UInt64(slots.count)))
       }
       if seen.insert(order.key).inserted { orders.append(order) }
     }
@@ -165,5 +165,16 @@ extension MessageOrders.Order {
   /// The pages in the order in which they are taken.
   var order: [Int] {
     takes.indices.sorted { (takes[$0], ranks[$0], $0) < (takes[$1], ranks[$1], $1) }
+  }
+}
+
+/// The same numbers in every process, by SplitMix64.
+private struct Chance {
+  private var state = Digest.mixed(0x3C6E_F372_FE94_F82B)
+
+  /// A number from 0 to `bound` − 1.
+  mutating func draw(below bound: UInt64) -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Digest.mixed(state).multipliedFullWidth(by: bound).high
   }
 }

@@ -1,5 +1,4 @@
 import MessageSync
-import Simulator
 import UpdateMachine
 import ZulipSync
 
@@ -50,6 +49,8 @@ struct MessageCheck {
 
   /// So many orders of one race at most.
   let bound: Int
+  /// Whether the user wants no more.
+  let isInterrupted: () -> Bool
 
   /// - Parameter asksAgain: whether what is open or in doubt is asked for again.
   func report(on recording: MessageRecording, asksAgain: Bool = true) -> Report {
@@ -62,8 +63,8 @@ struct MessageCheck {
     report.pagesWithoutContents = lives.withoutContents.count
     report.pagesNotFollowed = lives.notFollowed
     for life in lives.lives {
-      if Interrupt.wasAsked { break }
-      var check = MessageLifeCheck(life, bound: bound, asksAgain: asksAgain)
+      if isInterrupted() { break }
+      var check = MessageLifeCheck(life, self, asksAgain: asksAgain)
       check.run()
       report.lives.append(check.report)
       report.differences += check.differences
@@ -77,6 +78,7 @@ struct MessageLifeCheck {
   let life: MessageLife
   let bound: Int
   let asksAgain: Bool
+  private let isInterrupted: () -> Bool
   private(set) var report: MessageCheck.Life
   private var found: [Found: Tally] = [:]
 
@@ -93,9 +95,10 @@ struct MessageLifeCheck {
     var first: String
   }
 
-  init(_ life: MessageLife, bound: Int, asksAgain: Bool) {
+  init(_ life: MessageLife, _ check: MessageCheck, asksAgain: Bool) {
     self.life = life
-    self.bound = bound
+    bound = check.bound
+    isInterrupted = check.isInterrupted
     self.asksAgain = asksAgain
     report = MessageCheck.Life(name: life.name, bound: bound)
   }
@@ -160,7 +163,7 @@ struct MessageLifeCheck {
     let truth = MessageTruth(life)
     let lists = narrows.map { (narrow: $0, list: truth.list(of: $0)) }
     for (number, order) in orders.orders.enumerated() {
-      if Interrupt.wasAsked { return }
+      if isInterrupted() { return }
       report.orders += 1
       var run = MessageRun(truth, pages, narrows)
       run.go(through: order)

@@ -200,16 +200,16 @@ private func unexpected(_ decoder: any Decoder, _ what: String) -> DecodingError
   .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "expected \(what)"))
 }
 
-extension KeyedDecodingContainer where Key == simulate.Key {
+extension KeyedDecodingContainer where Key == RecordingCheck.Key {
   fileprivate func finger(_ key: Key) throws -> QueueFinger {
-    let fields = try nestedContainer(keyedBy: simulate.Key.self, forKey: key)
+    let fields = try nestedContainer(keyedBy: RecordingCheck.Key.self, forKey: key)
     return QueueFinger(
       queue: QueueID(try fields.decode(String.self, forKey: "queue")),
       lastEventID: try fields.decode(Int64.self, forKey: "event"))
   }
 
   fileprivate func terms(_ key: Key) throws -> Terms {
-    let fields = try nestedContainer(keyedBy: simulate.Key.self, forKey: key)
+    let fields = try nestedContainer(keyedBy: RecordingCheck.Key.self, forKey: key)
     return Terms(
       longDeadline: .milliseconds(try fields.decode(Int64.self, forKey: "longDeadline")),
       lifetime: .milliseconds(try fields.decode(Int64.self, forKey: "lifetime")))

@@ -4,7 +4,7 @@ import UpdateMachine
 
 /// Recorded sessions between clients and a real server: one exchange a line, in the order in which
 /// they ended. The format is told in `Simulations/Recordings/README.md`.
-struct Recording {
+package struct Recording {
   var file: String
   /// All that are not empty, the operator's notes among them.
   var lineCount: Int
@@ -15,9 +15,12 @@ struct Recording {
   var state: StateRecording?
 
   /// - Parameter progress: is told now and then how many of how many lines are read.
-  init(file: String, progress: (Int, Int) -> Void = { _, _ in }) throws(FileError) {
+  package init(
+    file: String, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(RecordingError) {
     self.file = file
     let lines = try numberedLines(of: file)
+    guard !lines.isEmpty else { throw RecordingError(message: "\(file): holds no exchange") }
     lineCount = lines.count
     exchanges = []
     let decoder = JSONDecoder()
@@ -30,10 +33,10 @@ struct Recording {
         exchange.line = number
         exchanges.append(exchange)
       } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
-        throw FileError(
+        throw RecordingError(
           message: "\(file):\(number): expected a JSON object; \(context.debugDescription)")
       } catch {
-        throw FileError(message: "\(file):\(number): \(reason(error))")
+        throw RecordingError(message: "\(file):\(number): \(reason(error))")
       }
     }
     if MessageRecording.hasPages(lines) { messages = MessageRecording(lines) }

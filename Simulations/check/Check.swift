@@ -3,13 +3,27 @@ import UpdateMachine
 
 /// `simulate check`: whether recorded sessions with a real server are what the machine, the
 /// classifier and PROTOCOL.md say that such sessions are.
-struct Check {
-  var interpretation = Interpretation()
-  var messages = MessageCheck(bound: Simulate.defaultOrders)
-  private(set) var files: [FileReport] = []
+package struct Check {
+  private let interpretation: Interpretation
+  private let messages: MessageCheck
+  package private(set) var files: [FileReport] = []
+
+  /// Of one race. Seconds for a thousand requests. More can be asked for.
+  package static let defaultOrders = 50
+
+  /// - Parameters:
+  ///   - orders: so many of one race of pages at most.
+  ///   - isInterrupted: whether the user wants no more.
+  package init(
+    _ interpretation: Interpretation = .own, orders: Int = Check.defaultOrders,
+    isInterrupted: @escaping () -> Bool = { false }
+  ) {
+    self.interpretation = interpretation
+    messages = MessageCheck(bound: orders, isInterrupted: isInterrupted)
+  }
 
   /// What was found in one file.
-  struct FileReport {
+  package struct FileReport {
     var file: String
     var lines = 0
     /// Queues that the file shows being registered.
@@ -26,7 +40,7 @@ struct Check {
     var answerCount: Int { answers.values.reduce(0, +) }
   }
 
-  mutating func add(_ recording: Recording) {
+  package mutating func add(_ recording: Recording) {
     var report = FileReport(file: recording.file, lines: recording.lineCount)
     for exchange in recording.exchanges {
       classify(exchange, &report)
@@ -130,6 +144,36 @@ extension Exchange {
 }
 
 extension Check {
+  /// Whether nothing differs.
+  package var agrees: Bool { files.allSatisfy(\.findings.differences.isEmpty) }
+
+  /// All that was found, in one line.
+  package func summary(of fileCount: Int, seconds: Double) -> String {
+    let total = total
+    let findings = total.findings
+    return "check: \(fileCount) files, \(total.lines) lines, \(total.queues) queues, "
+      + "\(findings.pollsAgreed) of \(total.polls) polls agree, "
+      + "\(total.answerCount) answers classified, \(findings.departureCount) departures, "
+      + "\(total.messages.orders) orders of pages, \(total.messages.inDoubt) in doubt, "
+      + "\(total.state.compared) states compared, \(total.state.explained.count) explained, "
+      + "\(findings.differences.count) differences, \(seconds) s"
+  }
+
+  /// The same as a JSON object.
+  package func json(of fileCount: Int, seconds: Double) -> String {
+    let total = total
+    let findings = total.findings
+    let fields: [(String, String)] = [
+      ("files", "\(fileCount)"), ("lines", "\(total.lines)"), ("queues", "\(total.queues)"),
+      ("polls", "\(total.polls)"), ("answers", "\(total.answerCount)"),
+      ("departures", "\(findings.departureCount)"), ("pages", "\(total.messages.pages)"),
+      ("orders", "\(total.messages.orders)"), ("inDoubt", "\(total.messages.inDoubt)"),
+      ("states", "\(total.state.compared)"), ("explained", "\(total.state.explained.count)"),
+      ("differences", "\(findings.differences.count)"), ("seconds", "\(seconds)"),
+    ]
+    return "{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
+  }
+
   /// All files together.
   var total: FileReport {
     files.reduce(into: FileReport(file: "")) { total, file in
@@ -147,7 +191,7 @@ extension Check {
 
 extension Check.FileReport {
   /// The table of this file, then each departure and each difference.
-  var texts: [String] {
+  package var texts: [String] {
     let told = findings.pollsAgreed + findings.pollsDeparting + findings.pollsNotFollowed
     let differing = polls > told ? ", \(polls - told) differing" : ""
     let polls =

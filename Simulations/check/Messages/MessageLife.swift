@@ -1,5 +1,4 @@
 import MessageSync
-import Simulator
 import UpdateMachine
 import ZulipSync
 

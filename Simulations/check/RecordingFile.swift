@@ -1,17 +1,14 @@
 import Foundation
 
-/// Finds what ships with the project, from any folder.
-enum Shipped {
-  /// The path of a file in `Simulations/Recordings`.
-  static func recording(_ name: String) -> String {
-    Bundle.module.resourceURL?.appendingPathComponent("Recordings/\(name)").path ?? name
-  }
+/// A file of recordings cannot be used: which, where in it, and what was expected.
+package struct RecordingError: Error {
+  package let message: String
 }
 
 /// A text file's lines with their numbers from 1, without empty ones.
-func numberedLines(of path: String) throws(FileError) -> [(number: Int, line: Data)] {
+func numberedLines(of path: String) throws(RecordingError) -> [(number: Int, line: Data)] {
   guard let data = FileManager.default.contents(atPath: path) else {
-    throw FileError(message: "\(path): cannot be read. Is it there?")
+    throw RecordingError(message: "\(path): cannot be read. Is it there?")
   }
   return data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     .enumerated().filter { !$0.element.isEmpty }.map { ($0.offset + 1, Data($0.element)) }
