@@ -2,7 +2,8 @@ import MessageSync
 import Testing
 import UpdateMachine
 
-/// The revision goes up whenever a list or a message may have changed.
+/// The revision goes up whenever a list or a message may have changed. That two stores are the same, a
+/// checker finds out without it.
 @Suite struct RevisionTests {
   typealias Narrow = MessageFilter<Int>
 
@@ -27,8 +28,10 @@ import UpdateMachine
   }
 
   @Test func `every event and every change of the lists counts`() {
+    let reaction = Reaction(user: UserID(2), emoji: "x")
     let changes: [(String, (inout MessageStore<Narrow>) -> Void)] = [
       ("event", { $0.apply(.new(Self.message(3))) }),
+      ("reaction", { $0.apply(.reacted(MessageID(1), reaction, isSet: true)) }),
       ("deletion", { $0.apply(.deleted([MessageID(1)])) }),
       ("coverage", { $0.apply(.covered(ChannelID(1), follows: false)) }),
       ("open", { $0.open(Narrow()) }),
@@ -39,10 +42,22 @@ import UpdateMachine
     ]
     for (name, change) in changes {
       var store = RevisionTests.store()
-      let before = store.revision
+      let before = store
       change(&store)
-      #expect(store.revision > before, "\(name)")
+      #expect(store.revision > before.revision, "\(name)")
+      // A restored store forgets only what went on in the life before.
+      #expect(store.isSame(as: before) == (name == "restored"), "\(name)")
     }
+  }
+
+  @Test func `stores are the same by what they say, wherever they were made`() {
+    let store = RevisionTests.store()
+    #expect(store.isSame(as: RevisionTests.store()))
+    var changed = store
+    changed.apply(.new(Self.message(3)))
+    #expect(!changed.isSame(as: store))
+    changed.apply(.deleted([MessageID(3)]))
+    #expect(changed.isSame(as: store))
   }
 
   @Test func `a page counts, unless nobody waits for it`() {
@@ -65,11 +80,13 @@ import UpdateMachine
     store.asked()
     store.answered()
     #expect(store.revision == before)
+    #expect(store.isSame(as: RevisionTests.store()))
   }
 
   @Test func `a new generation goes on counting`() {
     let old = RevisionTests.store()
     let new = MessageStore<Narrow>(following: [ChannelID(1)], after: old)
     #expect(new.revision > old.revision)
+    #expect(!new.isSame(as: old))
   }
 }

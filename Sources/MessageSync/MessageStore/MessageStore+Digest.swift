@@ -1,8 +1,9 @@
 public import UpdateMachine
 
-// For checkers: whether two stores say the same, and a digest for whoever visits many: two stores of one
-// digest do alike. What counts for ever is told as seen from now, and what is only shown (what was held
-// formerly, copies) is left out of it.
+// Two comparisons for checkers. `isSame` says whether two stores hold and know the same. The digest is for
+// the explorer, which must recognise a state that it has visited: two stores with the same digest behave
+// alike from here on. Counters that only grow enter it relative to now, and what is only displayed (what
+// was held formerly, copies from pages) does not enter it at all.
 
 extension MessageStore {
   /// Whether the same is held, and the same known of the lists. O(what differs).

@@ -169,6 +169,7 @@ struct Storage: Equatable, Sendable {
     }
   }
 
+  /// The reading of rows that is out, if there is one, outlives this start.
   @inlinable
   mutating func noteRead() {
     if case .read = out { isReadFromBefore = true }
