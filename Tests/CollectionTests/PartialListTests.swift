@@ -35,7 +35,7 @@ import UpdateMachine
         messages: (1...LineModel.last).filter { _ in dice.flip() }, cap: cap, limit: limit)
       var list = server.someKnowledge(&dice)
       var window = LineModel.anyWindow(&dice)
-      if window.anchor == .firstUnread { window.anchor = .id(RowID(15)) }
+      if window.anchor == .serverChosen { window.anchor = .id(RowID(15)) }
       var pages = 0
       while let want = list.excerpt(of: window).wants.first, pages < 100 {
         server.answer(want, of: &list)
@@ -58,7 +58,7 @@ import UpdateMachine
       var line = LineModel()
       for _ in 0..<40 { line.change(&dice) }
       let window = LineModel.anyWindow(&dice)
-      guard window.anchor != .firstUnread else { continue }
+      guard window.anchor != .serverChosen else { continue }
       let wants = line.list.excerpt(of: window).wants
       #expect(Set(wants).count == wants.count)
       for want in wants {
@@ -98,10 +98,28 @@ import UpdateMachine
         .about(.oldest, before: 0, after: 1)
       ])
     #expect(
-      wants(ListWindow<RowID>(.firstUnread, before: 0, after: 0))
-        == [.about(.firstUnread, before: 1, after: 1)])
+      wants(ListWindow<RowID>(.serverChosen, before: 0, after: 0))
+        == [.about(.serverChosen, before: 1, after: 1)])
     #expect(wants(.newest(.max)) == [.about(.newest, before: 1000, after: 0)])
     #expect(wants(ListWindow<RowID>(.newest, before: -5, after: .min)).count == 1)
+  }
+
+  /// Found by seed 1222 of messages: what was left of the line behind the last ID was forgotten when a
+  /// later reading failed, and a gap was shown before a list that was whole.
+  @Test(arguments: [PageAnchor<RowID>.oldest, .newest])
+  func `what is read for a window at an end of the line reaches that end`(
+    anchor: PageAnchor<RowID>
+  ) throws {
+    var list = PartialList<RowID>()
+    list.learn(.everything)
+    list.unload(.everything)
+    let window = ListWindow(anchor, before: 3, after: 3)
+    let unloaded = try #require(list.excerpt(of: window).unloaded.first)
+    #expect(unloaded.interval == .everything)
+    list.load(unloaded.interval, [])
+    list.forgetUnloaded()
+    let excerpt = list.excerpt(of: window)
+    #expect(excerpt.rows.isEmpty && excerpt.isComplete)
   }
 
   @Test func `a hole of one message is asked for by its ID`() {
@@ -193,7 +211,7 @@ struct LineModel {
 
   static func anyWindow(_ dice: inout SplitMix) -> ListWindow<RowID> {
     let anchors: [PageAnchor<RowID>] = [
-      .oldest, .newest, .newest, .firstUnread, .id(RowID(1 + dice.roll(last))),
+      .oldest, .newest, .newest, .serverChosen, .id(RowID(1 + dice.roll(last))),
       .id(RowID(1 + dice.roll(last))), .id(RowID(1 + dice.roll(last))),
     ]
     let anchor = anchors[Int(dice.roll(Int64(anchors.count)))]
@@ -256,7 +274,7 @@ struct LineModel {
     switch window.anchor {
     case .oldest: point = 0
     case .newest: point = LineModel.end
-    case .firstUnread:
+    case .serverChosen:
       excerpt.wants = [whole]
       return excerpt
     case .id(let id): point = id.number

@@ -172,9 +172,9 @@ import UpdateMachine
   @Test func `bug 25: nothing, not known yet and empty are three things`() {
     var desk = Desk([])
     #expect(desk.replica.holding == .unknown)
+    desk.put(.started(foreground: true))
     desk.put(.loaded(nil, age: nil))
     #expect(desk.replica.holding == .nothing)
-    desk.put(.started(foreground: true))
     desk.exchange()
     #expect(desk.replica.holding == .model(Notebook(notes: Notes())))
   }
@@ -226,8 +226,8 @@ import UpdateMachine
 
   @Test func `bug 32: what happens while the snapshot is made, or after it, is not lost`() throws {
     var desk = Desk([.write(1, "a")])
-    desk.put(.loaded(nil, age: nil))
     desk.put(.started(foreground: true))
+    desk.put(.loaded(nil, age: nil))
     let queue = try desk.server.beginRegister(at: desk.now).get()
     desk.commit([.amend(1, "b")])
     let reply = desk.server.finishRegister(queue, at: desk.now)
@@ -247,11 +247,11 @@ import UpdateMachine
     desk.exchange()  // Acknowledges what came.
     let older = QueueFinger(queue: QueueID("q1"), lastEventID: 900)
     desk.replica = Desk.Follower(life: Life(2))
+    desk.put(.started(foreground: true))
     desk.put(
       .loaded(
         SavedReplica(
           model: desk.disk!.model, finger: older, terms: desk.disk!.terms), age: .zero))
-    desk.put(.started(foreground: true))
     #expect(
       desk.exchange() == [
         "disarm 1", "report rejected(BAD_REQUEST)", "release q1", "arm 2 in (0, 1 s]",
@@ -265,8 +265,8 @@ import UpdateMachine
 
   @Test func `bug 35: the answer of a register that was given up takes nothing back`() throws {
     var desk = Desk([.write(1, "a")])
-    desk.put(.loaded(nil, age: nil))
     desk.put(.started(foreground: true))
+    desk.put(.loaded(nil, age: nil))
     let first = desk.request
     let queue = try desk.server.beginRegister(at: desk.now).get()
     let late = desk.server.finishRegister(queue, at: desk.now)

@@ -108,7 +108,7 @@ import UpdateMachine
     var other = court.client
     var model = try #require(other.model)
     try model.apply(.setting(key: 1, value: 7))
-    other.change { $0 = model }
+    other.withModel { $0 = model }
     court.replace(with: other, after: .fired(TimerID(99)), at: 100)
     let finding = try #require(court.jury.result.finding)
     #expect(finding.oracle == .replica)

@@ -141,6 +141,22 @@ struct LivenessOracleTests {
     #expect(took.milliseconds * 10 >= bound.milliseconds * 8, "\(took) of \(bound)")
   }
 
+  /// Seed 2604 of messages, driven by actors: the answers to all polls were lost for longer than a wait, so
+  /// the log lived on, and the saved form was so old that the next process did not ask about it.
+  @Test(arguments: [false, true])
+  func `an age says nothing of a log that was asked on about since`(isAsked: Bool) {
+    let configuration = SimulationConfiguration(seed: 1, clients: 1, faults: .none)
+    var world = World<Chat>(configuration: configuration, choices: Choices(seed: 1))
+    #expect(world.run().finding == nil)
+    let client = world.clients[0]
+    client.writtenAt = world.now - .seconds(300)
+    client.askedAt = isAsked ? world.now : client.writtenAt
+    world.begin(0)
+    world.load(0)
+    #expect(client.body.isLoaded)
+    #expect(world.jury.accounts[0].hasWrongAge == isAsked)
+  }
+
   @Test func `a world that does not converge is found out at the bound, to the millisecond`() throws
   {
     var found = 0

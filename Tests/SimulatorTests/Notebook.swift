@@ -89,8 +89,8 @@ struct Desk {
   /// One that was started without a saved form, and has become live.
   static func live(_ events: [NoteEvent] = [.write(1, "a")]) -> Desk {
     var desk = Desk(events)
-    desk.put(.loaded(nil, age: nil))
     desk.put(.app(.started(foreground: true)))
+    desk.put(.loaded(nil, age: nil))
     desk.exchange()
     desk.endWrite()
     return desk
@@ -168,8 +168,8 @@ struct Desk {
     replica = Follower(life: Life(replica.machine.life.number + 1))
     timer = nil
     write = nil
-    put(.loaded(disk, age: span))
-    return put(.app(.started(foreground: true)))
+    put(.app(.started(foreground: true)))
+    return put(.loaded(disk, age: span))
   }
 
   var notes: [Int: String]? { replica.model?.notes.texts }

@@ -55,7 +55,8 @@ import UpdateMachine
 
   @Test func `a failure of actors is made small as one of bare clients`() async throws {
     let plant = Plant.breach(.lostEvent)
-    let runs = await Simulation<Chat>.run(seeds: 1...100, plant: plant, engine: .actor)
+    // Both fail with this seed.
+    let runs = await Simulation<Chat>.run(seeds: 3...3, plant: plant, engine: .actor)
     let failure = try #require(runs.failure)
     let token = try #require(failure.token)
     #expect(try Simulation<Chat>.replay(token)?.finding == failure.finding)

@@ -25,6 +25,26 @@ struct ToldLife {
     }
   }
 
+  /// A push was refused on its way, an earlier one of the same client had ended without an answer, and a
+  /// push of that number came to the server after that.
+  var refusesAPushOfWhichACopyIsUnderWay: Bool {
+    func push(_ line: Line, _ verb: String) -> Int? {
+      let words = line.text.split(separator: " ")
+      guard words.count >= 3, words[0] == "push", words[2] == verb else { return nil }
+      return Int(words[1])
+    }
+    for (index, refusal) in lines.enumerated() where refusal.text.hasSuffix(" fails, rejected") {
+      guard let number = push(refusal, "fails,") else { continue }
+      for (start, line) in lines[..<index].enumerated() where line.client == refusal.client {
+        guard let earlier = push(line, "fails,"), earlier < number,
+          !line.text.hasSuffix(" rejected")
+        else { continue }
+        if lines[start...].contains(where: { push($0, "arrives") == earlier }) { return true }
+      }
+    }
+    return false
+  }
+
   /// What each device that slept was told first when it woke.
   var firstWordsAfterSleep: [String] {
     var asleep: Set<Int> = []

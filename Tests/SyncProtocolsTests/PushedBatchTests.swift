@@ -28,6 +28,7 @@ import UpdateMachine
     var now = Moment(milliseconds: 0)
     var read: (id: RequestID, queries: [RowQuery])?
     var inputs: [SyncClient<Numbers, EventQueue<Int>>.Input] = []
+    var asked: [String] = []
     func feed(_ input: SyncClient<Numbers, EventQueue<Int>>.Input) {
       inputs = [input]
       while !inputs.isEmpty {
@@ -36,6 +37,7 @@ import UpdateMachine
           case .load: inputs.append(.loaded(nil, age: nil))
           case .save(let write): inputs.append(.written(write))
           case .read(let id, let queries): read = (id, queries)
+          case .poll(let id, let finger, waits: true): asked.append("\(id) after \(finger)")
           case .register(let id):
             var terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
             terms.cadence = .pushed
@@ -49,12 +51,13 @@ import UpdateMachine
     feed(.app(.started(foreground: true)))
     now = now + .seconds(1)
     let poll = try #require(client.status.outstanding)
-    #expect(client.nextFinger(of: poll.id) != nil)
     for number in 0..<6 as Range<Int64> {
       let events = [QueuedEvent(id: number, event: Int(number))]
       feed(.batchArrived(poll.id, QueueBatch(events: events)))
       #expect(client.model?.heard == [])
     }
+    // The same request goes on, behind what it has brought.
+    #expect(asked == (-1..<6).map { "\(poll.id) after q:\($0)" })
     let (id, queries) = try #require(read)
     feed(.rowsRead(id, queries.map { RowAnswer($0, []) }))
     #expect(client.model?.heard == [0, 1, 2, 3, 4, 5])

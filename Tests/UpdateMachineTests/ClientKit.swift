@@ -91,8 +91,8 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
   mutating func openWindow(
     on narrow: Model.Lists.Narrow, showing window: ListWindow<Model.Lists.ID>
   ) -> (id: WindowID, texts: [String]) {
-    let (id, effects) = client.openWindow(on: narrow, showing: window, at: now)
-    return (id, perform(effects))
+    let opened = client.openWindow(on: narrow, showing: window, at: now)
+    return (opened.id, perform(opened.effects))
   }
 
   /// Fires the timer of a part at the end of its range.

@@ -16,8 +16,8 @@ import Testing
     terms.cadence = cadence
     var hand = Hand(store: nil)
     let saved = SavedReplica(model: Drawer(isLoaded: false), finger: Spot("a", 7), terms: terms)
-    _ = hand.put(.loaded(saved, age: .seconds(60)))
     _ = hand.put(.started(foreground: true))
+    _ = hand.put(.loaded(saved, age: .seconds(60)))
     _ = hand.put(.batchArrived(hand.request!, LedgerBatch(first: 8, events: [])))
     #expect(hand.client.machine.status.outstanding?.waits == true)
     return hand
@@ -52,7 +52,7 @@ import Testing
     var hand = Self.following(.pushed)
     let poll = hand.request!
     #expect(hand.put(.batchArrived(poll, LedgerBatch(first: 8, events: [0]))).contains("save 1"))
-    #expect(hand.put(.batchArrived(poll, Self.batch(9))) == [])
+    #expect(hand.put(.batchArrived(poll, Self.batch(9))) == ["poll 2 from a:9"])
     #expect(hand.put(.written(WriteID(1))) == ["read storage 1, 1 questions"])
     #expect(hand.client.finger == Spot("a", 8))
     #expect(hand.put(.rowsRead(hand.reading!, [Self.answer])).contains("save 2"))
@@ -66,7 +66,8 @@ import Testing
     let poll = hand.request!
     for number in 8..<(8 + count) {
       let texts = hand.put(.batchArrived(poll, Self.batch(number)))
-      #expect(texts == (number == 8 ? ["read storage 1, 1 questions"] : []))
+      let reading = number == 8 ? ["read storage 1, 1 questions"] : []
+      #expect(texts == reading + ["poll 2 from a:\(number)"])
     }
     let texts = hand.put(.rowsRead(hand.reading!, [Self.answer]))
     #expect(texts.filter { $0.hasPrefix("save") } == ["save 1"])

@@ -25,7 +25,13 @@ final class Host {
 
   private func take(_ effects: Client.Effects) {
     effects.each(perform)
-    if !effects.changes.isEmpty { parts.show(client) }
+    if !effects.changes.isEmpty { show() }
+  }
+
+  /// Shows what there is, and shows it again when its freshness changes by time alone.
+  private func show() {
+    parts.show(client)
+    parts.showAgain(at: client.freshnessChange(after: parts.now), show)
   }
 
   /// Begins one thing. What takes time ends in one input, later.
@@ -67,6 +73,7 @@ final class AppParts {
   var isOnline = true
   var disk: Client.Saved?
   private(set) var shown: [VersionedMap<String, Int64>?] = []
+  private(set) var claims: [Freshness.Claim] = []
   private(set) var released: [String] = []
   private(set) var reports = 0
   private var lives: UInt64 = 0
@@ -109,7 +116,16 @@ final class AppParts {
 
   func release(_ log: String) { released.append(log) }
 
-  func show(_ client: Client) { shown.append(client.local?.view.state.values) }
+  func show(_ client: Client) {
+    shown.append(client.local?.view.state.values)
+    claims.append(client.freshness(at: now).claim)
+  }
+
+  /// One showing at a time is planned; `nil`: none.
+  func showAgain(at moment: Moment?, _ show: @escaping () -> Void) {
+    cancel("showing")
+    if let moment { later("showing", at: moment, show) }
+  }
 
   func wake(_ timer: TimerID, within range: MomentRange, then feed: @escaping Feed) {
     later(timer, at: range.latest) { feed(.fired(timer)) }
@@ -215,6 +231,10 @@ final class AppParts {
     try host.mutate(.set("c", 3))
     parts.run(.seconds(5))
     #expect(parts.server.ran == ["set"])
+    host.feed(.app(.networkChanged))
+    let lost = parts.now
+    parts.run(.seconds(5))
+    #expect(parts.claims.last == .unreachable(since: lost), "shown when the banner was due")
     host.feed(.app(.stopped))
     parts.isOnline = true
     let next = Host(parts)

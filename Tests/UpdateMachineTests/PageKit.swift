@@ -241,7 +241,7 @@ final class PageBench: DriverStand {
       switch anchor {
       case .oldest: Int64.min
       case .newest: Int64.max
-      case .firstUnread: all.first { !$0.flags.contains(.read) }?.id.number ?? .max
+      case .serverChosen: all.first { !$0.flags.contains(.read) }?.id.number ?? .max
       case .id(let id): id.number
       }
     let older = all.filter { $0.id.number < point }.suffix(Int(before))

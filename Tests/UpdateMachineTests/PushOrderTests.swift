@@ -99,10 +99,11 @@ import Testing
     // It stops, comes back from what was saved, and does not know yet what has happened.
     let saved = hand.client.saved
     let (pushed, now) = (hand.pushes, hand.hand.now)
-    hand.hand = ClientHand(life: 2)
+    hand.hand = ClientHand(life: 2, store: nil)
     (hand.hand.pushes, hand.hand.now) = (pushed, now)
-    hand.hand.put(.loaded(saved, age: .seconds(5)))
     hand.hand.put(.started(foreground: true))
+    hand.hand.put(.loaded(saved, age: .seconds(5)))
+    hand.hand.store = .works
     try hand.hand.mutate(.set("b", 2))
     #expect(hand.outbox?.block == .heldBack)
     #expect(hand.pushes.count == 1)

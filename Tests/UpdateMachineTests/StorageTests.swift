@@ -115,7 +115,7 @@ import Testing
     #expect(hand.put(.writeFailed(WriteID(2))) == ["report store"])
     #expect(try hand.mutate(.set("b", 1)) == ["save 3"])
     #expect(hand.put(.writeFailed(WriteID(3))) == ["report store"])
-    #expect(hand.perform(hand.client.saveNow(at: hand.now)) == ["save 4"])
+    #expect(hand.put(.saveRequested) == ["save 4"])
     #expect(hand.put(.writeFailed(WriteID(4))) == ["report store"])
     #expect(hand.put(.started(foreground: true)).contains("save 5"))
     #expect(hand.put(.writeFailed(WriteID(5))).last == "arm storage 1 in (0, 0.1 s]")

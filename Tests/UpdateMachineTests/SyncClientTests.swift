@@ -74,18 +74,19 @@ extension SyncClient where Model: Equatable {
 
   @Test func `without a saved form there is nothing, and a start registers`() {
     var client = LedgerClient(life: Life(1))
-    #expect(client.handle(.loaded(nil, age: nil), at: .ms(0)).isEmpty)
-    #expect(client.holding == .nothing)
+    _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(
-      client.handle(.started(foreground: true), at: .ms(1)).texts(at: .ms(1)) == [
+      client.handle(.loaded(nil, age: nil), at: .ms(1)).texts(at: .ms(1)) == [
         "register 1", "arm 1 in 60 s",
       ])
+    #expect(client.holding == .nothing)
   }
 
   @Test func `an empty model is not nothing`() {
     var client = LedgerClient(life: Life(1))
     var empty = Self.saved
     empty.model = Ledger(entries: [])
+    _ = client.handle(.started(foreground: false), at: .ms(0))
     _ = client.handle(.loaded(empty, age: nil), at: .ms(0))
     #expect(client.holding == .model(Ledger(entries: [])))
     #expect(client.holding != .nothing)
@@ -106,6 +107,7 @@ extension SyncClient where Model: Equatable {
   @Test func `a user who left before it is loaded has left after, stopped or not`() {
     for isStopped in [false, true] {
       var client = LedgerClient(life: Life(1))
+      _ = client.handle(.started(foreground: true), at: .ms(0))
       _ = client.handle(.backgrounded, at: .ms(1))
       if isStopped { _ = client.handle(.stopped, at: .ms(2)) }
       _ = client.handle(.loaded(Self.saved, age: .seconds(5)), at: .ms(3))
@@ -156,11 +158,25 @@ extension SyncClient where Model: Equatable {
 
   @Test func `a saved form that is read twice changes nothing`() {
     var client = LedgerClient(life: Life(1))
+    _ = client.handle(.started(foreground: true), at: .ms(0))
     _ = client.handle(.loaded(Self.saved, age: nil), at: .ms(0))
     _ = client.handle(.stopped, at: .ms(1))
     let before = client
     #expect(client.handle(.loaded(Self.saved, age: nil), at: .ms(2)).isEmpty)
     #expect(client.isSame(as: before))
+  }
+
+  @Test func `what the store says unasked is not believed`() {
+    var client = LedgerClient(life: Life(1))
+    let before = client
+    for answer: LedgerClient.Input in [
+      .loaded(Self.saved, age: nil), .loadFailed(.failed), .erased(succeeded: false),
+      .written(WriteID(1)),
+      .rowsFailed(RequestID(life: Life(1), part: .storage, number: 1), .failed),
+    ] {
+      #expect(client.handle(answer, at: .ms(0)).isEmpty)
+      #expect(client.isSame(as: before))
+    }
   }
 }
 
@@ -168,8 +184,8 @@ extension SyncClient where Model: Equatable {
   /// A client at a:7 that holds [1], with a waiting poll out.
   func polling() -> LedgerClient {
     var client = LedgerClient(life: Life(1))
-    _ = client.handle(.loaded(ClientLoadingTests.saved, age: .seconds(60)), at: .ms(0))
     _ = client.handle(.started(foreground: true), at: .ms(0))
+    _ = client.handle(.loaded(ClientLoadingTests.saved, age: .seconds(60)), at: .ms(0))
     _ = client.handle(.batchArrived(.of(1), LedgerBatch(first: 8, events: [])), at: .ms(50))
     #expect(client.status.outstanding?.waits == true)
     return client
@@ -274,8 +290,8 @@ extension SyncClient where Model: Equatable {
 
   @Test func `a batch in answer to a register is malformed`() {
     var client = LedgerClient(life: Life(1))
-    _ = client.handle(.loaded(nil, age: nil), at: .ms(0))
     _ = client.handle(.started(foreground: true), at: .ms(0))
+    _ = client.handle(.loaded(nil, age: nil), at: .ms(0))
     let effects = client.handle(
       .batchArrived(.of(1), LedgerBatch(first: 0, events: [1])), at: .ms(50))
     #expect(effects.texts(at: .ms(50)).contains("report malformed"))
@@ -318,10 +334,13 @@ extension SyncClient where Model: Equatable {
 
   @Test func `a checker learns what the machine was told`() {
     var hand = ClientHand<Ledger, LedgerSync>(store: nil)
+    _ = hand.put(.started(foreground: true))
+    _ = hand.put(.stopped)
     #expect(hand.put(.loaded(Self.saved, age: .seconds(60))) == [])
     #expect(
       hand.heard == [
         .restored(Spot("a", 7), testTerms, age: .seconds(60)), .input(.foregrounded),
+        .input(.stopped),
       ])
     _ = hand.put(.started(foreground: true))
     #expect(hand.heard == [.input(.started(foreground: true))])
@@ -351,10 +370,10 @@ extension SyncClient where Model: Equatable {
 
   @Test func `what changed is said`() throws {
     var hand = ClientHand<BoardModel, BoardSync>(store: nil)
+    _ = hand.put(.started(foreground: true))
+    #expect(hand.changes == [])
     _ = hand.put(.loaded(nil, age: nil))
     #expect(hand.changes == [.model, .status])
-    _ = hand.put(.started(foreground: true))
-    #expect(hand.changes == .status)
     let news = BoardNews(board: Board())
     _ = hand.put(.snapshotArrived(hand.request!, news, finger: Spot("a", 0), terms: testTerms))
     #expect(hand.changes == [.model, .view, .outbox, .status])
@@ -375,9 +394,9 @@ extension SyncClient where Model: Equatable {
   @Test func `a change that cannot be made changes nothing`() throws {
     var hand = ClientHand<BoardModel, BoardSync>(store: nil)
     #expect(throws: MutationError<BoardChange.Refusal>.self) { try hand.mutate(.set("a", 1)) }
+    _ = hand.put(.started(foreground: true))
     _ = hand.put(.loaded(nil, age: nil))
     #expect(throws: MutationError<BoardChange.Refusal>.self) { try hand.mutate(.set("a", 1)) }
-    _ = hand.put(.started(foreground: true))
     let news = BoardNews(board: Board())
     _ = hand.put(.snapshotArrived(hand.request!, news, finger: Spot("a", 0), terms: testTerms))
     let before = hand.client.description

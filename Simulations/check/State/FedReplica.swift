@@ -84,7 +84,7 @@ struct FedReplica {
   // MARK: Pages
 
   private mutating func tend(_ body: (inout MessageStore<ZulipMessageList>) -> Void) {
-    client.change { body(&$0.lists) }
+    client.withModel { body(&$0.lists) }
   }
 
   /// The recorded poll leaves only now: its own had left as soon as it could.
@@ -114,7 +114,7 @@ struct FedReplica {
       page.messages[index].content = held?.content ?? ZulipContent("", model.form)
     }
     let mendsState = mendsState
-    client.change { account in
+    client.withModel { account in
       _ = account.lists.take(page, for: fetch)
       let mended = account.lists.takeMended()
       if mendsState, !mended.isEmpty { account.mended(mended) }

@@ -8,6 +8,12 @@ public struct MessageID: ListID {
   public init(_ number: Int64) { self.number = Swift.min(Swift.max(number, .min + 1), .max - 1) }
 }
 
+extension PageAnchor where ID == MessageID {
+  /// The first message of the list that the user has not read; only the server knows which that is.
+  @inlinable
+  public static var firstUnread: PageAnchor { .serverChosen }
+}
+
 extension MessageID: StorableKey {
   @inlinable
   public func put(into bytes: inout ByteWriter) { bytes.put(number) }

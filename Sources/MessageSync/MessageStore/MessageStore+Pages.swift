@@ -102,7 +102,7 @@ extension MessageStore {
     case .item(let id):
       return page.messages.isEmpty || page.messages.count == 1 && page.messages[0].id == id
     case .about(.id(let id), _, _): return page.anchor == nil || page.anchor == id
-    case .about(.oldest, _, _), .about(.newest, _, _), .about(.firstUnread, _, _): return true
+    case .about(.oldest, _, _), .about(.newest, _, _), .about(.serverChosen, _, _): return true
     }
   }
 

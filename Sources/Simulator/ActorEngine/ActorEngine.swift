@@ -71,7 +71,9 @@
     private func mayInterrupt(_ delivery: Delivery<App>) -> Bool {
       switch delivery {
       case .sleepEnds, .answer, .page, .pushed: true
-      case .signal(_, .started), .begins, .crashes, .loads, .writeEnds, .action: false
+      case .signal(_, .started), .begins, .crashes, .loads, .loadFails, .writeEnds, .rowsAreRead,
+        .action:
+        false
       case .signal(let client, _): lives[client]?.signals == 0
       }
     }
@@ -99,7 +101,7 @@
       }
       if let life = lives[client], asked == 0, !sleepers.contains(where: { $0.client == client }),
         body.status == .halted(.stopped), !life.awaitsStart, life.runs > 0, life.load == nil,
-        life.save == nil, !calls.contains(where: { $0.client == client }),
+        life.save == nil, life.read == nil, !calls.contains(where: { $0.client == client }),
         !pushes.contains(where: { $0.client == client }),
         !pages.contains(where: { $0.client == client })
       {
@@ -107,11 +109,11 @@
           .ownership, client, world.now, "run() returns once nothing is going on", "\(body)")
       }
       let armed = body.timersArmed
-      var asleep = 0
-      for sleeper in sleepers where sleeper.client == client && sleeper.isTimer { asleep += 1 }
-      if asleep != armed {
+      var running = 0
+      for sleeper in sleepers where sleeper.client == client && sleeper.isTimer { running += 1 }
+      if running != armed {
         world.jury.report(
-          .walls, client, world.now, "timers that run: \(armed)", "\(asleep), \(body)")
+          .walls, client, world.now, "timers that run: \(armed)", "\(running), \(body)")
       }
     }
 
@@ -122,6 +124,14 @@
       case .begins(let client, let life, let foreground): begin(client, life, foreground)
       case .crashes(let client): end(client)
       case .loads(let client, let saved, let age): load(client, saved, age: age)
+      case .loadFails(let client):
+        let load = lives[client]?.load
+        lives[client]?.load = nil
+        load?.resume(returning: .failed)
+      case .rowsAreRead(let client, let answers):
+        let read = lives[client]?.read
+        lives[client]?.read = nil
+        read?.resume(returning: answers)
       case .writeEnds(let client, let succeeds):
         let save = lives[client]?.save
         lives[client]?.save = nil
@@ -176,7 +186,10 @@
       drivers[client] = nil
       let load = life.load
       life.load = nil
-      load?.resume(returning: nil)
+      load?.resume(returning: .found(nil))
+      let read = life.read
+      life.read = nil
+      read?.resume(returning: nil)
       let save = life.save
       life.save = nil
       save?.resume(returning: false)
@@ -209,10 +222,10 @@
       lives[client]?.load = nil
       // An age that is not known: the wall clock has gone back since.
       let written = world.now - (age ?? .milliseconds(-1))
-      continuation.resume(
-        returning: saved.map {
-          StoredReplica(replica: $0, writtenAt: WallTime(milliseconds: written.milliseconds))
-        })
+      let replica = saved.map {
+        StoredReplica(replica: $0, writtenAt: WallTime(milliseconds: written.milliseconds))
+      }
+      continuation.resume(returning: .found(replica))
     }
 
     private func give(_ signal: AppSignal, to client: Int) {
@@ -295,7 +308,7 @@
       default: break
       }
       switch input {
-      case nil, .mutation, .window, .lists:
+      case nil, .mutation, .saveRequested, .window, .lists:
         guard let action = life.action else { break }
         world.look(life.client, action, effects, body)
         return noteSave(effects, life)
@@ -420,9 +433,28 @@
       world.erase(on: life.client)
     }
 
+    func load(
+      _ continuation: CheckedContinuation<SimulatedLife<App>.Loaded, Never>,
+      _ life: SimulatedLife<App>
+    ) {
+      judgeStore(life)
+      life.load = continuation
+      world.beginLoading(life.client)
+    }
+
+    func read(
+      _ queries: [RowQuery], _ continuation: CheckedContinuation<[RowAnswer]?, Never>,
+      _ life: SimulatedLife<App>
+    ) {
+      judgeStore(life)
+      life.read = continuation
+      world.read(queries, nil, on: life.client)
+    }
+
     /// A store is asked for one thing at a time.
     private func judgeStore(_ life: SimulatedLife<App>) {
-      guard world.clients[life.client].write != nil || life.load != nil else { return }
+      let isBusy = life.load != nil || life.read != nil
+      guard isBusy || world.clients[life.client].write != nil else { return }
       world.jury.report(
         .walls, life.client, world.now, "a store that is busy is not asked for more",
         "\(world.clients[life.client].body)")
@@ -470,7 +502,8 @@
     /// Whether something else may come before all is done that it leads to.
     fileprivate var mayBeInterrupted: Bool {
       switch self {
-      case .begins, .crashes, .loads, .writeEnds, .signal(_, .started): false
+      case .begins, .crashes, .loads, .loadFails, .writeEnds, .rowsAreRead, .signal(_, .started):
+        false
       case .sleepEnds, .answer, .page, .pushed, .action, .signal: true
       }
     }

@@ -38,19 +38,28 @@
 
     init(values: SimulatedStore<App>) { self.values = values }
 
-    /// When it is read, and as of when it was written, is for the world to say.
-    ///
-    /// It leaves nothing: the world judges what is in memory.
+    /// When it is read, as of when it was written, and whether rows are left, is for the world to say.
     func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
       let read = try await values.load()
-      guard let disk = life.engine?.world.clients[life.client].disk else { return nil }
-      if disk.isUnreadable { throw .unreadable("the saved form is damaged, or newer") }
-      return read.map { StoredForm(rows: disk.entries, writtenAt: $0.writtenAt) }
+      guard let device = life.engine?.world.clients[life.client] else { return nil }
+      if device.disk.isUnreadable { throw .unreadable("the saved form is damaged, or newer") }
+      guard let read else { return nil }
+      let left = device.leavesRows ? tables : []
+      let rows = device.disk.entries.filter { !left.contains($0.key.table) }
+      return StoredForm(rows: rows, writtenAt: read.writtenAt, unloaded: left)
     }
 
     func rows(
       for queries: [RowQuery]
-    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] { queries.map { _ in [] } }
+    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
+      let answers = await withCheckedContinuation {
+        (continuation: CheckedContinuation<[RowAnswer]?, Never>) in
+        guard let engine = life.engine else { return continuation.resume(returning: nil) }
+        engine.read(queries, continuation, life)
+      }
+      guard let answers else { throw .failed("the disk cannot be read now") }
+      return answers.map { $0.rows }
+    }
 
     func append(_ entry: JournalEntry) async throws(StoreError) {
       try await perform(.append(entry.rows, clearing: entry.cleared))

@@ -24,7 +24,8 @@
     var armed: [MomentRange] = []
     var drawn: [Moment] = []
 
-    var load: CheckedContinuation<StoredReplica<App.Model, App.Server.Place>?, Never>?
+    var load: CheckedContinuation<Loaded, Never>?
+    var read: CheckedContinuation<[RowAnswer]?, Never>?
     var save: CheckedContinuation<Bool, Never>?
     /// What a store of rows is asked to save.
     var saving: SavedReplica<App.Model, App.Server.Place>?
@@ -39,6 +40,12 @@
     var windows: [WindowViews<App.Model.Lists>] = []
     /// The questions for pages that were wanted and are not asked yet.
     var fetches: [(id: RequestID, request: SimulatedSource<App>.Request)] = []
+
+    /// What came of a load.
+    enum Loaded: Sendable {
+      case found(StoredReplica<App.Model, App.Server.Place>?)
+      case failed
+    }
 
     init(client: Int, number: UInt64, engine: ActorEngine<App>) {
       self.client = client
@@ -173,7 +180,15 @@
     let life: SimulatedLife<App>
 
     func load() async throws(StoreError) -> StoredReplica<Model, Place>? {
-      await withCheckedContinuation { life.load = $0 }
+      let loaded = await withCheckedContinuation {
+        (continuation: CheckedContinuation<SimulatedLife<App>.Loaded, Never>) in
+        guard let engine = life.engine else { return continuation.resume(returning: .found(nil)) }
+        engine.load(continuation, life)
+      }
+      switch loaded {
+      case .found(let replica): return replica
+      case .failed: throw .failed("the disk cannot be read now")
+      }
     }
 
     func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {

@@ -33,8 +33,10 @@ public struct Choices: Sendable {
     /// The faults that came later than the others, in which worlds they are and when they strike: so
     /// that seeds went on telling the stories they told.
     case weather
-    /// The faults of disks and saved forms that came last of all.
+    /// The faults of disks and saved forms, which came after those.
     case storage
+    /// Rows that are left on a disk until they are needed, and what cannot be read: these came last of all.
+    case rows
   }
 
   /// One draw, as recorded: who drew, and what came.

@@ -11,8 +11,12 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   private var isNewer = false
   private var rows = VersionedMap<StoredKey, [UInt8]>()
   private var log: [[UInt8]] = []
+  /// What rows and log make together, if that was worked out since the last write.
+  private var current: VersionedMap<StoredKey, [UInt8]>?
   /// The last step there was cut off. What is written next takes its place.
   private var isTorn = false
+  /// The process left rows here: what it saved last is not all that there is.
+  private var leftRows = false
   /// What was set aside, the newest last.
   private(set) var aside: [VersionedMap<StoredKey, [UInt8]>] = []
 
@@ -39,12 +43,14 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   public mutating func perform(_ step: DiskStep, leadingTo saved: Saved) {
     self.saved = saved
+    current = nil
     if isTorn { log.removeLast() }
     isTorn = false
     switch step {
     case .append(let rows, let cleared):
       log.append(RowDisk.bytes(of: changes(rows, clearing: cleared)))
     case .checkpoint(let all):
+      leftRows = false
       rows = VersionedMap()
       log = [RowDisk.bytes(of: all)]
     }
@@ -111,6 +117,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   /// A byte is another; or a newer version of the library or of the app has written what is there.
   public mutating func damage(_ choices: inout Choices) {
     rows = recovered
+    current = nil
     log = []
     isTorn = false
     saved = nil
@@ -138,36 +145,70 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   // MARK: Reading
 
-  public mutating func read() -> (saved: Saved?, objection: DiskObjection?) {
+  public mutating func read(leavesRows: Bool) -> (saved: Saved?, objection: DiskObjection?) {
     guard !isUnreadable else { return (nil, objectionToDamage) }
     rows = recovered
+    current = nil
     log = []
     isTorn = false
     guard let saved else {
       guard !rows.isEmpty else { return (nil, nil) }
       return (nil, DiskObjection(expected: "nothing was ever written", found: "\(rows.count) rows"))
     }
-    var whole = VersionedMap<StoredKey, [UInt8]>()
-    for row in saved.rows(since: nil) { whole[row.key] = row.value }
-    guard whole == rows else {
-      return (
-        saved,
-        DiskObjection(
-          expected: "\(whole.count) rows of the last write",
-          found: "\(rows.count), \(rows.difference(from: whole).changes.count) of them others")
-      )
-    }
+    if let objection = objection(to: saved) { return (saved, objection) }
+    let tables = leavesRows ? Model.unloadedTables : []
     do throws(StoredFormError) {
-      let read = try Saved(stored: try StoredRows(entries))
+      let loaded = entries.filter { !tables.contains($0.key.table) }
+      let read = try Saved(stored: try StoredRows(loaded, unloaded: tables))
       // Steps to come are from what was read, as a driver's are.
       self.saved = read
-      guard read.rows(since: nil) == saved.rows(since: nil) else {
+      leftRows = !tables.isEmpty
+      var whole = VersionedMap<StoredKey, [UInt8]>()
+      for row in read.rows(since: nil) { whole[row.key] = row.value }
+      guard loaded.count == whole.count, loaded.allSatisfy({ whole[$0.key] == $0.value }) else {
         return (read, DiskObjection(expected: "what was written", found: "another state"))
       }
       return (read, nil)
     } catch {
       return (saved, DiskObjection(expected: "a saved form", found: error.description))
     }
+  }
+
+  /// The rows are those of the last write, and what its process had left there.
+  private func objection(to saved: Saved) -> DiskObjection? {
+    var others = rows
+    var whole = VersionedMap<StoredKey, [UInt8]>()
+    for row in saved.rows(since: nil) {
+      whole[row.key] = row.value
+      if rows[row.key] == row.value { others[row.key] = nil }
+    }
+    let missing = whole.count - (rows.count - others.count)
+    var isOther = missing > 0
+    for (key, _) in others where !leftRows || !Self.isLeft(key) { isOther = true }
+    guard isOther else { return nil }
+    return DiskObjection(
+      expected: "\(whole.count) rows of the last write",
+      found: "\(rows.count), \(rows.difference(from: whole).changes.count) of them others")
+  }
+
+  private static func isLeft(_ key: StoredKey) -> Bool { Model.unloadedTables.contains(key.table) }
+
+  public mutating func rows(for query: RowQuery) -> [(key: StoredKey, value: [UInt8])] {
+    let rows = current ?? recovered
+    current = rows
+    return rows.answer(to: query)
+  }
+
+  public mutating func load(_ queries: [RowQuery]) -> [RowAnswer]? {
+    let answers = queries.map { RowAnswer($0, rows(for: $0)) }
+    guard var replica = saved else { return nil }
+    do throws(StoredFormError) {
+      for answer in answers { try replica.model.load(answer, isSaved: true) }
+    } catch {
+      return nil
+    }
+    saved = replica
+    return answers
   }
 
   /// What a newer version wrote is known for that. Of a byte that is another the rows' checksums tell,

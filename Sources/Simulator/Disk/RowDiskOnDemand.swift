@@ -53,7 +53,13 @@ public struct RowDiskOnDemand<Model: StorableModel, Place: Finger & Storable>: S
     if rows?.erase() == nil { values.erase() }
   }
 
-  public mutating func read() -> (saved: Saved?, objection: DiskObjection?) {
-    rows?.read() ?? values.read()
+  public mutating func read(leavesRows: Bool) -> (saved: Saved?, objection: DiskObjection?) {
+    rows?.read(leavesRows: leavesRows) ?? values.read(leavesRows: leavesRows)
   }
+
+  public mutating func rows(for query: RowQuery) -> [(key: StoredKey, value: [UInt8])] {
+    rows?.rows(for: query) ?? []
+  }
+
+  public mutating func load(_ queries: [RowQuery]) -> [RowAnswer]? { rows?.load(queries) ?? nil }
 }

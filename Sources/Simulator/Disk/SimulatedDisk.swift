@@ -53,7 +53,15 @@ public protocol SimulatedDisk: Sendable {
   mutating func erase()
 
   /// What a new process reads, and what is wrong with it: it is not what was written. `nil`: nothing.
-  mutating func read() -> (saved: Saved?, objection: DiskObjection?)
+  ///
+  /// - Parameter leavesRows: the rows of `Model.unloadedTables` stay where they are.
+  mutating func read(leavesRows: Bool) -> (saved: Saved?, objection: DiskObjection?)
+
+  /// The rows that a question finds among ``entries``.
+  mutating func rows(for query: RowQuery) -> [(key: StoredKey, value: [UInt8])]
+
+  /// The process reads rows that it left, and holds them from here on. `nil`: nobody understands them.
+  mutating func load(_ queries: [RowQuery]) -> [RowAnswer]?
 }
 
 #if !hasFeature(Embedded)
@@ -116,5 +124,11 @@ public struct ValueDisk<Model: SyncModel, Place: Finger>: SimulatedDisk {
 
   public mutating func erase() { self = ValueDisk() }
 
-  public mutating func read() -> (saved: Saved?, objection: DiskObjection?) { (saved, nil) }
+  public mutating func read(leavesRows: Bool) -> (saved: Saved?, objection: DiskObjection?) {
+    (saved, nil)
+  }
+
+  public mutating func rows(for query: RowQuery) -> [(key: StoredKey, value: [UInt8])] { [] }
+
+  public mutating func load(_ queries: [RowQuery]) -> [RowAnswer]? { nil }
 }

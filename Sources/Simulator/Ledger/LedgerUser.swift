@@ -31,7 +31,8 @@ public struct LedgerUser: OutboxUser {
   }
 
   public mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    at now: Moment
   ) { noteInput(effects, client) }
 
   // MARK: What the user does
@@ -138,7 +139,8 @@ public struct LedgerUser: OutboxUser {
   // MARK: What is owed
 
   public mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
+    reading rows: RowReader
   ) -> UserObjection? {
     guard let model = client.model, let local = client.local else { return check.lie }
     if let objection = objectionToTime(model) { return objection }

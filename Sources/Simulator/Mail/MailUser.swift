@@ -38,6 +38,8 @@ public struct MailUser: SimulatedUser {
   private var pages: [Page] = []
   /// What was held before the page that is taken now.
   private var heldBefore: Store?
+  /// What was held in the midst of the last step, when something had been given up.
+  private var forgotten: Store?
   /// What was found right last, and stays so: what the oracle learns later only excuses more.
   private var right: Right?
 
@@ -114,9 +116,34 @@ public struct MailUser: SimulatedUser {
 
   // MARK: What happens
 
-  public mutating func look(before input: Body.Input, _ client: Body) {
-    heldBefore = nil
-    if case .pageArrived = input { heldBefore = client.model?.lists }
+  public mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
+    forgotten = nil
+    switch input {
+    case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
+      // What could not be read is held no more, before any page that waited for it is taken.
+      heldBefore = client.model?.lists
+      heldBefore?.forgetUnloaded()
+      forgotten = heldBefore
+    case .pageArrived, .rowsRead:
+      heldBefore = client.model.map { MailUser.whole($0.lists, reading: rows) }
+    default: heldBefore = nil
+    }
+  }
+
+  /// All that is held, in memory or on the disk.
+  private static func whole(_ store: Store, reading rows: RowReader) -> Store {
+    guard store.hasUnloaded else { return store }
+    var whole = store
+    while whole.hasUnloaded {
+      for query in whole.everythingUnloaded {
+        do throws(StoredFormError) {
+          _ = try whole.load(RowAnswer(query, rows(query)))
+        } catch {
+          return store  // What is wrong with it, the disk says.
+        }
+      }
+    }
+    return whole
   }
 
   public mutating func note(
@@ -127,14 +154,15 @@ public struct MailUser: SimulatedUser {
   }
 
   public mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    at now: Moment
   ) {
     let isLive = client.fetchesPages
     if case .failed(let id, let failure, _) = input, id.part == .pages {
       budget.noteFailure(id, failure, at: now)
     }
     for (id, outcome) in effects.pages.answered {
-      noteAnswered(id, outcome, client, isLive: isLive, at: now)
+      noteAnswered(id, outcome, client, reading: rows, isLive: isLive, at: now)
     }
     heldBefore = nil
     for id in effects.pages.cancel { budget.noteGivenUp(id, isLive: isLive, at: now) }
@@ -146,7 +174,8 @@ public struct MailUser: SimulatedUser {
   }
 
   private mutating func noteAnswered(
-    _ id: RequestID, _ outcome: PageOutcome, _ client: Body, isLive: Bool, at now: Moment
+    _ id: RequestID, _ outcome: PageOutcome, _ client: Body, reading rows: RowReader, isLive: Bool,
+    at now: Moment
   ) {
     switch outcome {
     case .taken, .shown: budget.noteTaken(id)
@@ -155,9 +184,10 @@ public struct MailUser: SimulatedUser {
     }
     guard let index = pages.firstIndex(where: { $0.id == id }) else { return }
     let page = pages.remove(at: index)
-    guard outcome == .taken, let before = heldBefore, let after = client.model?.lists else {
+    guard outcome == .taken, let before = heldBefore, let store = client.model?.lists else {
       return
     }
+    let after = MailUser.whole(store, reading: rows)
     if case .item(let id) = page.request.want, !oracle.maySuspect(id),
       after.auditCounts.repairs > before.auditCounts.repairs
     {
@@ -173,7 +203,8 @@ public struct MailUser: SimulatedUser {
   // MARK: What is owed
 
   public mutating func objection(
-    to client: Body, _ truth: Mailbox, at position: Int64, _ history: [Mailbox], disk: Saved?
+    to client: Body, _ truth: Mailbox, at position: Int64, _ history: [Mailbox], disk: Saved?,
+    reading rows: RowReader
   ) -> UserObjection? {
     guard position >= 0, let store = client.model?.lists else { return nil }
     count(store)
@@ -187,12 +218,14 @@ public struct MailUser: SimulatedUser {
     {
       return nil
     }
-    oracle.noteHeld(by: store, at: position)
-    if let objection = oracle.objection(to: store, at: position, history) {
+    if let forgotten { oracle.noteHeld(by: forgotten, at: position) }
+    let whole = MailUser.whole(store, reading: rows)
+    oracle.noteHeld(by: whole, at: position)
+    if let objection = oracle.objection(to: whole, at: position, history) {
       return UserObjection(.interval, objection.expected, objection.found)
     }
     for window in windows {
-      if let objection = objection(to: window, client, store) { return objection }
+      if let objection = objection(to: window, client, whole) { return objection }
     }
     right = Right(store: store, position: position, windows: windows)
     return nil
@@ -244,8 +277,10 @@ public struct MailUser: SimulatedUser {
 
   public func hasSettled(_ model: MailModel) -> Bool { model.lists.openAudits == 0 }
 
-  public func objectionAfterLooks(to model: MailModel, _ truth: Mailbox) -> UserObjection? {
-    oracle.objectionAfterLooks(to: model.lists, truth)
+  public func objectionAfterLooks(
+    to model: MailModel, _ truth: Mailbox, reading rows: RowReader
+  ) -> UserObjection? {
+    oracle.objectionAfterLooks(to: MailUser.whole(model.lists, reading: rows), truth)
       .map { UserObjection(.interval, $0.expected, $0.found) }
   }
 

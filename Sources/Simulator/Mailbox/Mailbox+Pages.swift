@@ -84,7 +84,7 @@ extension Mailbox {
     case .oldest: .min
     case .newest: .max
     case .id(let id): id.number
-    case .firstUnread:
+    case .serverChosen:
       ids.first { !(self[$0]?.flags.contains(.read) ?? true) }?.number ?? .max
     }
   }

@@ -26,7 +26,7 @@ extension Jury {
         log = finger.log
       case .batchArrived, .pushAnswered, .pageArrived, .failed: isAnswer = true
       case .loadFailed, .written, .writeFailed, .rowsRead, .rowsFailed, .erased, .fired, .window,
-        .lists, .mutation, nil:
+        .lists, .mutation, .saveRequested, nil:
         break
       }
     }

@@ -38,7 +38,7 @@ public struct PostsUser: OutboxUser {
 
   // MARK: What is heard
 
-  public mutating func look(before input: Body.Input, _ client: Body) {
+  public mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
     inPush = []
     guard case .pushAnswered(let id, _) = input, let outbox = client.local?.outbox,
       case .pushing(let push) = outbox.status, push.id == id
@@ -49,7 +49,8 @@ public struct PostsUser: OutboxUser {
   }
 
   public mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    at now: Moment
   ) {
     if let outbox = client.local?.outbox, memory.client != outbox.client { answered = [] }
     noteInput(effects, client)
@@ -167,7 +168,8 @@ public struct PostsUser: OutboxUser {
   // MARK: What is owed
 
   public mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
+    reading rows: RowReader
   ) -> UserObjection? {
     guard let model = client.model, let local = client.local else { return check.lie }
     if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }

@@ -54,7 +54,6 @@ public struct ShapeCount: Hashable, Sendable {
           restoring: finger, terms: terms, age: age, at: input.at, life: Life(input.life),
           settings: input.settings)
       case .input(let told): _ = machine.handle(told, at: input.at)
-      case .unknown: break
       }
       lived[machine.shape(at: input.at), default: 0] += 1
       machines[input.client] = (input.life, machine)

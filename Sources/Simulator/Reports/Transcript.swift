@@ -68,16 +68,11 @@ public struct Transcript: Sendable {
       if let words = words(heard) {
         lines.append("\(time) \(words)")
       } else {
-        leaveOut("\(heard)", time)
+        unsaidCount += 1
+        lines.append("# Left out, for the language has no words for it: \(time) \(heard)")
       }
       _ = machine.handle(heard, at: input.at)
-    case .unknown(let what): leaveOut(what, time)
     }
-  }
-
-  private mutating func leaveOut(_ what: String, _ time: String) {
-    unsaidCount += 1
-    lines.append("# Left out, for the language has no words for it: \(time) \(what)")
   }
 
   private mutating func say(_ terms: Terms) {

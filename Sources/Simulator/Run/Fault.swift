@@ -55,15 +55,21 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case oldOutbox
   /// A process ends while it writes, or when it has just written.
   case crashAtWrite
+  /// Where clients hold a part: a process leaves rows on its disk until they are needed.
+  case unloadedRows
+  /// The saved form, or rows of it, cannot be read this time.
+  case failedRead
 
   /// Whether it is about registers alone.
   var isOfRegisters: Bool {
     self == .expiredRegister || self == .refusedSnapshot || self == .slowSnapshot
   }
 
-  /// Whether it is there only where clients hold a part of what there is, and read pages. The server
-  /// breaks its contract: what can be mended must be.
-  public var isOfPages: Bool { self == .silentChange || self == .oldCache }
+  /// Whether it is there only where clients hold a part of what there is, and read pages.
+  public var isOfPages: Bool { breaksContract || self == .unloadedRows }
+
+  /// Whether the server breaks its contract towards those who read pages: what can be mended must be.
+  var breaksContract: Bool { self == .silentChange || self == .oldCache }
 
   /// Whether it is there only where users change things.
   var isOfChanges: Bool { self == .oldOutbox }
@@ -71,6 +77,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// What is drawn from to know which worlds have it: those that came later are drawn apart, so that
   /// seeds go on telling the stories they told.
   var stream: Choices.Stream {
+    if rawValue >= Fault.unloadedRows.rawValue { return .rows }
     if rawValue >= Fault.fullDisk.rawValue { return .storage }
     return rawValue >= Fault.repeatedEvents.rawValue ? .weather : .swarm
   }
@@ -125,6 +132,8 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .damagedForm: "damaged-form"
     case .oldOutbox: "old-outbox"
     case .crashAtWrite: "crash-at-write"
+    case .unloadedRows: "unloaded-rows"
+    case .failedRead: "failed-read"
     }
   }
 }
@@ -142,7 +151,7 @@ extension Fault {
       .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
       .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite,
       .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient, .fullDisk,
-      .damagedForm, .oldOutbox, .crashAtWrite:
+      .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead:
       false
     }
   }

@@ -44,6 +44,8 @@ public struct RunToken: Sendable {
     configuration.world = LibraryWorld.allCases[world]
     var record: [Choices.Choice] = []
     for stream in Choices.Stream.allCases {
+      // A token that is older than this stream ends here.
+      if stream == .rows, reader.isAtEnd { break }
       // Pairs of how many zeros, then a value; ended by a value of 0.
       while true {
         let zeros = try reader.next(below: 100_000)

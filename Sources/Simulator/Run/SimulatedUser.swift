@@ -15,6 +15,8 @@ public protocol SimulatedUser: Sendable {
   typealias Body = SyncClient<Model, Sync>
   typealias Saved = SavedReplica<Model, Sync.Place>
   typealias Action = UserAction<Model, Sync>
+  /// What the client's process left on its disk until it is needed.
+  typealias RowReader = (RowQuery) -> [(key: StoredKey, value: [UInt8])]
 
   /// Whether there is anything that the user does.
   static var acts: Bool { get }
@@ -60,11 +62,12 @@ public protocol SimulatedUser: Sendable {
   // MARK: What happens
 
   /// The client is about to take an input.
-  mutating func look(before input: Body.Input, _ client: Body)
+  mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader)
 
   /// The client has taken an input (`nil`: a user's action), and this is what it led to.
   mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment)
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    at now: Moment)
 
   /// A change was committed that leads to a position; a user may have to know of one that clients are
   /// not told of.
@@ -90,8 +93,10 @@ public protocol SimulatedUser: Sendable {
   ///   - position: of the server's state that the finger stands for; −1: there is no finger.
   ///   - history: the truth at every position, for users of partial models.
   ///   - disk: what is durable.
+  ///   - rows: what the client holds, too, but has not loaded.
   mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
+    reading rows: RowReader
   ) -> UserObjection?
 
   /// Whether all is there that is looked at, and nothing is left to be sent.
@@ -101,7 +106,9 @@ public protocol SimulatedUser: Sendable {
   func hasSettled(_ model: Model) -> Bool
 
   /// What is wrong with what is held after two such looks, and could have been mended; `nil`: nothing.
-  func objectionAfterLooks(to model: Model, _ truth: Truth) -> UserObjection?
+  func objectionAfterLooks(
+    to model: Model, _ truth: Truth, reading rows: RowReader
+  ) -> UserObjection?
 
   /// How often a page has contradicted what was held, and what came of it.
   var audits: AuditCounts { get }
@@ -178,9 +185,10 @@ extension SimulatedUser {
   public mutating func acted(
     _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {}
-  public mutating func look(before input: Body.Input, _ client: Body) {}
+  public mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {}
   public mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, at now: Moment
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    at now: Moment
   ) {}
   public mutating func note(_ change: Truth.Change, from truth: Truth, at position: Int64) {}
   public mutating func note(
@@ -191,11 +199,14 @@ extension SimulatedUser {
     toSending push: Outbox<Model.Change>.Push, disk: Saved?
   ) -> UserObjection? { nil }
   public mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
+    reading rows: RowReader
   ) -> UserObjection? { nil }
   public func isLevel(_ client: Body, with truth: Truth) -> Bool { true }
   public func hasSettled(_ model: Model) -> Bool { true }
-  public func objectionAfterLooks(to model: Model, _ truth: Truth) -> UserObjection? { nil }
+  public func objectionAfterLooks(
+    to model: Model, _ truth: Truth, reading rows: RowReader
+  ) -> UserObjection? { nil }
   public var audits: AuditCounts { AuditCounts() }
   public func fold(_ client: Body, into digest: inout Digest) {}
   public mutating func news(of client: Body, _ truth: Truth) -> [String] { [] }

@@ -109,7 +109,5 @@ struct MachineInput: Sendable {
     /// The machine begins anew, with what was saved.
     case restored(QueueFinger, Terms, age: TimeSpan?)
     case input(Machine<QueueFinger>.Input)
-    /// Something that was no input of a machine, and has changed it all the same.
-    case unknown(String)
   }
 }

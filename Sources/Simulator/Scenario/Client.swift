@@ -88,7 +88,8 @@ struct Client {
       self.writing = nil
     case .writeFailed(let id): if writing?.id == id { writing = nil }
     case .app, .loaded, .loadFailed, .rowsRead, .rowsFailed, .erased, .snapshotArrived,
-      .batchArrived, .pushAnswered, .pageArrived, .failed, .window, .lists, .mutation:
+      .batchArrived, .pushAnswered, .pageArrived, .failed, .window, .lists, .mutation,
+      .saveRequested:
       return
     }
   }

@@ -75,7 +75,7 @@ extension SmallClient {
     case .writeFailed:
       if effects.machine.report != nil { row = UInt8(2 * FailureRows.names.count) }
     case .app, .loaded, .loadFailed, .written, .rowsRead, .rowsFailed, .erased, .pushAnswered,
-      .pageArrived, .window, .lists, .mutation:
+      .pageArrived, .window, .lists, .mutation, .saveRequested:
       break
     }
     guard let failure else { return }

@@ -89,8 +89,9 @@ struct Climate: Sendable {
       .refusedSnapshot, .slowSnapshot:
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
-    case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite:
-      break  // They strike what a cancel or a crash leaves behind, or a write.
+    case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite,
+      .unloadedRows, .failedRead:
+      break  // They strike what a cancel or a crash leaves behind, or what a disk is asked.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
       .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,

@@ -21,6 +21,8 @@ final class SimulatedClient<App: SimulatedApp> {
   /// What is durable, and when it was written by the wall clock.
   var disk = App.Disk()
   var writtenAt: Moment = .distantPast
+  /// When a poll last left.
+  var askedAt: Moment = .distantPast
   /// What its user knows of what is on the disk, and of what is being read.
   var memory: App.User.Memory = App.User.blank
   var readMemory: App.User.Memory?
@@ -39,6 +41,13 @@ final class SimulatedClient<App: SimulatedApp> {
   /// The saved form is being read: what is read is what was there when its process began.
   var isReading = false
   var reading: Saved?
+  /// How long that takes at the start of this process.
+  var loadDelay: Int64?
+  /// The saved form could not be read: it is set aside before anything takes its place.
+  var mustSetAside = false
+  /// This process leaves rows on the disk; those that it reads now.
+  var leavesRows = false
+  var rowReading: RowReading?
 
   /// The timers that are armed.
   var timers: [TimerID] = []
@@ -83,6 +92,16 @@ final class SimulatedClient<App: SimulatedApp> {
     var memory: App.User.Memory
   }
 
+  /// Rows that are being read.
+  struct RowReading: Sendable {
+    /// What the client calls it; `nil`: a driver keeps that to itself.
+    var id: RequestID?
+    var queries: [RowQuery]
+    var fails: Bool
+    /// A stop came since it was begun: it may be cut short.
+    var wasStopped = false
+  }
+
   /// One question for a page.
   struct Fetch: Sendable {
     var number: UInt64
@@ -122,6 +141,10 @@ final class SimulatedClient<App: SimulatedApp> {
     timers = []
     exchange = nil
     fetches = []
+    isReading = false
+    reading = nil
+    rowReading = nil
+    mustSetAside = false
   }
 }
 
@@ -167,6 +190,7 @@ enum Step: Sendable {
   case sleepEnds(client: Int, life: UInt64, sleeper: UInt64)
   case writeEnds(client: Int, life: UInt64, WriteID, succeeds: Bool)
   case isErased(client: Int, life: UInt64)
+  case rowsAreRead(client: Int, life: UInt64)
   /// A heartbeat or a collection may be due at the server.
   case serverIsDue
   case workload
@@ -187,7 +211,10 @@ enum Delivery<App: SimulatedApp>: Sendable {
   case begins(client: Int, life: UInt64, foreground: Bool)
   case crashes(client: Int)
   case loads(client: Int, Client.Saved?, age: TimeSpan?)
+  case loadFails(client: Int)
   case writeEnds(client: Int, succeeds: Bool)
+  /// `nil`: they cannot be read.
+  case rowsAreRead(client: Int, [RowAnswer]?)
   case sleepEnds(sleeper: UInt64)
   /// What came of the exchange of this generation.
   case answer(generation: UInt64, Exchange<App>.Outcome)

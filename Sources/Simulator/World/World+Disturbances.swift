@@ -242,7 +242,7 @@ extension World {
   mutating func calmDown() {
     phase = .calm(since: now, until: now + faultBound)
     if isTraced { note("world", "the faults stop; everybody must be level within \(faultBound)") }
-    breaches = climate.faults.list.filter { $0.isOfPages }
+    breaches = climate.faults.list.filter { $0.breaksContract }
     climate.calm()
     if let change = App.endOfBreaches(server.truth) { commit(change) }
     isServerDown = false

@@ -20,7 +20,9 @@ extension World {
     before input: Client.Body.Input, _ client: Int, _ held: borrowing Client.Held
   ) {
     jury.look(client, held.body, server, at: now)
-    if App.User.acts { clients[client].user.look(before: input, held.body) }
+    guard App.User.acts else { return }
+    let device = clients[client]
+    device.user.look(before: input, held.body, reading: { device.disk.rows(for: $0) })
   }
 
   /// The user of a client does something.
@@ -70,7 +72,9 @@ extension World {
     jury.judge(input, effects, client, held.body, server, at: now)
     if isTraced { noteTrace(client, input, effects) }
     guard App.User.acts else { return }
-    clients[client].user.took(input, effects, held.body, at: now)
+    let device = clients[client]
+    device.user.took(
+      input, effects, held.body, reading: { device.disk.rows(for: $0) }, at: now)
     judgeUser(client, held.body)
   }
 
@@ -82,11 +86,10 @@ extension World {
       case .disarm(let timer): clients[client].timers.removeAll { $0 == timer }
       case .report: break
       case .release(let log): release(log, by: client)
-      case .load: break  // It is read a little after its process has begun.
+      case .load: beginLoading(client)
       case .save(let write):
         if let saved = clients[client].body.saved { begin(write, saved, on: client) }
-      case .read(let id, let queries):
-        preconditionFailure("all rows are loaded, \(id) asks for \(queries.count)")
+      case .read(let id, let queries): read(queries, id, on: client)
       case .erase: erase(on: client)
       case .register(let request): send(client, .register, request)
       case .poll(let request, let finger, let waits):

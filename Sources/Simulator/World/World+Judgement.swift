@@ -75,6 +75,7 @@ extension World {
     case .workload: "something happens at the server"
     case .disturbance: "a disturbance"
     case .isErased(let client, _): "the disk of \(who(client)) is erased"
+    case .rowsAreRead(let client, _): "rows of \(who(client)) are read"
     case .userActs(let client, _): "the user of \(who(client)) acts"
     case .fetches(let client, _, _): "something about the pages of \(who(client))"
     case .pushes(let client, _, _): "something about the pushes of \(who(client))"

@@ -10,6 +10,7 @@ extension World {
     _ client: Int, _ kind: Exchange<App>.Kind, _ request: RequestID? = nil
   ) -> UInt64 {
     judgeAcknowledgement(client, kind)
+    if case .poll = kind { clients[client].askedAt = now }
     generation += 1
     let name = clients[client].body.model.flatMap(App.clientName)
     let index = place(

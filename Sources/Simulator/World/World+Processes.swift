@@ -59,6 +59,8 @@ extension World {
     if let step = write.step {
       clients[client].disk.perform(step, leadingTo: write.saved)
     } else {
+      if clients[client].mustSetAside { clients[client].disk.setAside() }
+      clients[client].mustSetAside = false
       clients[client].disk.write(write.saved)
     }
     clients[client].memory = write.memory
@@ -111,11 +113,10 @@ extension World {
       reading = choices.draw(.weather, in: 31...Climate.slowWrite)
       tryPatience(of: client, within: reading)
     }
-    agenda.add(.happens(client: client, .loads), at: now + .milliseconds(reading))
+    clients[client].loadDelay = reading
     let foreground = !choices.happens(.users, 1, in: 8)
     clients[client].word = Word(wantsSync: true, isInFront: foreground)
-    clients[client].isReading = true
-    clients[client].reading = read(client)
+    mayLeaveRows(client)
     if isHandingOver {
       let life = clients[client].life
       deliveries.append(.begins(client: client, life: life, foreground: foreground))
@@ -149,8 +150,16 @@ extension World {
     }
   }
 
-  /// The saved form is read; its age is what the wall clock says.
+  /// What was read has come; its age is what the wall clock says.
   mutating func load(_ client: Int) {
+    guard clients[client].isReading else { return }
+    if failsToRead(client) {
+      clients[client].isReading = false
+      clients[client].reading = nil
+      clients[client].mustSetAside = true
+      if isHandingOver { return deliveries.append(.loadFails(client: client)) }
+      return feed(client, .loadFailed(.failed))
+    }
     var age: TimeSpan? = now - clients[client].writtenAt
     if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
       jury.result.faults[.clockJump] += 1
@@ -162,6 +171,12 @@ extension World {
     // A newer life than the one that wrote it may have kept the log alive.
     if clients[client].isFormOld { jury.noteWrongAge(of: client) }
     let saved = clients[client].reading
+    // Nor does the form know of a log that was kept alive by question after question, all of whose answers
+    // were lost. Story: seed 2604 of messages, driven by actors: nothing comes for 225 s.
+    if let saved, clients[client].askedAt - clients[client].writtenAt > saved.terms.longDeadline {
+      jury.noteWrongAge(of: client)
+    }
+    clients[client].mustSetAside = false
     clients[client].isReading = false
     clients[client].reading = nil
     // What is read after a log-out is wanted no more.
@@ -175,13 +190,74 @@ extension World {
     }
   }
 
-  /// What is on the disk, as a new process reads it.
-  private mutating func read(_ client: Int) -> Client.Saved? {
-    let (saved, objection) = clients[client].disk.read()
+  // MARK: Reading
+
+  /// The saved form is read as it is now, which takes a while.
+  mutating func beginLoading(_ client: Int) {
+    let delay = clients[client].loadDelay ?? choices.draw(.rows, in: 0...30)
+    clients[client].loadDelay = nil
+    clients[client].isReading = true
+    let (saved, objection) = clients[client].disk.read(leavesRows: clients[client].leavesRows)
     if let objection {
       jury.report(.durability, client, now, objection.expected, objection.found)
     }
-    return saved
+    clients[client].reading = saved
+    agenda.add(.happens(client: client, .loads), at: now + .milliseconds(delay))
+  }
+
+  private mutating func mayLeaveRows(_ client: Int) {
+    clients[client].leavesRows = false
+    guard climate.faults.contains(.unloadedRows), clients[client].disk.saved != nil,
+      choices.happens(.rows, 3, in: 4)
+    else { return }
+    clients[client].leavesRows = true
+    jury.result.faults[.unloadedRows] += 1
+    if isTraced { note("fault", "unloaded-rows, \(who(client))", about: client) }
+  }
+
+  private mutating func failsToRead(_ client: Int) -> Bool {
+    guard climate.faults.contains(.failedRead), choices.happens(.rows, 1, in: 4) else {
+      return false
+    }
+    jury.result.faults[.failedRead] += 1
+    if isTraced { note("fault", "failed-read, \(who(client))", about: client) }
+    return true
+  }
+
+  /// Rows are read that this process left on its disk, which takes a while.
+  mutating func read(_ queries: [RowQuery], _ id: RequestID?, on client: Int) {
+    let isSlow = climate.faults.contains(.slowLoad) && choices.happens(.rows, 1, in: 8)
+    let delay = choices.draw(.rows, in: 1...(isSlow ? Climate.slowWrite : Climate.quickWrite))
+    clients[client].rowReading = Client.RowReading(
+      id: id, queries: queries, fails: failsToRead(client))
+    agenda.add(
+      .rowsAreRead(client: client, life: clients[client].life), at: now + .milliseconds(delay))
+  }
+
+  mutating func rowsAreRead(_ client: Int, life: UInt64) -> Bool {
+    guard clients[client].isRunning, clients[client].life == life,
+      let reading = clients[client].rowReading
+    else { return false }
+    if postpone(.rowsAreRead(client: client, life: life), for: client) { return false }
+    clients[client].rowReading = nil
+    let isCutShort = reading.wasStopped && choices.happens(.rows, 1, in: 2)
+    var answers: [RowAnswer]?
+    if !reading.fails, !isCutShort {
+      answers = clients[client].disk.load(reading.queries)
+      if answers == nil {
+        jury.report(.durability, client, now, "rows that were written are understood", "an error")
+      }
+    }
+    guard let id = reading.id else {
+      deliveries.append(.rowsAreRead(client: client, answers))
+      return true
+    }
+    if let answers {
+      feed(client, .rowsRead(id, answers))
+    } else {
+      feed(client, .rowsFailed(id, isCutShort ? .cutShort : .failed))
+    }
+    return true
   }
 
   /// A process ends without a word. A write under way has happened, or it has not.
@@ -192,7 +268,7 @@ extension World {
     endWrite(client, succeeds: happened)
     if let step = torn?.step {
       clients[client].disk.tear(step, &choices)
-    } else if let saved = torn?.saved {
+    } else if let saved = torn?.saved, !clients[client].mustSetAside {
       clients[client].disk.tear(saved, &choices)
     }
     if climate.faults.contains(.oldBackup), let backup = clients[client].backup,

@@ -57,9 +57,10 @@ extension World {
       }
     }
     clients[client].user.fold(body, into: &jury.result.hash)
-    let objection = clients[client].user.objection(
+    let device = clients[client]
+    let objection = device.user.objection(
       to: body, server.truth, at: body.finger == nil ? -1 : position, history,
-      disk: clients[client].disk.saved)
+      disk: device.disk.saved, reading: { device.disk.rows(for: $0) })
     if let objection { report(objection, client) }
   }
 
@@ -128,8 +129,10 @@ extension World {
   private mutating func judgeAfterLooks() {
     for client in clients.indices where !clients[client].isLostForEver {
       jury.result.checks += 1
-      guard let model = clients[client].body.model,
-        let objection = clients[client].user.objectionAfterLooks(to: model, server.truth)
+      let device = clients[client]
+      guard let model = device.body.model,
+        let objection = device.user.objectionAfterLooks(
+          to: model, server.truth, reading: { device.disk.rows(for: $0) })
       else { continue }
       return report(objection, client)
     }

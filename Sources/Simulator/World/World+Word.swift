@@ -25,9 +25,12 @@ extension World {
       }
       clients[client].word.wantsSync = true
       clients[client].word.isLoggedOut = false
-    case .stopped: clients[client].word.wantsSync = false
+    case .stopped:
+      clients[client].word.wantsSync = false
+      clients[client].rowReading?.wasStopped = true
     case .loggedOut:
       clients[client].word.wantsSync = false
+      clients[client].rowReading?.wasStopped = true
       clients[client].word.isLoggedOut = true
     case .foregrounded: clients[client].word.isInFront = true
     case .backgrounded: clients[client].word.isInFront = false

@@ -189,6 +189,7 @@ struct World<App: SimulatedApp> {
     case .disturbance: return disturbance()
     case .happens(let client, let incident): return happens(client, incident)
     case .isErased(let client, let life): return isErased(client, life: life)
+    case .rowsAreRead(let client, let life): return rowsAreRead(client, life: life)
     case .userActs(let client, let life): return userActs(client, life: life)
     case .fetches(let client, let life, let fetching):
       return fetches(client, life: life, fetching)

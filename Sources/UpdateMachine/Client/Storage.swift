@@ -177,14 +177,15 @@ struct Storage: Equatable, Sendable {
 
   // MARK: What happened
 
-  /// The saved form was read, or it could not be and is given up.
+  /// The saved form was read, or it could not be and is given up. Says whether that was awaited.
   @inlinable
-  mutating func loaded() {
-    guard out == .load else { return }
+  mutating func wasLoaded() -> Bool {
+    guard out == .load else { return false }
     out = nil
     wantsLoad = false
     isWaiting = false
     retry.transient.reset()
+    return true
   }
 
   /// The saved form could not be read, and is to be once more, after a wait. Cut short, it is by the next
@@ -226,8 +227,13 @@ struct Storage: Equatable, Sendable {
     return true
   }
 
+  /// The saved form was erased, or could not be. Says whether that was awaited.
   @inlinable
-  mutating func erased() { if out == .erase { out = nil } }
+  mutating func wasErased() -> Bool {
+    guard out == .erase else { return false }
+    out = nil
+    return true
+  }
 
   @inlinable
   mutating func fired(_ timer: TimerID) {

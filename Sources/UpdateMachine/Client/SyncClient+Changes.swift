@@ -32,15 +32,6 @@ extension SyncClient {
     return Mutated(ticket: made.ticket, value: made.value, effects: effects)
   }
 
-  /// What is not durable of the outbox is saved once more, though a failed save waits.
-  package mutating func saveNow(at now: Moment) -> Effects {
-    var effects = Effects()
-    let before = look(at: now)
-    if let outbox = _local?.outbox { storage.want(outbox.currentVersion, &effects.storage) }
-    settle(since: before, at: now, &effects)
-    return effects
-  }
-
   // MARK: What the outbox hears
 
   /// Something happened to what is pending. What it changed is shown at once.

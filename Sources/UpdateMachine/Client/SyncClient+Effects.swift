@@ -20,7 +20,8 @@ extension SyncClient {
     case erase
     /// Ask for a snapshot and a finger.
     case register(RequestID)
-    /// Ask for what came after the finger. `waits`: the server may hold it open.
+    /// Ask for what came after the finger. `waits`: the server may hold it open. A subscription is asked on
+    /// from the next finger by the same request.
     case poll(RequestID, finger: Place, waits: Bool)
     /// Send mutations.
     case push(Outbox<Change>.Push)
@@ -34,12 +35,14 @@ extension SyncClient {
   /// so the order holds by construction, and nothing is allocated where nothing is done.
   public struct Effects: Sendable {
     /// What follows the log.
-    public var machine = Machine<Place>.Effects()
+    @usableFromInline package var machine = Machine<Place>.Effects()
+    /// A subscription goes on.
+    @usableFromInline var subscription: Machine<Place>.Effects.Request?
     /// What sends the user's changes.
-    public var outbox = Outbox<Change>.Effects()
+    @usableFromInline package var outbox = Outbox<Change>.Effects()
     @usableFromInline var storage = Storage.Effects()
     /// What fetches pages.
-    public var pages = PagePlanner<Lists>.Effects()
+    @usableFromInline package var pages = PagePlanner<Lists>.Effects()
     /// What is otherwise than before, so that observers are told without comparing.
     public var changes = ClientChanges()
     /// The windows through which something else is seen (``SyncClient/view(of:)``).
@@ -74,7 +77,7 @@ extension SyncClient {
       case .erase: perform(.erase)
       case nil: break
       }
-      switch machine.request {
+      switch machine.request ?? subscription {
       case .register(let id): perform(.register(id))
       case .poll(let id, let finger, let waits): perform(.poll(id, finger: finger, waits: waits))
       case nil: break

@@ -41,6 +41,9 @@ extension SyncClient {
     case lists(ListChange)
     /// The app says what shall become of a mutation that is set aside, uncertain, or has never left.
     case mutation(MutationWord)
+    /// The app waits for what the user changed to be durable: that is saved once more, though a save has
+    /// failed and the next one waits.
+    case saveRequested
   }
 
   public enum WindowChange: Sendable {
@@ -117,6 +120,7 @@ extension SyncClient.Input: CustomStringConvertible {
     case .lists(.closed): "closed a list"
     case .lists(.reconsidered): "reconsidered a list"
     case .mutation(let word): "\(word.input)"
+    case .saveRequested: "saveRequested"
     }
   }
 }

@@ -52,17 +52,16 @@ extension SyncClient {
 
   @inlinable
   mutating func loaded(_ saved: Saved?, age: TimeSpan?, at now: Moment, _ effects: inout Effects) {
-    storage.loaded()
+    guard storage.wasLoaded() else { return }
     guard !isLoaded else {
-      // Logged out while it was read: the log that it names is wanted no more, unless it is the one
-      // that we follow, which is then the same form read twice.
-      if let log = saved?.finger?.log, log != _machine.finger?.log { effects.machine.release = log }
+      // Logged out while it was read: the log that it names is wanted no more.
+      effects.machine.release = saved?.finger?.log
       return
     }
     let early = _machine
     _holding = saved.map { .model($0.model) } ?? .nothing
     effects.changes.insert(.model)
-    change { $0.lists.restored() }
+    withModel { $0.lists.restored() }
     if let saved { restoreOutbox(saved) }
     guard let saved, let finger = saved.finger else {
       if startsWhenLoaded { begin(foreground: early.isInForeground, at: now, &effects) }
@@ -141,12 +140,14 @@ extension SyncClient {
     guard _machine.isCurrent(id) else {
       return tell(.polled(id, movedTo: nil), at: now, &effects)  // Absorbed; the model is spared.
     }
-    guard waitingBatches.isEmpty, rows(under: batch).isEmpty else {
+    if waitingBatches.isEmpty, rows(under: batch).isEmpty {
+      take(batch, for: id, at: now, &effects)
+    } else if waitingBatches.isEmpty || nextFinger(of: id) != nil {
       // But for a subscription's, a second answer is the first one again.
-      if waitingBatches.isEmpty || nextFinger(of: id) != nil { waitingBatches.append((id, batch)) }
-      return
+      waitingBatches.append((id, batch))
     }
-    take(batch, for: id, at: now, &effects)
+    guard let finger = nextFinger(of: id) else { return }
+    effects.subscription = .poll(id, finger: finger, waits: true)
   }
 
   /// A batch whose rows are loaded.
@@ -159,7 +160,7 @@ extension SyncClient {
     }
     switch Sync.advance(finger, over: batch) {
     case .seen:
-      change { $0.lists.answered() }
+      withModel { $0.lists.answered() }
       _local?.pollWasAnswered()
       tell(.polled(id, movedTo: nil), at: now, &effects)
     case .gap: tell(.failed(id, .malformed), at: now, &effects)
@@ -212,7 +213,7 @@ extension SyncClient {
   @inlinable
   mutating func notePollLeft() {
     _local?.pollLeft()
-    change { $0.lists.asked() }
+    withModel { $0.lists.asked() }
   }
 }
 

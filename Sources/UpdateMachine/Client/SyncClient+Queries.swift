@@ -36,11 +36,18 @@ extension SyncClient {
     return _machine.freshness(at: now)
   }
 
+  /// When what may be told of freshness changes next though nothing happens: a banner is due, or the device
+  /// turns out to have slept. `nil`: not before the next input.
+  @inlinable
+  public func freshnessChange(after now: Moment) -> Moment? {
+    isLoaded ? _machine.freshnessChange(after: now) : nil
+  }
+
   /// Where a subscription goes on that is still out, behind what it has brought so far, though that may
   /// wait for rows that are being read: what it brings next is another answer to the same request. `nil`:
   /// the request is no subscription, or is out no more.
   @inlinable
-  public func nextFinger(of request: RequestID) -> Place? {
+  func nextFinger(of request: RequestID) -> Place? {
     guard _machine.terms.cadence == .pushed, let outstanding = status.outstanding,
       outstanding.id == request, outstanding.waits, var finger = _machine.finger
     else { return nil }

@@ -5,7 +5,7 @@ extension SyncClient {
   /// followed on; but what the user changed is nowhere else, and is saved all the same.
   @inlinable
   public var saved: Saved? {
-    guard case .model(let model) = _holding, finger != nil || _local != nil else { return nil }
+    guard canSave, case .model(let model) = _holding else { return nil }
     return Saved(
       model: model, finger: _machine.finger, terms: _machine.terms, outbox: _local?.outbox)
   }
@@ -14,6 +14,17 @@ extension SyncClient {
   var canSave: Bool {
     guard case .model = _holding else { return false }
     return finger != nil || _local != nil
+  }
+
+  @inlinable
+  mutating func saveRequested(_ effects: inout Effects) {
+    if let outbox = _local?.outbox { storage.want(outbox.currentVersion, &effects.storage) }
+  }
+
+  @inlinable
+  mutating func erased(succeeded: Bool, _ effects: inout Effects) {
+    guard storage.wasErased() else { return }
+    if !succeeded { effects.storage.report = true }
   }
 
   /// A save is over.

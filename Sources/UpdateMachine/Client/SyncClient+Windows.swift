@@ -7,13 +7,25 @@ extension SyncClient {
   @inlinable
   public mutating func openWindow(
     on narrow: Lists.Narrow, showing window: ListWindow<Lists.ID>, at now: Moment
-  ) -> (id: WindowID, effects: Effects) {
+  ) -> OpenedWindow {
     var effects = Effects()
     let before = look(at: now)
     let id = planner.open(narrow, window)
     shownRevision = nil
     settle(since: before, at: now, &effects)
-    return (id, effects)
+    return OpenedWindow(id: id, effects: effects)
+  }
+
+  /// What opening a window gives at once.
+  public struct OpenedWindow: Sendable {
+    public var id: WindowID
+    public var effects: Effects
+
+    @inlinable
+    init(id: WindowID, effects: Effects) {
+      self.id = id
+      self.effects = effects
+    }
   }
 
   @inlinable
@@ -27,14 +39,13 @@ extension SyncClient {
 
   @inlinable
   mutating func changeLists(_ change: ListChange, _ effects: inout Effects) {
-    self.change {
+    self.change(&effects) {
       switch change {
       case .dropped(let id): $0.lists.drop(id)
       case .closed(let narrow): $0.lists.close(narrow)
       case .reconsidered(let narrow): $0.lists.reconsider(narrow)
       }
     }
-    effects.changes.insert(.model)
   }
 
   /// Whether pages are fetched now: the log is followed, so that a page can be brought level, and the
@@ -60,13 +71,11 @@ extension SyncClient {
   ) {
     var outcome = PageOutcome.absorbed
     if fetchesPages {
-      change { model in
+      change(&effects) { model in
         outcome = model.lists.take(page, for: id)
         let mended = model.lists.takeMended()
         if !mended.isEmpty { model.mended(mended) }
       }
-      effects.changes.insert(.model)
-      if let state = model?.state { _local?.confirm(state, echo: nil) }
     }
     tellPlanner(.answered(id, outcome, anchor: Lists.anchor(of: page)), at: now, &effects)
   }
@@ -128,7 +137,8 @@ extension SyncClient {
   /// Whether something else is to be seen through a window than was told last, for a checker.
   @inlinable
   package func looksOtherwise(_ window: WindowID) -> Bool {
-    planner.view(window, of: model?.lists) != planner.shown(window)
+    // One whose rows are being read shows it when they are there.
+    rows(under: window).isEmpty && planner.view(window, of: model?.lists) != planner.shown(window)
   }
 
   // MARK: Rows that are not loaded
@@ -188,16 +198,18 @@ extension SyncClient {
   mutating func rowsRead(_ id: RequestID, _ answers: [RowAnswer], _ effects: inout Effects) {
     guard storage.wasRead(id) else { return }
     shownRevision = nil
-    change { model in
+    var isUnreadable = false
+    change(&effects) { model in
       var next = model
       do throws(StoredFormError) {
         for answer in answers { try next.load(answer, isSaved: false) }
         model = next
       } catch {
-        effects.storage.report = true
+        isUnreadable = true
         model.forgetUnloaded()
       }
     }
+    if isUnreadable { effects.storage.report = true }
   }
 
   /// What could not be read is given up: the server is asked for it anew. But a reading that was cut
@@ -215,6 +227,6 @@ extension SyncClient {
       return
     }
     effects.storage.report = true
-    change { $0.forgetUnloaded() }
+    change(&effects) { $0.forgetUnloaded() }
   }
 }

@@ -103,9 +103,8 @@ where Sync.Batch.Event == Model.Event {
     case .rowsFailed(let id, let failure): rowsFailed(id, failure, &effects)
     case .written(let write): saveEnded(write, succeeded: true, at: now, &effects)
     case .writeFailed(let write): saveEnded(write, succeeded: false, at: now, &effects)
-    case .erased(let succeeded):
-      storage.erased()
-      if !succeeded { effects.storage.report = true }
+    case .erased(let succeeded): erased(succeeded: succeeded, &effects)
+    case .saveRequested: saveRequested(&effects)
     case .fired(let timer): fired(timer, at: now, &effects)
     case .window(let change): changeWindow(change, at: now, &effects)
     case .lists(let change): changeLists(change, &effects)
@@ -135,9 +134,19 @@ where Sync.Batch.Event == Model.Event {
     _machine.handle(input, at: now, &effects.machine)
   }
 
-  /// Changes the model where no finger moves: by what it learns beside the log.
+  /// Changes what is held where no finger moves: by what it learns beside the log. The view and everybody
+  /// who looks hear of it.
   @inlinable
-  package mutating func change(_ body: (inout Model) -> Void) {
+  mutating func change(_ effects: inout Effects, _ body: (inout Model) -> Void) {
+    withModel(body)
+    guard case .model(let model) = _holding else { return }
+    effects.changes.insert(.model)
+    _local?.confirm(model.state, echo: nil)
+  }
+
+  /// Hands out the model where it lies, so that it is not copied. Nobody hears of it.
+  @inlinable
+  package mutating func withModel(_ body: (inout Model) -> Void) {
     guard case .model(var model) = _holding else { return }
     _holding = .nothing  // So that the model is changed in place.
     body(&model)

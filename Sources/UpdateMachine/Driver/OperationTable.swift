@@ -152,7 +152,10 @@
     mutating func cancel(_ id: OperationID) { cancel(where: { $0.id == id }) }
 
     private mutating func cancel(where matches: (Out) -> Bool) {
-      guard let index = out.firstIndex(where: matches) else { return }
+      // What is over keeps its name until its task has ended.
+      guard let index = out.firstIndex(where: { matches($0) && !$0.cancelled.isSet }) else {
+        return
+      }
       out[index].cancelled.set()
       let end = out[index].end
       out[index].end = nil

@@ -181,8 +181,8 @@
     /// Sleeps until freshness changes by itself (the banner that is due after 300 ms), if anybody
     /// looks. A sleep that is too early is let be: it ends in setting the next.
     func setAlarm() {
-      guard observers.hasReader, operations.isOpen, client.isLoaded else { return }
-      guard let change = client.machine.freshnessChange(after: clock.now) else { return }
+      guard observers.hasReader, operations.isOpen else { return }
+      guard let change = client.freshnessChange(after: clock.now) else { return }
       if let alarm {
         if alarm.at <= change { return }
         operations.cancel(alarm.operation)

@@ -50,7 +50,7 @@
       let answers = wait { $0.isStored(ticket) ? true : nil }
       if !operations.isServing, !outbox.isStored(ticket) {
         await serve {
-          $0.perform($0.client.saveNow(at: $0.clock.now))
+          $0.feed(.saveRequested)
           $0.endServing()
         }
       }

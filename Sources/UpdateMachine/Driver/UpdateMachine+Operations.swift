@@ -177,30 +177,16 @@
       }
     }
 
-    /// Polls; goes on under the same request for as long as the client leaves it out, as it does with a
-    /// subscription.
     private nonisolated func poll(
       _ request: RequestID, after finger: Place, waits: Bool, _ job: OperationTable<Origin>.Job
     ) async {
-      var next: Place? = finger
+      guard !job.cancelled.isSet else { return }
       do throws(SyncFailure) {
-        while let finger = next, !job.cancelled.isSet {
-          let batch = try await source.poll(after: finger, waits: waits)
-          next = await pushed(request, batch, job.id)
-        }
+        let batch = try await source.poll(after: finger, waits: waits)
+        await end(job.id, .batchArrived(request, batch))
       } catch {
         await fail(request, error, job.id, isCancelled: Task.isCancelled)
       }
-    }
-
-    /// The finger to go on from, if the request is a subscription that is still out.
-    private func pushed(
-      _ request: RequestID, _ batch: Origin.Sync.Batch, _ id: OperationID
-    ) -> Place? {
-      feed(.batchArrived(request, batch))
-      let finger = client.nextFinger(of: request)
-      if finger == nil { operations.complete(id) }
-      return finger
     }
 
     private nonisolated func send(

@@ -18,13 +18,13 @@
       on narrow: Narrow, showing window: ListWindow<Lists.ID>
     ) -> WindowViews<Lists> {
       let now = clock.now
-      let (id, effects) = client.openWindow(on: narrow, showing: window, at: now)
-      var subscriber = WindowSubscriber<Lists>(window: id)
+      let opened = client.openWindow(on: narrow, showing: window, at: now)
+      var subscriber = WindowSubscriber<Lists>(window: opened.id)
       let stream = subscriber.subscribers.add { [departing] in departing.raise() }
       windows.append(subscriber)
       attendDepartures()
-      perform(nil, effects, at: now)
-      return WindowViews(id: id, stream: stream)
+      perform(nil, opened.effects, at: now)
+      return WindowViews(id: opened.id, stream: stream)
     }
 
     /// Looks at another part of the same list: the user scrolls. Nothing, if the window is closed.

@@ -127,9 +127,14 @@ extension PartialList {
     guard interval.contains(point), let piece = unloaded.interval(holding: point) else {
       return nil
     }
-    return way == .older
-      ? Interval(from: max(interval.lowerEnd, piece.lowerEnd), to: point)
-      : Interval(from: point, to: min(interval.upperEnd, piece.upperEnd))
+    let (low, high) = (
+      max(interval.lowerEnd, piece.lowerEnd), min(interval.upperEnd, piece.upperEnd)
+    )
+    // Between the last ID and the end of the line there is nothing, so the end is read with it.
+    switch way {
+    case .older: return Interval(from: low, to: point == .id(ID(.max)) ? high : point)
+    case .newer: return Interval(from: point == .id(ID(.min)) ? low : point, to: high)
+    }
   }
 
   /// The next rows from an ID on that lie in an interval; whether those are all of them.

@@ -186,8 +186,9 @@ public struct ListWindow<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   case oldest
   case newest
-  /// Where the server thinks that the user should go on reading; its answer says which ID that is.
-  case firstUnread
+  /// A place that only the server knows, as the first message that its user has not read. The answer says
+  /// which ID it is.
+  case serverChosen
   case id(ID)
 
   /// Where it is on the line of IDs; `nil`: only the server knows.
@@ -196,7 +197,7 @@ public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
     switch self {
     case .oldest: .veryBeginning
     case .newest: .veryEnd
-    case .firstUnread: nil
+    case .serverChosen: nil
     case .id(let id): .id(id)
     }
   }
@@ -270,7 +271,7 @@ extension PageAnchor: CustomStringConvertible {
     switch self {
     case .oldest: "oldest"
     case .newest: "newest"
-    case .firstUnread: "first unread"
+    case .serverChosen: "the server's choice"
     case .id(let id): "\(id)"
     }
   }

@@ -182,7 +182,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     for index in windows.indices where windows[index].narrow == fetch.request.narrow {
       guard windows[index].window.anchor == about else { continue }
       windows[index].isShown = outcome == .shown
-      if about == .firstUnread { windows[index].window.anchor = anchor.map { .id($0) } ?? .newest }
+      if about == .serverChosen { windows[index].window.anchor = anchor.map { .id($0) } ?? .newest }
     }
   }
 

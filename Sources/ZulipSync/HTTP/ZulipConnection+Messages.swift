@@ -191,7 +191,7 @@ extension ZulipPageRequest {
     switch anchor {
     case .oldest: "oldest"
     case .newest: "newest"
-    case .firstUnread: "first_unread"
+    case .serverChosen: "first_unread"
     case .id(let id): "\(id)"
     }
   }

@@ -40,7 +40,7 @@ extension ZulipPage {
     switch request.anchor {
     case .newest, .oldest: break
     // Without an unread message the server answers with a number beyond all.
-    case .firstUnread: if foundAnchor { about = MessageID(anchor) }
+    case .serverChosen: if foundAnchor { about = MessageID(anchor) }
     case .id(let id): about = id
     }
     if !request.includesAnchor, let id = about {
