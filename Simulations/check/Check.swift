@@ -2,7 +2,7 @@ import SyncProtocols
 import UpdateMachine
 
 /// `simulate check`: whether recorded sessions with a real server are what the machine, the
-/// classifier and PROTOCOL.md say that such sessions are.
+/// classifier and ZulipServer say that such sessions are.
 package struct Check {
   private let interpretation: Interpretation
   private let messages: MessageCheck
@@ -64,7 +64,7 @@ package struct Check {
     files.append(report)
   }
 
-  /// Every answer, whatever was asked, must be what PROTOCOL.md's table of errors makes of it.
+  /// Every answer, whatever was asked, must be what ZulipServer's table of errors makes of it.
   private func classify(_ exchange: Exchange, _ report: inout FileReport) {
     let reply = exchange.reply(interpretation.classify)
     let found = Outcome(reply)

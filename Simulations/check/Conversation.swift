@@ -156,7 +156,7 @@ private struct ExpectedEffect: Decodable {
   }
 }
 
-/// The settings that differ from the defaults, by their names in MACHINE §1.
+/// The settings that differ from the defaults, by their names in TheMachine §1.
 private struct ChangedSettings: Decodable {
   var settings = MachineSettings()
 
@@ -176,7 +176,7 @@ private struct ChangedSettings: Decodable {
 }
 
 extension MachineSettings {
-  /// Sets one number by its name in MACHINE §1; `false` if there is none of that name.
+  /// Sets one number by its name in TheMachine §1; `false` if there is none of that name.
   mutating func set(_ name: String, to number: Int64) -> Bool {
     switch name {
     case "paceBurst": retry.paceBurst = number

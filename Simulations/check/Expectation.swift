@@ -26,7 +26,7 @@ enum Outcome: String, CaseIterable, Hashable {
   }
 }
 
-/// What PROTOCOL.md says that answers mean, as a table: written a second time, apart from the
+/// What ZulipServer says that answers mean, as a table: written a second time, apart from the
 /// classifier, so that the two can be compared.
 enum Expectation {
   struct Row {
@@ -55,7 +55,7 @@ enum Expectation {
     Row(statuses: 500...599, envelope: .says(.error), means: .serverFault),
   ]
 
-  /// The codes that PROTOCOL.md shows with one status only.
+  /// The codes that ZulipServer shows with one status only.
   static let statusOfCode = [
     "AUTHENTICATION_FAILED": 401, "BAD_EVENT_QUEUE_ID": 400, "RATE_LIMIT_HIT": 429,
     "UNAUTHORIZED": 401,
@@ -97,7 +97,7 @@ enum Expectation {
       ?? DecodedReply.header("retry-after", in: headers).flatMap { Double($0) }
   }
 
-  /// Where an outcome leads (MACHINE §4–5).
+  /// Where an outcome leads (TheMachine §4–5).
   enum End: Hashable {
     case live
     case pollFailed
@@ -143,7 +143,7 @@ enum Expectation {
     }
   }
 
-  /// Whether the machine lets the queue go by itself (MACHINE §5, `release`).
+  /// Whether the machine lets the queue go by itself (TheMachine §5, `release`).
   static func releases(after outcome: Outcome, isRegister: Bool) -> Bool {
     switch outcome {
     case .rejected, .malformed, .modelRefused, .unsupported: !isRegister

@@ -31,7 +31,7 @@ struct QueueLedger {
   func knows(_ id: Int64) -> Bool { known.contains(id) }
 
   /// Whether letting the queue go is what an honest client does now: it still has it, or was
-  /// refused on it for a reason that leaves it on the server (MACHINE §5, `release`).
+  /// refused on it for a reason that leaves it on the server (TheMachine §5, `release`).
   private(set) var mayLetGo = true
 
   /// A poll had an outcome after which an honest client does not ask again.

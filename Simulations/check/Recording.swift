@@ -69,7 +69,7 @@ struct Exchange {
     var lastEventID: LastEventID
     /// `queue_lifespan_secs`.
     var lifespan: Int64?
-    /// Asks for a 304, which has no body (PROTOCOL.md, Poll).
+    /// Asks for a 304, which has no body (ZulipServer §3).
     var isConditional: Bool
 
     enum LastEventID: Equatable {

@@ -1,20 +1,20 @@
-/// Takes a request's body out of a stream of bytes, by its length or chunk by chunk.
+/// Reads a request's body from a stream of bytes, by its length or chunk by chunk.
 struct BodyReader {
   private enum Stage {
-    /// So many bytes are to come.
+    /// The number of body bytes still to come.
     case length(Int)
-    /// The line with the next chunk's size is to come.
+    /// The line with the next chunk's size comes next.
     case size
-    /// So many bytes of a chunk are to come.
+    /// The number of this chunk's bytes still to come.
     case chunk(Int)
     /// The line end after a chunk.
     case chunkEnd
-    /// The lines after the last chunk, of which so many bytes were read. They are checked, and dropped.
+    /// The lines after the last chunk, which are checked and dropped; with the bytes read so far.
     case trailers(Int)
     case over
   }
 
-  /// A chunk's size and its extensions, which mean nothing to us.
+  /// The most bytes in the line with a chunk's size. Its extensions are ignored.
   static let sizeLineLimit = 1024
 
   private var body: [UInt8] = []
@@ -35,12 +35,13 @@ struct BodyReader {
     }
   }
 
-  /// The body when its last byte is here.
+  /// The body once its last byte is here; `nil` until then.
   var wholeBody: [UInt8]? {
     if case .over = stage { body } else { nil }
   }
 
-  /// Reads as far as it can. What it does not take must be there again next time, with more.
+  /// Reads as much as possible, and returns the number of bytes taken. The next call must begin
+  /// with the bytes that were not taken, and more after them.
   mutating func read(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> Int {
     var rest = bytes
     var goesOn = true
@@ -83,8 +84,8 @@ struct BodyReader {
     return rest.startIndex - bytes.startIndex
   }
 
-  /// The next line without its end, or `nil` if it is not whole yet. LF alone ends none, and CR alone
-  /// is nothing that may stand in one.
+  /// Returns the next line without its end, or `nil` if it is not complete yet. Only CR LF ends a
+  /// line; a CR or LF alone is refused.
   private static func line(
     _ rest: inout ArraySlice<UInt8>, limit: Int, else refusal: Refusal = .malformed
   ) throws(Refusal) -> ArraySlice<UInt8>? {
@@ -104,10 +105,10 @@ struct BodyReader {
     return nil
   }
 
-  /// A chunk's size: hexadecimal digits alone, and what comes after a semicolon.
+  /// Parses a chunk's size: hexadecimal digits, then optional extensions after a semicolon.
   private static func size(_ line: ArraySlice<UInt8>) throws(Refusal) -> Int {
     let word = line.prefix { $0 != UInt8(ascii: ";") }
-    // A blank is allowed before an extension, and nowhere else.
+    // A blank is allowed only before an extension.
     let digits =
       word.endIndex == line.endIndex ? word : word.prefix { HTTPText.hexadecimal($0) != nil }
     guard !digits.isEmpty, HTTPText.trimmed(word[digits.endIndex...]).isEmpty else {

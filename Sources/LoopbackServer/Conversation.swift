@@ -1,4 +1,4 @@
-/// What is said on one connection, as a value: it is told what happened, and says what to do. It knows
+/// The state machine of one connection. It is told what happened and returns what to do. It knows
 /// no socket and no thread, and reads no clock.
 ///
 ///     receiving ──▶ answering ──▶ delaying ──▶ sending ──▶ idle ──▶ receiving …
@@ -6,47 +6,48 @@
 ///                                                ├──▶ draining ──▶ over
 ///                                                └──▶ silent ──▶ over
 ///
-/// From each of them the client's end, or a failure, leads to `over`.
+/// From every state, the client's end or a failure leads to `over`.
 struct Conversation {
   typealias Instant = ContinuousClock.Instant
 
   enum State {
-    /// A request is coming, or the first is awaited. Goes to `answering`, or with a refusal to `sending`.
+    /// Waits for a request, or for the rest of one. Goes to `answering`, or after a refusal to
+    /// `sending`.
     case receiving(until: Instant)
-    /// The closure is at work. Goes to `delaying` or `sending`.
+    /// The closure is running. Goes to `delaying` or `sending`.
     case answering(RequestManner)
-    /// The answer is here, and waits for its time. Goes to `sending`.
+    /// The answer is ready and waits for its delay to pass. Goes to `sending`.
     case delaying(Transmission, until: Instant)
-    /// Goes by its ending. The instant is when it may go on, if it is paused, or else when the client
-    /// has taken nothing for too long.
+    /// The next state depends on the answer's ending. `until` is when a paused answer may go on;
+    /// else it is when a client that takes no bytes is given up.
     case sending(Transmission, until: Instant)
-    /// The next request may come, for so long. Goes to `receiving`, or to `over`.
+    /// The next request may come until then. Goes to `receiving` or `over`.
     case idle(until: Instant)
-    /// Half-open: nothing more is said. Stays until the client goes.
+    /// Half-open: nothing more is sent. Stays until the client goes away.
     case silent
-    /// All is said, and the client was told so. It is waited for: to close while bytes of its are
-    /// unread would be a reset, which takes from it what it has not read (RFC 9112, 9.6).
+    /// Everything is sent, FIN too, and the client is expected to close. Closing while its bytes
+    /// are unread would send RST, which can destroy what it has not read yet (RFC 9112, 9.6).
     case draining(until: Instant)
     case over
   }
 
-  /// One instruction to whoever owns the socket.
+  /// One instruction to the owner of the socket.
   enum Effect {
-    /// Have the closure answer this.
+    /// Let the closure answer this request.
     case ask(LoopbackServer.Request)
-    /// Nobody will hear the answer.
+    /// Cancel the answer: its client is gone.
     case cancel
     /// Send FIN, and keep reading.
     case endSending
     case close
-    /// Send RST when all that was written has arrived.
+    /// Send RST once all written bytes have arrived.
     case reset
   }
 
   private(set) var state: State
   private var parser: RequestParser
   private let settings: LoopbackServer.Settings
-  /// `100 Continue`, as far as it was not sent.
+  /// The bytes of `100 Continue` that are not sent yet.
   private var interim: ArraySlice<UInt8> = []
 
   init(number: Int, settings: LoopbackServer.Settings, at now: Instant) {
@@ -56,9 +57,9 @@ struct Conversation {
     state = .receiving(until: now + settings.requestTime)
   }
 
-  // MARK: What happened
+  // MARK: Inputs
 
-  /// Bytes came.
+  /// Bytes arrived.
   mutating func received(_ bytes: ArraySlice<UInt8>, at now: Instant) -> [Effect] {
     switch state {
     case .idle(let until):
@@ -68,14 +69,14 @@ struct Conversation {
       parser.append(bytes)
       return readRequest(at: now)
     case .answering, .delaying, .sending:
-      parser.append(bytes)  // The next request. It has its turn.
+      parser.append(bytes)  // The next request, which waits for its turn.
       return []
-    case .silent, .draining, .over: return []  // Nobody listens any more.
+    case .silent, .draining, .over: return []  // Input is ignored now.
     }
   }
 
-  /// The client is gone: it has ended its side, or the connection failed. A client that only ended its
-  /// side and waits for an answer looks the same as one that left, and HTTP knows no such client.
+  /// The client is gone: it ended its side, or the connection failed. A client that has only ended
+  /// its sending and waits for an answer looks like one that left. No HTTP client does that.
   mutating func ended() -> [Effect] {
     switch state {
     case .answering:
@@ -88,7 +89,7 @@ struct Conversation {
     }
   }
 
-  /// The closure has answered.
+  /// The closure returned its answer.
   mutating func answered(_ response: LoopbackServer.Response, at now: Instant) -> [Effect] {
     guard case .answering(let manner) = state else { return [] }  // The client left meanwhile.
     let transmission = Transmission(response, manner: manner)
@@ -97,13 +98,13 @@ struct Conversation {
     return []
   }
 
-  /// So many of the bytes in `output` were taken by the socket.
+  /// The socket took `count` of the bytes in `output`.
   mutating func sent(_ count: Int, at now: Instant) -> [Effect] {
     guard case .sending(var transmission, _) = state else {
       interim = interim.dropFirst(count)
       return []
     }
-    state = .over  // The bytes are held once, so that they are not copied.
+    state = .over  // Keeps the bytes uniquely referenced, so they are not copied.
     transmission.advance(by: count)
     if transmission.isOver { return finish(transmission.ending, at: now) }
     let pause = transmission.isPaused ? transmission.pace?.pause : nil
@@ -112,7 +113,7 @@ struct Conversation {
     return []
   }
 
-  /// The deadline has come.
+  /// The deadline has passed.
   mutating func fired(at now: Instant) -> [Effect] {
     guard let deadline, deadline <= now else { return [] }
     switch state {
@@ -134,7 +135,7 @@ struct Conversation {
 
   // MARK: Queries
 
-  /// When `fired` is to be called; `nil`: something else must happen first.
+  /// When `fired` must be called; `nil` if another input must come first.
   var deadline: Instant? {
     switch state {
     case .receiving(let until), .delaying(_, let until), .sending(_, let until), .idle(let until),
@@ -144,9 +145,9 @@ struct Conversation {
     }
   }
 
-  /// Whether more bytes are wanted. Those of coming requests are kept up to a limit; then the client
-  /// must wait. If it has sent more than the kernel's buffer holds as well, its end is noticed late:
-  /// it stands behind bytes that nobody has taken.
+  /// Whether to read more bytes. Bytes of later requests are kept up to a limit; then the client
+  /// must wait. If it fills the kernel's buffer too, its end is noticed late, behind the unread
+  /// bytes.
   var wantsInput: Bool {
     switch state {
     case .answering, .delaying, .sending: parser.buffered < settings.headLimit
@@ -155,14 +156,14 @@ struct Conversation {
     }
   }
 
-  /// What may be written now.
+  /// The bytes that may be written now.
   var output: ArraySlice<UInt8> {
     if case .sending(let transmission, _) = state { transmission.next } else { interim }
   }
 
   // MARK: Helpers
 
-  /// Goes on with what has come after the last request, if there is anything.
+  /// Goes on with the bytes that followed the last request, if any.
   private mutating func beginRequest(idleUntil: Instant, at now: Instant) -> [Effect] {
     state = .receiving(until: now + settings.requestTime)
     let effects = readRequest(at: now)

@@ -6,12 +6,13 @@
   internal import Musl
 #endif
 
-/// The server's one thread: owns the listener and all connections, and waits for all of them in poll.
+/// The server's one thread: it owns the listener and all connections, and waits for all of them in
+/// poll.
 ///
-/// One thread rather than one for each connection: delays, drips, deadlines and a stop all end the same
-/// wait, nothing that it owns needs a lock, and there is none of Swift's threads to be blocked by a
-/// client that does nothing. And poll rather than epoll or kqueue: it is the same on every system, and
-/// for some hundred sockets as fast.
+/// One thread, not one for each connection: delays, drips, deadlines and a stop all end the same
+/// wait. Nothing that it owns needs a lock, and no client that does nothing can block one of
+/// Swift's threads. It uses poll, not epoll or kqueue: poll is the same on every system, and as
+/// fast for a few hundred sockets.
 final class EventLoop {
   typealias Instant = ContinuousClock.Instant
 
@@ -26,7 +27,7 @@ final class EventLoop {
   private var counters = LoopbackServer.Counters()
   private var observers: [Observer] = []
   private var welcome = LoopbackServer.Welcome.atOnce
-  /// When waiting connections are let in; `nil`: as they come.
+  /// When waiting connections are accepted; `nil` if they are accepted as they come.
   private var nextAccept: Instant?
   private var stops: [CheckedContinuation<Void, Never>] = []
   private var isStopping = false
@@ -43,16 +44,16 @@ final class EventLoop {
     now = clock.now
   }
 
-  /// Until it is stopped, and everything that it has begun has ended.
+  /// Runs until the server is stopped and every connection and answer has ended.
   func run() {
     while !isStopping || !connections.isEmpty {
       let ready = wait()
       now = clock.now
-      obey()  // First: who is told to be let in late may be at the door already.
+      obey()  // First: a client may connect right after `welcome` was called.
       for (connection, events) in ready.connections { move(connection, events) }
       if ready.listener, !isStopping { arrive() }
       fireDeadlines()
-      tell()  // Before anything is written: counters are never behind what a client was told.
+      tell()  // Before writing: the counters are never behind what a client was told.
       for connection in connections { write(connection) }
       connections.removeAll { $0.isOver }
       tell()
@@ -64,7 +65,7 @@ final class EventLoop {
 
   // MARK: Waiting
 
-  /// Returns what there is to be done, when there is something.
+  /// Waits for events or the next deadline, and returns the events.
   private func wait() -> (connections: [(Connection, Int16)], listener: Bool) {
     var polled = [pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)]
     let accepts = !isStopping && connections.count < settings.connectionLimit && nextAccept == nil
@@ -82,14 +83,14 @@ final class EventLoop {
     return (moved.map { ($0.0, $0.1.revents) }, accepts && polled[1].revents != 0)
   }
 
-  /// How long nothing has to be done unasked, in milliseconds; -1 for ever.
+  /// The time until the next deadline, in milliseconds; -1 if there is none.
   private var patience: Int32 {
     var deadlines = connections.compactMap(\.deadline) + observers.map(\.deadline)
     if !isStopping, let nextAccept { deadlines.append(nextAccept) }
     guard let next = deadlines.min() else { return -1 }
     let left = clock.now.duration(to: next)
     guard left > .zero else { return 0 }
-    // Rounded up, for a deadline that is not there yet would only be waited for again.
+    // Rounded up: waking before the deadline would only cause a second wait.
     let (seconds, attoseconds) = left.components
     let milliseconds =
       min(seconds, 1_000_000) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
@@ -111,7 +112,7 @@ final class EventLoop {
     }
   }
 
-  /// Tells those who wait for it how the counters stand.
+  /// Updates the counters, and resumes the observers that waited for them.
   private func tell() {
     counters.open = connections.count { $0.socket != nil }
     counters.openMaximum = max(counters.openMaximum, counters.open)
@@ -162,13 +163,13 @@ final class EventLoop {
     }
   }
 
-  /// Accepts those who wait, as far as there is room.
+  /// Accepts waiting connections while there is room.
   private func letIn() {
     while connections.count < settings.connectionLimit {
       switch Socket.accept(on: listener) {
       case .none: return
       case .exhausted:
-        // There is no descriptor for it. Until there is, poll would return at once, again and again.
+        // No descriptor is left. Without this pause, poll would return at once, again and again.
         nextAccept = now + .milliseconds(100)
         return
       case .connection(let socket):
@@ -184,7 +185,7 @@ final class EventLoop {
     }
   }
 
-  /// The socket can be read or written, or has failed.
+  /// Handles poll's events: the socket can be read or written, or has failed.
   private func move(_ connection: Connection, _ events: Int16) {
     guard let socket = connection.socket else { return }
     let isBroken = events & (Int16(POLLHUP) | Int16(POLLERR) | Socket.peerEnded) != 0
@@ -206,7 +207,7 @@ final class EventLoop {
     }
   }
 
-  /// Writes what may be written, as far as the client takes it.
+  /// Writes all output that the client takes now.
   private func write(_ connection: Connection) {
     while let socket = connection.socket, !connection.isResetting {
       let output = connection.conversation.output
@@ -237,8 +238,8 @@ final class EventLoop {
     }
   }
 
-  /// The task is loose, for its thread must not wait for it. The connection's place is free, and the
-  /// loop ends, only when it has answered.
+  /// Runs the closure in an unstructured task, since the loop's thread must not wait for it. The
+  /// connection keeps its place until the task has ended; only then can the loop end too.
   private func ask(_ request: LoopbackServer.Request, on connection: Connection) {
     counters.requests += 1
     let (number, answer, mailbox) = (connection.number, answer, mailbox)
@@ -248,7 +249,7 @@ final class EventLoop {
     }
   }
 
-  /// Resets the connection when what was written has arrived, which a reset would destroy.
+  /// Resets the connection once all written bytes have arrived: a reset would destroy the rest.
   private func finishReset(_ connection: Connection) {
     guard let socket = connection.socket, let deadline = connection.resetDeadline else { return }
     if Socket.unsent(socket) > 0, now < deadline {
@@ -266,15 +267,16 @@ final class EventLoop {
   }
 }
 
-/// One connection: what is said on it, and what it holds of the system. Only the loop's thread sees it.
+/// One connection: its conversation, its socket and its task. Only the loop's thread uses it.
 final class Connection {
   let number: Int
   var conversation: Conversation
   /// `nil` when it is closed.
   var socket: Socket.Descriptor?
-  /// At work on an answer, or cancelled and not over yet.
+  /// The task that answers, until it ends; it may be cancelled.
   var answer: Task<Void, Never>?
-  /// By when it is reset at last, and when it is looked at again; `nil`: it is not being reset.
+  /// The last moment to send RST; `nil` if the connection is not being reset. `resetPoll` is when
+  /// to look again whether RST can be sent.
   var resetDeadline: ContinuousClock.Instant?
   var resetPoll: ContinuousClock.Instant?
 
@@ -295,7 +297,7 @@ final class Connection {
     return isResetting ? resetPoll : conversation.deadline
   }
 
-  /// What poll is to tell of it.
+  /// The events that poll reports for this connection.
   var events: Int16 {
     guard !isResetting else { return 0 }
     let input = conversation.wantsInput ? Int16(POLLIN) : Socket.peerEnded

@@ -13,8 +13,8 @@ extension LoopbackServer {
 
     public private(set) var items: [Item] = []
 
-    /// Reads what is percent-encoded; `nil` if it is malformed, or not UTF-8. A name alone has an empty
-    /// value. `+` is a blank.
+    /// Parses percent-encoded text, where `+` is a space. Returns `nil` if it is malformed, or not
+    /// UTF-8. A name alone has an empty value.
     public init?(encoded text: String) { self.init(encoded: text.utf8) }
 
     init?(encoded bytes: some Collection<UInt8>) {
@@ -28,7 +28,7 @@ extension LoopbackServer {
       }
     }
 
-    /// The first value of this name, case and all.
+    /// The first value of this name. Case matters.
     public subscript(_ name: String) -> String? { items.first { $0.name == name }?.value }
 
     /// Every value of this name, in order.

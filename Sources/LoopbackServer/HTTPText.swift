@@ -1,11 +1,11 @@
-/// HTTP's grammar, as far as it is about single bytes and words (RFC 9110, 5.6; RFC 9112, 2 to 5).
+/// HTTP's grammar of single bytes and words (RFC 9110, 5.6; RFC 9112, 2 to 5).
 enum HTTPText {
   static let carriageReturn = UInt8(ascii: "\r")
   static let lineFeed = UInt8(ascii: "\n")
   static let space = UInt8(ascii: " ")
   static let tab = UInt8(ascii: "\t")
 
-  /// Whether a byte may stand in a token: a method, or the name of a field.
+  /// Whether a byte may occur in a token: a method, or the name of a field.
   static func isToken(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -20,10 +20,10 @@ enum HTTPText {
     !bytes.isEmpty && bytes.allSatisfy { isToken($0) }
   }
 
-  /// Whether a byte may stand in the value of a field: all but control characters, tab excepted.
+  /// Whether a byte may occur in a field's value: anything but control characters, except tab.
   static func isValue(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == tab }
 
-  /// Whether a byte may stand in a request's target. A fragment is never sent.
+  /// Whether a byte may occur in a request's target. A fragment is never sent.
   static func isTarget(_ byte: UInt8) -> Bool {
     byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#")
   }
@@ -49,7 +49,7 @@ enum HTTPText {
     one.utf8.elementsEqual(other.utf8) { lowered($0) == lowered($1) }
   }
 
-  /// Without the blanks around it.
+  /// Returns the bytes without spaces and tabs at both ends.
   static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
     let rest = bytes.drop { $0 == space || $0 == tab }
     guard let last = rest.lastIndex(where: { $0 != space && $0 != tab }) else {
@@ -58,15 +58,16 @@ enum HTTPText {
     return rest[...last]
   }
 
-  /// Bytes as UTF-8, or, if they are none, each as the character of that number, so that none is lost.
+  /// Decodes UTF-8. Bytes that are not UTF-8 are read as Latin-1, so that none is lost.
   static func text(_ bytes: some Collection<UInt8>) -> String {
     String(validating: bytes, as: UTF8.self)
       ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  /// A text without its `%41`s; `nil` if one is malformed, or if what comes of it is not UTF-8.
+  /// Decodes `%41` and the like. Returns `nil` if an escape is malformed, or if the result is not
+  /// UTF-8.
   ///
-  /// - Parameter plusIsSpace: as in forms.
+  /// - Parameter plusIsSpace: whether `+` means a space, as in forms.
   static func percentDecoded(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> String? {
     var decoded: [UInt8] = []
     var rest = bytes[...]

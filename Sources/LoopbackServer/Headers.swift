@@ -1,5 +1,5 @@
 extension LoopbackServer {
-  /// The fields of a request's or a response's head, in their order, repeated ones too. Names are
+  /// The header fields of a request or response, in order, repeated ones included. Names are
   /// compared without regard to case.
   public struct Headers: Equatable, Sendable {
     public struct Field: Equatable, Sendable {
@@ -16,7 +16,8 @@ extension LoopbackServer {
 
     public init(_ fields: [Field] = []) { self.fields = fields }
 
-    /// The first value of this name. Setting it leaves this one alone, where the first was; `nil` none.
+    /// The first value of this name. Setting a value replaces all of this name, at the place of the
+    /// first; `nil` removes them.
     public subscript(_ name: String) -> String? {
       get { fields.first { HTTPText.equal($0.name, name) }?.value }
       set {
@@ -31,12 +32,12 @@ extension LoopbackServer {
       fields.filter { HTTPText.equal($0.name, name) }.map(\.value)
     }
 
-    /// Adds a value, after those of the same name that are there.
+    /// Adds a field at the end, after others of the same name.
     public mutating func add(_ name: String, _ value: String) {
       fields.append(Field(name: name, value: value))
     }
 
-    /// The members of lists such as `Connection`'s, over all fields of that name, in lower case.
+    /// The members of all lists with this name, in lower case (`Connection: close, upgrade`).
     func list(_ name: String) -> [String] {
       values(of: name).flatMap { value in
         value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)

@@ -1,42 +1,43 @@
 // LoopbackServer: a small HTTP/1.1 server for tests and demonstrations. It may use the system's C
-// library, and nothing of ours.
+// library, and none of our modules.
 
-/// Answers HTTP/1.1 requests of this computer, and of no other, with a closure; and does wrong, byte by
-/// byte, whatever it is asked to do wrong.
+/// An HTTP/1.1 server on the loopback address that answers with a closure, and can inject faults
+/// into answers, byte by byte.
 ///
-/// **Where.** On one address: 127.0.0.1, or ::1 if it is told so. Clients that are given the name
-/// `localhost` may try the other one first, where nobody listens, and must then try this one.
+/// **Where.** It listens on one address: 127.0.0.1, or ::1 on request. Clients that connect to
+/// `localhost` may try the other address first, where nothing listens, and must then try this one.
 ///
-/// **Answers.** The closure is run for each request, those of different connections at the same time,
-/// and in order on one connection. If the client goes away, the task that answers it is cancelled: a
-/// long poll must not outlive its client. A closure that does not end when it is cancelled keeps the
-/// connection's place, and ``stop()`` waits for it.
+/// **Answers.** The closure runs once for each request: concurrently for different connections, in
+/// order on one connection. If the client goes away, its answer's task is cancelled: a long poll
+/// must not outlive its client. A closure that ignores cancellation keeps the connection's place,
+/// and ``stop()`` waits for it.
 ///
-/// **What it understands.** Bodies with a `Content-Length` or in chunks, `Expect: 100-continue`,
-/// connections that are kept and requests that come before the last was answered. It refuses what is
-/// malformed, and all that could be read in two ways (RFC 9112, 11.2). TLS, HTTP/2, compression,
-/// upgrades, trailers and multipart forms are beyond it.
+/// **Supported.** Bodies with a `Content-Length` or in chunks, `Expect: 100-continue`, persistent
+/// connections and pipelined requests. It refuses malformed requests, and all that could be read in
+/// two ways (RFC 9112, 11.2). TLS, HTTP/2, compression, upgrades, trailers and multipart forms are
+/// not supported.
 ///
-/// **Bounds.** ``Settings`` says what a client may take of memory, connections and time.
+/// **Bounds.** ``Settings`` limits the memory, connections and time that clients can use.
 ///
-/// **Threads.** One, which waits for all sockets; none of Swift's is ever blocked. It prints nothing.
+/// **Threads.** One thread waits for all sockets. It never blocks one of Swift's threads. It prints
+/// nothing.
 public final class LoopbackServer: Sendable {
   /// Answers one request.
   public typealias Answer = @Sendable (Request) async -> Response
 
-  /// Where it listens.
+  /// The address family that it listens on.
   public let family: Family
   public let port: UInt16
   private let mailbox: Mailbox
   private let thread: OwnThread
 
-  /// Starts it: when this returns, a client can connect.
+  /// Starts the server. Clients can connect when this returns.
   ///
   /// - Parameters:
-  ///   - family: of the address on which it listens.
-  ///   - port: 0 is any that is free; ``port`` tells which.
-  ///   - settings: what is allowed at most. Numbers below 1 trap.
-  ///   - answer: gives an answer to each request.
+  ///   - family: the address family to listen on.
+  ///   - port: 0 picks any free port; ``port`` tells which.
+  ///   - settings: the limits. Numbers below 1 trap.
+  ///   - answer: answers each request.
   public init(
     on family: Family = .ipv4, port: UInt16 = 0, settings: Settings = Settings(),
     answer: @escaping Answer
@@ -62,10 +63,10 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// One that nobody holds any more stops by itself, some time later.
+  /// A server that is released without `stop()` stops by itself, some time later.
   deinit { mailbox.send(.stop(nil)) }
 
-  /// Runs a server for as long as something is done with it, and returns when it has stopped.
+  /// Runs a server while `body` runs, and returns when it has stopped.
   public static func serving<Result>(
     on family: Family = .ipv4, port: UInt16 = 0, settings: Settings = Settings(),
     answer: @escaping Answer, while body: (LoopbackServer) async throws -> Result
@@ -89,10 +90,10 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// What has happened until now.
+  /// The counters as they are now.
   public var counters: Counters { mailbox.counters }
 
-  /// Waits until the counters are as they should be, for so long at most, and returns them.
+  /// Waits until the counters satisfy `isRight`, for `time` at most, and returns them.
   public func counters(
     within time: Duration, until isRight: @escaping @Sendable (Counters) -> Bool
   ) async -> Counters {
@@ -103,16 +104,16 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// From now on connections are let in like this.
+  /// Changes how connections are accepted from now on.
   public func welcome(_ welcome: Welcome) { mailbox.send(.welcome(welcome)) }
 
-  /// Closes the listener and every connection, cancels every answer, and returns when all have ended
-  /// and no thread and no descriptor is left. To stop again is nothing. An answer must not do it, for
-  /// it would wait for itself.
+  /// Closes the listener and every connection, and cancels every answer. Returns when all have
+  /// ended, and no thread or descriptor is left. A second call does nothing. An answer must not
+  /// call this: it would wait for itself.
   public func stop() async {
     await withCheckedContinuation { continuation in
       if !mailbox.send(.stop(continuation)) { continuation.resume() }
     }
-    thread.join()  // Its last act was to say so: this blocks for microseconds.
+    thread.join()  // The thread has already announced its end: this blocks for microseconds.
   }
 }

@@ -1,10 +1,10 @@
-/// Why a server could not be started. Nothing of it is left.
+/// The reason why a server could not start. All its resources are released.
 public enum LoopbackServerError: Error, Hashable, Sendable {
-  /// Somebody listens there already. Choose another port, or 0 for any that is free.
+  /// Another process listens on this port. Choose another port, or 0 for any that is free.
   case portInUse(UInt16)
   /// This port is for privileged processes. Choose one from 1024, or 0.
   case notPermitted(port: UInt16)
-  /// The process, or the system, has no descriptors or threads left. Close some, or raise the limit.
+  /// The process or the system has no descriptors or threads left. Close some, or raise the limit.
   case exhausted(reason: String)
   /// The system refused for another reason.
   case failed(reason: String)

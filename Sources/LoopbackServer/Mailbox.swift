@@ -1,4 +1,4 @@
-/// What others tell the loop's thread.
+/// A message from another thread to the loop's thread.
 enum Order: Sendable {
   case answered(Int, LoopbackServer.Response)
   case welcome(LoopbackServer.Welcome)
@@ -6,14 +6,14 @@ enum Order: Sendable {
   case stop(CheckedContinuation<Void, Never>?)
 }
 
-/// Someone who waits for the counters to be so.
+/// A caller that waits until the counters satisfy a condition.
 struct Observer: Sendable {
   let isSatisfied: @Sendable (LoopbackServer.Counters) -> Bool
   let deadline: ContinuousClock.Instant
   let continuation: CheckedContinuation<LoopbackServer.Counters, Never>
 }
 
-/// Between the loop's thread and all others: orders one way, counters the other.
+/// The link between the loop's thread and all others: orders go in, counters come out.
 final class Mailbox: Sendable {
   private struct State {
     var orders: [Order] = []
@@ -21,7 +21,7 @@ final class Mailbox: Sendable {
     var isClosed = false
   }
 
-  /// Can be read when there are orders.
+  /// Becomes readable when there are orders.
   let descriptor: Socket.Descriptor
   private let waking: Socket.Descriptor
   private let state = Locked(State())
@@ -35,7 +35,7 @@ final class Mailbox: Sendable {
     set { state.withLock { $0.counters = newValue } }
   }
 
-  /// - Returns: `false` if nobody will read it any more.
+  /// - Returns: `false` if the loop has ended.
   @discardableResult
   func send(_ order: Order) -> Bool {
     state.withLock { state in
@@ -54,7 +54,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Takes no more orders, and gives back its descriptors. Those who came too late are told.
+  /// Takes no more orders, and closes the descriptors. Resumes callers whose orders came too late.
   func close() {
     let late = state.withLock { state in
       state.isClosed = true

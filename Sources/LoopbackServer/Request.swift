@@ -1,24 +1,24 @@
 extension LoopbackServer {
-  /// A whole request: it is given to the closure when its last byte is here.
+  /// A complete request. The closure gets it when its last byte is here.
   ///
-  /// Its description shows method and path, and never a value of the query, a header or a body; nor
-  /// does a dump of it.
+  /// Its description and its dumps show method and path. They never show values of the query, a
+  /// header or a body.
   public struct Request: Equatable, Sendable {
-    /// As it was sent; case matters.
+    /// The method as it was sent. Case matters.
     public let method: String
-    /// As it was sent: `/path?query`, `http://host/path?query`, or `*`.
+    /// The target as it was sent: `/path?query`, `http://host/path?query`, or `*`.
     public let target: String
     public let headers: Headers
     public let body: [UInt8]
-    /// Which of the connections that the server accepted it came on: 1 is the first.
+    /// The number of the connection that it came on, in order of acceptance. 1 is the first.
     public let connection: Int
 
-    /// The path, decoded; `/` if there is none, `*` for a request about the server as a whole.
+    /// The decoded path; `/` if there is none, `*` for a request about the server as a whole.
     public let path: String
-    /// The parts of the path between its slashes, each decoded on its own: `%2F` is no slash here.
-    /// Empty parts are left out.
+    /// The parts of the path between slashes, each decoded on its own: `%2F` does not separate
+    /// parts. Empty parts are left out.
     public let segments: [String]
-    /// What comes after the question mark.
+    /// The fields after the question mark.
     public let query: Form
 
     /// - Returns: `nil` if the target is malformed.
@@ -46,7 +46,8 @@ extension LoopbackServer {
       query = place.query
     }
 
-    /// The fields of a form's body; `nil` if it says that it is something else, or is malformed.
+    /// The fields of a form's body; `nil` if it is malformed, or if its content type is not a
+    /// form's.
     public var form: Form? {
       let type = headers["content-type"].map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }
       guard let type,
@@ -55,22 +56,22 @@ extension LoopbackServer {
       return Form(encoded: body)
     }
 
-    /// The body as UTF-8, what is none replaced.
+    /// The body as UTF-8; invalid bytes are replaced.
     public var text: String { String(decoding: body, as: UTF8.self) }
   }
 
-  /// A request's target, taken apart.
+  /// The parts of a request's target.
   struct Target {
     let path: String
     let segments: [String]
     let query: Form
 
-    /// - Returns: `nil` if there is a byte that must not be there, or a percent sign that means nothing.
+    /// - Returns: `nil` if a byte is not allowed, or a percent escape is malformed.
     init?(_ text: String) {
       guard !text.isEmpty, text.utf8.allSatisfy({ HTTPText.isTarget($0) }) else { return nil }
       var rest = text.utf8[...]
       if rest.first != UInt8(ascii: "/"), text != "*" {
-        // What a client says to a proxy, and every server must understand (RFC 9112, 3.2.2).
+        // The form that clients send to a proxy. Every server must understand it (RFC 9112, 3.2.2).
         guard HTTPText.lowered(rest.prefix(7)) == "http://" else { return nil }
         rest = rest.dropFirst(7).drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
       }
@@ -91,7 +92,7 @@ extension LoopbackServer {
 }
 
 extension LoopbackServer.Request: CustomStringConvertible, CustomReflectable {
-  /// `GET /api/v1/events`. The path is shown as it was sent, so that nothing in it can move a cursor.
+  /// `GET /api/v1/events`. The path stays encoded, so it cannot contain control characters.
   public var description: String { "\(method) \(target.prefix { $0 != "?" })" }
   public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

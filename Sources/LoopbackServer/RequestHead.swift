@@ -1,10 +1,10 @@
-/// The lines before a request's body, understood.
+/// The parsed lines before a request's body.
 struct RequestHead {
   /// How long the body is.
   enum Framing: Equatable {
     case length(Int)
     case chunked
-    /// Longer than any limit.
+    /// Larger than `Int` can hold.
     case tooLong
   }
 
@@ -16,14 +16,14 @@ struct RequestHead {
   let manner: RequestManner
   let expectsContinue: Bool
 
-  /// - Parameter lines: without their ends; at least one, and none of them is empty.
+  /// - Parameter lines: the lines without their ends; at least one, none empty.
   init(_ lines: [ArraySlice<UInt8>]) throws(Refusal) {
     let words = lines[0].split(
       separator: HTTPText.space, omittingEmptySubsequences: false)
     guard words.count == 3, HTTPText.isToken(words[0]) else { throw .malformed }
     method = HTTPText.text(words[0])
     let minor = try Self.minorVersion(words[2])
-    // There is nothing behind us that one could be connected with.
+    // This is no proxy: there is nothing to connect to.
     guard method != "CONNECT" else { throw .notImplemented }
     target = HTTPText.text(words[1])
     guard let place = LoopbackServer.Target(target), target != "*" || method == "OPTIONS" else {
@@ -51,7 +51,7 @@ struct RequestHead {
     expectsContinue = minor > 0 && !expectations.isEmpty
   }
 
-  /// `HTTP/1.1`: 1. A later minor version is read as this one (RFC 9110, 2.5).
+  /// Returns 1 for `HTTP/1.1`. A later minor version is accepted too (RFC 9110, 2.5).
   private static func minorVersion(_ word: ArraySlice<UInt8>) throws(Refusal) -> UInt8 {
     let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
     let bytes = Array(word)
@@ -62,8 +62,8 @@ struct RequestHead {
     return bytes[7] - digits.lowerBound
   }
 
-  /// `Name: value`. No blank is allowed before the colon, which also refuses a line that continues the
-  /// one before it.
+  /// Parses `Name: value`. No blank is allowed before the colon. This also refuses a line that
+  /// continues the one before it.
   static func field(
     _ line: ArraySlice<UInt8>
   ) throws(Refusal) -> LoopbackServer.Headers.Field {
@@ -82,12 +82,12 @@ struct RequestHead {
     if !headers.values(of: "transfer-encoding").isEmpty {
       guard minor > 0, lengths.isEmpty else { throw .malformed }
       let codings = headers.list("transfer-encoding")
-      // Where chunked is not last, or is not alone of its kind, nobody can tell where the body ends.
+      // Unless `chunked` comes once, and last, the body's end is unknown.
       guard codings.firstIndex(of: "chunked") == codings.count - 1 else { throw .malformed }
       guard codings.count == 1 else { throw .notImplemented }
       return .chunked
     }
-    // Even two that say the same are refused: someone before us may have joined them.
+    // Even two equal lengths are refused: a proxy on the way may have joined two requests.
     guard lengths.count <= 1 else { throw .malformed }
     guard let length = lengths.first else { return .length(0) }
     guard !length.isEmpty,

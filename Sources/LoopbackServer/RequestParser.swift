@@ -1,27 +1,28 @@
-/// What of a request decides how its answer is written, and what follows.
+/// The properties of a request that decide how its answer is framed, and whether the connection
+/// stays.
 struct RequestManner: Equatable {
   var isHead: Bool
-  /// HTTP/1.1.
+  /// The client speaks HTTP/1.1.
   var knowsChunks: Bool
   var keepsAlive: Bool
 }
 
-/// Takes requests out of a stream of bytes, however it is cut (RFC 9112). What could be read in two
-/// ways is refused, for a proxy before us might read the other.
+/// An incremental parser of requests from a stream of bytes, however it is cut (RFC 9112). It
+/// refuses all that could be read in two ways: a proxy in front might read it the other way.
 struct RequestParser {
   enum Progress: Equatable {
-    /// Nothing is whole yet.
+    /// The request is not complete yet.
     case needsMore
-    /// Nor is it here, and the client waits for a word before it sends the body.
+    /// Only the head is here, and the client waits for `100 Continue` before it sends the body.
     case awaitsContinue
     case request(LoopbackServer.Request, RequestManner)
-    /// It is not accepted, with this status, and nothing after it is understood.
+    /// The request is refused with this status, and nothing after it is read.
     case refused(Int)
   }
 
   private enum Stage {
     case head
-    /// The reader stands beside this, so that its body is never copied.
+    /// The reader is a separate property, so that its body is never copied.
     case body(RequestHead)
     case refused(Int)
   }
@@ -32,10 +33,10 @@ struct RequestParser {
   private var stage = Stage.head
   private var reader: BodyReader?
   private var buffer: [UInt8] = []
-  /// What is before it was understood.
+  /// The start of the bytes that are not parsed yet.
   private var position = 0
-  /// The lines of a head that are whole, by their places in the buffer, and how far it was looked for
-  /// more.
+  /// The complete lines of the current head, as ranges of the buffer, and how far the buffer was
+  /// searched.
   private var lines: [Range<Int>] = []
   private var scanned = 0
   private var hasSkippedEmptyLine = false
@@ -46,7 +47,7 @@ struct RequestParser {
     self.connection = connection
   }
 
-  /// How many bytes are here that were not understood yet.
+  /// The number of bytes that are not parsed yet.
   var buffered: Int { buffer.count - position }
 
   /// Whether a request has begun.
@@ -57,7 +58,7 @@ struct RequestParser {
   mutating func append(_ bytes: some Collection<UInt8>) {
     if case .refused = stage { return }
     if lines.isEmpty, position > 0 {
-      // What was understood is dropped; a head's lines must not move.
+      // Drops the parsed bytes. The lines of an unfinished head must not move.
       buffer.removeFirst(position)
       scanned -= position
       position = 0
@@ -65,7 +66,7 @@ struct RequestParser {
     buffer += bytes
   }
 
-  /// The next request, as far as it is here. To be asked again after a request; and after `append`.
+  /// Parses the next request. Call it after `append`, and again after each request.
   mutating func next() -> Progress {
     switch stage {
     case .refused(let status): return .refused(status)
@@ -90,7 +91,7 @@ struct RequestParser {
     return .refused(refusal.status)
   }
 
-  /// Looks for the empty line that ends a head. A line ends with CR and LF together, nowhere else.
+  /// Looks for the empty line that ends a head. Only CR LF ends a line.
   private mutating func scanHead() throws(Refusal) -> Bool {
     var line = lines.last.map { $0.upperBound + 2 } ?? position
     while scanned < buffer.count {
@@ -114,7 +115,8 @@ struct RequestParser {
           position = scanned
         }
       } else {
-        // Bytes that no head has are told at once: a client that speaks TLS need not wait to be told.
+        // Bytes that no head may contain are refused at once, so a client that speaks TLS does not
+        // wait.
         guard HTTPText.isValue(byte) else { throw .malformed }
         scanned += 1
       }
@@ -143,7 +145,7 @@ struct RequestParser {
   }
 }
 
-/// Why a request is not accepted.
+/// The reason why a request is refused.
 enum Refusal: Error {
   case malformed
   case bodyTooLarge

@@ -1,21 +1,22 @@
 extension LoopbackServer {
-  /// What is answered, and what goes wrong on the way.
+  /// An answer, and the fault to inject while it is sent.
   ///
-  /// The server frames it: it says `Content-Length` or `Transfer-Encoding`, and whether the connection
-  /// goes on; what ``headers`` says of these is left out, but that `Connection: close` closes. There is
-  /// no `Date`. What cannot be sent (a status outside 200 to 599, a header with a line break in it) is
-  /// answered with 500.
+  /// The server frames it: it writes `Content-Length` or `Transfer-Encoding`, and `Connection`.
+  /// Values of these in ``headers`` are ignored, except that `Connection: close` closes. There is
+  /// no `Date`. A response that cannot be sent is replaced by a 500: its status is outside 200 to
+  /// 599, or a header contains a line break.
   public struct Response: Equatable, Sendable {
     public var status: Int
     public var headers: Headers
-    /// Not sent in answer to HEAD, which tells its length, and with 204 and 304.
+    /// The body. It is not sent with 204, with 304, or in answer to HEAD, which still gets its
+    /// length.
     public var body: [UInt8]
-    /// The body is sent in chunks of so many bytes; `nil`: with a `Content-Length`. HTTP/1.0 knows
-    /// no chunks, and gets none.
+    /// The size of the chunks in which the body is sent; `nil` for a `Content-Length`. HTTP/1.0
+    /// clients get no chunks.
     public var chunk: Int?
-    /// How long the server waits before it sends the first byte, for ``Settings/delayTime`` at most.
+    /// The wait before the first byte is sent, ``Settings/delayTime`` at most.
     public var delay: Duration
-    /// What becomes of the bytes; `nil`: they are sent as they should be.
+    /// The fault to inject; `nil` for none.
     public var fault: Fault?
 
     public init(
@@ -30,26 +31,26 @@ extension LoopbackServer {
       self.fault = fault
     }
 
-    /// A text, as `text/plain` unless said otherwise.
+    /// Returns a text, by default as `text/plain`.
     public static func text(
       _ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8"
     ) -> Response {
       Response(status: status, headers: ["Content-Type": type], body: Array(text.utf8))
     }
 
-    /// A text that is JSON.
+    /// Returns JSON.
     public static func json(_ text: String, status: Int = 200) -> Response {
       .text(text, status: status, type: "application/json")
     }
 
-    /// The same, later.
+    /// Returns the same response with a delay.
     public func delayed(by delay: Duration) -> Response {
       var response = self
       response.delay = delay
       return response
     }
 
-    /// The same, with something going wrong.
+    /// Returns the same response with a fault.
     public func with(_ fault: Fault) -> Response {
       var response = self
       response.fault = fault
@@ -57,29 +58,30 @@ extension LoopbackServer {
     }
   }
 
-  /// What goes wrong with one answer, byte by byte. A number of bytes counts from the first of the
-  /// status line; below 0 it is 0, and beyond the end it is the whole.
+  /// A fault that is injected into one answer. Numbers of bytes count from the start of the status
+  /// line. Below 0 means 0; beyond the end means the whole answer.
   public enum Fault: Equatable, Sendable {
-    /// Only the first bytes are sent, then the connection is closed in order (FIN).
+    /// Sends only the first bytes, then closes the connection in order (FIN).
     case cut(after: Int)
-    /// So many bytes are sent at once, at least one, and then again after each such time, which
-    /// ``LoopbackServer/Settings/delayTime`` bounds.
+    /// Sends `bytes` at a time, at least one, with a pause of `every` between.
+    /// ``LoopbackServer/Settings/delayTime`` bounds the pause.
     case drip(bytes: Int, every: Duration)
-    /// The connection is reset (RST) when so many bytes have left.
+    /// Resets the connection (RST) after this many bytes.
     case reset(after: Int)
-    /// After so many bytes nothing more is said, and the connection stays until the client goes away or
+    /// Sends nothing after this many bytes. The connection stays open until the client goes away or
     /// the server stops. With 0 it never answers.
     case halfOpen(after: Int)
-    /// These bytes are sent in place of the answer, then the connection is closed in order.
+    /// Sends these bytes in place of the answer, then closes the connection in order.
     case garbage([UInt8])
-    /// This is said to be the body's length, whatever it is. If it is less, the rest stands where the
-    /// next answer should begin; if it is more, the connection is closed at the body's end.
+    /// Sends this number as `Content-Length`, true or not. If it is too small, the rest of the body
+    /// stands where the next answer should begin. If it is too large, the connection is closed
+    /// after the body.
     case contentLength(Int)
   }
 }
 
 extension LoopbackServer.Response: CustomStringConvertible, CustomReflectable {
-  /// `200, 15 bytes`: bodies and headers may be secrets.
+  /// `200, 15 bytes`. Bodies and headers may be secrets.
   public var description: String {
     "\(status), \(body.count) bytes" + (fault.map { ", \($0)" } ?? "")
   }
@@ -100,12 +102,12 @@ extension LoopbackServer.Fault: CustomStringConvertible {
 }
 
 extension LoopbackServer.Response {
-  /// The server's own answer to what it does not accept.
+  /// The server's own answer to a request that it refuses.
   static func refusal(_ status: Int) -> Self {
     .text("\(status) \(Reason.phrase(status))\n", status: status)
   }
 
-  /// Whether its head can be written without becoming something else.
+  /// Whether the head can be written safely, without header injection.
   var isWritable: Bool {
     (200...599).contains(status)
       && headers.fields.allSatisfy {
@@ -116,7 +118,7 @@ extension LoopbackServer.Response {
   var closes: Bool { headers.list("connection").contains("close") }
 }
 
-/// The words beside a status, which mean nothing to a client.
+/// The reason phrases of statuses. Clients ignore them.
 enum Reason {
   static func phrase(_ status: Int) -> String {
     switch status {

@@ -6,44 +6,45 @@
   internal import Musl
 #endif
 
-/// What is asked of the system's sockets. None of them blocks, and a broken one never sends SIGPIPE.
+/// The system calls on sockets. None of them blocks, and a broken socket never raises SIGPIPE.
 enum Socket {
   typealias Descriptor = Int32
 
-  /// What became of reading or writing.
+  /// The result of a read or a write.
   enum Result: Equatable {
     case count(Int)
-    /// Not now.
+    /// Nothing can be read or written now.
     case wouldBlock
-    /// The other side has ended its.
+    /// The other side has ended its sending.
     case ended
     case failed
   }
 
-  /// What became of accepting.
+  /// The result of accepting.
   enum Accepted: Equatable {
     case connection(Descriptor)
-    /// Nobody waits.
+    /// No connection waits.
     case none
-    /// The process has no descriptor left for it.
+    /// No descriptor is left.
     case exhausted
   }
 
   #if canImport(Darwin)
     private static let sendFlags: Int32 = 0  // SO_NOSIGPIPE is set on each socket.
-    /// There, POLLHUP is also told when the other side has only ended its sending.
+    /// Not needed on Darwin: POLLHUP is reported even if the other side only ended its sending.
     static let peerEnded: Int16 = 0
   #else
     private static let sendFlags = Int32(MSG_NOSIGNAL)
-    /// POLLRDHUP, which Swift's modules leave out: the same number on all that Swift runs on.
+    /// POLLRDHUP, which Swift's modules leave out. It has this value on every Linux that Swift
+    /// supports.
     static let peerEnded: Int16 = 0x2000
   #endif
 
   // MARK: Listening
 
-  /// Listens on 127.0.0.1 or on ::1, and nowhere else.
+  /// Listens on 127.0.0.1 or ::1 only.
   ///
-  /// - Parameter port: 0 is any that is free.
+  /// - Parameter port: 0 picks any free port.
   static func listen(
     on family: LoopbackServer.Family, port: UInt16
   ) throws(LoopbackServerError) -> (socket: Descriptor, port: UInt16) {
@@ -80,8 +81,8 @@ enum Socket {
     }
   }
 
-  /// - Parameter address: then has the port that it got.
-  /// - Returns: `false` if something failed; `errno` says what.
+  /// - Parameter address: gets the port that was bound.
+  /// - Returns: `false` if a call failed; `errno` has the reason.
   private static func listens<Address>(_ socket: Descriptor, _ address: inout Address) -> Bool {
     guard unsafe withAddress(&address, { unsafe bind(socket, $0, $1) }) == 0,
       listenWithLongQueue(socket) == 0
@@ -92,7 +93,7 @@ enum Socket {
     } == 0
   }
 
-  /// The next connection that waits.
+  /// Accepts the next waiting connection.
   static func accept(on listener: Descriptor) -> Accepted {
     while true {
       let socket = systemAccept(listener)
@@ -126,18 +127,18 @@ enum Socket {
     return count >= 0 ? .count(count) : blocked()
   }
 
-  /// Sends FIN; what comes can still be read.
+  /// Sends FIN. Reading goes on.
   static func endSending(_ socket: Descriptor) { shutdown(socket, Int32(SHUT_WR)) }
 
   static func close(_ descriptor: Descriptor) { _ = systemClose(descriptor) }
 
-  /// Sends RST, and drops what has not arrived.
+  /// Sends RST, and drops all bytes that have not arrived.
   static func reset(_ socket: Descriptor) {
     set(SOL_SOCKET, SO_LINGER, to: linger(l_onoff: 1, l_linger: 0), on: socket)
     close(socket)
   }
 
-  /// How many bytes were written that the other side has not received yet.
+  /// The number of written bytes that the other side has not received yet.
   static func unsent(_ socket: Descriptor) -> Int32 {
     var count: Int32 = 0
     #if canImport(Darwin)
@@ -158,7 +159,7 @@ enum Socket {
     return (ends[0], ends[1])
   }
 
-  /// If the pipe is full, its reader will wake all the same.
+  /// Writes one byte. A full pipe wakes its reader anyway.
   static func wake(_ pipe: Descriptor) {
     var byte: UInt8 = 0
     _ = unsafe systemWrite(pipe, &byte, 1)
@@ -185,13 +186,13 @@ enum Socket {
     return socket
   }
 
-  /// It does not block, and a process that is started from this one does not inherit it. There is no
-  /// accept4 and no pipe2 in Swift's modules, so one that is started just now might.
+  /// Makes a descriptor non-blocking, and closes it in child processes. Swift's modules lack
+  /// accept4 and pipe2, so a child that is started at this very moment might still inherit it.
   private static func makePrivate(_ descriptor: Descriptor) {
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #if canImport(Darwin)
-      // A pipe refuses it, and needs it not: its reading end is ours, and open.
+      // Fails on a pipe, which does not need it: we hold its reading end open.
       set(SOL_SOCKET, SO_NOSIGPIPE, to: Int32(1), on: descriptor)
     #endif
   }
@@ -233,7 +234,7 @@ enum Socket {
   }
 }
 
-// The names of `Socket` hide the system's inside it.
+// Inside `Socket`, its own names hide the system's.
 
 private func systemAccept(_ socket: Int32) -> Int32 { accept(socket, nil, nil) }
 

@@ -6,10 +6,10 @@
   internal import Musl
 #endif
 
-/// A value that several threads use, one at a time.
+/// A value behind a lock.
 ///
-/// A lock of the system's, not `Synchronization.Mutex`: the thread sanitizer does not see how that
-/// one waits, and reports races that are none.
+/// It uses the system's lock, not `Synchronization.Mutex`: the thread sanitizer does not see that
+/// one's waits, and reports races that do not exist.
 @safe
 final class Locked<Value>: @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
@@ -34,7 +34,7 @@ final class Locked<Value>: @unchecked Sendable {
   }
 }
 
-/// A thread of our own, which may wait in the kernel as long as it likes.
+/// A thread outside Swift's pool, which may block in the kernel.
 @safe
 final class OwnThread: @unchecked Sendable {
   #if canImport(Darwin)
@@ -43,7 +43,7 @@ final class OwnThread: @unchecked Sendable {
     private typealias Handle = pthread_t
   #endif
 
-  /// Written before anybody else sees it.
+  /// Written before any other thread sees it.
   private let handle: UnsafeMutablePointer<Handle>
   private let wasJoined = Locked(false)
 
@@ -63,7 +63,7 @@ final class OwnThread: @unchecked Sendable {
     let code = unsafe pthread_create(
       handle, nil,
       { argument in
-        // Optional on some systems, and not on others.
+        // The type is optional on some systems only.
         let argument: UnsafeMutableRawPointer? = unsafe argument
         if let argument = unsafe argument {
           unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
@@ -77,7 +77,7 @@ final class OwnThread: @unchecked Sendable {
     }
   }
 
-  /// Waits for its end, which must be near.
+  /// Waits for the thread's end, which must be near.
   func join() {
     wasJoined.withLock { wasJoined in
       guard !wasJoined else { return }
@@ -91,7 +91,7 @@ final class OwnThread: @unchecked Sendable {
   }
 
   deinit {
-    // If nobody has waited for it, its end will free it.
+    // Without a join, the thread frees itself when it ends.
     if !wasJoined.withLock({ $0 }) {
       #if canImport(Darwin)
         if let thread = unsafe handle.pointee { unsafe pthread_detach(thread) }

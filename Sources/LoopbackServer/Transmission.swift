@@ -1,4 +1,4 @@
-/// The bytes that one answer comes to, how fast they may go, and what follows them.
+/// The bytes of one answer, how fast they may be sent, and what follows them.
 struct Transmission: Equatable {
   enum Ending: Equatable {
     /// The next request may come.
@@ -6,7 +6,7 @@ struct Transmission: Equatable {
     /// The connection is closed in order.
     case close
     case reset
-    /// Nothing more is said.
+    /// Nothing more is sent.
     case silence
   }
 
@@ -19,7 +19,7 @@ struct Transmission: Equatable {
   private(set) var sent = 0
   let ending: Ending
   let pace: Pace?
-  /// Up to where it may be sent by now.
+  /// The bytes before this offset may be sent now.
   private var allowed: Int
 
   private init(bytes: [UInt8], ending: Ending, pace: Pace? = nil) {
@@ -29,7 +29,7 @@ struct Transmission: Equatable {
     allowed = min(pace?.bytes ?? bytes.count, bytes.count)
   }
 
-  /// - Parameter manner: of the request; `nil` if none was understood, and the connection is closed.
+  /// - Parameter manner: the request's; `nil` if it was refused, and the connection is closed.
   init(_ answer: LoopbackServer.Response, manner: RequestManner?) {
     let response = answer.isWritable ? answer : .refusal(500)
     let keepsAlive = manner?.keepsAlive == true && !response.closes
@@ -49,7 +49,7 @@ struct Transmission: Equatable {
     }
   }
 
-  /// What is sent before it.
+  /// Puts bytes before the answer.
   mutating func prepend(_ first: ArraySlice<UInt8>) {
     guard !first.isEmpty else { return }
     bytes.insert(contentsOf: first, at: 0)
@@ -57,9 +57,9 @@ struct Transmission: Equatable {
   }
 
   var isOver: Bool { sent == bytes.count }
-  /// What may be sent now.
+  /// The bytes that may be sent now.
   var next: ArraySlice<UInt8> { bytes[sent..<allowed] }
-  /// It waits for its pace to go on.
+  /// Whether it waits for its pace's next pause to end.
   var isPaused: Bool { sent == allowed && !isOver }
 
   mutating func advance(by count: Int) { sent += count }
@@ -67,7 +67,8 @@ struct Transmission: Equatable {
 }
 
 extension LoopbackServer.Response {
-  /// What is sent if nothing goes wrong on the way, and how long its body is.
+  /// Returns the answer without its fault, except a wrong `Content-Length`, and the length of the
+  /// body sent.
   fileprivate func bytes(
     manner: RequestManner?, keepsAlive: Bool
   ) -> (bytes: [UInt8], length: Int) {
@@ -87,7 +88,7 @@ extension LoopbackServer.Response {
     if case .contentLength(let said) = fault {
       head += "Content-Length: \(said)\r\n"
     } else if isBodiless {
-      // Neither has a body, and a client must not wait for one.
+      // Neither status has a body, and a client must not wait for one.
     } else if chunk != nil {
       head += "Transfer-Encoding: chunked\r\n"
     } else {

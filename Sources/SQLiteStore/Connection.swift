@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// One connection to one file, with the statements that it has prepared. Used by one thread at a time;
-/// closed when nobody holds it any more.
+/// One connection to one file, with its prepared statements. Used by one thread at a time. Closes
+/// when it is deallocated.
 @safe
 final class Connection {
   private let handle: OpaquePointer
@@ -9,10 +9,10 @@ final class Connection {
 
   /// - Parameters:
   ///   - path: of a file that exists.
-  ///   - vfs: the name of SQLite's way to the disk; `nil`: its usual one.
+  ///   - vfs: the name of the SQLite VFS (its interface to the file system); `nil`: the default.
   init(path: String, vfs: String?) throws(SQLiteFailure) {
     var handle: OpaquePointer?
-    // No path is taken for a URI, or for a name that means something to SQLite.
+    // Keeps SQLite from reading the path as a URI or a special name.
     let plain = path.hasPrefix("/") ? path : "./\(path)"
     let code = unsafe sqlite3_open_v2(
       plain, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs)
@@ -30,11 +30,11 @@ final class Connection {
   }
 
   func turn(_ option: Int32, on: Bool) {
-    // An option that this SQLite does not know is none that correctness rests on.
+    // Errors are ignored: correctness does not depend on an option that this SQLite does not know.
     unsafe csqlite_db_config(handle, option, on ? 1 : 0)
   }
 
-  /// The statement with this text: prepared once, and kept.
+  /// Returns the statement with this text: prepared once, and kept.
   func statement(_ sql: String) throws(SQLiteFailure) -> Statement {
     if let statement = statements[sql] { return statement }
     let statement = try unsafe Statement(sql, on: handle)
@@ -42,31 +42,32 @@ final class Connection {
     return statement
   }
 
-  /// Runs a statement that is needed once.
+  /// Runs a statement that is needed only once.
   func run(_ sql: String) throws(SQLiteFailure) {
     try unsafe Statement(sql, on: handle).run()
   }
 
-  /// The number that a statement gives.
+  /// Returns the number that a statement yields.
   func number(_ sql: String) throws(SQLiteFailure) -> Int64 {
     let statement = try unsafe Statement(sql, on: handle)
     return try statement.step() ? statement.number(0) : 0
   }
 
-  /// The text that a statement gives.
+  /// Returns the text that a statement yields.
   func text(_ sql: String) throws(SQLiteFailure) -> String {
     let statement = try unsafe Statement(sql, on: handle)
     return try statement.step() ? statement.text(0) : ""
   }
 
-  /// The number of the line that was last added to a table.
+  /// The ID of the row that was inserted last.
   var lastID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
-  /// All of it is in the file when this returns, or nothing.
+  /// Runs `body` as a transaction: when this returns, all of it is in the file; if it throws, none
+  /// is.
   func transaction<Result>(
     _ body: () throws(SQLiteFailure) -> Result
   ) throws(SQLiteFailure) -> Result {
-    // One that could not be rolled back is now, or this one says why not.
+    // If an earlier transaction could not be rolled back, this does it now, or throws.
     try rollBack()
     try statement("BEGIN IMMEDIATE").run()
     do throws(SQLiteFailure) {
@@ -80,7 +81,7 @@ final class Connection {
     }
   }
 
-  /// Some failures have rolled back already.
+  /// Rolls back, unless the failure has done so already.
   private func rollBack() throws(SQLiteFailure) {
     if unsafe sqlite3_get_autocommit(handle) == 0 { try statement("ROLLBACK").run() }
   }

@@ -6,10 +6,10 @@
   internal import Musl
 #endif
 
-/// What is asked of the file system beside SQLite. No file that SQLite has open is ever opened here:
-/// to close it would drop SQLite's locks, which are the process's (POSIX).
+/// File system calls that SQLite does not make for us. Never opens a file that SQLite has open:
+/// closing it would drop SQLite's locks, which belong to the process (POSIX).
 enum FileSystem {
-  /// What stands at a path.
+  /// What is at a path.
   enum Kind: Equatable {
     case nothing
     case folder
@@ -25,29 +25,30 @@ enum FileSystem {
     return status.st_mode & S_IFMT == S_IFDIR ? .folder : .file(size: Int64(status.st_size))
   }
 
-  /// Whether there is anything of that name, if only a link to nowhere.
+  /// Whether the name exists, even as a dangling link.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0
   }
 
-  /// An empty file that only its owner may read and write, whatever the umask is.
+  /// Makes an empty file that only its owner may read and write, whatever the umask.
   static func create(_ path: String) throws(SQLiteFileError) {
     let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw error(errno, path) }
-    // A strict umask may have taken the owner's own rights.
+    // A strict umask may have removed the owner's own rights.
     fchmod(descriptor, 0o600)
     close(descriptor)
   }
 
-  /// For a file that others may read: one that was copied here, or made by hand.
+  /// Restricts a file to its owner. Others may be able to read one that was copied here or made by
+  /// hand.
   static func restrict(_ path: String) throws(SQLiteFileError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { throw error(errno, path) }
     if status.st_mode & 0o7777 != 0o600, unsafe chmod(path, 0o600) != 0 { throw error(errno, path) }
   }
 
-  /// The first bytes of a file, as many as there are.
+  /// Returns the first `count` bytes of a file, or fewer if it is shorter.
   static func head(of path: String, count: Int) throws(SQLiteFileError) -> [UInt8] {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw error(errno, path) }
@@ -60,7 +61,7 @@ enum FileSystem {
     return Array(bytes.prefix(length))
   }
 
-  /// Another name for a file. Nothing of that name may be there.
+  /// Renames a file. Nothing may have the new name.
   static func rename(_ old: String, _ new: String) throws(SQLiteFileError) {
     #if canImport(Darwin)
       let code = unsafe Darwin.rename(old, new)
@@ -72,22 +73,22 @@ enum FileSystem {
     guard code == 0 else { throw error(errno, old) }
   }
 
-  /// What a folder says about its files outlives a power cut from here on.
+  /// Syncs a folder, so that its entries survive a power cut.
   static func syncFolder(_ path: String) throws(SQLiteFileError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw error(errno, path) }
     defer { close(descriptor) }
-    // Some file systems know no such thing, and say so.
+    // Some file systems cannot sync a folder, and say so.
     if fsync(descriptor) != 0, errno != EINVAL, errno != ENOTSUP { throw error(errno, path) }
   }
 
-  /// The folder that a path is in.
+  /// The folder that contains a path.
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The same for all paths that lead to one file through links: the file's own, or what it will be.
+  /// The path without links: equal for all paths to one file, even if the file does not exist yet.
   static func realPath(of path: String) -> String {
     if let real = resolved(path) { return real }
     let name = path.split(separator: "/").last.map(String.init) ?? ""
@@ -112,9 +113,9 @@ enum FileSystem {
   }
 }
 
-/// A file beside the database that one `SQLiteFile` holds, of all processes; the kernel lets go of it
-/// when the process dies. It stays, empty, when nobody holds it: to delete it would be a race. One byte
-/// in it says that SQLite has met damage in the database.
+/// A lock file beside the database, which only one `SQLiteFile` of all processes can hold. The
+/// kernel releases it when the process dies. The file stays, empty, because deleting it would be a
+/// race. One byte in it marks a database in which SQLite has met damage.
 final class FileLock {
   private let descriptor: Int32
 
@@ -134,17 +135,18 @@ final class FileLock {
   }
 
   deinit {
-    // A process that is just being started may hold the descriptor, too, until it has become another.
+    // A child process that is just being started may share the descriptor until it calls `exec`.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 
-  /// Whether damage was met since the database was last checked whole.
+  /// Whether damage was met since the whole database was last checked.
   var isMarked: Bool {
     var status = stat()
     return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
   }
 
-  /// If it fails, the next opening checks no more than it would have.
+  /// Sets or clears the mark. If that fails, the next opening only checks as much as it would have
+  /// anyway.
   func mark(_ damage: Bool) { _ = ftruncate(descriptor, damage ? 1 : 0) }
 }

@@ -1,36 +1,36 @@
 internal import CSQLite
 
-/// How a file is opened. Apps choose the limit alone; the rest is for tests.
+/// The settings for opening a file. Apps choose only the limit; the rest is for tests.
 package struct SQLiteSettings: Sendable {
-  /// Files up to so many bytes are checked whole.
+  /// The largest file, in bytes, that is checked whole.
   package var checkLimit: Int64 = SQLiteFile.checkLimit
-  /// SQLite's way to the disk; `nil`: its usual one.
+  /// The name of the SQLite VFS; `nil`: the default.
   package var vfs: String?
-  /// No more pages than these: a disk that is soon full.
+  /// The most pages that the file may have: simulates a disk that is soon full.
   package var pageMaximum: Int64?
-  /// The log is put into the file when it has so many pages.
+  /// How many pages the log may have before it is checkpointed into the file.
   package var logPages: Int64 = 1000
   var schema = Schema.current
 
   package init() {}
 }
 
-/// The way from a path to a connection: what is there is looked at before SQLite is let near it, and
-/// nothing of it is changed until it is known to be ours and well.
+/// The steps from a path to a connection. The file is inspected before SQLite opens it. Nothing in
+/// it is changed until it is known to be ours and undamaged.
 struct Opening {
   let path: String
   let settings: SQLiteSettings
 
   private enum Refusal: Error {
-    /// It is ours, and of no use.
+    /// The file is ours, but useless.
     case useless(MovedAside.Reason)
     case failed(SQLiteFileError)
   }
 
-  /// What was opened.
+  /// The result of opening a file.
   struct Opened {
     let connection: Connection
-    /// Held for as long as the connection is.
+    /// Held as long as the connection.
     let lock: FileLock
     let movedAside: MovedAside?
   }
@@ -46,7 +46,7 @@ struct Opening {
       switch error {
       case .failed(let error): throw error
       case .useless(let reason):
-        // The connection that found it out is closed: the file is as it was found.
+        // The connection that found the fault is closed, and the file is as it was found.
         let movedAside = MovedAside(path: try moveAside(), reason: reason)
         try look()
         return Opened(connection: try connectAnew(lock), lock: lock, movedAside: movedAside)
@@ -54,7 +54,7 @@ struct Opening {
     }
   }
 
-  /// The new file that takes the place of one that was moved aside.
+  /// Connects to the new file that replaces one that was moved aside.
   private func connectAnew(_ lock: FileLock) throws(SQLiteFileError) -> Connection {
     do throws(Refusal) {
       return try connect(lock)
@@ -68,15 +68,15 @@ struct Opening {
 
   // MARK: Before SQLite
 
-  /// Makes the file if there is none, and refuses one that is not ours.
+  /// Makes the file if there is none, and rejects one that is not ours.
   private func look() throws(SQLiteFileError) {
     switch try FileSystem.kind(of: path) {
     case .folder: throw .isFolder(path: path)
     case .nothing: try FileSystem.create(path)
     case .file(let size):
-      // SQLite's own file header: 16 bytes that never change, and at 68 whose it is.
+      // SQLite's file header: 16 constant bytes, and at offset 68 the application ID.
       let head = size == 0 ? [] : try FileSystem.head(of: path, count: 100)
-      // Nothing, or nothing but zeros, is what a power cut may leave of ours.
+      // After a power cut, a file of ours may be empty or all zeros.
       if !head.allSatisfy({ $0 == 0 }) {
         let magic = Array("SQLite format 3\0".utf8)
         guard head.count == 100, head.starts(with: magic) else { throw .notADatabase(path: path) }
@@ -84,7 +84,8 @@ struct Opening {
         guard owner == Schema.applicationID else { throw .foreign(path: path) }
       }
       try FileSystem.restrict(path)
-      // SQLite makes these as the file is; but they may have been copied here with it.
+      // SQLite makes these with the file's own mode. But they may have been copied here with the
+      // file.
       for companion in try companionsWithContent() { try FileSystem.restrict(path + companion) }
     }
   }
@@ -94,7 +95,7 @@ struct Opening {
   private func connect(_ lock: FileLock) throws(Refusal) -> Connection {
     let (connection, version) = try attempt { () throws(SQLiteFailure) in
       let connection = try Connection(path: path, vfs: settings.vfs)
-      // If it is refused it is left as it is, log and all.
+      // A file that is refused must not change, and neither must its log.
       connection.turn(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on: true)
       try promise(connection)
       return (connection, try connection.number("PRAGMA user_version"))
@@ -123,13 +124,15 @@ struct Opening {
     }
   }
 
-  /// What holds from the first page that is read.
+  /// Sets what must hold from the first page that is read.
   private func promise(_ connection: Connection) throws(SQLiteFailure) {
     connection.turn(SQLITE_DBCONFIG_DEFENSIVE, on: true)
     connection.turn(SQLITE_DBCONFIG_TRUSTED_SCHEMA, on: false)
-    // Other programs are kept out; and set before the log is first used, it does without -shm.
+    // Keeps other programs out. Because it is set before the log is first used, there is no -shm
+    // file.
     try connection.run("PRAGMA locking_mode = EXCLUSIVE")
-    // A commit is on the disk when it returns. On Apple's, where a sync alone is not enough: a full one.
+    // A commit is on disk when it returns. On Apple's systems this takes more than a sync: a full
+    // one.
     try connection.run("PRAGMA synchronous = FULL")
     try connection.run("PRAGMA fullfsync = ON")
     try connection.run("PRAGMA checkpoint_fullfsync = ON")
@@ -137,7 +140,7 @@ struct Opening {
     try connection.run("PRAGMA temp_store = MEMORY")
   }
 
-  /// What makes a file of no use to us; `nil`: nothing.
+  /// Returns why the file is useless; `nil`: it is fine.
   private func fault(
     in connection: Connection, version: Int64, checkAll: Bool
   ) throws(SQLiteFailure) -> MovedAside.Reason? {
@@ -146,7 +149,7 @@ struct Opening {
     let pages = try connection.number("PRAGMA page_count")
     let size = pages * (try connection.number("PRAGMA page_size"))
     guard checkAll || size <= settings.checkLimit else { return nil }
-    // Never SQLite's own words here: they may hold something of what they complain of.
+    // Does not report SQLite's own message, which may quote contents.
     let isWell = try connection.text("PRAGMA quick_check(1)") == "ok"
     return isWell ? nil : .damaged("its pages contradict each other")
   }
@@ -162,9 +165,9 @@ struct Opening {
     }
   }
 
-  // MARK: Aside
+  // MARK: Moving aside
 
-  /// What SQLite may keep beside a file, and needs to read it.
+  /// The files that SQLite may keep beside a database and needs to read it.
   private static let companions = ["-wal", "-journal"]
 
   private func companionsWithContent() throws(SQLiteFileError) -> [String] {
@@ -176,12 +179,12 @@ struct Opening {
     return found
   }
 
-  /// Gives the file and what belongs to it another name, one that nothing has; returns that of the file.
+  /// Renames the file and its companions to unused names. Returns the file's new name.
   private func moveAside() throws(SQLiteFileError) -> String {
     var number = 1
     while names(aside(number)).contains(where: FileSystem.exists) { number += 1 }
-    // The file comes first. If the process dies now, `moveOrphansAside` brings the rest after it; a
-    // file without its log might look well, and be old.
+    // The file goes first. If the process dies here, `moveOrphansAside` moves the rest later. A
+    // file without its log might look fine and be out of date.
     try FileSystem.rename(path, aside(number))
     for companion in try companionsWithContent() {
       try FileSystem.rename(path + companion, aside(number) + companion)
@@ -190,13 +193,13 @@ struct Opening {
     return aside(number)
   }
 
-  /// A log without its file, which SQLite would delete: it goes to the last file that was moved aside
-  /// without one, or aside on its own.
+  /// Moves aside a log without its file, which SQLite would delete. It goes to the last file that
+  /// was moved aside without a log, or gets a name of its own.
   private func moveOrphansAside() throws(SQLiteFileError) {
     let kind = try FileSystem.kind(of: path)
     guard kind == .nothing || kind == .file(size: 0) else { return }
     for companion in try companionsWithContent() {
-      // An empty file with a journal is one that was about to be made, and SQLite's to clear away.
+      // An empty file with a journal was about to be made. SQLite cleans it up.
       if companion == "-journal", kind != .nothing { continue }
       var number = 1
       while FileSystem.exists(aside(number + 1)) { number += 1 }

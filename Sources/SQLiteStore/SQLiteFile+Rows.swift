@@ -1,6 +1,6 @@
 public import UpdateMachine
 
-// What a store is asked for, in statements.
+// The store's requests as SQL statements.
 
 extension SQLiteFile {
   func load(
@@ -9,7 +9,7 @@ extension SQLiteFile {
     try perform { connection throws(SQLiteFailure) in
       guard let kept = try connection.replica(named: name) else { return nil }
       var rows: [(key: StoredKey, value: [UInt8])] = []
-      // Between those that are left, so that nothing of these is even looked at.
+      // Loads the tables between the omitted ones, so that the omitted rows are not even scanned.
       var first: Int64 = 0
       for left in Set(tables).sorted() {
         try connection.load(kept.id, tables: first..<Int64(left.number), into: &rows)
@@ -78,12 +78,14 @@ extension SQLiteFile {
     }
   }
 
-  /// - Parameter aside: which of those of this name; `nil`: all.
+  /// - Parameter aside: the number of the one to erase; `nil`: all of this name.
   func erase(_ name: String, aside: Int64?) throws(StoreError) {
     try perform { connection throws(SQLiteFailure) in
-      // What is deleted is overwritten, and the log that has it too: a user has logged out.
+      // The user has logged out, so deleted bytes are overwritten, and so is the log that has them
+      // too.
       try connection.run("PRAGMA secure_delete = ON")
-      // If that fails it stays on: what is deleted later is overwritten, too, which is slower and no harm.
+      // If this fails the option stays on. Later deletions are then overwritten too: slower, but
+      // harmless.
       defer { _ = try? connection.run("PRAGMA secure_delete = OFF") }
       try connection.transaction { () throws(SQLiteFailure) in
         for replica in try connection.replicas()
@@ -96,8 +98,8 @@ extension SQLiteFile {
     }
   }
 
-  /// All replicas of the file, those set aside too: by name, then in the order in which they were set
-  /// aside.
+  /// All replicas in the file, including those set aside, ordered by name and then by when they
+  /// were set aside.
   public func replicas() throws(StoreError) -> [KeptReplica] {
     try perform { connection throws(SQLiteFailure) in
       try connection.replicas().map {
@@ -106,13 +108,13 @@ extension SQLiteFile {
     }
   }
 
-  /// Deletes one for good.
+  /// Deletes a replica for good.
   public func erase(_ replica: KeptReplica) throws(StoreError) {
     try erase(replica.name, aside: replica.aside)
   }
 }
 
-/// A replica as a line in the table `replica`.
+/// A row of the table `replica`.
 struct ReplicaLine {
   var id: Int64
   var name: String
@@ -130,7 +132,7 @@ extension Connection {
     return lines
   }
 
-  /// The replica that is in use.
+  /// The replica in use.
   fileprivate func replica(named name: String) throws(SQLiteFailure) -> ReplicaLine? {
     let statement = try statement(
       "SELECT id, name, aside, written_at FROM replica WHERE name = ? AND aside = 0")
@@ -235,7 +237,7 @@ extension Connection {
 }
 
 extension Statement {
-  /// In the columns id, name, aside, written_at.
+  /// Reads the columns id, name, aside, written_at.
   fileprivate var replicaLine: ReplicaLine {
     ReplicaLine(
       id: number(0), name: text(1), aside: number(2),

@@ -2,43 +2,44 @@
 
 internal import UpdateMachine
 
-/// A file of replicas: some accounts, some kinds of state, each under a name of its own.
+/// A file that holds replicas, of several accounts or kinds of state, each with its own name.
 ///
-/// One file is one SQLite database, and one connection to it, which blocks a queue of its own and no
-/// thread of Swift's. Whoever has it open is alone with it: a second `SQLiteFile`, in this process or
-/// another, is refused with ``SQLiteFileError/inUse(path:)``, by a lock on a file beside it
-/// (`….db-lock`), which a crash releases; and SQLite's exclusive lock keeps other programs out. Open it
-/// once, and hand out ``store(named:)``.
+/// One file is one SQLite database with one connection. Its calls block a queue of their own, and
+/// no thread of Swift's. A file can be open only once. A second `SQLiteFile`, in this process or
+/// another, is refused with ``SQLiteFileError/inUse(path:)``. This is enforced by a lock on a file
+/// beside it (`….db-lock`), which a crash releases. SQLite's exclusive lock keeps other programs
+/// out. Open the file once, and share ``store(named:)``.
 ///
 /// **What is durable.** A step is one transaction in SQLite's write-ahead log, with
-/// `synchronous=FULL`: it is on the disk when the call returns. The default of many, `NORMAL`, may
-/// lose the last commits in a power cut; but what a client has acknowledged its server forgets, and
-/// *stored* is a promise to a user. On Apple's systems, whose `fsync` leaves data in the drive's
-/// cache, `fullfsync` is on too. When the log has 1,000 pages (4 MB) it is put into the file, by the
-/// step that finds it so; a larger one, as after a first save, is cut back to that.
+/// `synchronous=FULL`: it is on disk when the call returns. The common default, `NORMAL`, may lose
+/// the last commits in a power cut. But a server forgets what its client has acknowledged, and
+/// *stored* is a promise to a user. On Apple's systems `fsync` leaves data in the drive's cache, so
+/// `fullfsync` is on too. At 1,000 pages (4 MB) the log is checkpointed into the file, by the step
+/// that reaches that size. A larger log, as after a first save, is truncated to that size.
 ///
-/// **What is checked.** A file up to ``checkLimit``, or one in which SQLite met damage before, is
-/// checked whole when it is opened (`quick_check`: 22 ms for 100,000 rows of 300 bytes in the system's
-/// cache), and each row whenever it is read, by a sum over its bytes. A file that is damaged, or of a
-/// later version than this library knows, is moved aside with its log (`….db.aside-1`), never deleted
-/// or written to, and a new one is begun: ``movedAside`` says so, and replicas start stale. A log that
-/// a power cut has torn is no damage: SQLite reads it up to the last whole commit.
+/// **What is checked.** The whole file is checked when it is opened, if it is no larger than
+/// ``checkLimit`` or SQLite met damage in it before (`quick_check`: 22 ms for 100,000 rows of 300
+/// bytes in the system's cache). Each row is checked by a checksum whenever it is read. A file that
+/// is damaged, or made by a later version of this library, is moved aside with its log
+/// (`….db.aside-1`), never deleted or written to. A new file is begun, ``movedAside`` reports it,
+/// and replicas start stale. A log torn by a power cut is no damage: SQLite reads it up to the last
+/// whole commit.
 ///
-/// **Who may read it.** File, log and lock are made with mode 0600. On iOS keep it in the app's own
-/// container: a lock on a file in a group's shared container ends an app that is suspended
-/// (0xdead10cc). Or ``close()`` it before.
+/// **Who may read it.** File, log and lock are made with mode 0600. On iOS keep the file in the
+/// app's own container. A suspended app that holds a lock on a file in a group's shared container
+/// is killed (0xdead10cc). If the file must be there, ``close()`` it before.
 public actor SQLiteFile {
-  /// Files up to so many bytes are checked whole when they are opened, unless said otherwise: 64 MiB.
-  /// What is larger would keep its user waiting; its rows are checked when they are read, all the same.
+  /// The default for the largest file that is checked whole when it is opened: 64 MiB. Checking a
+  /// larger one would keep the user waiting. Its rows are still checked when they are read.
   public static var checkLimit: Int64 { 64 << 20 }
 
-  /// Where it is.
+  /// The path of the file.
   public nonisolated let path: String
 
-  /// What was moved aside when it was opened; `nil`: nothing.
+  /// The file that was moved aside at opening; `nil`: none.
   public private(set) var movedAside: MovedAside?
 
-  /// For the runtime: a queue of this file's own, for SQLite's calls block.
+  /// Runs this actor on a queue of its own, because SQLite's calls block.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
   }
@@ -52,11 +53,11 @@ public actor SQLiteFile {
     self.settings = settings
   }
 
-  /// Opens a file, or makes it if there is none; its folder must be there.
+  /// Opens a file, or makes it if there is none. Its folder must exist.
   ///
   /// - Parameters:
-  ///   - path: of the file. Beside it there are also `-wal` and `-lock`.
-  ///   - checkLimit: files up to so many bytes are checked whole.
+  ///   - path: of the file. Files ending in `-wal` and `-lock` are kept beside it.
+  ///   - checkLimit: the largest file, in bytes, that is checked whole.
   public static func open(
     at path: String, checkLimit: Int64 = SQLiteFile.checkLimit
   ) async throws(SQLiteFileError) -> SQLiteFile {
@@ -79,16 +80,16 @@ public actor SQLiteFile {
     self.opened = opened
   }
 
-  /// The replica of this name. One machine at a time may use it.
+  /// The replica with this name. Only one machine at a time may use it.
   public nonisolated func store(named name: String) -> SQLiteStore {
     SQLiteStore(file: self, name: name)
   }
 
-  /// Puts the log into the file and lets go of both. What is asked of it later fails. Without it, the
-  /// same is done when nobody holds the file any more, on whichever thread that is.
+  /// Checkpoints the log into the file and closes both. Later calls fail. Without this call, the
+  /// same happens when the `SQLiteFile` is deallocated, on any thread.
   public func close() { opened = nil }
 
-  /// Runs something on the connection, and says what went wrong with the path.
+  /// Runs `body` on the connection. Errors name the path.
   func perform<Result>(
     _ body: (Connection) throws(SQLiteFailure) -> Result
   ) throws(StoreError) -> Result {
@@ -96,24 +97,24 @@ public actor SQLiteFile {
     do throws(SQLiteFailure) {
       return try body(opened.connection)
     } catch {
-      // However large the file is, it is checked whole when it is opened next.
+      // The next opening checks the whole file, whatever its size.
       if case .code = error, error.isDamage { opened.lock.mark(true) }
       throw StoreError(error, path: path)
     }
   }
 }
 
-/// A file that was of no use, and where it is now. It is the app's, to be looked at or deleted.
+/// A useless file, and where it is now. The app may inspect or delete it.
 public struct MovedAside: Hashable, Sendable {
-  /// Of the file; its log, if it had one, is beside it.
+  /// The new path of the file. If it had a log, that is beside it.
   public var path: String
   public var reason: Reason
 
-  /// Why a file was moved aside.
+  /// The reason why a file was moved aside.
   public enum Reason: Hashable, Sendable {
-    /// It is not what was written. The text says what was found, and nothing of the user's.
+    /// It is not what was written. The text says what was found, and contains no user data.
     case damaged(String)
-    /// A later version of the library made it, with this version of the tables.
+    /// A later version of the library made it, with this schema version.
     case newer(version: Int64)
   }
 

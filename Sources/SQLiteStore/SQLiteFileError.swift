@@ -1,23 +1,23 @@
 internal import CSQLite
 internal import UpdateMachine
 
-/// Why a file could not be opened. Whatever is there is as it was, but for an empty `-lock` beside it.
-/// An app may go on without a store, and its replicas begin anew at each start.
+/// The reason why a file could not be opened. Nothing has changed, except that there may be an
+/// empty `-lock` file. An app may go on without a store; its replicas then begin anew at each
+/// start.
 public enum SQLiteFileError: Error, Hashable, Sendable {
-  /// Another process has it open, or this one has it open already. Use what is open, or come again when
-  /// it is closed.
+  /// Another process, or this one, has it open. Use the open one, or try again when it is closed.
   case inUse(path: String)
-  /// It is a database of another program. Choose another path.
+  /// It is another program's database. Choose another path.
   case foreign(path: String)
-  /// It is no database. Choose another path, or move it away.
+  /// It is not a database. Choose another path, or move it away.
   case notADatabase(path: String)
-  /// There is a folder. Say the name of a file.
+  /// The path is a folder. Give the name of a file.
   case isFolder(path: String)
-  /// The folder that it should be in is not there. Make it.
+  /// The folder of the path does not exist. Make it.
   case noFolder(path: String)
-  /// The file, or the folder that it is in, may not be read and written.
+  /// The file or its folder cannot be read and written.
   case notPermitted(path: String, reason: String)
-  /// There is no space for it.
+  /// The disk is full.
   case full(path: String)
   /// The disk failed.
   case failed(path: String, reason: String)
@@ -46,8 +46,8 @@ extension SQLiteFileError: CustomStringConvertible {
 }
 
 extension SQLiteFileError {
-  /// What a failure of SQLite means while a file is opened. Damage is not among these: it is moved
-  /// aside.
+  /// Converts a failure of SQLite while a file is opened. Damage is not among them: the file is
+  /// then moved aside.
   init(_ failure: SQLiteFailure, path: String) {
     switch failure.primary {
     case SQLITE_BUSY, SQLITE_LOCKED: self = .inUse(path: path)
@@ -60,7 +60,7 @@ extension SQLiteFileError {
 }
 
 extension StoreError {
-  /// What a failure of SQLite means to a replica.
+  /// Converts a failure of SQLite for the user of a replica.
   init(_ failure: SQLiteFailure, path: String) {
     switch failure {
     case .damagedRow, .nothingSaved: self = .unreadable("\(path): \(failure.words)")
@@ -85,7 +85,7 @@ extension StoreError {
 }
 
 extension SQLiteFailure {
-  /// SQLite's own words for its code, which never hold anything of a row.
+  /// SQLite's text for its code, which never contains row data.
   var words: String {
     switch self {
     case .code(let code):

@@ -1,41 +1,42 @@
 public import UpdateMachine
 
-/// One replica in a file: what an `UpdateMachine` is given as its store. Made by
-/// ``SQLiteFile/store(named:)``.
+/// One replica in a file: the store of an `UpdateMachine`. Made by ``SQLiteFile/store(named:)``.
 ///
-/// Rows are rows of a table: a step costs what it changes, whatever is saved. Calls run on the file's
-/// own queue, one after the other, and what has begun ends, whether its task is cancelled or not.
+/// Each row is a row of a table, so a step costs what it changes, however much is saved. Calls run
+/// on the file's own queue, one after the other. A call that has begun finishes, even if its task
+/// is cancelled.
 public struct SQLiteStore: Store {
-  /// The file that it is in.
+  /// The file that contains it.
   public let file: SQLiteFile
-  /// Its name there.
+  /// Its name in the file.
   public let name: String
 
-  /// The rows in the order of their keys. Throws `unreadable` if one of them is damaged.
+  /// Loads the rows in key order. Throws `unreadable` if one of them is damaged.
   public func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
     try await file.load(name, leaving: tables)
   }
 
-  /// One transaction. Throws `unreadable` if nothing is saved that this could be a step from.
+  /// Writes one transaction. Throws `unreadable` if there is no saved form that the step could
+  /// extend.
   public func append(_ entry: JournalEntry) async throws(StoreError) {
     try await file.append(entry, to: name)
   }
 
-  /// One transaction.
+  /// Writes one transaction.
   public func checkpoint(_ form: StoredForm) async throws(StoreError) {
     try await file.checkpoint(form, to: name)
   }
 
-  /// The rows stay in the file, under the replica's name and a number, and are never read again here:
-  /// ``SQLiteFile/replicas()`` tells of them.
+  /// Sets the replica aside. Its rows stay in the file, under its name and a number, and are never
+  /// read again by this store. ``SQLiteFile/replicas()`` lists them.
   public func setAside() async throws(StoreError) { try await file.setAside(name) }
 
-  /// Deletes what was set aside under this name, too: it is the user's who logs out. The bytes are
-  /// overwritten; the file stays as long as it is, and uses the place again.
+  /// Deletes the replica, and everything set aside under its name, because the user has logged out.
+  /// The bytes are overwritten. The file does not shrink; its space is reused.
   public func erase() async throws(StoreError) { try await file.erase(name, aside: nil) }
 
-  /// O(log n + rows) for each question; all are answered as of one moment. Throws `unreadable` if one of
-  /// the rows is damaged.
+  /// Reads rows: O(log n + rows) for each query. All are answered as of one moment. Throws
+  /// `unreadable` if one of the rows is damaged.
   public func rows(
     for queries: [RowQuery]
   ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
@@ -43,11 +44,11 @@ public struct SQLiteStore: Store {
   }
 }
 
-/// A replica that a file holds.
+/// A replica in a file.
 public struct KeptReplica: Hashable, Sendable {
   /// The store's name.
   public var name: String
-  /// 0: the one in use; 1, 2, …: set aside, the oldest first.
+  /// 0: in use; 1, 2, …: set aside, the oldest first.
   public var aside: Int64
   /// When it was last written.
   public var writtenAt: WallTime

@@ -1,22 +1,22 @@
 internal import CSQLite
 internal import UpdateMachine
 
-/// Why SQLite, or what is in the file, did not do.
+/// A failure of SQLite, or of the file's contents.
 enum SQLiteFailure: Error, Hashable {
   /// SQLite's extended code.
   case code(Int32)
   /// A row is not what was written.
   case damagedRow(StoredTable)
-  /// A step came, and nothing is saved that it could be a step from.
+  /// A step came, but there is no saved form that it could extend.
   case nothingSaved
 
-  /// SQLite's code without what extends it.
+  /// SQLite's primary code, without the extension.
   var primary: Int32? {
     guard case .code(let code) = self else { return nil }
     return code & 0xFF
   }
 
-  /// What is in the file is not what was written.
+  /// Whether the file's contents are not what was written.
   var isDamage: Bool {
     switch self {
     case .code: primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB
@@ -30,7 +30,7 @@ enum SQLiteFailure: Error, Hashable {
   }
 }
 
-/// A prepared statement. Its places are counted from 1, its columns from 0. Used on the thread of its
+/// A prepared statement. Parameters are counted from 1, columns from 0. Used on the thread of its
 /// connection.
 @safe
 final class Statement {
@@ -47,7 +47,7 @@ final class Statement {
 
   deinit { unsafe sqlite3_finalize(pointer) }
 
-  // MARK: What it is given
+  // MARK: Parameters
 
   func bind(_ place: Int32, _ number: Int64) throws(SQLiteFailure) {
     try SQLiteFailure.check(unsafe sqlite3_bind_int64(pointer, place, number))
@@ -64,9 +64,9 @@ final class Statement {
       })
   }
 
-  // MARK: What it does
+  // MARK: Running
 
-  /// Goes to the next row; `false`: there is none.
+  /// Moves to the next row; `false`: there is none.
   func step() throws(SQLiteFailure) -> Bool {
     let code = unsafe sqlite3_step(pointer)
     switch code {
@@ -76,16 +76,16 @@ final class Statement {
     }
   }
 
-  /// Runs it, whatever rows it gives, and makes it ready again.
+  /// Runs the statement, ignores its rows, and resets it.
   func run() throws(SQLiteFailure) {
     defer { reset() }
     while try step() {}
   }
 
-  /// Makes it ready again. What went wrong was told by the step.
+  /// Resets the statement. Errors were already thrown by `step()`.
   func reset() { unsafe sqlite3_reset(pointer) }
 
-  // MARK: The row that it is at
+  // MARK: The current row
 
   func number(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(pointer, column) }
 
@@ -94,7 +94,7 @@ final class Statement {
     return unsafe String(cString: text)
   }
 
-  /// A row of the table `row`, in the columns tab, key, value, sum; throws if it is damaged.
+  /// Reads a row of the table `row`, in the columns tab, key, value, sum; throws if it is damaged.
   func row() throws(SQLiteFailure) -> (key: StoredKey, value: [UInt8]) {
     let table = StoredTable(UInt8(truncatingIfNeeded: number(0)))
     let (key, value) = unsafe (bytes(1), bytes(2))
@@ -111,8 +111,8 @@ final class Statement {
   }
 }
 
-/// A sum over a row: SQLite notices pages that are no pages, but not a byte that has changed inside a
-/// value. Against damage, not against malice.
+/// A checksum of a row. SQLite notices malformed pages, but not a changed byte inside a value.
+/// Protects against damage, not against malice.
 enum RowSum {
   static func sum(of key: StoredKey, _ value: [UInt8]) -> Int64 {
     unsafe key.bytes.withUnsafeBytes { bytes in
@@ -120,7 +120,7 @@ enum RowSum {
     }
   }
 
-  /// 32 bits, the same on every machine.
+  /// Returns 32 bits, the same on every machine.
   @unsafe
   static func sum(
     of table: StoredTable, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
@@ -131,7 +131,7 @@ enum RowSum {
     return Int64(Int32(truncatingIfNeeded: Digest.mixed(state) >> 32))
   }
 
-  /// Eight bytes at a time, the lowest first, and then their count.
+  /// Folds in eight bytes at a time, lowest first, and then the rest with the count.
   @unsafe
   private static func fold(_ bytes: UnsafeRawBufferPointer, into state: inout UInt64) {
     var place = 0
@@ -148,7 +148,7 @@ enum RowSum {
     fold(rest, into: &state)
   }
 
-  /// Every bit of the word comes into play: the product's high half is folded into its low one.
+  /// Lets every bit of the word count, by folding the product's high half into its low one.
   private static func fold(_ word: UInt64, into state: inout UInt64) {
     let product = (state ^ word) &* 0x9E37_79B9_7F4A_7C15
     state = product ^ product >> 32

@@ -1,7 +1,7 @@
-/// How an account's replicas are called in a file, which may have more than one account.
+/// The names of an account's replicas in a file, which may hold several accounts.
 struct AccountName {
   private let text: String
-  /// A name for a file of its own. Two accounts have two.
+  /// A name for the account's own file, unique for each account.
   let fileName: String
 
   init(site: String, email: String) {

@@ -1,14 +1,14 @@
 import Foundation
 import ZulipSync
 
-/// Whose account it is.
+/// The site, user and key of an account.
 struct Credentials {
   var site: ZulipSite
   var email: String
   var key: String
 
-  /// From the options, the environment and the file. A key in the file goes to the file's site and to no
-  /// other; there it comes before the one in the environment, for the file was named just now.
+  /// Reads the options, the environment and the file. A key from the file goes only to the file's
+  /// site. There it comes before the environment's key, since the file was named explicitly.
   init(_ options: Options, _ environment: [String: String]) throws(Misuse) {
     var file: [String: String] = [:]
     if let path = options.zuliprc { file = try Credentials.read(path) }
@@ -58,7 +58,7 @@ struct Credentials {
     }
   }
 
-  /// The `key=value` lines of the section `[api]`; without any section, of the whole file.
+  /// Reads the `key=value` lines of the section `[api]`; of the whole file if it has no sections.
   static func read(_ path: String) throws(Misuse) -> [String: String] {
     let path = NSString(string: path).expandingTildeInPath
     guard let bytes = FileManager.default.contents(atPath: path) else {

@@ -17,26 +17,26 @@ actor Follower {
   private let machine: Machine
   private let mark: PrintMark
   private var printer: Printer
-  /// What was printed; `nil`: nothing was ever looked at.
+  /// The printed messages; `nil` before the first look at the list.
   private var printed: Printed?
   private var window: (id: WindowID, list: ZulipMessageList)?
-  /// The claim that the machine made last.
+  /// The machine's latest claim.
   private var claim = Freshness.Claim.unknown
-  /// What went wrong last, for whoever waits in vain.
+  /// The latest failure, for the error message when `--once` times out.
   private var lastTrouble = "the server cannot be reached"
   private var ending: Ending?
 
   private let (views, viewsOpened) = AsyncStream.makeStream(of: Views.self)
   private let reports: AsyncStream<DriverReport>
 
-  /// Why it ends.
+  /// The reason for the end.
   private enum Ending {
     case done
     case interrupted(code: Int32)
     case trouble(String, code: Int32)
   }
 
-  /// Opens what is kept. Asks nothing of the server.
+  /// Opens the local files. Sends nothing to the server.
   init(
     _ options: Options, _ account: AccountName, _ connection: ZulipConnection, _ file: SQLiteFile
   ) async throws {
@@ -54,8 +54,8 @@ actor Follower {
       store: file.store(named: account.state), reporter: { reported.yield($0) })
   }
 
-  /// Ends when all was printed that was asked for, at a Ctrl-C, or when only the user can help.
-  /// Returns the exit code.
+  /// Follows the account until everything requested is printed, until Ctrl-C, or until only the
+  /// user can help. Returns the exit code.
   func run() async -> Int32 {
     if let aside = await file.movedAside { printer.complain("\(aside)") }
     if options.logsOut { return await logOut() }
@@ -81,12 +81,12 @@ actor Follower {
     }
   }
 
-  /// Not if it is to end already: a stop before a run is none of its.
+  /// Runs the machine, unless the end was already decided: a stop before a run has no effect.
   private func runMachine() async {
     if ending == nil { await machine.run() }
   }
 
-  /// Ctrl-C. The server's log stays, and what is kept.
+  /// Ends at Ctrl-C. The server's log and the local files stay.
   func interrupt(code: Int32) async { await end(.interrupted(code: code)) }
 
   private func end(_ ending: Ending) async {
@@ -143,7 +143,7 @@ actor Follower {
     }
   }
 
-  /// What somebody should look at. It goes on by itself.
+  /// Prints failures that deserve a look. The machine goes on by itself.
   private func listen() async {
     for await report in reports {
       switch report {
@@ -154,7 +154,7 @@ actor Follower {
     }
   }
 
-  /// With `--once`: nobody waits for ever.
+  /// With `--once`: ends when the wait takes too long.
   private func waitInVain() async {
     let clock = SystemClock()
     do {
@@ -167,7 +167,7 @@ actor Follower {
 
   // MARK: Printing
 
-  /// Looks at the list. A name that is not found is believed to be unknown only when we are level.
+  /// Opens the list. A name that is not found counts as unknown only once we are level.
   private func open(_ model: ZulipAccount) async {
     do throws(Misuse) {
       let list = model.list(try narrow.narrow(in: model.state))
@@ -185,7 +185,8 @@ actor Follower {
     }
   }
 
-  /// What is looked at: at first the newest, then what comes behind what was printed for good.
+  /// The window to show: the newest messages at first, then those after the last that is surely
+  /// printed.
   private var span: ListWindow<MessageID> {
     guard let printed else { return .newest(max(1, options.count)) }
     return ListWindow(.id(printed.next), before: 0, after: Printed.span + 200)
@@ -197,7 +198,7 @@ actor Follower {
     }
   }
 
-  /// Prints what is new, up to where nobody knows what there is.
+  /// Prints new messages, up to the first gap.
   private func show(_ view: View) async {
     guard let model = await machine.state.model, ending == nil else { return }
     let before = printed
@@ -229,8 +230,8 @@ actor Follower {
     await endIfDone()
   }
 
-  /// What is there at a first start; `nil`: that is not known yet. Where a server hides old messages, it
-  /// is what it shows.
+  /// Returns the newest messages at a first start; `nil` if they are not known yet. If a server
+  /// hides old messages, it returns those that it shows.
   private func newest(_ view: View, _ model: ZulipAccount) -> [Message<ZulipContent>]? {
     let isCut = model.messages.list(of: view.narrow)?.historyLimit != nil
     guard view.isComplete || view.reachesEnd && isCut else { return nil }
@@ -241,7 +242,7 @@ actor Follower {
     return tail
   }
 
-  /// With `--once`: whether all that there is was printed, looked at in one state of the machine.
+  /// With `--once`: ends if everything is printed, according to one state of the machine.
   private func endIfDone() async {
     guard options.isOnce, ending == nil, let window, let printed else { return }
     let span = span

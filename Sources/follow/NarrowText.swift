@@ -2,20 +2,21 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// A narrow as it is typed: "channel:general/topic:lunch/-sender:7".
+/// A narrow as typed: "channel:general/topic:lunch/-sender:7".
 struct NarrowText {
   private var terms: [(name: String, value: String, isNegated: Bool)] = []
 
   private static let names = ["channel", "stream", "topic", "dm", "sender", "is"]
   private static let states = ["unread", "starred", "mentioned", "dm", "read", "alerted"]
 
-  /// Terms with a slash between them; none: everything. A slash behind a backslash is one of a value.
+  /// Parses terms separated by slashes; no terms means everything. After a backslash, a slash is
+  /// part of a value.
   init(_ text: String?) throws(Misuse) {
     for part in NarrowText.parts(of: text ?? "") {
       let isNegated = part.hasPrefix("-")
       let words = part.dropFirst(isNegated ? 1 : 0)
         .split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      // The empty topic is one, too.
+      // A topic may be empty.
       guard words.count == 2, NarrowText.names.contains(String(words[0])),
         !words[1].isEmpty || words[0] == "topic"
       else {
@@ -55,7 +56,7 @@ struct NarrowText {
     return parts.filter { !$0.isEmpty }
   }
 
-  /// As the server is asked. Names are looked up in the realm's state.
+  /// Returns the narrow for the server. Names are looked up in the realm's state.
   func narrow(in state: ZulipState) throws(Misuse) -> ZulipNarrow {
     var narrow = ZulipNarrow([])
     for term in terms {
@@ -87,7 +88,7 @@ struct NarrowText {
     }
   }
 
-  /// By number or by e-mail.
+  /// Finds a user by number or e-mail address.
   private func user(_ text: String, _ state: ZulipState) throws(Misuse) -> Int64 {
     if let number = Int64(text) { return number }
     let user = state.users.first { $0.email == text || $0.deliveryEmail == text }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// What was typed after `follow`.
+/// The command line after `follow`.
 struct Options: Equatable {
   var site: String?
   var email: String?
   var zuliprc: String?
   var state: String?
   var narrow: String?
-  /// So many messages that were there before are printed at a first start.
+  /// The number of older messages to print at a first start.
   var count: Int64 = 10
   var isOnce = false
-  /// So many seconds `--once` waits until all is there.
+  /// The number of seconds that `--once` waits until everything is there.
   var wait: Int64 = 60
   var isJSON = false
   var logsOut = false
@@ -52,7 +52,7 @@ struct Options: Equatable {
     --once has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a request to end (SIGTERM).
     """
 
-  /// Reads the words behind the program's name.
+  /// Parses the arguments after the program's name.
   init(_ words: [String]) throws(Misuse) {
     var words = words[...]
     func next(_ option: String) throws(Misuse) -> String {
@@ -94,7 +94,7 @@ struct Options: Equatable {
   }
 }
 
-/// What was typed makes no sense: what, and what to do. Exit code 2.
+/// A usage error: what is wrong, and what to do. Exit code 2.
 struct Misuse: Error, Equatable {
   var words: String
 

@@ -2,21 +2,21 @@ import MessageSync
 import SQLiteStore
 import UpdateMachine
 
-/// Which messages of a list were printed: all up to one, and some of those behind it. A server gives IDs
-/// before others see the message, so that a lower one may come after a higher.
+/// The printed messages of a list: all up to one, and some after it. A server assigns IDs before
+/// others see the messages, so a lower ID may appear after a higher one.
 struct Printed: Equatable {
-  /// All up to here count as printed.
+  /// Every ID up to here counts as printed.
   private(set) var floor: MessageID
-  /// Above that; ascending.
+  /// The printed IDs above the floor, ascending.
   private(set) var ids: [MessageID]
 
-  /// So many are remembered above the floor: nothing comes later than that.
+  /// The most IDs remembered above the floor: messages do not arrive later than that.
   static var span: Int64 { 100 }
 
-  /// These, and all that are older.
-  /// - Parameter ids: ascending.
+  /// Creates a record of these messages and all older ones.
+  /// - Parameter ids: in ascending order.
   init(_ ids: [MessageID]) {
-    // A server may name any number.
+    // A server may send any number.
     floor = MessageID(max(ids.first?.number ?? 1, .min + 1) - 1)
     self.ids = []
     for id in ids { note(id) }
@@ -27,12 +27,12 @@ struct Printed: Equatable {
     self.ids = ids
   }
 
-  /// The first that may not be printed yet.
+  /// The first ID that may not be printed yet.
   var next: MessageID { MessageID(min(floor.number, .max - 1) + 1) }
 
   func has(_ id: MessageID) -> Bool { id <= floor || ids.contains(id) }
 
-  /// It is printed. Returns whether it was not.
+  /// Records a message as printed. Returns whether it is new.
   @discardableResult
   mutating func note(_ id: MessageID) -> Bool {
     guard !has(id) else { return false }
@@ -53,7 +53,8 @@ extension Printed: Storable {
   }
 }
 
-/// What was printed, kept beside the account. It is lost with its row alone, and then begins anew.
+/// The record of printed messages, stored beside the account. It is lost only with its own row, and
+/// then starts anew.
 struct PrintMark {
   let store: SQLiteStore
 

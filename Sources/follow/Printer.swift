@@ -3,13 +3,13 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// Messages and words on their way to the terminal.
+/// The output to the terminal: messages and status.
 struct Printer {
   private let isJSON: Bool
-  /// Only what goes wrong is said.
+  /// Print only failures.
   private let isQuiet: Bool
-  /// Standard error is somebody's terminal: then the status is one line, which the next takes the place
-  /// of.
+  /// Whether standard error is a terminal. Then the status is one line, and the next status
+  /// replaces it.
   private let hasStatusLine = isatty(2) == 1
   private var status = ""
   private var complaint = ""
@@ -19,7 +19,7 @@ struct Printer {
     self.isQuiet = isQuiet && isatty(2) != 1
   }
 
-  /// One message, on standard output.
+  /// Prints one message on standard output.
   func show(_ message: Message<ZulipContent>, in state: ZulipState) throws {
     let line = isJSON ? try Printer.json(message, state) : Printer.text(message, state)
     clear()
@@ -27,14 +27,14 @@ struct Printer {
     if hasStatusLine { draw() }
   }
 
-  /// What the connection is up to, on standard error; nothing, if it was said last.
+  /// Prints the connection's status on standard error, unless it is the same as the last one.
   mutating func status(_ words: String) {
     guard words != status, !isQuiet else { return }
     status = words
     if hasStatusLine { draw() } else { Printer.tell("follow: \(words)\n") }
   }
 
-  /// What went wrong, a line of its own; nothing, if it was said last.
+  /// Prints a failure on a line of its own, unless it is the same as the last one.
   mutating func complain(_ words: String) {
     guard words != complaint else { return }
     complaint = words
@@ -43,7 +43,7 @@ struct Printer {
     if hasStatusLine { draw() }
   }
 
-  /// Takes the status line away.
+  /// Removes the status line.
   func clear() {
     if hasStatusLine, !status.isEmpty { Printer.tell("\r\u{1B}[K") }
   }
@@ -52,7 +52,7 @@ struct Printer {
     if !status.isEmpty { Printer.tell("\r\u{1B}[Kfollow: \(status)") }
   }
 
-  /// Standard error may be closed: there is nobody left to tell.
+  /// Writes to standard error. If that is closed, there is no one to tell.
   private static func tell(_ words: String) {
     try? FileHandle.standardError.write(contentsOf: Data(words.utf8))
   }
@@ -65,7 +65,7 @@ struct Printer {
     return "\(time)\(place(message.place, state)) \(name(message.sender, state)): \(text)"
   }
 
-  /// "2026-11-21 10:42", here.
+  /// "2026-11-21 10:42", in local time.
   private static func time(_ seconds: Int64) -> String {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -111,13 +111,13 @@ struct Printer {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// What a terminal shows of a name, in one line: without control characters and without those that
-  /// turn the direction of what follows, which could do more than be shown.
+  /// Makes a name safe to show on one line: removes control characters, and characters that change
+  /// the text direction, which could do more than be shown.
   static func plain(_ text: String) -> String {
     lines(text).replacingOccurrences(of: "\n", with: " ")
   }
 
-  /// The same of a content, which may have several lines.
+  /// The same for a content, which may have several lines.
   static func lines(_ text: String) -> String {
     let turns: Set<Unicode.Scalar> = [
       "\u{200E}", "\u{200F}", "\u{061C}", "\u{202A}", "\u{202B}", "\u{202C}", "\u{202D}",

@@ -40,7 +40,8 @@ private func complain(_ words: String) {
   FileHandle.standardError.write(Data("follow: \(words)\n".utf8))
 }
 
-/// Where the account is kept; its folder is made, and is its owner's alone.
+/// Returns the path of the account's file. Its default folder is created, accessible only to its
+/// owner.
 private func place(_ options: Options, _ account: AccountName) throws -> String {
   if let state = options.state { return NSString(string: state).expandingTildeInPath }
   let folder = NSString(string: "~/.local/state/follow").expandingTildeInPath
@@ -49,7 +50,7 @@ private func place(_ options: Options, _ account: AccountName) throws -> String 
   return "\(folder)/\(account.fileName).db"
 }
 
-/// The first signal of a kind ends in order, a second at once.
+/// Ends in order at the first signal of a kind, and at once at the second.
 private func watch(
   _ signal: Int32, exitCode: Int32, _ follower: Follower
 ) -> any DispatchSourceSignal {

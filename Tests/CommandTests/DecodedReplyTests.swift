@@ -11,7 +11,7 @@ import UpdateMachine
 struct DecodedReplyTests {
   // MARK: Every answer of the errors
 
-  /// The table of PROTOCOL.md, Errors, a third time, on what another parser reads.
+  /// The table of ZulipServer §5, a third time, on what another parser reads.
   private func meaning(of response: [String: Any]) -> Outcome? {
     guard let status = response["status"] as? Int else { return nil }
     let body = response["body"] as? [String: Any]

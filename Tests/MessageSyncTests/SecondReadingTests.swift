@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// When the planner has a suspect read once more (KNOWLEDGE.md, R13).
+/// When the planner has a suspect read once more (PartialKnowledge R13).
 @Suite struct SecondReadingTests {
   typealias Narrow = MessageFilter<UInt32>
   typealias Planner = PagePlanner<MessageStore<Narrow>>

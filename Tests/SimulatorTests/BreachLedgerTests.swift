@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// What oracle B excuses where a server breaks its contract, and what it does not (KNOWLEDGE.md, R13).
+/// What oracle B excuses where a server breaks its contract, and what it does not (PartialKnowledge R13).
 @Suite struct BreachLedgerTests {
   typealias Store = MessageStore<Mailbox.Narrow>
 

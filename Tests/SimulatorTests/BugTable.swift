@@ -247,7 +247,7 @@ enum BugTable {
         let text = try String(contentsOf: file, encoding: .utf8)
         let digits = bug.number < 10 ? "0\(bug.number)" : "\(bug.number)"
         #expect(name.hasPrefix("bugs/\(digits)-"))
-        #expect(text.hasPrefix("# BUGS \(bug.number). "), "\(name)")
+        #expect(text.hasPrefix("# SyncBugs \(bug.number). "), "\(name)")
         #expect(text.contains("Trigger"), "\(name)")
         #expect(text.split(separator: "\n").prefix { $0.hasPrefix("#") }.count <= 6, "\(name)")
       }

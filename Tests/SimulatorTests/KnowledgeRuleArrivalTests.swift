@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R5 and R7 to R9 of KNOWLEDGE.md: what a page proves, events about what is not held, and messages
+/// R5 and R7 to R9 of PartialKnowledge: what a page proves, events about what is not held, and messages
 /// that come and go.
 @Suite struct KnowledgeRuleArrivalTests {
   // MARK: R5

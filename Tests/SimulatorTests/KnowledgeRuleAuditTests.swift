@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R13 of KNOWLEDGE.md: what is found, and mended, when the server itself was wrong.
+/// R13 of PartialKnowledge: what is found, and mended, when the server itself was wrong.
 @Suite struct KnowledgeRuleAuditTests {
   /// The version grows with the third change: what comes next has a greater one.
   static func pause(_ tale: inout Tale) { for _ in 0..<3 { tale.commit(.reacted(999)) } }

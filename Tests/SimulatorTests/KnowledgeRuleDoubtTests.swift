@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R10 to R12 of KNOWLEDGE.md: merged flags, generations and coverage, and memory.
+/// R10 to R12 of PartialKnowledge: merged flags, generations and coverage, and memory.
 @Suite struct KnowledgeRuleDoubtTests {
   /// Unstar 3, star 3, unstar 1: merged, that is "star 3, unstar 3 and 1".
   static func merged(_ tale: inout Tale) {

@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R1 to R4 and R6 of KNOWLEDGE.md: lists, what is held, the journal, and answers. Each history that
+/// R1 to R4 and R6 of PartialKnowledge: lists, what is held, the journal, and answers. Each history that
 /// breaks a client without the rule, in both orders of its race.
 @Suite struct KnowledgeRuleReplayTests {
   // MARK: R1, R2

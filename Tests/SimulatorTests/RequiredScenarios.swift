@@ -1,4 +1,4 @@
-/// What must have a scenario: every row of MACHINE §4 and §5, and every story, by its name, and what
+/// What must have a scenario: every row of TheMachine §4 and §5, and every story, by its name, and what
 /// ``BugTable`` names. Kept by hand: who adds a rule adds a name here, and the test fails until
 /// somebody has written it.
 enum RequiredScenarios {
@@ -6,7 +6,7 @@ enum RequiredScenarios {
     table.map { "table/\($0).scenario" } + failures.map { "failures/\($0).scenario" }
     + stories.map { "stories/\($0).scenario" } + BugTable.scenarios.map { "\($0).scenario" }
 
-  /// MACHINE §4: status, then input, then what makes the difference.
+  /// TheMachine §4: status, then input, then what makes the difference.
   static let table = [
     "any-overdue",
     "any-not-overdue",
@@ -107,7 +107,7 @@ enum RequiredScenarios {
     "halted-write-failed",
   ]
 
-  /// MACHINE §5: where, then which failure, then what makes the difference.
+  /// TheMachine §5: where, then which failure, then what makes the difference.
   static let failures = [
     "registering-unreachable",
     "polling-unreachable",
@@ -139,7 +139,7 @@ enum RequiredScenarios {
     "store-elsewhere",
   ]
 
-  /// Each "Story:" of MACHINE.md, in its order, and a few rules that are best seen as one.
+  /// Each story of the article TheMachine, in its order, and a few rules that are best seen as one.
   static let stories = [
     "rate-limit-survives-toggling",
     "old-life-answer",

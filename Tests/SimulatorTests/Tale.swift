@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// A history of one client and one server, told step by step, as KNOWLEDGE.md tells them. After each
+/// A history of one client and one server, told step by step, as PartialKnowledge tells them. After each
 /// step what the client claims must be true.
 struct Tale {
   typealias Narrow = Mailbox.Narrow

@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-// Each behaviour of a real server that PROTOCOL.md tells, with the label of the exchange in which it
+// Each behaviour of a real server that ZulipServer tells, with the label of the exchange in which it
 // was seen.
 
 struct EventQueueServerPollTests {

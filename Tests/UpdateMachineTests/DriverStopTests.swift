@@ -9,7 +9,7 @@ import Testing
     bench.tell { $0.stop() }
     #expect(run.isOver.value)
     #expect(bench.summary == "halted(stopped), [1], a:7")
-    #expect(bench.claim == "halted(stopped)", "BUGS 21")
+    #expect(bench.claim == "halted(stopped)", "SyncBugs 21")
     #expect(bench.store?.content == "[1] a:7")
     bench.expectNothingPending()
     let again = bench.run()

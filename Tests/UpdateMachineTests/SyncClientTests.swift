@@ -156,6 +156,19 @@ extension SyncClient where Model: Equatable {
     #expect(client.holding == .nothing)
   }
 
+  /// Found by seed 2429 of all worlds: the logs of a protocol may all have one name.
+  @Test func `a log that is followed again is not let go by a form that is read late`() {
+    var client = LedgerClient(life: Life(1))
+    _ = client.handle(.loggedOut, at: .ms(1))
+    _ = client.handle(.started(foreground: true), at: .ms(2))
+    _ = client.handle(
+      .snapshotArrived(.of(1), [1], finger: Spot("a", 9), terms: testTerms), at: .ms(50))
+    #expect(client.finger == Spot("a", 9))
+    let texts = client.handle(.loaded(Self.saved, age: nil), at: .ms(60)).texts(at: .ms(60))
+    #expect(!texts.contains("release a"))
+    #expect(client.finger == Spot("a", 9))
+  }
+
   @Test func `a saved form that is read twice changes nothing`() {
     var client = LedgerClient(life: Life(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))

@@ -230,7 +230,7 @@ struct MessageLifeCheck {
   }
 
   /// What is in doubt in the end is so because no later page brings it: one that does would have ended the
-  /// doubt (KNOWLEDGE.md, R10).
+  /// doubt (PartialKnowledge R10).
   private mutating func compareDoubt(_ run: MessageRun, _ id: MessageID, _ order: String) {
     guard let page = run.truth.page(with: id) else { return }
     let doubt = run.store.doubt(about: id)

@@ -45,7 +45,7 @@ struct MessageLife {
   }
 
   /// What there was of it when a poll was answered, and the pages that ended before that poll left:
-  /// whatever they show, the events up to there have told (KNOWLEDGE.md, S3). So the answer is a
+  /// whatever they show, the events up to there have told (PartialKnowledge, S3). So the answer is a
   /// moment at which events and pages must agree, as at the end.
   func cut(after poll: Int) -> MessageLife {
     var life = self

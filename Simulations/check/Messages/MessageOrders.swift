@@ -11,7 +11,7 @@ import UpdateMachine
 ///   left earlier, and been slow. Never after such an answer: the page may be older than that;
 /// - it may have been taken at any time after that, however late: an answer may lie about. But not
 ///   before a poll left that was sent before the page ended: what the page shows, that poll need not
-///   have been told of (KNOWLEDGE.md, S3).
+///   have been told of (PartialKnowledge, S3).
 struct MessageOrders {
   /// One order: of each page, in the order in which they were sent, the slots.
   struct Order: Hashable {

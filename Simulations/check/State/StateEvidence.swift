@@ -2,7 +2,7 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// Why the server itself keeps a client from being right (PROTOCOL.md, Where events alone …).
+/// Why the server itself keeps a client from being right (ZulipServer §10).
 enum StateExcuse: String, CaseIterable {
   /// Pending events of one flag are merged into the newest one, so that what was set and cleared arrives
   /// in the wrong order.

@@ -77,7 +77,7 @@ extension FedReplica {
 }
 
 extension StateEvidence {
-  /// The line of a page by which a client can mend what differs (KNOWLEDGE.md, R10 and R13): it held the
+  /// The line of a page by which a client can mend what differs (PartialKnowledge R10 and R13): it held the
   /// message, and the page shows it otherwise, in a way that counts. `nil`: there is none.
   func line(ofPageAgainst difference: StateDifference) -> Int? {
     guard ["starred_messages", "unread_msgs"].contains(difference.key.field) else { return nil }

@@ -21,7 +21,7 @@ struct ZooTotals {
   }
 
   /// The middle one of numbers, or the mean of the two in the middle; `nil`: there are none. Sorted
-  /// as numbers: as texts, 10 comes before 9 (BUGS 80).
+  /// as numbers: as texts, 10 comes before 9 (SyncBugs 80).
   static func median(_ numbers: [Double]) -> Double? {
     let sorted = numbers.sorted()
     guard !sorted.isEmpty else { return nil }

@@ -1,30 +1,30 @@
 public import UpdateMachine
 
-// KnowledgeRules: the room of what may be held and said of messages, for those who judge a store. No
+// KnowledgeRules: the room of what may be held and claimed of messages, for checkers of a store. No
 // store uses it.
 //
 // KnowledgeRules may use: Message, MessageStore.
 
-/// What a client may hold of a message, and what its lists may say, when this is true (KNOWLEDGE.md,
-/// "the allowance"). Wider would miss bugs, and narrower is false. It is written here alone.
+/// What a client may hold of a message and claim in its lists (PartialKnowledge, "the allowance").
+/// A wider rule would miss bugs, and a narrower one is false. The rule is written only here.
 ///
-/// Two ask it, who know the truth in different ways: the simulator's `IntervalOracle` has it at every
-/// position of the log, and `simulate check` has what a recording shows of it. So they bring what is
-/// true along.
+/// It has two callers, and each passes in the truth that it knows. The simulator's `IntervalOracle`
+/// has the true state at every position of the log. `simulate check` has what a recording shows.
 @usableFromInline
 package enum KnowledgeRules {
-  /// A field of a message. Each is judged by itself: a page may be read ahead of the events.
+  /// A field of a message. Each is judged separately, because a page may be read ahead of the
+  /// events.
   @usableFromInline
   package enum Field: String {
     case place, content, flags, reactions, sender
   }
 
-  /// What is not judged of a message.
+  /// The fields of a message that are not judged.
   @usableFromInline
   package struct Excuse: Sendable {
     @usableFromInline package var content = false
     @usableFromInline package var place = false
-    /// Whether it is there at all.
+    /// The message's existence.
     @usableFromInline package var isThere = false
     @usableFromInline package var flags: MessageFlags
     @usableFromInline package var reactions: [Reaction] = []
@@ -33,7 +33,8 @@ package enum KnowledgeRules {
     package init(flags: MessageFlags = []) { self.flags = flags }
   }
 
-  /// The fields of a held message that are as in none of these true copies, in the order of ``Field``.
+  /// Returns the fields of a held message that match none of these true copies, in the order of
+  /// ``Field``.
   @inlinable
   package static func wrongFields<Content>(
     of held: Message<Content>, among truths: [Message<Content>], _ excuse: Excuse
@@ -43,7 +44,7 @@ package enum KnowledgeRules {
     if !excuse.content, !truths.contains(where: { $0.content == held.content }) {
       wrong.append(.content)
     }
-    // Each flag, and each reaction, is a field by itself.
+    // Each flag and each reaction is a field of its own.
     var flags = excuse.flags
     for truth in truths {
       flags.formUnion(MessageFlags.all.subtracting(held.flags.symmetricDifference(truth.flags)))
@@ -66,7 +67,7 @@ package enum KnowledgeRules {
 
   // MARK: Lists
 
-  /// Of which IDs a page says everything (R5); `nil`: of none.
+  /// The interval of IDs about which a page is complete (R5); `nil`: none.
   @inlinable
   package static func interval<Narrow: MessageNarrow>(
     of page: MessagePage<Narrow.Content>, for request: PageRequest<Narrow, MessageID>
@@ -76,13 +77,13 @@ package enum KnowledgeRules {
     return page.interval
   }
 
-  /// What a list says of a message: it is in it, it is not, or nothing (`nil`).
+  /// Whether a list contains a message; `nil`: the list does not know.
   @inlinable
   package static func word(of list: PartialList<MessageID>, on id: MessageID) -> Bool? {
     list.knowledge.contains(id) ? list.ids.contains(id) : nil
   }
 
-  /// What a list says is wrong.
+  /// A wrong claim of a list.
   @usableFromInline
   package struct Objection {
     @usableFromInline package var expected: String
@@ -95,8 +96,9 @@ package enum KnowledgeRules {
     }
   }
 
-  /// What a list says that does not follow from the messages that are held beside it; `nil`: nothing.
-  /// A list lists what is held and belongs to it (R1), and does not know of what is in doubt (R10).
+  /// Returns a claim of a list that contradicts the messages held; `nil`: there is none. A list
+  /// contains the held messages that belong to it (R1), and claims nothing about messages in doubt
+  /// (R10).
   @inlinable
   package static func objection<Narrow>(
     to list: PartialList<MessageID>, of narrow: Narrow, in store: MessageStore<Narrow>

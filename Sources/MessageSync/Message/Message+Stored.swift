@@ -123,7 +123,7 @@ extension Message: Storable where Content: Storable {
 }
 
 extension ByteReader {
-  /// Ascending, each once.
+  /// Reads reactions that must be ascending, each once.
   @inlinable
   mutating func takeReactions() throws(StoredFormError) -> [Reaction] {
     let reactions: [Reaction] = try takeArray()

@@ -1,23 +1,23 @@
-// Message: the room of messages, of the events that change them, of the narrows that list them, and of
-// the pages that bring them.
+// Message: the room of messages, of the events that change them, of the narrows that list them, and
+// of the pages that bring them.
 //
 // Message may use: no other room.
 
 /// One message, as a server shows it to one user.
 ///
-/// It is a number of *fields* that change each by itself: its place, its content, each flag, each
-/// reaction. An event assigns some of them; none counts or toggles.
+/// It consists of *fields* that change independently: its place, its content, each flag, each
+/// reaction. Every event assigns fields. None counts or toggles.
 public struct Message<Content: Hashable & Sendable>: Hashable, Sendable {
-  /// Given by the server, growing with time. A message keeps it for ever.
+  /// Given by the server, growing with time. It never changes.
   public var id: MessageID
   /// Who sent it; never changes.
   public var sender: UserID
-  /// When it was sent, in the server's seconds since the epoch; never changes. 0: the server did not tell.
+  /// When it was sent, in seconds since the epoch by the server's clock; never changes. 0: unknown.
   public var sentAt: Int64
   public var place: MessagePlace
   public var content: Content
-  /// Of its content and its place: grows with each edit and each move, in the server's own unit, and
-  /// may stay equal through several of them; 0: never edited.
+  /// The version of content and place, in the server's own unit. It grows with edits and moves, but
+  /// may stay equal through several of them. 0: never edited.
   public var version: Int64
   public var flags: MessageFlags
   /// In ascending order, each once.
@@ -39,7 +39,7 @@ public struct Message<Content: Hashable & Sendable>: Hashable, Sendable {
   }
 }
 
-/// Names a user.
+/// The ID of a user.
 public struct UserID: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var number: Int64
 
@@ -50,7 +50,7 @@ public struct UserID: BitwiseCopyable, Hashable, Comparable, Sendable {
   public static func < (one: UserID, other: UserID) -> Bool { one.number < other.number }
 }
 
-/// Names a channel.
+/// The ID of a channel.
 public struct ChannelID: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var number: Int64
 
@@ -61,11 +61,11 @@ public struct ChannelID: BitwiseCopyable, Hashable, Comparable, Sendable {
   public static func < (one: ChannelID, other: ChannelID) -> Bool { one.number < other.number }
 }
 
-/// Names a direct conversation: one set of users who write to each other.
+/// The ID of a direct conversation: a fixed set of users who write to each other.
 public struct ConversationID: Hashable, Comparable, Sendable {
-  /// By which it is compared.
+  /// The only part that is compared.
   public var number: Int64
-  /// Who they are, where the source says it. Two that have the same number have the same.
+  /// The users, if the source says who they are. Equal numbers imply equal members.
   public var members: [UserID]
 
   @inlinable
@@ -88,14 +88,14 @@ public struct ConversationID: Hashable, Comparable, Sendable {
   }
 }
 
-/// What a part of a channel's messages is about.
+/// The topic of some of a channel's messages.
 ///
-/// It is shown as ``text`` and compared by ``key``: where a server does not tell capitals apart, both
-/// "Lunch" and "lunch" are the same topic, and each message keeps the spelling that it was sent with.
+/// It is shown as ``text`` and compared by ``key``. On a server that ignores case, "Lunch" and
+/// "lunch" are the same topic, and each message keeps the spelling that it was sent with.
 public struct Topic: Hashable, Sendable {
-  /// As it was written.
+  /// The spelling to show.
   public var text: String
-  /// The spelling of all that are the same.
+  /// The same for all spellings of one topic.
   public var key: String
 
   @inlinable
@@ -104,7 +104,7 @@ public struct Topic: Hashable, Sendable {
     self.key = key
   }
 
-  /// Compared letter by letter.
+  /// Makes a topic that is compared by its exact spelling.
   @inlinable
   public init(_ text: String) { self.init(text, key: text) }
 
@@ -120,19 +120,20 @@ extension Topic: ExpressibleByStringLiteral {
   public init(stringLiteral text: String) { self.init(text) }
 }
 
-/// Where a message stands.
+/// Where a message was sent: a topic of a channel, or a direct conversation.
 public enum MessagePlace: Hashable, Sendable {
   case channel(ChannelID, topic: Topic)
   case direct(ConversationID)
 
-  /// `nil`: in no channel.
+  /// The channel; `nil` for a direct conversation.
   @inlinable
   public var channel: ChannelID? {
     if case .channel(let channel, _) = self { channel } else { nil }
   }
 }
 
-/// What a user has marked a message with, or the server for him. Bits without a name are the app's.
+/// A user's flags on a message, set by the user or by the server. Bits without a name are the
+/// app's.
 public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
   public var rawValue: UInt16
 
@@ -154,18 +155,18 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
   @inlinable
   public static var hasAlertWord: MessageFlags { MessageFlags(rawValue: 16) }
 
-  /// It was never sent to this user; he found it.
+  /// The user was never sent this message, and found it later.
   @inlinable
   public static var historical: MessageFlags { MessageFlags(rawValue: 32) }
 
   @inlinable
   public static var collapsed: MessageFlags { MessageFlags(rawValue: 64) }
 
-  /// Every flag there can be.
+  /// All flags, named or not.
   @inlinable
   public static var all: MessageFlags { MessageFlags(rawValue: .max) }
 
-  /// Sets or clears.
+  /// Sets or clears these flags.
   @inlinable
   public mutating func assign(_ flags: MessageFlags, _ isSet: Bool) {
     if isSet { formUnion(flags) } else { subtract(flags) }
@@ -175,7 +176,7 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
 /// One user's reaction to a message.
 public struct Reaction: Hashable, Comparable, Sendable {
   public var user: UserID
-  /// Which: a code that is the same for the same sign.
+  /// The emoji's code, the same in every reaction with that emoji.
   public var emoji: String
 
   @inlinable
@@ -191,7 +192,7 @@ public struct Reaction: Hashable, Comparable, Sendable {
 }
 
 extension Array where Element == Reaction {
-  /// Adds one or takes it out; the order stays. A reaction that is there already is not added twice.
+  /// Adds or removes a reaction, and keeps the order. Adding one that is present has no effect.
   @inlinable
   mutating func assign(_ reaction: Reaction, _ isSet: Bool) {
     let index = firstIndex { $0 >= reaction } ?? count

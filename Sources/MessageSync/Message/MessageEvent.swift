@@ -1,31 +1,32 @@
 /// One change of the messages that a user can see, as the server announces it.
 public enum MessageEvent<Content: Hashable & Sendable>: Hashable, Sendable {
-  /// A message was sent. Assigns every field, even of one that is held already.
+  /// A message was sent. Assigns every field, even if the message is held already.
   case new(Message<Content>)
   /// Content, place or both were changed.
   case updated(MessageUpdate<Content>)
-  /// Gone, or out of the user's sight. In any order.
+  /// The messages were deleted, or the user can no longer see them. In any order.
   case deleted([MessageID])
-  /// Flags were set or cleared on some messages. In any order; an ID may be named twice, or none.
+  /// Flags were set or cleared on some messages. In any order. The list may repeat an ID or be
+  /// empty.
   case flagged([MessageID], MessageFlags, isSet: Bool)
-  /// Flags were set or cleared on every message there is.
+  /// Flags were set or cleared on every message.
   case flaggedAll(MessageFlags, isSet: Bool)
   case reacted(MessageID, Reaction, isSet: Bool)
-  /// From here on events come for the messages of this channel, or none any more: the user has
-  /// subscribed, or has lost access. What is known of it is void (KNOWLEDGE.md, R11).
+  /// From now on the server sends events for this channel, or none any more: the user has
+  /// subscribed or lost access. All knowledge of the channel becomes void (PartialKnowledge R11).
   case covered(ChannelID, follows: Bool)
 }
 
-/// What an edit and a move change. Both may come in one.
+/// The changes of an edit, a move, or both.
 public struct MessageUpdate<Content: Hashable & Sendable>: Hashable, Sendable {
   /// The messages that were moved; in any order.
   public var moved: [MessageID] = []
   public var move: Move?
   public var edit: Edit?
-  /// The version that it gives to every message it names; `nil`: it leaves them as they are.
+  /// The new version of every message that it names; `nil`: versions do not change.
   public var version: Int64?
 
-  /// From one place to another. An event tells both in full.
+  /// A move from one place to another. An event gives both in full.
   public struct Move: Hashable, Sendable {
     public var origin: MessagePlace
     public var target: MessagePlace
@@ -37,11 +38,11 @@ public struct MessageUpdate<Content: Hashable & Sendable>: Hashable, Sendable {
     }
   }
 
-  /// Of one message.
+  /// An edit of one message.
   public struct Edit: Hashable, Sendable {
     public var id: MessageID
     public var content: Content
-    /// Its flags from now on, as far as they hang on the content; which those are, `flagsRead` says.
+    /// The new values of the flags in `flagsRead`, which are those that depend on the content.
     public var flags: MessageFlags
     public var flagsRead: MessageFlags
 

@@ -1,10 +1,10 @@
-/// A narrow as most apps need it: messages for which each of some terms is so, or is not.
+/// A narrow that suits most apps: it lists the messages that meet all of some terms.
 ///
 ///     MessageFilter([.channel(general), .topic("lunch"), .unread])
 ///
-/// The same terms in another order are another filter: put them in one order.
+/// Filters with the same terms in a different order are unequal, so always use one order.
 public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
-  /// All of them must hold; none at all: every message.
+  /// The conditions. A message must meet all of them. With none, every message is listed.
   public var terms: [Term]
 
   /// One condition.
@@ -19,18 +19,18 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
     }
   }
 
-  /// What a condition is about.
+  /// What a condition tests.
   public enum Subject: Hashable, Sendable {
     case channel(ChannelID)
-    /// In whatever channel.
+    /// In any channel.
     case topic(Topic)
     case direct(ConversationID)
     /// In any direct conversation.
     case anyDirect
     case sender(UserID)
-    /// Has all of these.
+    /// All of these flags are set.
     case flags(MessageFlags)
-    /// What only the server can tell: a search.
+    /// A search, which only the server can evaluate.
     case text(String)
   }
 
@@ -126,7 +126,7 @@ extension MessageFilter.Term {
   @inlinable
   public static func text(_ words: String) -> Self { Self(.text(words)) }
 
-  /// The opposite.
+  /// Negates a term.
   @inlinable
   public static prefix func ! (term: Self) -> Self {
     Self(term.subject, isNegated: !term.isNegated)

@@ -1,6 +1,6 @@
 public import UpdateMachine
 
-/// Names one message, as the server numbers them: a greater number is a later message.
+/// The server's number of a message. A greater number is a later message.
 public struct MessageID: ListID {
   public let number: Int64
 
@@ -9,7 +9,7 @@ public struct MessageID: ListID {
 }
 
 extension PageAnchor where ID == MessageID {
-  /// The first message of the list that the user has not read; only the server knows which that is.
+  /// The first unread message of the list. Only the server knows which one it is.
   @inlinable
   public static var firstUnread: PageAnchor { .serverChosen }
 }

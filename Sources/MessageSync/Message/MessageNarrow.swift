@@ -1,31 +1,31 @@
-/// What names the messages that a list shows.
+/// A filter that says which messages a list shows.
 ///
-/// The library asks it of every message that an event or a page names; so it must be a pure function
-/// of what it is shown, and quick. ``MessageFilter`` serves most apps.
+/// The library evaluates it for every message that an event or a page names. So it must be fast,
+/// and a pure function of its argument. ``MessageFilter`` serves most apps.
 public protocol MessageNarrow: Hashable, Sendable {
   associatedtype Content: Hashable & Sendable
 
-  /// The fields that the verdict hangs on. An event that assigns none of them changes nothing here.
+  /// The fields that the verdict depends on. An event that assigns none of them cannot change it.
   var reads: MessageFields { get }
 
-  /// Whether ``verdict(on:)`` can tell of every message whether the server would list it. If not (a
-  /// search), its pages are snapshots, and the list is never called complete.
+  /// Whether ``verdict(on:)`` can decide every message as the server would. If not (a search),
+  /// pages are snapshots, and the list is never called complete.
   var isDecidable: Bool { get }
 
-  /// The one channel that everything in it stands in, always the same; `nil`: it may reach over
-  /// several. Of what stands elsewhere the narrow is not asked. While no events come for that
+  /// The only channel that the narrow can list messages from; `nil`: there may be several. It must
+  /// never change. The narrow is not asked about messages elsewhere. While no events come for this
   /// channel, pages are snapshots.
   var channel: ChannelID? { get }
 
-  /// Whether a message is in it, as far as that is certain from what is shown of it.
+  /// Whether a message is in the narrow, as far as the known fields decide it.
   func verdict(on glimpse: MessageGlimpse<Content>) -> Verdict
 }
 
-/// Whether something is so.
+/// The answer of a narrow about a message.
 public enum Verdict: Hashable, Sendable {
   case yes
   case no
-  /// It hangs on what is not shown.
+  /// It depends on fields that are not known.
   case unknown
 
   @inlinable
@@ -47,7 +47,7 @@ public enum Verdict: Hashable, Sendable {
   }
 }
 
-/// Some of the fields of a message.
+/// A set of a message's fields.
 public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
   public var hasPlace: Bool
   public var hasContent: Bool
@@ -64,7 +64,7 @@ public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
     self.flags = flags
   }
 
-  /// Every field.
+  /// All fields.
   @inlinable
   public static var all: MessageFields {
     MessageFields(place: true, content: true, reactions: true, flags: .all)
@@ -77,7 +77,7 @@ public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
       reactions: one.hasReactions || other.hasReactions, flags: one.flags.union(other.flags))
   }
 
-  /// Whether there is a field that is in both.
+  /// Whether any field is in both.
   @inlinable
   public func overlaps(_ other: MessageFields) -> Bool {
     hasPlace && other.hasPlace || hasContent && other.hasContent
@@ -85,23 +85,23 @@ public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
   }
 }
 
-/// What is shown of a message: of one that is held everything, but for flags in doubt; of one that an
-/// event names, what the event says.
+/// The known part of a message. For a held message this is everything except flags in doubt. For a
+/// message that an event names, it is what the event says.
 public struct MessageGlimpse<Content: Hashable & Sendable>: Sendable {
   public var id: MessageID
   public var sender: UserID?
-  /// `nil`: not shown; it may still be shown which channel it is in.
+  /// `nil`: unknown. The channel may be known all the same.
   public var place: MessagePlace?
   public var channel: ChannelID?
   public var content: Content?
   /// In ascending order.
   public var reactions: [Reaction]?
-  /// The flags that are set, of those that are shown.
+  /// The known flags that are set.
   public var flags: MessageFlags
-  /// The flags of which it is shown whether they are set.
+  /// The flags that are known, set or not.
   public var flagsShown: MessageFlags
 
-  /// Nothing but its ID.
+  /// Makes a message of which only the ID is known.
   @inlinable
   public init(_ id: MessageID) {
     self.id = id
@@ -109,7 +109,7 @@ public struct MessageGlimpse<Content: Hashable & Sendable>: Sendable {
     flagsShown = []
   }
 
-  /// All of it, but for the flags in doubt.
+  /// Makes a message of which everything is known except the flags in doubt.
   @inlinable
   public init(_ message: Message<Content>, doubt: MessageFlags = []) {
     id = message.id
@@ -122,7 +122,7 @@ public struct MessageGlimpse<Content: Hashable & Sendable>: Sendable {
     flagsShown = MessageFlags.all.subtracting(doubt)
   }
 
-  /// Whether it has these flags, or one of them if `any`.
+  /// Whether all of these flags are set.
   @inlinable
   public func has(_ wanted: MessageFlags) -> Verdict {
     if flags.isSuperset(of: wanted) { return .yes }

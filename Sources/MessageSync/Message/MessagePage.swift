@@ -1,17 +1,18 @@
 public import UpdateMachine
 
-/// What a server answered: some messages of a narrow, without a hole between the first and the last.
+/// A server's answer: consecutive messages of a narrow, without a hole between the first and the
+/// last.
 public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
-  /// In ascending order of their IDs, each once.
+  /// Ascending by ID, each once.
   public var messages: [Message<Content>]
-  /// The ID that the page is about, if it is about one and that was to be included; a message of
-  /// that ID need not be there.
+  /// The ID that the page is about, if there is one and the request included it. The page need not
+  /// contain a message of that ID.
   public var anchor: MessageID?
   /// Nothing of the narrow lies before the first message, or before the anchor if there is none.
   public var foundOldest: Bool
   /// Nothing of the narrow lies after the last message, or after the anchor if there is none.
   public var foundNewest: Bool
-  /// The server hides what is older: the oldest message here need not be the oldest there is.
+  /// The server hides older history: the oldest message here need not be the oldest there is.
   public var isHistoryLimited: Bool
 
   @inlinable
@@ -26,7 +27,7 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
     self.isHistoryLimited = isHistoryLimited
   }
 
-  /// Whether the messages are in order.
+  /// Whether the messages are ascending by ID, each once.
   @inlinable
   public var isInOrder: Bool {
     for index in messages.indices.dropFirst() where messages[index - 1].id >= messages[index].id {
@@ -35,8 +36,8 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
     return true
   }
 
-  /// Of which IDs the page says everything (KNOWLEDGE.md, R5): from the first to the last and the
-  /// anchor's, to an end that was found; `nil`: of none.
+  /// The IDs about which the page is complete (PartialKnowledge R5); `nil`: none. It spans the
+  /// messages and the anchor, and extends to each end that was found.
   @inlinable
   public var interval: Interval<MessageID>? {
     let beginsAtOldest = foundOldest && !isHistoryLimited

@@ -1,22 +1,22 @@
 public import UpdateMachine
 
-// A server breaks its contract now and then: an event never comes, a page is from an old cache. So
-// every page is also an audit of what is held (KNOWLEDGE.md, R13). With a server that keeps its
-// contract there is nothing to find.
+// A server sometimes breaks its contract: an event never comes, or a page is from an old cache. So
+// every page is also used to check what is held (PartialKnowledge R13). With a server that keeps
+// its contract there is nothing to find.
 
 extension MessageStore {
-  /// Held messages that a page has contradicted, and what became of earlier ones.
+  /// Held messages that a page has contradicted, and counts of how earlier cases ended.
   @usableFromInline
   struct Audit: Sendable {
-    /// So many at a time: a page that contradicts more is itself the likelier culprit.
+    /// The most open cases. A page that contradicts more is more likely wrong itself.
     @inlinable
     static var limit: Int { 64 }
 
     @usableFromInline
     enum Evidence: Hashable, Sendable {
-      /// The page brought this copy, before anything was applied to it.
+      /// The page brought this copy. No event has been applied to it.
       case copy(Message<Content>)
-      /// Pages of these narrows lacked it, though it is held as one of theirs.
+      /// Pages of these narrows lacked the message, though it is held and belongs to them.
       case lack([Narrow])
     }
 
@@ -24,11 +24,11 @@ extension MessageStore {
     struct Case: Sendable {
       @usableFromInline var id: MessageID
       @usableFromInline var evidence: Evidence
-      /// How many polls had left when it was found.
+      /// How many polls had left when the case was opened.
       @usableFromInline var asked: UInt64
-      /// A poll that left later was answered and did not explain it.
+      /// A poll that left later was answered and did not explain the contradiction.
       @usableFromInline var isSuspect = false
-      /// The fetch that reads it once more, since that left.
+      /// The open fetch of the second reading.
       @usableFromInline var reading: RequestID?
 
       @inlinable
@@ -48,7 +48,7 @@ extension MessageStore {
     @inlinable
     init() {}
 
-    /// The counts of an earlier generation go on.
+    /// Starts a new generation with the counts of the old one.
     @inlinable
     init(counting other: Audit) {
       suspectCount = other.suspectCount
@@ -56,7 +56,7 @@ extension MessageStore {
       repairCount = other.repairCount
     }
 
-    /// One at a time of each message: a copy replaces a lack, and lacks join.
+    /// Opens a case, one for each message: a copy replaces a lack, and lacks of several lists join.
     @inlinable
     mutating func open(_ id: MessageID, _ evidence: Evidence) {
       if let index = cases.firstIndex(where: { $0.id == id }) {
@@ -84,8 +84,8 @@ extension MessageStore {
     @inlinable
     mutating func asked() { polls += 1 }
 
-    /// A poll was answered. What it did not explain, though it left after the page had come, is
-    /// suspect.
+    /// Notes that a poll was answered. A case becomes suspect if the poll left after the page had
+    /// arrived and its answer did not explain the contradiction.
     @inlinable
     mutating func answered() {
       for index in cases.indices where !cases[index].isSuspect && cases[index].asked < polls {
@@ -94,7 +94,7 @@ extension MessageStore {
       }
     }
 
-    /// The second reading of a suspect leaves.
+    /// Notes that the second reading of a suspect leaves.
     @inlinable
     mutating func begin(_ id: MessageID, _ reading: RequestID) {
       let index = cases.firstIndex { $0.id == id && $0.isSuspect && $0.reading == nil }
@@ -103,17 +103,17 @@ extension MessageStore {
       readingCount += 1
     }
 
-    /// A second reading came, or will not come any more.
+    /// Ends the case of a second reading that arrived or was abandoned.
     @inlinable
     mutating func end(reading: RequestID) { cases.removeAll { $0.reading == reading } }
 
-    /// What the first reading found.
+    /// The evidence of the first reading.
     @inlinable
     func evidence(for reading: RequestID) -> Evidence? {
       cases.first { $0.reading == reading }?.evidence
     }
 
-    /// A list means something else now: what its pages lacked says nothing any more.
+    /// Drops what pages of a narrow lacked, because the narrow has changed its meaning.
     @inlinable
     mutating func forgetLacks(of narrow: Narrow) {
       cases.removeAll { one in
@@ -122,29 +122,29 @@ extension MessageStore {
     }
   }
 
-  /// Held messages that should be read once more, by their IDs alone, after a pause: a page has
+  /// Held messages to be fetched once more after a pause, each by its ID alone. A page has
   /// contradicted them, and no event has explained it. In the order in which they were found.
   @inlinable
   public var suspects: [MessageID] {
     audit.cases.filter { $0.isSuspect && $0.reading == nil }.map { $0.id }
   }
 
-  /// How many messages were ever suspect, and how many of them were wrong and have been mended. Both
-  /// stay 0 with a server that keeps its contract.
+  /// How many messages were ever suspect, and how many of them were wrong and have been mended.
+  /// Both stay 0 with a server that keeps its contract.
   @inlinable
   public var auditCounts: (suspects: Int64, repairs: Int64) {
     (audit.suspectCount, audit.repairCount)
   }
 
-  /// How many second readings have left: at most one for each message that was suspect.
+  /// How many second readings have left: at most one for each suspect.
   public var secondReadings: Int64 { audit.readingCount }
 
-  /// How many held messages a page has contradicted of which it is not yet clear why.
+  /// How many held messages are contradicted by a page, with the cause still open.
   public var openAudits: Int { audit.cases.count }
 
   // MARK: First reading
 
-  /// Looks for contradictions between a page, as it came, and what is held.
+  /// Compares a page, as it came, with the held messages, and opens cases.
   @inlinable
   mutating func examine(
     _ page: Page, _ fetch: Fetch, _ interval: Interval<MessageID>?, _ replay: Replay
@@ -183,7 +183,7 @@ extension MessageStore {
 
   // MARK: Second reading
 
-  /// A suspect was read once more. What both readings say is taken: one repair.
+  /// Handles the second reading of a suspect. What both readings say is taken: one repair.
   @inlinable
   mutating func repair(
     _ id: MessageID, _ copy: Message<Content>?, by reading: RequestID, isUnnamed: Bool
@@ -214,7 +214,7 @@ extension MessageStore {
     }
   }
 
-  /// Both readings say so.
+  /// Takes the values that both readings agree on.
   @inlinable
   mutating func accept(_ mended: Held) {
     audit.repairCount += 1
@@ -224,7 +224,7 @@ extension MessageStore {
     if follows(mended.message.place) { hold(mended, doubt: doubt(about: id)) } else { drop(id) }
   }
 
-  /// A held message with some fields as a copy has them.
+  /// Returns a held message with some fields taken from a copy.
   @inlinable
   static func mended(
     _ held: Held, _ copy: Message<Content>, _ fields: Differences
@@ -247,9 +247,9 @@ extension MessageStore {
     return mended
   }
 
-  // MARK: What counts
+  // MARK: Differences that count
 
-  /// The fields in which a copy differs from the held message, as far as that counts.
+  /// The fields in which a copy differs from the held message and that count.
   @usableFromInline
   struct Differences: Hashable, Sendable {
     @usableFromInline var content = false
@@ -269,9 +269,9 @@ extension MessageStore {
     _ copy: Message<Content>, against held: Held, doubt: MessageFlags
   ) -> Bool { !differences(copy, held, doubt).isEmpty }
 
-  /// Of an older version than the held one nothing counts but flags. What an event assigned yields
-  /// only to a version above that event's; what a page did, to an equal one too. A reaction that an
-  /// event has named stays.
+  /// Returns the differences that count. In a copy of an older version only flags count. A field
+  /// that an event assigned yields only to a greater version than that event's; a field that a page
+  /// brought also yields to an equal one. A reaction that an event has named never counts.
   @inlinable
   static func differences(
     _ copy: Message<Content>, _ held: Held, _ doubt: MessageFlags

@@ -1,7 +1,7 @@
 extension MessageStore {
-  /// What was applied since the oldest fetch left that is still out: every event, whole, in order,
-  /// each once, about held and unheld messages alike (R3). It is what a page may be older than; and it
-  /// is the only memory of a deletion (R9).
+  /// The events applied since the oldest open fetch left: whole, in order, each once, about held
+  /// and unheld messages alike (R3). A page may be older than any of them. The journal is also the
+  /// only memory of a deletion (R9).
   @usableFromInline
   struct Journal: Sendable {
     @usableFromInline
@@ -11,15 +11,15 @@ extension MessageStore {
       case doubt([MessageID], MessageFlags)
     }
 
-    /// So many entries at most: then the oldest fetch is given up, and asked again. A page takes
-    /// seconds; a server that sends more than that in them is better asked anew.
+    /// The most entries kept. Beyond it the oldest fetch is abandoned and asked again. A page takes
+    /// seconds; if a server sends more events than this meanwhile, a new fetch is cheaper.
     @inlinable
     static var limit: Int { 10_000 }
 
     @usableFromInline var entries: [Entry] = []
     /// The position of the first entry.
     @usableFromInline var beginning: UInt64 = 0
-    /// How much has been applied ever.
+    /// The number of entries ever applied.
     @usableFromInline var position: UInt64 = 0
 
     @inlinable
@@ -28,7 +28,7 @@ extension MessageStore {
     @inlinable
     var count: Int { entries.count }
 
-    /// Something was applied. It is kept if a page may come that is older.
+    /// Counts an applied entry, and keeps it if an open fetch may bring an older page.
     @inlinable
     mutating func append(_ entry: Entry, isNeeded: Bool) {
       if isNeeded { entries.append(entry) }
@@ -36,7 +36,7 @@ extension MessageStore {
       if !isNeeded { beginning = position }
     }
 
-    /// No page that is out is older than this position.
+    /// Drops the entries before the position of the oldest open fetch; `nil`: all entries.
     @inlinable
     mutating func trim(to position: UInt64?) {
       let oldest = position ?? self.position
@@ -45,20 +45,20 @@ extension MessageStore {
       beginning = oldest
     }
 
-    /// What was applied since a position, in order.
+    /// The entries applied since a position, in order.
     @inlinable
     func since(_ position: UInt64) -> ArraySlice<Entry> {
       entries[Int(position - beginning)...]
     }
   }
 
-  /// What an event says of one message.
+  /// What an event says about one message.
   @usableFromInline
   enum Touch {
     case replaced(Message<Content>)
-    /// It exists no more, for this user.
+    /// The message no longer exists for this user.
     case gone
-    /// It has come from where no events come from: nothing is known of it but its place.
+    /// The message moved here from a place that is not followed. Only its place is known.
     case arrived(MessagePlace)
     case moved(MessagePlace, version: Int64?)
     case edited(MessageUpdate<Content>.Edit, version: Int64?)
@@ -78,7 +78,7 @@ extension MessageStore {
       }
     }
 
-    /// What it shows of a message that is not held.
+    /// What it tells about a message that is not held.
     @inlinable
     func glimpse(of id: MessageID) -> MessageGlimpse<Content> {
       var glimpse = MessageGlimpse<Content>(id)
@@ -100,8 +100,8 @@ extension MessageStore {
     }
   }
 
-  /// What an event means for each message that it names, in order. Of an edit that is also a move,
-  /// the edit comes first.
+  /// What an event means for each message that it names, in order. If an event edits and moves, the
+  /// edit comes first.
   @inlinable
   func touches(of event: Event) -> [(id: MessageID, touch: Touch)] {
     switch event {
@@ -123,7 +123,7 @@ extension MessageStore {
 
   @inlinable
   func touch(by move: MessageUpdate<Content>.Move, version: Int64?) -> Touch {
-    // Moved to where no events come from, it is out of our sight, whatever the server calls it.
+    // A move to a place that is not followed counts as a deletion, whatever the server calls it.
     if !follows(move.target) { return .gone }
     return follows(move.origin) ? .moved(move.target, version: version) : .arrived(move.target)
   }
@@ -133,7 +133,7 @@ extension MessageStore.Held {
   @inlinable
   init(_ message: Message<MessageStore.Content>) { self.message = message }
 
-  /// Takes what an event says: fields are assigned, whatever they were (R4).
+  /// Applies an event to the message. Fields are assigned, whatever their old values (R4).
   @inlinable
   mutating func take(_ touch: MessageStore.Touch) {
     switch touch {

@@ -3,8 +3,7 @@ public import UpdateMachine
 /// A model whose partial lists are lists of messages. It holds them as `lists`, and applies the
 /// log's events to them.
 ///
-/// What it must do to let messages stay in the store until they are needed is supplied, if its events
-/// are those of the messages.
+/// If its events are message events, extensions supply what it needs to leave messages unloaded.
 public protocol MessageModel: SyncModel where Lists == MessageStore<Narrow> {
   associatedtype Narrow: MessageNarrow
 }

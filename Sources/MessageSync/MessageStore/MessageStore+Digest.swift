@@ -1,12 +1,12 @@
 public import UpdateMachine
 
-// Two comparisons for checkers. `isSame` says whether two stores hold and know the same. The digest is for
-// the explorer, which must recognise a state that it has visited: two stores with the same digest behave
-// alike from here on. Counters that only grow enter it relative to now, and what is only displayed (what
-// was held formerly, copies from pages) does not enter it at all.
+// Two comparisons for checkers. `isSame` says whether two stores hold and know the same. The digest
+// lets the explorer recognise a state that it has visited: two stores with the same digest behave
+// alike from here on. Counters that only grow enter it relative to now. What is only displayed
+// (former messages, copies from pages) does not enter it at all.
 
 extension MessageStore {
-  /// Whether the same is held, and the same known of the lists. O(what differs).
+  /// Whether both stores hold the same messages and know the same of their lists. O(differences).
   @inlinable
   package func isSame(as other: MessageStore) -> Bool {
     held == other.held && doubts == other.doubts && strange == other.strange
@@ -16,7 +16,7 @@ extension MessageStore {
 }
 
 extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
-  /// Takes in all that a rule looks at.
+  /// Folds in everything that a rule reads.
   package func fold(into digest: inout Digest) {
     for (id, held) in held {
       digest.fold(id.number)
@@ -41,7 +41,7 @@ extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
     foldWhatIsOut(into: &digest)
   }
 
-  /// Fetches, what was applied since they left, and what pages have contradicted.
+  /// Folds in the open fetches, the journal, and the audit's cases.
   private func foldWhatIsOut(into digest: inout Digest) {
     digest.fold(UInt64(fetches.count))
     for fetch in fetches {

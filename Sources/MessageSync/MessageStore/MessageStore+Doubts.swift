@@ -1,18 +1,18 @@
 public import UpdateMachine
 
-// A server merges flag events that wait to be asked for, and so may change their order (R10). Where
-// one answer sets and clears a flag of one message, nobody can tell from it which came last.
+// A server may merge flag events that wait to be fetched, and so change their order (R10). If one
+// answer both sets and clears a flag of a message, it does not say which came last.
 
 extension MessageStore {
-  /// The flag changes of one answer, as far as they may contradict each other.
+  /// The flag changes of one answer that may contradict each other.
   @usableFromInline
   struct AnswerFlags: Sendable {
-    /// One event's.
+    /// The flag change of one event.
     @usableFromInline
     struct Change: Sendable {
       /// Ascending; `nil`: every message.
       @usableFromInline var ids: [MessageID]?
-      /// The one that it names last.
+      /// The ID that the event lists last.
       @usableFromInline var last: MessageID?
       @usableFromInline var flags: MessageFlags
       @usableFromInline var isSet: Bool
@@ -53,7 +53,7 @@ extension MessageStore {
       }
     }
 
-    /// The messages of which a flag may have been both set and cleared: ascending, each once.
+    /// The messages for which the answer may both set and clear a flag: ascending, each once.
     @inlinable
     var contested: [MessageID] {
       var (set, cleared): (MessageFlags, MessageFlags) = ([], [])
@@ -70,12 +70,12 @@ extension MessageStore {
       return each
     }
 
-    /// Of one message: the flags that were both set and cleared, and those that were only one.
+    /// Returns, for one message, the flags in doubt and the other flags that changed.
     @inlinable
     func verdict(on id: MessageID) -> (doubtful: MessageFlags, certain: MessageFlags) {
       var (set, cleared): (MessageFlags, MessageFlags) = ([], [])
-      /// Flags of which the last change names the message last. Merging appends: that change is then
-      /// the newest of them all.
+      /// The flags whose latest change lists the message last. Merging appends, so that change is
+      /// the newest of all.
       var newest: MessageFlags = []
       for change in changes {
         guard change.names(id) else { continue }
@@ -88,7 +88,7 @@ extension MessageStore {
     }
   }
 
-  /// After an answer: which flags are in doubt from here on, and which no more.
+  /// Updates the flags in doubt after an answer.
   @inlinable
   mutating func settleFlags() {
     let changes = answer
@@ -115,7 +115,7 @@ extension MessageStore {
     audit.end(id)
     guard held.contains(id) else {
       find(id, strange: flags)
-      // Not held: it is not known whether the lists that read these flags have it.
+      // The message is not held, so lists that read these flags may or may not contain it.
       let unknown = Touch.doubted(flags).glimpse(of: id)
       return forEachList(
         where: { $0.list.knowledge.contains(id) },
@@ -127,22 +127,22 @@ extension MessageStore {
     settle(id, doubt(about: id).union(flags))
   }
 
-  /// A message that is not held has these flags in doubt. Those that are not counted are nobody's matter.
+  /// Notes flags in doubt of a message that is not held. Flags that are not counted are ignored.
   @inlinable
   mutating func find(_ id: MessageID, strange flags: MessageFlags) {
     let counted = flags.intersection(countedFlags)
     if !counted.isEmpty { strange[id] = counted.union(strange[id] ?? []) }
   }
 
-  /// A page has told all of a message that was not held, but for what is in doubt still: then that is of
-  /// a held message from here on.
+  /// Ends the doubt about a message that was not held, now that a page has brought it. Flags that
+  /// are still in doubt count as those of a held message from now on.
   @inlinable
   mutating func recognize(_ id: MessageID, but doubt: MessageFlags = []) {
     guard let flags = strange.removeValue(forKey: id) else { return }
     if flags.isDisjoint(with: doubt) { mended.append(id) }
   }
 
-  /// From here on only these flags of a held message are in doubt.
+  /// Sets which flags of a held message are in doubt.
   @inlinable
   mutating func settle(_ id: MessageID, _ flags: MessageFlags) {
     guard let held = held[id] else { return }

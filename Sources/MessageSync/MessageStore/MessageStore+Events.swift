@@ -1,11 +1,11 @@
 public import UpdateMachine
 
-// What events change. Whatever names a message decides anew, for every list, whether it is in it
-// (R1): never "the value is the same already".
+// Applies events. Every list decides anew about each message that an event names (R1), even if no
+// value has changed.
 
 extension MessageStore {
-  /// Applies one event. Events come in the order of the log, each once; after the last of an answer
-  /// comes ``answered()``.
+  /// Applies one event. Events must come in log order, each once. Call ``answered()`` after the
+  /// last one of an answer.
   @inlinable
   public mutating func apply(_ event: Event) {
     _revision += 1
@@ -25,12 +25,12 @@ extension MessageStore {
     }
   }
 
-  /// A poll has left: what is asked from here on is news of a later time (R13).
+  /// Notes that a poll has left. Its answer will have every event committed before now (R13).
   @inlinable
   public mutating func asked() { audit.asked() }
 
-  /// The answer to the last poll has been applied, whole, as the server made it. It may have been
-  /// empty.
+  /// Notes that the answer to the last poll has been applied: whole, and as the server made it. The
+  /// answer may be empty.
   @inlinable
   public mutating func answered() {
     if hasUnloaded {
@@ -80,8 +80,8 @@ extension MessageStore {
     }
   }
 
-  /// A message is held with these values from here on: every list hears of it. Its flags in doubt
-  /// are remembered by the caller.
+  /// Holds a message with these values and updates every list. The caller stores the flags in
+  /// doubt.
   @inlinable
   mutating func hold(_ new: Held, doubt: MessageFlags) {
     let id = new.message.id
@@ -94,7 +94,7 @@ extension MessageStore {
     if let before, before != now { decide(new, doubt, in: before) }
   }
 
-  /// For the lists of one channel, or of none.
+  /// Updates the lists of one channel, or those without a channel.
   @inlinable
   mutating func decide(_ new: Held, _ doubt: MessageFlags, in channel: ChannelID?) {
     let all = MessageGlimpse(new.message)
@@ -108,7 +108,8 @@ extension MessageStore {
       { $0.decide(all, doubt: doubt) })
   }
 
-  /// A list may have gained a message that nobody holds: it is known no more whether it has (R7).
+  /// Handles news of a message that is not held. Lists that may have gained it no longer know its
+  /// ID (R7).
   @inlinable
   mutating func hear(_ touch: Touch, ofUnheld id: MessageID) {
     let glimpse = touch.glimpse(of: id)
@@ -128,8 +129,8 @@ extension MessageStore {
       })
   }
 
-  /// A new message is held if it can be missed: a list knows of its ID, or a page may be on its way
-  /// that is older (R6).
+  /// Whether a new message must be held: a list knows or hides its ID, it is held already, or a
+  /// fetch is open, whose page may be older (R6).
   @inlinable
   func isWanted(_ id: MessageID) -> Bool {
     if !fetches.isEmpty || held.contains(id) { return true }
@@ -149,12 +150,12 @@ extension MessageStore {
       held[id] = new
       changed.append(id)
     }
-    // Of those that are not held it is only known what the event says.
+    // About unheld messages only the event's flags are known.
     var anyone = MessageGlimpse<Content>(MessageID(0))
     anyone.flags = isSet ? flags : []
     anyone.flagsShown = flags
     let (held, doubts) = (held, doubts)
-    // A list that reads none of these flags has what it had; but see ``PartialList/insert(_:)``.
+    // A list that reads none of these flags does not change; but see ``PartialList/insert(_:)``.
     forEachList(
       where: { $0.reads(flags) || $0.list.historyLimit != nil },
       { listed in
@@ -168,9 +169,9 @@ extension MessageStore {
 
   // MARK: A channel
 
-  /// From here on the server sends events about a channel, or none any more (R11). Every page that
-  /// is out may be of a time in which we were not told: it is given up. So is what a page has brought
-  /// that may be ahead of the finger: where it stands now does not show where it stood in between.
+  /// Begins or ends following a channel (R11). Every open fetch is abandoned, because its page may
+  /// be from a time without events. Messages that may be ahead of the finger are dropped: their
+  /// place now does not show where they were in between.
   @inlinable
   mutating func cover(_ channel: ChannelID, follows: Bool) {
     abandonFetches()
@@ -182,14 +183,14 @@ extension MessageStore {
     for (shelf, listed) in lists where listed.narrow.verdict(on: somewhere) != .no {
       lists[shelf] = forgotten(listed, in: channel)
     }
-    // No list has one of them any more: those that could have were made anew.
+    // No list contains them any more: each list that could was made anew.
     for id in lost { release(id) }
     for (id, _) in ahead { drop(id) }
     followed.removeAll { $0 == channel }
     if follows { followed = (followed + [channel]).sorted() }
   }
 
-  /// A list of which nothing is known any more. What it showed of the channel can still be read.
+  /// Returns a list that knows nothing. Its messages of the channel can still be read.
   @inlinable
   func forgotten(_ listed: Listed, in channel: ChannelID) -> Listed {
     var next = Listed(narrow: listed.narrow)
@@ -209,14 +210,13 @@ extension MessageStore {
 }
 
 extension MessageStore.Listed {
-  /// It has become certain that an ID is not in the narrow: between two that are known it is no hole
-  /// any more.
+  /// Learns that an ID is not in the narrow, if the ID is a hole.
   @inlinable
   mutating func closeHole(_ id: MessageID) {
     if isHole(id) { list.learn(Interval(id)) }
   }
 
-  /// Whether it is all that is not known between two IDs that are.
+  /// Whether the ID is a hole: unknown between two known IDs.
   @inlinable
   func isHole(_ id: MessageID) -> Bool {
     !list.knowledge.contains(id) && id.number > .min + 1 && id.number < .max - 1
@@ -224,18 +224,18 @@ extension MessageStore.Listed {
       && list.knowledge.contains(MessageID(id.number + 1))
   }
 
-  /// Whether it can be seen in the list, if only as what was there formerly.
+  /// Whether the list shows the ID, at least as former or as a copy.
   @inlinable
   func shows(_ id: MessageID) -> Bool {
     list.ids.contains(id) || list.former?.ids.contains(id) ?? false || copies.contains(id)
   }
 
-  /// Whether what is in it hangs on one of these flags.
+  /// Whether the narrow depends on any of these flags.
   @inlinable
   func reads(_ flags: MessageFlags) -> Bool { !reads.flags.isDisjoint(with: flags) }
 
-  /// A message is held with these values: it is in the list, or is not. Where that hangs on flags in
-  /// doubt, it is not known.
+  /// Puts a held message into the list or takes it out. If flags in doubt decide, its ID becomes
+  /// unknown.
   @inlinable
   mutating func decide(_ all: MessageGlimpse<Narrow.Content>, doubt: MessageFlags) {
     if narrow.verdict(on: all) == .yes { list.insert(all.id) } else { list.remove(all.id) }

@@ -1,9 +1,9 @@
 public import UpdateMachine
 
-// What the planner and a client see of a store: lists of messages.
+// The lists of messages, as the planner and a client see them.
 
 extension MessageStore: PartialLists {
-  /// Follows nothing, and holds nothing.
+  /// An empty store that follows no channels.
   @inlinable
   public static var none: MessageStore { MessageStore(following: []) }
 

@@ -1,13 +1,13 @@
 public import UpdateMachine
 
-// What pages bring. A page was read at some time after its fetch left, and nobody knows when: so what
-// was applied since is applied to it, too (R3, R4).
+// Takes pages. The server read a page at an unknown time after its fetch left. So the events
+// applied since then are applied to the page too (R3, R4).
 
 extension MessageStore {
   // MARK: Fetches
 
-  /// A question for a page leaves now. From here on every event is kept that the page may be older
-  /// than. A fetch that is asked again is a new fetch, with an ID of its own.
+  /// Opens a fetch at the moment when its request leaves. From now on the journal keeps every event
+  /// that the page may be older than. A retry is a new fetch with its own ID.
   @inlinable
   public mutating func begin(_ id: RequestID, _ request: Request, isAudit: Bool = false) {
     fetches.append(
@@ -15,14 +15,13 @@ extension MessageStore {
     if isAudit, case .item(let message) = request.want { audit.begin(message, id) }
   }
 
-  /// Its answer is not awaited any more.
+  /// Abandons a fetch: its answer will be ignored.
   @inlinable
   public mutating func abandon(_ id: RequestID) {
     if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
   }
 
-  /// No answer is awaited any more: what is out may be of a time in which we were not told of
-  /// everything.
+  /// Abandons all open fetches, because their pages may be from a time without events.
   @inlinable
   public mutating func abandonFetches() {
     audit.endAll()
@@ -30,11 +29,11 @@ extension MessageStore {
     journal.trim(to: nil)
   }
 
-  /// The fetches whose answers count, oldest first. A fetch that is not here any more was given up.
+  /// The open fetches, oldest first. Any other fetch has ended or was abandoned.
   @inlinable
   public var openFetches: [RequestID] { fetches.map { $0.id } }
 
-  /// How many events are kept because a page may be older than they are.
+  /// How many entries the journal keeps because a page may be older than they are.
   @inlinable
   public var journalCount: Int { journal.count }
 
@@ -45,7 +44,7 @@ extension MessageStore {
     journal.trim(to: fetches.first?.begun)
   }
 
-  /// Something was applied.
+  /// Adds to the journal. If it grows beyond its limit, the oldest fetches are abandoned.
   @inlinable
   mutating func note(_ entry: Journal.Entry) {
     journal.append(entry, isNeeded: !fetches.isEmpty)
@@ -54,7 +53,7 @@ extension MessageStore {
 
   // MARK: The page
 
-  /// An answer to a fetch. It is taken whole, or not at all.
+  /// Takes the answer to a fetch, whole or not at all.
   @inlinable
   public mutating func take(_ page: Page, for id: RequestID) -> PageOutcome {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return .absorbed }
@@ -87,7 +86,8 @@ extension MessageStore {
       keep(copy)
     }
     if case .item(let id) = fetch.request.want {
-      // Nobody has it any more; or it is where no events come from, and then nobody can tell.
+      // An empty page: the message is gone. Otherwise, if still in `strange`, it is in a place that
+      // is not followed, and its flags stay unknown.
       if page.messages.isEmpty { recognize(id) } else { strange.removeValue(forKey: id) }
     }
     if let interval { learn(interval, fetch.request.narrow, replay) }
@@ -106,17 +106,18 @@ extension MessageStore {
     }
   }
 
-  /// Of which IDs it says everything. One message that was asked for by its ID, or its lack, says all
-  /// of that ID.
+  /// The interval of IDs about which the page is complete. The answer to a request for one message
+  /// is complete about its ID, whether the message is there or not.
   @inlinable
   static func interval(of page: Page, _ request: Request) -> Interval<MessageID>? {
     if case .item(let id) = request.want { return Interval(id) }
     return page.interval
   }
 
-  /// A copy, level with the events, comes in where none is held. A held one stays: it has seen every
-  /// event, and the page may be from an old cache; only flags in doubt are taken from it (R4), unless
-  /// the doubt came after its fetch had left: then it is in the journal, and in the copy.
+  /// Holds a copy, level with the events, if no copy is held. A held copy stays: it has seen every
+  /// event, and the page may be from an old cache (R4). Only flags in doubt are taken from the
+  /// page. If the doubt came after the fetch left, they are not taken: the journal then has the
+  /// doubt, and so does the copy.
   @inlinable
   mutating func keep(_ copy: Replay.Copy) {
     let id = copy.held.message.id
@@ -142,7 +143,7 @@ extension MessageStore {
     let doubted = doubts.filter { interval.contains($0.key) }
     let all = doubted.map { (MessageGlimpse(held[$0.key]!.message, doubt: $0.value)) }
     guard let narrow else {
-      // Of one message alone it is said for every list; only where it closes a hole is it of use.
+      // An answer for one message holds for every list. It is only of use where it closes a hole.
       guard let id = interval.lowerEnd.id else { return }
       return forEachList(
         where: { $0.isHole(id) },
@@ -160,12 +161,12 @@ extension MessageStore {
   @inlinable
   mutating func limitHistory(of narrow: Narrow, _ page: Page) {
     guard page.isHistoryLimited, page.foundOldest, let shelf = shelf(of: narrow) else { return }
-    // Without a message and without an ID that it is about: it hides everything.
+    // With neither a message nor an anchor, the server hides everything.
     let oldest = page.messages.first?.id ?? page.anchor ?? MessageID(.max)
     lists.modifyValue(forKey: shelf) { $0.list.limitHistory(to: oldest) }
   }
 
-  /// A page of what cannot be known: the list shows it until the next comes.
+  /// Shows a page of a list that cannot be known, until the next page comes.
   @inlinable
   mutating func show(_ page: Page, in narrow: Narrow) {
     guard let shelf = shelf(of: narrow), var listed = lists[shelf] else { return }

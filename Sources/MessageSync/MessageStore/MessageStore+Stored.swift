@@ -1,19 +1,19 @@
 public import UpdateMachine
 
-// Messages and lists in rows, so that a batch is written at the price of the batch.
+// Saves messages and lists as rows, so that writing a batch costs what the batch changed.
 //
-// What is worth nothing after a restart is not written: fetches that are out, copies and former
-// messages, which are only shown until there is something better, and contradictions, which the next
-// page finds again. What is in a list follows from what is held, and is written all the same: so a list
-// can be read without the messages of all others.
+// Not written is what is useless after a restart: open fetches, copies and former messages (they
+// are only shown until something better comes), and the audit's cases (the next page finds them
+// again). List contents follow from the held messages, but are written all the same. So a list can
+// be read without loading the messages of all others.
 
 extension StoredTable {
-  /// How many tables a store of messages takes.
+  /// How many tables a message store uses.
   public static var ofMessages: UInt8 { 6 }
 }
 
 extension MessageStore {
-  /// Where a store is saved.
+  /// The tables in which a store is saved.
   @usableFromInline
   struct Tables: BitwiseCopyable, Sendable {
     @usableFromInline var first: StoredTable
@@ -26,11 +26,11 @@ extension MessageStore {
     @inlinable var doubts: StoredTable { first.advanced(by: 2) }
     @inlinable var ahead: StoredTable { first.advanced(by: 3) }
     @inlinable var lists: StoredTable { first.advanced(by: 4) }
-    /// Of each list a row for each message in it, without a value.
+    /// One row for each message of each list, without a value.
     @inlinable var places: StoredTable { first.advanced(by: 5) }
   }
 
-  /// The tables of which the rows may stay unloaded.
+  /// The tables whose rows may stay unloaded.
   @inlinable
   public static func unloadedTables(from first: StoredTable) -> [StoredTable] {
     [Tables(from: first).messages, Tables(from: first).places]
@@ -55,7 +55,7 @@ extension MessageStore.Held: Storable where Narrow.Content: Storable {
   }
 }
 
-/// A list without what is in it.
+/// A list without its contents.
 @usableFromInline
 struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
   @usableFromInline var narrow: Narrow
@@ -84,15 +84,15 @@ struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
   }
 }
 
-/// The rest.
+/// The parts of a store that are in no other table.
 @usableFromInline
 struct StoredMessagesHead: Storable, Equatable {
   @usableFromInline var followed: [ChannelID]
   @usableFromInline var polls: UInt64
   @usableFromInline var nextList: Int64
-  /// No message of a greater ID was ever held.
+  /// No message with a greater ID was ever held.
   @usableFromInline var newest: MessageID?
-  /// Messages that are not held, ascending, and which of their flags are in doubt.
+  /// The messages in `MessageStore.strange`, ascending. `strangeFlags` has their flags in doubt.
   @usableFromInline var strange: [MessageID]
   @usableFromInline var strangeFlags: [MessageFlags]
 
@@ -132,10 +132,9 @@ struct StoredMessagesHead: Storable, Equatable {
 }
 
 extension MessageStore where Narrow: Storable, Content: Storable {
-  /// Writes what is otherwise than in an older state of it; `nil`: everything. Takes
-  /// `StoredTable.ofMessages` tables from the first on. What is unloaded stays as it is saved. Of
-  /// an older state that was unloaded where this one is not, either what was loaded since is loaded in
-  /// both, or it is worth nothing any more.
+  /// Writes the rows that differ from `old`; `nil`: all rows. Uses `StoredTable.ofMessages` tables,
+  /// beginning with `first`. Unloaded rows stay as they are saved. Something may be unloaded in
+  /// `old` and not here. Then it was either loaded in both, or it is void.
   @inlinable
   public func store(
     since old: MessageStore?, into rows: inout RowWriter, from first: StoredTable
@@ -159,7 +158,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     storePlaces(since: old, into: &rows, tables.places)
   }
 
-  /// Which messages are in which lists.
+  /// Writes which messages are in which lists.
   @inlinable
   func storePlaces(since old: MessageStore?, into rows: inout RowWriter, _ table: StoredTable) {
     guard let old else {
@@ -192,7 +191,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     if let old, !old.unloaded.isEmpty {
       for interval in old.unloaded.subtracting(list.unloaded).intervals {
         rows.clear(range(of: interval, in: table, behind: prefix))
-        // Some of it may have been loaded.
+        // Part of it may have been loaded.
         before?.removeAll(in: MessageID(interval.low)...MessageID(interval.high))
       }
     }
@@ -204,8 +203,8 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   @inlinable
   var head: StoredMessagesHead { StoredMessagesHead(self) }
 
-  /// The store that these rows are of, with its lists open. If messages and places were left
-  /// unloaded, O(lists), else O(messages + places).
+  /// Restores the store from its rows, with its lists open. O(lists) if messages and places were
+  /// left unloaded, else O(messages + places).
   @inlinable
   public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
     let head: StoredMessagesHead? = try rows.value(of: first)
@@ -257,7 +256,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     return listed
   }
 
-  /// Takes what is in a list from the front of the rows.
+  /// Takes the contents of one list from the front of the rows.
   @inlinable
   static func ids(
     on shelf: Shelf, from places: inout ArraySlice<(key: StoredKey, value: [UInt8])>
@@ -285,7 +284,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
 }
 
 extension MessageStore.Shelf {
-  /// How many bytes a key has.
+  /// The length of a key in bytes.
   @inlinable static var keyLength: Int { 16 }
 
   @inlinable

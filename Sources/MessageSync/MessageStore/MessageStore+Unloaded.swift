@@ -1,21 +1,21 @@
 public import UpdateMachine
 
-// Messages that were saved in an earlier life, and are read when they are needed: unloaded. So a start
-// costs what is looked at, however much is held.
+// Messages from an earlier run that are read only when needed: *unloaded*. So a start costs what is
+// looked at, however much is held.
 //
-// An unloaded message is held like others: every event about it comes here, and every page. So it is
-// loaded before an event names it, before a page brings it, and before somebody looks at it; then all
-// goes on as if it had always been in memory. To load it changes nothing but where it is. What is named
-// and was not loaded is dropped (R12): nothing wrong is ever shown, only less is known.
+// An unloaded message counts as held: every event about it and every page comes here. It is loaded
+// before an event names it, before a page brings it, and before a window shows it. Then everything
+// goes on as if it had always been in memory. Loading changes nothing else. A message that is named
+// but was not loaded is dropped (R12). So nothing wrong is shown, and only less is known.
 
 extension MessageStore {
-  /// Whether something that is saved is not in memory.
+  /// Whether anything saved is not in memory.
   @inlinable
   public var hasUnloaded: Bool { !unloaded.isEmpty }
 
-  // MARK: What to load
+  // MARK: Rows to load
 
-  /// Which rows must be loaded before these events are applied.
+  /// The rows to load before these events are applied.
   @inlinable
   public func unloaded(under events: [Event]) -> [RowQuery] {
     guard hasUnloaded else { return [] }
@@ -30,7 +30,7 @@ extension MessageStore {
     return queries(for: ids)
   }
 
-  /// Which rows must be loaded before a page is taken.
+  /// The rows to load before a page is taken.
   @inlinable
   public func unloaded(under page: Page, for fetch: RequestID) -> [RowQuery] {
     guard hasUnloaded, let fetch = fetches.first(where: { $0.id == fetch }) else { return [] }
@@ -47,7 +47,7 @@ extension MessageStore {
       + list.unloaded.intersection(interval).intervals.map { query(shelf, $0) }
   }
 
-  /// Which rows must be loaded to show what is known of a part of a list.
+  /// The rows to load to show the known part of a window.
   public func unloaded(under window: ListWindow<MessageID>, of narrow: Narrow) -> [RowQuery] {
     guard hasUnloaded, let shelf = shelf(of: narrow), let list = lists[shelf]?.list else {
       return []
@@ -63,17 +63,18 @@ extension MessageStore {
       }
   }
 
-  /// Rows by which all of it is loaded, some at a time.
+  /// Queries that load all unloaded messages, some at a time.
   @inlinable
   public var everythingUnloaded: [RowQuery] {
     unloaded.intervals.map { RowQuery(MessageStore.range(of: $0, in: tables.messages)) }
   }
 
-  /// Those of which something is remembered beside the message.
+  /// The messages with a flag in doubt, and those that may be ahead.
   @inlinable
   var idsInUse: [MessageID] { doubts.map { $0.key } + ahead.map { $0.key } }
 
-  /// One more row is asked for than there can be: so an answer covers its ID.
+  /// Queries for single messages. Each asks for one row more than there can be, so that its answer
+  /// covers the ID.
   @inlinable
   func queries(for ids: [MessageID]) -> [RowQuery] {
     var queries: [RowQuery] = []
@@ -95,7 +96,7 @@ extension MessageStore {
       limit: limit)
   }
 
-  /// The keys of these IDs. The ends of the line have the least and the greatest.
+  /// The keys of these IDs. The ends of the ID line have the least and the greatest key.
   @inlinable
   static func range(
     of interval: Interval<MessageID>, in table: StoredTable, behind prefix: [UInt8] = []
@@ -114,10 +115,10 @@ extension MessageStore {
     return Interval(low: low, high: high)
   }
 
-  // MARK: What is given up
+  // MARK: Giving up
 
-  /// What is unloaded cannot be read, or all of it has changed before it was loaded: it is held
-  /// no more, and where the lists had it, nothing is known.
+  /// Gives up the unloaded messages, because they cannot be read, or an event has changed all of
+  /// them. They are held no longer, and the lists no longer know their IDs.
   @inlinable
   public mutating func forgetUnloaded() {
     guard hasUnloaded else { return }
@@ -138,7 +139,7 @@ extension MessageStore {
     unloaded = Knowledge()
   }
 
-  /// Every message is loaded, and decided in every list.
+  /// Ends loading in the lists: every message is loaded and decided in every list.
   @inlinable
   mutating func endUnloaded() {
     for shelf in lists.keys(where: { !$0.list.unloaded.isEmpty }) {
@@ -146,7 +147,7 @@ extension MessageStore {
     }
   }
 
-  /// Something has happened to one that was not loaded.
+  /// Drops a message that changed before it was loaded.
   @inlinable
   mutating func dropUnloaded(_ id: MessageID) {
     if unloaded.contains(id) { drop(id) }
@@ -154,8 +155,8 @@ extension MessageStore {
 }
 
 extension MessageStore {
-  /// It is of an earlier life: what was out then is answered no more. Of what is loaded, each list
-  /// has all that is in it. O(loaded messages × lists of their channels).
+  /// Begins a new run of a restored store. Fetches of the earlier run are abandoned. Each loaded
+  /// message enters every list that it belongs to. O(loaded messages × lists of their channels).
   @inlinable
   public mutating func restored() {
     abandonFetches()
@@ -166,7 +167,7 @@ extension MessageStore {
     }
   }
 
-  /// It is in the lists from here on, as it would be if it had been loaded when they were opened.
+  /// Adds a message to its lists, as if it had been loaded when they were opened.
   @inlinable
   mutating func enlist(_ one: Held) {
     let (id, all) = (one.message.id, MessageGlimpse(one.message))
@@ -174,7 +175,7 @@ extension MessageStore {
     if let channel = one.message.place.channel { enlist(id, all, in: channel) }
   }
 
-  /// In the lists of one channel, or of none.
+  /// Adds it to the lists of one channel, or to those without a channel.
   @inlinable
   mutating func enlist(
     _ id: MessageID, _ all: MessageGlimpse<Content>, in channel: ChannelID?
@@ -185,7 +186,8 @@ extension MessageStore {
       { $0.list.load(id) })
   }
 
-  /// A list has what no row has: that is damage, and nothing is known of it.
+  /// Looks for IDs in a list without a row. Such IDs are damage: they leave the list and its
+  /// knowledge.
   @inlinable
   mutating func lookForLost(in shelf: Shelf, _ loaded: Knowledge<MessageID>) {
     var lost: [MessageID] = []
@@ -207,14 +209,14 @@ extension MessageStore {
 }
 
 extension MessageStore where Narrow: Storable, Content: Storable {
-  /// Rows that were asked for. What is loaded already is passed over: it may have changed since it was
-  /// saved. Returns whether anything of the question's range was unloaded. If it throws, nothing has
-  /// changed.
+  /// Loads rows that a query asked for. Messages that are loaded already are skipped, since they
+  /// may have changed after they were saved. Returns whether anything in the query's range was
+  /// unloaded. If it throws, nothing has changed.
   ///
   /// - Parameters:
-  ///   - answer: what a question found.
-  ///   - isSaved: whether this is the state that is saved, to which others are compared: a list that
-  ///     was opened while messages were unloaded has not got them on the disk.
+  ///   - answer: the rows that a query found.
+  ///   - isSaved: whether this is the saved state, against which others are compared. A list that
+  ///     was opened while messages were unloaded does not have them on disk.
   @inlinable
   @discardableResult
   public mutating func load(
@@ -253,7 +255,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     return true
   }
 
-  /// Which messages a list has. Those that are loaded it has already, if it has them still.
+  /// Loads the IDs of a list. Loaded messages are in it already, if they still belong to it.
   @inlinable
   mutating func loadList(
     _ answer: RowAnswer, _ isSaved: Bool

@@ -1,22 +1,23 @@
 public import UpdateMachine
 
-// MessageStore: the room of how messages and the lists of them are kept true while events and pages
-// race (DESIGN §6, KNOWLEDGE.md).
+// MessageStore: the room that keeps messages and the lists of them true while events and pages race
+// (PartialKnowledge).
 //
 // MessageStore may use: Message.
 
-/// The messages that a client holds, and for each of some narrows the list of those in it and the
-/// IDs of which that is everything (KNOWLEDGE.md; R1 to R13 are its rules).
+/// The messages that a client holds and, for each open narrow, its list and the intervals of IDs in
+/// which that list is complete (PartialKnowledge; R1 to R13 are its rules).
 ///
-/// What it promises, as long as the server keeps its contract: a held message shows the state at the
-/// finger, field by field, or for what a page brought, a state that the server has had since; and
-/// where a list is known, it holds what the server has there. It hears every event, in order, each
-/// once, and every page that was asked for, whenever it comes: a page is not atomic with the finger.
+/// The store promises the following while the server keeps its contract. A held message shows the
+/// state at the finger, field by field; a field that a page brought may show a later state of the
+/// server. Where a list is known, it contains the messages that the server has there. The store
+/// must be given every event, in order, each once, and every page that was fetched, however late. A
+/// page is not atomic with the finger.
 ///
-/// A message is *held* only if every event about it comes here, so that it stays level. Places that
-/// send none are not followed; what is seen of them is kept apart.
+/// A message is *held* only if the store gets every event about it, so that it stays level. Places
+/// without events are not followed, and copies from them are kept apart.
 ///
-/// A copy costs nothing: everything large in it is shared until it is changed.
+/// A copy of the store is O(1): everything large in it is shared until it is changed.
 public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public typealias Content = Narrow.Content
   public typealias Event = MessageEvent<Content>
@@ -24,30 +25,31 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public typealias Request = PageRequest<Narrow, MessageID>
 
   @usableFromInline var held = VersionedMap<MessageID, Held>()
-  /// The greatest ID of which a message was ever held.
+  /// The greatest ID of any message that was ever held.
   @usableFromInline var newest: MessageID?
-  /// Of held messages, the flags of which nobody can tell whether they are set (R10).
+  /// The flags of held messages whose values are in doubt (R10).
   @usableFromInline var doubts = VersionedMap<MessageID, MessageFlags>()
-  /// Flags by which the model counts all messages, held or not (how many are unread, say). If one of
-  /// them is in doubt of a message that is not held, that is asked for, too. Not saved: the model says it.
+  /// Flags by which the model counts all messages, held or not, as for an unread total. If such a
+  /// flag of an unheld message is in doubt, the message is fetched too. Not saved: the model sets
+  /// it.
   public var countedFlags: MessageFlags = []
-  /// Of messages that are not held, the counted flags that are in doubt.
+  /// The counted flags in doubt, of messages that are not held.
   @usableFromInline var strange = VersionedMap<MessageID, MessageFlags>()
   @usableFromInline var lists = VersionedMap<Shelf, Listed>()
-  /// Where the open narrows are. Nobody walks through it: its order is another in each process.
+  /// The keys of the open narrows' lists. Never iterated: its order differs in each process.
   @usableFromInline var shelves: [Narrow: Shelf] = [:]
   @usableFromInline var nextList: Int64 = 0
   /// The channels that send events; ascending.
   @usableFromInline var followed: [ChannelID]
-  /// What was held before everything was forgotten; for reading only.
+  /// The messages held before the last register; for reading only.
   @usableFromInline var former = VersionedMap<MessageID, Held>()
 
-  /// Held messages of which a page brought something, and how many polls had left by then: they may
-  /// be ahead of the finger until a poll that left later is answered, whole.
+  /// Held messages that a page has changed, with the number of polls that had left by then. Each
+  /// may be ahead of the finger until a poll that left later has been answered whole.
   @usableFromInline var ahead = VersionedMap<MessageID, UInt64>()
 
   @usableFromInline var journal = Journal()
-  /// The fetches that are out, oldest first.
+  /// The open fetches, oldest first.
   @usableFromInline var fetches: [Fetch] = []
   /// Flag changes of the answer that is being applied.
   @usableFromInline var answer = AnswerFlags()
@@ -55,32 +57,32 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// See ``takeMended()``.
   @usableFromInline var mended: [MessageID] = []
 
-  /// The IDs of which a message may be held that is saved and not in memory.
+  /// The IDs whose messages may be saved but not in memory.
   @usableFromInline var unloaded = Knowledge<MessageID>()
-  /// Where it is saved.
+  /// The tables in which the store is saved.
   @usableFromInline var tables = Tables(from: .firstOfModel)
 
   /// See ``revision``.
   @usableFromInline var _revision: UInt64 = 0
 
-  /// A held message, and what is known of where its fields come from.
+  /// A held message, with the origin of its fields.
   @usableFromInline
   struct Held: Hashable, Sendable {
     @usableFromInline var message: Message<Content>
-    /// The version that an event gave with the content; `nil`: the content is from a page.
+    /// The version that an event gave with the content; `nil`: a page brought the content.
     @usableFromInline var contentEvent: Int64?
-    /// The same of the place.
+    /// The same for the place.
     @usableFromInline var placeEvent: Int64?
     /// Reactions that events have set or cleared.
     @usableFromInline var named: [Reaction] = []
   }
 
-  /// Where a list is kept. Lists of one channel are side by side: what happens there concerns those,
-  /// and the lists that are of no channel, and no others.
+  /// The key of a list. Lists of one channel are adjacent. A change in a channel concerns only its
+  /// lists and the lists without a channel.
   @usableFromInline
   struct Shelf: BitwiseCopyable, Hashable, Comparable, Sendable {
     @usableFromInline var channel: Int64
-    /// They count up in the order in which they are opened.
+    /// Counts up in the order in which lists are opened.
     @usableFromInline var number: Int64
 
     @inlinable
@@ -94,21 +96,21 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
       one.channel == other.channel ? one.number < other.number : one.channel < other.channel
     }
 
-    /// Of a channel; `nil`: of none.
+    /// The keys of all lists of a channel; `nil`: of the lists without a channel.
     @inlinable
     static func all(of channel: ChannelID?) -> ClosedRange<Shelf> {
       Shelf(channel, .min)...Shelf(channel, .max)
     }
   }
 
-  /// A narrow that somebody looks at.
+  /// An open narrow and its list.
   @usableFromInline
   struct Listed: Equatable, Sendable {
     @usableFromInline var narrow: Narrow
-    /// The narrow's own, at hand.
+    /// A cached copy of `narrow.reads`.
     @usableFromInline var reads: MessageFields
     @usableFromInline var list = PartialList<MessageID>()
-    /// Copies from pages, of messages that are not held: they show what once was.
+    /// Copies from pages, of messages that are not held. They may be out of date.
     @usableFromInline var copies = VersionedMap<MessageID, Message<Content>>()
 
     @inlinable
@@ -118,12 +120,12 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     }
   }
 
-  /// A question for a page, since it left.
+  /// An open fetch.
   @usableFromInline
   struct Fetch: Sendable {
     @usableFromInline var id: RequestID
     @usableFromInline var request: Request
-    /// The position in the journal when it left.
+    /// The journal's position when the request left.
     @usableFromInline var begun: UInt64
     @usableFromInline var isAudit: Bool
 
@@ -136,15 +138,14 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     }
   }
 
-  /// Nothing is held, nothing is known.
-  /// - Parameter followed: the channels of which the server sends events to this user; direct
-  ///   conversations always are.
+  /// Makes an empty store that knows nothing.
+  /// - Parameter followed: the channels whose events the server sends to this user. Direct
+  ///   conversations are always followed.
   @inlinable
   public init(following followed: [ChannelID]) { self.followed = followed.sorted() }
 
-  /// A new generation, after a register: nothing of the old one is believed, and no page that was
-  /// asked for in it (R11). Its lists are open again, and can be read as what was known formerly.
-  /// O(lists).
+  /// Begins a new generation, after a register. The old messages, knowledge and open fetches become
+  /// void (R11). The same lists are open, and remain readable as former. O(lists).
   @inlinable
   public init(following followed: [ChannelID], after old: MessageStore) {
     self.init(following: followed)
@@ -164,8 +165,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Lists
 
-  /// Opens the list of a narrow. What is held is in it at once, what is unloaded as soon as it is loaded;
-  /// nothing is known yet. One that is open already stays as it is. O(held messages).
+  /// Opens the list of a narrow. It contains the held messages at once, and unloaded ones as they
+  /// are loaded. Nothing is known yet. A list that is open already does not change. O(held
+  /// messages).
   @inlinable
   public mutating func open(_ narrow: Narrow) {
     guard shelf(of: narrow) == nil else { return }
@@ -182,7 +184,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     nextList += 1
   }
 
-  /// Nobody looks at it any more. What it knew is forgotten.
+  /// Closes the list of a narrow and forgets its knowledge.
   @inlinable
   public mutating func close(_ narrow: Narrow) {
     guard let shelf = shelves.removeValue(forKey: narrow) else { return }
@@ -196,14 +198,14 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     shelf(of: narrow).flatMap { lists[$0]?.list }
   }
 
-  /// The narrows whose lists are open, in the order in which they were opened. O(n log n).
+  /// The narrows whose lists are open, in the order of opening. O(n log n).
   @inlinable
   public var narrows: [Narrow] {
     lists.sorted { $0.key.number < $1.key.number }.map { $0.value.narrow }
   }
 
-  /// What is shown of a message in a list of this narrow: the held one, or else a copy that shows
-  /// what once was.
+  /// The message to show in a list of this narrow: the held one, or else a copy that may be out of
+  /// date.
   @inlinable
   public func message(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
     if let message = held[id]?.message { return message }
@@ -211,24 +213,24 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     return former[id]?.message
   }
 
-  /// The held message of this ID, level with the finger; `nil`: none is held, or it is unloaded.
+  /// The held message of this ID, level with the finger; `nil`: it is not held, or it is unloaded.
   @inlinable
   public subscript(id: MessageID) -> Message<Content>? { held[id]?.message }
 
-  /// How many messages are held, without those that are unloaded.
+  /// The number of held messages, not counting unloaded ones.
   @inlinable
   public var count: Int { held.count }
 
-  /// The held messages in ascending order, without those that are unloaded.
+  /// The held messages in ascending order, without unloaded ones.
   @inlinable
   public var messages: some Sequence<Message<Content>> { held.lazy.map { $0.value.message } }
 
-  /// The flags of a held message that are in doubt: events have contradicted each other.
+  /// The flags of a held message that are in doubt, because events contradicted each other.
   @inlinable
   public func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
 
-  /// The messages with a flag in doubt, held or counted; ascending, each once: each should be fetched by
-  /// its ID.
+  /// The messages with a flag in doubt, held or counted; ascending, each once. Each should be
+  /// fetched by its ID.
   @inlinable
   public var doubtful: [MessageID] {
     if strange.isEmpty { return doubts.map { $0.key } }
@@ -250,9 +252,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   public func follows(_ channel: ChannelID) -> Bool { followed.holds(channel) }
 
-  /// What a narrow means has changed outside of all messages (a topic was muted, say): nothing is
-  /// known of its list any more, and its pages that are out may be of what it meant before: they are
-  /// given up (R11). O(held messages).
+  /// Forgets what is known of a list whose narrow has changed its meaning, as when a topic is
+  /// muted. Its open fetches are abandoned, because their pages may follow the old meaning (R11).
+  /// O(held messages).
   @inlinable
   public mutating func reconsider(_ narrow: Narrow) {
     for fetch in fetches where fetch.request.narrow == narrow { abandon(fetch.id) }
@@ -268,7 +270,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     lists[shelf] = listed
   }
 
-  /// Gives the memory of a held message back. Its ID is known no more (R12).
+  /// Drops a held message to free memory. Its ID leaves every list's knowledge (R12).
   @inlinable
   public mutating func drop(_ id: MessageID) {
     _revision += 1
@@ -284,9 +286,10 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     if unloaded.isEmpty { endUnloaded() }
   }
 
-  /// The messages, since this was last asked, whose flags in doubt a page has settled (R10; also of ones
-  /// that were not held, see ``countedFlags``), or that the audit has repaired or dropped (R13). The log tells nobody of it: what else follows from messages
-  /// must hear it from here. Not saved.
+  /// Returns the messages mended since the last call: those whose flags in doubt a page has settled
+  /// (R10; including unheld ones, see ``countedFlags``), and those that the audit has repaired or
+  /// dropped (R13). No event announces these changes, so anything derived from messages must learn
+  /// of them here. Not saved.
   @inlinable
   public mutating func takeMended() -> [MessageID] {
     guard !mended.isEmpty else { return [] }
@@ -306,13 +309,13 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   func shelf(of narrow: Narrow) -> Shelf? { shelves[narrow] }
 
-  /// All that is held of it, whether in doubt or not.
+  /// All fields of a held message, including flags in doubt.
   @inlinable
   func glimpse(of held: Held) -> MessageGlimpse<Content> { MessageGlimpse(held.message) }
 
-  /// Changes every list that can be known, and that the change may concern; of one channel alone, or
-  /// of none, if shelves are given. All there are asked: to ask is to look at a list where it is,
-  /// while to change it copies what is shared.
+  /// Changes every list that can be known and that the change may concern. With `range`, only lists
+  /// of one channel, or only those without a channel. `isConcerned` reads each list in place;
+  /// changing a list copies what is shared.
   @inlinable
   mutating func forEachList(
     in range: ClosedRange<Shelf>? = nil, where isConcerned: (borrowing Listed) -> Bool,
@@ -326,7 +329,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     }
   }
 
-  /// It is held no more; what the lists say of it is the caller's to see to.
+  /// Removes a message from the store. The caller must update the lists.
   @inlinable
   mutating func release(_ id: MessageID) {
     held.removeValue(forKey: id)
@@ -337,7 +340,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 }
 
 extension [ChannelID] {
-  /// Whether it is one of these, which are ascending.
+  /// Whether the channel is in this ascending array. O(log n).
   @inlinable
   func holds(_ channel: ChannelID) -> Bool {
     var (low, high) = (0, count)

@@ -1,7 +1,7 @@
 public import UpdateMachine
 
 extension MessageStore {
-  /// A page while what was applied since its fetch left is applied to it.
+  /// A page to which the journal since its fetch is being applied.
   @usableFromInline
   struct Replay {
     /// A message of the page, as it is after the events.
@@ -14,13 +14,13 @@ extension MessageStore {
       init(held: Held) { self.held = held }
     }
 
-    /// Ascending.
+    /// Ascending by ID.
     @usableFromInline var copies: [Copy]
     @usableFromInline let interval: Interval<MessageID>?
-    /// What events said of messages in the interval of which there was no copy.
+    /// What events said about messages in the interval of which there was no copy.
     @usableFromInline var loose: [(id: MessageID, touch: Touch)] = []
     @usableFromInline var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
-    /// Every message that was named, in any order.
+    /// Every message that an event named, in any order.
     @usableFromInline var named: [MessageID] = []
 
     @inlinable
@@ -29,7 +29,7 @@ extension MessageStore {
       self.interval = interval
     }
 
-    /// Whether nothing since the fetch left has said anything of a message.
+    /// Whether no event since the fetch left has named the message.
     @inlinable
     func isUnnamed(_ id: MessageID) -> Bool { looseForAll.isEmpty && !named.contains(id) }
 
@@ -81,8 +81,8 @@ extension MessageStore {
       loose.append((id, touch))
     }
 
-    /// What the interval makes known of a narrow: all of it, but for IDs that an event may have
-    /// brought in and nobody holds, and for messages whose flags are in doubt.
+    /// Returns what the interval makes known of a narrow. Left out are the IDs of unheld messages
+    /// that an event may have brought in, and messages whose flags in doubt decide.
     @inlinable
     func known(
       _ interval: Interval<MessageID>, in narrow: Narrow, doubted: [MessageGlimpse<Content>]
@@ -117,7 +117,8 @@ extension MessageStore {
 }
 
 extension MessageStore.Touch {
-  /// Whether the message is there only since then: it may be in any narrow, whatever that reads.
+  /// Whether the message begins to exist with it. It may then be in any narrow, whatever fields
+  /// that narrow reads.
   @inlinable
   var bringsMessage: Bool {
     switch self {

@@ -3,9 +3,9 @@
   internal import SyncProtocols
   internal import UpdateMachine
 
-  /// Lives the life of a world with real drivers in place of bare clients. The world decides what
-  /// happens and when, as ever; what reaches a client is handed to its actor, and the actor's calls
-  /// come back as what the value engine does with effects. The same jury looks at every input.
+  /// Runs a world with real drivers in place of bare clients. The world still decides what happens
+  /// and when. Inputs are handed to a client's actor, and the actor's calls correspond to the
+  /// effects of the value engine. The same jury judges every input.
   ///
   /// Everything happens on the thread that calls ``run()``: the world takes a step, then the
   /// executor runs until no job is ready.
@@ -14,11 +14,11 @@
 
     var world: World<App>
     private let executor = WorldExecutor()
-    /// Whether the order of ready jobs is a choice; if not, the oldest is next.
+    /// Whether the order of ready jobs is drawn; if not, the oldest is next.
     private let choosesJobs: Bool
     private var lives: [SimulatedLife<App>?]
     private var drivers: [Driver?]
-    /// The registers and polls, the pushes and the questions for pages that wait for their answers.
+    /// The registers and polls, the pushes and the requests for pages that await answers.
     private var calls: [SimulatedCall<Exchange<App>.Outcome>] = []
     private var pushes: [SimulatedCall<SimulatedSource<App>.Pushed>] = []
     private var pages: [SimulatedCall<SimulatedSource<App>.Paged>] = []
@@ -38,7 +38,7 @@
       world.begin()
       while world.isGoingOn, world.takeStep() {
         handOver()
-        // What comes at the same moment may come before all is done.
+        // Events of the same moment may come before all jobs have run.
         while choosesJobs, !executor.isIdle, world.isGoingOn, world.takeStep(until: world.now) {
           handOver()
         }
@@ -66,8 +66,8 @@
       }
     }
 
-    /// Answers and timers come when they like, and so does what is said to an app, one thing after
-    /// the other; what its disk says comes when all that came before is done.
+    /// Whether a delivery may come while jobs are ready: answers and timers may, and so may
+    /// signals, one at a time. What its disk reports comes after all earlier jobs.
     private func mayInterrupt(_ delivery: Delivery<App>) -> Bool {
       switch delivery {
       case .sleepEnds, .answer, .page, .pushed: true
@@ -78,7 +78,7 @@
       }
     }
 
-    /// How many jobs ran.
+    /// The number of jobs run.
     var jobs: Int64 { executor.count }
 
     private func drain(atMost most: Int64 = .max) {
@@ -90,7 +90,7 @@
         .liveness, nil, world.now, "a step comes to its end", "jobs that go on for ever")
     }
 
-    /// Between two steps: what a driver does is what its client has asked for, no more, no less.
+    /// Checks between two steps that a driver does exactly what its client has asked for.
     private func judgeOperations(of client: Int) {
       guard lives[client] != nil, !executor.isStuck else { return }
       let body = world.clients[client].body
@@ -166,7 +166,7 @@
     }
 
     private func run(_ driver: Driver, _ life: SimulatedLife<App>, foreground: Bool) {
-      // One that was told to stop may be told to start while it still comes to its end.
+      // A driver that was told to stop may be started again while it is still stopping.
       let isEnding = !world.clients[life.client].word.wantsSync && life.runs == 1
       guard life.runs == 0 || isEnding else { return }
       life.runs += 1
@@ -178,7 +178,7 @@
       }
     }
 
-    /// A process is gone: its adapters reach nobody, and whoever waits for them is let go.
+    /// Ends a process: its adapters are disconnected, and all their waits end.
     private func end(_ client: Int) {
       guard let life = lives[client], let driver = drivers[client] else { return }
       life.engine = nil
@@ -220,7 +220,7 @@
     ) {
       guard let continuation = lives[client]?.load else { return }
       lives[client]?.load = nil
-      // An age that is not known: the wall clock has gone back since.
+      // An unknown age: the wall clock has gone back since.
       let written = world.now - (age ?? .milliseconds(-1))
       let replica = saved.map {
         StoredReplica(replica: $0, writtenAt: WallTime(milliseconds: written.milliseconds))
@@ -249,7 +249,7 @@
       }
     }
 
-    /// A user's actions are done one after the other.
+    /// Gives a user's actions to its driver one after the other.
     private func give(_ action: App.User.Action, to client: Int) {
       guard let life = lives[client] else { return }
       life.actions.append(action)
@@ -274,7 +274,7 @@
       case .mutates(let change):
         do throws(MutationError<App.Model.Change.Refusal>) {
           _ = try await driver.mutate(change)
-        } catch {}  // What that means, the user says.
+        } catch {}  // The user judges what a refusal means.
       case .says(.retried(let ticket)): await driver.retry(ticket)
       case .says(.edited(let ticket, let change)): await driver.edit(ticket, to: change)
       case .says(.discarded(let ticket)): await driver.discard(ticket)
@@ -303,7 +303,7 @@
       }
       switch input {
       case .app(.stopped), .app(.loggedOut):
-        life.awaitsStart = false  // One that waited is taken back.
+        life.awaitsStart = false  // Cancels a start that waited.
       case .app(.started(let foreground)): judgeStart(foreground, now, life)
       default: break
       }
@@ -318,7 +318,7 @@
       noteSave(effects, life)
     }
 
-    /// What its user knows is noted with what is saved, as it is when that is taken.
+    /// Stores the user's memory with a save, as it is when the save is taken.
     private func noteSave(_ effects: Driver.Client.Effects, _ life: SimulatedLife<App>) {
       effects.each { effect in
         if case .save = effect { life.memory = world.clients[life.client].user.memory }
@@ -402,7 +402,7 @@
       world.release(queue, by: life.client)
     }
 
-    /// - Parameter step: what a store of rows has made of it; `nil`: there is none.
+    /// - Parameter step: the step that a store of rows made of it; `nil`: there is no such store.
     func save(
       _ saved: SavedReplica<App.Model, App.Server.Place>, _ step: DiskStep?,
       _ life: SimulatedLife<App>
@@ -451,7 +451,7 @@
       world.read(queries, nil, on: life.client)
     }
 
-    /// A store is asked for one thing at a time.
+    /// Checks that a store gets one request at a time.
     private func judgeStore(_ life: SimulatedLife<App>) {
       let isBusy = life.load != nil || life.read != nil
       guard isBusy || world.clients[life.client].write != nil else { return }
@@ -461,7 +461,7 @@
     }
 
     func sleep(until moment: Moment, _ sleeper: SimulatedSleeper, _ life: SimulatedLife<App>) {
-      // Once for the machine's timer; else a release that must not take for ever.
+      // Either the machine's timer, or the time limit of a release.
       if let drawn = life.drawn.firstIndex(of: moment) {
         sleeper.isTimer = true
         life.drawn.remove(at: drawn)
@@ -477,7 +477,7 @@
       world.sleep(life.client, until: moment, sleeper: sleeperCount)
     }
 
-    /// A sleep is cut short.
+    /// Ends a sleep early.
     func wake(_ sleeper: SimulatedSleeper) {
       sleepers.removeAll { $0 === sleeper }
       world.forget(sleeper: sleeper.number)
@@ -499,7 +499,7 @@
   }
 
   extension Delivery {
-    /// Whether something else may come before all is done that it leads to.
+    /// Whether something else may come before all its jobs have run.
     fileprivate var mayBeInterrupted: Bool {
       switch self {
       case .begins, .crashes, .loads, .loadFails, .writeEnds, .rowsAreRead, .signal(_, .started):

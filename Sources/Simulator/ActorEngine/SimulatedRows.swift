@@ -2,8 +2,8 @@
 
   internal import UpdateMachine
 
-  // Where the disk under a client is one of rows, its driver writes there as it does in an app: by the
-  // library's own store of replicas in rows, which decides what is written, and whether as a step.
+  // Where a client's disk is one of rows, its driver writes as in an app: through the library's own
+  // store of replicas in rows. That store decides what is written, and whether as a step.
 
   extension SimulatedLife {
     func makeStore() -> any ReplicaStore<App.Model, App.Server.Place> {
@@ -13,7 +13,7 @@
     }
   }
 
-  /// The library's store of rows, where the world knows what is saved.
+  /// The library's store of rows, with the world told what is saved.
   private struct SimulatedRowStore<App: SimulatedApp>: ReplicaStore {
     typealias Model = App.Model
     typealias Place = App.Server.Place
@@ -38,7 +38,7 @@
 
     init(values: SimulatedStore<App>) { self.values = values }
 
-    /// When it is read, as of when it was written, and whether rows are left, is for the world to say.
+    /// The world decides when it is read, its time of writing, and whether rows are left.
     func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
       let read = try await values.load()
       guard let device = life.engine?.world.clients[life.client] else { return nil }

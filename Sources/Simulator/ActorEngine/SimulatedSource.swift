@@ -3,45 +3,46 @@
   internal import SyncProtocols
   internal import UpdateMachine
 
-  /// One life of one client, as the driver's adapters see it. When the process has crashed, its
-  /// adapters reach nobody any more.
+  /// One process of one client, as the driver's adapters see it. After a crash its adapters are
+  /// disconnected.
   ///
-  /// All of it runs on the world's thread, by the world's executor; that is what makes the
-  /// `@unchecked` true.
+  /// All of it runs on the world's thread, by the world's executor. That makes the `@unchecked`
+  /// sound.
   final class SimulatedLife<App: SimulatedApp>: @unchecked Sendable {
     let client: Int
     let number: UInt64
     /// `nil`: the process is gone.
     weak var engine: ActorEngine<App>?
-    /// How many calls of `run()` have not returned: a second one may wait for the first to end.
+    /// The number of calls of `run()` that have not returned: a second one may wait for the first
+    /// to end.
     var runs = 0
-    /// What was said to the driver, and has not been heard to the end.
+    /// The signals that the driver has not finished handling.
     var signals = 0
-    /// The app has said start, and the driver has not begun.
+    /// Whether the app has said start and the driver has not begun.
     var awaitsStart = false
-    /// The ranges of timers to arm, and the moments that were drawn and are not slept to yet: a timer may
-    /// be disarmed before its task begins.
+    /// The ranges of timers to arm, and the drawn moments without a sleep yet: a timer may be
+    /// disarmed before its task begins.
     var armed: [MomentRange] = []
     var drawn: [Moment] = []
 
     var load: CheckedContinuation<Loaded, Never>?
     var read: CheckedContinuation<[RowAnswer]?, Never>?
     var save: CheckedContinuation<Bool, Never>?
-    /// What a store of rows is asked to save.
+    /// What a store of rows was asked to save.
     var saving: SavedReplica<App.Model, App.Server.Place>?
 
-    /// What its user knows of what is being saved.
+    /// The user's memory that belongs to the current save.
     var memory: App.User.Memory?
 
-    /// What its user does now, and what comes after that.
+    /// The user's current action, and those that follow.
     var action: App.User.Action?
     var actions: [App.User.Action] = []
-    /// The windows that its user looks through.
+    /// The windows that its user has open.
     var windows: [WindowViews<App.Model.Lists>] = []
-    /// The questions for pages that were wanted and are not asked yet.
+    /// The requests for pages that are wanted and not sent yet.
     var fetches: [(id: RequestID, request: SimulatedSource<App>.Request)] = []
 
-    /// What came of a load.
+    /// The result of a load.
     enum Loaded: Sendable {
       case found(StoredReplica<App.Model, App.Server.Place>?)
       case failed
@@ -54,7 +55,7 @@
     }
   }
 
-  /// The way from a driver to the world's network.
+  /// A driver's connection to the world's network.
   struct SimulatedSource<App: SimulatedApp>: Source {
     typealias Model = App.Model
     typealias Sync = App.Server.Sync
@@ -121,11 +122,11 @@
     typealias Paged = Result<Model.Lists.Page, SyncFailure>
     typealias Request = PageRequest<Model.Lists.Narrow, Model.Lists.ID>
 
-    /// What is said of a push that was given up.
+    /// The result of a push that was given up.
     static var noAnswer: Pushed { .failure(PushFailed(failure: .unreachable, hasLeft: true)) }
 
-    /// Sends a request and waits for what comes of it. Given up: ends at once, unless the answer is
-    /// on its way and comes all the same.
+    /// Sends a request and waits for its result. If given up it ends at once, unless the answer is
+    /// already on its way and still arrives.
     private func ask(_ kind: Exchange<App>.Kind) async -> Exchange<App>.Outcome {
       let call = SimulatedCall<Exchange<App>.Outcome>()
       return await withTaskCancellationHandler {
@@ -141,11 +142,11 @@
     }
   }
 
-  /// One request that waits for its answer.
+  /// A request that waits for its answer.
   final class SimulatedCall<Answer: Sendable>: @unchecked Sendable {
     var continuation: CheckedContinuation<Answer, Never>?
     var client = 0
-    /// What the world calls it.
+    /// The world's number for it.
     var number: UInt64?
     var isGivenUp = false
 
@@ -157,7 +158,7 @@
   }
 
   extension Array {
-    /// How many are out that somebody waits for.
+    /// The number of open calls that a client still waits for.
     func awaited<Answer>(by client: Int) -> Int where Element == SimulatedCall<Answer> {
       var count = 0
       for call in self where call.client == client && !call.isGivenUp { count += 1 }
@@ -172,7 +173,7 @@
     }
   }
 
-  /// The way from a driver to the world's disks.
+  /// A driver's connection to the world's disks.
   struct SimulatedStore<App: SimulatedApp>: ReplicaStore {
     typealias Model = App.Model
     typealias Place = App.Server.Place
@@ -202,7 +203,7 @@
     func erase() async throws(StoreError) { life.engine?.erase(life) }
   }
 
-  /// The world's clock and chance, as a driver sees them.
+  /// The world's clock and randomness, as a driver sees them.
   struct SimulatedClock<App: SimulatedApp>: DriverClock, Chance {
     let life: SimulatedLife<App>
 
@@ -230,14 +231,14 @@
     func newLife() -> Life { Life(life.number) }
   }
 
-  /// Somebody who waits for a moment.
+  /// A task that sleeps until a moment.
   final class SimulatedSleeper: @unchecked Sendable {
     var continuation: CheckedContinuation<Bool, Never>?
     var client = 0
     var number: UInt64 = 0
-    /// It is the machine's timer.
+    /// Whether it is the machine's timer.
     var isTimer = false
-    /// Nobody waits any more.
+    /// Whether the sleep has ended.
     private(set) var isOver = false
 
     func end(_ result: Bool) {

@@ -1,23 +1,23 @@
-// ActorEngine: the room where the driver itself is simulated: real actors and tasks, on an
-// executor that belongs to the world, with the world's clock, network and disks.
+// ActorEngine: the room in which the driver itself is simulated: real actors and tasks, on an
+// executor owned by the world, with the world's clock, network and disks.
 //
 // ActorEngine may use: Choices, Disk, Oracles, Run, World.
 
 #if !hasFeature(Embedded)
 
-  /// Runs every job of a world, one after the other, on the thread that asks it to: those of tasks
-  /// that are on no actor, and those of each driver's ``DriverExecutor``; so nothing escapes it.
+  /// Runs all jobs of a world one after the other, on the thread that calls it: those of tasks
+  /// without an actor, and those of each driver's ``DriverExecutor``. So no job escapes it.
   ///
-  /// Which of the ready jobs runs next is a choice of the world's.
+  /// The world draws which of the ready jobs runs next.
   final class WorldExecutor: TaskExecutor, @unchecked Sendable {
-    /// Ready, oldest first, with the executor that it is isolated to. Touched by one thread only: the
-    /// world's.
+    /// The ready jobs, oldest first, each with the executor it is isolated to. Used only by the
+    /// world's thread.
     private var ready: [(job: UnownedJob, owner: DriverExecutor?)] = []
     private(set) var count: Int64 = 0
-    /// A step has led to more jobs than any driver needs: they will never end.
+    /// Whether a step caused more jobs than any driver needs: they will never end.
     private(set) var isStuck = false
 
-    /// A step takes some dozens.
+    /// The job limit of a step; a usual step takes some dozens.
     private static var most: Int64 { 100_000 }
 
     func enqueue(_ job: consuming ExecutorJob) { ready.append((UnownedJob(job), nil)) }
@@ -28,9 +28,9 @@
 
     var isIdle: Bool { ready.isEmpty }
 
-    /// Runs jobs until none is ready, or so many.
+    /// Runs jobs until none is ready, or up to `most`.
     ///
-    /// - Parameter pick: which of so many ready jobs is next, from 0.
+    /// - Parameter pick: chooses among this number of ready jobs, from 0.
     func drain(atMost most: Int64 = .max, _ pick: (Int) -> Int) {
       var left = min(most, WorldExecutor.most)
       while !ready.isEmpty, !isStuck {
@@ -51,7 +51,7 @@
     }
   }
 
-  /// One driver's own executor: a task that comes to its actor has to queue, as on a real device.
+  /// One driver's own executor: tasks queue for its actor, as on a real device.
   final class DriverExecutor: SerialExecutor, @unchecked Sendable {
     private let world: WorldExecutor
 

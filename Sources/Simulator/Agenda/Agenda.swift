@@ -4,8 +4,8 @@ internal import UpdateMachine
 //
 // Agenda may use: no other room.
 
-/// What is pending: steps with their moments, taken earliest first, and in the order in
-/// which they were put in where moments are equal. A binary heap: O(log n).
+/// The pending steps with their moments. The earliest is taken first, and equal moments in
+/// insertion order. A binary heap: O(log n).
 struct Agenda<Step: Sendable>: Sendable {
   private struct Entry {
     var at: Int64
@@ -30,7 +30,7 @@ struct Agenda<Step: Sendable>: Sendable {
     }
   }
 
-  /// Takes the first step, if it is due by `end`; `nil`: nothing is.
+  /// Takes the first step if it is due by `end`; `nil`: none is.
   mutating func takeNext(
     until end: Moment = Moment(milliseconds: .max)
   ) -> (at: Moment, step: Step)? {

@@ -1,6 +1,6 @@
 public import UpdateMachine
 
-// The chat in rows: one for each message, by its slot, and one for the rest.
+// The chat as rows: one per message, by slot, and one for the rest.
 
 extension ChatModel: StorableModel {
   public func store(since old: ChatModel?, into rows: inout RowWriter) {
@@ -45,6 +45,6 @@ extension ChatState {
     ids[slot] == 0 ? nil : [ids[slot], Int64(contents[slot]), Int64(flags[slot])]
   }
 
-  /// The settings, and the greatest ID that there ever was.
+  /// The settings, and the greatest ID so far.
   fileprivate var rest: [Int64] { (0..<4).map { Int64(settings[$0]) } + [newest] }
 }

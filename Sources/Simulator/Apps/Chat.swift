@@ -5,9 +5,9 @@ public import UpdateMachine
 //
 // Apps may use: Choices, Disk, Run.
 
-/// The simulator's own app: a small chat. Few messages, but every kind of change that a client can
-/// get wrong: things that come, change, go and come back, flags for many at once, settings where
-/// the last one counts.
+/// The simulator's own app: a small chat with few messages, but every kind of change that a client
+/// can get wrong: messages that come, change, go and come back, flags for many at once, and
+/// settings where the last value wins.
 public enum Chat: SimulatedApp {
   public typealias Disk = RowDiskOnDemand<ChatModel, QueueFinger>
 
@@ -26,7 +26,7 @@ public enum Chat: SimulatedApp {
     let id = truth.ids[slot]
     switch choices.draw(.workload, below: 8) {
     case 0, 1:
-      // IDs only grow, and each has one slot that it can live in: the next free one.
+      // IDs only grow, and each can live in only one slot: take the next ID whose slot is free.
       let next = truth.newest + 1
       guard truth.ids[Int(next % 8)] == 0 else { return .delete(id: truth.ids[Int(next % 8)]) }
       return .new(id: next, content: content)
@@ -62,20 +62,19 @@ public enum ChatEvent: Hashable, Sendable {
   /// One flag, set or cleared on every message whose slot's bit is set.
   case flags(adds: Bool, flag: UInt8, slots: UInt8)
   case setting(key: UInt8, value: UInt32)
-  /// Of a kind that every client refuses; the state takes it as a setting.
+  /// A change that every client refuses; the truth takes it as a setting.
   case unreadable(value: UInt32)
 }
 
-/// The whole chat: at most eight messages, each in the slot of its ID modulo 8, and four settings,
-/// of which the third is the sum of what it was set to.
-/// Of a fixed size, so that a copy costs nothing.
+/// The whole chat: at most eight messages, each in the slot of its ID modulo 8, and four settings.
+/// The third setting is the sum of its assigned values. The size is fixed, so a copy is cheap.
 public struct ChatState: ServerTruth, Hashable {
-  /// The message in each slot; 0: none.
+  /// The message ID in each slot; 0: none.
   public internal(set) var ids = SIMD8<Int64>(repeating: 0)
   var contents = SIMD8<UInt32>(repeating: 0)
   var flags = SIMD8<UInt8>(repeating: 0)
   var settings = SIMD4<UInt32>(repeating: 0)
-  /// The greatest ID that there ever was.
+  /// The greatest ID so far.
   public internal(set) var newest: Int64 = 0
   public internal(set) var checksum: UInt64 = 0
 
@@ -108,7 +107,7 @@ public struct ChatState: ServerTruth, Hashable {
         }
       }
     case .setting(let key, let value):
-      // One of them counts, so that an event that is applied twice shows.
+      // One setting is a sum, so that an event applied twice shows.
       set(Int(key % 4), to: key % 4 == 2 ? settings[2] &+ value : value)
     case .unreadable(let value):
       set(3, to: value)
@@ -126,8 +125,8 @@ public struct ChatState: ServerTruth, Hashable {
     if case .delete = event { true } else { false }
   }
 
-  /// The sum of a word for each message and each setting: it does not hang on the order in which
-  /// they came, and a change costs two words.
+  /// Updates the checksum: the sum of a word for each message and each setting. It does not depend
+  /// on the order of arrival, and a change costs two words.
   private mutating func change(_ slot: Int, _ body: (inout ChatState) -> Void) {
     checksum &-= word(slot)
     body(&self)
@@ -147,10 +146,10 @@ public struct ChatState: ServerTruth, Hashable {
   }
 }
 
-/// The chat as a register's answer brings it.
+/// The chat as a register returns it.
 public struct ChatSnapshot: Hashable, Sendable {
   public var state: ChatState
-  /// The fault `refused-snapshot`: a client cannot take it.
+  /// Whether clients accept it; `false` for the fault `refused-snapshot`.
   public var isReadable: Bool
 }
 
@@ -177,7 +176,8 @@ public struct ChatModel: SyncModel, Hashable {
 }
 
 extension ChatState: CustomStringConvertible {
-  /// "1:47 2:3+1 · 0 0 0 0": each message with its content and flags, then the settings.
+  /// A text like "1:47 2:3+1 · 0 0 0 0": each message with its content and flags, then the
+  /// settings.
   public var description: String {
     var text = ""
     for slot in 0..<8 where ids[slot] != 0 {

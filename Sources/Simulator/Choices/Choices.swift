@@ -1,25 +1,24 @@
 internal import UpdateMachine
 
-// Choices: the room of all chance. Every draw of a simulated world goes through one recorded
-// list, so that a run can be repeated from its seed, or from the list itself, shortened and
-// lowered.
+// Choices: the room of all randomness. Every draw of a simulated world goes through one recorded
+// list. So a run can be repeated from its seed, or from the list itself, shortened and lowered.
 //
 // Choices may use: no other room.
 
-/// All the chance of one run.
+/// The source of all randomness in one run.
 ///
-/// Each subsystem draws from a stream of its own, so that one more draw in one of them changes
-/// nothing in the others. The least value of every draw is the tamest one: nothing happens, nothing
-/// is late. A list that is cut short therefore goes on tamely.
+/// Each subsystem draws from its own stream, so one more draw in one of them changes nothing in the
+/// others. The least value of every draw is the tamest: nothing happens, nothing is late. So a list
+/// that is cut short continues tamely.
 ///
 /// The generator is SplitMix64 (Steele, Lea and Flood, 2014). Bounded draws take the high word of a
-/// product (Lemire, "Fast random integer generation in an interval", 2019) without his rejection
+/// product (Lemire, "Fast random integer generation in an interval", 2019) without its rejection
 /// step: the bias is below 2⁻³² for our bounds, and each draw is exactly one word. Neither uses
 /// `Int`, whose width differs between platforms.
 public struct Choices: Sendable {
-  /// Who draws.
+  /// The subsystem that draws.
   public enum Stream: UInt8, CaseIterable, Sendable {
-    /// Which faults there are, how strong, and how fast this world lives.
+    /// Which faults occur, how strong they are, and how fast this world lives.
     case swarm
     case network
     case server
@@ -30,20 +29,20 @@ public struct Choices: Sendable {
     case workload
     /// Which of several ready jobs runs next.
     case jobs
-    /// The faults that came later than the others, in which worlds they are and when they strike: so
-    /// that seeds went on telling the stories they told.
+    /// The faults added after the first ones: which worlds have them, and when they strike. A
+    /// stream of their own lets old seeds keep their stories.
     case weather
-    /// The faults of disks and saved forms, which came after those.
+    /// The faults of disks and saved forms, added after those.
     case storage
-    /// Rows that are left on a disk until they are needed, and what cannot be read: these came last of all.
+    /// Rows that stay on a disk until they are needed, and failed reads: added last.
     case rows
   }
 
-  /// One draw, as recorded: who drew, and what came.
+  /// One recorded draw: its stream and its value.
   public struct Choice: Hashable, Sendable {
-    /// Who drew.
+    /// The stream.
     public var stream: Stream
-    /// What came, from 0.
+    /// The value, from 0.
     public var value: UInt64
 
     public init(stream: Stream, value: UInt64) {
@@ -52,12 +51,12 @@ public struct Choices: Sendable {
     }
   }
 
-  /// What was drawn so far, in order.
+  /// The draws so far, in order.
   public private(set) var record: [Choice] = []
 
-  /// The generators, by stream; none: what is not replayed is 0.
+  /// The generators, by stream. Empty: draws beyond the replayed list return 0.
   private var states: [UInt64]
-  /// The values to give back, by stream; `nil`: draw anew.
+  /// The values to return, by stream; `nil`: draw anew.
   private var replay: [[UInt64]]?
   private var replayed: [Int] = []
 
@@ -69,8 +68,8 @@ public struct Choices: Sendable {
     record.reserveCapacity(2048)
   }
 
-  /// Gives back what a list says, each stream for itself; where it has nothing left, 0. A value that
-  /// is too large for its draw is lowered to the largest that fits.
+  /// Replays a list, each stream by itself; a stream that has run out returns 0. A value that is
+  /// too large for its draw is lowered to the largest that fits.
   public init(replaying record: [Choice]) {
     states = []
     var values = Stream.allCases.map { _ in [UInt64]() }
@@ -79,14 +78,14 @@ public struct Choices: Sendable {
     replayed = values.map { _ in 0 }
   }
 
-  /// Gives back what a list says, each stream for itself; where it has nothing left, draws from
-  /// generators that are seeded with `seed`.
+  /// Replays a list, each stream by itself; a stream that has run out draws from generators seeded
+  /// with `seed`.
   public init(replaying record: [Choice], then seed: UInt64) {
     self.init(replaying: record)
     states = Choices(seed: seed).states
   }
 
-  /// A number from 0 to `bound` − 1; `bound` is at least 1.
+  /// Draws a number from 0 to `bound` − 1; `bound` is at least 1.
   public mutating func draw(_ stream: Stream, below bound: UInt64) -> UInt64 {
     precondition(bound > 0, "a draw needs a bound of at least 1")
     let value = next(Int(stream.rawValue), below: bound)
@@ -94,25 +93,25 @@ public struct Choices: Sendable {
     return value
   }
 
-  /// A number from `range`, its lower end being the tamest.
+  /// Draws a number from `range`; its lower end is the tamest.
   public mutating func draw(_ stream: Stream, in range: ClosedRange<Int64>) -> Int64 {
     let width = UInt64(bitPattern: range.upperBound &- range.lowerBound)
     guard width > 0 else { return range.lowerBound }
     return range.lowerBound &+ Int64(bitPattern: draw(stream, below: width &+ 1))
   }
 
-  /// True in `count` of `total` cases; the tamest answer is no.
+  /// Returns true in `count` of `total` cases; the tamest answer is false.
   public mutating func happens(_ stream: Stream, _ count: UInt64, in total: UInt64) -> Bool {
     guard count > 0 else { return false }
     return draw(stream, below: total) >= total - min(count, total)
   }
 
-  /// One of the elements, the first being the tamest. `elements` is not empty.
+  /// Picks an element; the first is the tamest. `elements` is not empty.
   public mutating func pick<Element>(_ stream: Stream, _ elements: [Element]) -> Element {
     elements[Int(draw(stream, below: UInt64(elements.count)))]
   }
 
-  /// A shuffle (Fisher and Yates); the tamest leaves everything in its place.
+  /// Shuffles (Fisher and Yates); the tamest shuffle moves nothing.
   public mutating func shuffle<Element>(_ stream: Stream, _ elements: inout [Element]) {
     var left = elements.count
     while left > 1 {

@@ -1,26 +1,26 @@
 public import UpdateMachine
 
-/// A disk of bytes, as a driver with a store writes it: rows, and behind them a log of steps, each
-/// with its length and its checksum. After so many steps the rows are written anew.
+/// A disk of bytes, as a driver with a store writes it: rows, followed by a log of steps, each with
+/// its length and checksum. After `stepsMaximum` steps the rows are written anew.
 public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: SimulatedDisk {
   public typealias Saved = SavedReplica<Model, Place>
 
   public private(set) var saved: Saved?
   public private(set) var isUnreadable = false
-  /// For a newer version has written it.
+  /// Whether a newer version wrote what is there.
   private var isNewer = false
   private var rows = VersionedMap<StoredKey, [UInt8]>()
   private var log: [[UInt8]] = []
-  /// What rows and log make together, if that was worked out since the last write.
+  /// The rows with the log applied, cached until the next write.
   private var current: VersionedMap<StoredKey, [UInt8]>?
-  /// The last step there was cut off. What is written next takes its place.
+  /// Whether the last step was cut off. The next write replaces it.
   private var isTorn = false
-  /// The process left rows here: what it saved last is not all that there is.
+  /// Whether the process left rows here, so that its last save is not everything.
   private var leftRows = false
-  /// What was set aside, the newest last.
+  /// The forms that were set aside, newest last.
   private(set) var aside: [VersionedMap<StoredKey, [UInt8]>] = []
 
-  /// So many steps at most are read after a crash.
+  /// The most steps to read after a crash.
   static var stepsMaximum: Int { 64 }
 
   public init() {}
@@ -31,7 +31,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     perform(.append(step.rows, clearing: step.cleared), leadingTo: saved)
   }
 
-  /// A step with each row that is cleared by itself.
+  /// The step, with each cleared row as a row of its own.
   private func changes(_ rows: [StoredRow], clearing ranges: [RowRange]) -> [StoredRow] {
     guard !ranges.isEmpty else { return rows }
     var gone: [StoredRow] = []
@@ -67,7 +67,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   }
 
   public mutating func tear(_ step: DiskStep, _ choices: inout Choices) {
-    // What takes the place of everything is written beside it.
+    // A checkpoint is written beside the old form, so it cannot be cut off.
     guard case .append(let rows, let cleared) = step else { return }
     let whole = RowDisk.bytes(of: changes(rows, clearing: cleared))
     let count = choices.draw(.storage, below: UInt64(whole.count))
@@ -75,7 +75,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   }
 
   private mutating func cutOff(_ whole: [UInt8], after count: Int) {
-    guard !isTorn else { return }  // Nothing comes behind that.
+    guard !isTorn else { return }  // Nothing can follow a step that was cut off.
     log.append(Array(whole.prefix(count)))
     isTorn = true
   }
@@ -89,8 +89,8 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   public mutating func erase() { self = RowDisk() }
 
-  /// The rows, with all steps that are whole; what a crash has cut off, and what could only come behind
-  /// it, is nothing.
+  /// The rows with all complete steps applied. A step that a crash cut off is ignored, and so is
+  /// everything after it.
   private var recovered: VersionedMap<StoredKey, [UInt8]> {
     var rows = rows
     for bytes in log {
@@ -114,7 +114,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   // MARK: Damage
 
-  /// A byte is another; or a newer version of the library or of the app has written what is there.
+  /// Changes a byte, or makes the form look written by a newer version of the library or app.
   public mutating func damage(_ choices: inout Choices) {
     rows = recovered
     current = nil
@@ -134,7 +134,8 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     }
   }
 
-  /// The head begins with the library's version and the model's, each a byte as long as it is small.
+  /// The head begins with the versions of the library and of the model, one byte each while they
+  /// are small.
   private mutating func makeNewer(_ kind: UInt64) {
     let key = StoredKey(StoredTable(0), [])
     guard var head = rows[key], head.count > 1 else { return }
@@ -160,7 +161,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     do throws(StoredFormError) {
       let loaded = entries.filter { !tables.contains($0.key.table) }
       let read = try Saved(stored: try StoredRows(loaded, unloaded: tables))
-      // Steps to come are from what was read, as a driver's are.
+      // Later steps start from what was read, as a driver's do.
       self.saved = read
       leftRows = !tables.isEmpty
       var whole = VersionedMap<StoredKey, [UInt8]>()
@@ -174,7 +175,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     }
   }
 
-  /// The rows are those of the last write, and what its process had left there.
+  /// Checks that the rows are those of the last write, and of what its process left there.
   private func objection(to saved: Saved) -> DiskObjection? {
     var others = rows
     var whole = VersionedMap<StoredKey, [UInt8]>()
@@ -211,8 +212,8 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     return answers
   }
 
-  /// What a newer version wrote is known for that. Of a byte that is another the rows' checksums tell,
-  /// which stores have; read without them, it ends in a value or in an error, too.
+  /// A newer version's form must be recognised as such. A changed byte is found by the rows'
+  /// checksums, which stores have. Without them, reading must still end in a value or an error.
   private var objectionToDamage: DiskObjection? {
     let expected = "an error: a newer version wrote it"
     do throws(StoredFormError) {
@@ -247,7 +248,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     return digest.value
   }
 
-  /// `nil`: it was cut off.
+  /// `nil`: the step was cut off.
   private static func step(of bytes: [UInt8]) -> [StoredRow]? {
     do throws(StoredFormError) {
       var frame = ByteReader(bytes)

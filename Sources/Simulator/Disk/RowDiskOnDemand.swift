@@ -1,7 +1,7 @@
 public import UpdateMachine
 
-/// Keeps values, which cost nothing, until a store of rows writes to it, as real drivers have one; from then
-/// on the bytes that it writes.
+/// A disk that keeps values, which is cheap, until a store of rows writes to it, as real drivers
+/// have. From then on it keeps the bytes.
 public struct RowDiskOnDemand<Model: StorableModel, Place: Finger & Storable>: SimulatedDisk {
   public typealias Saved = SavedReplica<Model, Place>
 

@@ -1,11 +1,12 @@
-// Disk: the room of the disk under one client of a world: how a saved form is written, cut off
-// by a crash, damaged, and read again.
+// Disk: the room of the disk under one client of a world: how a saved form is written, cut off by a
+// crash, damaged, and read again.
 //
 // Disk may use: Choices.
 
 public import UpdateMachine
 
-/// The disk under one client. A write has happened, or it has not; what is read is what was written.
+/// The disk under one client. A write happens completely or not at all; reads return what was
+/// written.
 public protocol SimulatedDisk: Sendable {
   associatedtype Model: SyncModel
   associatedtype Place: Finger
@@ -13,59 +14,59 @@ public protocol SimulatedDisk: Sendable {
 
   init()
 
-  /// What was written last; `nil`: nothing, it was erased, or nobody can read it any more.
+  /// The last state written; `nil`: nothing was written, it was erased, or it is unreadable.
   var saved: Saved? { get }
 
-  /// Something is there that nobody can read: it must be set aside before anything takes its place.
+  /// Whether there is an unreadable form: it must be set aside before it is replaced.
   var isUnreadable: Bool { get }
 
-  /// What stands there row by row, in the order of the keys, as a store of rows reads it. A disk of
-  /// values has none.
+  /// The rows, in the order of their keys, as a store of rows reads them. A disk of values has
+  /// none.
   var entries: [(key: StoredKey, value: [UInt8])] { get }
 
   #if !hasFeature(Embedded)
-    /// By what a driver saves here, if in rows; `nil`: it saves values.
+    /// The driver's own way of saving here in rows; `nil`: it saves values.
     ///
     /// - Parameter disk: this disk, as the driver's store.
     static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>?
   #endif
 
-  /// What cannot be read is set aside first.
+  /// Writes a state. An unreadable form is set aside first.
   mutating func write(_ saved: Saved)
 
-  /// The same, where a store of rows has said what is to be written.
+  /// Writes the step that a store of rows asks for.
   mutating func perform(_ step: DiskStep, leadingTo saved: Saved)
 
-  /// A write is under way when the process ends: it is cut off, at a byte that is drawn from the
-  /// stream `disks`.
+  /// The process ends during a write: the write is cut off, at a byte drawn from the stream
+  /// `disks`.
   mutating func tear(_ saved: Saved, _ choices: inout Choices)
 
-  /// The same of what a store of rows writes; drawn from the stream `storage`.
+  /// The same for a step of a store of rows; draws from the stream `storage`.
   mutating func tear(_ step: DiskStep, _ choices: inout Choices)
 
-  /// What is there is changed, so that it cannot be read any more; how, is drawn from the stream
-  /// `storage`.
+  /// Changes the form so that it becomes unreadable; draws how from the stream `storage`.
   mutating func damage(_ choices: inout Choices)
 
-  /// What is there is kept where nobody reads it.
+  /// Moves the form to where it is not read any more.
   mutating func setAside()
 
   mutating func erase()
 
-  /// What a new process reads, and what is wrong with it: it is not what was written. `nil`: nothing.
+  /// Returns what a new process reads, and how it differs from what was written; `nil`: it does
+  /// not.
   ///
-  /// - Parameter leavesRows: the rows of `Model.unloadedTables` stay where they are.
+  /// - Parameter leavesRows: whether the rows of `Model.unloadedTables` stay on the disk.
   mutating func read(leavesRows: Bool) -> (saved: Saved?, objection: DiskObjection?)
 
-  /// The rows that a question finds among ``entries``.
+  /// The rows of ``entries`` that match a query.
   mutating func rows(for query: RowQuery) -> [(key: StoredKey, value: [UInt8])]
 
-  /// The process reads rows that it left, and holds them from here on. `nil`: nobody understands them.
+  /// Loads rows that the process left here; it holds them from then on. `nil`: they are unreadable.
   mutating func load(_ queries: [RowQuery]) -> [RowAnswer]?
 }
 
 #if !hasFeature(Embedded)
-  /// A driver's own way of saving in rows, which decides what is written, and whether as a step.
+  /// A driver's own way of saving in rows. It decides what is written, and whether as a step.
   public struct ReplicaRows<Model: SyncModel, Place: Finger>: Sendable {
     let store: any ReplicaStore<Model, Place>
 
@@ -75,21 +76,21 @@ public protocol SimulatedDisk: Sendable {
   }
 #endif
 
-/// What a store of rows wants written, whole or not at all.
+/// What a store of rows writes, completely or not at all.
 public enum DiskStep: Sendable {
-  /// Behind what is there; the ranges are cleared first.
+  /// Added to what is there; the ranges are cleared first.
   case append([StoredRow], clearing: [RowRange])
-  /// In place of what is there.
+  /// Replaces what is there.
   case checkpoint([StoredRow])
 }
 
-/// What was read is not what was written.
+/// A difference between what was read and what was written.
 public struct DiskObjection: Hashable, Sendable {
   public var expected: String
   public var found: String
 }
 
-/// A disk that keeps values as they are: for models that have no saved form of their own.
+/// A disk that keeps values as they are, for models without a saved form of their own.
 public struct ValueDisk<Model: SyncModel, Place: Finger>: SimulatedDisk {
   public typealias Saved = SavedReplica<Model, Place>
 

@@ -1,26 +1,26 @@
-/// Looks whether every calm way from a state ends settled (``ExplorableModel/isSettled(_:)``): depth
-/// first. What was found to converge is remembered, as much of it as there is room for: calm ways
-/// soon run together, and what is forgotten is only looked at again.
+/// Checks that every calm path from a state ends settled (``ExplorableModel/isSettled(_:)``), depth
+/// first. States found to converge are remembered while there is room. Calm paths soon merge, and a
+/// forgotten state is only checked again.
 ///
-/// A state from which a way goes round for ever, or stops, is one that a step leads back to while it
-/// is still looked at, or one without steps. So a search in depth finds either if there is one
-/// (Tarjan, "Depth-first search and linear graph algorithms", 1972).
+/// A path that cycles for ever leads back to a state that is still being visited. A path that stops
+/// reaches a state without steps. So a depth-first search finds either, if there is one (Tarjan,
+/// "Depth-first search and linear graph algorithms", 1972).
 @usableFromInline
 struct Convergence<Model: ExplorableModel>: ~Copyable {
-  /// Some of the fingerprints that are known to converge, each in the place that its high bits name;
-  /// empty until there is one. A place that is wanted again goes to who came last.
+  /// Some fingerprints known to converge, each at the index given by its high bits; empty until
+  /// there is one. A newer fingerprint replaces an older one.
   @usableFromInline var known: [UInt64] = []
-  /// The states that are looked at, each with where its successors stand in `pending`.
+  /// The states being visited, each with the range of its successors in `pending`.
   @usableFromInline var trail: [Place] = []
   @usableFromInline var pending: [Model.State] = []
-  /// Where it does not converge: the calm way from the state looked at, without it.
+  /// Where it does not converge: the calm path from the state checked, without that state.
   @usableFromInline var path: [Model.State] = []
 
   @usableFromInline
   struct Place {
     @usableFromInline var state: Model.State
     @usableFromInline var fingerprint: UInt64
-    /// Before this one `pending` belongs to the states before.
+    /// `pending` before this index belongs to earlier states.
     @usableFromInline var start: Int
 
     @inlinable
@@ -37,10 +37,10 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
   @inlinable
   var bytes: UInt64 { UInt64(known.capacity) * 8 }
 
-  /// As many as fit into a megabyte.
+  /// One megabyte of fingerprints.
   @inlinable static var places: Int { 1 << 17 }
 
-  /// The place that the highest bits of a fingerprint name.
+  /// The index given by the highest bits of a fingerprint.
   @inlinable
   static func place(of fingerprint: UInt64) -> Int {
     Int(truncatingIfNeeded: fingerprint >> 47)
@@ -52,13 +52,13 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
       && known[Convergence.place(of: fingerprint)] == fingerprint
   }
 
-  /// How it does not converge from a state that is not settled; `nil`: it does.
+  /// Describes how an unsettled state fails to converge; `nil`: it converges.
   @inlinable
   mutating func look(at state: Model.State, _ model: Model) -> String? {
     guard enter(state, state.fingerprint, model) else { return ended(at: nil) }
     while let last = trail.last {
       guard pending.count > last.start, let next = pending.popLast() else {
-        // All its ways lead to where it converges.
+        // All its paths converge.
         remember(last.fingerprint)
         trail.removeLast()
         continue
@@ -73,7 +73,7 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
     return nil
   }
 
-  /// Goes on to a state; `false`: nothing leads on from it.
+  /// Visits a state; `false`: it has no steps.
   @inlinable
   mutating func enter(_ state: Model.State, _ fingerprint: UInt64, _ model: Model) -> Bool {
     if isKnown(fingerprint) { return true }
@@ -92,8 +92,7 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
     known[Convergence.place(of: fingerprint)] = fingerprint
   }
 
-  /// The search has found a way that does not converge: the trail, and the state that it comes back
-  /// to.
+  /// Records a path that does not converge: the trail, and the state that it returns to.
   @inlinable
   mutating func ended(at state: Model.State?) -> String {
     path = trail.dropFirst().map { $0.state }

@@ -1,47 +1,47 @@
 public import UpdateMachine
 
-/// A small world of which every state can be visited: where it begins, what may happen next, and
-/// what must hold in every state.
+/// A small world whose states can all be visited: its initial states, its steps, and what must hold
+/// in every state.
 ///
-/// A model is a value that holds only its parameters. Its states are packed into a few bits, because
-/// there are millions of them. ``Explorer`` asks for the successors of each state once, or twice if
-/// it has to tell a counterexample; both times the answer must be the same, in the same order.
+/// A model is a value that holds only its parameters. Its states are packed into a few bits,
+/// because there are millions of them. ``Explorer`` asks for the successors of each state once, and
+/// a second time for a counterexample. Both answers must be equal, in the same order.
 ///
 /// Mark the conformance `@inlinable` if it is explored from another module: every call here is on
 /// the hot path.
 public protocol ExplorableModel {
   /// A whole state, packed.
   associatedtype State: PackedState
-  /// What leads from one state to the next, with whatever a reader of a counterexample wants to
-  /// know. Made and dropped on the hot path: an enumeration without strings costs nothing.
+  /// A step between two states, with details for the reader of a counterexample. Created on the hot
+  /// path: an enumeration without strings costs nothing.
   associatedtype Step
 
-  /// Where it begins. One given twice counts twice as generated.
+  /// The states to start from. A state that is listed twice counts twice as generated.
   var initialStates: [State] { get }
 
-  /// Visits what every enabled step leads to. A state that two steps lead to is visited twice, and
-  /// a step that leads back to `state` is visited too: TLC counts both as generated.
+  /// Visits the result of every enabled step. A state that two steps lead to is visited twice, and
+  /// so is a step back to `state`: TLC counts both as generated.
   func forEachSuccessor(of state: State, _ visit: (_ step: Step, _ next: State) -> Void)
 
-  /// What does not hold in this state, in words; `nil`: everything holds.
+  /// Describes what does not hold in this state; `nil`: everything holds.
   func violation(of state: State) -> String?
 
-  /// The state, on one line.
+  /// Describes the state on one line.
   func description(of state: State) -> String
 
-  /// The step, on one line.
+  /// Describes the step on one line.
   func description(ofStep step: Step) -> String
 
-  /// What a step reaches that is worth counting, a bit each: all of them together are
-  /// ``Exploration/coverage``. A model without it has none.
+  /// What a step reaches that is worth counting, one bit each. ``Exploration/coverage`` is the
+  /// union. A model without it has none.
   func coverage(of step: Step) -> UInt64
 
-  /// Whether what must come in the end has come. From every state every way of calm steps must lead
-  /// to such a state: none may stop before, or go round for ever. A model without it claims nothing.
+  /// Whether a liveness goal is reached. From every state every path of calm steps must lead to
+  /// such a state: none may stop earlier or cycle for ever. A model without it claims nothing.
   func isSettled(_ state: State) -> Bool
 
-  /// Visits what the steps lead to that are left once nothing goes wrong any more. Each of them is
-  /// one of ``forEachSuccessor(of:_:)``, too.
+  /// Visits the results of the steps that remain once no more faults occur. Each of them is also
+  /// one of ``forEachSuccessor(of:_:)``.
   func forEachCalmSuccessor(of state: State, _ visit: (_ step: Step, _ next: State) -> Void)
 }
 
@@ -60,11 +60,11 @@ extension ExplorableModel {
 
 /// A state as a few bits without references.
 public protocol PackedState: BitwiseCopyable, Equatable, Sendable {
-  /// All that ``Explorer`` remembers of a state. Equal states have equal fingerprints; and every
-  /// bit should hang on every bit of the state, because the high bits choose the place in a table.
+  /// All that ``Explorer`` remembers of a state. Equal states have equal fingerprints. Every bit
+  /// should depend on every bit of the state, because the high bits choose the slot in a table.
   var fingerprint: UInt64 { get }
 
-  /// Whether different states always have different fingerprints, so that nothing can be missed.
+  /// Whether different states always have different fingerprints, so that no state is missed.
   static var hasExactFingerprint: Bool { get }
 }
 

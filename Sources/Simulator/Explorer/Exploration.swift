@@ -1,41 +1,41 @@
-/// How an exploration ended.
+/// The reason why an exploration ended.
 public enum ExplorationEnding: String, Hashable, Sendable {
   /// Every reachable state was visited, and everything holds in each.
   case closed
-  /// Something does not hold in the state that was found last, or from there on.
+  /// Something does not hold in the last state found, or on every path from it.
   case violated
-  /// More states need more memory than is allowed, or they are more than 2³² − 1.
+  /// More states would exceed the memory limit, or 2³² − 1 states.
   case memoryLimit
-  /// The states of the last level allowed were looked at, but not their successors.
+  /// The states of the last allowed level were checked, but not their successors.
   case depthLimit
-  /// The caller wanted no more.
+  /// The caller stopped it.
   case stopped
 }
 
-/// How far an exploration went.
+/// The progress of an exploration.
 public struct ExplorationCounts: Hashable, Sendable {
-  /// Initial states, and every successor of every state that was expanded: also those that were
-  /// seen before, and those equal to the state itself. TLC counts so.
+  /// Initial states, and every successor of every expanded state, including known states and the
+  /// state itself. TLC counts the same way.
   public var generated: Int64 = 0
-  /// Different states that were found.
+  /// Different states found.
   public var distinct: Int64 = 0
-  /// Levels reached, that of the initial states being the first: the states on the longest of all
-  /// shortest ways to a state. TLC counts so.
+  /// Levels reached; the initial states are the first. It is the number of states on the longest of
+  /// all shortest paths. TLC counts the same way.
   public var depth: Int64 = 0
-  /// States that were found, and whose successors are not yet all looked at.
+  /// States found whose successors are not all visited yet.
   public var waiting: Int64 = 0
 
   @inlinable
   public init() {}
 }
 
-/// What the caller is told now and then.
+/// The argument of a progress callback.
 public struct ExplorationProgress: Hashable, Sendable {
   public var counts: ExplorationCounts
-  /// The most memory that was taken, in bytes.
+  /// The most memory taken so far, in bytes.
   public var memory: UInt64
-  /// Whether something was found that does not hold, and the way to it is being retraced: the
-  /// counts have begun anew.
+  /// Whether a violation was found and the path to it is being retraced: the counts have started
+  /// again.
   public var isSecondRun: Bool
 
   @inlinable
@@ -46,16 +46,16 @@ public struct ExplorationProgress: Hashable, Sendable {
   }
 }
 
-/// What came of an exploration.
+/// The result of an exploration.
 public struct Exploration<Model: ExplorableModel> {
   public var ending: ExplorationEnding
   public var counts: ExplorationCounts
-  /// The most memory that it took, in bytes: of the explorer's tables.
+  /// The most memory that the explorer's tables took, in bytes.
   public var memory: UInt64
-  /// A shortest way to what does not hold; `nil` if everything does, or if the caller stopped the
-  /// second run.
+  /// A shortest path to a violation; `nil` if everything holds, or if the caller stopped the second
+  /// run.
   public var counterexample: Counterexample<Model>?
-  /// All that steps reached (``ExplorableModel/coverage(of:)``).
+  /// The union of what steps reached (``ExplorableModel/coverage(of:)``).
   public var coverage: UInt64
 
   @inlinable
@@ -71,18 +71,18 @@ public struct Exploration<Model: ExplorableModel> {
   }
 }
 
-/// A shortest way from an initial state to one in which something does not hold, or from which,
-/// though nothing goes wrong any more, what must come in the end never comes.
+/// A shortest path from an initial state to a violation: a state in which something does not hold,
+/// or from which a goal is never reached although no more faults occur.
 public struct Counterexample<Model: ExplorableModel> {
   public var model: Model
-  /// What does not hold in the last state.
+  /// The violation in the last state.
   public var violation: String
-  /// All the states on the way; at least one.
+  /// All states on the path; at least one.
   public var states: [Model.State]
-  /// What led from each to the next: one less than there are states.
+  /// The steps between them: one fewer than states.
   public var steps: [Model.Step]
-  /// How many of the states come before only calm steps are taken; all of them, if it is a state
-  /// that something does not hold in.
+  /// How many states come before only calm steps are taken; all of them if something does not hold
+  /// in the last state.
   public var statesBeforeCalm: Int
 
   @inlinable
@@ -111,7 +111,7 @@ public struct Counterexample<Model: ExplorableModel> {
     }
   }
 
-  /// The story: the first state, each step with the state it leads to, and what does not hold.
+  /// The first state, each step with its result, and the violation.
   public var lines: [String] {
     var lines: [String] = []
     for (index, state) in states.enumerated() {

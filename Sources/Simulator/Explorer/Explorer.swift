@@ -1,12 +1,12 @@
-// Explorer: the room that visits every state of a small world. It uses nothing but Values; it
-// knows nothing of clients and servers, so that a page of TLA+ can be explored as well as ours.
+// Explorer: the room that visits every state of a small world. It uses nothing but Values. It knows
+// nothing of clients and servers, so that a page of TLA+ can be explored, too.
 //
 // Explorer may use: no other room.
 
-/// Visits every reachable state of a model, breadth first, each once, and looks at each.
+/// Visits and checks every reachable state of a model once, breadth first.
 ///
-/// The first state in which something does not hold is one of those that the fewest steps lead to,
-/// because whole levels are visited one after the other; so its ``Counterexample`` is a shortest one.
+/// Levels are visited one after the other, so the first violation found is one with the fewest
+/// steps. Its ``Counterexample`` is therefore a shortest one.
 ///
 /// A complete model, Lamport's *Die Hard*: measure four gallons with jugs of three and five.
 ///
@@ -49,24 +49,24 @@
 /// for line in exploration.counterexample?.lines ?? [] { print(line) }
 /// ```
 ///
-/// **What is remembered.** Of each state a fingerprint of 64 bits, 8 bytes at a load of a half to
-/// three quarters, and the number of its parent, 4 bytes; the state itself only until its
+/// **Memory.** Each state costs a 64-bit fingerprint, 8 bytes at a load of a half to three
+/// quarters, and the number of its parent, 4 bytes. The state itself is kept only until its
 /// successors are known. If the fingerprint is exact (``PackedState/hasExactFingerprint``), as for
-/// states of 64 bits, nothing is missed. If not, two states may share one, and what only the second
-/// leads to is missed: for n states with a probability of at most n² / 2⁶⁵ (a union over the pairs,
-/// for fingerprints as good as random), 3 in 100 million for a million states.
+/// 64-bit states, nothing is missed. Otherwise two states may share one, and what only the second
+/// leads to is missed. For n states the probability is at most n² / 2⁶⁵ (a union over the pairs,
+/// for fingerprints as good as random): 3 in 100 million for a million states.
 ///
-/// **What is counted.** As TLC does (Yu, Manolios and Lamport, "Model Checking TLA+ Specifications",
-/// 1999): see ``ExplorationCounts``.
+/// **Counts** follow TLC (Yu, Manolios and Lamport, "Model Checking TLA+ Specifications", 1999):
+/// see ``ExplorationCounts``.
 ///
-/// **A counterexample** costs nothing until there is one: the parents' numbers give the numbers of
-/// the states on the way, and a second run, the same up to there, meets them again.
+/// **A counterexample** costs nothing until there is one. The parents' numbers give the path, and a
+/// second, identical run collects its states.
 public struct Explorer<Model: ExplorableModel> {
   public var model: Model
-  /// The memory that it may take, in bytes; it ends clearly before it takes more. The second run
-  /// for a counterexample takes no more than the first.
+  /// The most memory to take, in bytes; the exploration ends well before it would exceed it. The
+  /// second run for a counterexample takes no more than the first.
   public var memoryLimit: UInt64
-  /// Levels beyond this one are not visited; at least 1, the level of the initial states.
+  /// The last level to visit; at least 1, the level of the initial states.
   public var depthLimit: Int64
 
   @inlinable
@@ -78,8 +78,8 @@ public struct Explorer<Model: ExplorableModel> {
 
   /// Explores until there is nothing new, something does not hold, or a limit is reached.
   ///
-  /// `watch` is asked every 65,536 generated states or so, and says whether to go on: for a progress
-  /// line, and for Ctrl-C.
+  /// `watch` is called about every 65,536 generated states and returns whether to continue. Use it
+  /// for a progress line and for Ctrl-C.
   @inlinable
   public func run(
     watch: (ExplorationProgress) -> ExplorationVerdict = { _ in .goOn }
@@ -103,46 +103,46 @@ public struct Explorer<Model: ExplorableModel> {
   }
 }
 
-/// What the caller says when it is asked.
+/// The caller's answer to a progress callback.
 public enum ExplorationVerdict: Hashable, Sendable {
   case goOn
   case stop
 }
 
-/// The search itself: what is known so far.
+/// The state of a search.
 @usableFromInline
 struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   @usableFromInline let explorer: Explorer<Model>
   @usableFromInline var seen = FingerprintSet(capacity: 4096)
-  /// The number of the state that each state was first reached from; states are numbered as they
-  /// are found.
+  /// For each state, the number of the state it was first reached from. States are numbered in the
+  /// order of discovery.
   @usableFromInline var parents = Pile<UInt32>()
   /// The states by number, until their successors are known.
   @usableFromInline var states = Pile<Model.State>()
   @usableFromInline var batch = Batch<Model.State>()
-  /// From which states what must come in the end is known to come.
+  /// States from which the goal is known to be reached.
   @usableFromInline var convergence = Convergence<Model>()
   @usableFromInline var coverage: UInt64 = 0
   @usableFromInline var counts = ExplorationCounts()
   @usableFromInline var violation: String?
   @usableFromInline var ending: ExplorationEnding?
-  /// The most memory that it has taken, in bytes.
+  /// The most memory taken so far, in bytes.
   @usableFromInline var peak: UInt64 = 0
-  /// The states whose numbers are on the path, in a second run.
+  /// In a second run, the states found so far whose numbers are on the path.
   @usableFromInline var met: [Model.State] = []
   @usableFromInline var path: [UInt32] = []
   @usableFromInline var nextOnPath = UInt32.max
   @usableFromInline var nextWatch: Int64 = 0
-  /// Keeps the optimiser from leaving out reads that only warm the cache.
+  /// Keeps the optimiser from removing reads that only warm the cache.
   @usableFromInline var warmth: UInt64 = 0
 
-  /// The parent of an initial state, and a number that no state has.
+  /// The parent of an initial state: a number that no state has.
   @inlinable static var nobody: UInt32 { .max }
 
-  /// States that are expanded between two looks at whether the caller is to be asked.
+  /// States to expand between two checks of whether the callback is due.
   @inlinable static var stride: Int { 1024 }
 
-  /// Generated states between two questions: some milliseconds.
+  /// Generated states between two callbacks: some milliseconds.
   @inlinable static var patience: Int64 { 65_536 }
 
   @inlinable
@@ -174,8 +174,8 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     return ending ?? .closed
   }
 
-  /// Looks up the successors of the states of these numbers; the number of the first that was not
-  /// expanded. They are all of one level.
+  /// Expands the states of these numbers, all of one level; returns the number of the first that
+  /// was not expanded.
   @inlinable
   mutating func expand(from first: Int, to end: Int) -> Int {
     let model = explorer.model
@@ -199,7 +199,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     return index
   }
 
-  /// Looks up what is gathered, and takes in what is new.
+  /// Looks up the gathered states, and adds the new ones.
   @inlinable
   mutating func lookUp() {
     let found = batch
@@ -218,7 +218,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     counts.generated += Int64(found.count)
   }
 
-  /// A state that was not seen before.
+  /// Adds a new state.
   @inlinable
   @inline(__always)
   mutating func take(_ state: Model.State, from parent: UInt32) {
@@ -233,11 +233,11 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     }
   }
 
-  /// How what must come in the end does not come from this state on; `nil`: it does.
+  /// Describes how this state fails to reach the goal; `nil`: it reaches it.
   @inlinable
   @inline(__always)
   mutating func divergence(from state: Model.State) -> String? {
-    // A second run only retraces: the first has looked at all of these.
+    // A second run only retraces: the first has checked all of these.
     guard path.isEmpty, !explorer.model.isSettled(state) else { return nil }
     return convergence.look(at: state, explorer.model)
   }
@@ -249,7 +249,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     if met.count == path.count { ending = .violated }
   }
 
-  /// Whether as many can be taken in; if not, it ends here.
+  /// Whether that many more states fit; otherwise the exploration ends here.
   @inlinable
   mutating func hasRoom(for more: Int) -> Bool {
     let others = parents.bytes + states.bytes + batch.bytes + convergence.bytes
@@ -257,7 +257,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     let isNumbered = counts.distinct + Int64(more) < Int64(Self.nobody)
     let before = seen.bytes
     if isNumbered, others + before <= limit, seen.makeRoom(for: more, within: limit - others) {
-      // While it grew, both tables were held.
+      // While the table grew, both the old and the new one were held.
       if seen.bytes != before { peak = max(peak, others + before + seen.bytes) }
       return true
     }
@@ -283,7 +283,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     }
   }
 
-  /// The numbers of the states from an initial one to the last that was found.
+  /// The numbers of the states on the path from an initial state to the last one found.
   @inlinable
   func pathToLast() -> [UInt32] {
     var path: [UInt32] = []
@@ -296,7 +296,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     return path
   }
 
-  /// Makes everything as new for a run that looks out for the states of these numbers.
+  /// Resets everything for a run that collects the states of these numbers.
   @inlinable
   mutating func restart(meeting path: [UInt32]) {
     seen.removeAll()

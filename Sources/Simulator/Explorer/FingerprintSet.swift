@@ -1,27 +1,27 @@
-/// The fingerprints seen so far: open addressing with linear probing, 8 bytes a slot.
+/// A set of fingerprints: open addressing with linear probing, 8 bytes per slot.
 ///
 /// A fingerprint's home is the high word of its product with the capacity (Lemire, "Fast random
-/// integer generation in an interval", 2019). So the capacity may be any number, and the table grows
-/// by half rather than by double; and homes have the order of the fingerprints, so that growing
-/// reads and writes memory nearly from front to back.
+/// integer generation in an interval", 2019). So the capacity may be any number, and the table
+/// grows by half instead of doubling. Homes have the order of the fingerprints, so growing reads
+/// and writes memory almost sequentially.
 @usableFromInline
 @safe
 struct FingerprintSet: ~Copyable {
   @usableFromInline var slots: UnsafeMutablePointer<UInt64>
   @usableFromInline var capacity: Int
-  /// Fingerprints in the table, so without 0.
+  /// The number of fingerprints in the table, not counting 0.
   @usableFromInline var filled = 0
-  /// Up to how many may be in the table.
+  /// The most fingerprints before the table must grow.
   @usableFromInline var limit: Int
-  /// 0 marks a free slot, so that fingerprint has a place of its own.
+  /// 0 marks a free slot, so whether 0 itself is in the set is stored here.
   @usableFromInline var holdsZero = false
 
-  /// Three quarters: at that load a probe looks at 2.5 slots if it finds, at 8.5 if it does not
-  /// (Knuth, TAOCP 3, 6.4), which is a cache line or two.
+  /// Three quarters. At that load a successful probe visits 2.5 slots and an unsuccessful one 8.5
+  /// (Knuth, TAOCP 3, 6.4): a cache line or two.
   @inlinable
   static func usual(_ capacity: Int) -> Int { capacity / 4 * 3 }
 
-  /// Where there is no memory left to grow: slower, but on.
+  /// The load when there is no memory left to grow: slower, but still working.
   @inlinable
   static func crowded(_ capacity: Int) -> Int { capacity / 8 * 7 }
 
@@ -49,13 +49,13 @@ struct FingerprintSet: ~Copyable {
     Int(truncatingIfNeeded: fingerprint.multipliedFullWidth(by: UInt64(capacity)).high)
   }
 
-  /// Some bits of the home of a fingerprint. To read many homes at once brings them into the cache
-  /// together; to insert one after the other would wait for each.
+  /// Some bits at the home of a fingerprint. Reading many homes at once loads their cache lines in
+  /// parallel; inserting one after the other would wait for each.
   @inlinable
   @inline(__always)
   func touch(_ fingerprint: UInt64) -> UInt64 { unsafe slots[home(of: fingerprint)] }
 
-  /// Whether it was new. There must be room: see ``makeRoom(for:within:)``.
+  /// Inserts; returns whether it was new. Needs room: see ``makeRoom(for:within:)``.
   @inlinable
   @inline(__always)
   mutating func insert(_ fingerprint: UInt64) -> Bool {
@@ -76,8 +76,8 @@ struct FingerprintSet: ~Copyable {
     return true
   }
 
-  /// Sees to it that `more` fingerprints can be inserted; false if that takes more than `bytes`,
-  /// the old table being held while the new one is filled.
+  /// Makes room for `more` fingerprints; returns false if that takes more than `bytes`. The old
+  /// table is held while the new one is filled.
   @inlinable
   mutating func makeRoom(for more: Int, within bytes: UInt64) -> Bool {
     let wanted = filled + more
@@ -109,7 +109,7 @@ struct FingerprintSet: ~Copyable {
     unsafe old.deallocate()
   }
 
-  /// As new, with the memory it has.
+  /// Empties the set and keeps its memory.
   @inlinable
   mutating func removeAll() {
     unsafe slots.update(repeating: 0, count: capacity)

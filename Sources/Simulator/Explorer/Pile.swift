@@ -1,15 +1,15 @@
-/// A list that grows at its end and may be dropped from its front, in chunks: nothing is ever
-/// copied, so that it never takes twice its size for a moment, and what was read is given back.
+/// A list of chunks that grows at its end and can be dropped from its front. Nothing is ever
+/// copied, so it never takes twice its size, and memory is returned after reading.
 @usableFromInline
 @safe
 struct Pile<Element: BitwiseCopyable>: ~Copyable {
   /// `nil`: dropped.
   @usableFromInline var chunks: [UnsafeMutablePointer<Element>?] = unsafe []
   @usableFromInline var count = 0
-  /// Elements before this one are dropped, chunk by chunk.
+  /// The chunks before this one are dropped.
   @usableFromInline var heldChunks = 0
 
-  /// Elements of a chunk, as a power of 2: a quarter of a megabyte of 16-byte states.
+  /// The elements per chunk, as a power of 2: a quarter of a megabyte of 16-byte states.
   @inlinable static var shift: Int { 14 }
   @inlinable static var mask: Int { (1 << shift) - 1 }
 
@@ -27,7 +27,7 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
     return UInt64(links) + UInt64(heldChunks) * UInt64(MemoryLayout<Element>.stride << Self.shift)
   }
 
-  /// Takes one more in. O(1).
+  /// Appends an element. O(1).
   @inlinable
   @inline(__always)
   mutating func append(_ element: Element) {
@@ -44,7 +44,7 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
     heldChunks += 1
   }
 
-  /// One that is not dropped. O(1).
+  /// Returns an element that is not dropped. O(1).
   @inlinable
   @inline(__always)
   subscript(index: Int) -> Element {
@@ -55,7 +55,7 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
     return unsafe chunk[index & Self.mask]
   }
 
-  /// The one at `index`, which nobody will ask for again: nor for any before it.
+  /// Returns the element at `index`; it and all earlier ones must not be read again.
   @inlinable
   @inline(__always)
   mutating func take(_ index: Int) -> Element {
@@ -73,8 +73,8 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
   }
 }
 
-/// Successors that are not yet looked up: gathered first, so that their places in the table can be
-/// fetched together. Grows if one state has very many successors, then stays.
+/// A buffer of successors to look up. They are gathered first, so that their slots in the table can
+/// be fetched together. It grows if one state has very many successors, and never shrinks.
 @usableFromInline
 @safe
 struct Batch<State: PackedState> {
@@ -84,7 +84,8 @@ struct Batch<State: PackedState> {
   @usableFromInline var capacity: Int
   @usableFromInline var count = 0
 
-  /// From this on it is looked up. Enough that fetching overlaps, few enough for the first cache.
+  /// The size at which they are looked up: large enough that fetches overlap, small enough for the
+  /// L1 cache.
   @inlinable static var size: Int { 256 }
 
   @inlinable
@@ -95,7 +96,7 @@ struct Batch<State: PackedState> {
     unsafe parents = .allocate(capacity: capacity)
   }
 
-  /// It is a bag of pointers that closures may hold, so the end is its owner's to tell.
+  /// Frees the memory. Closures may hold copies of the pointers, so the owner decides when.
   @inlinable
   func deallocate() {
     unsafe states.deallocate()

@@ -1,22 +1,22 @@
-/// Two-phase commit: some resource managers and a transaction manager, which asks for everybody's
-/// vote, and everybody must end alike.
+/// Two-phase commit: a transaction manager asks all resource managers for their votes, and all must
+/// end alike.
 ///
 /// It is the TLA+ module `TwoPhase` of Gray and Lamport, "Consensus on Transaction Commit" (ACM
-/// TODS 31, 2006), action by action. Messages are never lost and never taken away. It is here as a
-/// yardstick: its state space is known, and model checkers have published how fast they walk it.
+/// TODS 31, 2006), action by action. Messages are never lost and never removed. It serves as a
+/// benchmark: its state space is known, and model checkers have published how fast they explore it.
 ///
 /// | resource managers | generated | distinct | depth |
 /// | ---: | ---: | ---: | ---: |
 /// | 3 | 1,146 | 288 | 11 |
 /// | 8 | 18,507,778 | 1,745,408 | 26 |
 public struct TwoPhaseCommit: ExplorableModel, Sendable {
-  /// Resource managers; their states fit into one word.
+  /// The number of resource managers; their states fit into one word.
   public let participants: Int
-  /// How many votes the transaction manager waits for before it commits. Right is to wait for all;
-  /// one less, and the explorer shows two managers that end differently.
+  /// The votes that the transaction manager needs before it commits. All are required; with one
+  /// fewer, the explorer finds two managers that end differently.
   public let votesNeeded: Int
 
-  /// A bit for each resource manager.
+  /// One bit per resource manager.
   @usableFromInline let everyone: UInt64
 
   public static var participantsAllowed: ClosedRange<Int> { 1...15 }
@@ -45,15 +45,15 @@ public struct TwoPhaseCommit: ExplorableModel, Sendable {
     case receivesAbort(Int)
   }
 
-  /// What a resource manager, or the transaction manager, has come to.
+  /// The state of a resource manager or of the transaction manager.
   ///
-  /// In a state, the two bits of each resource manager are in two planes of 15 bits: so a set of
-  /// managers is one mask, and the invariant takes no loop. From the lowest bit:
+  /// In a state, the two bits of each resource manager are in two planes of 15 bits. So a set of
+  /// managers is one mask, and the invariant needs no loop. From the lowest bit:
   ///
   ///     plane 0 (15) | plane 1 (15) | tmPrepared (15) | Prepared sent (15) | tm (2) | Commit, Abort
   ///
-  /// Working is 00, prepared 01, committed 10, aborted 11; the transaction manager is 0 before it
-  /// has decided, else 1 or 2, and *Commit* and *Abort* are the messages it has sent.
+  /// Working is 00, prepared 01, committed 10, aborted 11. The transaction manager is 0 before it
+  /// decides, then 1 or 2. *Commit* and *Abort* are the messages it has sent.
   @usableFromInline
   enum Bits {
     @inlinable static var plane1: UInt64 { 15 }
@@ -66,7 +66,7 @@ public struct TwoPhaseCommit: ExplorableModel, Sendable {
     @inlinable static var abortSent: UInt64 { 1 << 63 }
   }
 
-  /// Everybody works, nobody has said anything.
+  /// All are working, and no message was sent.
   @inlinable
   public var initialStates: [UInt64] { [0] }
 

@@ -1,8 +1,8 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// The simulator's third app: a ledger that every user writes into, online or not. All clients are
-/// devices of one user's data layer, which others change, too.
+/// The simulator's third app: a ledger that every user writes into, online or offline. All clients
+/// are devices of one user's data layer, which others change, too.
 public enum Ledger: SimulatedApp {
   public typealias Model = ConfirmedView<LedgerChange>
   public typealias Truth = ViewTruth<JSON>
@@ -11,7 +11,7 @@ public enum Ledger: SimulatedApp {
   public typealias Disk = RowDisk<Model, ViewFinger>
 
   static var accounts: Int64 { 3 }
-  /// What is in all accounts together, whoever transfers: a transaction that is seen in part shows.
+  /// The total of all accounts, constant under transfers: a transaction that is seen in part shows.
   static var wealth: Int64 { 30 }
 
   public static func beginning(_ choices: inout Choices) -> ViewTruth<JSON> {
@@ -22,7 +22,7 @@ public enum Ledger: SimulatedApp {
     return ViewTruth(view: view)
   }
 
-  /// Somebody else's doing. Each is counted, so that no state comes twice.
+  /// A change by others. Each is counted, so that no state occurs twice.
   public static func nextEvent(
     _ truth: ViewTruth<JSON>, _ choices: inout Choices
   ) -> [ViewChange<JSON>] {
@@ -44,7 +44,7 @@ public enum Ledger: SimulatedApp {
     }
   }
 
-  /// One whose checksum does not fit.
+  /// A snapshot with a wrong checksum.
   public static func snapshotToRefuse(_ truth: ViewTruth<JSON>) -> PulledView<JSON>? {
     var snapshot = truth.snapshot
     snapshot.checksum &+= 1
@@ -55,7 +55,7 @@ public enum Ledger: SimulatedApp {
     MutationPush(push)
   }
 
-  /// Of what is confirmed alone: that is what a finger stands for.
+  /// Of the confirmed state alone, which is what a finger stands for.
   public static func checksum(of model: Model) -> UInt64 {
     ViewTruth(view: model.state).checksum
   }
@@ -84,21 +84,21 @@ public enum Ledger: SimulatedApp {
 public struct ViewTruth<Value: ViewValue>: ServerTruth {
   public typealias Event = PulledView<Value>
   public typealias Snapshot = PulledView<Value>
-  /// What somebody else writes, as one transaction.
+  /// A write by others, as one transaction.
   public typealias Change = [ViewChange<Value>]
 
   public var view: ViewMap<Value>
 
   public init(view: ViewMap<Value>) { self.view = view }
 
-  /// In nobody's name; a server gives its own.
+  /// Without a client's name; a server adds it.
   public var snapshot: PulledView<Value> {
     PulledView(
       client: ClientID(0), state: ServerStateID(epoch: 0, number: 0), checksum: view.checksum,
       lastMutation: .none, content: .full(view.map))
   }
 
-  /// Reckoned anew from every entry, and not as the view's own checksum is.
+  /// Computed from all entries, independently of the view's own checksum.
   public var checksum: UInt64 {
     var digest = Digest()
     for (key, value) in view.map {

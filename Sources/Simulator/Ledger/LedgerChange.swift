@@ -1,17 +1,17 @@
 public import SyncProtocols
 public import UpdateMachine
 
-// Ledger: the room of a world in which users change things, over Replicache's protocol: its
-// server, its app, its users, and what is owed to them.
+// Ledger: the room of a world in which users change things over Replicache's protocol: its server,
+// its app, its users, and what they are owed.
 //
 // Ledger may use: Choices, Disk, Run, World.
 
-/// What a user of the ledger does. Each entry has a number that is nobody else's, and is written into
-/// its client's list wherever it is made: so one that is lost, made twice or out of order is seen.
+/// A change of a ledger's user. Each entry has a unique number, and is written into its client's
+/// list wherever it runs. So a lost, repeated or reordered entry shows.
 public struct LedgerChange: ViewMutation, Hashable {
-  /// Whose list the entries go into: the outbox's client.
+  /// The outbox's client, whose list the entries go into.
   public var client: ClientID
-  /// Several, in their order, where changes were coalesced.
+  /// Several, in order, where changes were coalesced.
   public var entries: [Int64]
   public var deed: Deed
 
@@ -22,11 +22,11 @@ public struct LedgerChange: ViewMutation, Hashable {
   }
 
   public enum Deed: Hashable, Sendable {
-    /// Adds to a counter; to counter 0 several at once, if they have not been sent.
+    /// Adds to a counter. Unsent additions to counter 0 are coalesced.
     case add(Int64, to: Int64)
-    /// Moves what there is; throws where there is not so much.
+    /// Moves an amount; throws if the account holds less.
     case transfer(Int64, from: Int64, to: Int64)
-    /// Takes an hour, or says that somebody else has it.
+    /// Reserves an hour, or finds that it is taken.
     case reserve(hour: Int64)
   }
 
@@ -40,7 +40,7 @@ public struct LedgerChange: ViewMutation, Hashable {
 
   public var size: Int64 { Int64(entries.count) }
 
-  /// As it is pushed.
+  /// The arguments in a push.
   public var arguments: JSON {
     var object = JSONObject()
     object["client"] = JSON(integerLiteral: Int64(client.number))
@@ -77,7 +77,7 @@ public struct LedgerChange: ViewMutation, Hashable {
   }
 }
 
-/// The ledger's mutators. The server's refuse what the clients' think possible.
+/// The ledger's mutators. The server's refuse some changes that the clients' accept.
 public struct LedgerMutators: SimulatedMutators {
   public typealias Value = JSON
 
@@ -87,7 +87,7 @@ public struct LedgerMutators: SimulatedMutators {
 
   init(isServer: Bool) { self.isServer = isServer }
 
-  /// The server adds no such amount.
+  /// An amount that the server refuses to add.
   static var unlucky: Int64 { 13 }
 
   static func list(of client: ClientID) -> ViewKey { ViewKey("list/\(client.number)") }

@@ -1,29 +1,29 @@
 internal import SyncProtocols
 public import UpdateMachine
 
-/// What a user has made and not given up, in the order of the tickets: what he himself knows, whatever
-/// his outbox says.
+/// What a user has made and not given up, in ticket order: the user's own knowledge, independent of
+/// the outbox.
 public struct LedgerBook: OutboxBook {
-  /// Whose; `nil`: nobody's yet.
+  /// The client that the record belongs to; `nil`: none yet.
   public var client: ClientID?
   private(set) var made: [Made] = []
-  /// What the user gave up when it may have been on its way: it may be made all the same.
+  /// Entries that the user gave up when they may already have been sent: they may still be made.
   private(set) var loose: [Int64] = []
-  /// Of which nobody knows how often they are made, for an older outbox has come back.
+  /// Entries that may be made any number of times, because an older outbox came back.
   private(set) var doubtful: [Int64] = []
-  /// The greatest ID that was sent before that. Whatever is made before the server has told that it has
-  /// run as many may be taken for what had one of these.
+  /// The greatest ID sent before that. Until the server has confirmed that many, a new change may
+  /// be mistaken for the old one with its ID.
   private var doubtfulThrough = MutationID.none
 
   struct Made: Sendable {
-    /// Several, where changes were coalesced.
+    /// Several where changes were coalesced.
     var tickets: ClosedRange<MutationTicket>
     var entries: [Int64]
   }
 
   public init(of client: ClientID? = nil) { self.client = client }
 
-  /// - Parameter confirmed: the last mutation that the server has told of.
+  /// - Parameter confirmed: the last mutation that the server has confirmed.
   mutating func note(
     _ ticket: MutationTicket, _ entries: [Int64], confirmed: MutationID
   ) {
@@ -31,7 +31,7 @@ public struct LedgerBook: OutboxBook {
     if confirmed < doubtfulThrough { doubtful += entries }
   }
 
-  /// Made one with the last.
+  /// Coalesces a change with the last one.
   mutating func merge(_ ticket: MutationTicket, _ entries: [Int64], confirmed: MutationID) {
     guard let last = made.indices.last else {
       return note(ticket, entries, confirmed: confirmed)
@@ -52,8 +52,8 @@ public struct LedgerBook: OutboxBook {
     if made.entries.contains(where: { doubtful.contains($0) }) { doubtful += entries }
   }
 
-  /// What is remembered when this book comes back with an older outbox, and all of another, newer one is
-  /// gone: of whatever was pending in either, nobody knows what becomes of it.
+  /// The record after an older outbox came back and replaced a newer one. The outcome of whatever
+  /// was pending in either is unknown.
   func cameBack(
     inPlaceOf newer: LedgerBook, _ outbox: Outbox<LedgerChange>, sentThrough newest: MutationID
   ) -> LedgerBook {
@@ -78,12 +78,12 @@ public struct LedgerBook: OutboxBook {
     made.removeAll { $0.tickets.contains(ticket) }
   }
 
-  /// Without what may be made any number of times.
+  /// The entries without those that may be made any number of times.
   func withoutDoubtful(_ entries: [Int64]) -> [Int64] {
     doubtful.isEmpty ? entries : entries.filter { !doubtful.contains($0) }
   }
 
-  /// The same, and without what was given up too late, each once.
+  /// The same, also without one copy of each entry that was given up too late.
   func withoutLoose(_ entries: [Int64]) -> [Int64] {
     let entries = withoutDoubtful(entries)
     guard !loose.isEmpty else { return entries }
@@ -96,9 +96,9 @@ public struct LedgerBook: OutboxBook {
   }
 }
 
-/// Oracle H, and what a client sees of everybody's transactions: the view is the confirmed state with
-/// what is pending replayed over it; each entry of the user's is in it once and in order, or visibly
-/// set aside; and the server has run nothing twice, out of order, or that he did not make.
+/// Oracle H, and what a client sees of all transactions. The view is the confirmed state with the
+/// pending changes replayed over it. Each of the user's entries is in it once and in order, or
+/// visibly set aside. The server has run nothing twice, out of order, or not made by the user.
 enum LedgerOracle {
   typealias Model = Ledger.Model
   typealias Local = LocalChanges<LedgerChange>
@@ -110,7 +110,7 @@ enum LedgerOracle {
       ?? objectionToServer(truth, book) ?? objectionToWealth(local)
   }
 
-  /// Replayed once more, as simply as can be.
+  /// Compares the view with a simple replay.
   private static func objectionToView(
     _ model: Model, _ local: Local
   ) -> UserObjection? {
@@ -154,7 +154,7 @@ enum LedgerOracle {
       "\(words(found)) with \(outbox)")
   }
 
-  /// What the server has run is in the user's order, and nothing else.
+  /// The server has run only the user's entries, in the user's order.
   private static func objectionToServer(
     _ truth: Ledger.Truth, _ book: LedgerBook
   ) -> UserObjection? {
@@ -175,7 +175,7 @@ enum LedgerOracle {
     return nil
   }
 
-  /// Whole transactions only: what is taken from one account is given to another.
+  /// Transactions are whole: what one account loses, another gains.
   private static func objectionToWealth(_ local: Local) -> UserObjection? {
     var sum: Int64 = 0
     for account in 0..<Ledger.accounts {

@@ -1,8 +1,8 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// A user of the ledger: makes changes online and offline, thinks better of some, and says what shall
-/// become of those that are set aside.
+/// A user of the ledger: makes changes online and offline, edits or discards some, and decides
+/// about those that are set aside.
 public struct LedgerUser: OutboxUser {
   public typealias Model = Ledger.Model
   public typealias Truth = Ledger.Truth
@@ -12,7 +12,7 @@ public struct LedgerUser: OutboxUser {
   public var check = OutboxCheck<LedgerChange>()
 
   private var entryCount: Int64 = 0
-  /// The newest commit that was seen in this process.
+  /// The newest commit seen in this process.
   private var seen: (client: ClientID, commit: CommitNumber)?
 
   public init() {}
@@ -24,7 +24,7 @@ public struct LedgerUser: OutboxUser {
 
   public func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
     guard let outbox = saved.outbox else { return old }
-    // The first form of an outbox is taken before its user has a book.
+    // An outbox's first form is saved before its user has a record.
     let book = old.client == outbox.client ? old : LedgerBook(of: outbox.client)
     return book.cameBack(
       inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
@@ -77,7 +77,7 @@ public struct LedgerUser: OutboxUser {
     }
   }
 
-  /// The user has another word on a change.
+  /// The user edits, retries or discards a change.
   private mutating func reconsider(
     _ ticket: MutationTicket, _ outbox: Outbox<LedgerChange>, _ choices: inout Choices
   ) -> [Action] {
@@ -127,16 +127,16 @@ public struct LedgerUser: OutboxUser {
     }
   }
 
-  /// It was not made: it must be one that cannot be.
+  /// A refused change must be one that is impossible.
   private mutating func judgeRefusal(_ change: LedgerChange, _ local: LocalChanges<LedgerChange>) {
     var state = local.view.state
     do throws(ChangeRefusal) {
       _ = try change.apply(to: &state)
       check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(local.outbox)")
-    } catch {}  // It cannot.
+    } catch {}  // Refused, as it should be.
   }
 
-  // MARK: What is owed
+  // MARK: Obligations
 
   public mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,

@@ -1,15 +1,15 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// An app's mutators, as a world's server makes them.
+/// An app's mutators, in the form that a world's server needs.
 public protocol SimulatedMutators: ViewMutators {
   init()
 }
 
-/// Replicache's servers in a world: a data layer and a diff server, which hold a waiting pull open until
-/// there is something new in it. Position *p* is after *p* commits.
+/// Replicache's servers in a world: a data layer and a diff server, which hold a waiting pull open
+/// until there is something new for it. Position *p* is after *p* commits.
 ///
-/// There is one log, for ever. A client that has none is given a name with its first snapshot.
+/// There is a single log that never ends. A new client gets its name with its first snapshot.
 public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   public typealias Value = Mutators.Value
   public typealias Truth = ViewTruth<Value>
@@ -21,23 +21,23 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   private var checksums: [UInt64] = []
   private var clientCount: UInt64 = 0
   private var epoch: UInt64 = 1
-  /// Which commit each finger stands for that was ever given.
+  /// The commit of each finger that was ever given.
   private var given: [ViewFinger: Int64] = [:]
   private var now: Moment
 
   private var waits: [Wait] = []
   private var ended: [Ended] = []
 
-  /// What kind of servers these are; `nil`: not drawn yet.
+  /// The behaviour of these servers; `nil`: not drawn yet.
   private var character: Character?
   private var isCalm = false
-  /// How many commits behind the next pulls are.
+  /// The number of commits by which the next pulls are behind.
   private var behind: Int64 = 0
-  /// When pushes that are accepted now will be run; `nil`: at once.
+  /// The delay until pushes accepted now are run; `nil`: none.
   private var runsAfter: TimeSpan?
-  /// Pushes that are accepted now will be lost instead.
+  /// Whether pushes accepted now are lost.
   private var loses = false
-  /// The moments at which those that were accepted are run, and whether they are lost instead.
+  /// When accepted pushes are run, and whether they are lost instead.
   private var due: [(at: Moment, isLost: Bool)] = []
 
   private struct Wait: Sendable {
@@ -47,13 +47,13 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   }
 
   private struct Character: Sendable {
-    /// The client view may be that of an earlier commit, and of a later one the next time.
+    /// Whether pulls may go back to an earlier commit, and forward again.
     var flaps: Bool
-    /// Pushes may be accepted, and run later, or never.
+    /// Whether pushes may be accepted and run later, or never.
     var puts: Bool
   }
 
-  /// An earlier commit may have been the newest this long ago.
+  /// The greatest age of an earlier commit that a pull may return.
   private static var lagMaximum: TimeSpan { .seconds(20) }
 
   public init(truth: Truth, settings: ServerSettings, at now: Moment) {
@@ -89,7 +89,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     return nil
   }
 
-  /// Commits count up; where they are not told, states do, and within a state mutations.
+  /// The commit number; without it the state's number, and within a state the last mutation's.
   public static func number(of finger: ViewFinger) -> Int64 {
     if let commit = finger.commit { return Int64(commit.number) }
     let state = finger.state
@@ -100,10 +100,10 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   public func position(of finger: ViewFinger, inLog index: Int) -> Int64? { given[finger] }
 
-  /// How old what it says may be, though it says it now.
+  /// The greatest age of the state in an answer when it is read.
   public var lag: TimeSpan { ViewServer.lagMaximum }
 
-  // MARK: The one log
+  // MARK: The single log
 
   public func index(of log: ViewLog) -> Int? { 0 }
 
@@ -113,7 +113,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   public var aliveQueues: [ViewLog] { [ViewLog()] }
 
-  /// A state ID never expires: one that is not known any more costs a full view.
+  /// A state ID never expires: an unknown one costs a full view.
   public var terms: Terms {
     Terms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
   }
@@ -192,7 +192,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     return taken
   }
 
-  /// Ends the waits that this is true of, in their order.
+  /// Ends the waits that satisfy the condition, in order.
   private mutating func endWaits(where ends: (Wait) -> Bool) {
     let ending = waits.filter(ends)
     guard !ending.isEmpty else { return }
@@ -225,8 +225,8 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     return answer
   }
 
-  /// Refuses a whole push, and with it the first mutation in it, which is noted like any other refusal.
-  /// Says whether it does: what was run already is not refused any more.
+  /// Refuses a whole push. Its first mutation is noted as refused, like any other. Returns whether
+  /// it did: mutations that have run are not refused any more.
   public mutating func reject(_ push: MutationPush, at now: Moment) -> Bool {
     self.now = now
     guard let first = push.mutations.first?.id else { return false }
@@ -292,7 +292,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   public mutating func announceNothing() { endWaits { _ in true } }
 
-  /// The history is lost.
+  /// Loses the history.
   public mutating func expire(_ log: ViewLog) { servers.diffServer.forget() }
 
   public mutating func interrupt(_ log: ViewLog) {
@@ -300,7 +300,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     endWaits { $0.waiter == first }
   }
 
-  /// What was accepted is kept in a memory that a kill empties; so is the history.
+  /// Accepted pushes are only in memory, which a kill empties; so is the history.
   public mutating func restart(keepingQueues: Bool, at now: Moment) {
     self.now = now
     for wait in waits { ended.append(Ended(waiter: wait.waiter, reply: .refused(.badGateway))) }
@@ -317,7 +317,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     if character == nil {
       let flaps = choices.happens(.server, 1, in: 3)
       character = Character(flaps: flaps, puts: choices.happens(.server, 1, in: 3))
-      // A view that flaps and is not numbered goes back in time, and nobody can know.
+      // A view that flaps without commit numbers would go back in time undetectably.
       servers.dataLayer.tellsCommits = flaps || !choices.happens(.server, 1, in: 4)
     }
     behind = 0
@@ -341,7 +341,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     runDue(by: Moment(milliseconds: .max))
   }
 
-  /// Deltas are always from the state that is named.
+  /// Deltas always start from the named state.
   public func repeating(
     _ batch: PulledView<Value>, from finger: ViewFinger
   ) -> PulledView<Value>? { nil }

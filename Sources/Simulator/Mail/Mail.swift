@@ -2,13 +2,13 @@ public import MessageSync
 public import SyncProtocols
 public import UpdateMachine
 
-// Mail: the room of a world of messages of which each client holds a part: its app, its users,
-// what is owed to them, and a race of events and pages on one message store.
+// Mail: the room of a world of messages of which each client holds a part: its app, its users and
+// what they are owed, and a race of events and pages on one message store.
 //
 // Mail may use: Choices, Disk, Mailbox, Oracles, Run.
 
-/// The simulator's second app: messages of which each client holds a part. Every client is a device of
-/// one user; he scrolls through lists, jumps about in them, and leaves.
+/// The simulator's second app: messages of which each client holds a part. Every client is a device
+/// of one user, who scrolls through lists, jumps about in them, and leaves.
 public enum Mail: SimulatedApp {
   public typealias Model = MailModel
   public typealias Truth = Mailbox
@@ -36,7 +36,7 @@ public enum Mail: SimulatedApp {
     breaking breach: PageBreach
   ) -> MessagePage<UInt32>? { found.page(request, later: later, breaking: breach) }
 
-  /// Any change, of which nobody is told; or an old row in the cache, or no old one any more.
+  /// An unannounced change; or an old row in the cache, or its removal.
   public static func nextBreach(
     _ fault: Fault, _ truth: Mailbox, _ choices: inout Choices
   ) -> Mailbox.Change? {
@@ -78,7 +78,7 @@ public enum Mail: SimulatedApp {
   public static func describe(_ change: Mailbox.Change) -> String { "\(change)" }
 }
 
-/// What a client holds of the messages.
+/// The part of the messages that a client holds.
 public struct MailModel: MessageModel {
   public typealias Narrow = Mailbox.Narrow
 
@@ -113,13 +113,13 @@ extension MailModel: StorableModel {
 }
 
 extension Mailbox: ServerTruth {
-  /// The channels that the user follows: messages come by pages alone.
+  /// The channels that the user follows: messages come only with pages.
   public var snapshot: [ChannelID] { followed }
 
-  /// Each change makes another state.
+  /// Every change gives another state.
   public var checksum: UInt64 { Digest.mixed(UInt64(bitPattern: changeCount)) }
 
-  /// Flag changes of one kind are one event at the place of the newest: so their order is lost.
+  /// Merges flag changes of one kind into one event in the newest's place, so their order is lost.
   public static func merged(_ pending: Event, _ newer: Event) -> Event? {
     guard case .flagged(let older, let flags, let isSet) = pending,
       case .flagged(let ids, flags, isSet) = newer

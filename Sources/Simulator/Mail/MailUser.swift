@@ -13,8 +13,8 @@ public struct MailUser: SimulatedUser {
 
   public static var pause: (first: Int64, times: Int64) { (500, 2) }
 
-  /// Two pauses and two deadlines at their longest, the longest that a server makes us wait, and as
-  /// long again as it takes to walk over a few gaps.
+  /// Two pauses and two deadlines at their longest, the server's longest retry-after, and the same
+  /// again for walking over a few gaps.
   public static var bound: TimeSpan {
     let settings = PageSettings()
     return settings.retry.transientCap + settings.retry.transientCap + settings.deadline
@@ -22,25 +22,27 @@ public struct MailUser: SimulatedUser {
       + settings.retry.retryAfterCap + .seconds(120)
   }
 
-  /// It remembers every page that this client ever took: an earlier state may come back from the disk.
+  /// The oracle. It remembers every page of this client, because an earlier state may come back
+  /// from the disk.
   private var oracle = IntervalOracle()
   private var budget = PageBudgetOracle<Narrow>()
   /// What was expected of a fetch, and did not hold.
   private var breach: String?
-  /// What was counted, and what the store had counted when it was last seen.
+  /// The counts, and the store's counts when it was last seen.
   public private(set) var audits = AuditCounts()
   private var counted = AuditCounts()
-  /// A message that was mended though nobody had broken anything.
+  /// A message that was repaired although the contract was never broken.
   private var wrongRepair: MessageID?
-  /// The pictures of the lists as they were told last.
+  /// The lists' last descriptions.
   private var pictures: [String] = []
-  /// The pages that have come, and are not taken yet.
+  /// The pages that arrived and are not taken yet.
   private var pages: [Page] = []
-  /// What was held before the page that is taken now.
+  /// What was held before the page that is being taken.
   private var heldBefore: Store?
-  /// What was held in the midst of the last step, when something had been given up.
+  /// What was held in the middle of the last step, when something had been dropped.
   private var forgotten: Store?
-  /// What was found right last, and stays so: what the oracle learns later only excuses more.
+  /// The last state that was judged right. It stays right: later knowledge of the oracle only
+  /// excuses more.
   private var right: Right?
 
   private struct Right: Sendable {
@@ -83,7 +85,7 @@ public struct MailUser: SimulatedUser {
     return [.changes(.moved(id, anyWindow(truth, &choices)))]
   }
 
-  /// Memory is given back, or a narrow means something else from now on.
+  /// Frees memory, or changes what a narrow means from now on.
   private func tend(_ truth: Mailbox, _ choices: inout Choices) -> Action {
     let kind = choices.draw(.users, below: 3)
     let id = MessageID(choices.draw(.users, in: 1...max(1, truth.newest.number)))
@@ -120,7 +122,7 @@ public struct MailUser: SimulatedUser {
     forgotten = nil
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
-      // What could not be read is held no more, before any page that waited for it is taken.
+      // Rows that could not be read are dropped before any page that waited for them is taken.
       heldBefore = client.model?.lists
       heldBefore?.forgetUnloaded()
       forgotten = heldBefore
@@ -130,7 +132,7 @@ public struct MailUser: SimulatedUser {
     }
   }
 
-  /// All that is held, in memory or on the disk.
+  /// Everything held, in memory or on the disk.
   private static func whole(_ store: Store, reading rows: RowReader) -> Store {
     guard store.hasUnloaded else { return store }
     var whole = store
@@ -139,7 +141,7 @@ public struct MailUser: SimulatedUser {
         do throws(StoredFormError) {
           _ = try whole.load(RowAnswer(query, rows(query)))
         } catch {
-          return store  // What is wrong with it, the disk says.
+          return store  // The disk reports what is wrong with it.
         }
       }
     }
@@ -200,7 +202,7 @@ public struct MailUser: SimulatedUser {
     oracle.note(change, from: truth, at: position)
   }
 
-  // MARK: What is owed
+  // MARK: Obligations
 
   public mutating func objection(
     to client: Body, _ truth: Mailbox, at position: Int64, _ history: [Mailbox], disk: Saved?,
@@ -240,15 +242,15 @@ public struct MailUser: SimulatedUser {
         return UserObjection(.honesty, "\(window.narrow): \(objection.expected)", objection.found)
       }
     }
-    // What was told last is what there is to see.
+    // The app must have been told of what is visible now.
     guard client.looksOtherwise(window.id) else { return nil }
     return UserObjection(
       .honesty, "\(window.narrow): what is seen through a window is told when it changes",
       "\(window.view.map { "\($0.rows.count) rows" } ?? "nothing")")
   }
 
-  /// With a server that keeps its contract nothing is suspect, and nothing is mended; and there is one
-  /// fetch for a suspect at most.
+  /// With a server that keeps its contract, no message is suspect and none is repaired. There is at
+  /// most one fetch for a suspect.
   private func objection(to store: Store) -> IntervalOracle.Objection? {
     for id in store.suspects where !oracle.maySuspect(id) {
       return IntervalOracle.Objection(
@@ -264,7 +266,7 @@ public struct MailUser: SimulatedUser {
       found: "\(audits.suspects) suspects, \(audits.readings) fetches, \(audits.repairs) repairs")
   }
 
-  /// A store that was saved earlier has counted less: it counts from there.
+  /// A store that was saved earlier has lower counts: counting continues from there.
   private mutating func count(_ store: Store) {
     var now = AuditCounts()
     (now.suspects, now.repairs) = store.auditCounts
@@ -296,7 +298,7 @@ public struct MailUser: SimulatedUser {
     return lists.doubtful.isEmpty
   }
 
-  // MARK: Words
+  // MARK: Texts
 
   public mutating func news(of client: Body, _ truth: Mailbox) -> [String] {
     guard let lists = client.model?.lists else { return [] }

@@ -1,32 +1,32 @@
 public import MessageSync
 public import UpdateMachine
 
-/// One client, one server, and every order in which events and pages can reach the client: the
-/// message store alone, without a machine around it.
+/// One client, one server, and every order in which events and pages can reach the client. It
+/// contains only the message store, without a machine.
 ///
-/// It is where the rules of partial knowledge are tried: each step is said by whoever drives it, a
-/// test that tells a history or a list of choices.
+/// It tests the rules of partial knowledge. The caller chooses each step: a test that follows a
+/// history, or a list of choices.
 public struct MessageRace: Sendable {
   public typealias Narrow = Mailbox.Narrow
   public typealias Store = MessageStore<Narrow>
 
   /// The truth at every position; position *p* is after *p* changes.
   public private(set) var history: [Mailbox]
-  /// What the client was told of the change that led to each position but the first.
+  /// What the client is told of the change that led to each position except the first.
   var announcements: [Mailbox.Event?] = []
   public private(set) var store: Store
-  /// The position that the client's finger stands for.
+  /// The position of the client's finger.
   public private(set) var finger: Int64 = 0
-  /// How many messages came back into sight of which nobody was told.
+  /// The number of messages that became visible again without an event.
   public private(set) var silentReturnCount = 0
   private var oracle = IntervalOracle()
   var fetches: [Fetch] = []
   private var fetchCount: UInt64 = 0
-  /// Where the server was when the poll that is out left; `nil`: none is out.
+  /// The server's position when the open poll left; `nil`: none is open.
   private var polled: Int64?
   private var disk: Disk?
 
-  /// What was saved, as rows and as what they are of.
+  /// What was saved, as rows and as values.
   private struct Disk: Sendable {
     var rows = VersionedMap<StoredKey, [UInt8]>()
     var store: Store
@@ -46,15 +46,15 @@ public struct MessageRace: Sendable {
     store = Store(following: mailbox.followed)
   }
 
-  /// Where the server is.
+  /// The server's position.
   public var position: Int64 { Int64(history.count) - 1 }
   public var truth: Mailbox { history[history.count - 1] }
-  /// The fetches that are out, by number.
+  /// The open fetches, by number.
   public var openFetches: [UInt64] { fetches.map { $0.id.number } }
 
   // MARK: Steps
 
-  /// Something happens on the server.
+  /// Commits a change on the server.
   public mutating func commit(_ change: Mailbox.Change) {
     var next = truth
     announcements.append(next.announcement(of: change))
@@ -64,15 +64,15 @@ public struct MessageRace: Sendable {
     history.append(next)
   }
 
-  /// A poll leaves.
+  /// Sends a poll.
   public mutating func poll() {
     guard polled == nil else { return }
     polled = position
     store.asked()
   }
 
-  /// Its answer comes, with everything up to a position; at least all that there was when it left.
-  /// If it is merged, flag changes of one kind are one event, at the place of the newest.
+  /// Delivers its answer, with everything up to a position, and at least everything from before it
+  /// left. If merged, flag changes of one kind are one event in the newest's place.
   public mutating func answerPoll(through last: Int64? = nil, isMerged: Bool = false) {
     guard let polled else { return }
     self.polled = nil
@@ -102,7 +102,7 @@ public struct MessageRace: Sendable {
     events.append(event)
   }
 
-  /// A fetch leaves. Returns its number.
+  /// Sends a fetch. Returns its number.
   @discardableResult
   public mutating func fetch(_ request: PageRequest<Narrow, MessageID>, isAudit: Bool = false)
     -> UInt64
@@ -114,8 +114,8 @@ public struct MessageRace: Sendable {
     return fetchCount
   }
 
-  /// The server looks the IDs up as they were at one position, and reads the rows at a later one; not
-  /// before the fetch left.
+  /// The server looks up the IDs at one position and reads the rows at a later one, neither before
+  /// the fetch left.
   public mutating func read(_ number: UInt64, at first: Int64? = nil, rowsAt second: Int64? = nil) {
     guard let index = fetches.firstIndex(where: { $0.id.number == number }) else { return }
     let ids = min(position, max(first ?? position, fetches[index].begun))
@@ -124,7 +124,7 @@ public struct MessageRace: Sendable {
     fetches[index].answer = (page, rows)
   }
 
-  /// Its page comes.
+  /// Delivers its page.
   @discardableResult
   public mutating func answer(_ number: UInt64) -> PageOutcome {
     if fetches.first(where: { $0.id.number == number })?.answer == nil { read(number) }
@@ -151,7 +151,7 @@ public struct MessageRace: Sendable {
 
   public mutating func drop(_ id: MessageID) { store.drop(id) }
 
-  /// The client was away for too long, and registers: a snapshot of now, and no event before.
+  /// The client was away too long and registers: it gets a snapshot of now, and no earlier events.
   public mutating func register() {
     finger = position
     polled = nil
@@ -161,7 +161,7 @@ public struct MessageRace: Sendable {
 
   // MARK: The disk
 
-  /// What is held is saved, as a step from what was saved before.
+  /// Saves what is held, as a step from the previous save.
   public mutating func save() {
     var writer = RowWriter()
     store.store(since: disk?.store, into: &writer, from: .firstOfModel)
@@ -174,10 +174,10 @@ public struct MessageRace: Sendable {
     self.disk = disk
   }
 
-  /// The process ends, and the next begins with what was saved last. Throws if that cannot be read,
-  /// or if the steps do not lead to where all at once would; nothing was saved: nothing happens.
+  /// Ends the process and begins the next with the last save; without a save, does nothing. Throws
+  /// if it cannot be read, or if the steps do not lead to the same result as a full save.
   ///
-  /// - Parameter left: whether messages and what is in the lists stay on the disk until they are
+  /// - Parameter left: whether messages and the lists' contents stay on the disk until they are
   ///   needed.
   public mutating func restart(leaving left: Bool = false) throws(StoredFormError) {
     guard var disk else { return }
@@ -198,7 +198,8 @@ public struct MessageRace: Sendable {
     self.disk = disk
   }
 
-  /// The rows are those of the whole; but a list that was opened while messages were unloaded may lack some.
+  /// Checks that the rows are those of the whole. A list that was opened while messages were
+  /// unloaded may lack some.
   private static func check(
     _ rows: [(key: StoredKey, value: [UInt8])], _ store: Store, _ whole: [StoredRow]
   ) throws(StoredFormError) {
@@ -214,10 +215,11 @@ public struct MessageRace: Sendable {
 
   // MARK: What is unloaded
 
-  /// Whether what is unloaded is loaded before it is named, as a driver does. Else it is given up then.
+  /// Whether unloaded rows are loaded before they are named, as a driver does. Otherwise they are
+  /// dropped.
   public var loads = true
 
-  /// Reads what is asked for until nothing is.
+  /// Reads the requested rows until none are requested.
   private mutating func load(_ unloaded: (Store) -> [RowQuery]) {
     guard loads, var disk else { return }
     while true {
@@ -232,7 +234,7 @@ public struct MessageRace: Sendable {
     self.disk = disk
   }
 
-  /// Somebody looks at a part of a list: what of it is known is in memory from here on.
+  /// Shows a part of a list: its known part is in memory from here on.
   public mutating func look(at window: ListWindow<MessageID>, of narrow: Narrow) -> ListExcerpt<
     MessageID
   > {
@@ -240,7 +242,7 @@ public struct MessageRace: Sendable {
     return store.list(of: narrow)?.excerpt(of: window) ?? ListExcerpt()
   }
 
-  /// All that is held, in memory or on the disk.
+  /// Everything held, in memory or on the disk.
   public var whole: Store { disk.map { MessageRace.whole(store, on: $0) } ?? store }
 
   private static func whole(_ store: Store, on disk: Disk) -> Store {
@@ -255,26 +257,25 @@ public struct MessageRace: Sendable {
 
   // MARK: Judgement
 
-  /// What is wrong with what the client holds; `nil`: nothing.
+  /// The objection to what the client holds; `nil`: none.
   public var objection: IntervalOracle.Objection? {
     oracle.objection(to: whole, at: finger, history)
   }
 
   // MARK: A small world
 
-  /// The poll that is out is lost.
+  /// Loses the open poll.
   mutating func losePoll() { polled = nil }
 
-  /// Whether a poll is out.
+  /// Whether a poll is open.
   var isPolling: Bool { polled != nil }
 
-  /// Where the server was when the poll that is out left, and when the fetch that is out was begun, at the
-  /// earliest.
+  /// The server's position when the open poll left, and its earliest position for the open fetch.
   var sinceWhen: (poll: Int64, fetch: Int64) {
     (polled ?? position, fetches.first?.begun ?? position)
   }
 
-  /// A plant: what has been applied since a page was asked for is forgotten.
+  /// A plant: forgets what has been applied since a page was requested.
   mutating func forgetWhatHasHappened() {
     for fetch in fetches {
       store.abandon(fetch.id)
@@ -282,7 +283,8 @@ public struct MessageRace: Sendable {
     }
   }
 
-  /// Takes in all that anything hangs on, positions as seen from the present one. Nothing was saved.
+  /// Hashes everything that later behaviour depends on, with positions relative to the present one.
+  /// Nothing may be saved.
   func fold(into digest: inout Digest) {
     digest.fold(position - finger)
     digest.fold(polled.map { position - $0 + 1 } ?? 0)

@@ -1,25 +1,25 @@
 public import MessageSync
 public import UpdateMachine
 
-/// A list as a picture of fixed width: where it is known, and where its messages are.
+/// A picture of a list in fixed width: where it is known, and where its messages are.
 ///
-/// `[==#==#..o.--]` is known from the very beginning on, not to the very end: `=` known, `.` unknown,
-/// `-` unknown now and known formerly, `:` of several IDs in one column known in part, `#` a message
-/// where the list is known, `o` one where it is not. The ends are `[` and `]` where they are known.
+/// `[==#==#..o.--]` is known from the very beginning, and not up to the very end. `=` is known, `.`
+/// unknown, `-` unknown now and known formerly, `:` a column of several IDs that is known in part.
+/// `#` is a message where the list is known, `o` one where it is not. The ends are `[` and `]`
+/// where they are known.
 public struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
   public let description: String
 
-  /// So many columns between the two ends.
+  /// The number of columns between the ends.
   public static var width: Int64 { 40 }
 
   /// - Parameters:
-  ///   - list: what is shown.
-  ///   - newest: the greatest ID that need be in it; greater ones of the list itself are made room
-  ///     for.
+  ///   - list: the list to show.
+  ///   - newest: the greatest ID to show; the picture grows for greater IDs of the list.
   public init(_ list: PartialList<MessageID>, through newest: MessageID) {
     var last = max(1, newest.number)
     for (id, _) in list.ids { last = max(last, id.number) }
-    // As many IDs a column as it takes.
+    // The IDs per column.
     let each = (last + IntervalBar.width - 1) / IntervalBar.width
     let former = list.former?.knowledge ?? Knowledge()
     func end(_ point: Interval<MessageID>.Point, _ sign: String) -> String {

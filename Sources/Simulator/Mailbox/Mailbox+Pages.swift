@@ -2,7 +2,7 @@ public import MessageSync
 public import UpdateMachine
 
 extension Mailbox {
-  /// What a real server answers: it looks up IDs now, and reads the rows a little `later`.
+  /// Answers like a real server: looks up IDs now, and reads the rows a little `later`.
   public func page(
     _ request: PageRequest<Narrow, MessageID>, later: Mailbox
   ) -> MessagePage<UInt32> {
@@ -56,20 +56,21 @@ extension Mailbox {
     return page
   }
 
-  /// `nil`: it is not there, or not for this user; that is from the database, too.
+  /// `nil`: the message does not exist, or the user may not see it. This, too, is from the
+  /// database.
   private func seenRow(of id: MessageID) -> Message<UInt32>? {
     guard let message = self[id], sees(message.place) else { return nil }
     return row(of: id)
   }
 
-  /// The IDs that the server lists: of everything only what the user follows, of other narrows also
-  /// what he can look into.
+  /// The IDs that the server lists. Without a narrow, only followed channels; in a narrow, also
+  /// channels that the user may look into.
   private func ids(in narrow: Narrow) -> [MessageID] {
     messages.filter { message in
       guard narrow.terms.isEmpty ? follows(message.place) : sees(message.place) else {
         return false
       }
-      // A search for a text finds what has this content.
+      // A search for a text finds the messages with this content.
       for term in narrow.terms {
         if case .text(let words) = term.subject, words != "\(message.content % 4)" { return false }
       }

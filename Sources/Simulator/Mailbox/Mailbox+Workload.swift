@@ -2,13 +2,13 @@ public import MessageSync
 internal import UpdateMachine
 
 extension Mailbox {
-  /// Three channels: one that is followed, one that can be left, and one that hides what is in it.
+  /// Three channels: one followed, one that can be left, and one that hides its messages.
   public static var beginning: Mailbox {
     Mailbox(
       following: [ChannelID(1), ChannelID(2), ChannelID(3)], hidden: [ChannelID(3)])
   }
 
-  /// Something that may happen next. Few messages in few places, so that things meet again and again.
+  /// Draws the next change. There are few messages in few places, so that changes collide often.
   public func nextChange(_ choices: inout Choices) -> Change {
     let id = anyID(&choices)
     switch choices.draw(.workload, below: 16) {
@@ -31,8 +31,8 @@ extension Mailbox {
     }
   }
 
-  /// What was set is cleared again, perhaps of one more; and merged with it in one answer, that leaves
-  /// in doubt which came last.
+  /// Clears what was set, perhaps for one more message. Merged into one answer, the two leave in
+  /// doubt which came last.
   private func opposite(
     of change: Change?, and id: MessageID, _ choices: inout Choices
   ) -> Change? {
@@ -40,7 +40,7 @@ extension Mailbox {
     return .flagged(ids.filter { $0 != id } + [id], flags, isSet: !isSet)
   }
 
-  /// How the server may break its contract next, if it is to do so in this way; `nil`: it cannot now.
+  /// The next breach of the contract of this kind; `nil`: none is possible now.
   func nextBreach(_ fault: Fault, _ choices: inout Choices) -> Change? {
     switch fault {
     case .silentChange:
@@ -49,7 +49,7 @@ extension Mailbox {
       case .sent, .edited, .moved, .deleted, .flagged, .reacted: break
       case .flaggedAll, .covered, .untold, .aged, .renewed: return nil
       }
-      // What nobody would have been told of breaks nothing.
+      // An unannounced change breaks nothing if it would not be announced anyway.
       return announcement(of: change) == nil ? nil : .untold(change)
     case .oldCache:
       let rows = former.filter { row in
@@ -65,7 +65,7 @@ extension Mailbox {
   }
 
   private func send(_ choices: inout Choices) -> Change {
-    // At most eight at a time; and now and then one whose ID was given before that of the newest.
+    // At most eight at a time; sometimes one whose ID was allocated before the newest's.
     guard messages.count < 8 else { return .deleted([anyID(&choices)]) }
     var id = MessageID(newest.number + choices.draw(.workload, in: 1...2))
     if let reserved, flip(&choices) { id = reserved }
@@ -79,7 +79,7 @@ extension Mailbox {
     return messages.isEmpty ? MessageID(1) : messages[Int(index)].id
   }
 
-  /// The message, and perhaps others of its place.
+  /// The message, and perhaps others from the same place.
   private func some(near id: MessageID, _ choices: inout Choices) -> [MessageID] {
     guard flip(&choices), let place = self[id]?.place else { return [id] }
     return messages.filter { $0.place == place }.map { $0.id }
@@ -101,7 +101,7 @@ extension Mailbox {
 
   private func flip(_ choices: inout Choices) -> Bool { choices.happens(.workload, 1, in: 2) }
 
-  /// Narrows that cover what can differ: everything, places, flags, both, and a negation.
+  /// Narrows that cover all distinctions: everything, places, flags, both, and a negation.
   public static var narrows: [Narrow] {
     [
       Narrow(), Narrow([.channel(ChannelID(1))]), Narrow([.channel(ChannelID(2)), .topic("a")]),

@@ -2,37 +2,37 @@ public import MessageSync
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Mailbox: the room of a server's messages as one user may see them, of what happens to them,
-// and of the pages that the server gives.
+// Mailbox: the room of a server's messages as one user may see them, of their changes, and of the
+// pages that the server gives.
 //
 // Mailbox may use: Choices, Run.
 
 /// The true state of all messages, at one position of the server's log.
 ///
-/// The user follows some channels, and hears of every change there; others he can look into but is
-/// told nothing; private ones that he does not follow he cannot see at all.
+/// The user follows some channels, and is told of every change there. Other channels the user can
+/// look into, but is told nothing. Private channels that the user does not follow are invisible.
 public struct Mailbox: Hashable, Sendable {
   public typealias Narrow = MessageFilter<UInt32>
   public typealias Event = MessageEvent<UInt32>
 
-  /// Every message there is, seen or not; ascending.
+  /// All messages, visible or not; ascending.
   public internal(set) var messages: [Message<UInt32>] = []
   /// The channels that the user follows; ascending.
   public internal(set) var followed: [ChannelID]
-  /// Those that only followers can see.
+  /// The channels that only followers can see.
   public let hidden: [ChannelID]
-  /// How many changes there were: the version that an edit gives is a third of it, for real servers
-  /// count in seconds.
+  /// The number of changes so far. An edit's version is a third of it, because real servers count
+  /// in seconds.
   var changeCount: Int64 = 0
-  /// The greatest ID there ever was: none is given twice.
+  /// The greatest ID so far: none is given twice.
   public internal(set) var newest = MessageID(0)
-  /// An ID that was given, and whose message is not committed yet.
+  /// An allocated ID whose message is not committed yet.
   var reserved: MessageID?
-  /// The last flags that were set or cleared, for what is set is often cleared again soon.
+  /// The last flag change: what is set is often cleared again soon.
   var lastFlagged: Change?
-  /// Rows as they were before their last changes, oldest first.
+  /// Rows before their last changes, oldest first.
   var former: [Message<UInt32>] = []
-  /// Old rows that pages show in place of the true ones, but for the flags: the cache was filled
+  /// Old rows that pages show in place of the true ones, except for flags: the cache was filled
   /// while a change was being committed.
   var cached: [Message<UInt32>] = []
 
@@ -41,19 +41,21 @@ public struct Mailbox: Hashable, Sendable {
     self.hidden = hidden
   }
 
-  /// Something that happens on the server.
+  /// A change on the server.
   public enum Change: Hashable, Sendable {
-    /// IDs are given before they are committed: one may come after a greater one.
+    /// A new message. IDs are allocated before the commit: a smaller ID may be committed after a
+    /// greater one.
     case sent(MessageID, by: UserID, to: MessagePlace, UInt32, MessageFlags)
     case edited(MessageID, UInt32, isMention: Bool)
-    /// All from one place. Back from where the user could see nothing, it may come unannounced.
+    /// A move of messages from one place. If they come from where the user sees nothing, there may
+    /// be no event.
     case moved([MessageID], to: MessagePlace, isAnnounced: Bool)
     case deleted([MessageID])
     case flagged([MessageID], MessageFlags, isSet: Bool)
     case flaggedAll(MessageFlags, isSet: Bool)
     case reacted(MessageID, Reaction, isSet: Bool)
     case covered(ChannelID, follows: Bool)
-    /// Something of which nobody is told: the server breaks its contract.
+    /// A change of which no client is told: the server breaks its contract.
     indirect case untold(Change)
     /// From here on pages show this old row, until the message changes again.
     case aged(Message<UInt32>)
@@ -61,7 +63,7 @@ public struct Mailbox: Hashable, Sendable {
     case renewed
   }
 
-  // MARK: Who sees what
+  // MARK: Visibility
 
   public func follows(_ place: MessagePlace) -> Bool {
     place.channel.map(followed.contains) ?? true
@@ -74,7 +76,7 @@ public struct Mailbox: Hashable, Sendable {
 
   public subscript(id: MessageID) -> Message<UInt32>? { index(of: id).map { messages[$0] } }
 
-  /// The message, if it is one of those that the user hears of.
+  /// The message, if the user is told of its changes.
   public func followed(_ id: MessageID) -> Message<UInt32>? {
     guard let message = self[id], follows(message.place) else { return nil }
     return message
@@ -90,10 +92,10 @@ public struct Mailbox: Hashable, Sendable {
 
   // MARK: Changes
 
-  /// The version that a change now gives.
+  /// The version that a change gives now.
   public var version: Int64 { changeCount / 3 + 1 }
 
-  /// What the user is told of a change that is about to be applied; `nil`: nothing.
+  /// What the user is told of a change before it is applied; `nil`: nothing.
   public func announcement(of change: Change) -> Event? {
     switch change {
     case .sent(let id, let sender, let place, let content, let flags):
@@ -133,7 +135,7 @@ public struct Mailbox: Hashable, Sendable {
     return .updated(move)
   }
 
-  /// Whether messages come back into the user's sight by this change, and he is not told.
+  /// The messages that this change makes visible again without telling the user.
   public func returnsSilently(_ change: Change) -> [MessageID] {
     guard case .moved(let ids, let target, _) = change, follows(target),
       announcement(of: change) == nil
@@ -141,7 +143,7 @@ public struct Mailbox: Hashable, Sendable {
     return ids
   }
 
-  /// Commits a change. What cannot be is left out.
+  /// Commits a change. Impossible parts are ignored.
   public mutating func apply(_ change: Change) {
     switch change {
     case .sent(let id, let sender, let place, let content, let flags):
@@ -171,7 +173,7 @@ public struct Mailbox: Hashable, Sendable {
       cached.removeAll { ids.contains($0.id) }
     case .flagged(let ids, let flags, let isSet):
       lastFlagged = change
-      // Nobody marks what he cannot see.
+      // The user can only flag visible messages.
       for id in ids {
         guard let index = index(of: id), sees(messages[index].place) else { continue }
         messages[index].flags.assign(flags, isSet)
@@ -192,7 +194,7 @@ public struct Mailbox: Hashable, Sendable {
     changeCount += 1
   }
 
-  /// A row is about to change: its cache is filled anew, and the old one is kept for a while.
+  /// Called before a row changes: its cache is refilled, and the old row is kept for a while.
   private mutating func remember(_ index: Int) {
     cached.removeAll { $0.id == messages[index].id }
     if former.count >= Mailbox.formerMaximum { former.removeFirst() }
@@ -211,7 +213,7 @@ public struct Mailbox: Hashable, Sendable {
 }
 
 extension Message {
-  /// Sets or clears a reaction; written without the library's own code.
+  /// Sets or clears a reaction, without using the library's own code.
   fileprivate mutating func react(_ reaction: Reaction, _ isSet: Bool) {
     reactions.removeAll { $0 == reaction }
     if isSet { reactions = (reactions + [reaction]).sorted() }

@@ -1,31 +1,31 @@
 internal import MessageSync
 internal import UpdateMachine
 
-/// What a server has done to each message, and of what it told, as far as a server that breaks its
-/// contract makes a difference (KNOWLEDGE.md, R13): which fields of which messages a client may show
-/// wrong, and what it must have mended after it has looked twice.
+/// A record of a server's breaches of its contract (PartialKnowledge R13): what it did to each
+/// message, and what it announced. It says which fields of which messages a client may show
+/// wrong, and what must be repaired after two looks.
 ///
-/// Of a message that no breach has touched it excuses nothing.
+/// It excuses nothing about a message that no breach has touched.
 struct BreachLedger: Sendable {
-  /// What a change assigned of one message.
+  /// What a change assigned to one message.
   private struct Touch: Sendable {
     var position: Int64
-    /// An event has named it.
+    /// Whether an event has announced it.
     var isTold: Bool
     var fields: MessageFields
     var reaction: Reaction?
-    /// Of the message, since then.
+    /// The message's version since then.
     var version: Int64
-    /// It was sent: nothing from before counts.
+    /// The message was created: earlier touches are void.
     var isNew = false
   }
 
   private var touches: [MessageID: [Touch]] = [:]
   /// Messages that a breach has touched.
   private var broken: [MessageID] = []
-  /// Those of them of which pages have shown an old row.
+  /// Broken messages of which pages have shown an old row.
   private var aged: [MessageID] = []
-  /// The finger since which a message has been held without a break.
+  /// The finger since which a message has been held without interruption.
   private var heldSince: [MessageID: Int64] = [:]
 
   /// Whether a breach has touched it.
@@ -33,7 +33,7 @@ struct BreachLedger: Sendable {
 
   // MARK: What happened
 
-  /// A change that leads to a position is about to be committed.
+  /// A change that leads to this position is about to be committed.
   mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
     switch change {
     case .untold(let hidden):
@@ -55,7 +55,7 @@ struct BreachLedger: Sendable {
     }
   }
 
-  /// What a client holds at a finger.
+  /// Notes what a client holds at a finger.
   mutating func noteHeld(_ messages: some Sequence<Message<UInt32>>, at finger: Int64) {
     var since: [MessageID: Int64] = [:]
     for message in messages { since[message.id] = min(heldSince[message.id] ?? finger, finger) }
@@ -98,9 +98,9 @@ struct BreachLedger: Sendable {
 
   // MARK: What is excused
 
-  /// The fields of a held message that may be wrong while the server breaks its contract: those that
-  /// no event has assigned to the held copy, or that were changed since with nobody told. `latest` is
-  /// up to where a page may have been read.
+  /// The fields of a held message that may be wrong while the server breaks its contract: those
+  /// that no event has assigned to the held copy, or that were changed since without an event.
+  /// `latest` is the newest position at which a page may have been read.
   func excused(_ id: MessageID, at finger: Int64, latest: Int64, _ history: [Mailbox])
     -> KnowledgeRules.Excuse
   {
@@ -128,7 +128,7 @@ struct BreachLedger: Sendable {
       let names = { (touch: Touch) in touch.reaction == reaction || touch.isNew }
       return !isSure(names) && (isAged || isUntold(names))
     }
-    // Who thinks it elsewhere may think that he hears of it.
+    // A client with a wrong place may wrongly expect to be told of the message.
     excuse.isThere = excuse.place
     for bit in 0..<16 as Range<UInt16> {
       let flag = MessageFlags(rawValue: 1 << bit)
@@ -143,8 +143,8 @@ struct BreachLedger: Sendable {
     return excuse
   }
 
-  /// What cannot be mended: a reaction changed with nobody told after an event had named it; content
-  /// or place changed so, without a new version, after an event.
+  /// What cannot be repaired: a reaction that changed without an event after one had announced it;
+  /// content or place that changed without an event and without a new version, after an event.
   func lost(_ id: MessageID, _ truth: Message<UInt32>) -> KnowledgeRules.Excuse {
     var excuse = KnowledgeRules.Excuse()
     guard isBroken(id) else { return excuse }
@@ -172,7 +172,7 @@ struct BreachLedger: Sendable {
 }
 
 extension Reaction {
-  /// All that there are in a ``Mailbox``.
+  /// All reactions that occur in a ``Mailbox``.
   static var judged: [Reaction] {
     [Reaction(user: UserID(1), emoji: "+1"), Reaction(user: UserID(2), emoji: "+1")]
   }

@@ -1,14 +1,14 @@
 internal import UpdateMachine
 
-/// Oracle D: what one life of one client may ask of a server.
+/// Oracle D: limits on what one process of one client may ask of a server.
 ///
-/// In any window *w* at most `burst + 1 + w / interval` requests, whatever the server does; nothing
-/// before a retry-after is over; no request in the same breath as a failure; failures in a row wait
-/// longer and longer, and only time makes a slow wait short again; deadlines grow with timeouts; and
-/// waits are cut by no more wake-ups than are paid for.
+/// In any window *w* there are at most `burst + 1 + w / interval` requests, whatever the server
+/// does. Nothing is sent before a retry-after is over, and no request at the same moment as a
+/// failure. Repeated failures wait longer and longer, and only time makes a slow wait short again.
+/// Deadlines grow with timeouts. Only paid wake-ups cut waits.
 struct BudgetOracle: Sendable {
   private let settings: MachineSettings
-  /// The moments of the last requests, as a ring.
+  /// The moments of the last requests, as a ring buffer.
   private var sent: [Moment] = []
   private var next = 0
   private var quietUntil: Moment = .distantPast
@@ -19,7 +19,7 @@ struct BudgetOracle: Sendable {
   private var registeredAt: Moment?
   /// The moments of the last wake-ups.
   private var wakes: [Moment] = []
-  /// When all of them are refilled.
+  /// When all wake-ups are refilled.
   private var wakesFull: Moment = .distantPast
 
   static var memory: Int { 40 }
@@ -29,7 +29,7 @@ struct BudgetOracle: Sendable {
     sent.reserveCapacity(BudgetOracle.memory)
   }
 
-  /// A request is sent. Says what was expected, if it should not have been.
+  /// Notes a request. Returns what was expected if it should not have been sent.
   mutating func noteRequest(at now: Moment) -> String? {
     if now < quietUntil { return "no request before \(quietUntil), as the server asked" }
     if sent.count < BudgetOracle.memory {
@@ -38,7 +38,7 @@ struct BudgetOracle: Sendable {
       sent[next] = now
       next = (next + 1) % BudgetOracle.memory
     }
-    // The last k requests lie in a window as long as from the first of them to now.
+    // For every k, checks the time from the first of the last k requests until now.
     var back = 1
     while back <= sent.count {
       let index = (next + sent.count - back) % sent.count
@@ -50,19 +50,19 @@ struct BudgetOracle: Sendable {
     return nil
   }
 
-  /// The server asked for patience, and the machine heard it.
+  /// The server sent a retry-after, and the machine took it in.
   mutating func noteRateLimit(after asked: TimeSpan?, at now: Moment) {
     let after = min(
       max(asked ?? .zero, settings.retry.retryAfterFloor), settings.retry.retryAfterCap)
     quietUntil = now + after
   }
 
-  /// An answer that is progress, or a paid wake: the next transient wait may be short again. It says
-  /// nothing of slow waits: a server that gives good snapshots and refuses what follows would be
-  /// stormed (MACHINE §5, *nS*).
+  /// Notes an answer with progress, or a paid wake: the next transient wait may be short again.
+  /// Slow waits are unaffected: a server that gives good snapshots and then refuses would be
+  /// stormed (TheMachine §5, *nS*).
   mutating func noteProgress() { transientFailures = 0 }
 
-  /// A request was answered, whatever it brought.
+  /// A request was answered, whatever the answer.
   mutating func noteAnswer() { timeouts = 0 }
 
   mutating func noteSnapshot(at now: Moment) {
@@ -73,12 +73,12 @@ struct BudgetOracle: Sendable {
 
   mutating func noteTimeout() { timeouts = min(timeouts + 1, 20) }
 
-  /// Whether the finger was got so short a time ago that its end is no progress.
+  /// Whether the finger is so new that losing it is no progress.
   func isYoung(at now: Moment) -> Bool {
     registeredAt.map { now - $0 < settings.retry.healthy } ?? false
   }
 
-  /// A request goes out with this deadline.
+  /// Checks the deadline of a request that is being sent.
   func noteDeadline(_ deadline: TimeSpan, isRegister: Bool, waits: Bool, long: TimeSpan) -> String?
   {
     let first = isRegister ? settings.registerDeadline : settings.quickDeadline
@@ -88,12 +88,12 @@ struct BudgetOracle: Sendable {
       ? nil : "a deadline of \(least) after \(timeouts) timeouts, found \(deadline)"
   }
 
-  /// Whether there is a wake-up left to be paid with.
+  /// Whether a wake-up is available.
   func hasWake(at now: Moment) -> Bool {
     now >= wakesFull - settings.retry.wakeInterval * (settings.retry.wakeBurst - 1)
   }
 
-  /// A signal has cut a wait, or a waiting poll.
+  /// Notes that a signal cut a wait or a waiting poll.
   mutating func noteWake(at now: Moment) -> String? {
     noteProgress()
     wakesFull = max(now, wakesFull) + settings.retry.wakeInterval
@@ -109,7 +109,8 @@ struct BudgetOracle: Sendable {
     return nil
   }
 
-  /// Whether a slow wait is on, by what this oracle has seen: the machine may know of a longer one.
+  /// Whether a slow wait is under way, as far as this oracle knows: the machine may know of a
+  /// longer one.
   func isSlowWaitOn(at now: Moment) -> Bool {
     guard slowFailures > 0 else { return false }
     return now
@@ -117,18 +118,18 @@ struct BudgetOracle: Sendable {
       + settings.retry.slowFirst.doubled(times: slowFailures - 1, cap: settings.retry.slowCap)
   }
 
-  /// A request failed, or brought nothing. Each kind of failure has its own backoff.
+  /// Notes a request that failed, or brought nothing. Each kind of failure has its own backoff.
   ///
   /// - Parameters:
-  ///   - isSlow: whether it is one of those that cost the server much.
+  ///   - isSlow: whether it is a failure that costs the server much.
   ///   - asks: whether the machine asks again in the same step.
-  ///   - wait: how long it may wait at most before it does; `nil`: it does not wait.
-  ///   - asked: for how long the server asked for patience; `nil`: it did not.
+  ///   - wait: the longest wait before it asks again; `nil`: it does not wait.
+  ///   - asked: the server's retry-after; `nil`: none.
   mutating func noteFailure(
     isSlow: Bool, asks: Bool, wait: TimeSpan?, asked: TimeSpan? = nil, at now: Moment
   ) -> String? {
     if isSlow {
-      // Health, which only time brings beyond the wait itself, makes the next slow wait short.
+      // Only time beyond the wait itself makes the next slow wait short.
       let next = settings.retry.slowFirst.doubled(times: slowFailures, cap: settings.retry.slowCap)
       if now - lastSlowFailure > settings.retry.healthy + next { slowFailures = 0 }
       lastSlowFailure = now

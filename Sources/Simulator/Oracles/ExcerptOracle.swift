@@ -1,10 +1,10 @@
 internal import MessageSync
 internal import UpdateMachine
 
-/// Oracle F for lists: what is shown through a window says no more than is known. Never *empty*,
-/// never *the newest*, and no two rows side by side, where nobody knows what is there.
+/// Oracle F for lists: a window claims no more than is known. It never shows *empty*, *the newest*
+/// or two adjacent rows where the content is unknown.
 ///
-/// It is written with plain loops over what the list holds and knows, not with the list's own code.
+/// It uses plain loops over what the list holds and knows, and not the list's own code.
 enum ExcerptOracle {
   typealias Objection = IntervalOracle.Objection
 
@@ -22,7 +22,7 @@ enum ExcerptOracle {
   ) -> String? {
     var ids: [Int64] = []
     for (id, _) in list.ids { ids.append(id.number) }
-    // Up to where the rows tell of the line of IDs: from there on they leave nothing out.
+    // The end of what the rows cover on the line of IDs; up to there they leave nothing out.
     var end = Interval<MessageID>.Point.veryBeginning
     var isOpen = excerpt.reachesBeginning
     var shown: [Int64] = []
@@ -66,7 +66,8 @@ enum ExcerptOracle {
     return complaint(about: excerpt, of: window, shown.count, gaps, list)
   }
 
-  /// What is missing is asked for; and where nothing is asked for, all that was wanted is there.
+  /// Checks that what is missing is asked for, and that nothing is missing where nothing is asked
+  /// for.
   private static func complaint(
     about excerpt: ListExcerpt<MessageID>, of window: ListWindow<MessageID>, _ shown: Int,
     _ gaps: Int,
@@ -91,7 +92,7 @@ enum ExcerptOracle {
     return nil
   }
 
-  /// Whether everything from one point to another is known, and shown.
+  /// Whether everything between two points is known and shown.
   private static func isAll(
     from low: Interval<MessageID>.Point, to high: Interval<MessageID>.Point, _ shown: [Int64],
     _ ids: [Int64],
@@ -131,7 +132,7 @@ enum ExcerptOracle {
 }
 
 extension ListExcerpt<MessageID>.Row {
-  /// `nil`: a gap, or what once was.
+  /// `nil`: a gap, or a row that no longer exists.
   fileprivate var number: MessageID? {
     if case .item(let id) = self { id } else { nil }
   }

@@ -1,8 +1,8 @@
 internal import UpdateMachine
 
-/// Which input of the machine it is, without what it brings.
+/// The kind of a machine's input, without its values.
 enum InputKind: Hashable, Sendable {
-  /// It is a new machine, with a finger that was saved.
+  /// A new machine starts with a saved finger.
   case restored
   case snapshotArrived
   case polled
@@ -19,7 +19,7 @@ enum InputKind: Hashable, Sendable {
   case written
   case writeFailed
 
-  /// Somebody asked for it.
+  /// Whether it answers a request.
   var isAnswer: Bool {
     switch self {
     case .snapshotArrived, .polled, .failed: true

@@ -2,37 +2,36 @@ public import MessageSync
 public import UpdateMachine
 
 /// Oracle B: what a client holds of messages, and what it claims to know of lists, is true at its
-/// finger, but for what a page was read ahead of it. `KnowledgeRules` says what may be.
+/// finger, except for what a page was read ahead of it. `KnowledgeRules` defines what is allowed.
 public struct IntervalOracle: Sendable {
   public typealias Narrow = Mailbox.Narrow
   public typealias Store = MessageStore<Narrow>
 
-  /// For a held message, the newest position at which anything was read that was taken into it from a
-  /// page.
+  /// For each held message, the newest position at which a page's contribution to it was read.
   private var readAhead: [MessageID: Int64] = [:]
-  /// What pages said is not there.
+  /// The absences that pages reported.
   private var lacks: [Lack] = []
-  /// Messages that have come back into sight unannounced, and the positions, ascending: a client may be
-  /// between two of them.
+  /// Messages that became visible again without an event, and the positions, ascending: a client
+  /// may be between two of them.
   private var returned: [MessageID: [Int64]] = [:]
-  /// Flags that were set or cleared on all messages at once, and the position.
+  /// Flags that were set or cleared on all messages at once, with the positions.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
-  /// What a server that breaks its contract makes clients show.
+  /// What the server's breaches excuse.
   private var ledger = BreachLedger()
 
-  /// A page, as far as it said what is not there.
+  /// A page, as far as it said what is missing.
   private struct Lack: Sendable {
-    /// `nil`: it was one message, and said so of every narrow.
+    /// `nil`: the page was about one message, and holds for every narrow.
     var narrow: Narrow?
     var interval: Interval<MessageID>
-    /// What it brought and what was kept of that.
+    /// The messages that it brought and that were kept.
     var kept: [MessageID]
     var position: Int64
   }
 
   public init() {}
 
-  /// What a client holds is wrong.
+  /// An objection to what a client holds.
   public struct Objection: Hashable, Sendable {
     public var expected: String
     public var found: String
@@ -40,27 +39,27 @@ public struct IntervalOracle: Sendable {
 
   // MARK: What happened
 
-  /// A new generation: nothing was read.
+  /// A new generation begins: no page was read in it.
   public mutating func forget() {
     readAhead = [:]
     lacks = []
   }
 
-  /// The client holds again what it did then; what happened on the server since has happened.
+  /// The client went back to an older saved form; the server's history stays.
   public mutating func goBack(to then: IntervalOracle) {
     readAhead = then.readAhead
     lacks = then.lacks
   }
 
-  /// Messages came back into sight by the change that leads to a position, and nobody was told.
+  /// The change that leads to this position made messages visible again without an event.
   public mutating func noteSilentReturn(of ids: [MessageID], at position: Int64) {
     for id in ids { returned[id, default: []].append(position) }
   }
 
-  /// An event assigned every field of a message: nothing of what a page brought is left.
+  /// An event assigned every field of a message: nothing from a page is left in it.
   public mutating func noteNew(_ id: MessageID) { readAhead.removeValue(forKey: id) }
 
-  /// Of messages that are held no more nothing is left, either.
+  /// Forgets the messages that are no longer held.
   public mutating func noteHeld(by store: Store) {
     for id in Array(readAhead.keys) where store[id] == nil { readAhead.removeValue(forKey: id) }
   }
@@ -84,26 +83,26 @@ public struct IntervalOracle: Sendable {
       Lack(narrow: request.narrow, interval: interval, kept: kept, position: position))
   }
 
-  /// A change that leads to a position was committed.
+  /// A change that leads to this position was committed.
   public mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
     ledger.note(change, from: truth, at: position)
     noteSilentReturn(of: truth.returnsSilently(change), at: position)
     if case .flaggedAll(let flags, _) = change { sweeps.append((flags, position)) }
   }
 
-  /// What a client holds at a finger, after each step of its own.
+  /// Notes what a client holds at a finger, after each of its steps.
   public mutating func noteHeld(by store: Store, at finger: Int64) {
     ledger.noteHeld(store.messages, at: finger)
   }
 
   // MARK: The audit
 
-  /// Whether a message may be suspect: only where the server has broken its contract, or where it has
-  /// come back and nobody was told.
+  /// Whether a message may be suspect: only if the server broke its contract, or if the message
+  /// became visible again without an event.
   public func maySuspect(_ id: MessageID) -> Bool { ledger.isBroken(id) || returned[id] != nil }
 
   /// What is wrong with a store that is level with the truth, after its client has looked at
-  /// everything twice; `nil`: nothing that could have been mended.
+  /// everything twice; `nil`: nothing that could have been repaired.
   public func objectionAfterLooks(to store: Store, _ truth: Mailbox) -> Objection? {
     for message in truth.messages where truth.follows(message.place) {
       let excuse = ledger.lost(message.id, message)
@@ -127,8 +126,8 @@ public struct IntervalOracle: Sendable {
 
   // MARK: The allowance
 
-  /// What is wrong with a store whose finger stands for a position; `history` is the truth at every
-  /// position. `nil`: nothing.
+  /// What is wrong with a store whose finger stands for a position; `nil`: nothing. `history` is
+  /// the truth at every position.
   public func objection(
     to store: Store, at finger: Int64, _ history: [Mailbox]
   ) -> Objection? {
@@ -146,8 +145,8 @@ public struct IntervalOracle: Sendable {
     return nil
   }
 
-  /// Each field by itself has its value at the finger, or one that it has had since, up to where it
-  /// was read.
+  /// Each field by itself must have its value at the finger, or a later one, up to the position
+  /// where it was read.
   private func objection(
     to message: Message<UInt32>, _ doubt: MessageFlags, _ finger: Int64, _ history: [Mailbox]
   ) -> Objection? {
@@ -187,7 +186,7 @@ public struct IntervalOracle: Sendable {
     return nil
   }
 
-  /// Whether a page that was read after the finger said that it is not there.
+  /// Whether a page that was read after the finger said that the message is missing.
   private func isLackedAhead(_ id: MessageID, in narrow: Narrow, of finger: Int64) -> Bool {
     for lack in lacks where lack.position > finger && lack.interval.contains(id) {
       if lack.narrow == nil || lack.narrow == narrow, !lack.kept.contains(id) { return true }
@@ -195,8 +194,8 @@ public struct IntervalOracle: Sendable {
     return false
   }
 
-  /// Flags that were swept before a message came back into sight, of which nobody was told: the sweep
-  /// may come to the client after the page that brought it. Nothing but luck, or an audit, mends that.
+  /// Flags that were swept before a message became visible again without an event. The sweep may
+  /// reach the client after the page with the message. Only luck or an audit repairs that.
   private func sweptBefore(_ id: MessageID, by position: Int64) -> MessageFlags {
     guard let since = lastReturn(of: id, by: position) else { return [] }
     var flags: MessageFlags = []
@@ -204,7 +203,7 @@ public struct IntervalOracle: Sendable {
     return flags
   }
 
-  /// Whether it has been in sight at the finger since a return of which nobody was told.
+  /// Whether it is visible at the finger since an unannounced return.
   private func isBackUnannounced(
     _ id: MessageID, by finger: Int64, _ history: [Mailbox]
   ) -> Bool {
@@ -222,7 +221,8 @@ public struct IntervalOracle: Sendable {
     return text
   }
 
-  /// Takes in all that it judges by from a finger on. In a world where everything is announced.
+  /// Hashes all that later judgements depend on, from a finger on. For worlds where everything is
+  /// announced.
   func fold(into digest: inout Digest, from finger: Int64) {
     let ids = readAhead.keys.filter { readAhead[$0] ?? 0 > finger }.sorted()
     digest.fold(UInt64(ids.count))

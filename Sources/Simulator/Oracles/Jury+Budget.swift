@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Oracle D: what every input cost, and whether it was owed.
+// Oracle D: what every input cost, and whether it was allowed.
 
 extension Jury {
   mutating func judgeBudget(
@@ -30,7 +30,7 @@ extension Jury {
     if let expected { report(.budget, client, now, expected, "\(machine)") }
   }
 
-  /// What became of the request that was out, if this input ended it.
+  /// Notes the result of the open request, if this input ended it.
   private mutating func noteOutcome(
     _ before: Before, _ effects: Effects, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
@@ -45,13 +45,13 @@ extension Jury {
       guard before.isCurrent else { return }
       if before.isRegistering { return accounts[client].budget.noteSnapshot(at: now) }
       accounts[client].budget.noteAnswer()
-      // A finger that came too late may have moved and be given up in one step.
+      // A finger that came too late may have moved and been dropped in one step.
       let hasMoved = machine.finger == nil ? before.isNews : machine.finger != before.finger
       let out = now - before.sent
       if hasMoved || (before.waits && out >= settings.productive) {
         accounts[client].budget.noteProgress()
       } else if before.waits, !before.isOverdue {
-        // Somebody else's doing, or old news: asking again at once would loop.
+        // Another client's doing, or old news: asking again at once would loop.
         noteWait(isSlow: false, effects, client, machine, at: now)
       }
     case .writeFailed:
@@ -81,7 +81,7 @@ extension Jury {
     case .rejected, .malformed, .modelRefused:
       noteWait(isSlow: true, effects, client, machine, at: now)
     case .expired:
-      // One that has lived may be replaced at once, or after the spread of a herd.
+      // A finger that lasted may be replaced at once, or after the spread of a herd.
       if before.isRegistering || accounts[client].budget.isYoung(at: now) {
         noteWait(isSlow: true, effects, client, machine, at: now)
       }
@@ -101,14 +101,14 @@ extension Jury {
     if let expected { report(.budget, client, now, expected, "\(effects.texts(at: now))") }
   }
 
-  /// Whether a signal has ended a wait, a waiting poll or a halt before its time, which has to be
-  /// paid for.
+  /// Whether a signal ended a wait, a waiting poll or a halt early, which must be paid for.
   private func cutsWait(
     _ before: Before, _ effects: Effects, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) -> Bool {
     switch before.kind {
     case .foregrounded where before.status.isResting:
-      // It may be paid for, and the server's or the pace's floor forbid the request all the same.
+      // Even if it is paid for, the minimum wait of the server or of the pace may forbid the
+      // request.
       before.status == .stale && accounts[client].budget.isSlowWaitOn(at: now)
         && (effects.request != nil || accounts[client].budget.hasWake(at: now))
     case .foregrounded, .networkChanged, .retryRequested:

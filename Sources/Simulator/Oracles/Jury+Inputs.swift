@@ -1,18 +1,18 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What a machine was told, one thing after the other: a machine of the jury's own is told the same. Oracles
-// E and G look at what it leads to; the statistics and the hash are taken here, too.
+// The inputs of a client's machine, one by one. They are repeated on a machine of the jury's own.
+// Oracles E and G check the results; the statistics and the hash are updated here, too.
 
 extension Jury {
-  /// What a jury asks of an input, looked up once: each look into one copies it.
+  /// What a jury needs of an input, looked up once: each access to an input copies it.
   struct Given: Sendable {
     var signal: InputKind?
-    /// It answers something that was asked.
+    /// It answers a request.
     var isAnswer = false
     /// A saved form was read.
     var isForm = false
-    /// The log of that, or of a snapshot.
+    /// The log of that form, or of a snapshot.
     var log: Place.Log?
 
     init(_ input: Body.Input?) {
@@ -37,7 +37,7 @@ extension Jury {
     _ server: Server, wasLoaded: Bool, at now: Moment
   ) {
     accounts[client].endsOutage = false
-    // That a life begins does not count.
+    // The start of a process does not count.
     if let signal = given.signal, signal != .started || wasLoaded {
       result.userActions += 1
     }
@@ -58,7 +58,7 @@ extension Jury {
       }
       release = release ?? own.release
       if case .input(.failed(_, .modelRefused)) = heard { isRefused = true }
-      // What the client adds to the machine's effects stands beside them.
+      // Effects that the client adds are compared apart from the machine's.
       if count == 1 { own = effects.machine }
       judge(heard, before, own, client, machine, server, wasLoaded: wasLoaded, at: now)
     }
@@ -122,7 +122,7 @@ extension Jury {
     }
   }
 
-  /// The same answer again changes nothing.
+  /// A second copy of an answer changes nothing.
   mutating func judgeTwice(
     _ input: Body.Input?, _ given: Given, _ client: Int, _ body: Body, _ checksum: UInt64?,
     at now: Moment

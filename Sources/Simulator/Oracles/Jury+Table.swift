@@ -1,34 +1,35 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What MACHINE §4 and §5 say that an input leads to, said once more and in other words: which
-// failures cost the finger, who halts and who goes on, which log is let go, when a poll is quick.
+// The expected results of each input by TheMachine §4 and §5, written independently: which failures
+// cost the finger, which machines halt, which log is released, when a poll is quick.
 
 extension Jury {
-  /// What is remembered of a client to say what its next input should lead to.
+  /// What is remembered of a client to predict the result of its next input.
   struct Table: Sendable {
-    /// Nobody can vouch for the state now: the next poll must be a quick one.
+    /// Whether nothing vouches for the state now: the next poll must be quick.
     var isLost = true
-    /// When the server last noted that somebody wants the log, as far as a client can know.
+    /// When the server last noted interest in the log, as far as a client can know.
     var touched: Moment?
-    /// The app has asked to be kept level, and not to stop since.
+    /// Whether the app wants to be kept level: it has started and not stopped since.
     var isStarted = false
-    /// When it last came before its user: an outage is counted from there at the earliest.
+    /// When the app last came to the foreground: an outage is counted from there at the earliest.
     var returnedAt: Moment = .distantPast
-    /// When somebody last said something: from then on the user has patience for a moment.
+    /// When the user or the system last sent a signal: an outage is not shown for a moment after
+    /// it.
     var saidAt: Moment = .distantPast
-    /// When the first write failed since an answer came: an outage that is counted from there. Story
-    /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next is begun 0.1 s later,
-    /// and for the rest of the moment's patience nothing is told.
+    /// When the first write failed since the last answer: the outage is counted from there. Story
+    /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next begins 0.1 s
+    /// later, and for the rest of the debounce nothing is shown.
     var writeFailedAt: Moment?
   }
 
-  /// What failed, if this input ended a request in any way but the good one.
+  /// The failure, if this input ended a request without success.
   static func failure(_ before: Before, _ effects: Effects) -> SyncFailure? {
     switch before.kind {
     case .failed: return before.isCurrent ? before.failure : nil
     case .fired:
-      // A poll that was slept through is nobody's failure.
+      // A poll that was slept through is not a failure.
       return before.isAwaiting && effects.cancel != nil && !before.isOverdue ? .timedOut : nil
     case .restored, .snapshotArrived, .polled, .started, .stopped, .loggedOut, .foregrounded,
       .backgrounded, .networkChanged,
@@ -71,7 +72,7 @@ extension Jury {
 
   typealias Objection = WallsOracle.Objection
 
-  // MARK: Who halts, and who goes on
+  // MARK: Halting and going on
 
   private static func haltObjection(
     _ failure: SyncFailure?, _ before: Before, _ machine: Machine<Place>
@@ -88,7 +89,7 @@ extension Jury {
       return expect(status == .halted(.stopped), "a machine that is told to stop is stopped")
     case .credentialsChanged where before.status == .halted(.credentials):
       return expect(!status.isHalted, "new credentials are tried")
-    case .restored, .started: return nil  // A start, or a stop, may have waited for the load.
+    case .restored, .started: return nil  // A start or a stop may have waited for the load.
     case .retryRequested where before.status != .halted(.stopped): return nil
     default:
       return expect(
@@ -103,7 +104,7 @@ extension Jury {
     holds ? nil : Objection(oracle: oracle, expected: expected)
   }
 
-  // MARK: What becomes of the finger, and of the log that it is in
+  // MARK: The finger and its log
 
   private static func fingerObjection(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ machine: Machine<Place>
@@ -123,7 +124,7 @@ extension Jury {
         return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
       }
       release = before.finger?.log
-      // A refused snapshot's own log is for the client to let go.
+      // The client releases a refused snapshot's own log.
       if before.isRegistering { release = effects.release }
     case nil: release = wantedRelease(before)
     }
@@ -134,7 +135,7 @@ extension Jury {
       effects.release == release, "the log released is \(release.map { $0.description } ?? "none")")
   }
 
-  /// The log that is let go by an input that is no failure.
+  /// The log that an input without a failure releases.
   private static func wantedRelease(_ before: Before) -> Place.Log? {
     switch before.kind {
     case .loggedOut: before.finger?.log
@@ -145,8 +146,8 @@ extension Jury {
     }
   }
 
-  /// What the client lets go besides: the log of a snapshot that its model refused, and that of a saved
-  /// form that was read after a log-out.
+  /// Checks what else the client releases: the log of a snapshot that its model refused, and the
+  /// log of a saved form that was read after a log-out.
   mutating func judgeRelease(
     _ input: Body.Input?, _ given: Given, _ found: Place.Log?, machine release: Place.Log?,
     isRefused: Bool, _ client: Int, _ body: Body, wasLoaded: Bool, at now: Moment
@@ -223,8 +224,8 @@ extension Jury {
 
   // MARK: Herds
 
-  /// A log that is lost before its time was everybody's, and everybody comes back: the wait is
-  /// spread. One whose time was over is replaced at once.
+  /// If a log is lost early, all clients' logs are, and all of them come back: the wait is spread.
+  /// A log that was due to end is replaced at once.
   private func herdObjection(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -246,8 +247,8 @@ extension Jury {
       "a log lost before its time is replaced within \(settings.spread)", .budget)
   }
 
-  /// A wait began at the server when its question had left; only one that was long enough counts
-  /// there, and a question that found the log gone kept nothing alive.
+  /// At the server a wait began when the request left the client. Only a wait that was long enough
+  /// counts there, and a request that found the log gone kept nothing alive.
   private mutating func noteTouched(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -267,8 +268,8 @@ extension Jury {
 
   // MARK: Quick polls
 
-  /// After a start, a failure and a sleep the next poll is a quick one, so that freshness is known
-  /// within a round trip; when the state is level it waits.
+  /// After a start, a failure and a sleep the next poll is quick, so that freshness is known within
+  /// a round trip. When the state is level, the poll waits.
   private mutating func judgeQuickness(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -293,7 +294,8 @@ extension Jury {
     }
   }
 
-  /// What was slept through is lost, and nobody's failure (BUGS 12).
+  /// Checks that an answer missed during a sleep counts as lost, and not as a failure (SyncBugs
+  /// 12).
   private mutating func judgeSleep(
     _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
@@ -310,8 +312,8 @@ extension Jury {
 
   // MARK: News
 
-  /// What an answer vouches for: a snapshot and a quick answer for when they were asked for, a wait
-  /// for when it ended; nothing else is news.
+  /// Checks what an answer vouches for: a snapshot and a quick answer for the moment of their
+  /// request, a wait for the moment when it ended. Nothing else is news.
   mutating func judgeLevel(
     _ before: Before, _ effects: Effects, from old: Moment?,
     to levelAsOf: Moment?, _ client: Int, at now: Moment
@@ -335,7 +337,7 @@ extension Jury {
 extension Jury {
   // MARK: What the user reads
 
-  /// Before anything is judged by it.
+  /// Called before the claim is judged.
   mutating func noteReturn(_ before: Before, _ client: Int, at now: Moment) {
     switch before.kind {
     case .foregrounded:
@@ -351,8 +353,8 @@ extension Jury {
     }
   }
 
-  /// An outage is told of neither too early nor too late, and from no earlier than the user was
-  /// there.
+  /// An outage is shown neither too early nor too late, and counted from no earlier than the user's
+  /// return.
   mutating func judgeClaim(
     _ claim: Freshness.Claim, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {

@@ -1,20 +1,20 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Oracles: the room of the checks that compare a client with what a simulator can know and a
-// client cannot: the true server, every other moment, every effect. Each is a small value with a
-// file of its own; a world asks them after every step.
+// Oracles: the room of the checks that compare a client with what a simulator knows and a client
+// cannot know: the true server, every other moment, every effect. Each is a small value with a file
+// of its own; a world calls them after every step.
 //
 // Oracles may use: Mailbox, Run.
 
-/// All oracles together, with what they remember of each client: they look before and after every
-/// input, and the first that finds something is heard.
+/// All oracles together, with what they remember of each client. They check before and after every
+/// input; the first objection counts.
 ///
-/// A jury touches nothing that it judges. Whoever runs the clients (a world, a driver) tells it what
-/// happens; so the same jury sits over values and over actors.
+/// A jury changes nothing that it judges. The code that runs the clients (a world, a driver)
+/// reports to it what happens, so the same jury judges values and actors.
 ///
-/// What a client tells its machine, it says (``SyncClient/Effects/heard``). The jury tells a machine of its
-/// own the same: after each step the two must be equal, and each thing that was said is judged by itself.
+/// A client reports the inputs of its machine (``SyncClient/Effects/heard``). The jury repeats them
+/// on a machine of its own. After each step both must be equal, and each input is judged by itself.
 struct Jury<App: SimulatedApp> {
   typealias Server = App.Server
   typealias Place = Server.Place
@@ -23,17 +23,18 @@ struct Jury<App: SimulatedApp> {
   typealias Effects = Machine<Place>.Effects
 
   let settings: MachineSettings
-  /// The longest that one way takes.
+  /// The longest one-way latency.
   let latency: TimeSpan
   var accounts: [Account]
   /// The verdict, the statistics and the hash.
   var result: RunResult
-  /// A verdict was given; only the first counts.
+  /// Whether there is a verdict; only the first counts.
   private(set) var hasFound = false
 
-  /// What is remembered of one client. An object, so that a look at one word of it copies nothing else.
+  /// What is remembered of one client. An object, so that reading one word of it copies nothing
+  /// else.
   final class Account {
-    /// What the client's machine must be, after what it was told.
+    /// The expected machine, given its inputs.
     var machine: Machine<Place>?
     var walls = WallsOracle()
     var budget: BudgetOracle
@@ -44,46 +45,45 @@ struct Jury<App: SimulatedApp> {
     var logNumber: Int?
     /// The position of the state that the model shows; −1: there is no model.
     var position: Int64 = -1
-    /// How long the device has slept, until an answer to a question that was asked since vouches for
-    /// the state.
+    /// How long the device has slept, until the answer to a later request vouches for the state.
     var sleep: TimeSpan = .zero
     var levelAsOf: Moment?
     var hasAskedSinceSleep = false
-    /// When the answer that comes next left the server.
+    /// When the next answer left the server.
     var answerLeft: Moment = .distantPast
-    /// The wall clock has lied about the age of the saved form.
+    /// Whether the wall clock gave a wrong age for the saved form.
     var hasWrongAge = false
-    /// The model as it was after the last input that may change one.
+    /// The model's checksum after the last input that may change it.
     var checksum: UInt64?
-    /// The saved form was read.
+    /// Whether the saved form was read.
     var isLoaded = false
-    /// What was heard last may end an outage, or begin a new count of it.
+    /// Whether the last input may end an outage, or restart its count.
     var endsOutage = false
 
     init(budget: BudgetOracle) { self.budget = budget }
   }
 
-  /// What has to be remembered of a machine while it takes an input.
+  /// What is remembered of a machine while it takes an input.
   struct Before: Sendable {
     var kind: InputKind
     var failure: SyncFailure?
-    /// The log that a snapshot is of.
+    /// The log of a snapshot.
     var log: Place.Log?
     var terms: Terms?
     /// The age of a saved form that was read.
     var age: TimeSpan?
-    /// A poll brought something new.
+    /// Whether a poll brought something new.
     var isNews = false
     var isRegistering: Bool
     var isOverdue: Bool
     var isAwaiting: Bool
-    /// The input is an answer that is awaited.
+    /// Whether the input is an answer that is awaited.
     var isCurrent = false
     var status: MachineStatus
     var finger: Place?
-    /// An attempt has failed since the outage began.
+    /// Whether an attempt has failed since the outage began.
     var hasFailed: Bool
-    /// Of the request that was out.
+    /// When the open request was sent.
     var sent: Moment
     var waits: Bool
     /// The machine, where the input must not change it.
@@ -124,21 +124,21 @@ struct Jury<App: SimulatedApp> {
     result = RunResult(seed: seed)
   }
 
-  /// A new process: what is remembered of the last one does not bind it.
+  /// A new process begins: what its predecessor did does not bind it.
   mutating func beginLife(of client: Int) {
     accounts[client] = Account(budget: BudgetOracle(settings: settings))
   }
 
-  /// A device wakes. Nothing that reached it meanwhile is news.
+  /// A device wakes. What reached it during its sleep is not news.
   mutating func noteSleep(of client: Int, for length: TimeSpan) {
     accounts[client].sleep = max(accounts[client].sleep, length)
     accounts[client].hasAskedSinceSleep = false
   }
 
-  /// The answer that comes next left the server then.
+  /// Notes when the next answer left the server.
   mutating func noteAnswer(for client: Int, left: Moment) { accounts[client].answerLeft = left }
 
-  /// The saved form's age is not what the wall clock says: what follows from it may be wrong.
+  /// The wall clock gives a wrong age for the saved form: decisions based on it may be wrong.
   mutating func noteWrongAge(of client: Int) { accounts[client].hasWrongAge = true }
 
   mutating func report(
@@ -149,7 +149,7 @@ struct Jury<App: SimulatedApp> {
     result.finding = Finding(oracle, client: client, at: now, expected: expected, found: found)
   }
 
-  /// Just before an input: what the app could have seen until now.
+  /// Called just before an input: judges what the app could have seen until now.
   mutating func look(_ client: Int, _ body: Body, _ server: Server, at now: Moment) {
     guard body.isLoaded else { return }
     result.checks += 1
@@ -161,8 +161,8 @@ struct Jury<App: SimulatedApp> {
     judgeClaim(claim, client, body.machine, at: now)
   }
 
-  /// After an input (`nil`: a user's action): its effects, the client against the truth, and what it says
-  /// of itself.
+  /// Called after an input (`nil`: a user's action). Judges its effects, the client against the
+  /// truth, and what the client claims.
   mutating func judge(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Int, _ body: Body, _ server: Server,
     at now: Moment
@@ -208,7 +208,7 @@ struct Jury<App: SimulatedApp> {
     return body.freshness(at: now).claim == .connected
   }
 
-  /// Whether nothing was told since that this client has not taken.
+  /// Whether the client has taken every event announced so far.
   private func hasHeardAll(_ client: Int, _ server: Server) -> Bool {
     accounts[client].position >= 0
       && server.firstNews(after: accounts[client].position) == nil
@@ -223,7 +223,7 @@ struct Jury<App: SimulatedApp> {
     if mayChange || App.Model.Lists.arePartial {
       accounts[client].checksum = found
     } else if found != accounts[client].checksum {
-      // While stale, too, the last model stays readable as it was.
+      // While stale, too, the last model stays readable and unchanged.
       report(.replica, client, now, "a model changes only by what it took whole", "\(body)")
     }
     guard let finger = body.finger else { return }
@@ -238,7 +238,7 @@ struct Jury<App: SimulatedApp> {
     accounts[client].position = position ?? -1
     var expected: UInt64?
     if let position { expected = server.checksum(at: position) }
-    // Of a partial state the finger alone; the rest is oracle B's.
+    // For a partial state only the finger; oracle B checks the rest.
     if App.Model.Lists.arePartial, position != nil { return }
     guard !ReplicaOracle.holds(expected: expected, found: found) else { return }
     let truth = position.map { App.describe(server.truth(at: $0)) }
@@ -257,7 +257,7 @@ struct Jury<App: SimulatedApp> {
     report(.replica, client, now, "a finger at or after \(old)", "\(new)")
   }
 
-  /// A finger is given up unasked only when the server has surely forgotten its log (rule 8).
+  /// A finger is dropped unasked only when the server has surely forgotten its log (rule 8).
   mutating func judgeDrop(
     _ before: Before, _ client: Int, _ machine: Machine<Place>, _ server: Server, at now: Moment
   ) {
@@ -265,7 +265,7 @@ struct Jury<App: SimulatedApp> {
       return
     }
     switch before.kind {
-    case .failed, .polled, .loggedOut: return  // Somebody said so.
+    case .failed, .polled, .loggedOut: return  // An input asked for it.
     case .restored, .started, .stopped, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .snapshotArrived, .fired, .written, .writeFailed:
       break
@@ -276,8 +276,8 @@ struct Jury<App: SimulatedApp> {
       "\(finger) is alive; \(before.kind), \(machine)")
   }
 
-  /// The user comes back, and counts from then; or an answer says that all was well, if only long
-  /// ago.
+  /// Whether an outage ends: the user comes back, and it counts from then; or an answer says that
+  /// all was well at some earlier moment.
   static func endsOutage(_ before: Before) -> Bool {
     switch before.kind {
     case .foregrounded: true
@@ -286,8 +286,8 @@ struct Jury<App: SimulatedApp> {
     }
   }
 
-  /// What an answer says was so when it left the server. It may have lain in a sleeping device, but
-  /// not for longer than its request could be out without the machine's noticing that it slept.
+  /// An answer is valid for the moment when it left the server. A sleeping device may have held it,
+  /// but no longer than its request could be open without the machine noticing the sleep.
   mutating func judgeNews(
     _ before: Before, _ levelAsOf: Moment?, _ client: Int, _ machine: Machine<Place>,
     at now: Moment
@@ -301,7 +301,7 @@ struct Jury<App: SimulatedApp> {
       "\(lain) after, \(machine)")
   }
 
-  /// Never *connected* with an older state than promised.
+  /// Checks that *connected* is never claimed for an older state than promised.
   private mutating func judgeHonesty(
     _ client: Int, _ claim: Freshness.Claim, _ body: Body,
     _ server: Server, at now: Moment

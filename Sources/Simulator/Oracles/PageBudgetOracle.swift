@@ -1,13 +1,14 @@
 internal import MessageSync
 internal import UpdateMachine
 
-/// Oracle D for pages: what the windows of one life of one client may ask of a server, beside the
-/// machine's one request.
+/// Oracle D for pages: limits on what the windows of one client's process may ask of a server,
+/// beside the machine's single request.
 ///
-/// In any window *w* at most `burst + 1 + w / interval` fetches; so many out at most, and never one
-/// page twice at once; nothing before a rate limit's wait is over, whatever else is answered; after
-/// failures in a row nothing for longer and longer; what has failed is not asked again at once, by
-/// whatever window; and of what was rejected, or of its narrow, nothing for a long time.
+/// In any window *w* there are at most `burst + 1 + w / interval` fetches. The number of open
+/// fetches is limited, and no page is fetched twice at once. Nothing is sent before a rate limit's
+/// wait is over, whatever else is answered. Repeated failures wait longer and longer. A failed page
+/// is not fetched again at once, whichever window asks. After a rejection, that page or its narrow
+/// waits for a long time.
 struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   typealias Request = PageRequest<Narrow, MessageID>
 
@@ -19,10 +20,10 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   private var pausedUntil: Moment = .distantPast
   private var failures: Int64 = 0
   private var lastFailure: Moment = .distantPast
-  /// What may not be asked yet.
+  /// The pages that may not be fetched yet.
   private var barred: [Bar] = []
 
-  /// A fetch that is out.
+  /// An open fetch.
   private struct Question: Sendable {
     var id: RequestID
     var request: Request
@@ -32,18 +33,18 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   private struct Bar: Sendable {
     var request: Request
     var until: Moment
-    /// Everything else of its narrow, too.
+    /// Whether the bar covers its whole narrow.
     var isOfNarrow: Bool
   }
 
-  /// Twice what a burst can be.
+  /// Twice the largest burst.
   static var memory: Int { 40 }
 
   init(settings: PageSettings = PageSettings()) { self.settings = settings }
 
   // MARK: Fetches
 
-  /// A fetch begins. Says what was expected, if it should not have begun.
+  /// Notes a fetch. Returns what was expected if it should not have begun.
   mutating func noteFetch(_ id: RequestID, _ request: Request, at now: Moment) -> String? {
     let objection = objection(to: request, at: now)
     begun.append(now)
@@ -80,7 +81,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     return nil
   }
 
-  /// Its page was taken.
+  /// The client took its page.
   mutating func noteTaken(_ id: RequestID) {
     out.removeAll { $0.id == id }
     failures = 0
@@ -88,8 +89,8 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     pausedUntil = .distantPast
   }
 
-  /// It was given up: that is a failure, if its time was over; but not where all are given up, for
-  /// pages are fetched no more.
+  /// The client gave a fetch up. That is a failure if its time was over, but not where all fetches
+  /// end because pages are not fetched any more.
   mutating func noteGivenUp(_ id: RequestID, isLive: Bool = true, at now: Moment) {
     guard let question = out.first(where: { $0.id == id }) else { return }
     if isLive, now >= question.begun + settings.deadline {
@@ -98,7 +99,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     out.removeAll { $0.id == id }
   }
 
-  /// It failed, and the planner heard it. A page that makes no sense has failed, too.
+  /// The fetch failed, and the planner was told. A malformed page counts as a failure, too.
   mutating func noteFailure(_ id: RequestID, _ failure: SyncFailure, at now: Moment) {
     guard let index = out.firstIndex(where: { $0.id == id }) else { return }
     let question = out.remove(at: index)
@@ -116,7 +117,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
       let until = question.begun + settings.repeatFirst
       barred.append(Bar(request: question.request, until: until, isOfNarrow: false))
     }
-    // Those that were out together tell of one trouble.
+    // Fetches that were open together count as one failure.
     guard question.begun > lastFailure else { return }
     lastFailure = now
     failures += 1
@@ -127,7 +128,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Rest
 
-  /// After a step: no fetch is out for longer than its time, and without a finger none is.
+  /// Checks after a step: no fetch is open for longer than its deadline, and none without a finger.
   func objection(atRest now: Moment, isLive: Bool) -> String? {
     if !isLive, !out.isEmpty { return "no fetch of a generation that is over, found \(out.count)" }
     for question in out where now >= question.begun + settings.deadline {
@@ -138,7 +139,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Helpers
 
-  /// Whether an answer to the one is one to the other, too.
+  /// Whether an answer to `one` is also an answer to `other`.
   private func answers(_ one: Request, _ other: Request) -> Bool {
     guard one.narrow == other.narrow else { return false }
     switch (one.want, other.want) {

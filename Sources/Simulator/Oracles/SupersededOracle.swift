@@ -1,8 +1,7 @@
 internal import UpdateMachine
 
-/// Oracles E and G: an answer that is not awaited, because it is late, because it belongs to another
-/// life, or because it was given already, changes nothing. At most, the queue that a snapshot brought
-/// is let go.
+/// Oracles E and G: an answer that is not awaited changes nothing, whether it is late, from another
+/// process, or a second copy. At most, the queue of a snapshot is released.
 enum SupersededOracle {
   static func holds<Place: Finger>(
     before: Machine<Place>, after: Machine<Place>, effects: Machine<Place>.Effects

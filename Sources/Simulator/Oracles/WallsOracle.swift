@@ -1,7 +1,7 @@
 internal import UpdateMachine
 
-/// Oracles E and J: an independent model of what a driver can do. Effects are replayed into it; it
-/// says what was expected when one cannot be performed, or when somebody acts who no longer may.
+/// Oracles E and J: an independent model of what a driver can do. Effects are replayed into it. It
+/// returns what was expected when one cannot be performed, or is not allowed any more.
 struct WallsOracle: Sendable {
   private var request: RequestID?
   private var timer: TimerID?
@@ -15,17 +15,17 @@ struct WallsOracle: Sendable {
     var expected: String
   }
 
-  /// A timer is armed.
+  /// Whether a timer is armed.
   var hasTimer: Bool { timer != nil }
 
-  /// The input ends what was out.
+  /// The input ends the open request.
   mutating func noteAnswer(to id: RequestID) { if request == id { request = nil } }
 
   mutating func noteFired(_ id: TimerID) { if timer == id { timer = nil } }
 
   mutating func noteWriteEnded(_ id: WriteID) { if write == id { write = nil } }
 
-  /// Takes the effects of one input, in their order.
+  /// Applies the effects of one input, in order.
   mutating func perform<Place: Finger>(
     _ effects: Machine<Place>.Effects, status: MachineStatus, at now: Moment
   ) -> Objection? {
@@ -76,7 +76,7 @@ struct WallsOracle: Sendable {
     return nil
   }
 
-  /// Something is always pending: a request, a timer, a write, or the app.
+  /// Checks that something is always pending: a request, a timer, a write, or the app.
   private func pending(_ status: MachineStatus) -> Objection? {
     switch status {
     case .stale, .idle:

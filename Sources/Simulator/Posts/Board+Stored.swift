@@ -1,7 +1,7 @@
 internal import SyncProtocols
 public import UpdateMachine
 
-// The board in rows: one for each post, by its place, and one for the rest.
+// The board as rows: one per post, by position, and one for the rest.
 
 extension Post: Storable {
   public func put(into bytes: inout ByteWriter) {

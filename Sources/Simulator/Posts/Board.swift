@@ -1,24 +1,24 @@
 internal import SyncProtocols
 public import UpdateMachine
 
-/// A post. Its author has given it a number that no other post of his has, unless it is a copy.
+/// A post. Its author's number for it is unique among the author's posts, except for copies.
 public struct Post: Hashable, Sendable {
-  /// `nil`: somebody who has no outbox.
+  /// `nil`: an author without an outbox.
   public var author: ClientID?
   public var entry: Int64
   public var channel: Int
 }
 
-/// What a client calls a post of its own, and gets back with it once.
+/// A client's own ID for a post, which the server echoes once.
 public struct LocalID: Hashable, Sendable {
   public var client: ClientID
   public var ticket: MutationTicket
 }
 
-/// Everything that was posted, in the order in which it came, and which channels can be posted into.
+/// All posts in order of arrival, and the channels that are open.
 public struct Board: Hashable, Sendable {
   public private(set) var posts: [Post] = []
-  /// A bit for each channel.
+  /// One bit per channel.
   private var closed: UInt64 = 0
   private var oddities: UInt64 = 0
   private var sum = Digest()
@@ -27,18 +27,18 @@ public struct Board: Hashable, Sendable {
 
   public init() {}
 
-  /// As it was: its posts, and its ``marks``.
+  /// Restores a board from its posts and its ``marks``.
   init(posts: [Post], marks: [UInt64]) {
     for post in posts { add(post) }
     (closed, oddities) = (marks[0], marks[1])
   }
 
-  /// All of it but its posts.
+  /// Everything except the posts.
   var marks: [UInt64] { [closed, oddities] }
 
   func isOpen(_ channel: Int) -> Bool { closed & (1 << UInt64(channel)) == 0 }
 
-  /// Kept, for it is asked for after every event.
+  /// Stored, because it is read after every event.
   public var checksum: UInt64 {
     var digest = sum
     digest.fold(closed)
@@ -63,26 +63,26 @@ public struct Board: Hashable, Sendable {
   }
 }
 
-/// What happens to the board, and what clients are told of it.
+/// A change of the board, and the event for it.
 public enum BoardEvent: Hashable, Sendable {
-  /// `local`: what its sender calls it, told to everybody.
+  /// `local`: the sender's ID for it, sent to all clients.
   case posted(Post, local: LocalID?)
   case closed(Int)
   case opened(Int)
-  /// Of a kind that every client refuses.
+  /// An event that every client refuses.
   case unreadable
 }
 
-/// The board as a register's answer brings it: nothing in it says whose post was which of a client's.
+/// The board as a register returns it. It does not say which posts are the client's own.
 public struct BoardSnapshot: Hashable, Sendable {
   public var board: Board
-  /// Whom it is for.
+  /// The client that it is for.
   public var client = ClientID(0)
-  /// The fault `refused-snapshot`: a client cannot take it.
+  /// Whether clients accept it; `false` for the fault `refused-snapshot`.
   public var isReadable = true
 }
 
-/// What a user sends.
+/// A user's change: one post.
 public struct PostChange: Mutation, Hashable {
   public var post: Post
 
@@ -98,7 +98,7 @@ public struct PostChange: Mutation, Hashable {
     board.add(post)
   }
 
-  /// As it is pushed.
+  /// The arguments in a push.
   func arguments(_ ticket: MutationTicket) -> JSON {
     var object = JSONObject()
     object["entry"] = JSON(integerLiteral: post.entry)
@@ -108,7 +108,7 @@ public struct PostChange: Mutation, Hashable {
   }
 }
 
-/// The board as the server has told it to a client, which knows its own posts by what it called them.
+/// The board as told to a client, which recognises its own posts by their local IDs.
 public struct ConfirmedBoard: SyncModel {
   public typealias Change = PostChange
 
@@ -117,14 +117,14 @@ public struct ConfirmedBoard: SyncModel {
   public var client: ClientID? { name }
   public private(set) var state: Board
 
-  /// Why it could not take something.
+  /// Why the model could not take something.
   public enum Refusal: Error, Hashable, Sendable {
     case unreadable
   }
 
   public static var knowsMutationsAgain: Bool { false }
 
-  /// The server counts nothing: echoes and snapshots confirm.
+  /// The server keeps no count: echoes and snapshots confirm.
   public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
   public init(snapshot: BoardSnapshot) throws(Refusal) {
@@ -150,7 +150,7 @@ public struct ConfirmedBoard: SyncModel {
 }
 
 extension Post: CustomStringConvertible {
-  /// "7/3 in 2": the third that author 7 wrote.
+  /// A text like "7/3 in 2": the third post of author 7, in channel 2.
   public var description: String {
     "\(author.map { "\($0.number)" } ?? "somebody")/\(entry) in \(channel)"
   }

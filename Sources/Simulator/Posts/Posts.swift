@@ -1,12 +1,13 @@
 public import SyncProtocols
 public import UpdateMachine
 
-// Posts: the room of a world in which users send posts, over Zulip's protocol, whose server
-// cannot tell a second copy from the first: its app, its users, and what is owed to them.
+// Posts: the room of a world in which users send posts over Zulip's protocol, to a server that
+// cannot tell a second copy from the first: its app, its users, and what they are owed.
 //
 // Posts may use: Choices, Disk, Run, World.
 
-/// The simulator's fourth app: a board with a few channels, into which everybody posts, online or not.
+/// The simulator's fourth app: a board with a few channels, into which users post online or
+/// offline.
 public enum Posts: SimulatedApp {
   public typealias Model = ConfirmedBoard
   public typealias Truth = PostsTruth
@@ -16,7 +17,7 @@ public enum Posts: SimulatedApp {
 
   public static func beginning(_ choices: inout Choices) -> PostsTruth { PostsTruth() }
 
-  /// Somebody else's doing.
+  /// A change by others.
   public static func nextEvent(_ truth: PostsTruth, _ choices: inout Choices) -> BoardEvent {
     let channel = Int(choices.draw(.workload, below: UInt64(Board.channels)))
     switch choices.draw(.workload, below: 6) {
@@ -45,7 +46,7 @@ public enum Posts: SimulatedApp {
       })
   }
 
-  /// Of what is confirmed alone: that is what a finger stands for.
+  /// Of the confirmed state alone, which is what a finger stands for.
   public static func checksum(of model: Model) -> UInt64 { model.state.checksum }
 
   public static func describe(_ model: Model) -> String { model.state.description }
@@ -53,7 +54,7 @@ public enum Posts: SimulatedApp {
   public static func describe(_ truth: PostsTruth) -> String { truth.board.description }
 }
 
-/// What the server holds.
+/// The server's state.
 public struct PostsTruth: ServerTruth {
   public internal(set) var board = Board()
 
@@ -75,7 +76,7 @@ public struct PostsTruth: ServerTruth {
     if case .closed = event { true } else { false }
   }
 
-  /// Two arrivals are two posts: nobody looks at the ID.
+  /// Two arrivals are two posts: the ID is ignored.
   public func change(
     by mutation: NamedMutation, of client: ClientID
   ) throws(ChangeRefusal) -> BoardEvent? {
@@ -90,6 +91,6 @@ public struct PostsTruth: ServerTruth {
     return .posted(post, local: local)
   }
 
-  /// The server takes no entry that this divides, which no client knows.
+  /// The server refuses entries divisible by this; clients do not know that.
   static var unlucky: Int64 { 11 }
 }

@@ -1,23 +1,23 @@
 public import UpdateMachine
 
-/// What a user has posted, in the order of the tickets, and how often he has had each sent: what he
-/// himself knows, whatever his outbox says.
+/// What a user has posted, in ticket order, and how often each post was sent: the user's own
+/// knowledge, independent of the outbox.
 public struct PostsBook: OutboxBook {
-  /// Whose; `nil`: nobody's yet.
+  /// The client that the record belongs to; `nil`: none yet.
   public var client: ClientID?
   private(set) var made: [Made] = []
-  /// Of which nobody knows how often they are posted, for an older outbox has come back.
+  /// Entries that may be posted any number of times, because an older outbox came back.
   private(set) var doubtful: [Int64] = []
-  /// The greatest ticket that was given before that: an echo of what had one of these is taken for one
-  /// of what has it now.
+  /// The greatest ticket before that. An echo of an old post is mistaken for one of the new post
+  /// with the same ticket.
   private var doubtfulThrough = MutationTicket(0)
 
   struct Made: Sendable {
     var ticket: MutationTicket
     var entry: Int64
-    /// What it was before he made another of it: the server never had that.
+    /// The entries before the user's edits: the server never had them.
     var former: [Int64] = []
-    /// Once, and once more for each time that he had it tried again though nobody knew where it was.
+    /// 1, plus 1 for each retry of an uncertain post.
     var sends = 1
     var isDiscarded = false
   }
@@ -42,8 +42,8 @@ public struct PostsBook: OutboxBook {
 
   mutating func discard(_ ticket: MutationTicket) { change(ticket) { $0.isDiscarded = true } }
 
-  /// What is remembered when this book comes back with an older outbox, and all of another, newer one is
-  /// gone: of whatever was pending in either, nobody knows what becomes of it.
+  /// The record after an older outbox came back and replaced a newer one. The outcome of whatever
+  /// was pending in either is unknown.
   func cameBack(inPlaceOf newer: PostsBook, _ outbox: Outbox<PostChange>) -> PostsBook {
     var book = self
     for made in made {
@@ -70,10 +70,10 @@ public struct PostsBook: OutboxBook {
   }
 }
 
-/// Oracle H where the server cannot tell a second copy from the first: the view is the confirmed state
-/// with what is pending replayed over it; each post of the user's is confirmed, pending, uncertain or
-/// set aside, unless he gave it up; and the server has none more often than he had it sent, or out of
-/// order.
+/// Oracle H where the server cannot tell a second copy from the first. The view is the confirmed
+/// state with the pending posts replayed over it. Each of the user's posts is confirmed, pending,
+/// uncertain or set aside, unless it was given up. The server has none more often than it was sent,
+/// and none out of order.
 enum PostsOracle {
   static func objection(
     to model: Posts.Model, _ local: LocalChanges<PostChange>, _ book: PostsBook,
@@ -83,7 +83,7 @@ enum PostsOracle {
       ?? objectionToServer(truth, book)
   }
 
-  /// Replayed once more, as simply as can be.
+  /// Compares the view with a simple replay.
   private static func objectionToView(
     _ model: Posts.Model, _ local: LocalChanges<PostChange>
   ) -> UserObjection? {
@@ -102,7 +102,7 @@ enum PostsOracle {
       "\(local.view.state) with \(outbox)")
   }
 
-  /// None is lost.
+  /// No post is lost.
   private static func objectionToPosts(
     _ model: Posts.Model, _ outbox: Outbox<PostChange>, _ book: PostsBook
   ) -> UserObjection? {
@@ -120,8 +120,8 @@ enum PostsOracle {
     return nil
   }
 
-  /// Nothing is posted more often than it was sent, or that was not made, and what was sent once is in
-  /// the user's order.
+  /// The server has no post more often than it was sent, and none that was not made. Posts that
+  /// were sent once are in the user's order.
   private static func objectionToServer(
     _ truth: Posts.Truth, _ book: PostsBook
   ) -> UserObjection? {

@@ -1,8 +1,8 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// A user of the board: posts online and offline, and says what shall become of what is set aside, and
-/// of what nobody can tell whether it was posted.
+/// A user of the board: posts online and offline, and decides about posts that are set aside or
+/// uncertain.
 public struct PostsUser: OutboxUser {
   public typealias Model = Posts.Model
   public typealias Truth = Posts.Truth
@@ -12,13 +12,13 @@ public struct PostsUser: OutboxUser {
   public var check = OutboxCheck<PostChange>()
 
   private var entryCount: Int64 = 0
-  /// When the register left that is out.
+  /// When the open register left.
   private var registerSent: Moment?
-  /// Since when each mutation is known to be at the server, by what an answer to a push has said.
+  /// Since when each mutation is known to be at the server, from the answer to a push.
   private var answered: [(ticket: MutationTicket, at: Moment)] = []
-  /// What the push holds whose answer is taken now.
+  /// The mutations of the push whose answer is being taken.
   private var inPush: [MutationTicket] = []
-  /// How many posts were confirmed when he looked last.
+  /// The number of confirmed posts when the user last looked.
   private var confirmedCount = 0
 
   public init() {}
@@ -31,12 +31,12 @@ public struct PostsUser: OutboxUser {
 
   public func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
     guard let outbox = saved.outbox else { return old }
-    // The first form of an outbox is taken before its user has a book.
+    // An outbox's first form is saved before its user has a record.
     let book = old.client == outbox.client ? old : PostsBook(of: outbox.client)
     return book.cameBack(inPlaceOf: memory, outbox)
   }
 
-  // MARK: What is heard
+  // MARK: Inputs
 
   public mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
     inPush = []
@@ -63,7 +63,7 @@ public struct PostsUser: OutboxUser {
     inPush = []
   }
 
-  /// What an event has brought is pending no more, however uncertain it was.
+  /// A post that an event has brought is not pending any more, however uncertain it was.
   private mutating func judgeEchoes(_ client: Body) {
     guard let model = client.model, let outbox = client.local?.outbox else { return }
     for post in model.state.posts.dropFirst(confirmedCount) {
@@ -74,8 +74,8 @@ public struct PostsUser: OutboxUser {
     }
   }
 
-  /// What was accepted before a snapshot was asked for is in it, and so it is pending no more: it would
-  /// be seen twice.
+  /// Anything the server accepted before a snapshot was requested is in it. So it is not pending
+  /// any more: it would be shown twice.
   private mutating func judgeSnapshot(_ client: Body) {
     guard let sent = registerSent, client.finger != nil, let outbox = client.local?.outbox
     else { return }
@@ -116,7 +116,7 @@ public struct PostsUser: OutboxUser {
     return PostChange(post: Post(author: client, entry: entryCount, channel: channel))
   }
 
-  /// The user has another word on a post.
+  /// The user edits, retries or discards a post.
   private mutating func reconsider(
     _ ticket: MutationTicket, _ outbox: Outbox<PostChange>, _ choices: inout Choices
   ) -> [Action] {
@@ -129,7 +129,7 @@ public struct PostsUser: OutboxUser {
     }
   }
 
-  /// What may have been posted is posted once more, or given up, as the user likes.
+  /// Retries or discards uncertain posts, as the user likes.
   public mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
     if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
@@ -165,7 +165,7 @@ public struct PostsUser: OutboxUser {
     }
   }
 
-  // MARK: What is owed
+  // MARK: Obligations
 
   public mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,

@@ -1,38 +1,40 @@
-/// How likely a failing run is to fail, step by step: the run is repeated up to each step and goes
-/// on by chance after it, again and again; the share of those that fail in the same way is a
-/// function of the step. Where it rises most, the cause is.
+/// How likely a run is to fail, as a function of the step.
 ///
-/// The best run to measure is one that was made small: it has little trouble left, so that chance
-/// alone seldom fails, and few clients and steps, so that a measurement is cheap. Not every step is
-/// measured: those that are lie ever closer around the steepest rise that is known. Every step goes
-/// on from the same seeds, so the same run has the same curve.
+/// The run is repeated up to a step and continued by chance, many times over. The value is the
+/// share of continuations that fail in the same way. The cause is where it rises most.
+///
+/// Best measured on a run that was made small. It has few faults left, so chance alone seldom
+/// fails; it has few clients and steps, so a measurement is cheap. Not every step is measured:
+/// measurements close in on the steepest rise known. Every step is continued with the same seeds,
+/// so the same run always gives the same curve.
 public struct ProbabilityCurve: Sendable {
   /// One measurement.
   public struct Point: Hashable, Sendable {
-    /// So many steps are repeated.
+    /// The number of steps repeated.
     public var step: Int64
-    /// So many of the runs that go on from there fail.
+    /// The number of continuations that fail.
     public var failures: Int64
   }
 
   /// Ascending steps, from 0 to the last.
   public private(set) var points: [Point] = []
-  /// How many runs go on from each of them.
+  /// The number of continuations per point.
   public let continuations: Int64
-  /// How many runs there were in all.
+  /// The number of runs in all.
   public private(set) var runs: Int64 = 0
 
-  /// How many intervals are measured before the steepest is refined.
+  /// The number of intervals measured before the steepest is refined.
   private static var intervals: Int64 { 16 }
 
-  /// Measures.
+  /// Measures a curve.
   ///
   /// - Parameters:
-  ///   - steps: how many steps the failing run has.
-  ///   - continuations: how many runs go on from a step; at least 1.
-  ///   - budget: how many runs there may be; a measurement that has begun is ended.
-  ///   - goesOn: asked before every measurement; `false` stops with what there is.
-  ///   - fails: repeats so many steps, goes on from a seed; whether that fails in the same way.
+  ///   - steps: the steps of the failing run.
+  ///   - continuations: how many runs continue from a step; at least 1.
+  ///   - budget: the most runs; a measurement that has begun is finished.
+  ///   - goesOn: called before every measurement; `false` stops with the result so far.
+  ///   - fails: repeats that many steps, continues with a seed, and returns whether that fails in
+  ///     the same way.
   public init(
     steps: Int64, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true },
@@ -60,7 +62,8 @@ public struct ProbabilityCurve: Sendable {
     points.insert(point, at: index)
   }
 
-  /// The neighbours between which the share rises most; the first such. `nil`: it never rises.
+  /// The neighbours between which the share rises most; the first of several. `nil`: it never
+  /// rises.
   public var steepest: (low: Point, high: Point)? {
     var best: (low: Point, high: Point)?
     for (low, high) in zip(points, points.dropFirst()) {
@@ -70,7 +73,7 @@ public struct ProbabilityCurve: Sendable {
     return best
   }
 
-  /// The step that made the failure likely; `nil`: none stands out, or there were too few runs to
+  /// The step that made the failure likely. `nil`: none stands out, or there were too few runs to
   /// tell it from its neighbours.
   public var cause: Int64? {
     guard let (low, high) = steepest, high.step - low.step == 1 else { return nil }
@@ -82,13 +85,13 @@ public struct ProbabilityCurve: Sendable {
 }
 
 extension ProbabilityCurve {
-  /// The curve as a small chart: a row where the share changes, with what happened in that step; the
-  /// cause is marked.
+  /// The curve as a small chart: one row for each change of the share, with the event of that step.
+  /// The cause is marked.
   ///
   /// - Parameters:
   ///   - trace: the conversation of the run that was measured.
-  ///   - oracle: who objects to it.
-  ///   - count: how many rows there may be; at least 4.
+  ///   - oracle: the oracle that objects to it.
+  ///   - count: the most rows; at least 4.
   public func lines(
     _ trace: Trace, oracle: Oracle, atMost count: Int = Story.linesMaximum - 3
   ) -> [String] {
@@ -113,7 +116,8 @@ extension ProbabilityCurve {
     return lines
   }
 
-  /// "▶ Step 3 is the cause: it raised the share from 8 % to 78 %. 840 runs were measured."
+  /// A text like "▶ Step 3 is the cause: it raised the share from 8 % to 78 %. 840 runs were
+  /// measured."
   private var verdict: String {
     guard let (low, high) = steepest else {
       return "No step stands out. \(runs) runs were measured."
@@ -128,7 +132,7 @@ extension ProbabilityCurve {
   }
 
   /// The first and the last measurement, the two around the cause, and of the others those that
-  /// differ most from the one before them.
+  /// differ most from their predecessor.
   private func shown(atMost count: Int) -> [Point] {
     var isShown = points.map { _ in false }
     for index in points.indices {
@@ -148,7 +152,8 @@ extension ProbabilityCurve {
     return change < 0 ? -change : change
   }
 
-  /// What was seen in a step: a fault rather than anything else; if nothing was, what the step is.
+  /// The most important event of a step: a fault if there is one, otherwise another event; without
+  /// events, the step's name.
   private static func event(of step: Int64, _ trace: Trace) -> String {
     let events = trace.events.filter { $0.step == step }
     let told = events.first { $0.who == "plant" || $0.who == "fault" } ?? events.first

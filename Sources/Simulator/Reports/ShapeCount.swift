@@ -1,25 +1,27 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// How many of the shapes that machines have in the states of a small world the lives of seeds reach.
+/// How many of the machine shapes in a small world are also reached by seeds.
 ///
-/// A shape says what a machine is, and not how much of it (`Machine.shape(at:)`): so states of a world
-/// in ticks can be told from those of a world in real time.
+/// A shape says what a machine is, but no quantities (`Machine.shape(at:)`). So states of a world
+/// in ticks can be compared with states of a world in real time.
 public struct ShapeCount: Hashable, Sendable {
-  /// In the states of the small world.
+  /// Shapes in the small world.
   public private(set) var explored = 0
-  /// Of these, in the lives.
+  /// Shapes in the small world that seeds reach, too.
   public private(set) var reached = 0
-  /// In the lives, and not in the small world.
+  /// Shapes that seeds reach and the small world does not have.
   public private(set) var beyond = 0
-  /// States of the small world of which a life has reached the shape.
+  /// States of the small world whose shape a seed reaches.
   public private(set) var statesReached: Int64 = 0
   /// States of the small world in which a process runs.
   public private(set) var states: Int64 = 0
 
+  /// Compares a small world with runs.
+  ///
   /// - Parameters:
-  ///   - world: all of whose states are visited.
-  ///   - seeds: the lives.
+  ///   - world: the world whose states are all visited.
+  ///   - seeds: the seeds of the runs.
   public init(of world: SmallWorld, in seeds: ClosedRange<UInt64>) {
     let found = Shapes()
     _ = Explorer(ShapedWorld(world: world, found: found)).run()
@@ -37,7 +39,7 @@ public struct ShapeCount: Hashable, Sendable {
     states = found.counts.values.reduce(0, +)
   }
 
-  /// The shapes of a life: before and after everything that a machine is told.
+  /// Counts the shapes of one run: before and after each of a machine's inputs.
   private static func live(_ seed: UInt64, _ lived: inout [UInt64: Int64]) {
     var configuration = SimulationConfiguration(seed: seed)
     configuration.world = LibraryWorld.drawn(by: seed)
@@ -61,12 +63,12 @@ public struct ShapeCount: Hashable, Sendable {
   }
 }
 
-/// Shapes, and how many states have each.
+/// Shapes, with the number of states of each.
 private final class Shapes {
   var counts: [UInt64: Int64] = [:]
 }
 
-/// A small world of one client that notes the shapes of its states as they are visited.
+/// A small world of one client that records the shapes of its states when they are visited.
 private struct ShapedWorld: ExplorableModel {
   let world: SmallWorld
   let found: Shapes

@@ -3,9 +3,9 @@ extension Simulation {
   ///
   /// - Parameters:
   ///   - token: the run, best made small (``shrunk(_:budget:while:)``).
-  ///   - continuations: how many runs go on from each step that is measured; at least 1.
-  ///   - budget: how many runs there may be.
-  ///   - goesOn: asked before every measurement; `false` stops with what there is.
+  ///   - continuations: how many runs continue from each measured step; at least 1.
+  ///   - budget: the most runs.
+  ///   - goesOn: called before every measurement; `false` stops with the result so far.
   public static func curve(
     of token: RunToken, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true }

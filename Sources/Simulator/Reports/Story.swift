@@ -1,28 +1,27 @@
-// Reports: the room that tells of a failing run what people want to know: what was found, what
-// led to it, what caused it. It takes results, conversations
-// and tokens.
+// Reports: the room that describes a failing run for people: what was found, what led to it, what
+// caused it. It takes results, conversations and tokens.
 //
 // Reports may use: Choices, Explorer, Run, Scenario, Shrinking, Simulation, SmallWorld.
 
-/// A failing run on at most a screen: what was found, by whom, with whom and when; what was
-/// expected, what was found, and where they differ; the last events before it that matter; what is
-/// left of the choices, the faults and the user actions; and how to repeat it.
+/// A failing run on at most one screen. It says what was found, by which oracle, for which client
+/// and when; what was expected, and where that differs; the last relevant events; the choices,
+/// faults and user actions left; and how to repeat it.
 public struct Story: Sendable {
   /// What was found.
   public var finding: Finding
-  /// Where what was found differs from what was expected; `nil`: they have too little in common.
+  /// Where the finding differs from what was expected; `nil`: they have too little in common.
   public var difference: WordDifference?
-  /// What led to it, oldest first: what concerns the client that it was found with, and what
-  /// concerns everybody.
+  /// The events that led to it, oldest first: those of the client concerned, and those of all
+  /// clients.
   public var events: [Trace.Event]
-  /// How many events are left out, for they are about other clients.
+  /// The number of events left out because they are about other clients.
   public var othersCount: Int
   /// The run itself.
   public var result: RunResult
-  /// How it was made small; `nil`: it is as it was drawn.
+  /// How it was made small; `nil`: it is as drawn.
   public var shrunk: Shrunk?
 
-  /// What a screen holds, and a line.
+  /// One screen, and one more line.
   public static var linesMaximum: Int { 24 }
   public static var widthMaximum: Int { 160 }
 
@@ -33,7 +32,7 @@ public struct Story: Sendable {
     self.result = result
     self.shrunk = shrunk
     difference = WordDifference(from: finding.expected, to: finding.found)
-    // Pictures of what is held are of use in the whole conversation only.
+    // Descriptions of what is held are useful only in the whole conversation.
     let all = trace.events.filter { !$0.isPicture }
     events = all.filter { event in
       finding.client == nil || event.client == nil || event.client == finding.client
@@ -41,14 +40,13 @@ public struct Story: Sendable {
     othersCount = all.count - events.count
   }
 
-  /// The story, a line each.
+  /// The story, one line each.
   ///
-  /// Shape: at most `count` lines of at most ``widthMaximum`` characters, but for those of
-  /// `repeating`, which are not cut: they are to be typed. Of the events, as many of the last as
-  /// there is room for.
+  /// Shape: at most `count` lines of at most ``widthMaximum`` characters. The lines of `repeating`
+  /// are never cut, because they are typed again. As many of the last events as fit.
   /// - Parameters:
-  ///   - count: how many lines there may be.
-  ///   - repeating: what to type to repeat the run; told last.
+  ///   - count: the most lines.
+  ///   - repeating: the code to type to repeat the run; printed last.
   public func lines(
     atMost count: Int = Story.linesMaximum, repeating: [String] = []
   ) -> [String] {
@@ -56,10 +54,10 @@ public struct Story: Sendable {
     return head + told(events: room) + [Story.fitted(left)] + repeating
   }
 
-  /// Who found what, with whom and when; expected, found, and where they differ.
+  /// Oracle, client and moment; expected, found, and where they differ.
   public var head: [String] { Story.told(finding, difference) }
 
-  /// The same of any finding.
+  /// The same for any finding.
   public static func told(_ finding: Finding, _ difference: WordDifference? = nil) -> [String] {
     let who = finding.client.map { "client \($0)" } ?? "the world"
     var lines = [
@@ -71,7 +69,8 @@ public struct Story: Sendable {
     return lines.map { fitted($0) }
   }
 
-  /// "Choices left 10 of 161, faults left 2 (crash, storm), user actions left 0; 70 steps …".
+  /// A text like "Choices left 10 of 161, faults left 2 (crash, storm), user actions left 0; 70
+  /// steps …".
   public var left: String {
     let struck = Fault.allCases.filter { result.faults[$0] > 0 }
     let count = struck.reduce(0) { $0 + result.faults[$1] }
@@ -92,7 +91,7 @@ public struct Story: Sendable {
 
   // MARK: Events
 
-  /// The last events that matter, in so many lines, and how many are not shown.
+  /// The last relevant events that fit, and the number left out.
   private func told(events room: Int) -> [String] {
     let folded = Story.folded(events)
     var shown = folded.suffix(room)
@@ -115,7 +114,7 @@ public struct Story: Sendable {
     return lines
   }
 
-  /// Neighbours that differ in numbers only, as one.
+  /// Merges neighbours that differ only in numbers.
   private static func folded(_ events: [Trace.Event]) -> [(event: Trace.Event, count: Int)] {
     var folded: [(event: Trace.Event, count: Int)] = []
     var last = ""
@@ -136,7 +135,7 @@ public struct Story: Sendable {
     return "\(event.who) \(String(decoding: bytes, as: UTF8.self))"
   }
 
-  /// One line that fits: no line feeds, and cut where it is too long.
+  /// Fits a text into one line: without line feeds, and cut if it is too long.
   static func fitted(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     var count = 0

@@ -1,32 +1,32 @@
 internal import SyncProtocols
 public import UpdateMachine
 
-/// One life of one client as a scenario (``Scenario``): its settings, what it began with, and
-/// everything that its machine was told, with the moment; below each, what the machine answers now.
+/// One client's process as a scenario (``Scenario``): its settings, its start, and all inputs of
+/// its machine with their moments. Below each input is what today's machine answers.
 ///
-/// A scenario is about a machine, which holds no model and meets no server: what an oracle found in
+/// A scenario is about a machine, which holds no model and meets no server. What an oracle found in
 /// a model cannot be seen there, but what led to it can.
 public struct Transcript: Sendable {
-  /// Who it is.
+  /// The client's number.
   public let client: Int
-  /// Which of the client's lives: the last one that there was.
+  /// Which of the client's processes: the last one.
   public let life: UInt64
-  /// How many of its inputs the language has no words for; the text says where they were.
+  /// The number of inputs that the language cannot express; the text marks where they were.
   public private(set) var unsaidCount = 0
-  /// Where the scenario's time begins, in the world's.
+  /// The start of the scenario, in the world's time.
   public let beginning: Moment
 
   private var lines: [String] = []
   private var machine: Machine<QueueFinger>
   private var terms = Terms.unspoken
 
-  /// `nil`: the client was told nothing.
+  /// `nil`: the client's machine had no inputs.
   public init?(of client: Int, _ trace: Trace) {
     guard let last = trace.inputs.last(where: { $0.client == client }) else { return nil }
     self.client = client
     life = last.life
     var inputs = trace.inputs.filter { $0.client == client && $0.life == last.life }[...]
-    // What was said before the saved form was read is in what the machine was told then.
+    // Inputs before the saved form was read are part of what the machine was told then.
     let restored = inputs.lastIndex { if case .restored = $0.what { true } else { false } }
     beginning = restored.map { inputs[$0].at } ?? Moment(milliseconds: 0)
     if let restored { inputs = inputs[restored...] }
@@ -36,10 +36,10 @@ public struct Transcript: Sendable {
     for input in inputs { say(input) }
   }
 
-  /// The scenario.
+  /// Returns the scenario.
   ///
-  /// - Parameter comment: lines that say what it is, told first.
-  /// - Throws: ``ScenarioError`` if the language does not take what was written; it should.
+  /// - Parameter comment: lines that introduce it.
+  /// - Throws: ``ScenarioError`` if the language does not accept the text; it should.
   public func scenario(_ comment: [String]) throws(ScenarioError) -> String {
     var text = ""
     for line in comment { text += line.utf8.isEmpty ? "#\n" : "# \(line)\n" }
@@ -88,7 +88,7 @@ public struct Transcript: Sendable {
     lines.append(words)
   }
 
-  /// `nil`: there are none.
+  /// The words of an input; `nil`: there are none.
   private func words(_ input: Machine<QueueFinger>.Input) -> String? {
     switch input {
     case .app(.started(let foreground)): foreground ? "started" : "started in background"
@@ -104,7 +104,8 @@ public struct Transcript: Sendable {
     }
   }
 
-  /// None for the request that is out. Every life but the machine's own is as good as any other.
+  /// The number of a request; none if it is the open one. All processes but the machine's own are
+  /// interchangeable.
   private func number(_ id: RequestID) -> String {
     guard !machine.isCurrent(id) else { return "" }
     return id.life == machine.life ? " \(id.number)" : " \(id.number) of life 0"
@@ -112,7 +113,7 @@ public struct Transcript: Sendable {
 }
 
 extension Words {
-  /// A span as it is written: "1500ms", "10s", "7d".
+  /// A span as scenarios write it, like "1500ms", "10s" or "7d".
   static func text(_ span: TimeSpan) -> String {
     let units: [(name: String, length: Int64)] = [
       ("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000),
@@ -121,7 +122,7 @@ extension Words {
     return unit.map { "\(span.milliseconds / $0.length)\($0.name)" } ?? "\(span.milliseconds)ms"
   }
 
-  /// A failure as it is written; `nil`: it cannot be.
+  /// A failure as scenarios write it; `nil`: it cannot be written.
   static func text(_ failure: SyncFailure) -> String? {
     switch failure {
     case .rateLimited(let after): return "rateLimited" + (after.map { " \(text($0))" } ?? "")
@@ -139,7 +140,7 @@ extension Words {
 }
 
 extension MachineSettings {
-  /// What differs from the defaults, as a scenario says it, each after a space.
+  /// The settings that differ from the defaults, as a scenario writes them, each after a space.
   fileprivate var words: String {
     var words = ""
     for (mine, plain) in zip(spans, MachineSettings().spans) where mine.1 != plain.1 {
@@ -152,7 +153,7 @@ extension MachineSettings {
     return words
   }
 
-  /// Every span with its name in MACHINE §1.
+  /// Every span with its name in TheMachine §1.
   private var spans: [(String, TimeSpan?)] {
     [
       ("transientFirst", retry.transientFirst), ("transientCap", retry.transientCap),

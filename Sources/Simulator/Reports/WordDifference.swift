@@ -1,25 +1,25 @@
-// What differs between two texts, word by word.
+// Word-by-word differences of two texts.
 
-/// The words in which what was found differs from what was expected, where both say the same thing
-/// in the same words but for some: "5:0 → nothing, 147481 → 0".
+/// The words in which what was found differs from what was expected, where most words are equal. An
+/// example is "5:0 → nothing, 147481 → 0".
 ///
-/// The fewest words that have to be replaced, left out and put in (Wagner and Fischer, "The
+/// It replaces, removes and inserts as few words as possible (Wagner and Fischer, "The
 /// String-to-String Correction Problem", 1974).
 public struct WordDifference: Hashable, Sendable {
-  /// Some words, and what stands in their place.
+  /// Some words, and their replacement.
   public struct Change: Hashable, Sendable {
     public var expected: [String]
     public var found: [String]
   }
 
-  /// In the order of the texts; not empty.
+  /// The changes in the order of the texts; not empty.
   public private(set) var changes: [Change] = []
 
-  /// Of texts that are longer, nothing is said: the table would take too much.
+  /// Longer texts are not compared: the table would be too large.
   private static var wordsMaximum: Int { 300 }
 
-  /// `nil`: there is none, or the texts have so little in common (less than a third of the words of
-  /// the longer one) that nothing is learnt from it.
+  /// `nil`: the texts are equal, or have too little in common to be useful (less than a third of
+  /// the words of the longer one).
   public init?(from expected: String, to found: String) {
     let (old, new) = (WordDifference.words(expected), WordDifference.words(found))
     guard max(old.count, new.count) <= WordDifference.wordsMaximum else { return nil }
@@ -57,7 +57,7 @@ public struct WordDifference: Hashable, Sendable {
     guard !changes.isEmpty, kept * 3 >= max(old.count, new.count) else { return nil }
   }
 
-  /// For each pair of places, how many words have to be changed from there on; row by row.
+  /// For each pair of positions, the number of words to change from there on; row by row.
   private static func costs(_ old: [String], _ new: [String]) -> [Int] {
     let width = new.count + 1
     var costs = Array(repeating: 0, count: (old.count + 1) * width)
@@ -94,7 +94,7 @@ public struct WordDifference: Hashable, Sendable {
 }
 
 extension WordDifference: CustomStringConvertible {
-  /// "2:47+1 → 2:47, nothing → 10:0".
+  /// A text like "2:47+1 → 2:47, nothing → 10:0".
   public var description: String {
     var text = ""
     for (index, change) in changes.enumerated() {

@@ -1,4 +1,4 @@
-/// What can go wrong in a world (DESIGN §9). Each seed turns on a random subset.
+/// A kind of fault in a world (TheHouse §6). Each seed turns on a random subset.
 public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case slowNetwork
   case lostRequest
@@ -39,43 +39,44 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case repeatedEvents
   case slowLoad
   case oldBackup
-  /// For ever: nobody waits for this client any more.
+  /// Lasts for ever: this client need not become level any more.
   case endlessPartition
   case abandonedClient
-  /// Of a server whose clients hold a part and read pages: something happens of which nobody is told.
+  /// Only where clients hold a part and read pages: a change that no client is told of.
   case silentChange
-  /// Pages show an old row, for a while.
+  /// Pages show an old version of a row, for a while.
   case oldCache
-  /// Every write fails until there is space again; what is there can be read and erased.
+  /// Every write fails until there is space again. Reads and erasures still work.
   case fullDisk
-  /// A process finds a saved form that it cannot read: bytes of it have changed, or a newer app wrote
-  /// it.
+  /// A process finds a saved form that it cannot read: some bytes have changed, or a newer app
+  /// wrote it.
   case damagedForm
-  /// Where users change things: an older saved form comes back, and with it an older outbox.
+  /// Only where users change things: an older saved form comes back, and with it an older outbox.
   case oldOutbox
-  /// A process ends while it writes, or when it has just written.
+  /// A process ends during a write or right after one.
   case crashAtWrite
-  /// Where clients hold a part: a process leaves rows on its disk until they are needed.
+  /// Only where clients hold a part: a process leaves rows on its disk until they are needed.
   case unloadedRows
-  /// The saved form, or rows of it, cannot be read this time.
+  /// The saved form, or some of its rows, cannot be read this time.
   case failedRead
 
-  /// Whether it is about registers alone.
+  /// Whether only registers are affected.
   var isOfRegisters: Bool {
     self == .expiredRegister || self == .refusedSnapshot || self == .slowSnapshot
   }
 
-  /// Whether it is there only where clients hold a part of what there is, and read pages.
+  /// Whether the fault exists only where clients hold a part and read pages.
   public var isOfPages: Bool { breaksContract || self == .unloadedRows }
 
-  /// Whether the server breaks its contract towards those who read pages: what can be mended must be.
+  /// Whether the server breaks its contract towards readers of pages. Clients must repair what they
+  /// can.
   var breaksContract: Bool { self == .silentChange || self == .oldCache }
 
-  /// Whether it is there only where users change things.
+  /// Whether the fault exists only where users change things.
   var isOfChanges: Bool { self == .oldOutbox }
 
-  /// What is drawn from to know which worlds have it: those that came later are drawn apart, so that
-  /// seeds go on telling the stories they told.
+  /// The stream that decides which worlds have this fault. Faults added later have streams of their
+  /// own, so that old seeds keep their stories.
   var stream: Choices.Stream {
     if rawValue >= Fault.unloadedRows.rawValue { return .rows }
     if rawValue >= Fault.fullDisk.rawValue { return .storage }
@@ -139,7 +140,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
 }
 
 extension Fault {
-  /// It strikes the server, and so everybody, whomever it names.
+  /// Whether it strikes the server, and so every client, whichever client was drawn.
   var isOfServer: Bool {
     switch self {
     case .unknownEvent, .refusedEvent, .gentleRestart, .killedServer, .unsupportedServer, .storm,
@@ -157,36 +158,36 @@ extension Fault {
   }
 }
 
-/// A set of faults, ordered as they are declared.
+/// A set of faults, in declaration order.
 public struct FaultSet: Hashable, Sendable {
-  /// A bit for each fault that there is.
+  /// One bit per fault.
   private(set) var bits: UInt64
 
   public init() { bits = 0 }
 
-  /// The faults of these bits; others mean nothing.
+  /// The faults of these bits; unknown bits are ignored.
   init(bits: UInt64) { self.bits = bits & FaultSet.all.bits }
 
   /// Nothing goes wrong.
   public static var none: FaultSet { FaultSet() }
 
-  /// Everything that there is.
+  /// Every fault.
   public static var all: FaultSet {
     var set = FaultSet()
     for fault in Fault.allCases { set.insert(fault) }
     return set
   }
 
-  /// Whether the fault is in it.
+  /// Whether the set contains the fault.
   public func contains(_ fault: Fault) -> Bool { bits & (1 << UInt64(fault.rawValue)) != 0 }
 
-  /// Puts the fault in, if it is not.
+  /// Adds the fault, if it is missing.
   public mutating func insert(_ fault: Fault) { bits |= 1 << UInt64(fault.rawValue) }
 
-  /// Takes the fault out, if it is in.
+  /// Removes the fault, if it is there.
   mutating func remove(_ fault: Fault) { bits &= ~(1 << UInt64(fault.rawValue)) }
 
-  /// The faults in it, in their order.
+  /// The faults in declaration order.
   public var list: [Fault] { Fault.allCases.filter { contains($0) } }
 }
 
@@ -208,7 +209,7 @@ public struct FaultCounts: Hashable, Sendable {
     set { counts[Int(fault.rawValue)] = newValue }
   }
 
-  /// Adds what struck elsewhere.
+  /// Adds the counts of `other`.
   public mutating func add(_ other: FaultCounts) {
     for index in counts.indices { counts[index] += other.counts[index] }
   }

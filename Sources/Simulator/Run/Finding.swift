@@ -1,44 +1,45 @@
 public import UpdateMachine
 
-/// Who found something wrong (DESIGN §9).
+/// A checker that can object to a run (TheHouse §6).
 public enum Oracle: String, CaseIterable, Hashable, Sendable {
   /// A: at finger f the model equals the server's state at f; at rest, the server's state.
   case replica = "A replica"
-  /// B: what is held of a partial state, and what is claimed to be known of it, is true at the finger,
-  /// but for what was read ahead of it.
+  /// B: what a client holds of a partial state, and what it claims to know of it, is true at the
+  /// finger, except for what was read ahead of it.
   case interval = "B interval"
   /// C: after the faults stop, live and level within the bound.
   case liveness = "C liveness"
-  /// D: requests in any window bounded by pace and waits; retry-after kept; failures escalate.
+  /// D: requests in any window stay within pace and waits; retry-after is kept; failures escalate.
   case budget = "D budget"
   /// E: one loop; nothing superseded has an effect; nothing happens after a stop.
   case ownership = "E ownership"
-  /// F: never *connected* with an older state than promised; freshness changes when it said.
+  /// F: never *connected* with an older state than promised; freshness changes when it was
+  /// announced to.
   case honesty = "F honesty"
-  /// G: giving any answer twice changes nothing.
+  /// G: applying any answer twice changes nothing.
   case idempotence = "G idempotence"
-  /// H: each change of a user's takes effect exactly once and in order, or is visibly set aside.
+  /// H: each of a user's changes takes effect exactly once and in order, or is visibly set aside.
   case input = "H no lost input"
-  /// No letter: a client sees whole transactions, in one order that agrees with causality, and its own
-  /// changes over them.
+  /// No letter: a client sees whole transactions, in one order that respects causality, with its
+  /// own changes on top.
   case causality = "causality"
-  /// I: after a crash at any byte of any write, what is restored is what was written last.
+  /// I: after a crash at any byte of any write, the last state written is restored.
   case durability = "I durability"
   /// J: no effect that the driver cannot perform; the machine's own invariants.
   case walls = "J walls"
-  /// No letter: it looks at two runs of one seed, which must be the same to the last bit.
+  /// No letter: compares two runs of one seed, which must be equal to the last bit.
   case determinism = "determinism"
 }
 
-/// Something wrong: who found it, with whom, when, and what should have been.
+/// Something wrong: the oracle, the client, the moment, and what should have been.
 public struct Finding: Hashable, Sendable {
-  /// Who objects.
+  /// The oracle that objects.
   public var oracle: Oracle
   /// The client's number from 0; `nil`: the world as a whole.
   public var client: Int?
   /// When, in the world's time.
   public var at: Moment
-  /// What holds in a right history, stated positively.
+  /// The rule that should hold, stated positively.
   public var expected: String
   /// What was found instead.
   public var found: String

@@ -2,22 +2,22 @@ internal import UpdateMachine
 
 /// The library's own worlds.
 public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
-  /// Every client holds everything: ``Chat``.
+  /// Every client holds everything (``Chat``).
   case directory
-  /// Every client holds a part, and fetches pages: ``Mail``.
+  /// Every client holds a part, and fetches pages (``Mail``).
   case messages
-  /// Users change things, over the client view's protocol: ``Ledger``.
+  /// Users change things, over the client view's protocol (``Ledger``).
   case ledger
-  /// Users post, over event queues, to a server that knows no post again: ``Posts``.
+  /// Users post over event queues, to a server that does not recognise a second copy (``Posts``).
   case posts
 
-  /// The protocols of these worlds.
+  /// A protocol of one of these worlds.
   public enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
     case eventQueue = "event-queue"
     case clientView = "client-view"
   }
 
-  /// What is spoken there.
+  /// The protocol of this world.
   public var spoken: SpokenProtocol {
     switch self {
     case .directory, .messages, .posts: .eventQueue
@@ -25,11 +25,11 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The world that a seed draws: each seed has one.
+  /// The world of a seed: each seed draws one.
   ///
   /// - Parameters:
   ///   - seed: the seed.
-  ///   - spoken: of the worlds of this protocol; `nil`: of all.
+  ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
   public static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
     let isLedger = Digest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
     if spoken == .clientView || spoken == nil && isLedger { return .ledger }

@@ -1,30 +1,30 @@
 public import SyncProtocols
 
-/// A server that breaks its contract in one way. Clients cannot survive it, and an oracle must see
-/// it: that is what plants are for.
+/// A way for a server to break its contract. Clients cannot survive it, and an oracle must notice:
+/// plants test the oracles.
 public enum Plant: Hashable, Sendable {
   /// The server's queues do something wrong.
   case breach(QueueBreach)
-  /// From some moment on, nobody is answered any more.
+  /// From some moment on, no request is answered.
   case neverAnswersAgain
-  /// The server's pages are wrong; in the world of messages only.
+  /// The server's pages are wrong. Only in the world of messages.
   case page(PageBreach)
-  /// A client view's servers do something wrong; in the world of the ledger only.
+  /// The servers of a client view do something wrong. Only in the world of the ledger.
   case view(ViewBreach)
 
-  /// Every plant that any app's server can have, in the order of the command line's list.
+  /// The plants that any app's server can have, in the order of the command line's list.
   public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
 
-  /// Those of the world of messages, whose server gives pages.
+  /// The plants of the world of messages, whose server gives pages.
   public static var ofPages: [Plant] { PageBreach.allCases.map { .page($0) } }
 
-  /// Those of the world of the ledger.
+  /// The plants of the world of the ledger.
   public static var ofViews: [Plant] { ViewBreach.allCases.map { .view($0) } }
 
-  /// Every plant that there is.
+  /// Every plant.
   public static var known: [Plant] { all + ofPages + ofViews }
 
-  /// The plant of this name; `nil`: there is none.
+  /// The plant of this name; `nil` if there is none.
   public init?(name: String) {
     guard let plant = Plant.known.first(where: { $0.name == name }) else { return nil }
     self = plant
@@ -40,17 +40,17 @@ public enum Plant: Hashable, Sendable {
     }
   }
 
-  /// What the server's queues do; `nil`: nothing wrong.
+  /// What the server's queues do wrong; `nil`: nothing.
   var breach: QueueBreach? {
     if case .breach(let breach) = self { breach } else { nil }
   }
 
-  /// What a client view's servers do; `nil`: nothing wrong.
+  /// What the servers of a client view do wrong; `nil`: nothing.
   public var viewBreach: ViewBreach? {
     if case .view(let breach) = self { breach } else { nil }
   }
 
-  /// What its pages do; `nil`: nothing wrong.
+  /// What the server's pages do wrong; `nil`: nothing.
   public var pageBreach: PageBreach? {
     if case .page(let breach) = self { breach } else { nil }
   }
@@ -58,12 +58,12 @@ public enum Plant: Hashable, Sendable {
 
 /// How a server's page breaks the contract.
 public enum PageBreach: String, CaseIterable, Hashable, Sendable {
-  /// It leaves a message out.
+  /// Leaves a message out.
   case missesOne = "page-misses-one"
-  /// It says that nothing is newer, though something is.
+  /// Says that nothing is newer, although something is.
   case falseFoundNewest = "false-found-newest"
-  /// It says that nothing is older, though something is.
+  /// Says that nothing is older, although something is.
   case falseFoundOldest = "false-found-oldest"
-  /// It is of another narrow than was asked for.
+  /// Answers for another narrow than the one asked for.
   case ofAnotherNarrow = "page-of-another-narrow"
 }

@@ -1,37 +1,37 @@
 public import UpdateMachine
 
-/// What came of one run.
+/// The result of one run.
 public struct RunResult: Sendable {
-  /// What the run was drawn from; 0 for one that was replayed from a list.
+  /// The run's seed; 0 for a run replayed from a list.
   public var seed: UInt64
-  /// How many steps the world took.
+  /// The world's steps.
   public var steps: Int64 = 0
-  /// How many registers and polls the clients sent.
+  /// The registers and polls that the clients sent.
   public var requests: Int64 = 0
-  /// How often an oracle looked.
+  /// How often oracles checked something.
   public var checks: Int64 = 0
-  /// How much virtual time passed.
+  /// The virtual time that passed.
   public var simulated: TimeSpan = .zero
-  /// How long it took after the faults had stopped until everybody was level.
+  /// The time from the end of the faults until every client was level.
   public var convergence: TimeSpan = .zero
   /// How often each fault struck.
   public var faults = FaultCounts()
-  /// How often a user or a system said something to an app that was running: stopped, logged out,
-  /// to the background and back, another network, try again.
+  /// How often a user or the system acted on a running app: stop, log out, go to the background and
+  /// back, change the network, try again.
   public var userActions: Int64 = 0
-  /// The statuses that were reached, a bit each (`MachineStatus.code`).
+  /// The statuses reached, one bit each (`MachineStatus.code`).
   public var statuses: UInt64 = 0
   /// Which rows of the failure table were reached, and how often.
   public var rows = FailureRows()
   /// How often the server broke its contract.
   public var breaches: Int64 = 0
-  /// How often pages contradicted what clients held, and what came of it.
+  /// How often pages contradicted what clients held, and how that ended.
   public var audits = AuditCounts()
-  /// How many draws the run took.
+  /// The draws that the run took.
   public var choices: Int64 = 0
-  /// Finger, status and the model's checksum at every step.
+  /// A hash of finger, status and the model's checksum at every step.
   public var hash = Digest()
-  /// What was wrong; `nil`: nothing.
+  /// The objection that ended the run; `nil`: none.
   public var finding: Finding?
 
   init(seed: UInt64) {
@@ -39,8 +39,8 @@ public struct RunResult: Sendable {
     hash.fold(seed)
   }
 
-  /// Holds the same run, done once more, against this one. If they differ, that is what was found:
-  /// nothing else that is said of them can be trusted.
+  /// Compares this run with a second run of the same seed. If they differ, that becomes the
+  /// finding: nothing else that was found can be trusted.
   mutating func compare(with again: RunResult) {
     guard hash != again.hash || steps != again.steps || choices != again.choices else { return }
     finding = Finding(
@@ -51,18 +51,18 @@ public struct RunResult: Sendable {
   }
 }
 
-/// How often pages contradicted what clients held of messages (KNOWLEDGE.md, R13).
+/// How often pages contradicted what clients held of messages (PartialKnowledge R13).
 public struct AuditCounts: Hashable, Sendable {
-  /// Messages that were suspect; in a world whose server keeps its contract there are none.
+  /// Suspect messages. Always 0 where the server keeps its contract.
   public var suspects: Int64 = 0
-  /// Fetches that read one of them once more.
+  /// Fetches that read a suspect message once more.
   public var readings: Int64 = 0
-  /// Messages that were wrong, and were mended.
+  /// Messages that were wrong and were repaired.
   public var repairs: Int64 = 0
 
   public init() {}
 
-  /// Adds what was counted elsewhere.
+  /// Adds the counts of `other`.
   public mutating func add(_ other: AuditCounts) {
     suspects += other.suspects
     readings += other.readings
@@ -70,7 +70,7 @@ public struct AuditCounts: Hashable, Sendable {
   }
 }
 
-/// The rows of the failure table (MACHINE §5) that were reached, in both columns.
+/// How often the rows of the failure table (TheMachine §5) were reached, in both columns.
 public struct FailureRows: Hashable, Sendable {
   /// How often each row was reached while registering, in the order of ``names``.
   public private(set) var registering: [Int64]
@@ -97,7 +97,7 @@ public struct FailureRows: Hashable, Sendable {
     if isRegistering { registering[row] += 1 } else { polling[row] += 1 }
   }
 
-  /// The place of a failure's row in ``names``.
+  /// The index of a failure's row in ``names``.
   static func row(of failure: SyncFailure) -> Int {
     switch failure {
     case .unreachable: 0
@@ -113,7 +113,7 @@ public struct FailureRows: Hashable, Sendable {
     }
   }
 
-  /// Adds what another run reached.
+  /// Adds the counts of another run.
   public mutating func add(_ other: FailureRows) {
     for row in registering.indices {
       registering[row] += other.registering[row]

@@ -1,35 +1,34 @@
 public import UpdateMachine
 
-/// What came of many runs. Adding is commutative, so that it does not matter which job ran which
-/// seed.
+/// The results of many runs. Adding is commutative, so it does not matter which job ran which seed.
 public struct RunStatistics: Sendable {
-  /// How many runs were added.
+  /// The number of runs.
   public private(set) var seeds: Int64 = 0
-  /// How many steps their worlds took.
+  /// The steps of all worlds.
   public private(set) var steps: Int64 = 0
-  /// How many registers and polls their clients sent.
+  /// The registers and polls that all clients sent.
   public private(set) var requests: Int64 = 0
-  /// How often an oracle looked.
+  /// How often oracles checked something.
   public private(set) var checks: Int64 = 0
-  /// How much virtual time passed in all of them.
+  /// The virtual time that passed in all runs.
   public private(set) var simulatedMilliseconds: Int64 = 0
-  /// The longest time from the end of the faults until everybody was level.
+  /// The longest time from the end of the faults until every client was level.
   public private(set) var longestConvergence: TimeSpan = .zero
   /// How often each fault struck.
   public private(set) var faults = FaultCounts()
-  /// The statuses that were reached, a bit each (`MachineStatus.code`).
+  /// The statuses reached, one bit each (`MachineStatus.code`).
   public private(set) var statuses: UInt64 = 0
   /// Which rows of the failure table were reached, and how often.
   public private(set) var rows = FailureRows()
   /// How often a server broke its contract.
   public private(set) var breaches: Int64 = 0
-  /// How often pages contradicted what clients held, and what came of it.
+  /// How often pages contradicted what clients held, and how that ended.
   public private(set) var audits = AuditCounts()
-  /// How many runs an oracle objected to.
+  /// The runs in which an oracle objected.
   public private(set) var failures: Int64 = 0
-  /// The failing run of fewest steps; of several, that of the least seed.
+  /// The failing run with the fewest steps; among equals, the one with the smallest seed.
   public private(set) var shortestFailure: RunResult?
-  /// The sum of the hashes of all runs: of one run, its hash.
+  /// The sum of the hashes of all runs; for a single run, its hash.
   public private(set) var traceHash: UInt64 = 0
 
   public init() {}
@@ -53,7 +52,7 @@ public struct RunStatistics: Sendable {
     noteFailure(result)
   }
 
-  /// Adds what another job has added up.
+  /// Adds the statistics of another job.
   public mutating func add(_ other: RunStatistics) {
     seeds += other.seeds
     steps += other.steps
@@ -77,7 +76,7 @@ public struct RunStatistics: Sendable {
       .map { MachineStatus.names[$0] }
   }
 
-  /// The rows of the failure table that no run reached: "expired, registering".
+  /// The rows of the failure table that no run reached, each like "expired, registering".
   public var missingRows: [String] {
     var missing: [String] = []
     for (row, name) in FailureRows.names.enumerated() {

@@ -1,19 +1,19 @@
-/// The text that repeats one run: what was simulated, and every choice that was not the tamest.
+/// The text that repeats one run: its configuration, and every choice that was not 0.
 ///
-/// Letters, digits, `-` and `_` only (base64url of variable-length numbers), so that it can be
-/// pasted anywhere. A token of another version of the simulator may lead elsewhere; it is never
-/// misread.
+/// Only letters, digits, `-` and `_` (base64url of variable-length numbers), so that it can be
+/// pasted anywhere. A token of another version of the simulator may lead to another run; it is
+/// never misread.
 public struct RunToken: Sendable {
-  /// What was simulated; its seed means nothing here.
+  /// The settings of the run; the seed is ignored.
   public var configuration: SimulationConfiguration
-  /// What was chosen.
+  /// The choices.
   public var choices: ChoiceLists
 
-  /// What is wrong with a text that should be a token.
+  /// Why a text is not a token.
   public enum Malformed: Error, Hashable, Sendable {
-    /// It has a character that no token has, or too few.
+    /// It has a character that no token has, or too few characters.
     case notAToken
-    /// It was made by a version that wrote something else.
+    /// It was made by a version with another format.
     case otherVersion(UInt64)
   }
 
@@ -44,9 +44,9 @@ public struct RunToken: Sendable {
     configuration.world = LibraryWorld.allCases[world]
     var record: [Choices.Choice] = []
     for stream in Choices.Stream.allCases {
-      // A token that is older than this stream ends here.
+      // Tokens that are older than this stream end here.
       if stream == .rows, reader.isAtEnd { break }
-      // Pairs of how many zeros, then a value; ended by a value of 0.
+      // Pairs of a number of zeros and a value; a value of 0 ends them.
       while true {
         let zeros = try reader.next(below: 100_000)
         let value = try reader.next()
@@ -86,7 +86,7 @@ public struct RunToken: Sendable {
   }
 }
 
-/// Numbers as bytes of seven bits, the lowest first (LEB128), and those as text (RFC 4648 §5,
+/// Encodes numbers as 7-bit bytes, lowest first (LEB128), and the bytes as text (RFC 4648 §5,
 /// without padding).
 private enum Base64 {
   static var alphabet: [UInt8] {
@@ -138,7 +138,7 @@ private enum Base64 {
   }
 }
 
-/// Reads numbers from bytes of seven bits.
+/// Reads numbers from 7-bit bytes.
 private struct WordReader {
   private let bytes: [UInt8]
   private var index = 0

@@ -1,11 +1,11 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// What is simulated: an app's model, the server's truth about it, and what goes on there.
+/// A simulation of an app: its model, the server's truth, and the events on the server.
 ///
-/// The library's own worlds run ``Chat``; an app's tests run the app's model against its server.
-/// Of a simple app, three things are to be said: where the world begins, what happens next, and, by
-/// the `description` of model and truth, what each of them shows:
+/// The library's own worlds run ``Chat``; an app's tests run the app's model against its server. A
+/// simple app says three things: where the world begins, what happens next, and, through the
+/// `description` of model and truth, what each of them shows:
 ///
 ///     enum MyApp: SimulatedApp {
 ///       typealias Model = MyModel
@@ -13,93 +13,95 @@ public import UpdateMachine
 ///       static func nextEvent(_ truth: MyServer, _ choices: inout Choices) -> MyEvent { … }
 ///     }
 ///
-/// Everything here is a function of its arguments alone: no clock, no random number but from the
-/// `choices`, no order that a `Set` or a `Dictionary` gives. A seed that is run twice must tell one
-/// story; ``Simulation`` looks at that, too.
+/// Everything here must be a function of its arguments alone: no clock, no randomness except
+/// `choices`, no reliance on the order of a `Set` or a `Dictionary`. A seed that is run twice must
+/// give the same run; ``Simulation`` checks that, too.
 public protocol SimulatedApp: Sendable {
-  /// What the app holds: the very type that it ships.
+  /// The app's own model type.
   associatedtype Model: SyncModel
-  /// What its server holds, written as simply as can be, and best not with the model's own code:
-  /// a mistake that both make is seen by nobody.
+  /// What its server holds, written as simply as possible. Best not with the model's own code: a
+  /// mistake in both would go unnoticed.
   associatedtype Truth: ServerTruth
   where Truth.Event == Model.Event, Truth.Snapshot == Model.Snapshot
-  /// The server half of the protocol that it speaks. By default Zulip's event queues.
+  /// The server half of the app's protocol. By default Zulip's event queues.
   associatedtype Server: SimulatedServer = EventQueueServer<Truth> where Server.Truth == Truth
   /// The user of each client. By default one who does nothing.
   associatedtype User: SimulatedUser = PassiveUser<Model, Truth, Server.Sync>
   where User.Model == Model, User.Truth == Truth, User.Sync == Server.Sync
 
-  /// The disk under each client. By default it keeps values as they are; a model with a saved form of
-  /// its own should be on a ``RowDisk``, so that the form is tried, too.
+  /// The disk under each client. By default it keeps values as they are. A model with a saved form
+  /// of its own should use a ``RowDisk``, so that the form is tested, too.
   associatedtype Disk: SimulatedDisk = ValueDisk<Model, Server.Sync.Place>
   where Disk.Model == Model, Disk.Place == Server.Sync.Place
 
-  /// The server's state when the world begins. May draw, from the stream `workload`.
+  /// The server's state when the world begins. May draw from the stream `workload`.
   static func beginning(_ choices: inout Choices) -> Truth
 
-  /// Something that happens on the server's side: the next event to commit.
+  /// Returns the next event that the server commits.
   ///
-  /// Called some hundred times in a run, at moments of the world's own, while the faults last and
-  /// once after they have stopped. Draws from the stream `workload`. The least value of each draw
-  /// should be the tamest, for to that a failing run is shrunk. Draw from a few small numbers: things
-  /// that meet again and again show more mistakes than things that are all different.
+  /// Called some hundred times in a run, at moments that the world chooses: while the faults last,
+  /// and once after they have stopped. Draws from the stream `workload`. The least value of each
+  /// draw should be the tamest, because failing runs are shrunk towards it. Draw from a few small
+  /// numbers: values that collide often reveal more mistakes than values that all differ.
   /// - Parameters:
   ///   - truth: the state that the event will be applied to.
   ///   - choices: what to draw from.
   static func nextEvent(_ truth: Truth, _ choices: inout Choices) -> Truth.Change
 
-  /// An event that the model refuses (throws) and the truth takes, for the fault `refused-event`;
+  /// An event that the model refuses (throws) and the truth accepts, for the fault `refused-event`.
   /// `nil`, the default: the model refuses none, and the fault never strikes.
   static func eventToRefuse(_ truth: Truth) -> Truth.Change?
 
-  /// A snapshot that the model refuses (throws), for the fault `refused-snapshot`; `nil`, the
+  /// A snapshot that the model refuses (throws), for the fault `refused-snapshot`. `nil`, the
   /// default: it refuses none, and the fault never strikes.
   static func snapshotToRefuse(_ truth: Truth) -> Truth.Snapshot?
 
-  /// What a push tells the server. Supplied where the model takes no changes.
+  /// The request of a push. Supplied where the model takes no changes.
   static func request(_ push: Outbox<Model.Change>.Push) -> MutationPush
 
-  /// What the server answers to a question for a page: it has `found` what there is to answer with, and
+  /// The server's answer to a request for a page. It chose what to answer in the state `found`, and
   /// reads it a little `later`. Supplied where the model holds everything.
   static func page(
     _ request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>, found: Truth, later: Truth
   ) -> Model.Lists.Page
 
-  /// As ``page(_:found:later:)``, but wrong; `nil`, the default: this page cannot be wrong in this way.
+  /// As ``page(_:found:later:)``, but wrong; `nil`, the default: this page cannot be wrong in this
+  /// way.
   static func page(
     _ request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>, found: Truth, later: Truth,
     breaking breach: PageBreach
   ) -> Model.Lists.Page?
 
-  /// A change by which the server breaks its contract towards readers, for the faults `silent-change`
-  /// and `old-cache`; `nil`, the default: it cannot be broken so, and the fault never strikes. May
-  /// draw, from the stream `workload`.
+  /// A change by which the server breaks its contract towards readers, for the faults
+  /// `silent-change` and `old-cache`. `nil`, the default: the contract cannot be broken so, and the
+  /// fault never strikes. May draw from the stream `workload`.
   static func nextBreach(
     _ fault: Fault, _ truth: Truth, _ choices: inout Choices
   ) -> Truth.Change?
 
-  /// The change with which such breaches end, when the faults stop; `nil`, the default: none.
+  /// The change that ends such breaches when the faults stop; `nil`, the default: none.
   static func endOfBreaches(_ truth: Truth) -> Truth.Change?
 
-  /// What the server calls the client that has this model; `nil`: nothing. By default the name of its
-  /// outbox, if it has one.
+  /// The server's name for the client with this model; `nil`: it has none. By default the name of
+  /// its outbox, if it has one.
   static func clientName(of model: Model) -> UInt64?
 
-  /// Equal to the `checksum` of a truth that shows the same state, different otherwise, but for
-  /// chance. Asked after every input: most of a run's time may go into it.
+  /// Returns the same value as the `checksum` of a truth that shows the same state; a different one
+  /// otherwise, except by chance. Called after every input, so most of a run's time may go into it.
   ///
   /// By default the checksum of the model's `description`, which fits the default of `ServerTruth`.
   static func checksum(of model: Model) -> UInt64
 
-  /// A model as text, on one line, for a story: words that stand in one order, so that two texts can
-  /// be compared word by word. By default its `description`.
+  /// Describes a model on one line, for a story. Keep the words in a fixed order, so that two texts
+  /// can be compared word by word. By default its `description`.
   static func describe(_ model: Model) -> String
 
-  /// A truth as text: of the same state, the same text as of a model. By default its `description`.
+  /// Describes a truth, in the same text as a model of the same state. By default its
+  /// `description`.
   static func describe(_ truth: Truth) -> String
 
-  /// An event as text, on one line, for a conversation. By default its `description`; of one that
-  /// has none, "".
+  /// Describes an event on one line, for a conversation. By default its `description`, or "" if it
+  /// has none.
   static func describe(_ event: Truth.Change) -> String
 }
 

@@ -1,11 +1,11 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// A server in a world: the server half of a protocol, as a plain value that remembers every state
-/// that it ever was in, so that oracles can ask which one a finger stands for.
+/// A server in a world: the server half of a protocol, as a plain value. It remembers all its
+/// states, so that oracles can ask for the state of a finger.
 ///
-/// It has logs, numbered from 0 in the order in which they were made: Zulip's event queues. A
-/// protocol without them has one log, for ever.
+/// It has logs, numbered from 0 in order of creation: Zulip's event queues. A protocol without logs
+/// has a single log that never ends.
 public protocol SimulatedServer: Sendable {
   associatedtype Truth: ServerTruth
   /// The protocol that it speaks.
@@ -18,10 +18,10 @@ public protocol SimulatedServer: Sendable {
 
   // MARK: The truth, now and before
 
-  /// The state that clients keep up with.
+  /// The state that clients follow.
   var truth: Truth { get }
 
-  /// How many changes were committed.
+  /// The number of changes committed.
   var position: Int64 { get }
 
   /// The checksum of the state at a position, from 0 to ``position``.
@@ -30,22 +30,22 @@ public protocol SimulatedServer: Sendable {
   /// The whole state at a position, from 0 to ``position``.
   func truth(at position: Int64) -> Truth
 
-  /// When the first change after a position was committed of which clients are told; `nil`: none.
+  /// The commit time of the first announced change after a position; `nil`: none.
   func firstNews(after position: Int64) -> Moment?
 
-  /// How far in its log a finger is: a number that grows with it.
+  /// A finger's position in its log: a number that grows with it.
   static func number(of finger: Place) -> Int64
 
-  /// How far a batch leads; `nil`: it is empty.
+  /// The last position in a batch; `nil`: it is empty.
   static func newest(in batch: Sync.Batch) -> Int64?
 
-  /// The position of the state that a finger stands for, in the log of this number; `nil`: this
-  /// server never gave such a finger.
+  /// The position of the state that a finger of this log stands for; `nil`: this server never gave
+  /// that finger.
   func position(of finger: Place, inLog index: Int) -> Int64?
 
   // MARK: Logs
 
-  /// The number of a log; `nil`: there never was one of this name.
+  /// The number of a log; `nil`: this server never had it.
   func index(of log: Log) -> Int?
 
   /// The name of the log of this number.
@@ -54,12 +54,12 @@ public protocol SimulatedServer: Sendable {
   /// Whether the log of this number can still be followed.
   func isAlive(at index: Int) -> Bool
 
-  /// The names of those that can, oldest first.
+  /// The names of the logs that can be followed, oldest first.
   var aliveQueues: [Log] { get }
 
   // MARK: Requests
 
-  /// What it promises with a snapshot.
+  /// The terms of a snapshot.
   var terms: Terms { get }
 
   /// A register arrives; its snapshot is read later.
@@ -68,16 +68,16 @@ public protocol SimulatedServer: Sendable {
   /// The snapshot is read.
   mutating func finishRegister(_ log: Log, at now: Moment) -> Reply
 
-  /// The same for a client of which the server has a name already; `nil`: it has none. By default
-  /// names mean nothing.
+  /// The same for a client whose name the server knows; `nil`: it has no name. By default names are
+  /// ignored.
   mutating func finishRegister(_ log: Log, for name: UInt64?, at now: Moment) -> Reply
 
-  /// A poll arrives; `nil`: it waits, and its answer will be among ``takeFinished()``.
+  /// A poll arrives; `nil`: it waits, and its answer will be in ``takeFinished()``.
   mutating func poll(
     _ finger: Place, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
   ) -> Reply?
 
-  /// Nobody waits there any more.
+  /// The client has stopped waiting.
   mutating func abandon(waiter: UInt64)
 
   mutating func release(_ log: Log) -> Reply
@@ -85,64 +85,65 @@ public protocol SimulatedServer: Sendable {
   /// Whether ``takeFinished()`` has anything to give.
   var hasFinished: Bool { get }
 
-  /// The answers of waits that ended since, in the order in which they ended.
+  /// The answers of waits that have ended since the last call, in the order in which they ended.
   mutating func takeFinished() -> [EndedWait<Truth.Snapshot, Sync>]
 
   // MARK: What happens there
 
-  /// Before it is asked anything, while there are faults: which of its parts are behind, or slow. Draws
-  /// from the stream `server`. By default none is.
+  /// Called before each request while there are faults: draws which parts of the server are behind
+  /// or slow, from the stream `server`. By default none.
   mutating func waver(_ choices: inout Choices, at now: Moment)
 
-  /// Whether it tells a second copy of a push from the first, so that a proxy may send one. By default
-  /// it does not.
+  /// Whether the server recognises a second copy of a push, so that a proxy may send one. By
+  /// default it does not.
   static var knowsPushesAgain: Bool { get }
 
-  /// A client pushes changes; `nil`: there is no room. By default there never is.
+  /// A client pushes changes; `nil`: the server has no room. By default it never has.
   mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer?
 
-  /// It refuses a push as it is, and notes that; `false`: it cannot any more, or never does.
+  /// Refuses a push unchanged, and notes that; `false`: it is too late, or the server never does
+  /// so.
   mutating func reject(_ push: MutationPush, at now: Moment) -> Bool
 
-  /// How old what it says may be though it says it now: it is behind for no longer. By default zero.
+  /// The greatest age of the state in an answer when it is read. By default zero.
   var lag: TimeSpan { get }
 
   mutating func commit(_ change: Truth.Change, at now: Moment)
 
-  /// When something is due by itself.
+  /// When the server's next own action is due.
   var nextDue: Moment { get }
 
-  /// Does what is due by then.
+  /// Performs the actions that are due by `now`.
   mutating func advance(to now: Moment)
 
-  /// Everybody is told of something that is nothing for a model.
+  /// Sends all clients an event that means nothing to a model.
   mutating func announceNothing()
 
-  /// A log is gone before its time.
+  /// Ends a log early.
   mutating func expire(_ log: Log)
 
-  /// Somebody else asks in our name: a wait ends.
+  /// Another client asks with the same log: a wait ends.
   mutating func interrupt(_ log: Log)
 
-  /// The server is restarted; with or without what it kept of its clients.
+  /// Restarts the server, with or without the clients' queues.
   mutating func restart(keepingQueues: Bool, at now: Moment)
 
-  /// From here on nobody is told to wait before asking again.
+  /// From here on no client is told to wait before it asks again.
   mutating func liftLimits()
 
-  /// A batch that was to be given from this finger, with the event before it that the client has
-  /// acknowledged already; `nil`: there is no such event.
+  /// A batch that was due from this finger, preceded by the event that the client has already
+  /// acknowledged; `nil`: there is no such event.
   func repeating(_ batch: Sync.Batch, from finger: Place) -> Sync.Batch?
 
   // MARK: Plants
 
-  /// It breaks its contract in this way at the next occasion.
+  /// Arms this breach of the contract; it happens at the next occasion.
   mutating func arm(_ breach: QueueBreach)
 
-  /// The same of a client view's servers. By default it does not.
+  /// The same for the servers of a client view. By default nothing happens.
   mutating func arm(_ breach: ViewBreach)
 
-  /// Whether a breach is armed, and its occasion has not come.
+  /// Whether an armed breach still waits for its occasion.
   var isArmed: Bool { get }
 
   /// How often it broke its contract.
@@ -167,18 +168,18 @@ extension SimulatedServer {
   public mutating func arm(_ breach: ViewBreach) {}
 }
 
-/// What a world draws for its server.
+/// The settings that a world draws for its server.
 public struct ServerSettings: Hashable, Sendable {
-  /// How long a log lives that nobody follows.
+  /// How long a log lives that no client follows.
   public var lifetime: TimeSpan = .seconds(600)
   /// Whether what waits for a client may be merged.
   public var mergesFlags = true
-  /// So many requests a window; `nil`: no limit.
+  /// The most requests in a window; `nil`: no limit.
   public var requestsPerWindow: Int64?
 
   public init() {}
 
-  /// As what a server of queues is set to.
+  /// The same as settings of a server of queues.
   var queues: QueueServerConfiguration {
     var configuration = QueueServerConfiguration()
     configuration.lifetime = lifetime
@@ -210,7 +211,7 @@ extension EventQueueServer: SimulatedServer {
     beginRegister(lifetime: nil, at: now)
   }
 
-  /// A client that has no name yet is given one with its snapshot: that of its first log.
+  /// A client without a name gets one with its snapshot: the name of its first log.
   public mutating func finishRegister(
     _ queue: QueueID, for name: UInt64?, at now: Moment
   ) -> Reply {
@@ -222,7 +223,7 @@ extension EventQueueServer: SimulatedServer {
     return .registered(Truth.addressed(snapshot, to: client), finger, terms)
   }
 
-  /// Each arrival is run: as on a real Zulip, a second copy is a second post.
+  /// Runs every arrival: as on a real Zulip, a second copy is a second post.
   public mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer? {
     for mutation in push.mutations {
       do throws(ChangeRefusal) {
@@ -235,7 +236,7 @@ extension EventQueueServer: SimulatedServer {
     return .accepted
   }
 
-  /// Nothing is to be noted: whoever is refused asks under another ID.
+  /// There is nothing to note: a refused client asks again under another ID.
   public mutating func reject(_ push: MutationPush, at now: Moment) -> Bool { true }
 
   public mutating func liftLimits() { configuration.requestsPerWindow = nil }

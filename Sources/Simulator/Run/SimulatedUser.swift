@@ -1,44 +1,45 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// The user of one client: what they do, and what is owed to them.
+/// The user of one client: what they do, and what they are owed.
 ///
-/// A user looks at the client and says what they do next; the world does it, whatever runs the client. After
-/// every input the world asks whether what the client holds is right. A user is one for all lives of a
-/// client: what is remembered of what was on the disk may be needed again.
+/// A user looks at the client and chooses the next action. The world performs it, whatever engine
+/// runs the client. After every input the world asks the user whether the client's state is right.
+/// One user outlives all of a client's processes: facts about an older saved form may be needed
+/// again.
 public protocol SimulatedUser: Sendable {
   associatedtype Model: SyncModel
   associatedtype Truth: ServerTruth where Truth.Event == Model.Event
   associatedtype Sync: SyncProtocol where Sync.Batch.Event == Model.Event
-  /// What is known of what is on the disk.
+  /// The user's knowledge of the saved form on the disk.
   associatedtype Memory: Sendable
   typealias Body = SyncClient<Model, Sync>
   typealias Saved = SavedReplica<Model, Sync.Place>
   typealias Action = UserAction<Model, Sync>
-  /// What the client's process left on its disk until it is needed.
+  /// Reads rows that the client's process left on its disk.
   typealias RowReader = (RowQuery) -> [(key: StoredKey, value: [UInt8])]
 
-  /// Whether there is anything that the user does.
+  /// Whether the user ever does anything.
   static var acts: Bool { get }
 
-  /// Up to how long it takes until a user does something: at first, and then as a multiple of the time
-  /// from one event to the next.
+  /// The longest pause before an action: at first, and later as a multiple of the time between two
+  /// events.
   static var pause: (first: Int64, times: Int64) { get }
 
-  /// How long it may take, once nothing goes wrong any more and the machine is level, until all is there
-  /// that is looked at, and all is confirmed that was changed.
+  /// The longest time, once the faults have stopped and the machine is level, until everything in
+  /// view is loaded and all changes are confirmed.
   static var bound: TimeSpan { get }
 
   init()
 
-  /// Noted with what is written, and given back with what is read.
+  /// Stored with each write, and restored with each read.
   var memory: Memory { get set }
 
-  /// What is remembered before anything was written.
+  /// The memory before the first write.
   static var blank: Memory { get }
 
-  /// What is remembered when an older saved form comes back, with what was noted with it then. What has
-  /// become of all that this user knows besides, nobody can tell.
+  /// The memory when an older saved form comes back. `old` was stored with that form. Everything
+  /// else that this user knows is uncertain from then on.
   func memory(of saved: Saved, _ old: Memory) -> Memory
 
   /// A process begins.
@@ -46,92 +47,95 @@ public protocol SimulatedUser: Sendable {
 
   // MARK: What the user does
 
-  /// What the user does next.
+  /// Chooses the user's next actions.
   mutating func act(_ client: Body, _ truth: Truth, _ choices: inout Choices) -> [Action]
 
-  /// After the faults: the user sees to it that everything can be sent.
+  /// After the faults: makes sure that everything can be sent.
   mutating func tidy(_ client: Body) -> [Action]
 
-  /// After the faults, where the server has broken its contract: the user looks at everything once more,
-  /// whatever is known of it.
+  /// After the faults, where the server broke its contract: looks at everything once more, whatever
+  /// is known of it.
   mutating func lookAnew(_ client: Body) -> [Action]
 
-  /// What the user did was done.
+  /// Called when an action was performed.
   mutating func acted(_ action: Action, from before: Body, to after: Body, at now: Moment)
 
   // MARK: What happens
 
-  /// The client is about to take an input.
+  /// Called before the client takes an input.
   mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader)
 
-  /// The client has taken an input (`nil`: a user's action), and this is what it led to.
+  /// Called after the client has taken an input (`nil`: a user's action), with what it led to.
   mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
     at now: Moment)
 
-  /// A change was committed that leads to a position; a user may have to know of one that clients are
-  /// not told of.
+  /// Called when a change that leads to a position was committed. Some users need the changes that
+  /// clients are not told of.
   mutating func note(_ change: Truth.Change, from truth: Truth, at position: Int64)
 
-  /// A page was read at a position of the server, and has come. Told before the client takes it.
+  /// Called when a page that was read at a position of the server arrives, before the client takes
+  /// it.
   mutating func note(
     _ page: Model.Lists.Page, for request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>,
     _ id: RequestID, readAt position: Int64)
 
-  // MARK: What is owed
+  // MARK: Obligations
 
-  /// What is wrong with a push that leaves; `nil`: nothing. `disk`: what is durable.
+  /// Returns the objection to a push that is being sent; `nil`: none. `disk`: the durable state.
   func objection(
     toSending push: Outbox<Model.Change>.Push, disk: Saved?
   ) -> UserObjection?
 
-  /// What is wrong with what the client holds; `nil`: nothing. Asked after every step of the client.
+  /// Returns the objection to the client's state; `nil`: none. Called after every step of the
+  /// client.
   ///
   /// - Parameters:
-  ///   - client: what is held.
+  ///   - client: what the client holds.
   ///   - truth: the server's present state.
-  ///   - position: of the server's state that the finger stands for; −1: there is no finger.
+  ///   - position: the position of the finger's state; −1: there is no finger.
   ///   - history: the truth at every position, for users of partial models.
   ///   - disk: what is durable.
-  ///   - rows: what the client holds, too, but has not loaded.
+  ///   - rows: what the client has on its disk and not in memory.
   mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
     reading rows: RowReader
   ) -> UserObjection?
 
-  /// Whether all is there that is looked at, and nothing is left to be sent.
+  /// Whether everything in view is loaded, and nothing is left to send.
   func isLevel(_ client: Body, with truth: Truth) -> Bool
 
-  /// Whether everything that a look made doubtful is settled.
+  /// Whether all doubts that a look raised are settled.
   func hasSettled(_ model: Model) -> Bool
 
-  /// What is wrong with what is held after two such looks, and could have been mended; `nil`: nothing.
+  /// Returns the objection to an error that remains after two such looks although it could have
+  /// been repaired; `nil`: none.
   func objectionAfterLooks(
     to model: Model, _ truth: Truth, reading rows: RowReader
   ) -> UserObjection?
 
-  /// How often a page has contradicted what was held, and what came of it.
+  /// How often pages contradicted what was held, and how that ended.
   var audits: AuditCounts { get }
 
-  // MARK: Words
+  // MARK: Texts
 
-  /// What is held besides the model, for the hash of the run.
+  /// Adds what the client holds besides its model to the hash of the run.
   func fold(_ client: Body, into digest: inout Digest)
 
-  /// What is to be seen of what is held, and was not so before: pictures for a conversation.
+  /// Descriptions of what the client newly shows, for a conversation.
   mutating func news(of client: Body, _ truth: Truth) -> [String]
 
-  /// What is held besides the model, in one line.
+  /// What the client holds besides its model, on one line.
   func words(_ client: Body) -> String
 }
 
-/// What a user does.
+/// An action of a user.
 public enum UserAction<Model: SyncModel, Sync: SyncProtocol>: Sendable
 where Sync.Batch.Event == Model.Event {
   public typealias Body = SyncClient<Model, Sync>
 
   case mutates(Model.Change)
-  /// Has a word on one that they have made.
+  /// Decides about one of the user's own mutations.
   case says(Body.MutationWord)
   case opens(Model.Lists.Narrow, ListWindow<Model.Lists.ID>)
   case changes(Body.WindowChange)
@@ -140,7 +144,7 @@ where Sync.Batch.Event == Model.Event {
 }
 
 extension UserAction: CustomStringConvertible {
-  /// "mutates add", "discarded #3", "opens a window".
+  /// A text like "mutates add", "discarded #3" or "opens a window".
   public var description: String {
     switch self {
     case .mutates(let change): "mutates \(change.name)"
@@ -158,7 +162,7 @@ extension UserAction: CustomStringConvertible {
   }
 }
 
-/// Who objects to what a client holds, and why.
+/// An objection to what a client holds, and the oracle that raises it.
 public struct UserObjection: Hashable, Sendable {
   public var oracle: Oracle
   public var expected: String
@@ -171,7 +175,7 @@ public struct UserObjection: Hashable, Sendable {
   }
 }
 
-/// What most users have nothing to say of.
+/// Defaults for most users.
 extension SimulatedUser {
   public static var acts: Bool { true }
   public static var pause: (first: Int64, times: Int64) { (5000, 1) }
@@ -222,7 +226,7 @@ extension SimulatedUser where Memory == Void {
   public func memory(of saved: Saved, _ old: Void) {}
 }
 
-/// A user who changes nothing, of a client that holds everything.
+/// A user who changes nothing, for a client that holds everything.
 public struct PassiveUser<Model: SyncModel, Truth: ServerTruth, Sync: SyncProtocol>: SimulatedUser
 where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
   public typealias Memory = Void

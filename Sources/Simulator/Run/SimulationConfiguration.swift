@@ -1,25 +1,25 @@
-// Run: the room of what one run is asked and what came of it: its settings, faults and plants,
-// the app, the server and the users that a world is made of, the conversation, the result.
+// Run: the room of a run's settings and its result: faults and plants, the app, the server and the
+// users of a world, the conversation.
 //
 // Run may use: Choices, Disk, Shrinking.
 
-/// What is simulated.
+/// The settings of one run.
 public struct SimulationConfiguration: Hashable, Sendable {
-  /// What everything is drawn from.
+  /// The seed of every draw.
   public var seed: UInt64
-  /// Which of the library's own worlds; an app's tests say it by its type.
+  /// The library's own world; an app's tests choose by type.
   public var world = LibraryWorld.directory
-  /// How many devices follow the one server; at least 1.
+  /// The number of devices that follow the one server; at least 1.
   public var clients: Int
-  /// After how many steps the faults stop.
+  /// The step after which the faults stop.
   public var steps: Int64
-  /// The faults that there may be.
+  /// The faults that may occur.
   public var faults: FaultSet
-  /// Each seed draws some of them; if not, all of them are on in every seed.
+  /// Whether each seed draws some of the faults; otherwise all of them are on in every seed.
   public var isSwarm: Bool
   /// How the server breaks its contract; `nil`: it does not.
   public var plant: Plant?
-  /// After the faults stop, everybody must become level; if not, the run ends there.
+  /// Whether all clients must become level after the faults stop; otherwise the run ends there.
   public var judgesLiveness: Bool
 
   public init(

@@ -1,47 +1,47 @@
 internal import SyncProtocols
 public import UpdateMachine
 
-/// The conversation of one run, event by event: virtual time, who, what.
+/// The conversation of one run, event by event: virtual time, actor, event.
 public struct Trace: Sendable {
-  /// One thing that was seen.
+  /// One event of the conversation.
   public struct Event: Hashable, Sendable {
     /// When, in the world's time.
     public var at: Moment
     /// The number of the world's step in which it happened, from 1.
     public var step: Int64
-    /// Whose doing it was: a client, the server, a fault, the world.
+    /// Who acted: a client, the server, a fault, the world.
     public var who: String
     /// What happened, in one line.
     public var what: String
-    /// The number of the client that it is about; `nil`: it is about everybody.
+    /// The number of the client concerned; `nil`: all clients.
     public var client: Int?
-    /// It shows what a client holds: no happening.
+    /// Whether it shows what a client holds, rather than an event.
     public var isPicture = false
 
-    /// "0:12.345  client 1  written 1 → live.polling: …".
+    /// A line like "0:12.345  client 1  written 1 → live.polling: …".
     public var line: String {
       "\(Trace.clock(at))  \(Trace.padded(who, to: 8))  \(what)"
     }
   }
 
-  /// What was seen, in the order in which it happened.
+  /// The events in the order in which they happened.
   public private(set) var events: [Event] = []
-  /// How many choices had been drawn before the first step, and at the end of each.
+  /// The number of choices drawn before the first step, and by the end of each step.
   public private(set) var choices: [Int64] = []
-  /// What each step was, after what comes before the first.
+  /// A name for each step. The first entry is what precedes the first step.
   public private(set) var steps: [String] = []
 
-  /// What the clients' machines were told, in the order in which it happened.
+  /// The inputs of the clients' machines, in order.
   private(set) var inputs: [MachineInput] = []
 
   private var breaches: Int64 = 0
 
   public init() {}
 
-  /// One line an event.
+  /// One line per event.
   public var lines: [String] { events.map { $0.line } }
 
-  /// The lines as one text, as it is attached to a test.
+  /// The lines as one text, for a test's attachment.
   public var text: String { lines.joined(separator: "\n") }
 
   mutating func note(
@@ -54,19 +54,19 @@ public struct Trace: Sendable {
 
   mutating func noteInput(_ input: MachineInput) { inputs.append(input) }
 
-  /// How often the server has broken its contract by now; whether that is news.
+  /// Notes how often the server has broken its contract so far; returns whether the count is new.
   mutating func noteBreaches(_ count: Int64) -> Bool {
     defer { breaches = count }
     return count > breaches
   }
 
-  /// A step is over.
+  /// Notes the end of a step.
   mutating func noteStep(_ name: String, choices count: Int64) {
     steps.append(name)
     choices.append(count)
   }
 
-  /// Minutes, seconds and milliseconds: "12:03.450".
+  /// Minutes, seconds and milliseconds, like "12:03.450".
   static func clock(_ moment: Moment) -> String {
     let milliseconds = moment.milliseconds
     let seconds = milliseconds / 1000 % 60
@@ -75,7 +75,7 @@ public struct Trace: Sendable {
     return "\(minutes):\(zeros(seconds, to: 2)).\(zeros(rest, to: 3))"
   }
 
-  /// The same without spaces before it.
+  /// The same without leading spaces.
   static func trimmedClock(_ moment: Moment) -> String {
     String(decoding: clock(moment).utf8.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
   }
@@ -85,28 +85,28 @@ public struct Trace: Sendable {
     return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
   }
 
-  /// With spaces before it.
+  /// Pads with leading spaces.
   static func padded(_ text: String, before width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.utf8.count)) + text
   }
 
-  /// With spaces after it.
+  /// Pads with trailing spaces.
   static func padded(_ text: String, to width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
   }
 }
 
-/// What the machine of one client was told.
+/// An input of one client's machine.
 struct MachineInput: Sendable {
   var at: Moment
   var client: Int
-  /// Which of the client's processes it was, from 1.
+  /// The number of the client's process, from 1.
   var life: UInt64
   var settings: MachineSettings
   var what: What
 
   enum What: Sendable {
-    /// The machine begins anew, with what was saved.
+    /// The machine starts again from its saved form.
     case restored(QueueFinger, Terms, age: TimeSpan?)
     case input(Machine<QueueFinger>.Input)
   }

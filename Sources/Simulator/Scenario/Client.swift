@@ -1,30 +1,30 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One client, and what its host knows: which timer and which write are out, and what is on disk. Its
-/// store answers a reading and an erasure at once, and a write when the scenario says so.
+/// One client and its host's knowledge: the armed timer, the open write and the disk. Its store
+/// answers reads and erasures at once, and a write when the scenario says so.
 struct Client {
   typealias Body = SyncClient<ScenarioModel, EventQueue<Never>>
 
   private(set) var body: Body
   /// The timer that is armed.
   private(set) var armed: TimerArm?
-  /// The write that is out, and what it writes.
+  /// The open write, and what it writes.
   private(set) var writing: (id: WriteID, form: Form)?
-  /// What a new life would find; and a copy of it that somebody has made.
+  /// What a new process finds; and a copy of it, made by `backup`.
   var durable: Form?
   var backup: Form?
 
-  /// What it has sent so far.
+  /// The number of requests sent.
   private(set) var requestCount = 0
 
-  /// How far it is in a run's lists of answers.
+  /// The next index in each of a run's lists of answers.
   var turns: (register: Int, quick: Int, waiting: Int) = (0, 0, 0)
 
   /// A saved form.
   struct Form {
     var saved: Body.Saved
-    /// `nil`: nobody knows.
+    /// `nil`: unknown.
     var written: Moment?
 
     init(_ saved: Body.Saved, written: Moment?) {
@@ -38,18 +38,18 @@ struct Client {
     }
   }
 
-  /// What one input has led to.
+  /// The results of one input.
   struct Outcome {
-    /// Registers that were sent.
+    /// The number of registers sent.
     var registers = 0
-    /// What was sent and is out now.
+    /// The request that was sent and is open.
     var request: Outstanding?
-    /// What was armed.
+    /// The timer that was armed.
     var timer: TimerArm?
-    /// What began to be written.
+    /// The write that began.
     var write: WriteID?
-    /// The effects, one line each: the machine's in the machine's words, then a save of which the
-    /// machine has said nothing in this step.
+    /// The effects, one line each: the machine's in its own words, then a save that the machine did
+    /// not report in this step.
     var texts: [String] = []
   }
 
@@ -59,7 +59,7 @@ struct Client {
     body = Body(life: Life(1), settings: all)
   }
 
-  /// Puts one input in and performs what comes out.
+  /// Gives the client one input and performs the effects.
   mutating func handle(
     _ input: Body.Input, at now: Moment, withTexts: Bool = false
   ) -> Outcome {
@@ -78,7 +78,7 @@ struct Client {
     return outcome
   }
 
-  /// The timer that has fired is armed no more, and what was written is durable.
+  /// A timer that has fired is disarmed, and what was written is durable.
   private mutating func noteEnd(_ input: Body.Input) {
     switch input {
     case .fired(let timer): if armed?.timer == timer { armed = nil }
@@ -94,7 +94,7 @@ struct Client {
     }
   }
 
-  /// Performs one effect. Returns what the store answers at once.
+  /// Performs one effect. Returns the store's answer if it comes at once.
   private mutating func perform(
     _ effect: Body.Effect, _ outcome: inout Outcome, at now: Moment
   ) -> Body.Input? {
@@ -128,7 +128,7 @@ struct Client {
     outcome.request = body.status.outstanding
   }
 
-  /// The next life begins with what is on disk, or with the backup.
+  /// Begins the next process, from the disk or from the backup.
   mutating func restart(fromBackup: Bool) {
     if fromBackup { durable = backup }
     body = Body(life: Life(body.machine.life.number + 1), settings: body.settings)
@@ -136,13 +136,13 @@ struct Client {
     writing = nil
   }
 
-  /// What the next start will find.
+  /// What the next process will find.
   var diskText: String {
     durable?.saved.finger.map { "idle finger \($0) not started" } ?? "stale finger none not started"
   }
 }
 
-/// A model that says nothing: a scenario is about when something is asked, not about what is held.
+/// A model without content: a scenario is about when requests are sent, not about what is held.
 struct ScenarioModel: SyncModel {
   init() {}
 

@@ -22,14 +22,14 @@ enum Directive {
     case at(Moment)
   }
 
-  /// One thing that happens to a client.
+  /// One event of a client.
   enum Step {
     case look
     case restart(fromBackup: Bool)
     case backup
     case signal(AppSignal)
     case snapshotArrived(ID?, QueueFinger)
-    /// `nil`: nothing came.
+    /// `nil`: an empty batch.
     case polled(ID?, lastEventID: Int64?)
     case failed(ID?, SyncFailure)
     case fired(TimerID?)
@@ -37,17 +37,17 @@ enum Directive {
     case writeFailed(WriteID?)
   }
 
-  /// A request that is not the one that is out.
+  /// A request other than the open one.
   struct ID {
     var number: UInt64
-    /// `nil`: of the machine's own life.
+    /// `nil`: the machine's current process.
     var life: Life?
   }
 
-  /// What the device does again and again.
+  /// An action that the device repeats.
   enum Habit {
     case signal(AppSignal)
-    /// To the background and back, in turn.
+    /// Alternately to the background and back.
     case toggled
   }
 
@@ -215,7 +215,7 @@ extension Directive.Step {
     }
   }
 
-  /// An input that carries no ID.
+  /// An input without an ID.
   static func signal(_ words: inout Words) throws(ScenarioError) -> AppSignal {
     if words.take("started") {
       guard words.take("in") else { return .started(foreground: true) }
@@ -246,7 +246,7 @@ extension Directive {
 }
 
 extension Directive.ID {
-  /// `nil` if the next word is no number: then the request that is out is meant.
+  /// `nil` if the next word is not a number: the open request is meant.
   fileprivate init?(_ words: inout Words) throws(ScenarioError) {
     guard let number = try Directive.number(&words) else { return nil }
     self.number = number

@@ -1,19 +1,19 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// Plays the clients against the rules in virtual time, until a moment.
+/// Runs the clients against the rules in virtual time, until a given moment.
 struct Run {
-  /// More steps than this in one run is a mistake in the rules, or in the machine.
+  /// The step limit of one run. More steps are a mistake in the rules or in the machine.
   static var stepsMaximum: Int { 20_000_000 }
 
   private(set) var stage: Stage
   private let end: Moment
   private var agenda = Agenda<Happening>()
   private var tally: RunTally
-  /// The server's budget for snapshots, where it has one.
+  /// The server's budget for snapshots, if it has one.
   private var snapshots = Allowance()
 
-  /// What comes to a client.
+  /// An event that reaches a client.
   private enum Happening {
     case answer(client: Int, RequestID, ServerRules.Reply)
     case timer(client: Int, TimerID)
@@ -27,7 +27,7 @@ struct Run {
     tally = RunTally(clients: stage.clients, registers: stage.registers, at: stage.now)
   }
 
-  /// Plays to the end; returns the summary.
+  /// Runs to the end; returns the summary.
   mutating func play(line: Int) throws(ScenarioError) -> [String] {
     for index in stage.clients.indices { resume(index) }
     for index in stage.habits.indices {
@@ -49,7 +49,7 @@ struct Run {
     return tally.summary(of: stage)
   }
 
-  /// What was out when the run began goes by its rules too.
+  /// Applies the rules to what was already open when the run began.
   private mutating func resume(_ index: Int) {
     if let request = stage.clients[index].body.status.outstanding {
       schedule(request, of: index)
@@ -104,7 +104,7 @@ struct Run {
     }
   }
 
-  // MARK: What will come
+  // MARK: Future events
 
   private mutating func schedule(_ arm: TimerArm, of index: Int) {
     let earliest = max(arm.range.earliest, stage.now).milliseconds
@@ -141,7 +141,7 @@ struct Run {
       .answer(client: index, request.id, reply), at: max(stage.now, request.sent + rule.latency))
   }
 
-  /// A log has one reader: whoever comes last. The one before gets an empty answer.
+  /// A log has one reader, the latest. The previous one gets an empty answer.
   private mutating func endOtherWaits(than index: Int, latency: TimeSpan) {
     for other in stage.clients.indices where other != index {
       guard let request = stage.clients[other].body.status.outstanding, request.waits else {
@@ -152,14 +152,14 @@ struct Run {
   }
 }
 
-/// What a run counts.
+/// The counts of a run.
 struct RunTally {
   private(set) var violation: Violation?
-  /// When each register was sent, in the steps before too; ascending.
+  /// When each register was sent, including those before the run; ascending.
   private(set) var registers: [Moment]
-  /// As of when each client was level when the run began.
+  /// The moment as of which each client was level when the run began.
   private var levelBefore: [Moment?]
-  /// When clients were first connected on the word of an answer in this run; ascending.
+  /// When clients first became connected through an answer of this run; ascending.
   private var levels: [Moment] = []
   private var isLevel: [Bool]
   private let begin: Moment
@@ -217,7 +217,7 @@ struct RunTally {
     levels[max(0, (levels.count * percent + 99) / 100 - 1)] - begin
   }
 
-  /// The most registers in any window of that length.
+  /// The most registers in any window of this length.
   private func worstWindow(of span: TimeSpan) -> Int {
     var worst = 0
     var first = 0

@@ -1,10 +1,10 @@
-// Scenario: the room of conversations as text: what a client is given, a line each, and below it
-// what its machine answered. It owns the language, the player and the golden output. It reads no
-// file and imports nothing else.
+// Scenario: the room of conversations as text: a client's inputs, one per line, and below each the
+// machine's answer. It owns the language, the player and the golden output. It reads no file and
+// imports nothing else.
 //
 // Scenario may use: Agenda, Choices.
 
-/// A conversation with one machine, or with many, as text that people read and tests compare.
+/// A conversation with one machine or with many, as text that people read and tests compare.
 ///
 ///     # A quick poll that fails keeps the finger and waits briefly.
 ///     restored q1:7
@@ -18,51 +18,52 @@
 ///       disarm 1
 ///       arm 2 in (0, 0.1 s]
 ///
-/// A line that begins with `#` is a comment, one that begins with two spaces is output, every other
-/// is a directive. Spans of time are whole numbers with a unit: `50ms`, `10s`, `10min`, `1h`, `7d`.
-/// Moments in the output are milliseconds of the machine's clock.
+/// A line that begins with `#` is a comment, one that begins with two spaces is output, and every
+/// other line is a directive. Spans of time are whole numbers with a unit: `50ms`, `10s`, `10min`,
+/// `1h`, `7d`. Moments in the output are milliseconds of the machine's clock.
 ///
-/// Directives of a conversation, of which the first three come before the first input:
+/// Directives of a conversation (the first three come before the first input):
 ///
-/// - `machine spread=30s durable=no`: settings by their names in MACHINE §1.
-/// - `terms longDeadline=100s lifetime=600s every=30s`: what the next snapshot promises; `pushed` in
-///   place of `every=…` for a subscription. May be said again later.
-/// - `restored q1:7 age 90s`: the machine begins with what was saved. No age: it is not known.
-/// - `started`, `started in background`, and every other input of MACHINE §2 by its name.
+/// - `machine spread=30s durable=no`: settings by their names in TheMachine §1.
+/// - `terms longDeadline=100s lifetime=600s every=30s`: the terms of the next snapshot; `pushed` in
+///   place of `every=…` for a subscription. May be repeated later.
+/// - `restored q1:7 age 90s`: the machine begins with a saved form. Without an age, it is unknown.
+/// - `started`, `started in background`, and every other input of TheMachine §2 by its name.
 /// - `snapshotArrived q1:-1`, `polled to 7`, `polled nothing`, `failed serverFault`: answers to the
-///   request that is out. `failed rateLimited 54s`, `failed rejected CODE`, and `failed html 401`
-///   where a web page came in place of an answer.
-/// - `fired`, `written`, `writeFailed`: the timer that is armed, the write that is out.
+///   open request. Also `failed rateLimited 54s`, `failed rejected CODE`, and `failed html 401` for
+///   a web page in place of an answer.
+/// - `fired`, `written`, `writeFailed`: the armed timer, the open write.
 /// - `polled 1 to 7`, `fired 3`, `failed 1 of life 1 timedOut`: the same for any other.
 /// - `look`: asks for freshness, and when it changes by itself.
-/// - `restart`: a crash; a new life begins with what is durable. `backup` copies that, and `restart
-///   from backup` begins with the copy.
-/// - `after 50ms …`, `at 10s …`: so much later, or at that moment.
+/// - `restart`: a crash; a new process begins with what is durable. `backup` copies that, and
+///   `restart from backup` begins with the copy.
+/// - `after 50ms …`, `at 10s …`: that much later, or at that moment.
 ///
-/// A *run* plays machines against rules about what is around them, in virtual time:
+/// A *run* plays machines against rules for their environment, in virtual time:
 ///
-/// - `server register after 50ms: snapshot`: how registers are answered, and how soon: `snapshot`,
+/// - `server register after 50ms: snapshot`: the answer to registers, and its delay: `snapshot`,
 ///   `failed …` or `holds` (never).
-/// - `server waiting after 50ms: event, failed expired`: how waiting polls are, or `quick` ones, or
-///   all (`poll`): `event`, `nothing`, `failed …` or `holds`; one after the other, again and again.
-/// - `server quick after 50ms: failed unreachable then nothing`: the last one stays.
+/// - `server waiting after 50ms: event, failed expired`: the answers to waiting polls, or to
+///   `quick` ones, or to all (`poll`): `event`, `nothing`, `failed …` or `holds`, in turn and
+///   repeated.
+/// - `server quick after 50ms: failed unreachable then nothing`: the last answer repeats.
 /// - `server gives 100 snapshots a second`: more are refused with `serverFault`.
-/// - `writes after 3ms`, `writes fail after 3ms`: how long a write takes, and how it ends.
-/// - `every 200ms: networkChanged`: any input without an ID; or `toggled`, to the background and
-///   back, in turn.
-/// - `clients 3000`, `processes 2`: so many machines, each with a log of its own, or all on one saved
-///   finger, where a new waiting poll ends the one before with an empty answer.
-/// - `seed 7`: the seed of the run's draws, else 1.
-/// - `run 10min`: plays, and sums up.
+/// - `writes after 3ms`, `writes fail after 3ms`: the duration and the result of writes.
+/// - `every 200ms: networkChanged`: any input without an ID; or `toggled`, alternately to the
+///   background and back.
+/// - `clients 3000`, `processes 2`: that many machines, each with a log of its own, or all on one
+///   saved finger. There a new waiting poll ends the previous one with an empty answer.
+/// - `seed 7`: the seed of the run's draws; 1 by default.
+/// - `run 10min`: runs, and prints a summary.
 ///
-/// A run draws only when a timer fires: evenly from the timer's range (``Choices``). So the same
+/// A run draws only when a timer fires: uniformly from the timer's range (``Choices``). So the same
 /// text gives the same output everywhere. The form is that of etcd's raft (`interaction_test.go`).
 public enum Scenario {
-  /// The same text with fresh output. A scenario passes if that changes nothing.
+  /// Returns the same text with fresh output. A scenario passes if the text is unchanged.
   ///
-  /// Shape: comments, blank lines and directives stay as they are; every directive's output stands
-  /// below it, indented by two spaces; lines end with a line feed, the last one too.
-  /// - Throws: ``ScenarioError`` for the first line that makes no sense.
+  /// Shape: comments, blank lines and directives stay as they are. Every directive's output stands
+  /// below it, indented by two spaces. Every line ends with a line feed, including the last.
+  /// - Throws: ``ScenarioError`` for the first invalid line.
   public static func rewritten(_ text: String) throws(ScenarioError) -> String {
     var stage = Stage()
     var result = ""
@@ -82,8 +83,8 @@ public enum Scenario {
     return result
   }
 
-  /// The lines without their line feeds; what follows the last line feed counts only if it is
-  /// something.
+  /// The lines without their line feeds. What follows the last line feed counts only if it is not
+  /// empty.
   private static func lines(of text: String) -> [String] {
     var lines: [String] = []
     var line: [UInt8] = []
@@ -100,11 +101,12 @@ public enum Scenario {
   }
 }
 
-/// A scenario's text makes no sense: where, and what to write there. Nothing was played after it.
+/// A scenario's text is invalid: the line, and what to write there. Nothing after that line was
+/// run.
 public struct ScenarioError: Error, Equatable {
-  /// From 1.
+  /// The line number, from 1.
   public var line: Int
-  /// What would have made sense there.
+  /// What would have been valid there.
   public var expected: String
   /// What was found instead: a word, or "the end of the line".
   public var found: String
@@ -117,6 +119,6 @@ public struct ScenarioError: Error, Equatable {
 }
 
 extension ScenarioError: CustomStringConvertible {
-  /// "line 3: expected a failure, found "sereverFault"".
+  /// A text like "line 3: expected a failure, found "sereverFault"".
   public var description: String { "line \(line): expected \(expected), found \(found)" }
 }

@@ -1,36 +1,36 @@
 internal import UpdateMachine
 
-/// What a run's server answers to whom, and how soon.
+/// The server's answers in a run, and their delays.
 struct ServerRules {
-  /// More machines than this in one run is a mistake: the fleet is for that.
+  /// The limit of machines in one run; the fleet is for more.
   static var clientsMaximum: Int { 100_000 }
 
   var register = Rule()
   var quick = Rule()
   var waiting = Rule()
-  /// Quick and waiting polls are answered from one list.
+  /// Whether quick and waiting polls are answered from one list.
   var pollsShareList = false
-  /// How many snapshots it makes in a second before it refuses; `nil`: as many as are wanted.
+  /// The snapshots per second before the server refuses; `nil`: no limit.
   var snapshotsASecond: Int64?
-  /// How many machines share one log.
+  /// Whether all machines share one log.
   var isShared = false
 
-  /// What a rule is about.
+  /// The requests that a rule is about.
   enum Kind: String {
     case register
     case quick
     case waiting
-    /// Quick and waiting polls alike.
+    /// Quick and waiting polls.
     case poll
   }
 
-  /// How one kind of request is answered. Without one: never.
+  /// The answers to one kind of request. Without a rule there are none.
   struct Rule {
-    /// From sending the request to the arrival of its answer.
+    /// The time from sending the request to the arrival of its answer.
     var latency: TimeSpan = .zero
-    /// Given one after the other; each client goes through them for itself.
+    /// Given in turn; each client has its own place in the list.
     var replies: [Reply] = [.holds]
-    /// Whether they begin anew after the last one; else the last one stays.
+    /// Whether the list starts again after the last answer; otherwise the last one repeats.
     var repeats = true
 
     func reply(_ turn: Int) -> Reply {
@@ -40,7 +40,7 @@ struct ServerRules {
 
   enum Reply {
     case snapshot
-    /// One event, whatever the finger is. A heartbeat is one.
+    /// One event, whatever the finger is. A heartbeat counts as one.
     case event
     /// Nothing new.
     case nothing

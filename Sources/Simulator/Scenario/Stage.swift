@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// Where a scenario is played: the clients, the time, and the rules that a run goes by.
+/// The stage of a scenario: the clients, the time, and the rules of a run.
 struct Stage {
   var now = Moment(milliseconds: 0)
   var terms = Terms.unspoken
@@ -13,14 +13,14 @@ struct Stage {
   var choices = Choices(seed: 1)
   /// When each register was sent.
   var registers: [Moment] = []
-  /// Names the logs that a run's server makes.
+  /// The number of logs made by a run's server, for their names.
   var logCount: Int64 = 0
-  /// Something has happened: what the clients are can no longer be said.
+  /// Whether something has happened: the set of clients is fixed from then on.
   private var hasBegun = false
-  /// A client was described, so that its settings can no longer be.
+  /// Whether a client was described: its settings are fixed from then on.
   private var isDescribed = false
 
-  /// Does what one line says; returns its output.
+  /// Performs one line; returns its output.
   mutating func perform(_ directive: Directive, line: Int) throws(ScenarioError) -> [String] {
     switch directive {
     case .machine(let settings):
@@ -123,12 +123,12 @@ struct Stage {
     return lines
   }
 
-  /// "50: live.polling · connected, as of 50".
+  /// A line like "50: live.polling · connected, as of 50".
   static func line(_ body: Client.Body, at now: Moment) -> String {
     "\(now): \(body.status) · \(body.freshness(at: now))"
   }
 
-  /// How many clients are in which status, where there is more than one.
+  /// The number of clients in each status, if there are several clients.
   var statusCounts: [String] {
     let names = MachineStatus.names
     var counts = names.map { _ in 0 }
@@ -136,7 +136,7 @@ struct Stage {
     return counts.indices.filter { counts[$0] > 0 }.map { "\(now): \(counts[$0]) × \(names[$0])" }
   }
 
-  /// What goes in; `nil`: nothing.
+  /// The input of a step; `nil`: none.
   private func input(
     for step: Directive.Step, to client: Client, line: Int
   ) throws(ScenarioError) -> Client.Body.Input? {
@@ -170,7 +170,7 @@ struct Stage {
     }
   }
 
-  /// A batch that ends there; `nil`: an empty one.
+  /// A batch that ends at this ID; `nil`: an empty one.
   static func batch(to lastEventID: Int64?) -> QueueBatch<Never> {
     QueueBatch(events: lastEventID.map { [QueuedEvent(id: $0, event: nil)] } ?? [])
   }

@@ -29,7 +29,7 @@ struct Words {
 
   // MARK: Reading
 
-  /// The next word, left where it is.
+  /// The next word, without taking it.
   var next: String? { index < words.count ? words[index] : nil }
 
   mutating func word(_ expected: String) throws(ScenarioError) -> String {
@@ -38,7 +38,7 @@ struct Words {
     return word
   }
 
-  /// Takes the next word if it is this one.
+  /// Takes the next word if it equals this one.
   mutating func take(_ word: String) -> Bool {
     guard next == word else { return false }
     index += 1
@@ -59,7 +59,7 @@ struct Words {
       line: number, expected: expected, found: next.map { "\"\($0)\"" } ?? "the end of the line")
   }
 
-  /// Takes the next word if `parse` makes something of it.
+  /// Takes the next word if `parse` accepts it.
   mutating func value<Value>(
     _ expected: String, _ parse: (String) -> Value?
   ) throws(ScenarioError) -> Value {
@@ -113,7 +113,7 @@ struct Words {
     }
   }
 
-  /// Those that have no detail.
+  /// The failures without details.
   private static let plainFailures: [SyncFailure] = [
     .unreachable, .timedOut, .serverFault, .unauthorized, .unsupported, .expired, .malformed,
     .modelRefused,
@@ -124,7 +124,7 @@ struct Words {
     return span
   }
 
-  /// A whole number and its unit. As servers send them, so it may be negative.
+  /// A whole number and its unit. It may be negative, as servers send it.
   static func signedSpan(_ word: String) -> TimeSpan? {
     let bytes = Array(word.utf8)
     let unitStart = bytes.firstIndex { ($0 < 0x30 || $0 > 0x39) && $0 != UInt8(ascii: "-") }
@@ -154,7 +154,7 @@ struct Words {
       queue: QueueID(String(decoding: bytes[..<colon], as: UTF8.self)), lastEventID: last)
   }
 
-  /// "spread=30s" in two; `nil` if there is no equals sign.
+  /// Splits "spread=30s" in two; `nil` if there is no equals sign.
   static func pair(_ word: String) -> (name: String, value: String)? {
     let bytes = Array(word.utf8)
     guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")) else { return nil }
@@ -166,8 +166,8 @@ struct Words {
 }
 
 extension MachineSettings {
-  /// Sets one by its name in MACHINE §1; `false` if there is none, or if the text is no value of
-  /// it.
+  /// Sets a setting by its name in TheMachine §1; `false` if there is no such setting, or if the
+  /// text is not a value of it.
   mutating func assign(_ name: String, _ text: String) -> Bool {
     switch name {
     case "durable":

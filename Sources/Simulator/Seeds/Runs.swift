@@ -2,37 +2,37 @@
 
   public import UpdateMachine
 
-  /// What came of many seeds.
+  /// The results of many seeds.
   public struct Runs: Sendable {
-    /// Counts of everything: seeds, steps, requests, simulated time, how often each fault struck,
-    /// which statuses and failure rows were reached. Of the seeds up to the first that failed.
+    /// Counts for all seeds up to the first failure: seeds, steps, requests, simulated time, how
+    /// often each fault struck, and the statuses and failure rows reached.
     public var statistics: RunStatistics
-    /// The failing run of the least seed; `nil`: none failed.
+    /// The failing run with the smallest seed; `nil`: none failed.
     public var failure: RunFailure?
 
-    /// Of everything that happened in all of them: it changes when anything does.
+    /// A hash of everything that happened in all runs.
     public var hash: Digest { Digest(value: statistics.traceHash) }
   }
 
-  /// A run that failed: what was found, and all that it takes to see why.
+  /// A failing run: what was found, and everything needed to see why.
   public struct RunFailure: Sendable {
-    /// What it was drawn from; `nil`: it was repeated from a token.
+    /// The run's seed; `nil`: it was repeated from a token.
     public var seed: UInt64?
-    /// What was found, in the small run if there is one.
+    /// What was found; in the small run, if there is one.
     public var finding: Finding
-    /// The story on at most a screen: what was expected and found, and where they differ; what led
-    /// to it; what to type to repeat it. A line each, without a line feed at the end.
+    /// The story, on at most a screen: what was expected and found, where they differ, what led to
+    /// it, and the code to type to repeat it. One line each, without a final line feed.
     public var story: String
-    /// The whole conversation of the run of which the story tells the end.
+    /// The whole conversation of the run; the story tells its end.
     public var trace: Trace
-    /// What repeats it when given to ``Simulation/replay(_:)``. `nil`: it cannot be made small, for
-    /// only real actors fail so (its seed repeats it) or it is not the same twice.
+    /// The argument of ``Simulation/replay(_:)`` that repeats the run. `nil`: it cannot be made
+    /// small, because it fails only with real actors (its seed repeats it) or is not deterministic.
     public var token: String?
 
-    /// A run in which something was found.
+    /// Describes a run in which something was found.
     ///
     /// - Parameters:
-    ///   - repeating: what to type to repeat it.
+    ///   - repeating: the code to type to repeat it.
     init(
       seed: UInt64?, _ story: Story, _ trace: Trace, token: String?, repeating: String
     ) {
@@ -46,12 +46,12 @@
       self.story = (head + lines).joined(separator: "\n")
     }
 
-    /// A seed that told two stories.
+    /// Describes a seed whose runs differ.
     ///
     /// - Parameters:
-    ///   - result: the first, with what was found: that the other differs.
-    ///   - one: the conversation when it was told again.
-    ///   - other: the conversation when it was told once more.
+    ///   - result: the first run, whose finding is the difference.
+    ///   - one: the conversation of a second run.
+    ///   - other: the conversation of a third run.
     init(twoStories result: RunResult, _ one: Trace, _ other: Trace) {
       guard let finding = result.finding else { preconditionFailure("a run that failed is told") }
       seed = result.seed
@@ -70,7 +70,7 @@
       story = lines.joined(separator: "\n")
     }
 
-    /// The first line in which two conversations differ, from 1; `nil`: they do not.
+    /// The first line in which two conversations differ, from 1; `nil`: they are equal.
     private static func parting(
       _ one: [String], _ other: [String]
     ) -> (line: Int, one: String?, other: String?)? {

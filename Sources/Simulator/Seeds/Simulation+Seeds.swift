@@ -1,5 +1,4 @@
-// Seeds: the room that runs many seeds for an app's tests, and tells of the first that fails all
-// that there is to tell.
+// Seeds: the room that runs many seeds for an app's tests, and describes the first that fails.
 //
 // Seeds may use: Reports, Run, Shrinking, Simulation.
 
@@ -8,21 +7,21 @@
   extension Simulation {
     /// Runs many worlds, one for each seed, on as many cores as the program is given.
     ///
-    /// The first seed that fails ends it, is made small and told as a story. First means the least:
-    /// what comes back hangs on the arguments alone, not on how many cores there are. The first seed
-    /// and every 64th after it are run twice, and must tell the same story. If the task that calls
-    /// this is cancelled, what was done so far comes back.
+    /// The run stops at the smallest failing seed. That failure is made small and told as a story.
+    /// The result depends on the arguments alone, not on the number of cores. The first seed and
+    /// every 64th after it are run twice, and both runs must be equal. If the calling task is
+    /// cancelled, the results so far are returned.
     ///
     /// - Parameters:
-    ///   - seeds: each is a world of its own, with a climate, faults and a history drawn from it.
+    ///   - seeds: each is a world of its own; its tempo, faults and history are drawn from it.
     ///   - clients: how many devices follow the one server; at least 1.
     ///   - steps: after how many steps the faults stop.
-    ///   - faults: the faults that there may be.
-    ///   - isSwarm: each seed draws some of them; if not, all of them are on in every seed.
-    ///   - plant: how the server breaks its contract; `nil`: it does not. With a plant, a run *must*
-    ///     fail: so tests show that a bad server would be noticed.
+    ///   - faults: the faults that may occur.
+    ///   - isSwarm: whether each seed draws some of them; otherwise all are on in every seed.
+    ///   - plant: how the server breaks its contract; `nil`: it does not. With a plant, a run
+    ///     *must* fail: tests use it to show that a bad server would be noticed.
     ///   - engine: bare clients, or the library's real driver.
-    ///   - budget: how many runs making a failure small may take; 0: it is told as it was drawn.
+    ///   - budget: the most runs to spend on making a failure small; 0: it stays as drawn.
     public static func run(
       seeds: ClosedRange<UInt64>, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
       isSwarm: Bool = true, plant: Plant? = nil, engine: SimulationEngine = .value,
@@ -37,32 +36,30 @@
         failure: failing.map { tell($0, configuration, engine, budget) })
     }
 
-    /// Repeats a failure from its token, as the story of the failure told it. `nil`: nothing is
-    /// found any more.
+    /// Repeats a failure from the token in its story. `nil`: the failure no longer happens.
     ///
-    /// A token is good for as long as neither the app's `nextEvent` nor the simulator draws
-    /// otherwise than they did: put what it showed into a test of its own, too.
+    /// A token is valid until the app's `nextEvent` or the simulator draws differently. So also
+    /// write a test of its own for what it showed.
     public static func replay(_ token: String) throws(RunToken.Malformed) -> RunFailure? {
       failure(try RunToken(token))
     }
 
     // MARK: The first failure
 
-    /// How many seeds are one task's: enough that starting it costs nothing.
+    /// Seeds per task: enough to make the cost of starting a task negligible.
     private static var portion: UInt64 { 16 }
-    /// How many tasks are there at a time: enough for any machine, few enough that there is little
-    /// to stop when one of them fails.
+    /// The most concurrent tasks: enough for any machine, and few to stop when one of them fails.
     private static var tasksMaximum: UInt64 { 64 }
 
-    /// What came of some neighbouring seeds, up to the first that fails.
+    /// The results of some neighbouring seeds, up to the first that fails.
     private struct Portion: Sendable {
       var number: UInt64
       var statistics = RunStatistics()
       var failing: RunResult?
     }
 
-    /// Portions run at once and end in any order, but count in theirs: nothing of those after the
-    /// first failing seed is ever seen.
+    /// Runs portions concurrently; they end in any order but are added in seed order. Nothing after
+    /// the first failing seed is ever counted.
     private static func statistics(
       of seeds: ClosedRange<UInt64>, _ configuration: SimulationConfiguration,
       _ engine: SimulationEngine
@@ -116,7 +113,7 @@
       return outcome
     }
 
-    /// All that there is to tell of a failing run. One that does not fail again has told two stories.
+    /// Describes a failing run. One that does not fail again is not deterministic.
     private static func tell(
       _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine,
       _ budget: Int64
@@ -131,7 +128,7 @@
       return twoStories(failing, configuration, engine)
     }
 
-    /// The run again, small if it can be, with its conversation; `nil`: nothing is found in it.
+    /// Runs it again, small if possible, with its conversation; `nil`: nothing was found.
     private static func retold(
       _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine,
       _ budget: Int64
@@ -163,8 +160,8 @@
       }
     }
 
-    /// A seed that told two stories tells no third; but mostly it does it again, and then it is seen
-    /// where they part.
+    /// Describes a seed whose two runs differed. A third run cannot decide between them, but mostly
+    /// differs again and so shows where.
     private static func twoStories(
       _ failing: RunResult, _ configuration: SimulationConfiguration, _ engine: SimulationEngine
     ) -> RunFailure {

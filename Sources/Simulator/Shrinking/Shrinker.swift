@@ -1,33 +1,33 @@
 internal import UpdateMachine
 
-// Shrinking: the room that makes a failing run small enough to be read. It knows nothing of
-// worlds: only a list of choices, and somebody who says what a list leads to.
+// Shrinking: the room that makes a failing run small enough to read. It knows nothing of worlds,
+// only a list of choices and a function that runs it.
 //
 // Shrinking may use: Choices.
 
-/// Makes a list of choices smaller for as long as it leads to the same failure.
+/// Makes a list of choices smaller while it still leads to the same failure.
 ///
-/// Smaller means: fewer choices that are not 0 (the least value of every draw is the tamest, so a 0
-/// is as good as none), then a shorter list, then lower values. Passes cut, zero, delete, gather,
-/// lower and swap, over and over until none helps or the budget is spent. As in Hypothesis (MacIver
-/// and Donaldson, "Test-Case Reduction via Test-Case Generation", 2020), what is shrunk is not the
-/// run but the choices that made it, so it works for any world.
+/// Smaller means: fewer choices that are not 0 (0 is the tamest value of every draw, as good as no
+/// choice), then a shorter list, then lower values. The passes cut, zero, delete, gather, lower and
+/// swap repeat until none helps or the budget is spent. As in Hypothesis (MacIver and Donaldson,
+/// "Test-Case Reduction via Test-Case Generation", 2020), it shrinks the choices and not the run,
+/// so it works for any world.
 ///
-/// Each stream is a list of its own, as each subsystem draws from its own: a choice that goes moves
-/// none of another stream's.
+/// Each stream is shrunk as its own list, because each subsystem draws from its own: removing a
+/// choice moves no choice of another stream.
 public struct Shrinker: Sendable {
   /// The smallest list so far, by stream.
   public private(set) var best: ChoiceLists
-  /// How many runs were tried.
+  /// The number of runs tried.
   public private(set) var runs: Int64 = 0
 
   private let budget: Int64
-  /// Somebody has said that it shall not go on.
+  /// Whether the caller stopped it.
   private(set) var isStopped = false
 
   /// - Parameters:
   ///   - record: the choices of a failing run.
-  ///   - budget: how many runs may be tried.
+  ///   - budget: the most runs to try.
   public init(_ record: [Choices.Choice], budget: Int64) {
     best = ChoiceLists(record)
     self.budget = budget
@@ -36,8 +36,8 @@ public struct Shrinker: Sendable {
   /// Shrinks.
   ///
   /// - Parameters:
-  ///   - fails: runs a list; whether it leads to the same failure.
-  ///   - goesOn: asked after every run; `false` stops with what there is.
+  ///   - fails: runs a list; returns whether it leads to the same failure.
+  ///   - goesOn: called after every run; `false` stops with the result so far.
   public mutating func shrink(
     while goesOn: @escaping (Shrinker) -> Bool = { _ in true },
     fails: @escaping ([Choices.Choice]) -> Bool
@@ -47,7 +47,7 @@ public struct Shrinker: Sendable {
     guard !isSpent(attempt) else { return }
     repeat {
       size = best.size
-      // Fewer choices first, for as long as that helps: to lower those that are left costs most.
+      // Fewer choices first, as long as that helps: lowering the rest is the most expensive pass.
       var count: Int64
       repeat {
         count = best.size.choices
@@ -61,11 +61,11 @@ public struct Shrinker: Sendable {
     } while best.size < size && !isSpent(attempt)
   }
 
-  /// Tries something else than a list, and counts it as a run; `nil`: there may be no more runs.
+  /// Tries something other than a list, and counts it as a run; `nil`: the budget is spent.
   ///
   /// - Parameters:
-  ///   - goesOn: asked after the run; `false` stops with what there is.
-  ///   - fails: runs it; whether it leads to the same failure.
+  ///   - goesOn: called after the run; `false` stops with the result so far.
+  ///   - fails: runs it; returns whether it leads to the same failure.
   mutating func tries(while goesOn: (Shrinker) -> Bool, _ fails: () -> Bool) -> Bool? {
     guard runs < budget, !isStopped else { return nil }
     runs += 1
@@ -74,7 +74,7 @@ public struct Shrinker: Sendable {
     return fails
   }
 
-  /// What one shrinking is given.
+  /// The arguments of one shrinking.
   private struct Attempt {
     var budget: Int64
     var goesOn: (Shrinker) -> Bool
@@ -92,7 +92,7 @@ public struct Shrinker: Sendable {
 
   private func isSpent(_ attempt: Attempt) -> Bool { isStopped || runs >= attempt.budget }
 
-  /// Tries a list; keeps it if it is smaller and fails the same way.
+  /// Tries a list; keeps it if it is smaller and fails in the same way.
   @discardableResult
   private mutating func consider(_ lists: ChoiceLists, _ attempt: inout Attempt) -> Bool {
     guard lists.size < best.size, !isSpent(attempt) else { return false }
@@ -103,7 +103,7 @@ public struct Shrinker: Sendable {
     return fails
   }
 
-  /// Leaves out the end of each stream: half of it, a quarter, one.
+  /// Cuts the end off each stream: half of it, a quarter, down to one choice.
   private mutating func cutEnds(_ attempt: inout Attempt) {
     for stream in best.streams {
       var cut = best.count(stream)
@@ -116,8 +116,8 @@ public struct Shrinker: Sendable {
     }
   }
 
-  /// Does something to spans of each stream, from the end, long ones first; each begins where the
-  /// one before it ends, or in its middle if they are overlapping.
+  /// Applies a change to spans of each stream, from the end, long ones first. Spans are adjacent,
+  /// or overlap by half if `overlapping`.
   private mutating func spans(
     _ attempt: inout Attempt, overlapping: Bool = false,
     _ change: (inout ChoiceLists, Int, Range<Int>) -> Void
@@ -138,13 +138,13 @@ public struct Shrinker: Sendable {
     }
   }
 
-  /// Lowers each value as far as it goes, by halving.
+  /// Lowers each value as far as possible, by halving.
   private mutating func lower(_ attempt: inout Attempt) {
     for stream in best.streams {
       var index = 0
       while index < best.count(stream), !isSpent(attempt) {
         var low: UInt64 = 0
-        // What is kept may have lost its end, and this choice with it.
+        // The list that was kept may have lost its end, and this choice with it.
         while index < best.count(stream), low < best.value(stream, index), !isSpent(attempt) {
           var lists = best
           lists.set(stream, index, to: low + (best.value(stream, index) - low) / 2)
@@ -156,7 +156,7 @@ public struct Shrinker: Sendable {
     }
   }
 
-  /// Puts neighbours into order, the lower one first.
+  /// Sorts neighbours, the lower one first.
   private mutating func swap(_ attempt: inout Attempt) {
     for stream in best.streams {
       var index = 1
@@ -172,7 +172,7 @@ public struct Shrinker: Sendable {
   }
 }
 
-/// Choices by stream: what a replay looks at.
+/// Choices by stream, as a replay reads them.
 public struct ChoiceLists: Hashable, Sendable {
   private var values: [[UInt64]]
 
@@ -191,14 +191,14 @@ public struct ChoiceLists: Hashable, Sendable {
     return record
   }
 
-  /// How many choices are not the tamest.
+  /// The number of choices that are not 0.
   public var choicesLeft: Int64 { size.choices }
 
-  /// What is smaller is simpler.
+  /// A measure of simplicity: smaller is simpler.
   struct Size: Comparable {
     var choices: Int64 = 0
     var length: Int64 = 0
-    /// The sum of the bits of all values, then of their places: lower, and earlier.
+    /// The sum of the bits of all values, then of their positions: prefers lower values, earlier.
     var weight: UInt64 = 0
     var order: UInt64 = 0
 
@@ -241,7 +241,7 @@ public struct ChoiceLists: Hashable, Sendable {
     trim(stream)
   }
 
-  /// All of a span's values in the place of its last: one long wait for many short ones.
+  /// Replaces a span by its sum in the last position: one long wait for many short ones.
   mutating func gather(_ stream: Int, _ span: Range<Int>) {
     guard let last = span.last(where: { values[stream][$0] != 0 }) else { return }
     let sum = span.reduce(0) { $0 &+ values[stream][$1] }
@@ -258,7 +258,7 @@ public struct ChoiceLists: Hashable, Sendable {
     trim(stream)
   }
 
-  /// Zeros at the end are what comes anyway.
+  /// Removes zeros at the end: a replay returns them anyway.
   private mutating func trim(_ stream: Int) {
     while values[stream].last == 0 { values[stream].removeLast() }
   }

@@ -1,17 +1,17 @@
 /// A failing run made small.
 public struct Shrunk: Sendable {
-  /// What repeats the small run.
+  /// The token that repeats the small run.
   public var token: RunToken
-  /// How many runs it took.
+  /// The runs that shrinking took.
   public var runs: Int64
-  /// How many choices were not the tamest, before and after.
+  /// The choices that were not 0, before and after.
   public var choicesBefore: Int64
   public var choicesLeft: Int64
 }
 
-/// Makes a failing run small: fewer clients and fewer steps of trouble, for that makes every later
-/// run cheaper, then fewer choices; again and again, for fewer choices may need still fewer clients
-/// and steps.
+/// Makes a failing run small. It first lowers clients and steps with faults, because that makes
+/// every later run cheaper; then it removes choices. It repeats both, because fewer choices may
+/// allow still fewer clients and steps.
 struct RunShrinking {
   private var configuration: SimulationConfiguration
   private var shrinker: Shrinker
@@ -22,8 +22,8 @@ struct RunShrinking {
   /// - Parameters:
   ///   - record: the choices of a run of this configuration that fails.
   ///   - budget: how many runs may be tried.
-  ///   - goesOn: asked after every run; `false` stops with what there is.
-  ///   - fails: runs something; whether it leads to the same failure.
+  ///   - goesOn: called after every run; `false` stops with the result so far.
+  ///   - fails: runs the choices; returns whether that leads to the same failure.
   init(
     _ configuration: SimulationConfiguration, _ record: [Choices.Choice], budget: Int64,
     while goesOn: @escaping (Shrinker) -> Bool,
@@ -50,7 +50,7 @@ struct RunShrinking {
       choicesBefore: choicesBefore, choicesLeft: shrinker.best.choicesLeft)
   }
 
-  /// The fewest clients that do.
+  /// Finds the fewest clients that still fail.
   private mutating func lowerClients() {
     var clients = 1
     while clients < configuration.clients {
@@ -62,7 +62,7 @@ struct RunShrinking {
     }
   }
 
-  /// Fewer steps of trouble, by halving what may still be too much.
+  /// Lowers the number of steps with faults, by halving the remaining range.
   private mutating func lowerSteps() {
     var low: Int64 = 1
     while low < configuration.steps {

@@ -2,11 +2,11 @@
 //
 // Simulation may use: ActorEngine, Apps, Choices, Ledger, Mail, Posts, Run, Shrinking, World.
 
-/// Runs an app's world: the library's own is `Simulation<Chat>`, an app's tests run
-/// `Simulation<TheirApp>`.
+/// Runs an app's world: `Simulation<Chat>` for the library's own, `Simulation<TheirApp>` in an
+/// app's tests.
 public enum Simulation<App: SimulatedApp> {
-  /// The life of one world. The same configuration gives the same result, to the last bit of its
-  /// hash, in any process on any platform.
+  /// Runs one world. The same configuration gives the same result, to the last bit of its hash, in
+  /// any process on any platform.
   public static func run(_ configuration: SimulationConfiguration) -> RunResult {
     live(configuration, Choices(seed: configuration.seed), nil).result
   }
@@ -18,14 +18,15 @@ public enum Simulation<App: SimulatedApp> {
   }
 
   #if !hasFeature(Embedded)
-    /// The life of one world with real actors in it, and how many of their jobs ran.
+    /// Runs one world with real actors, and counts their jobs.
     ///
     /// - Parameters:
     ///   - configuration: what is simulated.
-    ///   - choosesJobs: which of several ready jobs runs next is drawn, and what comes at the same
-    ///     moment may come in between; if not, it is the oldest. `nil`: where there are faults. Without
-    ///     them and without that choice a driver tells the story that a bare client tells.
-    ///   - isTraced: whether the conversation is written down, too.
+    ///   - choosesJobs: whether the next of several ready jobs is drawn, and events of the same
+    ///     moment may come between jobs; otherwise the oldest job runs. `nil`: only where there are
+    ///     faults. Without faults and without that choice, a driver gives the same run as a bare
+    ///     client.
+    ///   - isTraced: whether the conversation is recorded, too.
     public static func runActors(
       _ configuration: SimulationConfiguration, choosesJobs: Bool? = nil, isTraced: Bool = false
     ) -> (result: RunResult, jobs: Int64, trace: Trace) {
@@ -35,7 +36,7 @@ public enum Simulation<App: SimulatedApp> {
     }
   #endif
 
-  /// A run from a list of choices in place of a seed.
+  /// Runs from a list of choices instead of a seed.
   public static func replay(
     _ record: [Choices.Choice], _ configuration: SimulationConfiguration
   ) -> RunResult {
@@ -48,13 +49,13 @@ public enum Simulation<App: SimulatedApp> {
     return (life.result, life.trace)
   }
 
-  /// Makes a failing run small: the same oracle must object to the same client or another, with as
+  /// Makes a failing run small: the same oracle must object, to the same client or another, with as
   /// few choices as can be found.
   ///
   /// - Parameters:
   ///   - configuration: what is simulated, with the failing run's seed.
   ///   - budget: how many runs may be tried.
-  ///   - goesOn: asked after every run; `false` stops with what there is.
+  ///   - goesOn: called after every run; `false` stops with the result so far.
   public static func shrunk(
     _ configuration: SimulationConfiguration, budget: Int64 = 20_000,
     while goesOn: @escaping (Shrinker) -> Bool = { _ in true }
@@ -72,10 +73,10 @@ public enum Simulation<App: SimulatedApp> {
     live(configuration, Choices(seed: configuration.seed), nil).record
   }
 
-  // MARK: The one place where worlds live
+  // MARK: The one place that runs worlds
 
-  /// Everything goes through here, so that the library's own apps are fast however generic their caller
-  /// is: the compiler makes a version for each, and the general one hands over to that.
+  /// All runs go through here, so that the library's own apps are fast even from a generic caller.
+  /// The compiler makes a version for each of them, and the general version dispatches to it.
   @_specialize(where App == Chat)
   @_specialize(where App == Mail)
   @_specialize(where App == Ledger)

@@ -2,20 +2,21 @@
 
   /// What runs the clients of a world.
   public enum SimulationEngine: String, CaseIterable, Hashable, Sendable {
-    /// Bare clients: the world performs their effects. Fast, and the one that can be shrunk.
+    /// Bare clients: the world performs their effects. Fast, and the only engine whose runs can be
+    /// shrunk.
     case value
-    /// The library's real driver: actors and tasks, on an executor that belongs to the world.
+    /// The library's real driver: actors and tasks, on an executor owned by the world.
     case actor
   }
 
   extension Simulation {
-    /// The life of one world, by either engine.
+    /// Runs one world, with either engine.
     ///
     /// - Parameters:
     ///   - configuration: what is simulated.
     ///   - engine: what runs the clients.
-    ///   - twice: live it once more, and hold the two against each other. If they differ, that is
-    ///     the finding (``Oracle/determinism``).
+    ///   - twice: whether to run it again and compare. A difference is the finding
+    ///     (``Oracle/determinism``).
     public static func run(
       _ configuration: SimulationConfiguration, engine: SimulationEngine, twice: Bool = false
     ) -> RunResult {
@@ -31,10 +32,10 @@
       trace(configuration, engine: engine, isTraced: true)
     }
 
-    /// Which of many seeds are run twice: the first, and every 64th after it. Enough to notice an
-    /// app that is not a function of its seed, and cheap.
+    /// Whether a seed is run twice: the first, and every 64th after it. That is cheap, and enough
+    /// to notice an app that is not a function of its seed.
     ///
-    /// - Parameter index: which of the seeds it is, from 0.
+    /// - Parameter index: the seed's index, from 0.
     public static func isRunTwice(_ index: UInt64) -> Bool { index % 64 == 0 }
 
     private static func trace(

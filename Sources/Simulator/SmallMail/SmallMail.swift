@@ -1,31 +1,32 @@
 internal import MessageSync
 internal import UpdateMachine
 
-// SmallMail: the room of partial knowledge seen whole: one list of messages of which a window is
-// shown, and a page that is out while things happen. The store is the real one; what is around
-// it is a ``MessageRace``.
+// SmallMail: the room that explores partial knowledge completely: one list of messages, a window on
+// it, and an open page while events happen. The store is the real one; its surroundings are a
+// ``MessageRace``.
 //
 // SmallMail may use: Explorer, Mail, Mailbox, Oracles, Run.
 
-/// A world of three messages, a window on a list, and one page, small enough for every state of it to be
-/// visited.
+/// A world of three messages, a window on a list, and one page, small enough to visit all its
+/// states.
 ///
-/// On the server a message is deleted, moved out of the list and back in, moved out of sight, edited, or sent.
-/// Polls and pages are lost, and bring what the server had at any moment since they left, a page its IDs and its
-/// rows as of two moments. The client's log expires, so that all is forgotten, while the page is out, too.
+/// On the server a message is deleted, moved out of the list and back in, moved out of sight,
+/// edited, or sent. Polls and pages are lost, or return the server's state at any moment since they
+/// left; a page reads its IDs and its rows at two moments. The client's log may expire, also while
+/// the page is open; then everything is forgotten.
 ///
-/// After every step the interval oracle judges what is held and what is claimed to be known. From every state,
-/// once nothing happens any more, the window shows what the server has.
+/// After every step the interval oracle judges what is held and what is claimed to be known. From
+/// every state, once nothing more happens, the window shows what the server has.
 ///
-/// A state is too large for a few bits: states are remembered by a digest of all that anything hangs on, and
-/// each is kept once, so the explorer's figure for memory says nothing here.
+/// A state is too large for a few bits. States are identified by a digest of everything that
+/// matters, and each is kept once. So the explorer's figure for memory is meaningless here.
 public struct SmallMail: ExplorableModel {
-  /// How much may happen on the server.
+  /// The allowed numbers of changes on the server.
   public static let changesAllowed = 0...4
 
-  /// How much happens on the server.
+  /// The number of changes on the server.
   public let changes: Int
-  /// Whether the rules are kept; if not, a page is taken as if it had been read at the finger.
+  /// Whether a rule is broken: a page is taken as if it had been read at the finger.
   let forgetsEvents: Bool
   private let shelf = Shelf()
 
@@ -37,7 +38,7 @@ public struct SmallMail: ExplorableModel {
     self.forgetsEvents = forgetsEvents
   }
 
-  /// A digest of a state, and where it is kept.
+  /// A digest of a state, and the index at which it is kept.
   public struct State: PackedState {
     var low: UInt64
     var high: UInt64
@@ -51,7 +52,7 @@ public struct SmallMail: ExplorableModel {
     public static var hasExactFingerprint: Bool { false }
   }
 
-  /// What happens.
+  /// One event.
   public enum Step: Sendable {
     case commits(String)
     case pollLeaves
@@ -63,13 +64,13 @@ public struct SmallMail: ExplorableModel {
     case expires
   }
 
-  /// One state, whole.
+  /// One whole state.
   struct Life {
     var race: MessageRace
     var changesLeft: Int
   }
 
-  /// Every state there was, once.
+  /// All states so far, each once.
   private final class Shelf {
     var lives: [Life] = []
     var places: [UInt64: UInt32] = [:]
@@ -84,7 +85,7 @@ public struct SmallMail: ExplorableModel {
   static let narrow = Mailbox.Narrow([.channel(channel), .topic("a")])
   static let window = ListWindow<MessageID>.newest(2)
 
-  /// Three messages in the list.
+  /// The start: three messages in the list.
   static func life(changes: Int) -> Life {
     var race = MessageRace(Mailbox(following: [channel], hidden: [ChannelID(2)]))
     for number in 1...3 as ClosedRange<Int64> {
@@ -164,7 +165,7 @@ public struct SmallMail: ExplorableModel {
     }
   }
 
-  /// What can happen on the server.
+  /// The changes that can happen on the server.
   private static func changes(of truth: Mailbox) -> [Mailbox.Change] {
     var changes: [Mailbox.Change] = []
     for message in truth.messages where truth.follows(message.place) {
@@ -180,7 +181,7 @@ public struct SmallMail: ExplorableModel {
     return changes
   }
 
-  /// The page that the window lacks; `nil`: it lacks nothing.
+  /// The page that the window needs; `nil`: none.
   private static func wanted(
     by race: MessageRace
   ) -> PageRequest<Mailbox.Narrow, MessageID>? {
@@ -195,7 +196,7 @@ public struct SmallMail: ExplorableModel {
 
   // MARK: Without faults
 
-  /// The client is level, and the window shows the newest two messages of the list.
+  /// Whether the client is level and the window shows the newest two messages of the list.
   public func isSettled(_ state: State) -> Bool {
     let life = life(of: state)
     guard life.race.objection == nil else { return true }
@@ -229,7 +230,7 @@ public struct SmallMail: ExplorableModel {
     visit(.fetchLeaves, kept(life))
   }
 
-  // MARK: Words
+  // MARK: Texts
 
   public func violation(of state: State) -> String? {
     life(of: state).race.objection.map {

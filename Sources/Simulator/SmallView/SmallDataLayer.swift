@@ -1,19 +1,19 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// The smallest honest data layer, of one client: what became of each mutation ID, in the order of the IDs.
-/// By the rules of ``DataLayer``, with which a test compares it.
+/// A minimal correct data layer of one client: the outcome of each mutation ID, in ID order. It
+/// follows the rules of ``DataLayer``, with which a test compares it.
 struct SmallDataLayer: Equatable {
   /// The last mutation ID.
   var count: UInt64 = 0
-  /// Two bits for each ID, the first the lowest: the number that was added; 0: it was refused.
+  /// Two bits per ID, the first ID lowest: the number that was added; 0: refused.
   var fates: UInt64 = 0
 
   static var countMaximum: UInt64 { 7 }
 
   func fate(of id: UInt64) -> UInt64 { fates >> (2 * (id - 1)) & 3 }
 
-  /// The list as it was after so many IDs.
+  /// The list after this many IDs.
   func list(asOf count: UInt64) -> SmallList {
     var list = SmallList()
     var id: UInt64 = 1
@@ -24,14 +24,14 @@ struct SmallDataLayer: Equatable {
     return list
   }
 
-  /// The last that was refused by then; 0: none was.
+  /// The last refused ID by then; 0: none.
   func refusal(asOf count: UInt64) -> UInt64 {
     var id = count
     while id > 0, fate(of: id) != 0 { id -= 1 }
     return id
   }
 
-  /// How often the list had changed by then: the name of that state.
+  /// The number of changes to the list by then, which identifies that state.
   func version(asOf count: UInt64) -> UInt64 {
     var version: UInt64 = 0
     var id: UInt64 = 1
@@ -48,7 +48,8 @@ struct SmallDataLayer: Equatable {
     count += 1
   }
 
-  /// Runs a push, refusing the mutation with this number. Returns the refusal that it answers; 0: none.
+  /// Runs a push, refusing the mutation with this number. Returns the refused ID of its answer; 0:
+  /// none.
   mutating func run(_ push: SmallPush, refusing refused: UInt64 = 0) -> UInt64 {
     let last = refusal(asOf: count)
     if last > push.knownRefusal, !push.voids(last) { return last }
@@ -62,7 +63,8 @@ struct SmallDataLayer: Equatable {
     return 0
   }
 
-  /// What a client finds that pulls as of so many IDs; `known`: as of how many is what it has.
+  /// The result of a pull as of this many IDs; `known`: the client already has the state as of that
+  /// many.
   func pulled(asOf count: UInt64, known: UInt64?) -> PulledView<SmallList> {
     let list = list(asOf: count)
     let map = SmallView.map(of: list)
@@ -83,19 +85,19 @@ struct SmallDataLayer: Equatable {
   }
 }
 
-/// A push as it is on its way: all that the data layer looks at.
+/// A push on its way: all that the data layer reads of it.
 struct SmallPush: Equatable {
   var knownRefusal: UInt64
-  /// A bit for each ID; the lowest is that of ID 1.
+  /// One bit per ID; the lowest is that of ID 1.
   var voided: UInt64
-  /// Three bits for each number that is added, in ascending order, the lowest that of number 1: the ID of
-  /// the mutation; 0: it is not in the push.
+  /// Three bits per added number, in ascending order, number 1 lowest: the ID of the mutation; 0:
+  /// it is not in the push.
   var ids: UInt64
 
   func voids(_ id: UInt64) -> Bool { voided >> (id - 1) & 1 == 1 }
   func id(of number: UInt64) -> UInt64 { ids >> (3 * (number - 1)) & 7 }
 
-  /// The numbers that are added, a bit each.
+  /// The numbers added, one bit each.
   var numbers: UInt64 {
     var numbers: UInt64 = 0
     for number in 1...3 as ClosedRange<UInt64> where id(of: number) > 0 {
@@ -104,12 +106,12 @@ struct SmallPush: Equatable {
     return numbers
   }
 
-  /// The greatest ID that it tells of.
+  /// The greatest ID that it mentions.
   var last: UInt64 {
     max(id(of: 1), id(of: 2), id(of: 3), UInt64(64 - voided.leadingZeroBitCount))
   }
 
-  /// With greater or smaller IDs of its mutations.
+  /// The same with its mutations' IDs one higher or lower.
   func shifted(up: Bool) -> SmallPush {
     var shifted = self
     for number in 1...3 as ClosedRange<UInt64> where id(of: number) > 0 {
@@ -133,7 +135,7 @@ struct SmallPush: Equatable {
 }
 
 extension SmallPush {
-  /// `nil`: in no small world is such a push.
+  /// `nil`: such a push does not occur in a small world.
   init?(_ push: Outbox<SmallEdit>.Push) {
     var (voided, ids, last): (UInt64, UInt64, UInt64) = (0, 0, 0)
     for id in push.voided { voided |= 1 << (id.number - 1) }

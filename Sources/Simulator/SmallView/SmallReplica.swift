@@ -1,9 +1,9 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What the app of a small view is made of: a list of numbers, to which each change adds its own.
+// The app of a small view: a list of numbers; each change adds one.
 
-/// The model: what a client of Replicache's protocol holds, with the numbers of a small world.
+/// The model: what a client of Replicache's protocol holds, with the values of a small world.
 struct SmallReplica: SyncModel {
   typealias Change = SmallEdit
   typealias Refusal = ClientViewRefusal
@@ -31,7 +31,7 @@ struct SmallReplica: SyncModel {
   static var outboxSettings: OutboxSettings { SmallView.outboxSettings }
 }
 
-/// Adds its number to the list. The user's first change has number 1; a number is its ticket's.
+/// Adds its number to the list. The user's first change has number 1: it is the ticket's number.
 struct SmallEdit: ViewMutation, Equatable {
   typealias Content = SmallList
 
@@ -45,7 +45,7 @@ struct SmallEdit: ViewMutation, Equatable {
   }
 }
 
-/// Numbers in the order in which they were added, two bits each.
+/// Numbers in the order of addition, two bits each.
 struct SmallList: ViewValue, Hashable {
   var bits: UInt64 = 0
 
@@ -53,7 +53,7 @@ struct SmallList: ViewValue, Hashable {
 
   func adding(_ number: UInt64) -> SmallList { SmallList(bits: bits << 2 | number) }
 
-  /// Whether each is greater than the one before: none is there twice, and they are in order.
+  /// Whether the numbers ascend: no duplicates, and in order.
   var ascends: Bool {
     var (rest, last) = (bits, UInt64(4))
     while rest > 0 {

@@ -1,51 +1,51 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// SmallView: the room of the outbox seen whole: one client that follows a view by Replicache's
-// protocol and changes it, and a data layer. The client is the real one, value, protocol and
-// model; what is around it is as small as it can be.
+// SmallView: the room that explores the outbox completely: one client that follows a view by
+// Replicache's protocol and changes it, and a data layer. The client is the real one: value,
+// protocol and model. Its surroundings are minimal.
 //
 // SmallView may use: Explorer, Run.
 
-/// A world of one client that changes a view, small enough for every state of it to be visited.
+/// A world of one client that changes a view, small enough to visit all its states.
 ///
-/// Its user makes one to three changes, each of which adds a number to a list, and tries again or gives up
-/// what was refused. Time passes in ticks, as in a ``SmallWorld``; every wait is one tick.
+/// Its user makes one to three changes, each of which adds a number to a list, and retries or gives
+/// up what was refused. Time passes in ticks, as in a ``SmallWorld``; every wait is one tick.
 ///
-/// What can go wrong: pushes are lost, come late, and come again at any time, in any order, also those of
-/// earlier lives of the client; so do their answers. A pull is lost, or finds the view as it was at any time
-/// before. The data layer refuses a mutation, somebody in between refuses a push; the data layer says that it
-/// has a push, and runs it later or never. A pull is damaged. The process crashes at any moment, with a save
-/// half done that is there afterwards, or is not; readings and saves fail.
+/// Faults: pushes and their answers are lost, late, and repeated at any time and in any order, also
+/// those of earlier processes. A pull is lost, damaged, or returns the view of any earlier time.
+/// The data layer refuses a mutation; a proxy refuses a push; the data layer accepts a push and
+/// runs it later or never. The process crashes at any moment, with a save half done that may or may
+/// not be there afterwards. Reads and saves fail.
 ///
-/// What must hold after every step: each change is in the list at most once, and in order; one that was
-/// stored is pending, in the list, set aside or given up; what has left is durable; the view is the confirmed
-/// list with what is pending; and the client's own rules. From every state, once nothing goes wrong any more,
-/// every change is in the list, or was given up, and the client is level.
+/// After every step: each change is in the list at most once, and in order. A change that was
+/// stored is pending, in the list, set aside or given up. What was sent is durable. The view is the
+/// confirmed list with the pending changes. The client's own rules hold. From every state: once
+/// there are no more faults, every change is in the list or was given up, and the client is level.
 public struct SmallView: ExplorableModel, Sendable {
-  /// How many changes the user may make.
+  /// The allowed numbers of changes.
   public static let changesAllowed = 1...3
-  /// How often something may be refused.
+  /// The allowed numbers of refusals.
   public static let refusalsAllowed = 0...2
 
-  /// How many changes the user makes.
+  /// The number of changes that the user makes.
   public let changes: Int
-  /// How often the data layer refuses a mutation, or somebody in between a push.
+  /// How often the data layer refuses a mutation, or a proxy a push.
   public let refusals: Int
-  /// Whether the app is stopped, sent to the background, and so on.
+  /// Whether the app is also stopped, sent to the background, and so on.
   public let hasSignals: Bool
-  /// What is wrong on purpose, to see that it is found.
+  /// A deliberate mistake that must be found.
   let plant: Plant?
 
-  /// A mistake of the outbox's, as the network sees it, or of somebody around it.
+  /// A mistake of the outbox, as seen from the network, or of its surroundings.
   enum Plant: CaseIterable {
-    /// What was refused leaves its ID to the next mutation.
+    /// Gives a refused mutation's ID to the next mutation.
     case givesRefusedIDAnew
-    /// What is sent for the second time gets another ID.
+    /// Sends a mutation the second time with another ID.
     case sendsUnderNewID
-    /// The store says that something is durable, and it is not.
+    /// The store reports a save as durable, and it is not.
     case forgetsASave
-    /// The data layer runs a mutation whatever its ID is.
+    /// The data layer runs a mutation whatever its ID.
     case runsTwice
   }
 
@@ -62,7 +62,7 @@ public struct SmallView: ExplorableModel, Sendable {
     self.plant = plant
   }
 
-  /// All of it, packed.
+  /// A whole state, packed.
   public struct State: PackedState {
     var client: UInt128
     var outbox: UInt128
@@ -81,10 +81,10 @@ public struct SmallView: ExplorableModel, Sendable {
     public static var hasExactFingerprint: Bool { false }
   }
 
-  /// What leads from one state to the next.
+  /// A step between two states.
   public struct Step: Sendable {
     var happening: SmallViewHappening
-    /// What it has reached, a bit each.
+    /// What it has reached, one bit each.
     var coverage: UInt64
   }
 
@@ -95,8 +95,8 @@ public struct SmallView: ExplorableModel, Sendable {
   static let now = Moment(milliseconds: 0)
   static let next = Moment(milliseconds: 1)
 
-  /// A tick is a millisecond. Nothing is ever old, and nothing is ever sent too often: the machine's own
-  /// small world looks after that.
+  /// A tick is a millisecond. Nothing is ever old, and nothing is ever sent too often: the
+  /// machine's own small world tests that.
   static let machineSettings: MachineSettings = {
     var settings = MachineSettings()
     let tick = TimeSpan.milliseconds(1)
@@ -141,7 +141,7 @@ public struct SmallView: ExplorableModel, Sendable {
 
   static let packing = SmallViewLife.Packing(settings: machineSettings, terms: terms)
 
-  /// The view of each list, made once.
+  /// The view of each list, created once.
   private static let maps: [VersionedMap<ViewKey, SmallList>] = (0..<64 as Range<UInt64>).map {
     bits in
     var map = VersionedMap<ViewKey, SmallList>()
@@ -190,7 +190,7 @@ public struct SmallView: ExplorableModel, Sendable {
     self.visit(happening, next, visit)
   }
 
-  // MARK: Words
+  // MARK: Texts
 
   public func violation(of state: State) -> String? {
     guard let rule = SmallViewRule(rawValue: UInt8(truncatingIfNeeded: state.client & 15)) else {
@@ -207,8 +207,8 @@ public struct SmallView: ExplorableModel, Sendable {
 
   public func description(ofStep step: Step) -> String { "\(step.happening)" }
 
-  /// What there is to reach: statuses of the outbox, what may become of a change, and a form that was saved
-  /// when the finger had been given up.
+  /// What can be reached: statuses of the outbox, outcomes of a change, and a form that was saved
+  /// after the finger had been dropped.
   public static var names: [String] {
     [
       "resting", "storing", "pushing", "waiting", "confirming", "halted", "queued", "sent",
@@ -216,13 +216,13 @@ public struct SmallView: ExplorableModel, Sendable {
     ]
   }
 
-  /// What an exploration did not reach, by name.
+  /// The names that an exploration did not reach.
   public static func missing(_ coverage: UInt64) -> [String] {
     names.indices.filter { coverage & 1 << UInt64($0) == 0 }.map { names[$0] }
   }
 }
 
-/// What must hold in a small view, and who looks after it.
+/// A rule of a small view, and the oracle that checks it.
 enum SmallViewRule: UInt8, CaseIterable {
   case invariants = 1
   case model

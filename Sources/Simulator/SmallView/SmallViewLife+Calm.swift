@@ -1,17 +1,18 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// A small view once nothing goes wrong any more, and what is said of it.
+// A small view after the faults, and its description.
 
 extension SmallViewLife {
-  /// Nothing is pending or set aside, and the client has all that the data layer has.
+  /// Whether nothing is pending or set aside, and the client has everything that the data layer
+  /// has.
   var isSettled: Bool {
     guard isRunning, let outbox = body.local?.outbox, outbox.isEmpty else { return false }
     return body.finger?.lastMutation.number == dataLayer.count
       && body.freshness(at: SmallView.now).claim == .connected
   }
 
-  /// What happens next: what can happen at once does, users try again what was refused, and then time
+  /// The next event: what can happen at once does, users retry what was refused, and then time
   /// passes.
   var calmHappening: (SmallViewHappening, SmallViewLife) {
     guard isRunning else { return after(.begins) { $0.begin() } }
@@ -44,7 +45,7 @@ extension SmallViewLife {
     return after(.tick) { _ in }
   }
 
-  /// What a user does who wants all changes to be made.
+  /// The action of a user who wants all changes to be made.
   private var calmWord: (SmallViewHappening, SmallViewLife)? {
     let needsStart: Bool
     switch body.status {
@@ -84,7 +85,7 @@ extension SmallViewLife {
 }
 
 extension SmallViewLife: CustomStringConvertible {
-  /// All of it on one line.
+  /// The state on one line.
   var description: String {
     guard broken == nil else { return "broken" }
     var text = isRunning ? "\(body.status)" : "no process"

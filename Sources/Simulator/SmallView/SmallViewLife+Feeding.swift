@@ -1,10 +1,10 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What reaches the client, what is done about it, and what must hold afterwards.
+// Inputs of the client, their effects, and what must hold after each.
 
 extension SmallViewLife {
-  /// Gives the client an input, and performs what comes of it.
+  /// Gives the client an input, and performs its effects.
   mutating func feed(_ input: Body.Input) {
     let effects = body.handle(input, at: SmallView.now)
     perform(effects)
@@ -94,7 +94,7 @@ extension SmallViewLife {
     TimerID(part: .machine, 8), TimerID(part: .outbox, 8), TimerID(part: .storage, 8),
   ]
 
-  // MARK: Judgement
+  // MARK: Checks
 
   private mutating func judge() {
     if body.violation() != nil { return breaks(.invariants) }
@@ -122,7 +122,7 @@ extension SmallViewLife {
     if !list.ascends { breaks(.once) }
   }
 
-  /// What the client says of one change is true, and none that was stored is lost.
+  /// Checks that the client's claim about a change is true, and that no stored change is lost.
   private mutating func judge(
     _ number: UInt64, _ outbox: Outbox<SmallEdit>, confirmed: SmallList
   ) {
@@ -141,7 +141,8 @@ extension SmallViewLife {
     if state != nil, outbox.isStored(ticket) { stored |= bit }
   }
 
-  /// What the data layer has made is made once and in order, and was not given up before.
+  /// Checks that the data layer ran each change once and in order, and none that was given up
+  /// before.
   mutating func judgeTruth(_ outbox: Outbox<SmallEdit>) {
     let list = dataLayer.list(asOf: dataLayer.count)
     if !list.ascends { return breaks(.once) }
@@ -151,7 +152,8 @@ extension SmallViewLife {
     }
   }
 
-  /// Answers to requests that nobody waits for any more, of this life and of another, change nothing.
+  /// Whether answers to requests that are not awaited, of this process and of another, change
+  /// nothing.
   var absorbsWhatIsLate: Bool {
     guard body.isLoaded else { return true }
     let late = RequestID(life: SmallView.life, part: .outbox, number: 7)

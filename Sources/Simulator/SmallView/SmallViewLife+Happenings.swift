@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One thing that can happen in a small view.
+/// One event that can happen in a small view.
 enum SmallViewHappening: Equatable, Sendable {
   case begins
   case crashes(hasWritten: Bool)
@@ -16,7 +16,7 @@ enum SmallViewHappening: Equatable, Sendable {
   case pushLeaves
   /// `refusing`: the change that the data layer refuses; 0: none.
   case pushArrives(SmallPush, refusing: UInt64)
-  /// The data layer says that it has it, and may run it later.
+  /// The data layer accepts the push, and may run it later.
   case pushIsKept
   case answerArrives(refused: UInt64)
   case pushFails(SyncFailure, hasLeft: Bool)
@@ -61,7 +61,7 @@ extension SmallViewHappening: CustomStringConvertible {
 extension SmallViewLife {
   typealias Happens = (SmallViewHappening, (inout SmallViewLife) -> Void) -> Void
 
-  /// Visits everything that can happen now, with what becomes of it.
+  /// Visits every event that can happen now, with the result.
   func forEachHappening(_ visit: (SmallViewHappening, SmallViewLife) -> Void) {
     func happens(_ happening: SmallViewHappening, _ change: (inout SmallViewLife) -> Void) {
       var copy = self
@@ -173,14 +173,14 @@ extension SmallViewLife {
     if mayTick { happens(.tick) { _ in } }
   }
 
-  // MARK: What becomes of it
+  // MARK: Results
 
   mutating func begin() {
     body = Body(life: SmallView.life, settings: SmallView.clientSettings)
     isRunning = true
   }
 
-  /// What was in memory is gone. Pushes that have left may come all the same.
+  /// Loses the memory. Pushes that were sent may still arrive.
   mutating func crash(hasWritten: Bool) {
     if hasWritten, case .save(let form) = operation { disk = form }
     body = Body(life: SmallView.life, settings: SmallView.clientSettings)
@@ -224,7 +224,7 @@ extension SmallViewLife {
     underWay.sort { $0.code < $1.code }
   }
 
-  /// A push comes to the data layer. The client that waits for it is answered, perhaps.
+  /// A push reaches the data layer. The client that waits for it may be answered.
   mutating func arrive(_ content: SmallPush, refusing number: UInt64) {
     let before = dataLayer
     var run = content
@@ -254,7 +254,7 @@ extension SmallViewLife {
       .failed(RequestID(life: SmallView.life, part: .outbox, number: 8), failure, hasLeft: hasLeft))
   }
 
-  /// A register, or a poll, finds the view as of so many mutations.
+  /// A register or a poll returns the view as of this many mutations.
   mutating func take(asOf count: UInt64) {
     guard let request = body.status.outstanding?.id else { return }
     let known = body.finger?.lastMutation.number

@@ -1,7 +1,8 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// A small view as it is at one moment, which is the moment 0: client, disk, network and data layer.
+/// The state of a small view at one moment, which is moment 0: client, disk, network and data
+/// layer.
 struct SmallViewLife: Sendable {
   typealias Sync = ClientView<SmallList>
   typealias Body = SyncClient<SmallReplica, Sync>
@@ -15,19 +16,20 @@ struct SmallViewLife: Sendable {
   var operation: Operation?
   /// What is durable, packed; `nil`: nothing.
   var disk: UInt64?
-  /// The push that is out.
+  /// The open push.
   var push: Push?
-  /// Pushes that were sent and may come at any time, as often as they like; by ``SmallPush/code``.
+  /// Pushes that were sent and may arrive at any time, any number of times; sorted by
+  /// ``SmallPush/code``.
   var underWay: [SmallPush] = []
   var dataLayer = SmallDataLayer()
   var refusalsLeft: UInt64
-  /// Changes of which the user was told that they are stored, a bit each.
+  /// Changes that the user was told are stored, one bit each.
   var stored: UInt64 = 0
-  /// Changes that were given up while a copy of them may have been at the server.
+  /// Changes that were given up while a copy may have been at the server.
   var copies: UInt64 = 0
   var broken: SmallViewRule?
 
-  /// What the store was asked to do, and has not answered yet.
+  /// What the store was asked to do and has not finished.
   enum Operation: Equatable {
     case load
     /// What the disk will hold.
@@ -38,9 +40,9 @@ struct SmallViewLife: Sendable {
   struct Push: Equatable {
     var content: SmallPush
     var hasLeft = false
-    /// Answers that are on their way.
+    /// Answers on their way.
     var isAccepted = false
-    /// 0: none.
+    /// The refused ID; 0: none.
     var refused: UInt64 = 0
   }
 
@@ -78,7 +80,7 @@ struct SmallViewLife: Sendable {
     return state
   }
 
-  /// The data layer, what is known of it, and the disk.
+  /// The data layer, the client's knowledge of it, and the disk.
   private var packedServer: UInt128 {
     var bits = Bits()
     bits.put(dataLayer.count, width: 3)
@@ -163,7 +165,7 @@ struct SmallViewLife: Sendable {
 
   // MARK: Models and forms
 
-  /// What a client holds that has taken the data layer's word as of so many IDs.
+  /// The replica of a client that has the data layer's state as of this many IDs.
   func replica(asOf count: UInt64) -> SmallReplica {
     let pulled = dataLayer.pulled(asOf: count, known: nil)
     guard let replica = try? SmallReplica(snapshot: pulled) else {
@@ -200,7 +202,7 @@ struct SmallViewLife: Sendable {
 
   // MARK: Coverage
 
-  /// What is reached now, of ``SmallView/names``, a bit each.
+  /// What is reached now of ``SmallView/names``, one bit each.
   var coverage: UInt64 {
     guard isRunning, broken == nil, let outbox = body.local?.outbox else { return 0 }
     var bits: UInt64 = 1 << UInt64(SmallViewLife.code(of: outbox.status))

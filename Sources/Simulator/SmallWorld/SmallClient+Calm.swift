@@ -1,22 +1,23 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// A small world's client once nothing goes wrong any more, and what is said of it.
+// A small world's client after the faults, and its description.
 
 extension SmallClient {
-  /// A timer must fire before any time passes.
+  /// Whether a timer must fire before any time passes.
   var mustAct: Bool {
     guard isRunning, !isAsleep, let timer else { return false }
     return timer.latest.milliseconds <= 0
   }
 
-  /// Live and level: it waits at the server, which has nothing for it, and says so.
+  /// Whether it is live and level: it waits at the server, which has nothing new, and it claims to
+  /// be connected.
   var isSettled: Bool {
     isRunning && !isAsleep && exchange == .waiting && behind == 0
       && body.freshness(at: Moment(milliseconds: 0)).claim == .connected
   }
 
-  /// What happens at once; `nil`: it waits for time to pass.
+  /// The event that happens at once; `nil`: it waits for time to pass.
   var calmHappening: (SmallHappening, SmallClient)? {
     guard isRunning else { return after(.begins) { $0.begin() } }
     guard !isAsleep else { return after(.wakes) { $0.isAsleep = false } }
@@ -36,7 +37,7 @@ extension SmallClient {
     return nil
   }
 
-  /// What a user does who wants to see the app level, if it changes anything.
+  /// The action of a user who wants to see the app level, if it changes anything.
   private var userHappening: (SmallHappening, SmallClient)? {
     let machine = body.machine
     if !machine.isInForeground {
@@ -55,7 +56,7 @@ extension SmallClient {
     case .registering, .registerFailed, .live, .pollFailed: return nil
     }
     guard let (happening, next) = said else { return nil }
-    // While it is loaded, a start is only remembered; a retry may have to wait until it is paid for.
+    // During a load, a start is only remembered; a retry may have to wait until it is paid for.
     let changes =
       next.body.status != body.status || next.body.isStartPending != body.isStartPending
       || next.operation != operation

@@ -1,25 +1,24 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What reaches a small world's client, what is done about it, and what must hold
-// after it.
+// Inputs of a small world's client, their effects, and what must hold after each.
 
 extension SmallClient {
-  /// What finger and model become by an input if it is taken.
+  /// Finger and model as they become if an input is accepted.
   struct Prospect {
     var finger: QueueFinger
     var position: Int64
-    /// Of a queue that was not followed before.
+    /// For a queue that was not followed before.
     var behind: Int64 = 0
     var isQueueAlive = false
   }
 
-  /// Gives the client an input, and performs what comes of it. Everything is then seen from where
-  /// its model is.
+  /// Gives the client an input, and performs its effects. Afterwards positions are relative to the
+  /// new model.
   ///
   /// - Parameters:
-  ///   - prospect: what finger and model become if it is taken.
-  ///   - endsRequest: whether the request that is out has ended with it.
+  ///   - prospect: what finger and model become if it is accepted.
+  ///   - endsRequest: whether the open request ends with it.
   mutating func feed(_ input: Body.Input, prospect: Prospect? = nil, endsRequest: Bool = false) {
     let now = Moment(milliseconds: 0)
     let model = body.model
@@ -38,10 +37,11 @@ extension SmallClient {
     if broken == nil { broken = objection(at: now) }
   }
 
-  /// An answer that comes twice changes nothing the second time, but that a log may be let go.
+  /// Feeds an answer twice. The second copy changes nothing, except that a log may be released.
   mutating func feedTwice(_ input: Body.Input, prospect: Prospect?) {
     feed(input, prospect: prospect, endsRequest: true)
-    // A write that began with old news is overdue at once, which whatever comes first notes.
+    // A write that began with old news is overdue at once; the next input notes that, whatever it
+    // is.
     guard broken == nil, !body.machine.isOverdue(at: SmallWorld.now) else { return }
     if !absorbs(input) { broken = .absorbed }
   }
@@ -58,8 +58,8 @@ extension SmallClient {
     return changesNothing
   }
 
-  /// Which row of the failure table it was, if it was one. After a failure there is a wait, but for
-  /// a log that has lived.
+  /// Notes the failure table's row of this input, if it has one. After a failure there is a wait,
+  /// except after an expired log that was followed.
   private mutating func noteRow(
     _ input: Body.Input, _ effects: Body.Effects, hadFinger: Bool, request: Outstanding?
   ) {
@@ -99,7 +99,7 @@ extension SmallClient {
     } else if body.model != model {
       switch input {
       case .app(.loggedOut) where body.model == nil: return
-      // Taken, and too old to be followed.
+      // Accepted, and too old to be followed.
       case .loaded, .snapshotArrived, .batchArrived:
         if body.finger == nil, let prospect, body.model == SmallModel(position: prospect.position) {
           return
@@ -110,7 +110,7 @@ extension SmallClient {
     }
   }
 
-  /// Everything as seen from the finger that there is now.
+  /// Makes everything relative to the current finger.
   private mutating func follow(_ prospect: Prospect?, finger old: QueueFinger?) {
     guard body.isLoaded, broken == nil else { return }
     guard let finger = body.finger, let model = body.model else {
@@ -135,7 +135,7 @@ extension SmallClient {
     }
   }
 
-  /// What is on the disk, or on its way there, is of a queue that is followed no more.
+  /// The form on the disk, or being written, belongs to a queue that is no longer followed.
   mutating func abandonQueue() {
     if case .followed = disk { disk = .orphan }
     if case .save(.followed) = operation { operation = .save(.orphan) }
@@ -153,7 +153,7 @@ extension SmallClient {
     if broken == nil, out != body.status.outstanding?.id { breaks(.oneRequest) }
   }
 
-  /// Performs one effect. What a small world's client never does cannot be performed.
+  /// Performs one effect. Effects that a small world's client never has cannot be performed.
   private mutating func perform(_ effect: Body.Effect, _ out: inout RequestID?, at now: Moment) {
     switch effect {
     case .cancel(let id):
@@ -219,7 +219,7 @@ extension SmallClient {
     return HonestyOracle.fits(claim, body.status) ? nil : .freshness
   }
 
-  /// Whether the claim changes within the next millisecond exactly if it said so.
+  /// Whether the claim changes within the next millisecond exactly if it was announced.
   func keepsWord() -> Bool {
     guard body.isLoaded else { return true }
     let now = Moment(milliseconds: 0)

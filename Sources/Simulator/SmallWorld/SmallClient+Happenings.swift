@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One thing that can happen to one client of a small world.
+/// One event that can happen to a client of a small world.
 enum SmallHappening: Equatable, Sendable {
   case begins
   case crashes(hasWritten: Bool)
@@ -23,7 +23,7 @@ enum SmallHappening: Equatable, Sendable {
   case writeFails
   case eraseEnds
   case eraseFails
-  /// Something late, repeated or foreign came.
+  /// A late, repeated or foreign answer arrives.
   case lateAnswer
 }
 
@@ -72,7 +72,7 @@ extension SmallHappening: CustomStringConvertible {
 }
 
 extension SmallClient {
-  /// Visits everything that can happen to it now, with what becomes of it.
+  /// Visits every event that can happen to it now, with the result.
   func forEachHappening(
     _ ages: [TimeSpan?], _ visit: (SmallHappening, SmallClient) -> Void
   ) {
@@ -101,7 +101,7 @@ extension SmallClient {
 
   typealias Happens = (SmallHappening, (inout SmallClient) -> Void) -> Void
 
-  /// What happens between client and server, whether or not the device sleeps.
+  /// The events between client and server, whether or not the device sleeps.
   private func forEachOnTheWay(_ happens: Happens) {
     switch exchange {
     case .none: return
@@ -123,7 +123,7 @@ extension SmallClient {
     .backgrounded, .networkChanged, .retryRequested, .credentialsChanged,
   ]
 
-  /// What ends a request, or a wait.
+  /// The events that end a request or a wait.
   private func forEachEnd(_ happens: Happens) {
     switch exchange {
     case .none, .requested, .waiting: break
@@ -175,7 +175,7 @@ extension SmallClient {
     isRunning = true
   }
 
-  /// What was in memory is gone; what the server holds is then seen from what is on the disk.
+  /// Loses the memory; the server's queue is then seen relative to what is on the disk.
   private mutating func crash(hasWritten: Bool) {
     if hasWritten {
       switch operation {
@@ -246,10 +246,10 @@ extension SmallClient {
     if exchange == .waiting { exchange = .batch(0) }
   }
 
-  /// Whether the server holds a queue that it may yet hear of.
+  /// Whether the server holds a queue of which the client may still hear.
   private var hasQueue: Bool { isQueueAlive || exchange.bringsQueue }
 
-  /// The request is with the server, which answers it or lets it wait.
+  /// The request reaches the server, which answers it or lets it wait.
   mutating func arrive() {
     guard body.finger != nil else {
       exchange = .snapshot(behind: 0, isQueueAlive: true)
@@ -258,7 +258,7 @@ extension SmallClient {
     }
     let waits = body.status.outstanding?.waits ?? false
     exchange = !isQueueAlive ? .expired : behind > 0 || !waits ? .batch(behind) : .waiting
-    // One that has overslept cannot know how late its question came there.
+    // An overslept client cannot know how late its request arrived.
     if exchange == .waiting, !body.machine.isOverdue(at: SmallWorld.now) { sinceNoted = .zero }
   }
 
@@ -277,7 +277,7 @@ extension SmallClient {
     }
   }
 
-  /// How many events the server has to hold for it.
+  /// The number of events that the server holds for it.
   var held: Int64 {
     if case .snapshot(let behind, true) = exchange { return behind }
     guard isQueueAlive else { return 0 }
@@ -295,7 +295,7 @@ extension SmallClient {
       let finger = QueueFinger(queue: .followed, lastEventID: 1)
       feedTwice(.batchArrived(request, batch), prospect: Prospect(finger: finger, position: 0))
     case .batch(let last):
-      // With what was given before: it must be ignored.
+      // Includes an event that was given before: it must be ignored.
       var events = [QueuedEvent(id: 0, event: SmallEvent(position: 0))]
       for id in 0..<last {
         events.append(
@@ -306,7 +306,7 @@ extension SmallClient {
         .batchArrived(request, QueueBatch(events: events)),
         prospect: Prospect(finger: finger, position: last))
     case .snapshot(let behind, let isAlive):
-      // A position that no model has otherwise, and an event ID that no queue has.
+      // A position that no model reaches otherwise, and an event ID that no queue has.
       let position: Int64 = 100
       let finger = QueueFinger(queue: .brought, lastEventID: -1)
       feedTwice(
@@ -318,10 +318,10 @@ extension SmallClient {
     }
   }
 
-  /// Answers to requests that nobody waits for any more, of this life and of another: what they
-  /// break.
+  /// Answers to requests that are not awaited, of this process and of another. Returns the rule
+  /// that they break.
   private func lateAnswer() -> SmallRule? {
-    // One that has overslept notes it at whatever comes first.
+    // An overslept client notes that at the next input, whatever it is.
     guard body.isLoaded, !body.machine.isOverdue(at: SmallWorld.now) else { return nil }
     let stale = RequestID(life: SmallClient.life, number: 7)
     let foreign = RequestID(life: Life(0), number: 8)

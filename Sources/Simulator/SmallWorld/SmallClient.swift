@@ -1,12 +1,12 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One client of a small world, with everything that is its own: the client value, what the server
-/// holds for it, the one request that is out, the disk, and what the store is doing.
+/// One client of a small world with everything that belongs to it: the client value, what the
+/// server holds for it, its open request, its disk, and its store's operation.
 ///
-/// It is seen from now, which is the moment 0, and from where its model is, which is the position
-/// and the event ID 0. The queue that it follows is `a`; one that a snapshot brings is `b`, with
-/// other event IDs; one that it has lost and still has on its disk is `o`.
+/// Times are relative to now, which is moment 0. Positions and event IDs are relative to its model,
+/// which is at 0. The queue that it follows is `a`; one from a snapshot is `b`, with other event
+/// IDs; one that it has lost and still has on its disk is `o`.
 struct SmallClient: Sendable {
   typealias Sync = EventQueue<SmallEvent>
   typealias Body = SyncClient<SmallModel, Sync>
@@ -15,40 +15,40 @@ struct SmallClient: Sendable {
   var body: Body
   var isRunning = false
   var isAsleep = false
-  /// How many events the server has for it beyond its model, or beyond its disk while no process
-  /// runs; only where it has a finger.
+  /// The number of events that the server has beyond the client's model, or beyond its disk while
+  /// no process runs. Only where it has a finger.
   var behind: Int64 = 0
   var isQueueAlive = false
-  /// How long ago the server last noted that somebody wants the queue, up to the queue's lifetime.
+  /// The time since the server last noted interest in the queue, up to the queue's lifetime.
   var sinceNoted: TimeSpan = .zero
-  /// The saved form came with an age that is not its own.
+  /// Whether the saved form came with a wrong age.
   var hasWrongAge = false
   var exchange = Exchange.none
   var disk = Disk.nothing
   var operation: Operation?
-  /// When the timer that is armed may fire, and when it must.
+  /// When the armed timer may fire, and when it must.
   var timer: MomentRange?
   var broken: SmallRule?
-  /// Which row of the failure table the last input was, if any: not part of the state.
+  /// The failure table's row of the last input, if any; not part of the state.
   var row: UInt8?
 
-  /// The request that is out, where it is. `none` although the machine waits: it is lost.
+  /// Where the open request is. `none` while the machine waits: it is lost.
   enum Exchange: Equatable {
     case none
     /// On its way to the server.
     case requested
     /// Waits at the server for news.
     case waiting
-    /// A batch that ends with the event of this number is on its way; 0: an empty one.
+    /// A batch on its way that ends with the event of this number; 0: an empty batch.
     case batch(Int64)
-    /// One that holds nothing for a model, but has an event ID.
+    /// A batch with an event ID and nothing for a model.
     case heartbeat
-    /// The queue is gone.
+    /// The answer that the queue is gone.
     case expired
-    /// A snapshot; so many events were committed since it was read.
+    /// A snapshot, and the number of events committed since it was read.
     case snapshot(behind: Int64, isQueueAlive: Bool)
 
-    /// A queue was made for it, which is there still.
+    /// Whether a queue was made for it that still exists.
     var bringsQueue: Bool {
       if case .snapshot(_, let isAlive) = self { isAlive } else { false }
     }
@@ -57,13 +57,13 @@ struct SmallClient: Sendable {
   /// What is durable.
   enum Disk: Equatable {
     case nothing
-    /// A replica of the queue that is followed, so many events older than the one in memory.
+    /// A replica of the followed queue, this many events older than the one in memory.
     case followed(lag: Int64)
-    /// A replica of a queue that is followed no more.
+    /// A replica of a queue that is no longer followed.
     case orphan
   }
 
-  /// What the store was asked to do, and has not answered yet.
+  /// What the store was asked to do and has not finished.
   enum Operation: Equatable {
     case load
     /// What the disk will hold.
@@ -91,7 +91,7 @@ struct SmallClient: Sendable {
 
   // MARK: Packed
 
-  /// Puts all of it into 128 bits, as seen from `now` and from where its model is by then.
+  /// Packs it into 128 bits, relative to `now` and to its model.
   func packed(at now: Moment, _ packing: Packing) -> UInt128 {
     var bits = Bits()
     bits.put(UInt64(broken?.rawValue ?? 0), width: 4)

@@ -1,15 +1,14 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// SmallWorld: the room of the world that is small enough to be seen whole: a few clients, a
-// server that holds a few events for each, abstract time, and everything that can go wrong
-// between them. The clients are the real ones, value and protocol; what is around them is as
-// small as it can be.
+// SmallWorld: the room of the world that is small enough to be explored completely: a few clients,
+// a server that holds a few events for each, abstract time, and all faults between them. The
+// clients are the real ones, value and protocol; their surroundings are minimal.
 //
 // SmallWorld may use: Explorer, Oracles, Run.
 
-/// A model that knows nothing but how far it has come, and whether events came in order. Positions
-/// count from where it was when its client was packed.
+/// A model that knows only its position, and whether events came in order. Positions are relative
+/// to where it was when its client was packed.
 struct SmallModel: SyncModel, Equatable {
   var position: Int64
   var isInOrder = true
@@ -37,13 +36,13 @@ struct SmallSnapshot: Sendable {
   var isReadable = true
 }
 
-/// Leads from the position before its own to its own.
+/// Leads from the previous position to its own.
 struct SmallEvent: Sendable {
   var position: Int64
   var isReadable = true
 }
 
-/// What must hold in a small world, and who looks after it.
+/// A rule of a small world, and the oracle that checks it.
 enum SmallRule: UInt8, CaseIterable {
   case invariants = 1
   case model

@@ -1,35 +1,34 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// A world of register and poll that is small enough for every state of it to be visited: one to
-/// three real clients (the value that an app runs, with its protocol), and a server that holds a
-/// few events for each.
+/// A world of register and poll that is small enough to visit all its states: one to three real
+/// clients (the value that an app runs, with its protocol), and a server that holds a few events
+/// for each.
 ///
-/// Time is abstract: it passes in ticks, between any two things that happen, and no further than to
-/// a moment at which a timer must fire. All spans of the machine are a few ticks, so moments lie
-/// close, and are remembered as seen from now; what is longer ago than anything is compared with is
-/// merely past. Requests, answers and writes take as long as they like.
+/// Time is abstract. It passes in ticks, between any two events, but never beyond a moment at which
+/// a timer must fire. All spans of the machine are a few ticks. So moments lie close together and
+/// are stored relative to now; moments too old to matter are all equal. Requests, answers and
+/// writes may take any time.
 ///
-/// What can go wrong: requests and answers are lost, late, repeated; every failure of MACHINE §5;
-/// queues are lost at any time; somebody else polls; devices sleep, processes crash with a write
-/// half done; writes fail; saved forms come back of any age; users do everything at any time.
+/// Faults: requests and answers are lost, late or repeated; every failure of TheMachine §5; queues
+/// are lost at any time; another client polls; devices sleep; processes crash with a write half
+/// done; writes fail; saved forms of any age come back; users do everything at any time.
 ///
-/// What must hold after every step: ``Oracle``s A, D, E, F, G and J, as far as they can be seen from
-/// one state and one step; and from every state, once nothing goes wrong any more, everybody becomes
-/// live and level.
+/// After every step: ``Oracle``s A, D, E, F, G and J, as far as one state and one step show them.
+/// From every state: once there are no more faults, all clients become live and level.
 public struct SmallWorld: ExplorableModel, Sendable {
-  /// How many clients there may be.
+  /// The allowed numbers of clients.
   public static let clientsAllowed = 1...3
-  /// How many events may wait for one client.
+  /// The allowed lengths of a client's queue.
   public static let queueLengthAllowed = 1...3
 
-  /// How many clients there are.
+  /// The number of clients.
   public let clients: Int
-  /// How many events the server holds at most for a client that has not acknowledged them.
+  /// The most events that the server holds for a client that has not acknowledged them.
   public let queueLength: Int
   let packing: SmallClient.Packing
 
-  /// All clients, packed, in descending order: which is which makes no difference.
+  /// All clients, packed, in descending order: clients are interchangeable.
   public struct State: PackedState {
     var first: UInt128
     var second: UInt128
@@ -60,7 +59,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
       }
     }
 
-    /// The same state, whichever client is which.
+    /// Sorts the clients, because they are interchangeable.
     mutating func sort() {
       if first < second { (first, second) = (second, first) }
       if second < third { (second, third) = (third, second) }
@@ -68,11 +67,10 @@ public struct SmallWorld: ExplorableModel, Sendable {
     }
   }
 
-  /// What leads from one state to the next.
+  /// A step between two states.
   public struct Step: Sendable {
     var happening: Happening
-    /// The status of the client that it happens to, afterwards, and the row of the failure table
-    /// that it is, a bit each.
+    /// The status of the client concerned afterwards, and the failure table's row, one bit each.
     var coverage: UInt64
 
     enum Happening: Sendable {
@@ -90,8 +88,8 @@ public struct SmallWorld: ExplorableModel, Sendable {
     packing = SmallClient.Packing(settings: SmallWorld.settings, terms: SmallWorld.terms)
   }
 
-  /// A tick is a millisecond. Each span is as short as it can be without meaning nothing: a wait may
-  /// be too short to have really waited.
+  /// A tick is a millisecond. Each span is as short as possible while still having an effect: a
+  /// wait can be too short to count as a wait.
   static var settings: MachineSettings {
     var settings = MachineSettings()
     let tick = TimeSpan.milliseconds(1)
@@ -184,20 +182,20 @@ public struct SmallWorld: ExplorableModel, Sendable {
     everybody(.tick, state, visit, at: SmallWorld.next) { $0.tick() }
   }
 
-  /// What a wall clock may say of a saved form's age.
+  /// The ages that a wall clock may give to a saved form.
   private static let ages: [TimeSpan?] = [nil, .zero, .milliseconds(1_000_000)]
 
   // MARK: Without faults
 
-  /// Whether everybody is live and level. Where something else is wrong, nothing is claimed.
+  /// Whether all clients are live and level. Claims nothing where another rule is broken.
   public func isSettled(_ state: State) -> Bool {
     guard violation(of: state) == nil else { return true }
     for index in 0..<clients where !client(index, of: state).isSettled { return false }
     return true
   }
 
-  /// Once nothing goes wrong any more: what can happen at once happens at once, and users see to it
-  /// that their app can go on. Only when in its range a timer fires is left open.
+  /// Visits the calm steps: what can happen at once happens at once, and users make sure that their
+  /// app can continue. Only the moment within its range at which a timer fires is left open.
   public func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     for index in 0..<clients {
       let client = client(index, of: state)
@@ -219,7 +217,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
     return client.isRunning ? client.body.machine.shape(at: SmallWorld.now) : nil
   }
 
-  // MARK: Words
+  // MARK: Texts
 
   public func violation(of state: State) -> String? {
     for index in 0..<clients {
@@ -256,7 +254,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
       .map { MachineStatus.names[$0] }
   }
 
-  /// The rows of the failure table that it did not reach: "expired, registering".
+  /// The rows of the failure table that it did not reach, each like "expired, registering".
   public static func missingRows(_ coverage: UInt64) -> [String] {
     var missing: [String] = []
     for (row, name) in FailureRows.names.enumerated() {

@@ -1,20 +1,20 @@
 internal import UpdateMachine
 
-/// What kind of world a seed draws: how fast things happen, how far apart its parties are, and which
-/// faults there are. Swarm testing (Groce and others, "Swarm Testing", 2012): leaving most faults
-/// out of a run lets the others go deeper.
+/// A world's fault plan and tempo: how fast things happen, how far apart the parties are, and which
+/// faults occur. Each seed draws one. Swarm testing (Groce and others, "Swarm Testing", 2012):
+/// leaving most faults out of a run lets the others go deeper.
 struct Climate: Sendable {
   var settings = MachineSettings()
   var server = ServerSettings()
-  /// One-way latency: drawn from this table.
+  /// The table from which one-way latencies are drawn.
   var latencies: [Int64]
-  /// From one committed event to the next, and from one disturbance to the next: up to these.
+  /// The longest times between two committed events, and between two disturbances.
   var workloadGap: Int64
   var disturbanceGap: Int64
   /// How many of 64 messages a fault strikes.
   var strength: UInt64
 
-  /// The faults that there are, by when they strike.
+  /// The enabled faults, by when they strike.
   var outgoing: [Fault] = []
   var answering: [Fault] = []
   var incoming: [Fault] = []
@@ -27,16 +27,15 @@ struct Climate: Sendable {
     [[25], [1, 2, 5], [20, 40, 60, 80, 100, 150, 200], [10, 30, 50, 100, 300, 1000, 3000, 8000]]
   }
 
-  /// Of the faults of the last resort, which each cost much time, the longest delays.
+  /// The longest delays, used by the faults that cost the most time.
   static var slowTrip: Int64 { 30_000 }
   static var slowSnapshot: Int64 { 200_000 }
   static var quickSnapshot: Int64 { 400 }
   static var quickWrite: Int64 { 20 }
   static var slowWrite: Int64 { 25_000 }
 
-  /// - Parameter hasPages: clients read pages; without them there is nothing that faults of pages
-  ///   could do.
-  /// - Parameter hasChanges: users change things.
+  /// - Parameter hasPages: whether clients read pages; otherwise faults of pages are left out.
+  /// - Parameter hasChanges: whether users change things.
   init(
     _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true,
     hasChanges: Bool = true
@@ -65,14 +64,14 @@ struct Climate: Sendable {
     return client
   }
 
-  /// The longest that one way takes.
+  /// The longest one-way latency.
   var latencyMaximum: TimeSpan {
     .milliseconds(
       (latencies.last ?? 0) + (faults.contains(.slowNetwork) ? Climate.slowTrip : 0))
   }
 
-  /// The longest that a request takes to be answered, and its snapshot to be written, when nothing
-  /// goes wrong any more.
+  /// The longest time for a request to be answered and its snapshot to be written, once the faults
+  /// have stopped.
   var calmTrip: TimeSpan {
     .milliseconds((latencies.last ?? 0) * 2 + Climate.quickSnapshot + Climate.quickWrite)
   }
@@ -100,7 +99,7 @@ struct Climate: Sendable {
     }
   }
 
-  /// Nothing goes wrong any more.
+  /// Removes all faults.
   mutating func calm() {
     faults = .none
     outgoing = []

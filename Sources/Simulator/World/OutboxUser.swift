@@ -1,29 +1,29 @@
 public import UpdateMachine
 
-/// What a user has made and not given up: what they know themselves, whatever their outbox says.
+/// A record of what a user has made and not given up: the user's own knowledge, independent of the
+/// outbox.
 public protocol OutboxBook: Sendable {
-  /// Whose; `nil`: nobody's yet.
+  /// The client that the record belongs to; `nil`: none yet.
   var client: ClientID? { get }
 
-  /// Nothing was made.
+  /// Creates an empty record.
   init(of client: ClientID?)
 }
 
-/// A user whose changes go through an outbox. What it is to say itself is what its user does, and what is
-/// owed to them.
+/// A user whose changes go through an outbox. It adds what its user does and what the user is owed.
 public protocol OutboxUser: SimulatedUser
 where Model.Change: Equatable & CustomStringConvertible, Memory: OutboxBook {
-  /// What was judged last, and what the outbox has done and should not have.
+  /// What was judged last, and the outbox's violations.
   var check: OutboxCheck<Model.Change> { get set }
 }
 
-/// What is checked of every outbox, whatever the changes are.
+/// The checks of every outbox, whatever the changes are.
 public struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible>: Sendable {
-  /// What was judged last: nothing of it has changed if this has not.
+  /// What was judged last: if it is equal, there is nothing to judge.
   private var judged: Judged?
-  /// The greatest ID that a push of each client has ever told of, whoever's life it was.
+  /// For each client the greatest ID that any of its pushes has mentioned, in any process.
   private var newest: [(client: ClientID, id: MutationID)] = []
-  /// What an outbox has said, or done, and should not have.
+  /// Something that an outbox said or did wrongly.
   public var lie: UserObjection?
 
   private struct Judged: Hashable, Sendable {
@@ -54,7 +54,7 @@ public struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible
     newest.first { $0.client == client }?.id ?? .none
   }
 
-  /// What is wrong with an outbox; `nil`: nothing. `disk`: what is durable.
+  /// Returns the objection to an outbox; `nil`: none. `disk`: the durable outbox.
   func objection(to outbox: Outbox<Change>, disk: Outbox<Change>?) -> UserObjection? {
     if let lie { return lie }
     if let violation = outbox.violation() {
@@ -66,8 +66,8 @@ public struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible
       .input, "what is stored is on the disk, \(written) at most", "\(outbox)")
   }
 
-  /// Whether there is something to judge that was not judged before. `confirmed` and `truth`: the
-  /// checksums of the state that is confirmed, and of the server's.
+  /// Whether there is something new to judge. `confirmed` and `truth` are the checksums of the
+  /// confirmed state and of the server's state.
   mutating func isNews(_ local: LocalChanges<Change>, confirmed: UInt64, truth: UInt64) -> Bool {
     let outbox = local.outbox
     let judged = Judged(
@@ -79,11 +79,12 @@ public struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible
 }
 
 extension OutboxUser {
-  /// No more than this is pending at a time, so that the bound below is one.
+  /// The most pending mutations at a time; it makes the bound below finite.
   public static var pendingMaximum: Int { 16 }
 
-  /// What was out runs into its deadline, then waits as long as a failure may, or as what was accepted
-  /// and forgotten; and of all that is pending each may be refused, and wait until its user looks.
+  /// An open request runs into its deadline, then waits as long as after a failure, or as after a
+  /// push that was accepted and forgotten. And each pending mutation may be refused, and wait until
+  /// its user looks.
   public static var bound: TimeSpan {
     let settings = OutboxSettings()
     let retry = settings.machine.retry
@@ -95,7 +96,8 @@ extension OutboxUser {
 
   public static var blank: Memory { Memory(of: nil) }
 
-  /// Whatever is sent must be on the disk, and as it is sent: a crash would otherwise make another of it.
+  /// Whatever is sent must be on the disk, and unchanged: a crash would otherwise turn it into
+  /// another change.
   public func objection(
     toSending push: Outbox<Model.Change>.Push, disk: Saved?
   ) -> UserObjection? {
@@ -114,7 +116,7 @@ extension OutboxUser {
     return nil
   }
 
-  /// Notes what every outbox's user has to know of an input.
+  /// Notes what every outbox user must know of an input.
   mutating func noteInput(_ effects: Body.Effects, _ client: Body) {
     if let outbox = client.local?.outbox.client, memory.client != outbox {
       memory = Memory(of: outbox)
@@ -122,7 +124,7 @@ extension OutboxUser {
     if let push = effects.outbox.push { check.note(push) }
   }
 
-  /// The user takes away what keeps the outbox from sending, as far as a word can.
+  /// Removes what keeps the outbox from sending, as far as a signal can.
   func wake(_ client: Body) -> [Action] {
     switch client.local?.outbox.status {
     case .halted(.credentials): [.signals(.credentialsChanged)]

@@ -1,10 +1,10 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One device in a world: a client, its user, the disk under it, its way to the server.
+/// One device in a world: a client, its user, its disk, its connection to the server.
 ///
-/// It is an object, for a world is never copied, and whoever reads one word of an array's element copies
-/// all of it: two thirds of a world's time went there.
+/// It is an object because a world is never copied, and reading one word of an array's element
+/// copies the element: that took two thirds of a world's time.
 final class SimulatedClient<App: SimulatedApp> {
   typealias Sync = App.Server.Sync
   typealias Body = SyncClient<App.Model, Sync>
@@ -12,66 +12,66 @@ final class SimulatedClient<App: SimulatedApp> {
   typealias Lists = App.Model.Lists
   typealias Push = Outbox<App.Model.Change>.Push
 
-  /// The last life's, while the process is not running.
+  /// The client; while no process runs, the last one.
   var held: Held
   var user = App.User()
   var isRunning = false
   var life: UInt64 = 0
 
-  /// What is durable, and when it was written by the wall clock.
+  /// The durable state, and when it was written by the wall clock.
   var disk = App.Disk()
   var writtenAt: Moment = .distantPast
-  /// When a poll last left.
+  /// When the last poll left.
   var askedAt: Moment = .distantPast
-  /// What its user knows of what is on the disk, and of what is being read.
+  /// The user's memory of the form on the disk, and of the form being read.
   var memory: App.User.Memory = App.User.blank
   var readMemory: App.User.Memory?
   var write: Write?
   /// An older saved form that may come back.
   var backup: Backup?
-  /// What is on the disk came back from there, and nothing was written since.
+  /// Whether the form on the disk is that backup, with no write since.
   var isFormOld = false
-  /// Until then nothing can be written.
+  /// The disk is full until then.
   var fullUntil: Moment = .distantPast
-  /// Nobody can expect it to become level any more.
+  /// Whether it need not become level any more.
   var isLostForEver = false
 
-  /// What its app said last.
+  /// The last signals of its app.
   var word = Word()
-  /// The saved form is being read: what is read is what was there when its process began.
+  /// Whether the saved form is being read, as it was when its process began.
   var isReading = false
   var reading: Saved?
   /// How long that takes at the start of this process.
   var loadDelay: Int64?
-  /// The saved form could not be read: it is set aside before anything takes its place.
+  /// Whether the saved form could not be read: it is set aside before it is replaced.
   var mustSetAside = false
-  /// This process leaves rows on the disk; those that it reads now.
+  /// Whether this process leaves rows on the disk, and the rows being read now.
   var leavesRows = false
   var rowReading: RowReading?
 
   /// The timers that are armed.
   var timers: [TimerID] = []
-  /// Where the register or poll that is out is.
+  /// The index of the open register or poll.
   var exchange: Int?
-  /// The questions for pages that are on their way.
+  /// The open requests for pages.
   var fetches: [Fetch] = []
-  /// Every push that ever left, by number, whoever's process it was.
+  /// Every push sent so far, by number, from any process.
   var pushes: [Sent] = []
   var fetchCount: UInt64 = 0
 
-  /// Asleep until then: nothing reaches the process; what comes is kept for later.
+  /// The device sleeps until then: nothing reaches the process; what arrives is kept for later.
   var asleepUntil: Moment = .distantPast
   var asleepSince: Moment = .distantPast
   var inbox: [Step] = []
   var connection = Connection.open
   var isRevoked = false
 
-  /// The client where it lies. It cannot be copied unasked: who is handed it only looks at it.
+  /// The client in place. It cannot be copied by accident: those who are given it can only read it.
   struct Held: ~Copyable {
     var body: Body
   }
 
-  /// A copy of the client, or the client itself where it is changed.
+  /// A copy of the client when read; the client itself when modified.
   var body: Body {
     get { held.body }
     _modify { yield &held.body }
@@ -87,31 +87,31 @@ final class SimulatedClient<App: SimulatedApp> {
   struct Write: Sendable {
     var id: WriteID
     var saved: Saved
-    /// What a driver's own store wrote; `nil`: that is for the disk to say.
+    /// What a driver's own store wrote; `nil`: the disk decides.
     var step: DiskStep?
     var memory: App.User.Memory
   }
 
-  /// Rows that are being read.
+  /// Rows being read.
   struct RowReading: Sendable {
-    /// What the client calls it; `nil`: a driver keeps that to itself.
+    /// The client's ID for it; `nil`: only the driver knows it.
     var id: RequestID?
     var queries: [RowQuery]
     var fails: Bool
-    /// A stop came since it was begun: it may be cut short.
+    /// Whether a stop came after it began: it may be cut short.
     var wasStopped = false
   }
 
-  /// One question for a page.
+  /// One request for a page.
   struct Fetch: Sendable {
     var number: UInt64
-    /// What the client calls it.
+    /// The client's ID for it.
     var id: RequestID
     var request: PageRequest<Lists.Narrow, Lists.ID>
-    /// What the server looked the IDs up in.
+    /// The state in which the server looked up the IDs.
     var found: App.Truth?
     var page: Lists.Page?
-    /// As of which position it was read.
+    /// The position at which the rows were read.
     var position: Int64 = 0
   }
 
@@ -119,7 +119,7 @@ final class SimulatedClient<App: SimulatedApp> {
   struct Sent: Sendable {
     var push: Push
     var answer: PushAnswer?
-    /// Nobody hears what becomes of it.
+    /// Whether the client no longer waits for its result.
     var isGivenUp = false
   }
 
@@ -133,7 +133,7 @@ final class SimulatedClient<App: SimulatedApp> {
 
   init(settings: ClientSettings) { held = Held(body: Body(life: Life(0), settings: settings)) }
 
-  /// A new process.
+  /// Begins a new process.
   func beginLife(settings: ClientSettings) {
     life += 1
     isRunning = true
@@ -151,22 +151,22 @@ final class SimulatedClient<App: SimulatedApp> {
 /// One register or poll on its way, and its answer.
 struct Exchange<App: SimulatedApp>: Sendable {
   var client: Int
-  /// `nil`: an actor asks, and keeps the request's ID to itself.
+  /// `nil`: an actor sent it, and its ID is not known here.
   var request: RequestID?
   var kind: Kind
-  /// What the server calls the client.
+  /// The server's name for the client.
   var name: UInt64?
-  /// Told apart from earlier users of the same place.
+  /// Distinguishes it from earlier exchanges with the same index.
   var generation: UInt64
   var isCancelled = false
-  /// Waits at the server for news.
+  /// Whether it waits at the server for news.
   var isWaiting = false
-  /// The answer to a wait will never come back: the connection is half open.
+  /// Whether the connection is half open: the answer to a wait will never arrive.
   var isHalfOpen = false
   var outcome: Outcome?
-  /// When the answer left the server: what it says was so then at the latest.
+  /// When the answer left the server: what it says was true then at the latest.
   var left: Moment = .distantPast
-  /// How many pending steps name it.
+  /// The number of pending steps that refer to it.
   var references: Int64 = 0
 
   enum Kind: Sendable {
@@ -180,7 +180,7 @@ struct Exchange<App: SimulatedApp>: Sendable {
   }
 }
 
-/// What is pending in a world.
+/// A pending step of a world.
 enum Step: Sendable {
   case requestArrives(Int)
   case snapshotIsReady(Int, queue: Int)
@@ -204,7 +204,7 @@ enum Step: Sendable {
   case judgement
 }
 
-/// Something that reaches a client, where the world does not run it but hands it over.
+/// Something that reaches a client which other code runs: the world hands it over.
 enum Delivery<App: SimulatedApp>: Sendable {
   typealias Client = SimulatedClient<App>
 
@@ -216,7 +216,7 @@ enum Delivery<App: SimulatedApp>: Sendable {
   /// `nil`: they cannot be read.
   case rowsAreRead(client: Int, [RowAnswer]?)
   case sleepEnds(sleeper: UInt64)
-  /// What came of the exchange of this generation.
+  /// The result of the exchange of this generation.
   case answer(generation: UInt64, Exchange<App>.Outcome)
   case page(client: Int, fetch: UInt64, Result<App.Model.Lists.Page, SyncFailure>)
   case pushed(client: Int, push: UInt64, Result<PushAnswer, PushFailed>)
@@ -224,13 +224,13 @@ enum Delivery<App: SimulatedApp>: Sendable {
   case action(client: Int, App.User.Action)
 }
 
-/// A push that was not answered.
+/// A push without an answer.
 struct PushFailed: Error {
   var failure: SyncFailure
   var hasLeft: Bool
 }
 
-/// What a disturbance leaves to be done later.
+/// A later consequence of a disturbance.
 enum Incident: Sendable {
   case starts
   case crashes
@@ -244,6 +244,6 @@ enum Incident: Sendable {
   case getsCredentials
   case isStopped
   case isStartedAgain
-  /// After the faults: the user wants to see it level.
+  /// After the faults: the user wants to see the app level.
   case isLookedAt
 }

@@ -1,10 +1,10 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What goes wrong with the whole world, or with one client, and how it passes.
+// What goes wrong with the whole world or with one client, and how it passes.
 
 extension World {
-  /// One disturbance, and when the next comes; `false` if there are none here, or no more.
+  /// Causes one disturbance and schedules the next; `false` if there are none here, or no more.
   mutating func disturbance() -> Bool {
     guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
     agenda.add(
@@ -13,8 +13,8 @@ extension World {
     return true
   }
 
-  /// Something goes wrong now, whatever else is going on, but that a process ends: one that is gone
-  /// does nothing more. `false` if there is nothing here that goes wrong.
+  /// Causes a disturbance now, in the middle of other activity. It never ends a process: an ended
+  /// process does nothing more. `false` if nothing goes wrong here.
   mutating func coincide() -> Bool {
     guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
     disturb(endsProcesses: false)
@@ -108,7 +108,7 @@ extension World {
     return true
   }
 
-  /// The connection of the request that is out breaks, and the client hears of it.
+  /// Breaks the connection of the open request; the client is told.
   private mutating func breakConnection(_ client: Int) -> Bool {
     guard let index = clients[client].exchange, exchanges[index].client == client,
       exchanges[index].isWaiting
@@ -157,13 +157,13 @@ extension World {
     return true
   }
 
-  /// Whether one can be done without: one in each world, and somebody must be left to become level.
+  /// Whether a client may be lost: at most one per world, and another must be left to become level.
   private var mayLoseOne: Bool {
     for client in clients.indices where clients[client].isLostForEver { return false }
     return clients.count > 1
   }
 
-  /// Much of one thing in a short time.
+  /// Many of one kind of signal, or many lost logs, in a short time.
   private mutating func storm(_ client: Int) {
     switch choices.draw(.faults, below: 4) {
     case 0:
@@ -186,7 +186,7 @@ extension World {
     }
   }
 
-  /// What a disturbance has left to be done; `false` if there is nobody left to do it to.
+  /// Performs a later consequence of a disturbance; `false` if its target is gone.
   mutating func happens(_ client: Int, _ incident: Incident) -> Bool {
     switch incident {
     case .starts:
@@ -237,8 +237,7 @@ extension World {
 
   // MARK: The calm
 
-  /// The faults stop. What they left behind is there still: dead connections, long waits, lost
-  /// queues.
+  /// Stops the faults. Their consequences remain: dead connections, long waits, lost queues.
   mutating func calmDown() {
     phase = .calm(since: now, until: now + faultBound)
     if isTraced { note("world", "the faults stop; everybody must be level within \(faultBound)") }
@@ -258,7 +257,7 @@ extension World {
     agenda.add(.judgement, at: now + faultBound)
   }
 
-  /// The user looks at the app, and sees to it that it can go on.
+  /// The user looks at the app, and makes sure that it can continue.
   private mutating func isLookedAt(_ client: Int) -> Bool {
     agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(15_000))
     guard !isLevel(client), !clients[client].isLostForEver else { return false }
@@ -288,7 +287,7 @@ extension World {
     agenda.add(.judgement, at: now + faultBound)
   }
 
-  /// Lets the server break its contract at the next occasion, if that is wanted.
+  /// Arms a breach of the contract, if there is a plant.
   mutating func armPlant() {
     guard let plant = configuration.plant, phase == .stormy, !server.isArmed else { return }
     if let breach = plant.pageBreach {

@@ -1,9 +1,9 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Pages: what clients ask for beside the machine's one request, on its way to the server and back.
+// Pages: the requests beside the machine's single request, on their way to the server and back.
 
-/// Where a question for a page is.
+/// Where a request for a page is.
 enum Fetching: Sendable {
   case arrives(UInt64)
   case isRead(UInt64)
@@ -11,8 +11,8 @@ enum Fetching: Sendable {
   case fails(UInt64, TransportFailure)
 }
 
-/// Why a question or a push is not answered. Without the text that a ``SyncFailure`` may carry, so that
-/// steps are plain bits: the agenda moves them many times.
+/// Why a page or a push is not answered. Unlike a ``SyncFailure`` it carries no text, so that steps
+/// are plain bits: the agenda moves them many times.
 enum TransportFailure: Sendable {
   case unreachable
   case timedOut
@@ -38,7 +38,7 @@ enum TransportFailure: Sendable {
 }
 
 extension World {
-  /// A client asks for a page. Gives the number of the question.
+  /// A client asks for a page. Returns the number of the request.
   @discardableResult
   mutating func fetch(
     _ request: PageRequest<Client.Lists.Narrow, Client.Lists.ID>, _ id: RequestID, by client: Int
@@ -66,7 +66,7 @@ extension World {
     return true
   }
 
-  /// The server reads what it found, and answers.
+  /// The server reads the rows it found, and answers.
   private mutating func read(_ number: UInt64, _ client: Int) {
     armPlant()
     guard let index = index(of: number, client), let found = clients[client].fetches[index].found
@@ -116,7 +116,7 @@ extension World {
     clients[client].fetches.firstIndex { $0.number == number }
   }
 
-  /// One way of a question or of its answer.
+  /// Sends a request or its answer one way.
   private mutating func depart(_ fetching: Fetching, _ number: UInt64, _ client: Int) {
     switch clients[client].connection {
     case .open: break

@@ -1,18 +1,18 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Where the clients are run by somebody else, as real actors are: what reaches them is handed over,
-// and what they do comes back.
+// For clients that other code runs, as real actors are: inputs are handed over, and the clients'
+// actions come back.
 
 extension World {
-  /// What reached clients in the last step, in order.
+  /// Returns what reached clients in the last step, in order.
   mutating func takeDeliveries() -> [Delivery<App>] {
     let taken = deliveries
     deliveries.removeAll(keepingCapacity: true)
     return taken
   }
 
-  /// A client has taken an input: the jury looks, as it does after every ``feed(_:_:)``.
+  /// A client has taken an input: the jury judges, as after every ``feed(_:_:)``.
   mutating func look(
     _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects,
     _ body: Client.Body
@@ -23,7 +23,7 @@ extension World {
     judge(client, device.held, input, effects)
   }
 
-  /// Its user has done something.
+  /// The client's user has acted.
   mutating func look(
     _ client: Int, _ action: App.User.Action, _ effects: Client.Body.Effects, _ body: Client.Body
   ) {
@@ -35,7 +35,7 @@ extension World {
   mutating func save(
     _ saved: Client.Saved, _ step: DiskStep? = nil, memory: App.User.Memory, on client: Int
   ) {
-    // The world's own number: the driver keeps the client's to itself.
+    // The world's own number: only the driver knows the client's.
     begin(
       WriteID((clients[client].write?.id.number ?? 0) + 1), saved, step, memory: memory, on: client)
   }
@@ -56,6 +56,6 @@ extension World {
     return true
   }
 
-  /// Nobody sleeps there any more.
+  /// The sleeper does not wait any more.
   mutating func forget(sleeper: UInt64) { sleepers.removeAll { $0 == sleeper } }
 }

@@ -1,10 +1,10 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The world as a host: what reaches a client, and what becomes of the effects that it returns.
+// The world as a host: what reaches a client, and how its effects are performed.
 
 extension World {
-  /// Gives one input to a client, has the jury look, and performs the effects.
+  /// Gives a client an input, has the jury judge it, and performs the effects.
   mutating func feed(_ client: Int, _ input: Client.Body.Input) {
     guard !jury.hasFound, clients[client].isRunning else { return }
     let device = clients[client]
@@ -25,7 +25,7 @@ extension World {
     device.user.look(before: input, held.body, reading: { device.disk.rows(for: $0) })
   }
 
-  /// The user of a client does something.
+  /// Performs an action of a client's user.
   mutating func perform(_ action: App.User.Action, by client: Int) {
     guard !jury.hasFound, clients[client].isRunning else { return }
     if case .signals(let word) = action { return signal(client, word) }
@@ -38,19 +38,19 @@ extension World {
     case .mutates(let change):
       do throws(MutationError<App.Model.Change.Refusal>) {
         effects = try clients[client].body.mutate(change, at: now).effects
-      } catch {}  // What that means, the user says.
+      } catch {}  // The user judges what a refusal means.
     case .opens(let narrow, let window):
       effects = clients[client].body.openWindow(on: narrow, showing: window, at: now).effects
     case .says(let word): effects = clients[client].body.handle(.mutation(word), at: now)
     case .changes(let change): effects = clients[client].body.handle(.window(change), at: now)
     case .tends(let change): effects = clients[client].body.handle(.lists(change), at: now)
-    case .signals: return  // Said above.
+    case .signals: return  // Handled above.
     }
     took(action, from: before, effects, on: client)
     perform(effects, by: client)
   }
 
-  /// A client's user has done something, whatever runs the client.
+  /// A client's user has acted, whatever runs the client.
   mutating func took(
     _ action: App.User.Action, from before: Client.Body, _ effects: Client.Body.Effects,
     on client: Int
@@ -64,7 +64,7 @@ extension World {
     judge(client, clients[client].held, nil, effects)
   }
 
-  /// A client has taken an input, or its user has done something: the jury and the user look.
+  /// A client has taken an input, or its user has acted: the jury and the user judge.
   mutating func judge(
     _ client: Int, _ held: borrowing Client.Held, _ input: Client.Body.Input?,
     _ effects: Client.Body.Effects
@@ -78,7 +78,7 @@ extension World {
     judgeUser(client, held.body)
   }
 
-  /// The only place where what a client wants done is done.
+  /// Performs a client's effects; the only place that does.
   private mutating func perform(_ effects: Client.Body.Effects, by client: Int) {
     effects.each { effect in
       switch effect {
@@ -106,7 +106,7 @@ extension World {
     }
   }
 
-  /// Something is said to a client's app.
+  /// Sends a signal to a client's app.
   mutating func signal(_ client: Int, _ signal: AppSignal) {
     guard !isHandingOver else { return deliveries.append(.signal(client: client, signal)) }
     noteWord(client, signal)

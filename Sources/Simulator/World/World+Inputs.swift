@@ -1,10 +1,10 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What clients' machines are told, for a conversation.
+// The inputs of clients' machines, for a conversation.
 
 extension World {
-  /// A client's machine was told something.
+  /// Notes an input of a client's machine.
   mutating func noteHeard(_ client: Int, _ heard: MachineHeard<Place>) {
     switch heard {
     case .restored(let finger, let terms, let age):
@@ -20,13 +20,14 @@ extension World {
     )
   }
 
-  /// A finger as conversations write it, whatever the protocol is: a log, and how far in it.
+  /// A finger as conversations write it, for any protocol: a log and a position in it.
   private static func written(_ finger: Place) -> QueueFinger {
     QueueFinger(
       queue: QueueID(finger.log.description), lastEventID: Server.number(of: finger))
   }
 
-  /// A machine never looks into a finger: told the same of one as it is written, it does the same.
+  /// The same input with fingers as they are written. A machine never looks into a finger, so it
+  /// does the same.
   private static func written(_ input: Machine<Place>.Input) -> Machine<QueueFinger>.Input {
     switch input {
     case .app(let signal): .app(signal)

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What the world as a whole owes: that everybody becomes level again.
+// The obligation of the world as a whole: that every client becomes level again.
 
 extension World {
   func isLevel(_ client: Int) -> Bool {
@@ -22,13 +22,13 @@ extension World {
     return true
   }
 
-  /// Whether it is not level, or has not settled what its last look made doubtful.
+  /// Whether it is not level, or has unsettled doubts from its last look.
   private func isOwing(_ client: Int) -> Bool {
     guard isLevel(client), case .looking = phase else { return !isLevel(client) }
     return clients[client].body.model.map { !clients[client].user.hasSettled($0) } ?? true
   }
 
-  /// Somebody is not level though the faults have stopped long ago.
+  /// Reports a client that is not level although the faults stopped long ago.
   mutating func reportUnconverged(bound: TimeSpan) {
     guard let client = clients.indices.first(where: { isOwing($0) && !clients[$0].isLostForEver })
     else { return }
@@ -47,7 +47,7 @@ extension World {
   ) {
     effects.heard.each { noteHeard(client, $0) }
     var line = input.map { "\($0)" } ?? "so"
-    // What its machine does not hear changes no status.
+    // An input that its machine does not take changes no status.
     if !effects.heard.isEmpty { line += " → \(clients[client].body.status)" }
     for (index, text) in effects.texts(at: now).enumerated() {
       line += (index == 0 ? ": " : ", ") + text
@@ -55,13 +55,13 @@ extension World {
     note(who(client), line, about: client)
   }
 
-  /// A step is over.
+  /// Notes the end of a step.
   mutating func noteStep(_ name: String) {
     noteBreach()
     trace?.noteStep(name, choices: Int64(choices.record.count))
   }
 
-  /// What a step is, for those in which nothing is seen.
+  /// A name for a step, for those without visible events.
   func name(of step: Step) -> String {
     switch step {
     case .requestArrives(let index): "a request of \(who(exchanges[index].client)) arrives"
@@ -86,7 +86,7 @@ extension World {
     }
   }
 
-  /// The server may just have broken its contract.
+  /// Notes whether the server just broke its contract.
   mutating func noteBreach() {
     guard let plant = configuration.plant, trace?.noteBreaches(server.breachCount) == true else {
       return

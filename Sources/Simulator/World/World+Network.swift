@@ -1,10 +1,10 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The way to the server and back, with everything that can happen on it.
+// The way to the server and back, with all its faults.
 
 extension World {
-  /// A client sends a request. Gives the number of the exchange.
+  /// A client sends a request. Returns the number of the exchange.
   @discardableResult
   mutating func send(
     _ client: Int, _ kind: Exchange<App>.Kind, _ request: RequestID? = nil
@@ -34,11 +34,11 @@ extension World {
     switch clients[client].connection {
     case .open: break
     case .refused: return fail(index, .unreachable, after: latency())
-    case .silent: return free(index)  // It vanishes; so would its answer.
+    case .silent: return free(index)  // The request vanishes, as would its answer.
     }
     switch strike(climate.outgoing, client) {
     case .lostRequest:
-      // Noticed by the transport, or by nobody until the deadline.
+      // The transport may notice; otherwise it goes unnoticed until the deadline.
       choices.happens(.network, 1, in: 2)
         ? free(index) : fail(index, .unreachable, after: latency())
     case .refusedConnection: fail(index, .unreachable, after: latency())
@@ -54,7 +54,7 @@ extension World {
     }
   }
 
-  /// A request is at the server.
+  /// A request arrives at the server.
   mutating func requestArrives(_ index: Int) {
     exchanges[index].references -= 1
     guard !isMute else { return freeIfUnused(index) }
@@ -91,7 +91,7 @@ extension World {
     case .success(let queue):
       guard let number = server.index(of: queue) else { return }
       if fault == .slowSnapshot, choices.happens(.server, 1, in: 2) {
-        // Read at once, and long on its way: old when it comes.
+        // Read at once and long on its way: old on arrival.
         exchanges[index].outcome = .reply(
           server.finishRegister(queue, for: exchanges[index].name, at: now))
         exchanges[index].left = now
@@ -120,7 +120,7 @@ extension World {
     exchanges[index].references += 1
   }
 
-  /// The answer that a fault of the server gives in place of the right one.
+  /// The answer that a fault puts in place of the right one.
   private mutating func outcome(of fault: Fault) -> Exchange<App>.Outcome? {
     switch fault {
     case .serverError: .reply(.refused(.serverError))
@@ -133,7 +133,7 @@ extension World {
     }
   }
 
-  /// What servers have said: nothing, nonsense, a moment, a minute, an hour.
+  /// Values of retry-after seen from servers: nothing, nonsense, a moment, a minute, an hour.
   private static var retryAfters: [TimeSpan?] {
     [nil, .zero, .seconds(-5), .milliseconds(180), .milliseconds(54_370), .seconds(3600)]
   }
@@ -153,7 +153,7 @@ extension World {
     answer(index, .reply(reply))
   }
 
-  /// The waits that ended at the server are answered.
+  /// Answers the waits that ended at the server.
   mutating func deliverFinished() {
     guard server.hasFinished else { return }
     for finished in server.takeFinished() {
@@ -199,8 +199,8 @@ extension World {
     }
   }
 
-  /// The batch with the event before it that the client has acknowledged last, as a server gives it
-  /// that has forgotten the acknowledgement; `nil`: there is no batch, or no such event.
+  /// The batch preceded by the event that the client acknowledged last, as from a server that has
+  /// forgotten the acknowledgement; `nil`: there is no batch, or no such event.
   private func repeatingBatch(in index: Int) -> Server.Sync.Batch? {
     guard case .poll(let finger, _) = exchanges[index].kind,
       case .reply(.batch(let batch)) = exchanges[index].outcome
@@ -208,7 +208,7 @@ extension World {
     return server.repeating(batch, from: finger)
   }
 
-  /// An answer is with the client; `false` if nobody is there to take it.
+  /// An answer reaches the client; `false` if no process is there to take it.
   mutating func answerArrives(_ index: Int) -> Bool {
     if postpone(.answerArrives(index), for: exchanges[index].client) { return false }
     exchanges[index].references -= 1
@@ -253,8 +253,8 @@ extension World {
     _ = giveUp(client, exchanges[index].generation)
   }
 
-  /// A client gives up a push or a question for a page. It goes on all the same; its answer may come, or
-  /// not.
+  /// A client gives up a push or a request for a page. The server still processes it; an answer may
+  /// or may not come.
   private mutating func giveUp(_ request: RequestID, _ client: Int) {
     if climate.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
       jury.result.faults[.lateAnswer] += 1
@@ -269,18 +269,18 @@ extension World {
     }
   }
 
-  /// Nobody hears what becomes of it.
+  /// The client no longer waits for this request.
   mutating func giveUp(fetch number: UInt64, _ client: Int) {
     clients[client].fetches.removeAll { $0.number == number }
   }
 
-  /// Nobody hears what becomes of it.
+  /// The client no longer waits for this push.
   mutating func giveUp(push number: Int, _ client: Int) {
     clients[client].pushes[number].isGivenUp = true
   }
 
-  /// A client gives an exchange up. The server may hear of it; an answer on its way may come all the
-  /// same, and then it is `true`.
+  /// A client gives an exchange up. The server may notice. `true`: an answer on its way still
+  /// arrives.
   mutating func giveUp(_ client: Int, _ generation: UInt64) -> Bool {
     guard let index = clients[client].exchange, exchanges[index].generation == generation else {
       return false
@@ -303,7 +303,7 @@ extension World {
     return false
   }
 
-  // MARK: Small things
+  // MARK: Helpers
 
   mutating func fail(_ index: Int, _ failure: SyncFailure, after delay: Int64) {
     exchanges[index].outcome = .failed(failure)
@@ -317,8 +317,8 @@ extension World {
 
   mutating func latency() -> Int64 { choices.pick(.network, climate.latencies) }
 
-  /// Whether one of these faults strikes this client now, and which; counted. One that can do nothing
-  /// here does not strike.
+  /// Returns which of these faults strikes this client now, if any, and counts it. A fault that can
+  /// do nothing here does not strike.
   mutating func strike(
     _ faults: [Fault], _ client: Int, where canStrike: (World, Fault) -> Bool = { _, _ in true }
   ) -> Fault? {

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The devices: their disks, and the processes that begin, end, sleep and wake on them.
+// The devices: their disks, and the processes on them, which begin, end, sleep and wake.
 
 extension World {
   // MARK: Disks
@@ -25,7 +25,7 @@ extension World {
     mayCrash(client, within: delay)
   }
 
-  /// A write has begun that takes so long.
+  /// A write has begun that takes this long.
   mutating func mayCrash(_ client: Int, within delay: Int64) {
     guard climate.faults.contains(.crashAtWrite), choices.happens(.storage, 1, in: 8) else {
       return
@@ -70,7 +70,7 @@ extension World {
     mayBackUp(client)
   }
 
-  /// What is on the disk is copied, by somebody who may bring it back.
+  /// Copies what is on the disk; the copy may come back later.
   private mutating func backUp(_ client: Int) {
     clients[client].backup = Client.Backup(
       disk: clients[client].disk, writtenAt: now, memory: clients[client].memory)
@@ -100,7 +100,7 @@ extension World {
 
   // MARK: Processes
 
-  /// A process begins: the app starts at once, the saved form is read a little later.
+  /// Begins a process: the app starts at once, and the saved form is read a little later.
   mutating func begin(_ client: Int) {
     clients[client].beginLife(settings: climate.clientSettings)
     mayDamage(client)
@@ -125,7 +125,7 @@ extension World {
     }
   }
 
-  /// What is on the disk may be of no use any more to the process that begins.
+  /// May make the form on the disk unreadable for the new process.
   private mutating func mayDamage(_ client: Int) {
     guard climate.faults.contains(.damagedForm), clients[client].disk.saved != nil,
       choices.happens(.storage, 1, in: 4)
@@ -136,7 +136,7 @@ extension World {
     clients[client].backup = nil
   }
 
-  /// Nothing is to be seen yet: the user may leave, and the app may be stopped, before there is.
+  /// Nothing is shown yet: the user may leave, or the app may be stopped, before anything is.
   private mutating func tryPatience(of client: Int, within span: Int64) {
     if choices.happens(.weather, 1, in: 2) {
       let leaving = choices.draw(.weather, in: 1...span)
@@ -150,7 +150,7 @@ extension World {
     }
   }
 
-  /// What was read has come; its age is what the wall clock says.
+  /// The saved form has been read; its age is what the wall clock says.
   mutating func load(_ client: Int) {
     guard clients[client].isReading else { return }
     if failsToRead(client) {
@@ -165,21 +165,21 @@ extension World {
       jury.result.faults[.clockJump] += 1
       if isTraced { note("fault", "clock-jump, \(who(client))", about: client) }
       age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
-      // One that is not known makes nobody think that a log is gone.
+      // An unknown age does not suggest that a log is gone.
       if age != nil { jury.noteWrongAge(of: client) }
     }
-    // A newer life than the one that wrote it may have kept the log alive.
+    // A later process than the one that wrote the form may have kept the log alive.
     if clients[client].isFormOld { jury.noteWrongAge(of: client) }
     let saved = clients[client].reading
-    // Nor does the form know of a log that was kept alive by question after question, all of whose answers
-    // were lost. Story: seed 2604 of messages, driven by actors: nothing comes for 225 s.
+    // The form may also predate requests that kept the log alive while all their answers were lost.
+    // Story: seed 2604 of messages, driven by actors: nothing comes for 225 s.
     if let saved, clients[client].askedAt - clients[client].writtenAt > saved.terms.longDeadline {
       jury.noteWrongAge(of: client)
     }
     clients[client].mustSetAside = false
     clients[client].isReading = false
     clients[client].reading = nil
-    // What is read after a log-out is wanted no more.
+    // A form that is read after a log-out is not used.
     if !clients[client].body.isLoaded {
       clients[client].user.memory = clients[client].readMemory ?? App.User.blank
     }
@@ -192,7 +192,7 @@ extension World {
 
   // MARK: Reading
 
-  /// The saved form is read as it is now, which takes a while.
+  /// Begins reading the saved form as it is now, which takes a while.
   mutating func beginLoading(_ client: Int) {
     let delay = clients[client].loadDelay ?? choices.draw(.rows, in: 0...30)
     clients[client].loadDelay = nil
@@ -224,7 +224,7 @@ extension World {
     return true
   }
 
-  /// Rows are read that this process left on its disk, which takes a while.
+  /// Begins reading rows that this process left on its disk, which takes a while.
   mutating func read(_ queries: [RowQuery], _ id: RequestID?, on client: Int) {
     let isSlow = climate.faults.contains(.slowLoad) && choices.happens(.rows, 1, in: 8)
     let delay = choices.draw(.rows, in: 1...(isSlow ? Climate.slowWrite : Climate.quickWrite))
@@ -260,7 +260,7 @@ extension World {
     return true
   }
 
-  /// A process ends without a word. A write under way has happened, or it has not.
+  /// A process ends without notice. A write under way has happened completely or not at all.
   mutating func crash(_ client: Int) {
     let happened =
       clients[client].write != nil && choices.happens(.disks, 1, in: 2) && hasSpace(client)
@@ -286,7 +286,7 @@ extension World {
     if isTraced { note(who(client), "crashes", about: client) }
   }
 
-  /// An older saved form takes the place of what is on the disk, with the outbox that there was then.
+  /// An older saved form replaces what is on the disk, with the outbox of that time.
   private mutating func mayComeBack(_ client: Int) {
     guard climate.faults.contains(.oldOutbox), let backup = clients[client].backup,
       let saved = backup.disk.saved, choices.happens(.storage, 1, in: 3)
@@ -296,7 +296,7 @@ extension World {
     let memory = clients[client].user.memory(of: saved, backup.memory)
     bringBack(backup, client)
     clients[client].memory = memory
-    // What comes back twice is as it came back the first time, and no better known.
+    // A form that comes back twice has the same memory both times.
     clients[client].backup?.memory = memory
   }
 
@@ -306,14 +306,14 @@ extension World {
     clients[client].isFormOld = true
   }
 
-  /// Keeps a step for a client that is asleep until it wakes; `true` if it did.
+  /// Keeps a step for a sleeping client until it wakes; `true` if it did.
   mutating func postpone(_ step: Step, for client: Int) -> Bool {
     guard now < clients[client].asleepUntil else { return false }
     clients[client].inbox.append(step)
     return true
   }
 
-  /// A device wakes: all that came meanwhile reaches it at once.
+  /// Wakes a device: everything that arrived meanwhile reaches it at once.
   mutating func wake(_ client: Int) {
     jury.noteSleep(of: client, for: now - clients[client].asleepSince)
     clients[client].asleepUntil = now

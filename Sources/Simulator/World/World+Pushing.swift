@@ -1,19 +1,19 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Pushes: what clients send beside the machine's one request, on its way to the server and back. A push that
-// has left may arrive when its process is long gone.
+// Pushes: the mutations that clients send beside the machine's single request, on their way to the
+// server and back. A push may arrive long after its process has ended.
 
 /// Where a push is.
 enum Pushing: Sendable {
-  /// `isHeard`: its client waits for the answer, as far as the network knows.
+  /// `isHeard`: its client still waits for the answer, as far as the network knows.
   case arrives(UInt64, isHeard: Bool)
   case isAnswered(UInt64)
   case fails(UInt64, TransportFailure, hasLeft: Bool)
 }
 
 extension World {
-  /// A client sends a push. Gives its number.
+  /// A client sends a push. Returns its number.
   @discardableResult
   mutating func send(_ push: Client.Push, by client: Int) -> UInt64 {
     clients[client].pushes.append(Client.Sent(push: push))
@@ -85,8 +85,8 @@ extension World {
     default: break
     }
     schedule(.arrives(push, isHeard: isHeard), client, after: delay)
-    // A proxy that tries once more, by another way. It must not where that is another change (RFC 9110,
-    // 9.2.2).
+    // A proxy retries by another route. It must not where a copy would be a second change (RFC
+    // 9110, 9.2.2).
     guard Server.knowsPushesAgain, climate.faults.contains(.repeatedAnswer),
       choices.happens(.network, 1, in: 6)
     else { return }
@@ -114,7 +114,7 @@ extension World {
     answers(answer, client, life: life, after: delay)
   }
 
-  /// The server takes a push, and perhaps fails all the same.
+  /// The server takes a push, and may fail even so.
   private mutating func isRun(_ push: UInt64, _ client: Int) -> TransportFailure? {
     let fault = strike(climate.answering, client, where: { !$1.isOfRegisters })
     armPlant()
@@ -133,7 +133,7 @@ extension World {
       _ = isRun(request, as: push, client)
       return .serverFault
     case .rejectedRequest:
-      // By somebody before the server, who hears nothing of it; or by the server, which notes it.
+      // Rejected by a proxy, unknown to the server; or by the server, which notes it.
       if Server.knowsPushesAgain, choices.happens(.server, 1, in: 2) { return .rejected }
       if server.reject(request, at: now) { return .rejected }
     default: break

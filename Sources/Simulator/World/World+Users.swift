@@ -1,26 +1,26 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Users: what they do, and what is owed to them.
+// Users: what they do, and what they are owed.
 
-/// Why everybody looks at everything anew.
+/// Why all clients look at everything again.
 enum Look: String, Sendable {
-  /// So that everybody holds everything.
+  /// To load everything.
   case atEverything = "to hold it"
   /// While the server breaks its contract.
   case atWhatIsBroken = "what is broken"
-  /// From here on the server keeps its contract, and what can be mended must be, …
+  /// The server keeps its contract from here on; what can be repaired must be, …
   case once = "the first time"
   /// … after this.
   case twice = "the second time"
 }
 
 extension World {
-  /// The models are partial, or users change things.
+  /// Whether the models are partial, or users change things.
   static var isPartial: Bool { App.Model.Lists.arePartial }
   static var isChanging: Bool { App.Model.Change.isPossible }
 
-  /// The user of a process that begins will do something.
+  /// Schedules the first action of a new process's user.
   mutating func beginActing(_ client: Int) {
     guard App.User.acts else { return }
     clients[client].user.begin()
@@ -41,7 +41,7 @@ extension World {
     return true
   }
 
-  /// After the faults: the user looks at what was changed.
+  /// After the faults: the user deals with what is pending or set aside.
   mutating func tidy(_ client: Int) {
     guard App.User.acts, clients[client].isRunning else { return }
     for action in clients[client].user.tidy(clients[client].body) { perform(action, by: client) }
@@ -70,7 +70,7 @@ extension World {
 
   // MARK: Breaches of the contract
 
-  /// Everybody is level, and looks at everything once more.
+  /// All clients are level; each looks at everything once more.
   mutating func lookAnew(_ look: Look) {
     phase = .looking(look, until: now + faultBound + World.lookBound)
     if isTraced { note("world", "everybody looks at everything anew: \(look.rawValue)") }
@@ -82,7 +82,7 @@ extension World {
     agenda.add(.judgement, at: now + faultBound + World.lookBound)
   }
 
-  /// All is settled that a look has shown.
+  /// All doubts of a look are settled: continues with the next stage.
   mutating func endLook(_ look: Look) {
     switch look {
     case .atEverything:
@@ -98,8 +98,8 @@ extension World {
     }
   }
 
-  /// Nothing else goes wrong, and everybody holds everything: now the server breaks its contract, and
-  /// other things happen, too.
+  /// The faults are over, and all clients hold everything. Now the server breaks its contract,
+  /// mixed with ordinary changes.
   private mutating func breakContract() {
     for _ in 0...choices.draw(.weather, below: 12) {
       if choices.happens(.weather, 1, in: 2) {
@@ -113,8 +113,9 @@ extension World {
     }
   }
 
-  /// The poll that is out may have left before a page came, the next is answered by a heartbeat at
-  /// the latest; then comes the pause before a second reading. Twice, for an answer may be lost.
+  /// The open poll may have left before a page came, and a heartbeat answers the next at the
+  /// latest. Then comes the pause before a second reading. All of it twice, because an answer may
+  /// be lost.
   static var lookBound: TimeSpan { .seconds(400) }
 
   var hasEverybodySettled: Bool {

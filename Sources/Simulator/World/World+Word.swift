@@ -1,25 +1,25 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What a user or a system has said to an app, which everything must agree with between two steps
-// (oracle E), whatever the ways are on which it got there.
+// What a user or the system has told an app. Between two steps everything must agree with it
+// (oracle E), by whatever route it got there.
 
-/// An app's last words.
+/// The latest signals of an app.
 struct Word: Sendable {
-  /// It wants to be kept level, and has not said stop since.
+  /// Whether it wants to be kept level: it has not said stop since.
   var wantsSync = false
   var isInFront = true
-  /// The account is gone, and no start came since.
+  /// Whether the account is gone, with no start since.
   var isLoggedOut = false
 }
 
 extension World {
-  /// Something is said to a client's app, or by it.
+  /// Notes a signal to a client's app, or from it.
   mutating func noteWord(_ client: Int, _ signal: AppSignal) {
     switch signal {
     case .started(let foreground):
       let body = clients[client].body
-      // One that goes on already does not listen.
+      // A client that is already running ignores it.
       if !clients[client].word.wantsSync || body.status.isHalted || !body.isLoaded {
         clients[client].word.isInFront = foreground
       }
@@ -38,14 +38,14 @@ extension World {
     }
   }
 
-  /// After what was said has been heard: whether everything is as it was told to be.
+  /// Called after the signals were handled: checks that everything is as they asked.
   mutating func judgeWord(of client: Int, _ held: borrowing Client.Held) {
     guard let expected = objection(to: client, held.body) else { return }
     let holds = clients[client].disk.saved == nil ? "nothing" : "something"
     jury.report(.ownership, client, now, expected, "\(held.body), the disk holds \(holds)")
   }
 
-  /// As ``judgeWord(of:_:)``, for everybody.
+  /// As ``judgeWord(of:_:)``, for all clients.
   mutating func judgeWords() {
     for client in clients.indices where clients[client].isRunning {
       judgeWord(of: client, clients[client].held)
@@ -69,7 +69,7 @@ extension World {
     return "after a log-out nothing is on the disk"
   }
 
-  /// What is asked for, acknowledges: it must be durable.
+  /// A poll acknowledges what precedes its finger: that state must be durable.
   mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
     guard climate.settings.isDurable, case .poll(let finger, _) = kind else { return }
     let durable = clients[client].disk.saved?.finger
@@ -80,7 +80,8 @@ extension World {
         + (durable.map { "\($0)" } ?? "no finger"), "a poll from \(finger)")
   }
 
-  /// What a server said is what was understood: every failure is classified once (DESIGN §5, 5).
+  /// Checks that a server's answer was understood: every failure is classified once (TheMachine
+  /// §2).
   mutating func judgeMeaning(
     _ reply: Server.Reply, for client: Int
   ) {
@@ -96,7 +97,7 @@ extension World {
       .budget, client, now, "the server's answer means \(words(expected))", words(found))
   }
 
-  /// What this world's servers and proxies mean by what they say; `nil`: they do not say it.
+  /// What an answer of this world's servers and proxies means; `nil`: they never give it.
   private static func meaning(of answer: ServerAnswer) -> SyncFailure? {
     switch answer {
     case .badQueue: .expired

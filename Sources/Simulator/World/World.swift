@@ -2,15 +2,16 @@ internal import SyncProtocols
 internal import UpdateMachine
 
 // World: the room of the simulated world: clients, a server, the network between them, disks,
-// users, and everything that can go wrong.
+// users, and all faults.
 //
 // World may use: Agenda, Choices, Disk, Oracles, Run.
 
-/// Several clients and their server, in virtual time that jumps from step to step. It is never copied.
+/// Several clients and their server, in virtual time that jumps from step to step. It is never
+/// copied.
 ///
-/// First everything that the configuration allows goes wrong. Then the faults stop, and every client
-/// must be live and level within a bound; then one more event must reach everybody. Oracles look
-/// after every step; the first that finds something ends the run.
+/// First everything goes wrong that the configuration allows. Then the faults stop, and every
+/// client must be live and level within a bound. Then one more event must reach every client.
+/// Oracles check after every step; the first objection ends the run.
 struct World<App: SimulatedApp> {
   typealias Client = SimulatedClient<App>
   typealias Server = App.Server
@@ -30,12 +31,12 @@ struct World<App: SimulatedApp> {
   var phase = Phase.stormy
   var isServerDown = false
   var isUnsupported = false
-  /// From here on the server answers nobody (a plant).
+  /// Whether the server has stopped answering (a plant).
   var isMute = false
-  /// How the next page is to be wrong (a plant), and how many were.
+  /// How the next page must be wrong (a plant), and how many were.
   var pageBreach: PageBreach?
   var pageBreachCount: Int64 = 0
-  /// How the server has broken its contract towards readers, once the faults have stopped.
+  /// How the server may break its contract towards readers, once the other faults have stopped.
   var breaches: [Fault] = []
   /// The truth at every position, for readers.
   var history: [App.Truth] = []
@@ -43,19 +44,19 @@ struct World<App: SimulatedApp> {
   let faultBound: TimeSpan
 
   var jury: Jury<App>
-  /// What reaches a client is not given to its replica here, but handed to whoever runs it.
+  /// Whether inputs are handed over to other code that runs the clients, instead of being fed here.
   var isHandingOver = false
   var deliveries: [Delivery<App>] = []
   var sleepers: [UInt64] = []
   var trace: Trace?
 
-  /// What goes on.
+  /// The phase of a run.
   enum Phase: Hashable, Sendable {
     case stormy
     /// The faults have stopped; every client must be level by then.
     case calm(since: Moment, until: Moment)
-    /// The server had broken its contract; everybody looks at everything anew, and must be level and
-    /// have settled what is suspect by then.
+    /// The server had broken its contract. All clients look at everything again, and must be level
+    /// with their doubts settled by then.
     case looking(Look, until: Moment)
     /// One more event was committed; it must have reached every client by then.
     case lastEvent(until: Moment)
@@ -70,7 +71,7 @@ struct World<App: SimulatedApp> {
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
       hasPages: World.isPartial, hasChanges: World.isChanging)
     if World.isChanging {
-      // Changes are durable; and an older outbox that comes back is a fault of its own.
+      // Changes are durable, and an older outbox is a fault of its own.
       climate.settings.isDurable = true
       climate.faults.remove(.oldBackup)
     }
@@ -89,14 +90,14 @@ struct World<App: SimulatedApp> {
       latency: climate.latencyMaximum + server.lag, seed: configuration.seed)
   }
 
-  /// Lives the whole life of this world.
+  /// Runs this world to its end.
   mutating func run() -> RunResult {
     begin()
     while isGoingOn, takeStep() { progress() }
     return conclude()
   }
 
-  /// Puts the first steps on the agenda.
+  /// Schedules the first steps.
   mutating func begin() {
     if World.isPartial { history = [server.truth] }
     for client in clients.indices {
@@ -114,7 +115,7 @@ struct World<App: SimulatedApp> {
 
   var isGoingOn: Bool { !jury.hasFound && phase != .over }
 
-  /// Takes the next step; `false`: there is none by `end`.
+  /// Takes the next step; `false`: none is due by `end`.
   mutating func takeStep(until end: Moment = Moment(milliseconds: .max)) -> Bool {
     while let next = agenda.takeNext(until: end) {
       now = next.at
@@ -135,7 +136,7 @@ struct World<App: SimulatedApp> {
     return jury.result
   }
 
-  /// Goes from one phase to the next.
+  /// Moves from one phase to the next.
   mutating func progress() {
     guard isGoingOn else { return }
     if isHandingOver { judgeWords() }
@@ -154,7 +155,7 @@ struct World<App: SimulatedApp> {
       if isEverybodyLevel, hasEverybodySettled {
         endLook(look)
       } else if now >= until {
-        // A flag in doubt stays so while the cache shows its message where no events come from.
+        // A doubt about a flag lasts while the cache shows its message where no events come from.
         if look == .atWhatIsBroken { return endLook(look) }
         reportUnconverged(bound: faultBound + World.lookBound)
       }
@@ -168,7 +169,7 @@ struct World<App: SimulatedApp> {
     }
   }
 
-  /// Takes one step; `false` if it turned out to be about something that is gone.
+  /// Takes one step; `false` if its target is gone.
   private mutating func perform(_ step: Step) -> Bool {
     switch step {
     case .requestArrives(let exchange): requestArrives(exchange)
@@ -205,7 +206,7 @@ struct World<App: SimulatedApp> {
 
   var isTraced: Bool { trace != nil }
 
-  /// - Parameter client: whom it is about; `nil`: everybody.
+  /// - Parameter client: the client concerned; `nil`: all.
   mutating func note(
     _ who: String, _ what: String, about client: Int? = nil, isPicture: Bool = false
   ) {
@@ -213,7 +214,7 @@ struct World<App: SimulatedApp> {
       now, step: jury.result.steps + 1, who, what, about: client, isPicture: isPicture)
   }
 
-  /// Puts the server's next due moment on the agenda, unless it is there.
+  /// Schedules the server's next own action, unless it is scheduled.
   mutating func scheduleServer() {
     let due = server.nextDue
     guard due < scheduledServerDue || scheduledServerDue <= now else { return }

@@ -1,12 +1,12 @@
 public import UpdateMachine
 
-// A confirmed view in rows: one for each key, and one for where it is. Its checksum, which the finger
-// has, tells whether they are what was written.
+// A confirmed view as rows: one for each key, and one for the head. The finger's checksum verifies
+// that the rows are those that were written.
 
 extension StoredTable {
-  /// By key.
+  /// One row for each key.
   @usableFromInline static var view: StoredTable { .firstOfModel }
-  /// One row: the last refusal.
+  /// One row: the finger and the last refusal.
   @usableFromInline static var viewHead: StoredTable { .firstOfModel.advanced(by: 1) }
 }
 
@@ -42,7 +42,7 @@ extension ViewKey: StorableKey {
     self.init(try bytes.takeString())
   }
 
-  /// Its UTF-8, which it is ordered by.
+  /// The key's UTF-8, which is also its order.
   @inlinable
   public var keyBytes: [UInt8] { Array(text.utf8) }
 
@@ -55,7 +55,7 @@ extension ViewKey: StorableKey {
   }
 }
 
-/// Where a confirmed view is, and what was refused last.
+/// The finger of a confirmed view, and the last refusal.
 @usableFromInline
 struct StoredViewHead: Storable, Equatable {
   @usableFromInline var finger: ViewFinger
@@ -115,7 +115,7 @@ extension ConfirmedView: StorableModel where Change: Storable, Change.Content: S
 }
 
 extension JSON: Storable {
-  /// Its compact text.
+  /// Writes the compact text.
   public func put(into bytes: inout ByteWriter) { bytes.put(description) }
 
   public init(from bytes: inout ByteReader) throws(StoredFormError) {

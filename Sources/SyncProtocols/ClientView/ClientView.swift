@@ -1,5 +1,5 @@
-// ClientView: the room of Replicache's protocol, client half and server half, as plain values. The
-// seed "Replicache" is what is built; what is ours is said to be.
+// ClientView: the room of Replicache's protocol, client half and server half, as plain values. It
+// follows Replicache's design document; comments say where it is ours.
 //
 // ClientView may use: JSON, Server.
 
@@ -7,44 +7,44 @@ public import UpdateMachine
 
 /// The client half: how the answer to a pull follows on a finger.
 ///
-/// A client *pulls* its user's whole state, the *client view*, from a diff server, which sends only
-/// what changed since the state that the client names. It *pushes* its mutations, in order, to the
-/// data layer, which owns the truth. How far that has come with them is told by each pull, as the
-/// client's last mutation ID, and by nothing else: the answer to a push proves nothing.
+/// A client *pulls* its user's whole state, the *client view*, from a diff server. The diff server
+/// sends only the changes since the state that the client names. The client *pushes* its mutations,
+/// in order, to the data layer, which owns the truth. Only a pull tells which of them have run, as
+/// the client's last mutation ID. The answer to a push proves nothing.
 ///
 ///     client ──push: mutations──▶ data layer ──whole view, last mutation ID──▶ diff server
 ///       ▲                                                                          │
 ///       └────────────── pull: delta or full view, last mutation ID, checksum ──────┘
 ///
-/// Push comes before pull, so that what is pulled has as many of the client's own mutations in it as
-/// can be. Nothing but speed hangs on it.
+/// A push goes before a pull, so that the pulled view contains as many of the client's own
+/// mutations as possible. This affects only speed.
 ///
-/// The seed's *commits* are these values: a snapshot commit is a ``ClientViewModel``, with its server
-/// state ID; the local commits on it are the outbox's pending mutations, each with a mutator's name and
-/// arguments; and the head is what the view's replay of them makes of a fork of the snapshot. A sync
-/// forks from the snapshot, never from the head: a pulled delta is applied to the confirmed state, the
-/// mutations above its last mutation ID are replayed on that in order, and the result is shown in one
-/// step. Each of these versions is a ``ViewMap``, so each has its checksum.
+/// Replicache's *commits* are these values. A snapshot commit is a ``ClientViewModel``, with its
+/// server state ID. The local commits on it are the outbox's pending mutations, each a mutator's
+/// name with arguments. The head is a fork of the snapshot after their replay. A sync forks from
+/// the snapshot, never from the head. It applies the pulled delta to the confirmed state, replays
+/// the mutations above its last mutation ID in order, and shows the result in one step. Each of
+/// these versions is a ``ViewMap``, so each has its checksum.
 public enum ClientView<Value: ViewValue>: SyncProtocol {
   public typealias Place = ViewFinger
   public typealias Batch = PulledView<Value>
 
-  /// Pulls are made every minute or so, and a push should show in one sooner.
+  /// Pulls come about once a minute, and a push should show in one sooner.
   @inlinable
   public static var order: PushOrder { .pushFirst }
 
-  /// An answer that confirms less than is confirmed is not believed: the data layer's client view may
-  /// lag behind and flap back, and what was confirmed has left the outbox. It is dropped, and the next
-  /// pull asks from the same finger.
+  /// Drops an answer that confirms less than the finger does: the data layer's client view may lag
+  /// and flap, and confirmed mutations have left the outbox. The next pull asks from the same
+  /// finger.
   ///
-  /// The finger moves whenever there is anything to apply: another state, or another last mutation of
-  /// the same state. One state ID with two checksums is two states: a gap.
+  /// The finger moves whenever there is anything to apply: another state, or another last mutation
+  /// in the same state. One state ID with two checksums means two states: a gap.
   @inlinable
   public static func advance(
     _ finger: ViewFinger, over pulled: PulledView<Value>
   ) -> Advance<ViewFinger> {
     let next = pulled.finger
-    guard next.client == finger.client else { return .gap }  // Somebody else's answer.
+    guard next.client == finger.client else { return .gap }  // Another client's answer.
     if next.confirmsLess(than: finger) { return .seen }
     if case .delta(let base, _) = pulled.content, base != finger.state { return .gap }
     guard next.state == finger.state else { return .next(next, first: 0) }
@@ -55,12 +55,14 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   }
 }
 
-/// Names one state of a user's view, as the diff server numbered it. It names the view alone: the last
-/// mutation IDs, which are each client's own, stand beside it.
+/// The ID of one state of a user's view, given by the diff server. It covers only the view. Last
+/// mutation IDs belong to each client and are kept separately.
 public struct ServerStateID: Hashable, Sendable {
-  /// Which start of the diff server numbered it: one that lost its history must not give a name twice.
+  /// Which start of the diff server gave the number. After it loses its history, it must not reuse
+  /// a name.
   public var epoch: UInt64
-  /// Counts up within the epoch; greater is not newer, for a state that comes back keeps its name.
+  /// Counts up within the epoch. A greater number is not always newer, because a state that comes
+  /// back keeps its ID.
   public var number: UInt64
 
   @inlinable
@@ -70,11 +72,11 @@ public struct ServerStateID: Hashable, Sendable {
   }
 }
 
-/// How many transactions a data layer had committed: of two of its states the one with the greater
-/// number is the later. Ours: a data layer that can tell it lets its clients drop whatever is older
-/// than what they have, where the last mutation ID alone only shows what is older than their own
-/// mutations. It must never count anew, nor may last mutation IDs: to a client that would be the past,
-/// for ever, until it logs out and begins as another client.
+/// The number of transactions that a data layer has committed. Of two of its states, the one with
+/// the greater number is later. This is ours. With it, clients drop any state older than theirs.
+/// The last mutation ID alone only reveals states without their own mutations. Neither commit
+/// numbers nor last mutation IDs may ever start anew. To a client that would look like the past for
+/// ever, until it logs out and begins as another client.
 public struct CommitNumber: Hashable, Comparable, Sendable {
   public var number: UInt64
 
@@ -87,18 +89,18 @@ public struct CommitNumber: Hashable, Comparable, Sendable {
   }
 }
 
-/// A client's place: which state of the view it has, and how far its own mutations are in it.
+/// A client's place: the state of the view that it has, and which of its mutations are in it.
 public struct ViewFinger: Finger, Hashable {
-  /// Whose mutations it speaks of.
+  /// The client whose mutations are counted.
   public var client: ClientID
   public var state: ServerStateID
-  /// Of the whole view, as ``ViewMap`` reckons it.
+  /// The checksum of the whole view, computed as in ``ViewMap``.
   public var checksum: UInt64
-  /// The client's last mutation that the data layer has seen to: it is in the view, or was refused.
+  /// The client's last mutation that the data layer has processed: run or refused.
   public var lastMutation: MutationID
-  /// The last one that was refused; 0: none was.
+  /// The last refused mutation; 0: none.
   public var lastRefusal: MutationID
-  /// `nil`: the data layer does not tell.
+  /// `nil`: the data layer does not send it.
   public var commit: CommitNumber?
 
   @inlinable
@@ -114,12 +116,12 @@ public struct ViewFinger: Finger, Hashable {
     self.commit = commit
   }
 
-  /// Nobody keeps anything for a client that could be released.
+  /// An empty log: the server keeps nothing for a client that could be released.
   @inlinable
   public var log: ViewLog { ViewLog() }
 
-  /// Whether it is certainly older than another: fewer mutations or refusals of ours, or an earlier
-  /// commit.
+  /// Whether it is certainly older than another finger: fewer mutations or refusals of this client,
+  /// or an earlier commit.
   @inlinable
   public func confirmsLess(than other: ViewFinger) -> Bool {
     if lastMutation < other.lastMutation || lastRefusal < other.lastRefusal { return true }
@@ -134,7 +136,7 @@ public struct ViewLog: Hashable, Sendable {
   public init() {}
 }
 
-/// A question to the diff server.
+/// A request to the diff server.
 public struct PullRequest: Hashable, Sendable {
   public var client: ClientID
   /// The state that the client has; `nil`: none, so it needs the full view.
@@ -147,10 +149,10 @@ public struct PullRequest: Hashable, Sendable {
   }
 }
 
-/// One key's part in a delta.
+/// The change of one key in a delta.
 public struct ViewChange<Value: ViewValue>: Equatable, Sendable {
   public var key: ViewKey
-  /// The value that it has now; `nil`: it has none any more.
+  /// The new value; `nil`: the key was removed.
   public var value: Value?
 
   @inlinable
@@ -160,29 +162,30 @@ public struct ViewChange<Value: ViewValue>: Equatable, Sendable {
   }
 }
 
-/// What a pull brings of the view.
+/// The view in the answer to a pull.
 public enum ViewContent<Value: ViewValue>: Equatable, Sendable {
-  /// What changed since that state; ascending by key, each once. None, if the state is the same.
+  /// The changes since that state; ascending by key, each once. Empty if the state is the same.
   case delta(from: ServerStateID, [ViewChange<Value>])
-  /// Everything: the client named no state, or one that the diff server does not have (any more).
+  /// The whole view. The client named no state, or one that the diff server does not have (any
+  /// more).
   case full(VersionedMap<ViewKey, Value>)
 }
 
-/// The answer to a pull. It is a snapshot if it answers a register, which names no state; and a batch of
-/// one event if it answers a poll. An unknown state ID is no failure: the full view comes as that event,
-/// and takes the place of what the client has, in one round trip.
+/// The answer to a pull. For a register, which names no state, it is a snapshot. For a poll, it is
+/// a batch of one event. An unknown state ID is no failure: the event then has the full view, which
+/// replaces the client's state in one round trip.
 public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
-  /// Who pulled.
+  /// The client that pulled.
   public var client: ClientID
   /// The state that it leads to.
   public var state: ServerStateID
-  /// Of that state's whole view, as ``ViewMap`` reckons it.
+  /// The checksum of that state's whole view, computed as in ``ViewMap``.
   public var checksum: UInt64
-  /// The client's last mutation that the data layer has seen to.
+  /// The client's last mutation that the data layer has processed.
   public var lastMutation: MutationID
-  /// The client's last mutation that was refused, and why.
+  /// The client's last refused mutation, and why.
   public var refusal: MutationRefusal?
-  /// `nil`: the data layer does not tell.
+  /// `nil`: the data layer does not send it.
   public var commit: CommitNumber?
   public var content: ViewContent<Value>
 
@@ -200,7 +203,7 @@ public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
     self.content = content
   }
 
-  /// Where the client is once it has taken it.
+  /// The client's finger after it has taken this answer.
   @inlinable
   public var finger: ViewFinger {
     ViewFinger(

@@ -1,36 +1,36 @@
 public import UpdateMachine
 
-/// Why a client does not take what was pulled. It keeps what it has, and registers anew: it pulls the
-/// full view.
+/// The reason why a client refuses a pulled view. The client keeps its state and registers anew,
+/// which pulls the full view.
 public enum ClientViewRefusal: Error, Hashable, Sendable {
-  /// What came, or what it made of the state we have, is not what the server meant.
+  /// The view that came, or that the delta leads to, does not have the server's checksum.
   case checksum(expected: UInt64, found: UInt64)
-  /// A delta from a state that we do not have.
+  /// The delta starts from a state that the client does not have.
   case base(ServerStateID)
-  /// A full view that confirms less than is confirmed. Our mutations that it does not have are in the
-  /// data layer, and have left the outbox.
+  /// The full view confirms less than the client's state does. The missing mutations are in the
+  /// data layer and have left the outbox.
   case confirmsLess
-  /// It refuses a mutation of ours that was not run yet: whatever was pulled later would be older.
+  /// It refuses a mutation that has not run yet. Any later pull would then seem older.
   case refusesAhead
 }
 
-/// A client's confirmed state: the view as of one server state, and how far the client's mutations are
-/// in it. The seed's snapshot commit.
+/// A client's confirmed state: the view as of one server state, and which of the client's mutations
+/// it contains. Replicache calls it a snapshot commit.
 public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
   public typealias Snapshot = PulledView<Value>
   public typealias Event = PulledView<Value>
   public typealias Refusal = ClientViewRefusal
 
-  /// What mutations are replayed on.
+  /// The view that mutations are replayed on.
   @inlinable
   public var view: ViewMap<Value> { _view }
   @usableFromInline var _view: ViewMap<Value>
-  /// The finger that goes with it.
+  /// The finger of this view.
   @inlinable
   public var finger: ViewFinger { _finger }
   @usableFromInline var _finger: ViewFinger
-  /// The client's last mutation that was refused, and why. All others up to the last mutation ID
-  /// are in the view, unless they were refused before.
+  /// The client's last refused mutation, and why. All others up to the last mutation ID are in the
+  /// view, unless they were refused earlier.
   @inlinable
   public var refusal: MutationRefusal? { _refusal }
   @usableFromInline var _refusal: MutationRefusal?
@@ -40,8 +40,8 @@ public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  /// The older state's nodes are kept where the full view is equal to it, so that what really changed
-  /// can be found fast. O(n).
+  /// Keeps the old state's nodes where the full view equals it, so that differences are found fast.
+  /// O(n).
   @inlinable
   public init(
     snapshot: PulledView<Value>, replacing old: ClientViewModel?
@@ -70,13 +70,13 @@ public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
     }
   }
 
-  /// How far the client's mutations are in it: those above are still to be replayed.
+  /// The last of the client's mutations in this state. Greater IDs must be replayed.
   @inlinable
   public var lastMutation: MutationID { finger.lastMutation }
 }
 
 extension ViewContent {
-  /// The view that it leads to from one that the client has.
+  /// Returns the view that results from the client's present one.
   @inlinable
   func view(
     on old: ViewMap<Value>, of state: ServerStateID?
@@ -84,7 +84,7 @@ extension ViewContent {
     var view = old
     switch self {
     case .full(let whole):
-      if old.count == 0 { return ViewMap(whole) }  // The first: there is nothing to keep.
+      if old.count == 0 { return ViewMap(whole) }  // The first view: no nodes to keep.
       view.apply(whole.difference(from: old.map))
     case .delta(let base, let changes):
       guard base == state else { throw .base(base) }

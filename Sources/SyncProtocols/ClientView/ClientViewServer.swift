@@ -1,17 +1,16 @@
 public import UpdateMachine
 
-/// Data layer and diff server of one user, with what stands before them: who may push, and who may
-/// pull.
+/// One user's data layer and diff server, with the credentials that guard pushes and pulls.
 public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
   public typealias Value = Mutators.Value
 
   public var dataLayer: DataLayer<Mutators>
   public var diffServer: DiffServer<Value>
-  /// May be changed at any time, and holds from then on.
+  /// May be changed at any time; takes effect at once.
   public var pushCredential: PushCredential
-  /// May be changed at any time, and holds from then on.
+  /// May be changed at any time; takes effect at once.
   public var pullCredential: PullCredential
-  /// Whether a push is run before it is answered; otherwise ``DataLayer/runNext()`` runs it.
+  /// Whether a push is run before it is answered. If not, call ``DataLayer/runNext()``.
   public var runsAtOnce = true
 
   public init(
@@ -24,7 +23,7 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
     self.pullCredential = pullCredential
   }
 
-  /// A client pushes to the data layer. Throws `unauthorized` or `busy`, and then nothing was run.
+  /// Handles a push from a client. Throws `unauthorized` or `busy`, and then nothing was run.
   public mutating func push(
     _ push: MutationPush, with credential: PushCredential
   ) throws(ClientViewFailure) -> PushAnswer {
@@ -34,8 +33,8 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
     return .accepted
   }
 
-  /// A client pulls from the diff server, which fetches the client view as of a commit that there is;
-  /// `nil`: of the newest. Throws `unauthorized` or `viewTooLarge`.
+  /// Handles a pull from a client. The client view is fetched as of an existing commit; `nil`: the
+  /// newest. Throws `unauthorized` or `viewTooLarge`.
   public mutating func pull(
     _ pull: PullRequest, with credential: PullCredential, asOf commit: CommitNumber? = nil
   ) throws(ClientViewFailure) -> PulledView<Value> {
@@ -43,7 +42,7 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
     return try diffServer.pull(pull.state, dataLayer.view(for: pull.client, asOf: commit))
   }
 
-  /// How it breaks its contract at the next occasion; `nil`: it does not.
+  /// How it breaks its contract at the next opportunity; `nil`: it keeps it.
   public var breach: ViewBreach? {
     get { diffServer.breach ?? dataLayer.breach }
     set {
@@ -53,11 +52,12 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
     }
   }
 
-  /// How often it did.
+  /// How often it broke its contract.
   public var breachCount: Int64 { dataLayer.breachCount + diffServer.breachCount }
 }
 
-/// Lets a client push to the data layer. The diff server, which others may run, never sees it.
+/// Permits a client to push to the data layer. The diff server, which others may run, never sees
+/// it.
 public struct PushCredential: Hashable, Sendable {
   public var text: String
 
@@ -65,7 +65,7 @@ public struct PushCredential: Hashable, Sendable {
   public init(_ text: String) { self.text = text }
 }
 
-/// Lets a client pull from the diff server.
+/// Permits a client to pull from the diff server.
 public struct PullCredential: Hashable, Sendable {
   public var text: String
 
@@ -73,7 +73,7 @@ public struct PullCredential: Hashable, Sendable {
   public init(_ text: String) { self.text = text }
 }
 
-// A credential is in no text that is made of it, or of what holds it.
+// Credentials never appear in a description or mirror, nor in that of their owner.
 
 extension PushCredential: CustomStringConvertible {
   public var description: String { "a push credential" }
@@ -93,19 +93,19 @@ extension PullCredential: CustomStringConvertible {
   }
 #endif
 
-/// Why a push or a pull was not answered.
+/// The reason why a push or a pull was not answered.
 public enum ClientViewFailure: Error, Hashable, Sendable {
-  /// The credential is not good, or is one for the other endpoint. Only the app can go on.
+  /// The credential is wrong, or belongs to the other endpoint. Only the app can go on.
   case unauthorized
-  /// Too many pushes wait to be run: try again later.
+  /// Too many pushes wait to run. Try again later.
   case busy
-  /// The view is larger than it may be. Pushes go on; pulls will succeed again once it is smaller. The
-  /// client keeps the state that it has.
+  /// The view is larger than allowed. Pushes go on, and pulls succeed again once it is smaller. The
+  /// client keeps its state.
   case viewTooLarge(byteCount: Int64, maximum: Int64)
 }
 
 extension ClientViewFailure {
-  /// What the machine is told.
+  /// The failure that the machine is told.
   public var failure: SyncFailure {
     switch self {
     case .unauthorized: .unauthorized
@@ -116,9 +116,8 @@ extension ClientViewFailure {
 }
 
 extension Terms {
-  /// What a diff server promises: pulls are answered at once, and due again after a while. A state ID
-  /// never expires, for one that is not known any more costs a full view and no more; a year stands for
-  /// that.
+  /// The terms of a diff server: pulls are answered at once, and due again after `period`. A state
+  /// ID never expires, since an unknown one only costs a full view. A year stands for that.
   @inlinable
   public static func clientView(pullingEvery period: TimeSpan = .seconds(60)) -> Terms {
     Terms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400), cadence: .every(period))

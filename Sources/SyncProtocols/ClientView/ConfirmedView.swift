@@ -1,20 +1,20 @@
 public import UpdateMachine
 
-// What an app of a client view is made of: its mutations, and the confirmed state that they are
-// replayed over.
+// The parts of an app with a client view: its mutations, and the confirmed state that they are
+// replayed on.
 
-/// An app's mutation of its client view: it has the name of one of the data layer's mutators, and
-/// arguments for it. What ``Mutation/apply(to:)`` does is the client's own; it may guess.
+/// An app's mutation of its client view: a mutator's name, and arguments for it. The client runs
+/// its own ``Mutation/apply(to:)``, which may guess what the data layer's mutator will do.
 public protocol ViewMutation: Mutation where State == ViewMap<Content> {
-  /// What a value of the view is.
+  /// The type of the view's values.
   associatedtype Content: ViewValue = JSON
 
-  /// What the data layer's mutator is given.
+  /// The arguments for the data layer's mutator.
   var arguments: JSON { get }
 }
 
-/// The model of an app: a client's confirmed view, with how far its mutations are in it. What is
-/// pending is beside it, in the outbox.
+/// The model of an app: a client's confirmed view, and which of its mutations that contains.
+/// Pending mutations are in the outbox.
 public struct ConfirmedView<Change: ViewMutation>: SyncModel {
   public typealias Snapshot = PulledView<Change.Content>
   public typealias Event = PulledView<Change.Content>
@@ -30,7 +30,7 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
   public init(
     snapshot: Snapshot, replacing old: ConfirmedView?
   ) throws(ClientViewRefusal) {
-    // What another client has confirmed says nothing of this one.
+    // Another client's confirmations say nothing about this one.
     let known = old?.client == snapshot.client ? old?.model : nil
     model = try ClientViewModel(snapshot: snapshot, replacing: known)
   }
@@ -47,7 +47,7 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
 }
 
 extension MutationPush {
-  /// What an outbox wants pushed.
+  /// Converts an outbox's push.
   public init<Change: ViewMutation>(_ push: Outbox<Change>.Push) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,

@@ -1,39 +1,39 @@
 public import UpdateMachine
 
 /// The data layer of one user, as a plain value: it owns the truth, and runs the mutations that
-/// clients push. Users share nothing, so many of them are many of these.
+/// clients push. Users share nothing, so each has one of these.
 ///
-/// It promises what the seed asks of it: mutations are run serially; one whose ID is not exactly the
-/// one after the client's last is ignored; effects and last mutation ID are one transaction. Pushes may
+/// It keeps the promises of Replicache's design. Mutations run serially. A mutation is ignored unless its ID
+/// directly follows the client's last. Effects and last mutation ID are one transaction. Pushes may
 /// be accepted first and run later, or be lost in between. The client view may be fetched as of any
-/// commit that there was: it may lag, and flap.
+/// past commit, so it may lag and flap.
 ///
-/// A mutation that its mutator refuses is over, too: it becomes the client's last, in one transaction
-/// with the refusal, and without effects. Until the client has heard of it, whatever it pushes is
-/// ignored, for it was meant to come after the effects. That is ours; so an ID never names two
-/// mutations that could both be run, however late old pushes arrive: a client that heard of the refusal
-/// may give the IDs above it anew.
+/// A refused mutation is finished, too. It becomes the client's last mutation, in one transaction
+/// with the refusal and without effects. Until the client has heard of the refusal, all its pushes
+/// are ignored, because they were meant to follow the missing effects. This rule is ours. It lets a
+/// client that has heard of the refusal reuse the IDs above it. However late old pushes arrive, an
+/// ID never names two mutations that could both run.
 public struct DataLayer<Mutators: ViewMutators>: Sendable {
   public typealias Value = Mutators.Value
 
   public let mutators: Mutators
-  /// Whether the client view comes with its commit's number.
+  /// Whether the client view includes its commit's number.
   public var tellsCommits: Bool
-  /// Every commit there ever was, the empty state first. They share what they have in common.
+  /// All commits ever, beginning with the empty state. Their common parts are shared.
   @usableFromInline var commits: [Commit] = [Commit()]
-  /// Pushes that were accepted and not yet run, in their order.
+  /// Pushes that were accepted and have not run yet, in order.
   public private(set) var accepted: [MutationPush] = []
 
-  /// How this data layer breaks its contract at the next occasion; `nil`: it does not.
+  /// How this data layer breaks its contract at the next opportunity; `nil`: it keeps it.
   public var breach: ViewBreach?
-  /// How often it did.
+  /// How often it broke its contract.
   public private(set) var breachCount: Int64 = 0
 
-  /// A client's record that is written only with its next push: the plant's.
+  /// A client's record that the plant writes only with the client's next push.
   private var unwritten: (client: ClientID, record: ClientRecord)?
 
-  /// How many pushes may wait to be run: clients push again what is not confirmed, so a data layer that
-  /// stalls would otherwise gather their copies without end.
+  /// The most pushes that may wait to run. Clients repeat unconfirmed pushes, so without a bound a
+  /// stalled data layer would collect copies without end.
   @inlinable
   public static var acceptedMaximum: Int { 1000 }
 
@@ -43,7 +43,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     public fileprivate(set) var cause = Cause.beginning
     fileprivate var clients = VersionedMap<UInt64, ClientRecord>()
 
-    /// How far the mutations of a client are in it.
+    /// The record of a client's mutations.
     public func record(of client: ClientID) -> ClientRecord {
       clients[client.number] ?? ClientRecord()
     }
@@ -52,7 +52,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   /// What led to a commit.
   public enum Cause: Hashable, Sendable {
     case beginning
-    /// Somebody else: a batch job, another user, another program.
+    /// Something else: a batch job, another user, another program.
     case outside
     case mutation(ClientID, MutationID)
     case refusal(ClientID, MutationID)
@@ -65,21 +65,21 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   // MARK: Pushes
 
-  /// Takes a push, to be run later; says whether there was room for it.
+  /// Accepts a push to be run later. Returns whether there was room.
   public mutating func accept(_ push: MutationPush) -> Bool {
     guard accepted.count < DataLayer.acceptedMaximum else { return false }
     accepted.append(push)
     return true
   }
 
-  /// Runs the push that was accepted first; `nil`: none waits.
+  /// Runs the oldest accepted push; `nil`: none waits.
   @discardableResult
   public mutating func runNext() -> PushAnswer? {
     guard !accepted.isEmpty else { return nil }
     return run(accepted.removeFirst())
   }
 
-  /// Loses the push that was accepted first, as a queue in memory does. Its client will push again.
+  /// Loses the oldest accepted push, as a queue in memory can. Its client will push again.
   public mutating func loseNext() {
     if !accepted.isEmpty { accepted.removeFirst() }
   }
@@ -93,7 +93,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     for mutation in push.mutations {
       consume(&voided, of: client)
       let record = last.record(of: client)
-      // What is not the next one was run before, or comes too early: both are normal.
+      // Any other ID was run before, or comes too early. Both are normal.
       guard mutation.id == record.next else { continue }
       run(mutation, of: client, record, isLast: mutation.id == push.mutations.last?.id)
       let refusal = last.record(of: client).refusal
@@ -102,7 +102,8 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     return .accepted
   }
 
-  /// What its client counts as refused is refused, when its turn comes: nobody waits for it any more.
+  /// Refuses each mutation that its client has voided, when its turn comes. The client no longer
+  /// waits for it.
   private mutating func consume(_ voided: inout ArraySlice<MutationID>, of client: ClientID) {
     var record = last.record(of: client)
     while let id = voided.first, id <= record.next {
@@ -143,7 +144,8 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     return transaction.view
   }
 
-  /// The plants. Each needs a mutation that has effects; one needs it to be the last of its push.
+  /// Performs the plants. Each needs a mutation with effects; one needs the last mutation of its
+  /// push.
   private mutating func breakContract(
     of mutation: NamedMutation, _ commit: inout Commit, of client: ClientID, isLast: Bool
   ) {
@@ -176,7 +178,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   // MARK: Changes from outside
 
-  /// Makes what a transaction of somebody else writes, all of it; nothing if it throws.
+  /// Commits all writes of a transaction from outside; none if it throws.
   @discardableResult
   public mutating func change<Result, Failure: Error>(
     _ body: (inout ViewTransaction<Value>) throws(Failure) -> Result
@@ -196,10 +198,10 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   /// Its number.
   public var lastNumber: CommitNumber { CommitNumber(UInt64(commits.count - 1)) }
 
-  /// The commit of a number that there is.
+  /// The commit of a number. There must be one.
   public func commit(_ number: CommitNumber) -> Commit { commits[Int(number.number)] }
 
-  /// The client view as a client's pull finds it, as of a commit that there is; `nil`: the newest.
+  /// The client view that a client's pull gets, as of an existing commit; `nil`: the newest.
   public func view(for client: ClientID, asOf number: CommitNumber? = nil) -> FetchedView<Value> {
     let number = number ?? lastNumber
     let commit = commit(number)
@@ -211,16 +213,16 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   }
 }
 
-/// How far a client's mutations are in a data layer.
+/// How many of a client's mutations a data layer has processed.
 public struct ClientRecord: Hashable, Sendable {
-  /// The last one that was seen to; 0: none was.
+  /// The last processed mutation; 0: none.
   public var lastMutation = MutationID.none
-  /// The last one that was refused.
+  /// The last refused mutation.
   public var refusal: MutationRefusal?
 
   public init() {}
 
-  /// The ID that is run next.
+  /// The ID that runs next.
   var next: MutationID { MutationID(lastMutation.number + 1) }
 
   /// The last refusal, if the client did not know of it when it pushed.
@@ -232,16 +234,16 @@ public struct ClientRecord: Hashable, Sendable {
   }
 }
 
-/// What a diff server fetches for one pull: all of it as of one commit.
+/// The data that a diff server fetches for one pull, as of one commit.
 public struct FetchedView<Value: ViewValue>: Sendable {
-  /// Who pulls.
+  /// The client that pulls.
   public var client: ClientID
   public var view: VersionedMap<ViewKey, Value>
-  /// Of the client that pulls.
+  /// The last processed mutation of the client that pulls.
   public var lastMutation: MutationID
-  /// Of the client that pulls.
+  /// The last refusal of the client that pulls.
   public var refusal: MutationRefusal?
-  /// `nil`: the data layer does not tell.
+  /// `nil`: the data layer does not send it.
   public var commit: CommitNumber?
 
   @inlinable

@@ -1,42 +1,44 @@
 public import UpdateMachine
 
-/// The diff server of one user, as a plain value: it saves bandwidth, and nothing else hangs on it.
+/// The diff server of one user, as a plain value. It saves bandwidth; correctness does not depend
+/// on it.
 ///
-/// It fetches the whole view for each pull, and keeps some of the states that it gave out. If it has the
-/// one that a client names, it answers with what changed since; if not, with everything. History
-/// that is missing costs bandwidth, never correctness.
+/// It fetches the whole view for each pull, and keeps some of the states that it gave out. If it
+/// has the state that the client names, it answers with the changes since then. Otherwise it sends
+/// the whole view. Missing history costs bandwidth, never correctness.
 ///
-/// A state gets a new ID only if it is not one that is kept: a view that flaps back and forth, or is
-/// pulled by many clients, uses up no history. Every answer has the client's last mutation ID and last
-/// refusal and the state's checksum, whether or not anything changed, so no acknowledgement is ever
-/// missed, and a client that went wrong finds it out with its next pull.
+/// A state gets a new ID only if it is not kept already. So a view that flaps, or that many clients
+/// pull, uses up no history. Every answer has the client's last mutation ID, its last refusal and
+/// the state's checksum, even if nothing changed. So no acknowledgement is ever missed, and a
+/// client with a wrong state notices at its next pull.
 ///
-/// It knows how to compare, digest and measure values, by ``ViewValue``, and cannot look into them.
+/// It compares, digests and measures values through ``ViewValue``, and cannot read them.
 ///
-/// States share what they have in common, with each other and, in one process, with the data layer.
-/// Costs of a pull: the difference from what was fetched last, which is O(n) for a view that was read
-/// anew from the network, and O(changes × log n) for a fork; all else is O(changes × log n), too.
+/// States share common parts with each other and, in one process, with the data layer. The cost of
+/// a pull is the comparison with the last fetched view, plus O(changes × log n). The comparison is
+/// O(n) for a view read anew from the network, and O(changes × log n) for a fork.
 public struct DiffServer<Value: ViewValue>: Sendable {
-  /// Names this start of it. No two starts of one diff server may have the same.
+  /// Identifies this start. It must differ between all starts of one diff server.
   @inlinable
   public var epoch: UInt64 { _epoch }
   @usableFromInline var _epoch: UInt64
-  /// How many states are kept: enough for clients that pull every minute to be away for a while, or for
-  /// that many changes in between.
+  /// The most states kept. It should be enough for clients that pull every minute to be away for a
+  /// while, or for that many changes meanwhile.
   public var historyMaximum: Int
   public var byteCountMaximum: Int64
 
-  /// How this diff server breaks its contract at the next occasion; only ``ViewBreach/wrongDelta`` is
-  /// its own.
+  /// How this diff server breaks its contract at the next opportunity. It can only do
+  /// ``ViewBreach/wrongDelta``.
   public var breach: ViewBreach?
-  /// How often it did.
+  /// How often it broke its contract.
   @inlinable
   public var breachCount: Int64 { _breachCount }
   @usableFromInline var _breachCount: Int64 = 0
 
-  /// The states that are kept, the one given out last at the end; never empty.
+  /// The states that are kept, the most recently sent one at the end; never empty.
   @usableFromInline var history: [State]
-  /// What the last state was made of, for a data layer in this process: a fork of that is compared fast.
+  /// The view that the last state was made from. If a data layer in this process fetches a fork of
+  /// it, the two are compared fast.
   @usableFromInline var fetched: VersionedMap<ViewKey, Value>
   @usableFromInline var lastNumber: UInt64 = 0
 
@@ -72,8 +74,8 @@ public struct DiffServer<Value: ViewValue>: Sendable {
 
   // MARK: Inputs
 
-  /// Answers a pull of a client that has a state, with what was fetched for it. Throws `viewTooLarge`,
-  /// and then keeps what it has.
+  /// Answers a client's pull with the view that was fetched for it. Throws `viewTooLarge`, and then
+  /// does not change.
   @inlinable
   public mutating func pull(
     _ state: ServerStateID?, _ fetched: FetchedView<Value>
@@ -100,7 +102,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
       content: content)
   }
 
-  /// Loses its history: clients get full views.
+  /// Loses the history, so clients get full views.
   @inlinable
   public mutating func forget() {
     let number = lastNumber
@@ -109,13 +111,13 @@ public struct DiffServer<Value: ViewValue>: Sendable {
     history[0].id.number = lastNumber
   }
 
-  /// Starts anew with nothing, not even its last number; so it needs an epoch of its own.
+  /// Starts anew without anything, even the last number. So it needs a new epoch.
   @inlinable
   public mutating func restart(epoch: UInt64) { self = emptied(epoch: epoch) }
 
   // MARK: Queries
 
-  /// The states that it has, the one given out last at the end.
+  /// The IDs of the kept states, the most recently sent one at the end.
   @inlinable
   public var states: [ServerStateID] { history.map(\.id) }
 
@@ -130,7 +132,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
     return empty
   }
 
-  /// The state that a view is, new or known, which is then the last one.
+  /// Returns the state of a view, new or known, and makes it the last one.
   @inlinable
   mutating func keep(
     _ view: VersionedMap<ViewKey, Value>

@@ -2,16 +2,16 @@
 
   public import UpdateMachine
 
-  /// One user's data layer and diff server in this process, in real time: for examples, lessons and
+  /// One user's data layer and diff server in this process, in real time, for examples, lessons and
   /// tests.
   ///
   ///     let server = LocalClientView(Reservations())
   ///     let machine = UpdateMachine(source: server.source(for: Wish.self, client: client))
   ///
-  /// Its pulls may wait: one that finds nothing new is answered as soon as there is news, as when a
-  /// real server pokes its clients.
+  /// A pull may wait: if it finds nothing new, it is answered as soon as there is news. This stands
+  /// for the poke that a real server sends its clients.
   public actor LocalClientView<Mutators: ViewMutators> {
-    /// What a value of the view is.
+    /// The type of the view's values.
     public typealias Content = Mutators.Value
 
     private var server: ClientViewServer<Mutators>
@@ -21,10 +21,10 @@
     private var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var count: UInt64 = 0
 
-    /// How long a pull waits for news. Shorter than the deadline that the terms give.
+    /// How long a pull waits for news. It is less than the deadline in the terms.
     public static var patience: TimeSpan { .seconds(50) }
 
-    /// An empty view, which these mutators change.
+    /// Makes a server with an empty view, which these mutators change.
     public init(_ mutators: Mutators, clock: any DriverClock = SystemClock()) {
       self.clock = clock
       server = ClientViewServer(
@@ -32,11 +32,11 @@
         pullCredential: pullCredential)
     }
 
-    /// A client's way to this server, for an app's mutations.
+    /// Returns a source that connects a client to this server, for an app's mutations.
     ///
-    /// - Parameter client: drawn for one store, kept for as long as that is, and used by no other; drawn
-    ///   anew after a log-out and, without a store, at each start. What the server has of a client's
-    ///   mutations is told to whoever has its number.
+    /// - Parameter client: a random number, used by one store only and as long as that store. Draw
+    ///   a new one after a log-out, and without a store at each start. The server tells any holder
+    ///   of the number about that client's mutations.
     public nonisolated func source<Change: ViewMutation>(
       for change: Change.Type, client: ClientID
     ) -> LocalClientViewSource<Mutators, Change> where Change.Content == Content {
@@ -46,7 +46,7 @@
     /// The present view.
     public var view: ViewMap<Content> { server.dataLayer.last.view }
 
-    /// Somebody else changes something: every client that follows will hear of it.
+    /// Changes the view from outside. Every connected client will hear of it.
     public func change<Result: Sendable, Failure: Error>(
       _ body: (inout ViewTransaction<Content>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -55,10 +55,10 @@
       return result
     }
 
-    /// From now on pushes are accepted, and wait to be run.
+    /// From now on pushes are accepted, but not run.
     public func holdPushes() { server.runsAtOnce = false }
 
-    /// Runs the pushes that wait, and from now on each at once.
+    /// Runs the waiting pushes. From now on each push is run at once.
     public func runPushes() {
       server.runsAtOnce = true
       while server.dataLayer.runNext() != nil {}
@@ -76,7 +76,7 @@
       return answer
     }
 
-    /// - Parameter finger: what the client has; `nil`: nothing.
+    /// - Parameter finger: the client's finger; `nil`: it has nothing.
     func pull(
       _ client: ClientID, from finger: ViewFinger?, waits: Bool
     ) async throws(SyncFailure) -> PulledView<Content> {
@@ -96,7 +96,7 @@
       }
     }
 
-    /// Returns when there may be news, at the end, or when the client gives up.
+    /// Returns when there may be news, at `end`, or when the client gives up.
     private func waitForNews(until end: Moment) async {
       count += 1
       let waiter = count
@@ -117,14 +117,14 @@
     }
   }
 
-  /// One client's way to a ``LocalClientView``.
+  /// A source that connects one client to a ``LocalClientView``.
   public struct LocalClientViewSource<Mutators: ViewMutators, Change: ViewMutation>: Source
   where Change.Content == Mutators.Value {
     public typealias Model = ConfirmedView<Change>
     public typealias Sync = ClientView<Change.Content>
 
     let server: LocalClientView<Mutators>
-    /// Who pulls and pushes.
+    /// The client that pulls and pushes.
     public let client: ClientID
 
     public func register() async throws(SyncFailure) -> Registered<
@@ -143,7 +143,7 @@
       try await server.pull(client, from: finger, waits: waits)
     }
 
-    /// Nobody keeps anything for a client that could be released.
+    /// Does nothing: the server keeps nothing for a client.
     public func release(_ log: ViewLog) async {}
 
     public func push(

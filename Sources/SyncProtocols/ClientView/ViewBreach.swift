@@ -1,12 +1,12 @@
-/// The ways in which a client view's servers can break their contract (*plants*): what a client trusts
-/// and cannot check. Each must be caught by an oracle.
+/// The ways in which a client view's servers can break their contract (*plants*), where a client
+/// must trust them. An oracle must catch each.
 public enum ViewBreach: String, CaseIterable, Hashable, Sendable {
-  /// A mutation's ID is committed, and its effects never are.
+  /// A mutation's ID is committed, but its effects never are.
   case skipsAMutation = "skips-a-mutation"
   /// A mutation is run twice.
   case appliesTwice = "applies-twice"
-  /// A mutation's effects are committed without its ID, which follows with its client's next push.
+  /// A mutation's effects are committed without its ID. The ID follows with its client's next push.
   case effectsWithoutID = "effects-without-id"
-  /// A delta leaves a change out, and the checksum is that of what it leads to.
+  /// A delta lacks a change, and the checksum is that of its wrong result.
   case wrongDelta = "wrong-delta"
 }

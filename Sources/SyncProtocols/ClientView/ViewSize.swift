@@ -1,30 +1,30 @@
 public import UpdateMachine
 
-// How large views and answers are: the bytes of JSON text that carries them.
+// The sizes of views and answers, as bytes of JSON text.
 
-/// How large a view is, kept while it changes: the UTF-8 bytes of one compact JSON object of its keys
-/// and values.
+/// The size of a view, kept up to date: the UTF-8 bytes of one compact JSON object with all its
+/// keys and values.
 public struct ViewSize: Hashable, Sendable {
-  /// How many keys it has.
+  /// The number of keys.
   @inlinable
   public var count: Int64 { _count }
   @usableFromInline var _count: Int64 = 0
-  /// Its keys and values, with the colon between them.
+  /// The bytes of all keys and values, with their colons.
   @usableFromInline var entries: Int64 = 0
 
-  /// Of the empty view.
+  /// The size of the empty view.
   @inlinable
   public init() {}
 
-  /// How much a view may be (seed, Constraints): 20 MB, for it is fetched whole for each pull.
+  /// The largest view allowed (Replicache's design, "Constraints"): 20 MB, because each pull fetches the whole view.
   @inlinable
   public static var byteCountMaximum: Int64 { 20_000_000 }
 
-  /// With braces and commas.
+  /// The size with braces and commas.
   @inlinable
   public var byteCount: Int64 { 2 + entries + max(0, count - 1) }
 
-  /// A value of a key came, went, or took the place of another.
+  /// Updates the size after one key's value was added, removed or replaced.
   @inlinable
   public mutating func change<Value: ViewValue>(
     _ key: ViewKey, from old: Value?, to new: Value?
@@ -41,7 +41,7 @@ public struct ViewSize: Hashable, Sendable {
 }
 
 extension ViewSize {
-  /// Of a whole view. O(its bytes).
+  /// The size of a whole view. O(its bytes).
   @inlinable
   public init<Value: ViewValue>(of view: VersionedMap<ViewKey, Value>) {
     self.init()
@@ -50,8 +50,8 @@ extension ViewSize {
 }
 
 extension ViewContent {
-  /// What it costs to send: the bytes of a full view as a JSON object; of a delta, as a list of
-  /// `[key, value]`, and of `[key]` for what is gone. O(its size).
+  /// The bytes that it takes to send. A full view is a JSON object. A delta is a list of `[key,
+  /// value]`, and of `[key]` for a removed key. O(its size).
   @inlinable
   public var byteCount: Int64 {
     switch self {

@@ -1,19 +1,19 @@
 public import UpdateMachine
 
-/// A value of a client view. Neither client half nor diff server looks into one: they compare, digest
-/// and measure it. So it may be ``JSON``, or something sealed with a key that the diff server has not
-/// (seed, Encryption).
+/// A value of a client view. Client half and diff server compare, digest and measure values, and
+/// never read them. So a value may be ``JSON``, or encrypted with a key that the diff server does
+/// not have (Replicache's design, "Encryption").
 ///
-/// Values are equal if and only if they are the same bytes; that is what the checksum stands on. If
-/// they are encrypted, then once, when they are written: a data layer that seals anew for each pull
-/// makes every value a change.
+/// Values must be equal exactly if their bytes are equal, because the checksum relies on it.
+/// Encrypt a value once, when it is written. If the data layer encrypted anew for each pull, every
+/// value would look changed.
 public protocol ViewValue: Equatable, Digestible, Sendable {
-  /// How many bytes it is, written as compact JSON text.
+  /// The length in bytes, as compact JSON text.
   var byteCount: Int64 { get }
 }
 
-/// A key of a client view: a text, told from others and ordered by its bytes in UTF-8, as servers in
-/// other languages do. Swift's `String` takes two spellings of a letter for one.
+/// A key of a client view: a text that is compared and ordered by its UTF-8 bytes, as servers in
+/// other languages do. Swift's `String` treats two spellings of a letter as equal.
 public struct ViewKey: Sendable {
   public var text: String
 
@@ -21,8 +21,7 @@ public struct ViewKey: Sendable {
   public init(_ text: String) { self.text = text }
 }
 
-/// What a client holds of its view, and what every version of it is: a copy costs nothing, and has a
-/// checksum.
+/// Any version of a client's view. Copies are O(1), and each has a checksum.
 public typealias ViewMap<Value: ViewValue> = ChecksummedMap<ViewKey, Value>
 
 extension ViewKey: Hashable, Comparable {
@@ -50,7 +49,7 @@ extension ViewKey: CustomStringConvertible {
 }
 
 extension ViewKey {
-  /// How many bytes it is, written as JSON text.
+  /// The length in bytes, as JSON text.
   @inlinable
   public var byteCount: Int64 { JSON.byteCount(ofText: text) }
 }

@@ -1,6 +1,6 @@
 public import UpdateMachine
 
-// Places in a queue as bytes.
+// Stores fingers of a queue as bytes.
 
 extension QueueID: Storable {
   @inlinable

@@ -1,23 +1,23 @@
 // EventQueue: the room of Zulip's register/poll protocol, client half and server half, as plain
-// values. PROTOCOL.md tells how the real server behaves; file and label of the recorded exchange
-// stand beside each rule.
+// values. ZulipServer tells how the real server behaves. Each rule cites the file and label of the
+// recorded exchange.
 //
 // EventQueue may use: Server.
 
 public import UpdateMachine
 
-/// The client half: how an answer to a poll follows on a finger.
+/// The client half: how the answer to a poll follows on a finger.
 ///
-/// A client registers, which gives it a snapshot and a queue on the server; from then on every event
-/// that concerns it goes into that queue, numbered from 0 upwards with holes. Asking for what came
-/// after an event ID acknowledges everything up to it.
+/// A client registers, and gets a snapshot and a queue on the server. From then on every event for
+/// the client goes into that queue. Event IDs count up from 0, with holes. A request for the events
+/// after an ID acknowledges everything up to it.
 public enum EventQueue<Event: Sendable>: SyncProtocol {
   public typealias Place = QueueFinger
   public typealias Batch = QueueBatch<Event>
 
-  /// Events at or below the finger were given before, because our last question was lost, and are
-  /// dropped. IDs must grow; they may have holes, for pending flag events are merged into the
-  /// newest one's ID [05 D1].
+  /// Drops events at or below the finger: they were sent before, and our last request was lost. IDs
+  /// must grow. They may have holes, because pending flag events are merged into the newest one's
+  /// ID [05 D1].
   @inlinable
   public static func advance(
     _ finger: QueueFinger, over batch: QueueBatch<Event>
@@ -36,7 +36,8 @@ public enum EventQueue<Event: Sendable>: SyncProtocol {
   }
 }
 
-/// Names one queue on the server. Opaque: a UUID on today's Zulip servers, other text on old ones.
+/// The ID of a queue on the server. Opaque: a UUID on today's Zulip servers, other text on old
+/// ones.
 public struct QueueID: Hashable, Sendable {
   /// The ID as the server spells it.
   public var text: String
@@ -45,11 +46,11 @@ public struct QueueID: Hashable, Sendable {
   public init(_ text: String) { self.text = text }
 }
 
-/// Our place in a queue: the ID of the last event that we have applied, −1 before the first.
+/// The client's place in a queue.
 public struct QueueFinger: Finger, Hashable {
-  /// Which queue.
+  /// The queue.
   public var queue: QueueID
-  /// The last event that we have applied; −1 before the first.
+  /// The last event that was applied; −1 before the first.
   public var lastEventID: Int64
 
   @inlinable
@@ -62,11 +63,11 @@ public struct QueueFinger: Finger, Hashable {
   public var log: QueueID { queue }
 }
 
-/// An event with its place in a queue.
+/// An event with its ID in a queue.
 public struct QueuedEvent<Event: Sendable>: Sendable {
   /// Its number in the queue, from 0.
   public var id: Int64
-  /// `nil`: nothing for a model, as in a heartbeat, or of a type that this client does not know.
+  /// `nil`: nothing for a model, as in a heartbeat, or in an event of an unknown type.
   public var event: Event?
 
   @inlinable
@@ -78,9 +79,9 @@ public struct QueuedEvent<Event: Sendable>: Sendable {
 
 /// The answer to a poll.
 public struct QueueBatch<Event: Sendable>: EventBatch {
-  /// The queue that the answer says it is of; `nil` if it does not say, as most do not.
+  /// The queue that the answer names; `nil` if it names none, as most do.
   public var queue: QueueID?
-  /// Ascending IDs, with holes; may be empty, and may begin at or below what was asked for.
+  /// Ascending IDs, with holes. May be empty, and may begin at or below the requested position.
   public var events: [QueuedEvent<Event>]
 
   @inlinable

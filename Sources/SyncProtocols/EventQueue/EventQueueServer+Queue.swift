@@ -7,9 +7,9 @@ extension EventQueueServer {
     @usableFromInline var id: QueueID
     @usableFromInline var isAlive = true
     @usableFromInline var lifetime: TimeSpan
-    /// When the last real wait began, or the queue was made.
+    /// When the last real wait began, or else when the queue was made.
     @usableFromInline var noted: Moment
-    /// Not acknowledged yet, ascending.
+    /// The events that are not acknowledged yet, ascending.
     @usableFromInline var pending: [Entry] = []
     @usableFromInline var newestPruned: Int64 = -1
     @usableFromInline var nextID: Int64 = 0
@@ -32,7 +32,7 @@ extension EventQueueServer {
   struct Entry: Sendable {
     @usableFromInline var id: Int64
     @usableFromInline var event: Truth.Event?
-    /// A later event may still be merged into it: it was never read.
+    /// Whether a later event may still be merged into it, because no client has read it.
     @usableFromInline var isOpen: Bool
 
     @inlinable

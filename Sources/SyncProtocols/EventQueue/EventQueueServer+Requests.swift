@@ -1,10 +1,10 @@
 public import UpdateMachine
 
-// What clients ask.
+// Requests from clients.
 
 extension EventQueueServer {
-  /// A register arrives: makes the queue, which hears every event from here on. The snapshot is
-  /// read later, with ``finishRegister(_:at:)``.
+  /// Begins a register: makes the queue, which gets every event from now on. The snapshot is read
+  /// later, with ``finishRegister(_:at:)``.
   @inlinable
   public mutating func beginRegister(
     lifetime: TimeSpan? = nil, at now: Moment
@@ -19,9 +19,9 @@ extension EventQueueServer {
     return .success(id)
   }
 
-  /// Reads the snapshot for a queue made before. What happened meanwhile is in it, and in the
-  /// queue: the finger says up to where [03 S0]. The queue is read for that, so nothing is merged
-  /// into those events any more: their last ID can be acknowledged. Refused if the queue is gone.
+  /// Reads the snapshot for a queue made earlier. Events since then are in the snapshot and in the
+  /// queue; the finger says which [03 S0]. This reads the queue, so nothing is merged into those
+  /// events any more, and their last ID can be acknowledged. Refused if the queue is gone.
   @inlinable
   public mutating func finishRegister(_ queue: QueueID, at now: Moment) -> Reply {
     guard let index = index(of: queue), queues[index].isAlive else { return .refused(.serverError) }
@@ -42,10 +42,10 @@ extension EventQueueServer {
     return .registered(snapshot, finger, terms)
   }
 
-  /// A poll arrives. Answered now, or `nil`: the client waits, and its answer will stand in
-  /// ``takeFinished()`` under `waiter`.
+  /// Handles a poll. Returns its answer, or `nil`: the client waits, and ``takeFinished()`` will
+  /// have the answer under `waiter`.
   ///
-  /// - Parameter heartbeatAfter: when an empty wait ends; the real server draws 45 to 55 s.
+  /// - Parameter heartbeatAfter: when an empty wait ends. The real server draws 45 to 55 s.
   @inlinable
   public mutating func poll(
     _ finger: QueueFinger, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
@@ -59,7 +59,7 @@ extension EventQueueServer {
     }
     prune(index, through: finger.lastEventID)
     if finger.lastEventID != queues[index].newestPruned {
-      // "Event … was not in this queue"; what it pruned is gone [05 A9].
+      // "Event … was not in this queue". What was pruned stays pruned [05 A9].
       return .refused(.badRequest)
     }
     end(waitOn: index, with: .batch(Batch(queue: queues[index].id, events: [])))  // [05 B]
@@ -70,7 +70,7 @@ extension EventQueueServer {
     return nil
   }
 
-  /// DELETE /api/v1/events. A wait on the queue ends with nothing [05 B7].
+  /// Handles DELETE /api/v1/events. A wait on the queue ends with an empty batch [05 B7].
   @inlinable
   public mutating func release(_ queue: QueueID) -> Reply {
     guard let index = index(of: queue), queues[index].isAlive else { return .refused(.badQueue) }
@@ -78,7 +78,7 @@ extension EventQueueServer {
     return .released
   }
 
-  /// The client of a wait went away: queue and events stay as they were [05 C].
+  /// Ends a wait whose client went away. Queue and events stay as they were [05 C].
   @inlinable
   public mutating func abandon(waiter: UInt64) {
     for index in alive where queues[index].waiter?.token == waiter {
@@ -94,7 +94,7 @@ extension EventQueueServer {
     return index
   }
 
-  /// The queue that a poll is on; with the breach, also one that is gone.
+  /// The queue that a poll is for. With the plant `revived-queue`, also a dead one.
   @inlinable
   mutating func aliveIndex(of finger: QueueFinger) -> Int? {
     guard let index = index(of: finger.queue) else { return nil }
@@ -111,7 +111,8 @@ extension EventQueueServer {
     return index
   }
 
-  /// Forgets what was acknowledged. Asking from the future forgets everything, before it is refused.
+  /// Drops acknowledged events. A request with an ID from the future drops everything before it is
+  /// refused.
   @inlinable
   mutating func prune(_ index: Int, through id: Int64) {
     guard let newest = queues[index].pending.last(where: { $0.id <= id }) else { return }
@@ -119,7 +120,7 @@ extension EventQueueServer {
     queues[index].pending.removeAll { $0.id <= id }
   }
 
-  /// Everything that is pending, which is then frozen: nothing is merged into it any more.
+  /// Returns all pending events and freezes them: nothing is merged into them any more.
   @inlinable
   mutating func delivered(_ index: Int) -> Batch {
     var source = index
@@ -143,7 +144,7 @@ extension EventQueueServer {
     return Batch(events: events)
   }
 
-  /// Nothing is merged any more into what is pending.
+  /// From now on nothing is merged into the pending events.
   @inlinable
   mutating func freeze(_ index: Int) {
     for entry in queues[index].pending.indices { queues[index].pending[entry].isOpen = false }

@@ -1,9 +1,9 @@
 public import UpdateMachine
 
-// What happens on the server's own side: commits, heartbeats, collections, restarts.
+// Events on the server's own side: commits, heartbeats, collections, restarts.
 
 extension EventQueueServer {
-  /// Commits a change, puts what is told of it into every queue, and ends the waits on them.
+  /// Commits a change, announces it to every queue, and ends their waits.
   @inlinable
   public mutating func commit(_ change: Truth.Change, at now: Moment) {
     let announced = _truth.announcement(of: change)
@@ -24,7 +24,7 @@ extension EventQueueServer {
     }
   }
 
-  /// The next moment at which something is due here: a heartbeat or a collection.
+  /// When the next heartbeat or collection is due.
   @inlinable
   public var nextDue: Moment {
     var due = nextCollection
@@ -34,12 +34,12 @@ extension EventQueueServer {
     return due
   }
 
-  /// Does what is due by now.
+  /// Does everything that is due by now.
   @inlinable
   public mutating func advance(to now: Moment) {
     for index in alive {
       guard let waiter = queues[index].waiter, waiter.heartbeatAt <= now else { continue }
-      push(nil, to: index)  // A heartbeat takes an ID of its own [05 H].
+      push(nil, to: index)  // A heartbeat has its own event ID [05 H].
     }
     guard now >= nextCollection else { return }
     nextCollection = now + configuration.collectorPeriod
@@ -48,14 +48,14 @@ extension EventQueueServer {
     }
   }
 
-  /// Puts something into every queue that is nothing to a model: an event of a type that clients do
-  /// not know.
+  /// Puts an event of an unknown type, which means nothing to a model, into every queue.
   @inlinable
   public mutating func announceNothing() {
     for index in alive { push(nil, to: index) }
   }
 
-  /// Somebody else polls a queue, acknowledging nothing new: a wait on it ends with nothing [05 B].
+  /// Simulates another poll of a queue that acknowledges nothing new. A wait on the queue ends with
+  /// an empty batch [05 B].
   @inlinable
   public mutating func interrupt(_ queue: QueueID) {
     guard let index = aliveIndexIfAny(of: queue) else { return }
@@ -68,8 +68,9 @@ extension EventQueueServer {
     if let index = aliveIndexIfAny(of: queue) { remove(index) }
   }
 
-  /// Stops and starts; a proxy ends the waits with a 502. Gently: queues stay, and each gets a
-  /// `restart` event that is nothing to a model. Killed: every queue is lost [06].
+  /// Restarts the server. A proxy ends the waits with a 502. If the queues are kept, each gets a
+  /// `restart` event, which means nothing to a model. Otherwise every queue is lost, as when the
+  /// server is killed [06].
   @inlinable
   public mutating func restart(keepingQueues: Bool, at now: Moment) {
     for index in alive {
@@ -78,11 +79,11 @@ extension EventQueueServer {
     }
   }
 
-  /// Whether a wait has ended.
+  /// Whether any wait has ended.
   @inlinable
   public var hasFinished: Bool { !finished.isEmpty }
 
-  /// Gives away the answers of the waits that ended.
+  /// Returns and removes the answers of ended waits.
   @inlinable
   public mutating func takeFinished() -> [Finished] {
     let taken = finished
@@ -102,11 +103,11 @@ extension EventQueueServer {
     }
     guard queues[index].waiter != nil else { return }
     var batch = delivered(index)
-    batch.queue = queues[index].id  // Only an answer that was waited for names its queue.
+    batch.queue = queues[index].id  // Only the answer to a wait names its queue.
     end(waitOn: index, with: .batch(batch))
   }
 
-  /// Takes a pending event out that the new one can be merged with; the two as one.
+  /// Merges the new event with a pending one, which is removed; `nil`: there is none to merge with.
   @inlinable
   mutating func merged(_ event: Truth.Event, in index: Int) -> Truth.Event? {
     var candidate = queues[index].pending.count - 1

@@ -2,40 +2,40 @@ public import UpdateMachine
 
 /// The server half of EventQueue: Zulip's queues, as a plain value.
 ///
-/// It speaks PROTOCOL.md: queues that are numbered from 0 with holes, acknowledged by the next
-/// question and pruned; one waiter a queue; merged flag events; heartbeats; a lifetime that only a
-/// real wait extends, and a collector that looks once a period; restarts that keep the queues or
-/// lose them; a rate limit; release.
+/// It behaves as ZulipServer describes. Queues are numbered from 0 with holes, and pruned when the
+/// next request acknowledges them. Each has one waiter. It has merged flag events, heartbeats, a
+/// lifetime that only a real wait extends, a periodic collector, restarts that keep or lose the
+/// queues, a rate limit, and release.
 ///
-/// It reads no clock: every call says when. What a waiting client gets later is to be taken with
-/// ``takeFinished()`` after every call.
+/// It reads no clock: every call passes the time. After every call, take the answers of waiting
+/// clients with ``takeFinished()``.
 public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   public typealias Sync = EventQueue<Truth.Event>
   public typealias Reply = ServerReply<Truth.Snapshot, Sync>
   public typealias Batch = QueueBatch<Truth.Event>
   public typealias Finished = EndedWait<Truth.Snapshot, Sync>
 
-  /// What it is set to; may be changed at any time, and holds from then on.
+  /// The settings. May be changed at any time; they take effect at once.
   public var configuration: QueueServerConfiguration
   @usableFromInline var _truth: Truth
 
-  /// The answers of waits that ended, in the order in which they ended.
+  /// The answers of ended waits, in order.
   @usableFromInline var finished: [Finished] = []
 
-  /// How this server breaks its contract at the next occasion; `nil`: it does not.
+  /// How this server breaks its contract at the next opportunity; `nil`: it keeps it.
   public var breach: QueueBreach?
-  /// How often it did.
+  /// How often it broke its contract.
   @usableFromInline var _breachCount: Int64 = 0
 
-  /// The queues that are alive, oldest first.
+  /// The numbers of the live queues, oldest first.
   @usableFromInline var alive: [Int] = []
-  /// Every queue there ever was, by number. Those that are gone are kept for the record: what
-  /// state an event ID of theirs stood for can be asked for ever.
+  /// All queues ever, by number. Dead queues are kept, so that the state at any of their event IDs
+  /// can always be looked up.
   @usableFromInline var queues: [Queue] = []
-  /// The state at position 0, and every change since: position *p* is the state after *p* changes.
+  /// The state at position 0, and every change since. Position *p* is the state after *p* changes.
   @usableFromInline var initial: Truth
   @usableFromInline var changes: [Truth.Change] = []
-  /// What clients were told of each.
+  /// The event that clients were sent for each change.
   @usableFromInline var announcements: [Truth.Event?] = []
   @usableFromInline var checksums: [UInt64]
   @usableFromInline var moments: [Moment] = []
@@ -54,9 +54,9 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
     nextCollection = now + configuration.collectorPeriod
   }
 
-  // MARK: The truth, now and before
+  // MARK: The truth, present and past
 
-  /// The state that clients keep up with.
+  /// The present state, which clients follow.
   @inlinable
   public var truth: Truth { _truth }
 
@@ -64,7 +64,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @inlinable
   public var breachCount: Int64 { _breachCount }
 
-  /// How many changes were committed.
+  /// The number of committed changes.
   @inlinable
   public var position: Int64 { Int64(changes.count) }
 
@@ -72,8 +72,8 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @inlinable
   public func checksum(at position: Int64) -> UInt64 { checksums[Int(position)] }
 
-  /// When the first change after a position was committed of which clients are told; `nil`: there was
-  /// none, so that one who is at this position has heard of everything. O(changes that are not told).
+  /// When the first change after a position that clients are told of was committed; `nil`: there is
+  /// none, so a client at this position is up to date. O(changes that clients are not told of).
   @inlinable
   public func firstNews(after position: Int64) -> Moment? {
     for index in Int(position)..<changes.count where announcements[index] != nil {
@@ -90,27 +90,27 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
     return past
   }
 
-  /// The position of the state that a finger stands for; `nil` if this server never gave such a
-  /// finger. Also for queues that are gone.
+  /// The position of the state that a finger stands for; `nil` if this server never gave out that
+  /// finger. Also works for dead queues.
   @inlinable
   public func position(at finger: QueueFinger) -> Int64? {
     guard let index = index(of: finger.queue) else { return nil }
     return position(inQueue: index, eventID: finger.lastEventID)
   }
 
-  /// The number of the queue of this name, for ``position(inQueue:eventID:)``.
+  /// The number of the queue with this ID, for ``position(inQueue:eventID:)``.
   @inlinable
   public func index(of queue: QueueID) -> Int? { queues.lastIndex { $0.id == queue } }
 
-  /// The name of the queue of this number.
+  /// The ID of the queue with this number.
   @inlinable
   public func id(at index: Int) -> QueueID { queues[index].id }
 
-  /// Whether the queue of this number can still be polled.
+  /// Whether the queue with this number can still be polled.
   @inlinable
   public func isAlive(at index: Int) -> Bool { queues[index].isAlive }
 
-  /// As ``position(at:)``, for a caller that kept the queue's number.
+  /// Does the same as ``position(at:)``, for callers that have the queue's number.
   @inlinable
   public func position(inQueue index: Int, eventID: Int64) -> Int64? {
     if eventID == -1 { return queues[index].base }
@@ -118,8 +118,8 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
     return queues[index].positions[Int(eventID)]
   }
 
-  /// The event of this ID in a queue, as it was committed; `nil`: there is none, it was a heartbeat,
-  /// or it stands for several.
+  /// The event with this ID in a queue, as it was committed; `nil`: there is none, it was a
+  /// heartbeat, or it stands for several.
   @inlinable
   public func event(_ eventID: Int64, inQueue index: Int) -> Truth.Event? {
     guard let after = position(inQueue: index, eventID: eventID),
@@ -128,33 +128,33 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
     return announcements[Int(before)]
   }
 
-  /// The names of the queues that are alive, oldest first.
+  /// The IDs of the live queues, oldest first.
   @inlinable
   public var aliveQueues: [QueueID] { alive.map { queues[$0].id } }
 }
 
-/// What a Zulip server is set to. The defaults are those of a real one.
+/// The settings of a Zulip server. The defaults are those of a real one.
 public struct QueueServerConfiguration: Hashable, Sendable {
-  /// How long a queue lives on which nobody waits.
+  /// How long a queue lives without a waiting client.
   public var lifetime: TimeSpan = .seconds(600)
-  /// How often the collector looks for queues whose lifetime is over.
+  /// How often the collector removes queues whose lifetime is over.
   public var collectorPeriod: TimeSpan = .seconds(60)
-  /// What the server asks clients to wait for; goes into the terms with a margin.
+  /// How long the server asks clients to wait; the terms add a margin.
   public var longPollTimeout: TimeSpan = .seconds(90)
-  /// Pending flag events of one kind are merged into the newest one's ID [05 D1].
+  /// Whether pending flag events of one kind are merged into the newest one's ID [05 D1].
   public var mergesFlags = true
-  /// Merged events jump over what lies between, as on the real server, where a client can then not
-  /// get the flags right from events alone [03 R8]. Off: only neighbours are merged.
+  /// Whether merged events move past those between them, as on the real server. A client can then
+  /// not get the flags right from events alone [03 R8]. If not, only neighbours are merged.
   public var reordersMerged = false
-  /// So many requests a window, registers and polls counted apart; `nil`: no limit.
+  /// The most requests in a window, registers and polls counted separately; `nil`: no limit.
   public var requestsPerWindow: Int64?
-  /// How long a window of the limit is.
+  /// The length of the limit's window.
   public var limitWindow: TimeSpan = .seconds(60)
 
   @inlinable
   public init() {}
 
-  /// What a register's answer promises.
+  /// The terms in a register's answer.
   @inlinable
   public var terms: Terms {
     Terms(longDeadline: longPollTimeout + .seconds(10), lifetime: lifetime)
@@ -162,19 +162,19 @@ public struct QueueServerConfiguration: Hashable, Sendable {
 }
 
 extension ServerAnswer {
-  /// The queue is not known here.
+  /// The queue is unknown.
   @inlinable
   public static var badQueue: ServerAnswer {
     ServerAnswer(status: 400, result: .error, code: "BAD_EVENT_QUEUE_ID")
   }
 
-  /// Any other refusal of what was asked.
+  /// Any other refusal.
   @inlinable
   public static var badRequest: ServerAnswer {
     ServerAnswer(status: 400, result: .error, code: "BAD_REQUEST")
   }
 
-  /// A proxy found nobody behind it.
+  /// A proxy could not reach the server.
   @inlinable
   public static var badGateway: ServerAnswer { ServerAnswer(status: 502, result: nil) }
 
@@ -182,7 +182,7 @@ extension ServerAnswer {
   @inlinable
   public static var serverError: ServerAnswer { ServerAnswer(status: 500, result: .error) }
 
-  /// A portal or proxy answered in the server's place, with a page and a cheerful status.
+  /// A portal or proxy answered instead of the server: a page with status 200.
   @inlinable
   public static var portal: ServerAnswer { ServerAnswer(status: 200, result: nil) }
 

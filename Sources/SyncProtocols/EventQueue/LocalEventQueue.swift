@@ -2,7 +2,7 @@
 
   public import UpdateMachine
 
-  /// An EventQueue server in this process, in real time: for examples, lessons and tests.
+  /// An EventQueue server in this process, in real time, for examples, lessons and tests.
   ///
   ///     let server = LocalEventQueue(truth: Board())
   ///     let machine = UpdateMachine(source: server.source(for: BoardModel.self))
@@ -23,7 +23,8 @@
       server = EventQueueServer(truth: truth, configuration: configuration, at: clock.now)
     }
 
-    /// A client's way to this server, for a model of the truth's snapshots and events.
+    /// Returns a source that connects a client to this server, for a model of its snapshots and
+    /// events.
     public nonisolated func source<Model: SyncModel>(
       for model: Model.Type
     ) -> LocalEventQueueSource<Truth, Model>
@@ -34,13 +35,13 @@
     /// The present state.
     public var truth: Truth { server.truth }
 
-    /// Something happens: every client that follows will hear of it.
+    /// Commits a change. Every connected client will hear of it.
     public func commit(_ event: Truth.Change) {
       server.commit(event, at: clock.now)
       deliver()
     }
 
-    /// Loses every queue, as a server that is killed does. Those who wait are told at once.
+    /// Loses every queue, as a killed server does. Waiting clients are told at once.
     public func loseQueues() {
       server.restart(keepingQueues: false, at: clock.now)
       deliver()
@@ -80,7 +81,7 @@
       deliver()
     }
 
-    /// Waits for news, a heartbeat, or the client's giving up.
+    /// Waits for news or a heartbeat, or until the client gives up.
     private func wait(
       _ waiter: UInt64, until heartbeatAt: Moment
     ) async -> EventQueueServer<Truth>.Reply {
@@ -116,8 +117,9 @@
     }
   }
 
-  /// One client's way to a ``LocalEventQueue``: a source, if the model holds everything and takes no
-  /// changes; else a part of one, for this server has neither pages nor pushes.
+  /// The connection of one client to a ``LocalEventQueue``. It is a complete source if the model
+  /// has no partial lists and takes no changes. Otherwise it is part of one, since this server has
+  /// neither pages nor pushes.
   public struct LocalEventQueueSource<Truth: ServerTruth, Model: SyncModel>: Sendable
   where Model.Snapshot == Truth.Snapshot, Model.Event == Truth.Event {
     public typealias Sync = EventQueue<Model.Event>

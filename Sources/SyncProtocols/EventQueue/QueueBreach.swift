@@ -1,26 +1,26 @@
 public import UpdateMachine
 
-/// The ways in which a server can break its contract (*plants*): what a client trusts and cannot
-/// check. Each must be caught by an oracle.
+/// The ways in which a server can break its contract (*plants*), where a client must trust it. An
+/// oracle must catch each.
 public enum QueueBreach: String, CaseIterable, Hashable, Sendable {
-  /// An event is committed, but one queue never hears of it.
+  /// An event is committed, but one queue never gets it.
   case lostEvent = "lost-event"
   /// A snapshot is older than the finger that it comes with.
   case staleSnapshot = "stale-snapshot"
-  /// The contents of two events are exchanged; their IDs are in order.
+  /// The contents of two events are exchanged. Their IDs stay in order.
   case reorderedEvents = "reordered-events"
   /// The finger of a register is ahead of its snapshot, and of the queue.
   case wrongFinger = "wrong-finger"
-  /// A poll is answered with what waits in somebody else's queue.
+  /// A poll is answered with the pending events of another client's queue.
   case eventsOfAnotherQueue = "events-of-another-queue"
-  /// A queue that was lost is spoken of as if it had lived on.
+  /// A lost queue is answered for as if it had lived on.
   case revivedQueue = "revived-queue"
-  /// A deletion is committed and announced to nobody.
+  /// A deletion is committed, but not announced.
   case forgottenDeletion = "forgotten-deletion"
 }
 
-/// How often clients may ask: a window that begins with the first request in it. Registers and
-/// polls are counted apart [04 RL].
+/// The rate limits: a window begins with its first request. Registers and polls are counted
+/// separately [04 RL].
 @usableFromInline
 struct RateLimits: Hashable, Sendable {
   @usableFromInline
@@ -40,7 +40,7 @@ struct RateLimits: Hashable, Sendable {
   @usableFromInline
   init() {}
 
-  /// Counts a request; says how long to wait if it is one too many.
+  /// Counts a request. If it is one too many, returns how long to wait.
   @usableFromInline
   mutating func wait(
     _ kind: Kind, at now: Moment, _ configuration: QueueServerConfiguration

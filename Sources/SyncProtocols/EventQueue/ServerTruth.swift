@@ -1,45 +1,46 @@
 public import UpdateMachine
 
-/// What a server is the truth about: the state that clients keep up with, as a value.
+/// The true state of a server, which clients follow, as a value.
 ///
-/// The server half of every protocol is generic over it, so that an app can simulate *its* server.
+/// The server half of every protocol is generic over it, so an app can simulate *its* server.
 public protocol ServerTruth: Sendable {
   associatedtype Event: Sendable
   associatedtype Snapshot: Sendable
-  /// What happens on the server. By default it is what clients are told; where they are told less, or
-  /// nothing, it is a type of its own.
+  /// A change on the server. By default it is also the event that clients get. Use a separate type
+  /// if clients get less, or nothing.
   associatedtype Change: Sendable = Event
 
-  /// What a client that registers now is given.
+  /// The snapshot for a client that registers now.
   var snapshot: Snapshot { get }
 
-  /// A number that differs where two states differ, but for chance. Asked after every event, so it
-  /// should be kept, not computed, where speed matters. By default that of the `description`: what
-  /// that does not tell is then not compared.
+  /// A hash of the state: different states have different numbers, except by chance. It is read
+  /// after every event, so keep it up to date, rather than compute it, where speed matters. By
+  /// default it is the hash of `description`, and differences that `description` omits go
+  /// unnoticed.
   var checksum: UInt64 { get }
 
-  /// Commits one change. Never fails: only what can happen is committed.
+  /// Commits one change. It cannot fail: only possible changes are committed.
   mutating func apply(_ change: Change)
 
-  /// What clients are told of a change that is about to be applied; `nil`: nothing. By default the
-  /// change itself.
+  /// The event that clients get for a change that is about to be applied; `nil`: none. By default
+  /// the change itself.
   func announcement(of change: Change) -> Event?
 
-  /// A snapshot for the client of this name. By default the same for everybody.
+  /// Addresses a snapshot to one client. By default all clients get the same.
   static func addressed(_ snapshot: Snapshot, to client: ClientID) -> Snapshot
 
-  /// What a mutation that a client pushes changes here; throws if it never will, as it is. `nil`, the
-  /// default: nobody pushes anything to this server.
+  /// Returns the change that a client's pushed mutation makes; throws if the mutation can never be
+  /// made as it is. The default is `nil`: this server takes no pushes.
   func change(
     by mutation: NamedMutation, of client: ClientID
   ) throws(ChangeRefusal) -> Change?
 
-  /// One event that does what these two do, `pending` first; `nil` if the server does not merge
-  /// such events, which is the default. Zulip merges flag changes of one flag and one direction.
+  /// Merges two events, `pending` first, into one with the same effect; `nil`, the default: the
+  /// server does not merge them. Zulip merges changes of the same flag in the same direction.
   static func merged(_ pending: Event, _ newer: Event) -> Event?
 
-  /// Whether the event takes something away, for the server that forgets to say so (the plant
-  /// `forgotten-deletion`). By default none does, and that plant has nothing to forget.
+  /// Whether the event deletes something. The plant `forgotten-deletion` does not announce such
+  /// events. By default none does, and the plant does nothing.
   static func isDeletion(_ event: Event) -> Bool
 }
 

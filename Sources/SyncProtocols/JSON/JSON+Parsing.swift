@@ -1,21 +1,21 @@
-/// Why a text is not JSON that we take. Offsets are in bytes of UTF-8, from 0.
+/// The reason why a text is not accepted as JSON. Offsets are in bytes of UTF-8, from 0.
 public enum JSONError: Error, Hashable, Sendable {
-  /// Something else must stand there, or nothing more.
+  /// Something else was expected there, or the end.
   case unexpected(at: Int)
   /// The text ends in the middle of a value.
   case unfinished
   /// Nested deeper than ``JSON/depthMaximum``.
   case tooDeep(at: Int)
-  /// An object, which ends there, has a name twice.
+  /// An object has a duplicate name. The offset is where the object ends.
   case duplicateName(at: Int)
-  /// An escape that JSON does not have, or one half of a surrogate pair.
+  /// An escape that JSON does not have, or half of a surrogate pair.
   case badEscape(at: Int)
   /// A number with an exponent beyond ``JSONNumber/exponentMaximum``.
   case numberOutOfRange(at: Int)
 }
 
 extension JSON {
-  /// The value of a JSON text (RFC 8259), stricter in that names must be unique and surrogates paired.
+  /// Parses a JSON text (RFC 8259). Stricter: names must be unique, and surrogates paired.
   public init(parsing text: String) throws(JSONError) {
     var parser = JSONParser(bytes: Array(text.utf8))
     self = try parser.parse()
@@ -89,7 +89,7 @@ private struct JSONParser {
     index += 1
   }
 
-  /// Whether a list is over before its first element.
+  /// Whether the array or object ends before its first element.
   private mutating func closes(with end: UInt8) throws(JSONError) -> Bool {
     skipSpace()
     guard try peek() == end else { return false }
@@ -97,7 +97,7 @@ private struct JSONParser {
     return true
   }
 
-  /// Whether another element of a list follows.
+  /// Whether another element follows.
   private mutating func goesOn(until end: UInt8) throws(JSONError) -> Bool {
     skipSpace()
     let byte = try peek()
@@ -122,7 +122,7 @@ private struct JSONParser {
     if takeIf(UInt8(ascii: "e")) || takeIf(UInt8(ascii: "E")) {
       let isSmall = takeIf(UInt8(ascii: "-"))
       if !isSmall { _ = takeIf(UInt8(ascii: "+")) }
-      // What is too long for the sum is far out of range, too.
+      // A greater exponent is out of range in any case.
       let power = try self.digits().reduce(0 as Int64) {
         min($0 * 10 + Int64($1 - UInt8(ascii: "0")), 1_000_000_000_000)
       }
@@ -133,7 +133,7 @@ private struct JSONParser {
     return number
   }
 
-  /// One digit or more.
+  /// Takes one digit or more.
   private mutating func digits() throws(JSONError) -> ArraySlice<UInt8> {
     let start = index
     while index < bytes.count, bytes[index] >= UInt8(ascii: "0"), bytes[index] <= UInt8(ascii: "9")

@@ -1,7 +1,7 @@
-// Compact text: no spaces, members in order, only those escapes that must be.
+// Prints compact text: no spaces, members in order, and only the escapes that JSON requires.
 
 extension JSON: CustomStringConvertible {
-  /// Compact JSON text. Equal values have the same.
+  /// Compact JSON text. Equal values have equal text.
   public var description: String {
     var bytes: [UInt8] = []
     print(into: &bytes)
@@ -56,7 +56,7 @@ extension JSON: CustomStringConvertible {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// How many bytes one byte of a text becomes.
+  /// The number of bytes that one byte of a text becomes.
   @inlinable
   static func escapedLength(of byte: UInt8) -> Int64 {
     switch byte {
@@ -66,7 +66,7 @@ extension JSON: CustomStringConvertible {
     }
   }
 
-  /// How many bytes a text is, written as JSON text, with its quotes.
+  /// The length in bytes of a text written as JSON, with its quotes.
   @inlinable
   static func byteCount(ofText text: String) -> Int64 {
     text.utf8.reduce(2) { $0 + escapedLength(of: $1) }

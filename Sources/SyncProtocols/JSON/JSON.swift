@@ -1,11 +1,11 @@
 public import UpdateMachine
 
-// JSON: the room of a JSON value whose equal values are the same bytes, read and printed.
+// JSON: the room of a JSON value whose equal values have equal bytes, with its parser and printer.
 //
 // JSON may use: no other room.
 
-/// A JSON value, such that equal values are the same bytes: numbers are kept in one spelling, and
-/// members of objects in one order. Texts are told apart by their bytes.
+/// A JSON value whose equal values have equal bytes: each number has one spelling, and members of
+/// objects have one order. Texts are compared by their bytes.
 public enum JSON: Sendable {
   case null
   case bool(Bool)
@@ -14,13 +14,12 @@ public enum JSON: Sendable {
   case array([JSON])
   case object(JSONObject)
 
-  /// How deep values may be nested in a text that is parsed: deeper ones would need a stack that
-  /// WebAssembly does not have.
+  /// The deepest nesting that is parsed. More would need a larger stack than WebAssembly has.
   @inlinable
   public static var depthMaximum: Int { 64 }
 }
 
-/// The members of an object: each name once, ascending by its bytes in UTF-8.
+/// The members of an object: each name once, ascending by its UTF-8 bytes.
 public struct JSONObject: Sendable {
   public struct Member: Sendable {
     public var name: String
@@ -35,17 +34,17 @@ public struct JSONObject: Sendable {
 
   public private(set) var members: [Member]
 
-  /// Empty.
+  /// Makes an empty object.
   public init() { members = [] }
 
-  /// Of members in any order; `nil` if a name occurs twice. O(n log n).
+  /// Makes an object of members in any order; `nil` if a name occurs twice. O(n log n).
   public init?(_ members: [Member]) {
     self.members = members.sorted { $0.name.precedes($1.name) }
     for (one, next) in zip(self.members, self.members.dropFirst())
     where one.name.isSame(as: next.name) { return nil }
   }
 
-  /// The value of a name; `nil`: there is none, or when set, there shall be none. O(n) to set.
+  /// The value of a name; `nil`: there is none. Setting `nil` removes the member. O(n) to set.
   public subscript(name: String) -> JSON? {
     get {
       let index = index(for: name)
@@ -70,7 +69,7 @@ public struct JSONObject: Sendable {
     index < members.count && members[index].name.isSame(as: name)
   }
 
-  /// Where the name is, or would be.
+  /// The index of the name, or where it would be inserted.
   private func index(for name: String) -> Int {
     var (low, high) = (0, members.count)
     while low < high {
@@ -94,7 +93,7 @@ extension JSON {
   @inlinable
   public var number: JSONNumber? { if case .number(let number) = self { number } else { nil } }
 
-  /// The number, if it is whole and fits.
+  /// The number, if it is an integer and fits.
   @inlinable
   public var int64: Int64? { number?.int64 }
 
@@ -107,7 +106,7 @@ extension JSON {
   @inlinable
   public var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
 
-  /// The member of this name, if it is an object that has one.
+  /// The member with this name, if this is an object that has one.
   @inlinable
   public subscript(name: String) -> JSON? { object?[name] }
 }
@@ -153,7 +152,7 @@ extension JSONObject.Member: Hashable {
 }
 
 extension JSON: Digestible {
-  /// A word for the kind, and then what it is of.
+  /// Folds in a word for the kind, then the contents.
   public func fold(into digest: inout Digest) {
     switch self {
     case .null: digest.fold(0 as UInt64)
@@ -189,7 +188,7 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   public init(stringLiteral string: String) { self = .string(string) }
   public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
-  /// A name that occurs twice is a programmer's mistake.
+  /// A duplicate name is a programmer's error.
   public init(dictionaryLiteral elements: (String, JSON)...) {
     guard let object = JSONObject(elements.map { JSONObject.Member($0.0, $0.1) }) else {
       preconditionFailure("a name occurs twice")

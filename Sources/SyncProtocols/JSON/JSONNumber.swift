@@ -1,22 +1,23 @@
-/// A JSON number: decimal, exact, and in one spelling, so that numbers that are equal are the same
-/// text on every platform. 1, 1.0 and 10e-1 are one number; −0 is 0.
+/// A JSON number: decimal, exact, and with one spelling, so that equal numbers are the same text on
+/// every platform. 1, 1.0 and 10e-1 are equal; −0 is 0.
 ///
-/// The spelling is that of ECMAScript's `Number::toString`: plain from 10⁻⁶ up to below 10²¹, with an
-/// exponent outside, without zeros that say nothing. Unlike there, no digit is ever rounded away.
+/// The spelling is that of ECMAScript's `Number::toString`, without redundant zeros: plain from
+/// 10⁻⁶ up to below 10²¹, else with an exponent. Unlike there, no digit is ever rounded away.
 public struct JSONNumber: Hashable, Sendable {
   /// Valid JSON text.
   public let text: String
 
-  /// The greatest exponent, either way. Nobody counts so far; it keeps arithmetic from overflowing.
+  /// The greatest exponent, positive or negative. It is out of all practical range, and keeps
+  /// arithmetic from overflowing.
   @inlinable
   public static var exponentMaximum: Int64 { 999_999 }
 
   public init(_ number: Int64) { text = "\(number)" }
 
-  /// The number, if it is whole and fits.
+  /// The number, if it is an integer and fits.
   public var int64: Int64? { Int64(text) }
 
-  /// Of an optional sign, digits, and the power of ten that their last one counts; `nil` if the
+  /// Makes a number from a sign, digits, and the power of ten of the last digit; `nil` if the
   /// exponent is too great.
   init?(isNegative: Bool, digits: some Sequence<UInt8>, exponent: Int64) {
     var exponent = exponent
@@ -29,7 +30,7 @@ public struct JSONNumber: Hashable, Sendable {
       text = "0"
       return
     }
-    let point = Int64(kept.count) + exponent  // Where the point is, counted from the first digit.
+    let point = Int64(kept.count) + exponent  // How many digits precede the point.
     guard abs(point - 1) <= JSONNumber.exponentMaximum else { return nil }
     let plain = JSONNumber.plain(kept, point: point) ?? JSONNumber.scaled(kept, point: point)
     text = (isNegative ? "-" : "") + String(decoding: plain, as: UTF8.self)
@@ -38,7 +39,7 @@ public struct JSONNumber: Hashable, Sendable {
   private static var zero: UInt8 { UInt8(ascii: "0") }
   private static var dot: UInt8 { UInt8(ascii: ".") }
 
-  /// Without an exponent; `nil`: it would need too many zeros.
+  /// The digits without an exponent; `nil` if that needs too many zeros.
   private static func plain(_ digits: [UInt8], point: Int64) -> [UInt8]? {
     guard -6 < point, point <= 21 else { return nil }
     let point = Int(point)
@@ -65,7 +66,7 @@ extension JSONNumber: CustomStringConvertible {
 
 #if !hasFeature(Embedded)
   extension JSONNumber {
-    /// The shortest decimal that is read back as this number; `nil`: it is not finite.
+    /// The shortest decimal that reads back as this number; `nil`: it is not finite.
     public init?(_ number: Double) {
       guard number.isFinite, case .number(let parsed)? = try? JSON(parsing: "\(number)") else {
         return nil
@@ -73,7 +74,7 @@ extension JSONNumber: CustomStringConvertible {
       self = parsed
     }
 
-    /// The nearest such number.
+    /// The nearest `Double`.
     public var double: Double { Double(text) ?? .nan }
   }
 #endif

@@ -1,19 +1,19 @@
-// Texts as the bytes that they are in UTF-8. Keys are looked up and values compared by these all the
-// time, so they are read a word at a time.
+// Compares and orders texts by their UTF-8 bytes. Key lookups and value comparisons do this
+// constantly, so it reads a word at a time.
 
 extension String {
-  /// Whether two texts are the same bytes in UTF-8. O(1) if they are one text in one place.
+  /// Whether two texts have the same UTF-8 bytes. O(1) if both share their storage.
   @inlinable
   func isSame(as other: String) -> Bool {
     utf8.count == other.utf8.count && order(of: other) { $0 == $1 }
   }
 
-  /// Whether its bytes in UTF-8 come before the other's.
+  /// Whether its UTF-8 bytes come before the other's.
   @inlinable
   func precedes(_ other: String) -> Bool { order(of: other) { $0 < $1 } }
 
-  /// What `holds` says of the first words that differ, the first byte of each the highest; of both
-  /// lengths, if one text is the beginning of the other.
+  /// Returns `holds` for the first words that differ, with the first byte most significant. If one
+  /// text is a prefix of the other, returns `holds` for both lengths.
   @inlinable
   func order(of other: String, _ holds: (UInt64, UInt64) -> Bool) -> Bool {
     var (one, other) = (self, other)

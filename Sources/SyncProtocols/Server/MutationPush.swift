@@ -1,7 +1,7 @@
 public import UpdateMachine
 
-// Server: the room of what servers say and hear whatever they speak: an answer as the transport brings it,
-// the changes that are pushed to them, and why they refuse one.
+// Server: the room of what all protocols' servers share: a server's answer as the transport
+// delivers it, the mutations that clients push, and why a mutation is refused.
 //
 // Server may use: JSON.
 
@@ -23,10 +23,10 @@ public struct NamedMutation: Hashable, Sendable {
 /// A client's pending mutations, on their way to the server.
 public struct MutationPush: Hashable, Sendable {
   public var client: ClientID
-  /// The last refusal that the server has told the client of; 0: none.
+  /// The last refusal that the client has learned of; 0: none.
   public var knownRefusal: MutationID
-  /// Those that were refused together with the push that they came in: of them the server may never have
-  /// heard. Ascending.
+  /// Mutations that were refused as part of a whole push. The server may never have heard of them.
+  /// Ascending.
   public var voided: [MutationID]
   /// Ascending IDs.
   public var mutations: [NamedMutation]
@@ -43,9 +43,9 @@ public struct MutationPush: Hashable, Sendable {
   }
 }
 
-/// A mutator's refusal: the mutation can never be made as it is.
+/// A mutator's refusal: the mutation can never be run as it is.
 public struct ChangeRefusal: Error, Hashable, Sendable {
-  /// For the app; equal codes are equal reasons.
+  /// For the app. Equal codes mean equal reasons.
   public var code: RejectionCode
 
   @inlinable

@@ -1,16 +1,17 @@
 public import UpdateMachine
 
-/// What the protocol's envelope looks like from outside, after the transport and the JSON parser
-/// have done their work: all that is needed to say what an answer means.
+/// The envelope of an answer, after the transport and the JSON parser have done their work. It has
+/// all that is needed to classify the answer.
 public struct ServerAnswer: Hashable, Sendable {
   /// The HTTP status.
   public var status: Int
-  /// The JSON object's `result`; `nil` if the body is not such an object: HTML, nothing, half of one.
+  /// The JSON object's `result`; `nil` if the body is not such an object: HTML, empty, or
+  /// truncated.
   public var result: Result?
   /// The JSON object's `code`.
   public var code: String?
-  /// The body's `retry-after`, else the header's. Not a number, or a number that makes no sense:
-  /// `nil`.
+  /// The body's `retry-after`, else the header's; `nil` if it is not a number, or not a sensible
+  /// one.
   public var retryAfter: TimeSpan?
 
   public enum Result: Hashable, Sendable {
@@ -28,12 +29,12 @@ public struct ServerAnswer: Hashable, Sendable {
     self.retryAfter = retryAfter
   }
 
-  /// What an answer means (PROTOCOL.md, Errors); `nil`: it succeeded, and its fields may be read.
+  /// Classifies the answer (ZulipServer §5); `nil`: it succeeded, and its fields may be read.
   ///
-  /// Decided on status and code, never on a message's wording (BUGS 24). An answer without the
-  /// envelope is nobody's refusal: a proxy or a portal gave it, whatever its status says, so it is
-  /// `serverFault` and costs no finger. Only 429 is believed without one, for it asks for no more
-  /// than patience.
+  /// Only status and code decide, never a message's wording (SyncBugs 24). An answer without the
+  /// envelope is not the server's. A proxy or a portal sent it, whatever its status, so it is
+  /// `serverFault` and does not cost the finger. Only 429 is believed without the envelope, because
+  /// all it asks for is patience.
   public func failure() -> SyncFailure? {
     if status == 429 { return .rateLimited(after: retryAfter) }
     guard let result else { return .serverFault }
@@ -47,7 +48,7 @@ public struct ServerAnswer: Hashable, Sendable {
   }
 }
 
-/// Why a register was refused before anything was made.
+/// A register that was refused before anything was made.
 public struct RegisterRefusal: Error, Hashable, Sendable {
   public var answer: ServerAnswer
 

@@ -1,17 +1,17 @@
 public import UpdateMachine
 
-/// An answer of the server, still as the transport brings it: a client half has to classify it.
+/// A server's answer as the transport delivers it. A client half classifies it.
 public enum ServerReply<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
   case registered(Snapshot, Sync.Place, Terms)
   case batch(Sync.Batch)
-  /// The release was done.
+  /// The release succeeded.
   case released
   /// Anything but a success.
   case refused(ServerAnswer)
 }
 
 extension ServerReply {
-  /// What the client half makes of it; `nil`: a success.
+  /// The failure that it means to a client; `nil`: a success.
   @inlinable
   public func failure() -> SyncFailure? {
     switch self {
@@ -23,9 +23,9 @@ extension ServerReply {
 
 /// The end of a wait at a server.
 public struct EndedWait<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
-  /// The token that the poll was given with.
+  /// The token that was given with the poll.
   public var waiter: UInt64
-  /// What it is answered with.
+  /// The answer to the poll.
   public var reply: ServerReply<Snapshot, Sync>
 
   @inlinable

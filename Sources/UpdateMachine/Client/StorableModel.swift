@@ -1,29 +1,28 @@
-/// A model with a saved form in rows, so that a change is written at the price of what changed.
+/// A model with a saved form in rows, so that a save costs what changed.
 ///
-/// A model of maps writes a row for each entry, by ``RowWriter``; a small one a single
-/// row.
+/// A model of maps writes one row per entry, by ``RowWriter``. A small model writes a single row.
 public protocol StorableModel: SyncModel where Change: Storable {
-  /// Which version of the rows this app writes and reads. It goes up when they are written otherwise.
-  /// By default 1.
+  /// The version of the rows that this app writes and reads; 1 by default. Raise it when the rows
+  /// change their form.
   static var storedVersion: UInt64 { get }
 
-  /// Writes what is otherwise than in an older state of the same replica; `nil`: everything. Rows in
-  /// tables from ``StoredTable/firstOfModel`` on. Whatever is in the rows and in no state any more must
-  /// be removed.
+  /// Writes the rows that differ from `old`, an older state of the same replica; `nil`: all rows.
+  /// Its tables begin at ``StoredTable/firstOfModel``. Rows of entries that are gone must be
+  /// removed.
   func store(since old: Self?, into rows: inout RowWriter)
 
-  /// The state that these rows were written of. Whatever stands in them, it ends in a model that is
-  /// whole, or in an error.
+  /// Rebuilds the state that these rows were written from. Whatever the rows contain, the result is
+  /// a whole model or an error.
   init(stored rows: StoredRows) throws(StoredFormError)
 
-  /// The rows that an older version of the app wrote, as this one would have. By default none are, and
-  /// the replica starts stale.
+  /// Converts rows of an older version of the app to this version's. By default it throws, and the
+  /// replica starts stale.
   static func migrate(
     _ rows: StoredRows, from version: UInt64
   ) throws(StoredFormError) -> StoredRows
 
-  /// Tables of which the rows may stay in the store at a start, so that a start costs what is looked
-  /// at and not what is held. By default none.
+  /// Tables whose rows may stay in the store at a start, so that a start costs what is shown, not
+  /// what is held. None by default.
   static var unloadedTables: [StoredTable] { get }
 }
 
@@ -42,10 +41,10 @@ extension StorableModel {
   public static var unloadedTables: [StoredTable] { [] }
 }
 
-/// The row that says what all the others are of.
+/// The row that describes all the others: versions, finger and terms.
 @usableFromInline
 struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
-  /// Of the library's own rows. 1: the first.
+  /// The version of the library's own rows; the first is 1.
   @usableFromInline static var version: UInt64 { 1 }
 
   @usableFromInline var model: UInt64
@@ -81,10 +80,11 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
 }
 
 extension SavedReplica where Model: StorableModel, Place: Storable {
-  /// The rows by which it is otherwise than an older saved form of the same replica; `nil`: all of it.
+  /// Returns the rows that differ from `old`, an older saved form of the same replica; `nil`: all
+  /// rows.
   public func rows(since old: SavedReplica?) -> [StoredRow] { step(since: old).rows }
 
-  /// The same with the ranges that are cleared.
+  /// Returns the same rows together with the ranges that are cleared.
   public func step(since old: SavedReplica?) -> RowWriter {
     var rows = RowWriter()
     rows.put(.head, head, since: old?.head)
@@ -97,7 +97,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     StoredHead(model: Model.storedVersion, finger: finger, terms: terms)
   }
 
-  /// The saved form that these rows are.
+  /// Rebuilds the saved form from its rows.
   public init(stored rows: StoredRows) throws(StoredFormError) {
     let head = try SavedReplica.head(of: rows)
     var rows = rows
@@ -115,7 +115,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     self.init(model: model, finger: head.finger, terms: head.terms, outbox: outbox)
   }
 
-  /// Whether these rows are as this version writes them, so that a step may be written on them.
+  /// Whether this version wrote the rows, so that a step may be appended to them.
   public static func isCurrent(_ rows: StoredRows) throws(StoredFormError) -> Bool {
     try head(of: rows).model == Model.storedVersion
   }
@@ -128,7 +128,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
 }
 
 extension StoredTable {
-  /// One row: versions, finger and terms.
+  /// The table of the head, which is one row.
   @usableFromInline static var head: StoredTable { StoredTable(0) }
 }
 

@@ -1,43 +1,43 @@
-/// Decides what the store is asked, one thing at a time: reads the saved form at the start, saves what
-/// the machine or the outbox wants to be durable, reads rows that are not loaded, erases.
+/// The scheduler of the store: one operation at a time. It loads the saved form at the start, saves
+/// what the machine or the outbox needs durable, reads unloaded rows, and erases.
 ///
 ///     free ──started──▶ loading ──loaded──▶ free ⇄ saving, reading, erasing
 ///                       │    ▲               │  ▲
 ///           loadFailed  ▼    │ timer  failed ▼  │ timer, started
 ///                      waiting              waiting
 ///
-/// A save is of the client as it is when it begins; what was wanted meanwhile is saved by the next one.
-/// A save that the machine waits for is tried again when the machine says so; one for the outbox, after
-/// a wait of its own.
+/// A save holds the client as it is when the save begins. Later changes go into the next save. If
+/// the machine waits for a save that fails, the machine says when to try again. A failed save for
+/// the outbox is repeated after a wait of its own.
 @usableFromInline
 struct Storage: Equatable, Sendable {
   @usableFromInline let settings: RetrySettings
-  /// Whether there is a store. Without one nothing is ever asked.
+  /// Whether there is a store. Without one, no operation is ever asked for.
   @usableFromInline let isPresent: Bool
 
-  /// What the store is doing.
+  /// The operation that is out.
   @usableFromInline var out: Operation?
-  /// How many saves and reads were begun.
+  /// How many saves and reads have begun.
   @usableFromInline var writeCount: UInt64 = 0
   @usableFromInline var readCount: UInt64 = 0
 
-  /// While a load is out: it is wanted once more should that one be cut short.
+  /// Whether to load. While a load is out: whether to load again if it is cut short.
   @usableFromInline var wantsLoad = false
   @usableFromInline var wantsErase = false
-  /// The machine waits for the end of this write, which has not begun.
+  /// A write that the machine waits for, and that has not begun.
   @usableFromInline var machineWrite: WriteID?
-  /// The model is to be saved, though the machine waits for nothing.
+  /// Whether to save the model although the machine does not wait for it.
   @usableFromInline var wantsState = false
-  /// The outbox must be durable as of this version.
+  /// The outbox version that must become durable.
   @usableFromInline var wanted = OutboxVersion(0)
   @usableFromInline var durable = OutboxVersion(0)
 
   @usableFromInline var retry = Retry(.storage)
-  /// A save for the outbox has failed, or the saved form could not be read: the next try waits for the
-  /// timer, or without one for the start.
+  /// Whether the next try waits: a save for the outbox has failed, or the saved form could not be
+  /// read. It waits for the timer or, if there is none, for the start.
   @usableFromInline var isWaiting = false
   @usableFromInline var isStarted = false
-  /// A stop came since the reading of rows that is out was begun.
+  /// Whether a stop came after the read that is out had begun.
   @usableFromInline var isReadFromBefore = false
 
   @inlinable
@@ -46,7 +46,7 @@ struct Storage: Equatable, Sendable {
     self.isPresent = isPresent
   }
 
-  /// What the store was asked, and is to answer once.
+  /// An operation that the store was asked for, and answers once.
   @usableFromInline
   enum Operation: Hashable, Sendable {
     case load
@@ -59,9 +59,9 @@ struct Storage: Equatable, Sendable {
   @usableFromInline
   struct Save: Hashable, Sendable {
     @usableFromInline var id: WriteID
-    /// The write of the machine's that it answers.
+    /// The machine's write that this save answers.
     @usableFromInline var machineWrite: WriteID?
-    /// The outbox in it.
+    /// The outbox that it contains.
     @usableFromInline var outbox: Mark?
 
     @inlinable
@@ -72,7 +72,7 @@ struct Storage: Equatable, Sendable {
     }
   }
 
-  /// Says which outbox is saved, and as of which version.
+  /// Which outbox is saved, and at which version.
   @usableFromInline
   struct Mark: Hashable, Sendable {
     @usableFromInline var client: ClientID
@@ -88,14 +88,14 @@ struct Storage: Equatable, Sendable {
   /// What to do, in this order.
   @usableFromInline
   struct Effects: Sendable {
-    /// The timer that must not fire any more.
+    /// A timer that must no longer fire.
     @usableFromInline var disarm: TimerID?
-    /// The store has failed.
+    /// Whether to report that the store failed.
     @usableFromInline var report = false
     @usableFromInline var operation: Ask?
     @usableFromInline var arm: TimerArm?
 
-    /// What the store is asked.
+    /// An operation to ask of the store.
     @usableFromInline
     enum Ask: Equatable, Sendable {
       case load
@@ -105,16 +105,16 @@ struct Storage: Equatable, Sendable {
     }
   }
 
-  // MARK: What is wanted
+  // MARK: Requests
 
-  /// The saved form is to be read.
+  /// Asks for the saved form to be read.
   @inlinable
   mutating func wantLoad() {
     wantsLoad = isPresent && out != .load
     if !isStarted { isWaiting = false }
   }
 
-  /// The saved form is to be erased, and nothing of before is to be saved any more.
+  /// Asks for the saved form to be erased. Nothing older is saved from then on.
   @inlinable
   mutating func wantErase() {
     wantsErase = isPresent
@@ -122,23 +122,23 @@ struct Storage: Equatable, Sendable {
     forgetOutbox()
   }
 
-  /// The machine waits for a write.
+  /// Asks for a write that the machine waits for.
   @inlinable
   mutating func want(_ write: WriteID) { machineWrite = write }
 
-  /// The model has changed, and is to be saved though nobody waits for it.
+  /// Asks for the changed model to be saved, although nothing waits for it.
   @inlinable
   mutating func wantState() { wantsState = isPresent }
 
-  /// The outbox is to be durable as of this version. While not started, that is another try.
+  /// Asks for the outbox to be durable at this version. While not started, this also ends a wait.
   @inlinable
   mutating func want(_ version: OutboxVersion, _ effects: inout Effects) {
     wanted = max(wanted, version)
     if isWaiting, !isStarted { endWait(&effects) }
   }
 
-  /// There is another outbox from here on: its versions count anew, and what is being saved says nothing
-  /// of it, though it may be of the same client.
+  /// Forgets the outbox, because another takes its place. The new one counts its versions anew. A
+  /// save that is out does not contain it, even if both are of the same client.
   @inlinable
   mutating func forgetOutbox() {
     if case .save(var save) = out {
@@ -164,20 +164,20 @@ struct Storage: Equatable, Sendable {
     case .loggedOut:
       isStarted = false
       noteRead()
-      endWait(&effects)  // Or nothing would be erased before the next start.
+      endWait(&effects)  // A waiting load would hold the erase back until the next start.
     case .foregrounded, .backgrounded, .networkChanged, .retryRequested, .credentialsChanged: break
     }
   }
 
-  /// The reading of rows that is out, if there is one, outlives this start.
+  /// Notes that the read that is out, if any, began before a stop.
   @inlinable
   mutating func noteRead() {
     if case .read = out { isReadFromBefore = true }
   }
 
-  // MARK: What happened
+  // MARK: Outcomes
 
-  /// The saved form was read, or it could not be and is given up. Says whether that was awaited.
+  /// Takes the end of a load: the form was read, or was given up. Returns whether a load was out.
   @inlinable
   mutating func wasLoaded() -> Bool {
     guard out == .load else { return false }
@@ -188,8 +188,8 @@ struct Storage: Equatable, Sendable {
     return true
   }
 
-  /// The saved form could not be read, and is to be once more, after a wait. Cut short, it is by the next
-  /// start, or at once if that has come since it was asked for.
+  /// Takes a failed load, which is repeated after a wait. A load that was cut short is repeated by
+  /// the next start, or at once if the start has come since the load began.
   @inlinable
   mutating func loadFailed(isCutShort: Bool, at now: Moment, _ effects: inout Effects) {
     guard out == .load else { return }
@@ -199,9 +199,9 @@ struct Storage: Equatable, Sendable {
     wait(at: now, &effects)
   }
 
-  /// A save is over. Returns what it was, if it was out.
+  /// Takes the end of a save. Returns the save, if it was out.
   ///
-  /// - Parameter client: whose outbox there is now.
+  /// - Parameter client: the client of the present outbox.
   @inlinable
   mutating func saved(
     _ id: WriteID, succeeded: Bool, _ client: ClientID?, at now: Moment, _ effects: inout Effects
@@ -219,7 +219,7 @@ struct Storage: Equatable, Sendable {
     return save
   }
 
-  /// Rows were read, or could not be. Says whether that was awaited.
+  /// Takes the end of a read, successful or not. Returns whether that read was out.
   @inlinable
   mutating func wasRead(_ id: RequestID) -> Bool {
     guard out == .read(id) else { return false }
@@ -227,7 +227,7 @@ struct Storage: Equatable, Sendable {
     return true
   }
 
-  /// The saved form was erased, or could not be. Says whether that was awaited.
+  /// Takes the end of an erase, successful or not. Returns whether an erase was out.
   @inlinable
   mutating func wasErased() -> Bool {
     guard out == .erase else { return false }
@@ -242,15 +242,15 @@ struct Storage: Equatable, Sendable {
 
   // MARK: The next operation
 
-  /// Whether something of the outbox is wanted that is not durable.
+  /// Whether the outbox has a wanted version that is not durable.
   @inlinable
   var isDue: Bool { durable < wanted }
 
-  /// Begins what is wanted, if the store is free.
+  /// Begins the next wanted operation, if the store is free.
   ///
   /// - Parameters:
   ///   - canSave: whether there is anything to save.
-  ///   - outbox: the outbox of now.
+  ///   - outbox: the present outbox.
   ///   - queries: rows to read.
   @inlinable
   mutating func proceed(
@@ -283,7 +283,8 @@ struct Storage: Equatable, Sendable {
     }
   }
 
-  /// A write of the machine's of which there is nothing to save: its finger was dropped in the same step.
+  /// Returns and clears a write of the machine's that has nothing left to save: its finger was
+  /// dropped in the same step.
   @inlinable
   mutating func takeVoidWrite() -> WriteID? {
     defer { machineWrite = nil }
@@ -314,7 +315,7 @@ struct Storage: Equatable, Sendable {
 }
 
 extension Storage {
-  /// What it does and wants, where there is no outbox. The write that is out is number 8.
+  /// Packs everything that concerns no outbox. The write that is out counts as number 8.
   func pack(into bits: inout Bits) {
     var code: UInt64 = 0
     switch out {
@@ -331,7 +332,7 @@ extension Storage {
     bits.put(isStarted)
   }
 
-  /// ``pack(into:)`` undone.
+  /// The inverse of ``pack(into:)``.
   mutating func unpack(from bits: inout Bits) {
     writeCount = 8
     switch bits.take(width: 3) {
@@ -347,13 +348,13 @@ extension Storage {
     isStarted = bits.takeFlag()
   }
 
-  /// Notes the versions that it holds, so that they are packed by their order.
+  /// Notes the versions that it holds, so that they are packed by rank.
   func noteVersions(in ranks: inout OutboxVersionRanks) {
     ranks.note(wanted)
     if case .save(let save) = out, let mark = save.outbox { ranks.note(mark.version) }
   }
 
-  /// What there is besides where there is an outbox, which may be wanted durable.
+  /// Packs the rest, for a client with an outbox, which may have to become durable.
   func packOutbox(into bits: inout Bits, at now: Moment, _ ranks: OutboxVersionRanks) {
     bits.put(isWaiting)
     bits.put(isDue)
@@ -368,12 +369,12 @@ extension Storage {
     bits.put(retry.timer?.latest, at: now, past: .zero, width: 4)
   }
 
-  /// ``packOutbox(into:at:_:)`` undone, after ``unpack(from:)``.
+  /// The inverse of ``packOutbox(into:at:_:)``, to be called after ``unpack(from:)``.
   mutating func unpackOutbox(from bits: inout Bits, of client: ClientID?) {
     isWaiting = bits.takeFlag()
     let isDue = bits.takeFlag()
     let rank = bits.take(width: 3)
-    // What is wanted and as old as what is durable is rank 0, too.
+    // Rank 0 also stands for a wanted version that is as old as the durable one.
     wanted = rank > 0 ? OutboxVersionRanks.version(ofRank: rank) : OutboxVersion(isDue ? 1 : 0)
     let marked = bits.take(width: 3)
     if marked > 0, let client, case .save(var save) = out {

@@ -1,10 +1,10 @@
-/// All of a replica as a store keeps it: its rows, and when they were written last. A checkpoint.
+/// A whole replica as a store keeps it (a checkpoint): its rows, and when they were last written.
 public struct StoredForm: Sendable {
-  /// In any order, each key once.
+  /// In any order; each key once.
   public var rows: [(key: StoredKey, value: [UInt8])]
-  /// By the wall clock: the only time that means something after a restart.
+  /// By the wall clock, the only clock that means something after a restart.
   public var writtenAt: WallTime
-  /// Tables of which the rows are not among them: they stay where they are until they are asked for.
+  /// Tables whose rows are left out. They stay in the store until they are asked for.
   public var unloaded: [StoredTable]
 
   @inlinable
@@ -17,10 +17,10 @@ public struct StoredForm: Sendable {
   }
 }
 
-/// One step of a replica on its way: the rows that are otherwise after it, with the finger that it led
-/// to among them. Written whole or not at all.
+/// One step of a replica: the rows that changed, including the finger that the step led to. Written
+/// whole or not at all.
 public struct JournalEntry: Hashable, Sendable {
-  /// First of all, every row in these ranges is gone.
+  /// Ranges whose rows are removed before `rows` are written.
   public var cleared: [RowRange]
   /// Each key at most once.
   public var rows: [StoredRow]

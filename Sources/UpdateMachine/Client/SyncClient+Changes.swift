@@ -1,10 +1,10 @@
-// What the user changes: the outbox beside the model, told of everything that concerns it.
+// The user's changes: the outbox beside the model, and everything that it is told.
 
 extension SyncClient {
-  /// What a change gives at once.
+  /// What a change returns at once.
   public struct Mutated: Sendable {
     public var ticket: MutationTicket
-    /// What the mutator returned. The server's may make something else of it.
+    /// What the mutator returned here. The server's run may have another result.
     public var value: Change.Value
     public var effects: Effects
 
@@ -16,8 +16,8 @@ extension SyncClient {
     }
   }
 
-  /// The user changes something, in the view, whole or not at all. Nothing is changed if it throws, as it
-  /// does also if nothing is held, for then nobody knows what would be changed.
+  /// Changes the view, whole or not at all. If it throws, nothing has changed. It also throws while
+  /// no state is held, because there is nothing to change.
   @inlinable
   public mutating func mutate(
     _ change: Change, at now: Moment
@@ -32,9 +32,9 @@ extension SyncClient {
     return Mutated(ticket: made.ticket, value: made.value, effects: effects)
   }
 
-  // MARK: What the outbox hears
+  // MARK: Inputs of the outbox
 
-  /// Something happened to what is pending. What it changed is shown at once.
+  /// Feeds one input to the outbox. Its effect on the view shows at once.
   @inlinable
   mutating func tellOutbox(
     _ input: Outbox<Change>.Input, at now: Moment, _ effects: inout Effects
@@ -43,8 +43,8 @@ extension SyncClient {
     _local?.handle(input, at: now, &effects.outbox)
   }
 
-  /// After every input: the outbox is started with the machine, replayed over what is confirmed now, and
-  /// saved; and where push comes first, the log is asked once a push was answered.
+  /// Runs after every input. Starts the outbox with the machine, replays it over the confirmed
+  /// state, and saves it. If push comes first, it also asks the log once a push was answered.
   @inlinable
   mutating func settleOutbox(at now: Moment, _ effects: inout Effects) {
     guard let outbox = _local?.outbox else { return }
@@ -59,10 +59,10 @@ extension SyncClient {
     if let version = effects.outbox.persist { storage.want(version, &effects.storage) }
   }
 
-  /// Where push comes first, a push that was answered is a sign that asking now does better than
-  /// waiting: the server is there, and has news. It is told like another network, so it is paid from
-  /// the same budget. A question that is out is let be, and asked again after its answer if that does
-  /// not confirm what was pushed.
+  /// Asks the log soon after an answered push, if push comes first: the server can be reached, and
+  /// has news. The machine hears of it as a change of network, so the same budget of wakes pays for
+  /// it. A poll that is out goes on. If its answer does not confirm the push, the log is asked
+  /// again.
   @inlinable
   mutating func askSoonAfterPush(at now: Moment, _ effects: inout Effects) {
     guard Sync.order == .pushFirst, _local?.outbox.wantsPull ?? false else { return }
@@ -75,7 +75,7 @@ extension SyncClient {
     }
   }
 
-  /// Where pull comes first, nothing is pushed by a client that is not level.
+  /// Holds pushes back while the client is not level, if pull comes first.
   @inlinable
   mutating func holdBack(at now: Moment, _ effects: inout Effects) {
     guard Sync.order == .pullFirst, let outbox = _local?.outbox else { return }
@@ -84,9 +84,9 @@ extension SyncClient {
     _local?.handle(.heldBack(isHeldBack), at: now, &effects.outbox)
   }
 
-  // MARK: Whose it is
+  // MARK: The outbox's client
 
-  /// The outbox that was saved with a model.
+  /// Takes over the outbox that was saved with a model.
   @inlinable
   mutating func restoreOutbox(_ saved: Saved) {
     guard let outbox = saved.outbox else { return }
@@ -96,18 +96,18 @@ extension SyncClient {
     _local = local
   }
 
-  /// A new confirmed state takes the place of the old one; the outbox stays, and what is pending is
-  /// replayed. If the snapshot is for another client, the app has lost its name: then what never left
-  /// goes on in the new one, and the rest is set aside (``Outbox/init(client:takingOver:)``).
+  /// Replays what is pending over a new confirmed state. If the snapshot names another client, the
+  /// app has lost its old name. Then mutations that never left go on under the new name, and the
+  /// rest are set aside (``Outbox/init(client:takingOver:)``).
   @inlinable
   mutating func adoptOutbox(
     of model: Model, askedAt sent: Moment, at now: Moment, _ effects: inout Effects
   ) {
     guard let client = model.client else { return }
-    // Whatever the server calls us now, it has what it said that it has.
+    // The snapshot contains everything accepted before `sent`, whichever client it names.
     _local?.confirmAccepted(before: sent)
     if _local?.outbox.client != client {
-      // Nothing of the old one goes on.
+      // The old outbox does nothing more.
       _local?.handle(.app(.stopped), at: now, &effects.outbox)
       let outbox =
         _local.map { Outbox(client: client, takingOver: $0.outbox) }
@@ -122,7 +122,7 @@ extension SyncClient {
     _local?.confirm(model.state, through: confirmation.last, refusal: confirmation.refusal)
   }
 
-  /// Without a store nothing waits for a write.
+  /// The settings of the outbox. Without a store, nothing waits for a write.
   @inlinable
   var outboxSettings: OutboxSettings {
     var settings = Model.outboxSettings

@@ -1,15 +1,15 @@
 extension SyncClient {
-  /// One thing to do. Each is one instruction; a host performs it and decides nothing.
+  /// One instruction to a host, which performs it and decides nothing.
   public enum Effect: Sendable {
-    /// Give up a request. Its answer may come all the same.
+    /// Give up a request. Its answer may still come.
     case cancel(RequestID)
-    /// The timer must not fire any more.
+    /// Keep the timer from firing.
     case disarm(TimerID)
     /// Tell the app's log what went wrong.
     case report(Machine<Place>.Report)
-    /// Tell the server that a log is wanted no more: best effort, never retried, not answered.
+    /// Tell the server that a log is no longer wanted: best effort, never retried, not answered.
     case release(Place.Log)
-    /// Read the saved form. One operation of the store is out at a time: this, ``save(_:)``,
+    /// Read the saved form. The store does one operation at a time: this, ``save(_:)``,
     /// ``read(_:_:)`` or ``erase``.
     case load
     /// Save the client as it is now (``SyncClient/saved``).
@@ -20,8 +20,8 @@ extension SyncClient {
     case erase
     /// Ask for a snapshot and a finger.
     case register(RequestID)
-    /// Ask for what came after the finger. `waits`: the server may hold it open. A subscription is asked on
-    /// from the next finger by the same request.
+    /// Ask for the events after the finger. `waits`: the server may hold the request open. A
+    /// subscription continues from the next finger under the same request.
     case poll(RequestID, finger: Place, waits: Bool)
     /// Send mutations.
     case push(Outbox<Change>.Push)
@@ -31,31 +31,31 @@ extension SyncClient {
     case arm(TimerID, MomentRange)
   }
 
-  /// What one input leads to: what to do, in order, and what changed. There is one place for each kind,
-  /// so the order holds by construction, and nothing is allocated where nothing is done.
+  /// The result of one input: what to do, in order, and what changed. Each kind has one field, so
+  /// the order holds by construction, and an empty result allocates nothing.
   public struct Effects: Sendable {
-    /// What follows the log.
+    /// The machine's effects, which follow the log.
     @usableFromInline package var machine = Machine<Place>.Effects()
-    /// A subscription goes on.
+    /// The poll that continues a subscription.
     @usableFromInline var subscription: Machine<Place>.Effects.Request?
-    /// What sends the user's changes.
+    /// The outbox's effects, which send the user's changes.
     @usableFromInline package var outbox = Outbox<Change>.Effects()
     @usableFromInline var storage = Storage.Effects()
-    /// What fetches pages.
+    /// The planner's effects, which fetch pages.
     @usableFromInline package var pages = PagePlanner<Lists>.Effects()
-    /// What is otherwise than before, so that observers are told without comparing.
+    /// What changed, so that observers need not compare.
     public var changes = ClientChanges()
-    /// The windows through which something else is seen (``SyncClient/view(of:)``).
+    /// The windows whose view changed (``SyncClient/view(of:)``).
     public var windows: [WindowID] = []
-    /// What the machine was told, in order, so that a checker need not guess.
+    /// What the machine was told, in order, for a checker.
     public var heard = Few<MachineHeard<Place>>()
 
     /// Nothing to do, and nothing changed.
     @inlinable
     public init() {}
 
-    /// The effects in the order in which they must be performed: cancel, disarm, report, release, the
-    /// store, the requests, arm.
+    /// Calls `perform` with each effect in the order in which they must be performed: cancel,
+    /// disarm, report, release, the store, the requests, arm.
     @inlinable
     public func each(_ perform: (Effect) -> Void) {
       if let id = machine.cancel { perform(.cancel(id)) }
@@ -92,26 +92,26 @@ extension SyncClient {
   }
 }
 
-/// What of a client is otherwise than before.
+/// The parts of a client that changed.
 public struct ClientChanges: OptionSet, Sendable {
   public let rawValue: UInt8
 
   @inlinable
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// What it holds: a snapshot, events, a page, or nothing any more.
+  /// The model: a snapshot, events, a page, or its removal.
   @inlinable public static var model: ClientChanges { ClientChanges(rawValue: 1) }
-  /// The model with what is pending over it.
+  /// The view: the model with pending mutations over it.
   @inlinable public static var view: ClientChanges { ClientChanges(rawValue: 2) }
-  /// What has become of mutations.
+  /// The state of mutations.
   @inlinable public static var outbox: ClientChanges { ClientChanges(rawValue: 4) }
-  /// Status, or what may be told of freshness.
+  /// The status, or what may be told of freshness.
   @inlinable public static var status: ClientChanges { ClientChanges(rawValue: 8) }
 }
 
-/// What a machine was told.
+/// One thing that a machine was told.
 public enum MachineHeard<Place: Finger>: Equatable, Sendable {
-  /// It is a new one, with a finger that was saved.
+  /// The machine is a new one, restored with a saved finger.
   case restored(Place, Terms, age: TimeSpan?)
   case input(Machine<Place>.Input)
 }
@@ -125,14 +125,14 @@ extension SyncClient.Effects {
     return list
   }
 
-  /// One line each, moments as seen at `now`.
+  /// One line per effect, with moments relative to `now`.
   public func texts(at now: Moment) -> [String] {
     var texts: [String] = []
     each { texts.append($0.text(at: now)) }
     return texts
   }
 
-  /// There is nothing to do.
+  /// Whether there is nothing to do.
   @inlinable
   public var isEmpty: Bool {
     var isEmpty = true

@@ -1,33 +1,33 @@
 extension SyncClient {
   /// What happened.
   public enum Input: Sendable {
-    /// The app, or the system through it, says something.
+    /// A signal from the app, or from the system through it.
     case app(AppSignal)
 
-    // The store: each operation that it was asked for gets one of its answers.
+    // The store: every operation gets exactly one answer.
 
-    /// The saved form was read; `nil`: there is none, or none that can be used. `age`: how long ago
-    /// it was written by the wall clock, `nil` if that is not known.
+    /// The saved form was read; `nil`: there is none, or none that can be used. `age`: the time
+    /// since it was written, by the wall clock; `nil`: unknown.
     indirect case loaded(Saved?, age: TimeSpan?)
     case loadFailed(StoreFailure)
     /// A save is durable.
     case written(WriteID)
-    /// A save failed; what was durable before it still is.
+    /// A save failed. What was durable before still is.
     case writeFailed(WriteID)
-    /// Rows that were asked for.
+    /// The rows that were asked for.
     case rowsRead(RequestID, [RowAnswer])
     case rowsFailed(RequestID, StoreFailure)
-    /// The saved form is erased, or could not be.
+    /// The saved form was erased, or could not be.
     case erased(succeeded: Bool)
 
-    // The server: each request gets an answer, or a failure.
+    // The server: every request gets an answer or a failure.
 
     case snapshotArrived(RequestID, Model.Snapshot, finger: Place, terms: Terms)
     case batchArrived(RequestID, Sync.Batch)
     case pushAnswered(RequestID, PushAnswer)
     case pageArrived(RequestID, Lists.Page)
-    /// A request ended any other way. `hasLeft`: the server may have heard of it; that matters for
-    /// pushes only.
+    /// A request ended in any other way. `hasLeft`: the server may have received it, which matters
+    /// only for pushes.
     case failed(RequestID, SyncFailure, hasLeft: Bool)
 
     /// A timer fired, at any time after it was armed.
@@ -35,14 +35,14 @@ extension SyncClient {
 
     // The user.
 
-    /// A window looks at something else, or is closed.
+    /// A window shows another part of its list, or is closed.
     case window(WindowChange)
-    /// What is held changes beside the log and beside pages.
+    /// The app changes its lists, independently of the log and of pages.
     case lists(ListChange)
-    /// The app says what shall become of a mutation that is set aside, uncertain, or has never left.
+    /// The app decides about a mutation that is set aside, uncertain, or has never left.
     case mutation(MutationWord)
-    /// The app waits for what the user changed to be durable: that is saved once more, though a save has
-    /// failed and the next one waits.
+    /// The app waits for its changes to be durable. While not started, they are saved once more, even if
+    /// a save has failed.
     case saveRequested
   }
 
@@ -51,24 +51,24 @@ extension SyncClient {
     case closed(WindowID)
   }
 
-  /// What an app does with its partial lists.
+  /// A change that an app makes to its partial lists.
   public enum ListChange: Sendable {
-    /// The memory of a held item is given back. Nothing is known of its ID any more.
+    /// A held item is dropped to free memory. Its ID is no longer known.
     case dropped(Lists.ID)
-    /// Nobody looks at a list any more. What it knew is forgotten.
+    /// A list is no longer shown. What was known of it is forgotten.
     case closed(Lists.Narrow)
-    /// What a narrow means has changed outside of everything that it lists.
+    /// A narrow has changed its meaning, for a reason outside the items that it lists.
     case reconsidered(Lists.Narrow)
   }
 
-  /// What an app says of one of its mutations.
+  /// An app's decision about one of its mutations.
   public enum MutationWord: Sendable {
-    /// A refused or uncertain one is tried again as it is.
+    /// Tries a refused or uncertain mutation again, unchanged.
     case retried(MutationTicket)
-    /// One that the server itself refused is tried again as another, or one that never left is changed
-    /// (``Outbox/canEdit(_:)``). Taken also if the outbox is full by it.
+    /// Replaces a mutation that the server itself refused, or changes one that never left
+    /// (``Outbox/canEdit(_:)``). Accepted even if that fills the outbox.
     case edited(MutationTicket, Change)
-    /// One that is refused, uncertain or never left is given up.
+    /// Gives up a mutation that is refused, uncertain, or never left.
     case discarded(MutationTicket)
 
     @inlinable
@@ -82,13 +82,14 @@ extension SyncClient {
   }
 }
 
-/// Why a store did not do what it was asked to.
+/// Why a store could not perform an operation.
 public enum StoreFailure: Hashable, Sendable {
   /// The medium failed: full, read-only, gone.
   case failed
-  /// What is there cannot be understood.
+  /// The saved form cannot be understood.
   case unreadable
-  /// The call was cut short, as when the process ends. That says nothing of what is there.
+  /// The call was cut short, for example because the process ends. That says nothing about the
+  /// saved form.
   case cutShort
 }
 

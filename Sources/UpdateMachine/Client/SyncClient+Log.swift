@@ -1,5 +1,5 @@
-// The log: what the app says, the saved form, snapshots and batches. The model takes them or refuses them
-// as a whole, and the machine hears what became of them.
+// The log: signals of the app, the saved form, snapshots and batches. The model takes each whole or
+// refuses it, and the machine hears which.
 
 extension SyncClient {
   @inlinable
@@ -15,11 +15,11 @@ extension SyncClient {
     }
     storage.heard(signal, &effects.storage)
     if effects.machine.erase { storage.wantErase() }
-    // One that is not loaded yet hears of the start when it is.
+    // If the saved form is not loaded yet, the outbox hears of the start later.
     if case .started = signal, !_machine.isStarted { return }
     tellOutbox(.app(signal), at: now, &effects)
     guard signal == .loggedOut, let local = _local else { return }
-    // The next outbox gives no push, timer or view a name again that this one has given.
+    // The next outbox must not reuse the name of a push, a timer or a view.
     outboxNames = local.outbox.names
     viewVersion = local.view.version
     _local = nil
@@ -39,7 +39,7 @@ extension SyncClient {
   @inlinable
   mutating func loggedOut(at now: Moment, _ effects: inout Effects) {
     startsWhenLoaded = false
-    // The saved form says which log is to be released.
+    // The saved form names the log to release.
     if !isLoaded { storage.wantLoad() }
     _holding = .nothing
     tell(.app(.loggedOut), at: now, &effects)
@@ -54,8 +54,9 @@ extension SyncClient {
   mutating func loaded(_ saved: Saved?, age: TimeSpan?, at now: Moment, _ effects: inout Effects) {
     guard storage.wasLoaded() else { return }
     guard !isLoaded else {
-      // Logged out while it was read: the log that it names is wanted no more.
-      effects.machine.release = saved?.finger?.log
+      // The user logged out while it was read, so its log is no longer wanted; unless it is followed again
+      // since then, where all logs of a protocol have one name.
+      if let log = saved?.finger?.log, log != _machine.finger?.log { effects.machine.release = log }
       return
     }
     let early = _machine
@@ -72,20 +73,21 @@ extension SyncClient {
       settings: early.settings)
     effects.heard.append(.restored(finger, saved.terms, age: age))
     if startsWhenLoaded { return begin(foreground: early.isInForeground, at: now, &effects) }
-    // Not started: it only remembers whether its user sees it.
+    // Not started: the machine only remembers whether the user sees the app.
     tell(.app(early.isInForeground ? .foregrounded : .backgrounded), at: now, &effects)
     if early.status.isHalted { tell(.app(.stopped), at: now, &effects) }
   }
 
-  /// A start that waited for the saved form.
+  /// Makes the start that waited for the saved form.
   @inlinable
   mutating func begin(foreground: Bool, at now: Moment, _ effects: inout Effects) {
     startsWhenLoaded = false
     tell(.app(.started(foreground: foreground)), at: now, &effects)
   }
 
-  /// What cannot be read is left as it is, and the client starts stale. But where changes may be in it,
-  /// which are nowhere else, it is read again: what is saved next would take their place.
+  /// Takes a failed load. The saved form is left as it is, and the client starts stale. But if it
+  /// may contain the user's changes, which exist nowhere else, it is read again: the next save
+  /// would replace them.
   @inlinable
   mutating func loadFailed(_ failure: StoreFailure, at now: Moment, _ effects: inout Effects) {
     guard storage.out == .load else { return }
@@ -105,7 +107,7 @@ extension SyncClient {
     _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: Terms, at now: Moment,
     _ effects: inout Effects
   ) {
-    // Only a register's: a model never changes without its finger.
+    // Only a register brings one: a model never changes without its finger.
     if case .registering(let request) = _machine.status, request.id == id {
       let new: Model
       do throws(Model.Refusal) {
@@ -113,7 +115,7 @@ extension SyncClient {
       } catch {
         return refuse(id, finger.log, at: now, &effects)
       }
-      // One that names nobody would leave what the user changed with nobody.
+      // A snapshot that names no client would leave the user's changes without an owner.
       if new.client == nil, _local != nil { return refuse(id, finger.log, at: now, &effects) }
       adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
       _holding = .model(new)
@@ -124,7 +126,7 @@ extension SyncClient {
     tell(.snapshotArrived(id, finger: finger, terms: terms), at: now, &effects)
   }
 
-  /// A snapshot that the model cannot take. Its log is followed by nobody.
+  /// Refuses a snapshot that the model cannot take, and releases its log, which nothing follows.
   @inlinable
   mutating func refuse(
     _ id: RequestID, _ log: Place.Log, at now: Moment, _ effects: inout Effects
@@ -143,14 +145,14 @@ extension SyncClient {
     if waitingBatches.isEmpty, rows(under: batch).isEmpty {
       take(batch, for: id, at: now, &effects)
     } else if waitingBatches.isEmpty || nextFinger(of: id) != nil {
-      // But for a subscription's, a second answer is the first one again.
+      // A second answer to a poll repeats the first. Only a subscription has several.
       waitingBatches.append((id, batch))
     }
     guard let finger = nextFinger(of: id) else { return }
     effects.subscription = .poll(id, finger: finger, waits: true)
   }
 
-  /// A batch whose rows are loaded.
+  /// Takes a batch whose rows are loaded.
   @inlinable
   mutating func take(
     _ batch: Sync.Batch, for id: RequestID, at now: Moment, _ effects: inout Effects
@@ -209,7 +211,7 @@ extension SyncClient {
     }
   }
 
-  /// A poll leaves.
+  /// Notes that a poll leaves.
   @inlinable
   mutating func notePollLeft() {
     _local?.pollLeft()
@@ -218,7 +220,7 @@ extension SyncClient {
 }
 
 extension LocalChanges {
-  /// The confirmed state has taken one event.
+  /// Confirms mutations by one event that the confirmed state has taken.
   @inlinable
   mutating func confirm<Model: SyncModel>(by event: Model.Event, in model: Model)
   where Model.Change == Change {

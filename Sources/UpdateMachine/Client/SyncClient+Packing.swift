@@ -1,11 +1,12 @@
-// A client in few bits, for whoever visits millions of them: its machine, whether it holds a model, and what
-// its store is doing. Model, outbox and windows are packed by whoever knows what they are.
+// Packs a client into few bits, for the explorer, which visits millions of them: its machine,
+// whether it holds a model, and what its store is doing. The caller packs model, outbox and
+// windows.
 
 extension SyncClient {
-  /// Whether it will start as soon as the saved form was read.
+  /// Whether it starts as soon as the saved form has been read.
   public var isStartPending: Bool { startsWhenLoaded }
 
-  /// Puts all of it but model, finger, outbox and windows into `bits`, as seen from `now`.
+  /// Packs everything except model, finger, outbox and windows into `bits`, relative to `now`.
   public func pack(into bits: inout Bits, at now: Moment, _ packing: Machine<Place>.Packing) {
     bits.put(isLoaded)
     bits.put(startsWhenLoaded)
@@ -13,7 +14,7 @@ extension SyncClient {
     storage.pack(into: &bits)
   }
 
-  /// The client that was packed, as seen from the moment 0.
+  /// Restores a packed client, relative to the moment 0.
   public init(
     unpacking bits: inout Bits, model: Model?, finger: Place?, life: Life,
     settings: ClientSettings, _ packing: Machine<Place>.Packing
@@ -26,8 +27,9 @@ extension SyncClient {
     storage.unpack(from: &bits)
   }
 
-  /// Puts what the user changed, and what is being saved of it, into `bits`, as seen from `now`. For a small
-  /// world's outbox (``Outbox/packSaved(into:tickets:)``); ``pack(into:at:_:)`` packs the rest.
+  /// Packs the user's changes, and what is being saved of them, into `bits`, relative to `now`. For
+  /// the outbox of a small world (``Outbox/packSaved(into:tickets:)``); ``pack(into:at:_:)`` packs
+  /// the rest.
   ///
   /// - Parameters:
   ///   - bits: where to put it.
@@ -41,8 +43,8 @@ extension SyncClient {
     _local?.outbox.pack(into: &bits, at: now, tickets: tickets, ranks)
   }
 
-  /// ``packOutbox(into:at:tickets:)`` undone, over the model that it was unpacked with. `change`: the change
-  /// of a ticket.
+  /// The inverse of ``packOutbox(into:at:tickets:)``, over the unpacked model. `change`: returns
+  /// the change of a ticket.
   public mutating func unpackOutbox(
     from bits: inout Bits, tickets: UInt64, change: (MutationTicket) -> Change
   ) {

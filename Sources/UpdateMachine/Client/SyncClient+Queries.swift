@@ -1,7 +1,7 @@
-// What can be asked of a client.
+// Queries of a client.
 
 extension SyncClient {
-  /// What there is to show. Stays readable whatever the status is.
+  /// What there is to show. Readable in every status.
   @inlinable
   public var holding: Holding<Model> { _holding }
 
@@ -10,8 +10,8 @@ extension SyncClient {
     if case .model(let model) = _holding { model } else { nil }
   }
 
-  /// What the user changed, and what there is to show with it; `nil`: nothing is held, or the model
-  /// takes no changes.
+  /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
+  /// changes.
   @inlinable
   public var local: LocalChanges<Change>? { _local }
 
@@ -36,16 +36,16 @@ extension SyncClient {
     return _machine.freshness(at: now)
   }
 
-  /// When what may be told of freshness changes next though nothing happens: a banner is due, or the device
+  /// The next moment at which freshness changes without an input: a banner is due, or the device
   /// turns out to have slept. `nil`: not before the next input.
   @inlinable
   public func freshnessChange(after now: Moment) -> Moment? {
     isLoaded ? _machine.freshnessChange(after: now) : nil
   }
 
-  /// Where a subscription goes on that is still out, behind what it has brought so far, though that may
-  /// wait for rows that are being read: what it brings next is another answer to the same request. `nil`:
-  /// the request is no subscription, or is out no more.
+  /// The finger from which an open subscription continues: after all that it has brought, including
+  /// batches that wait for rows. What it brings next is another answer to the same request. `nil`:
+  /// the request is no subscription, or is no longer out.
   @inlinable
   func nextFinger(of request: RequestID) -> Place? {
     guard _machine.terms.cadence == .pushed, let outstanding = status.outstanding,
@@ -61,7 +61,7 @@ extension SyncClient {
   @inlinable
   public var openWindows: [WindowID] { planner.openWindows }
 
-  /// Which list a window shows, and which part of it; `nil`: it is not open.
+  /// The list and the part of it that a window shows; `nil`: the window is not open.
   @inlinable
   public func window(
     _ id: WindowID
@@ -84,9 +84,9 @@ extension SyncClient {
     return (status.outstanding == nil ? 0 : 1) + (isPushing ? 1 : 0) + planner.fetchesOut
   }
 
-  // MARK: What changed
+  // MARK: Changes
 
-  /// What observers are told of, as it was before an input.
+  /// What observers are told about, as it was before an input.
   @usableFromInline
   struct Look: Sendable {
     @usableFromInline var status: MachineStatus
@@ -103,7 +103,7 @@ extension SyncClient {
     }
   }
 
-  /// What tells that something may have become of a mutation.
+  /// The parts of an outbox that differ whenever the state of a mutation may have changed.
   @usableFromInline
   struct OutboxLook: Equatable, Sendable {
     @usableFromInline var client: ClientID
@@ -144,7 +144,7 @@ extension SyncClient {
 }
 
 extension SyncClient {
-  /// The first rule that does not hold; `nil` if all do. Looked at after every input.
+  /// The first invariant that does not hold; `nil`: all hold. Checked after every input.
   @inlinable
   public func violation() -> Violation? {
     if let violation = _machine.violation() { return violation }

@@ -1,8 +1,9 @@
-// What is being saved: the machine's writes, the outbox's, and the erasure at a log-out.
+// Saving: the machine's writes, the outbox's, and the erase at a log-out.
 
 extension SyncClient {
-  /// What is saved: the client as it is now. `nil` without a finger, for a model without one could not be
-  /// followed on; but what the user changed is nowhere else, and is saved all the same.
+  /// The client as it is now, to be saved. A model without a finger could not be followed on, so
+  /// this is `nil` without one. An outbox is saved even then, because the user's changes exist
+  /// nowhere else.
   @inlinable
   public var saved: Saved? {
     guard canSave, case .model(let model) = _holding else { return nil }
@@ -27,7 +28,7 @@ extension SyncClient {
     if !succeeded { effects.storage.report = true }
   }
 
-  /// A save is over.
+  /// Takes the end of a save.
   @inlinable
   mutating func saveEnded(
     _ write: WriteID, succeeded: Bool, at now: Moment, _ effects: inout Effects
@@ -45,12 +46,12 @@ extension SyncClient {
     }
   }
 
-  /// After every input: the store is asked what is wanted of it, if it is free.
+  /// Runs after every input. Asks the store for what is wanted, if it is free.
   @inlinable
   mutating func settleStorage(at now: Moment, _ effects: inout Effects) {
     if let write = effects.machine.persist { storage.want(write) }
     let canSave = canSave
-    // There is nothing to write any more: the finger was dropped in the same step, or erased.
+    // Nothing is left to write: the finger was dropped in the same step, or erased.
     if !canSave, let write = storage.takeVoidWrite() { tell(.written(write), at: now, &effects) }
     guard storage.out == nil else { return }
     var mark: Storage.Mark?

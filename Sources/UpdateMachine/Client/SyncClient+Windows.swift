@@ -1,9 +1,8 @@
-// Windows: how an app looks at lists of which only a part is held, and the pages that are fetched for
-// them.
+// Windows: how an app shows lists that are held only in part, and the pages fetched for them.
 
 extension SyncClient {
-  /// The app begins to look at a part of a list. What is held is seen at once; what is not is fetched
-  /// while the log is followed and the user looks. Without a model the window waits for one.
+  /// Opens a window on a part of a list. What is held shows at once. The rest is fetched while the
+  /// log is followed and the user sees the app. Without a model the window waits for one.
   @inlinable
   public mutating func openWindow(
     on narrow: Lists.Narrow, showing window: ListWindow<Lists.ID>, at now: Moment
@@ -16,7 +15,7 @@ extension SyncClient {
     return OpenedWindow(id: id, effects: effects)
   }
 
-  /// What opening a window gives at once.
+  /// The result of opening a window.
   public struct OpenedWindow: Sendable {
     public var id: WindowID
     public var effects: Effects
@@ -48,8 +47,8 @@ extension SyncClient {
     }
   }
 
-  /// Whether pages are fetched now: the log is followed, so that a page can be brought level, and the
-  /// user looks. Not while stopped, halted or in the background: then all that is out is given up.
+  /// Whether pages are fetched now: the log is followed, so that a page can be brought level, and
+  /// the user sees the app. While stopped, halted or in the background, open fetches are given up.
   @inlinable
   public var fetchesPages: Bool {
     finger != nil && _machine.isInForeground && !status.isResting && !status.isHalted
@@ -57,14 +56,14 @@ extension SyncClient {
 
   // MARK: Pages
 
-  /// A page is taken once its rows are loaded, at the end of the step at the earliest.
+  /// Queues a page. It is taken once its rows are loaded, at the end of the step at the earliest.
   @inlinable
   mutating func pageArrived(_ id: RequestID, _ page: Lists.Page) {
     guard planner.isOut(id), !waitingPages.contains(where: { $0.id == id }) else { return }
     waitingPages.append((id, page))
   }
 
-  /// A page is taken whole or not at all. What it has mended meanwhile, the whole model hears.
+  /// Takes a page, whole or not at all, and tells the whole model what it has mended.
   @inlinable
   mutating func take(
     _ page: Lists.Page, for id: RequestID, at now: Moment, _ effects: inout Effects
@@ -88,7 +87,7 @@ extension SyncClient {
     withLists { planner, lists in planner.note(input, &lists, &effects.pages, at: now) }
   }
 
-  /// After every input: the planner looks what is wanted now, and the windows what there is to see.
+  /// Runs after every input. The planner decides what to fetch, and windows update their views.
   @inlinable
   mutating func settlePages(at now: Moment, _ effects: inout Effects) {
     guard Lists.arePartial else { return }
@@ -99,7 +98,7 @@ extension SyncClient {
     showWindows(&effects)
   }
 
-  /// Without a model nothing is held.
+  /// Calls `body` with the planner and the lists. Without a model the lists are empty.
   @inlinable
   mutating func withLists(_ body: (inout PagePlanner<Lists>, inout Lists) -> Void) {
     guard case .model(var model) = _holding else {
@@ -111,7 +110,8 @@ extension SyncClient {
     _holding = .model(model)
   }
 
-  /// Says which windows show something else. One whose rows are not loaded shows it when they are.
+  /// Lists the windows whose view changed. A window with unloaded rows follows once they are
+  /// loaded.
   @inlinable
   mutating func showWindows(_ effects: inout Effects) {
     let revision = model?.lists.revision ?? 0
@@ -126,24 +126,24 @@ extension SyncClient {
     }
   }
 
-  /// What is seen through a window; `nil`: it is not open.
+  /// The view through a window; `nil`: the window is not open.
   @inlinable
   public func view(of window: WindowID) -> WindowView<Lists>? { planner.shown(window) }
 
-  /// All windows that are open, with what was told of them last, for a checker.
+  /// All open windows with the views last shown, for a checker.
   @inlinable
   package var windows: [PagePlanner<Lists>.Window] { planner.windows }
 
-  /// Whether something else is to be seen through a window than was told last, for a checker.
+  /// Whether a window's view differs from the one last shown, for a checker.
   @inlinable
   package func looksOtherwise(_ window: WindowID) -> Bool {
-    // One whose rows are being read shows it when they are there.
+    // A window whose rows are being read is shown once they are loaded.
     rows(under: window).isEmpty && planner.view(window, of: model?.lists) != planner.shown(window)
   }
 
   // MARK: Rows that are not loaded
 
-  /// Takes what has come and has waited for rows.
+  /// Takes the batches and pages that have waited for rows.
   @inlinable
   mutating func takeWaitingAnswers(at now: Moment, _ effects: inout Effects) {
     while let (id, batch) = waitingBatches.first {
@@ -184,7 +184,7 @@ extension SyncClient {
     return model.lists.unloaded(under: window, of: narrow)
   }
 
-  /// Which rows are to be read now.
+  /// The rows to read now.
   @inlinable
   func rowsWanted() -> [RowQuery] {
     guard case .model(let model) = _holding, model.hasUnloaded, storage.isStarted else { return [] }
@@ -212,9 +212,10 @@ extension SyncClient {
     if isUnreadable { effects.storage.report = true }
   }
 
-  /// What could not be read is given up: the server is asked for it anew. But a reading that was cut
-  /// short says nothing of what is there. Told before the stop, that ends what waited for it; told after
-  /// the next start, what has come since is read by the next one.
+  /// Takes a failed read. Rows that cannot be read are given up: the server is asked for them anew.
+  /// But a read that was cut short says nothing about the saved form. Reported before the stop, it
+  /// ends the answers that wait for it. Reported after the next start, it leaves them for the next
+  /// read.
   @inlinable
   mutating func rowsFailed(_ id: RequestID, _ failure: StoreFailure, _ effects: inout Effects) {
     let isReadFromBefore = storage.isReadFromBefore

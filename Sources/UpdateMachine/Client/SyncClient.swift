@@ -1,40 +1,41 @@
-// Client: the room where everything below it is one value: the machine, the app's model, what the user
-// changed, what is being saved, and the windows that the app looks through. It imports nothing.
+// Client: the room where everything below it is one value: the machine, the app's model, the user's
+// changes, what is being saved, and the app's windows. It imports nothing.
 //
 // Client may use: Knowledge, Machine, Mutations, Pages, Stored, Values.
 
-/// A client of one server, as one value: what it holds, its place in the server's log, what the user has
-/// changed, and all that is going on between it, its server, its store and its app.
+/// A client of one server, as one value: its model, its finger, the user's changes, and everything
+/// that is going on between it, its server, its store and its app.
 ///
-/// ``handle(_:at:)`` is the only way in for what happens, and what it returns is all that a host must do:
-/// perform the effects in their order, and tell its observers what changed. Nothing is to be called
-/// after anything. What a user asks and gets an answer to at once (``mutate(_:at:)``,
-/// ``openWindow(on:showing:at:)``) returns the same effects beside its answer.
+/// ``handle(_:at:)`` is the only way in for what happens. It returns everything that a host must
+/// do: perform the effects in order, and tell observers what changed. Nothing else need be called
+/// after an input. Two calls answer at once, ``mutate(_:at:)`` and ``openWindow(on:showing:at:)``.
+/// They return the same effects beside their answer.
 ///
 ///     host: what happened ──▶ handle ──▶ effects: ask, fetch, push, save, arm … ──▶ host
 ///                               │
 ///              machine · model · outbox · storage · pages
 ///
-/// Model, finger and outbox change together or not at all. A model never sees an answer that the
+/// Model, finger and outbox change together or not at all. The model never sees an answer that the
 /// machine would not believe.
 ///
-/// **Restart.** Until the saved form was read the state is *unknown*, and nobody is asked for anything.
-/// Then what was saved is held at once, and its finger is asked about by a quick poll. A form that is
-/// older than the log's lifetime, the server's collector and the long deadline together is held as well,
-/// but its finger is not asked about: the client starts stale, and registers.
+/// **Restart.** Until the saved form was read, the state is *unknown*, and no request is sent. Then
+/// the saved state is held at once, and a quick poll tries its finger. If the form is older than
+/// the log's lifetime, the server's collector and the long deadline together, it is held as well.
+/// But its finger is not tried: the client starts stale, and registers.
 ///
-/// How old a form is, only the wall clock can say, and that may have been set. It decides no more than
-/// which request comes first:
+/// Only the wall clock can tell how old a form is, and it may have been set. It decides only which
+/// request comes first:
 ///
 /// | the wall clock | what it costs |
 /// | --- | --- |
-/// | went back behind the form | its age is unknown: it is never given up unasked; if its log has gone, one poll |
-/// | went back, and the form seems young | if its log has gone, one poll and the spread of a herd (5 s) |
-/// | is far ahead, or was when the form was written | one register; the log is left to its server, or the next start knows no age |
+/// | went back past the form | its age is unknown, so it is tried: one poll, if its log has gone |
+/// | went back; the form seems young | if its log has gone, one poll and the `spread` (5 s) |
+/// | is far ahead | one register; the log is left to its server |
+/// | was far ahead when the form was written | the next start knows no age |
 /// | leaps while the process runs | nothing |
 ///
-/// Whatever cannot be read, being damaged, of a newer version or of an older one that is not migrated,
-/// is as if nothing had been saved; the store sets it aside before anything takes its place.
+/// A form that cannot be read counts as nothing saved. It is damaged, of a newer version, or of an
+/// older one that is not migrated. The store sets it aside before anything replaces it.
 public struct SyncClient<Model: SyncModel, Sync: SyncProtocol>: Sendable
 where Sync.Batch.Event == Model.Event {
   public typealias Place = Sync.Place
@@ -43,33 +44,33 @@ where Sync.Batch.Event == Model.Event {
   public typealias Saved = SavedReplica<Model, Place>
   @usableFromInline typealias Planner = PagePlanner<Lists>
 
-  /// The numbers that it lives by; the same for its whole life.
+  /// The settings of this client, which never change.
   public let settings: ClientSettings
 
   @usableFromInline var _holding: Holding<Model> = .unknown
-  /// While nothing has been loaded, a machine that was not started and hears the app's signals.
+  /// While nothing has been loaded: a machine that is not started, and hears the app's signals.
   @usableFromInline var _machine: Machine<Place>
-  /// `started` came before the saved form was there.
+  /// Whether `started` came before the saved form was read.
   @usableFromInline var startsWhenLoaded = false
 
-  /// What the user changed, and what there is to show with it; `nil`: nothing is held, or the model
-  /// takes no changes.
+  /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
+  /// changes.
   @usableFromInline var _local: LocalChanges<Change>?
-  /// How many pushes and timers earlier outboxes have named in this life: a name is never given again.
+  /// How many pushes and timers earlier outboxes of this incarnation have named. No name is reused.
   @usableFromInline var outboxNames = OutboxNames()
-  /// Which version of a view was told last of an outbox that is gone: none is told twice.
+  /// The version of the last view of an outbox that is gone. No version is used twice.
   @usableFromInline var viewVersion: UInt64 = 0
   @usableFromInline var storage: Storage
   @usableFromInline var planner: Planner
 
-  /// Answers that wait for rows of the saved form: one, or what a subscription brings meanwhile.
+  /// Batches that wait for rows of the saved form: one, or several of a subscription.
   @usableFromInline var waitingBatches: [(id: RequestID, batch: Sync.Batch)] = []
-  /// Pages that do. No more than are out.
+  /// Pages that wait for rows. Never more than there are open fetches.
   @usableFromInline var waitingPages: [(id: RequestID, page: Lists.Page)] = []
-  /// As of which change of the lists the windows were looked at.
+  /// The revision of the lists when the windows were last shown.
   @usableFromInline var shownRevision: UInt64?
 
-  /// A client of which nothing is known until the saved form was read.
+  /// Creates a client that knows nothing until the saved form was read.
   ///
   /// - Parameters:
   ///   - life: a number that no other start of this client ever had.
@@ -82,8 +83,8 @@ where Sync.Batch.Event == Model.Event {
     planner = Planner(life: life, settings: settings.pages)
   }
 
-  /// Takes one input; returns what to do about it, in order. Never fails: what is late, repeated or out
-  /// of place is absorbed. Moments never go back from one call to the next.
+  /// Takes one input; returns what to do about it, in order. Never fails: an input that is late,
+  /// repeated or out of place is absorbed. Moments must not go back from one call to the next.
   @inlinable
   public mutating func handle(_ input: Input, at now: Moment) -> Effects {
     var effects = Effects()
@@ -114,7 +115,7 @@ where Sync.Batch.Event == Model.Event {
     return effects
   }
 
-  /// After every input: each part hears what the others have done.
+  /// Runs after every input: each part hears what the others have done.
   @inlinable
   mutating func settle(since before: Look, at now: Moment, _ effects: inout Effects) {
     takeWaitingAnswers(at: now, &effects)
@@ -125,7 +126,7 @@ where Sync.Batch.Event == Model.Event {
     noteChanges(since: before, at: now, &effects)
   }
 
-  /// Tells the machine, and notes that for a checker.
+  /// Feeds the machine, and notes the input for a checker.
   @inlinable @inline(__always)
   mutating func tell(
     _ input: Machine<Place>.Input, at now: Moment, _ effects: inout Effects
@@ -134,8 +135,8 @@ where Sync.Batch.Event == Model.Event {
     _machine.handle(input, at: now, &effects.machine)
   }
 
-  /// Changes what is held where no finger moves: by what it learns beside the log. The view and everybody
-  /// who looks hear of it.
+  /// Changes the model beside the log, so that no finger moves. The view and all observers hear of
+  /// it.
   @inlinable
   mutating func change(_ effects: inout Effects, _ body: (inout Model) -> Void) {
     withModel(body)
@@ -144,7 +145,7 @@ where Sync.Batch.Event == Model.Event {
     _local?.confirm(model.state, echo: nil)
   }
 
-  /// Hands out the model where it lies, so that it is not copied. Nobody hears of it.
+  /// Lends the model in place, so that it is not copied. Observers do not hear of it.
   @inlinable
   package mutating func withModel(_ body: (inout Model) -> Void) {
     guard case .model(var model) = _holding else { return }
@@ -154,13 +155,13 @@ where Sync.Batch.Event == Model.Event {
   }
 }
 
-/// The numbers of a client.
+/// The settings of a client.
 public struct ClientSettings: Hashable, Sendable {
   public var machine = MachineSettings()
   /// How eagerly pages are fetched.
   public var pages = PageSettings()
-  /// Whether there is a store. Without one what is held goes with the process, and nothing waits for a
-  /// write.
+  /// Whether there is a store. Without one the state is lost with the process, and nothing waits
+  /// for a write.
   public var hasStore = true
   /// Whether the server is told of a finger before or after it is saved.
   public var acknowledges = Acknowledgement.afterSaving
@@ -168,7 +169,7 @@ public struct ClientSettings: Hashable, Sendable {
   @inlinable
   public init() {}
 
-  /// The machine's, which waits for writes only if somebody makes them and it is to wait.
+  /// The machine's settings. It waits for writes only with a store and `afterSaving`.
   @inlinable
   var machineAsKept: MachineSettings {
     var machine = machine
@@ -176,23 +177,23 @@ public struct ClientSettings: Hashable, Sendable {
     return machine
   }
 
-  /// The model is saved behind the machine's back.
+  /// Whether the model is saved without the machine waiting for it.
   @inlinable
   var savesBehind: Bool {
     hasStore && machine.isDurable && acknowledges == .beforeSaving
   }
 }
 
-/// When the server is told that something was received: asking on from a finger acknowledges all
-/// that led to it.
+/// When the server is told that something was received. Polling from a finger acknowledges
+/// everything that led to it.
 public enum Acknowledgement: Hashable, Sendable {
   /// Once it is durable. A crash loses nothing that the server has forgotten.
   case afterSaving
-  /// At once; it is saved behind, several batches in one step where the store is slow. That spares
-  /// the next poll the wait for the store. It costs what a crash finds unsaved: the server has been
-  /// told of a finger that is newer than the saved one. A server that refuses old fingers, as
-  /// Zulip's does, then answers with an expiry, and the client registers anew; with one that does
-  /// not, the events in between are missed for ever, and nobody notices. A save that fails is made
-  /// again with the next batch. What the *user* changes is durable before it is sent, as ever.
+  /// At once. It is saved afterwards, several batches in one step if the store is slow. So the next
+  /// poll does not wait for the store. The price is what a crash finds unsaved: the server was told
+  /// of a finger that is newer than the saved one. A server that refuses old fingers, like Zulip's,
+  /// then answers with an expiry, and the client registers anew. With another server the events in
+  /// between are missed for ever, and nothing shows it. A failed save is repeated with the next
+  /// batch. The *user's* changes are still durable before they are sent.
   case beforeSaving
 }

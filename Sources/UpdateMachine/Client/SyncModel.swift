@@ -1,91 +1,92 @@
 /// The app's own state, as a value. The app supplies it; the library decides when to build it from
 /// a snapshot and which events to apply.
 ///
-/// Same snapshot and same events, same model: neither function may look at a clock, at chance or
-/// at anything outside.
+/// Equal snapshots and equal events must give equal models. Neither `init(snapshot:)` nor
+/// `apply(_:)` may use a clock, chance or anything outside.
 ///
-/// What a model can do besides, its types say. One that its user changes names its ``Change``, and then
-/// says whose changes they are and how far they are confirmed. One that holds a part of what the server
-/// has names its ``Lists``.
+/// Associated types say what else a model can do. A model that its user changes names its
+/// ``Change``, and says whose changes they are and how far they are confirmed. A model that holds
+/// only part of the server's data names its ``Lists``.
 public protocol SyncModel: Sendable {
   /// The state that a server gave, atomic with a finger.
   associatedtype Snapshot: Sendable
   /// One change at the server.
   associatedtype Event: Sendable
-  /// Why a snapshot or an event could not be taken. The library then keeps the model that it had
-  /// and registers anew, slowly (`modelRefused`).
+  /// Why a snapshot or an event was refused. The library then keeps the old model and registers
+  /// anew, slowly (`modelRefused`).
   associatedtype Refusal: Error
-  /// What its user can do. `Never`, the default: nothing.
+  /// What the user can do. `Never`, the default: nothing.
   associatedtype Change: Mutation = Never
-  /// The lists of which it holds a part. ``NoLists``, the default: it holds everything.
+  /// The lists that the model holds in part. ``NoLists``, the default: it holds everything.
   associatedtype Lists: PartialLists = NoLists
 
   init(snapshot: Snapshot) throws(Refusal)
 
-  /// As ``init(snapshot:)``, in place of an older model. What an app keeps across the change (lists
-  /// that are open, what was known formerly) is taken over here, and nothing else. By default nothing
-  /// is. `nil`: there is no older one.
+  /// As ``init(snapshot:)``, in place of an older model; `nil`: there is none. Only what the app
+  /// takes over here survives the replacement (open lists, what was known formerly). By default
+  /// nothing does.
   init(snapshot: Snapshot, replacing old: Self?) throws(Refusal)
 
   /// Applies one event. Events come in the order of the log, each once. If one throws, the whole
-  /// batch is undone, so the model need not tidy up.
+  /// batch is undone, so the model need not restore anything.
   mutating func apply(_ event: Event) throws(Refusal)
 
-  // MARK: What its user changes; supplied where `Change` is `Never`
+  // MARK: The user's changes; supplied where `Change` is `Never`
 
-  /// Names the client to its server: whose changes ``confirmation`` speaks of. `nil`: no changes are
-  /// taken. A snapshot that names nobody where an earlier one named somebody is refused,
-  /// until the user has logged out.
+  /// The client's name at its server: ``confirmation`` is about its changes. `nil`: no changes are
+  /// taken. If an earlier snapshot named a client, one that names none is refused, until the user
+  /// has logged out.
   var client: ClientID? { get }
 
-  /// How far the client's changes are in this state.
+  /// How far this state contains the client's changes.
   var confirmation: MutationConfirmation { get }
 
-  /// What pending changes are replayed over.
+  /// The state over which pending changes are replayed.
   var state: Change.State { get }
 
-  /// The client's change of which this event is the echo; `nil`, the default: of none. Where the
-  /// server knows no IDs, an event that has the client's own name for a change confirms it.
+  /// Returns the client's change that this event echoes; `nil`, the default: none. If the server
+  /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
 
-  /// Whether its server knows a change again by its ID (``Outbox/isIdempotent``). By default it does.
+  /// Whether the server recognises a second copy of a change by its ID (``Outbox/isIdempotent``).
+  /// True by default.
   static var knowsMutationsAgain: Bool { get }
 
-  /// The numbers of its outbox. By default right for most.
+  /// The settings of its outbox. The defaults suit most apps.
   static var outboxSettings: OutboxSettings { get }
 
-  // MARK: What it holds a part of; supplied where `Lists` is `NoLists`
+  // MARK: Partial lists; supplied where `Lists` is `NoLists`
 
-  /// Its partial lists. The model applies the log's events to them, in their order; fetches and pages
-  /// are the client's.
+  /// Its partial lists. The model applies the log's events to them, in order. The client handles
+  /// fetches and pages.
   var lists: Lists { get set }
 
-  /// A page has told of these IDs what no event will tell: what was in doubt, or that the server had
-  /// been wrong (``PartialLists/takeMended()``). One that is not held any more is gone, or out of
-  /// sight. What else the model says of them should become what the lists say. By default nothing: the
-  /// lists are all there is.
+  /// Takes IDs that a page has mended, of which no event will tell: they were in doubt, or the
+  /// server had been wrong (``PartialLists/takeMended()``). An ID that is no longer held is gone,
+  /// or out of sight. Whatever else the model says about them should become what the lists say. By
+  /// default it does nothing, for a model that is only its lists.
   mutating func mended(_ ids: [Lists.ID])
 
-  // MARK: Rows of its saved form that are not loaded; by default all are
+  // MARK: Unloaded rows of its saved form; none by default
 
-  /// Whether something of it is saved and not in memory.
+  /// Whether any saved rows are not in memory.
   var hasUnloaded: Bool { get }
 
-  /// Which rows must be loaded before these events are applied; none: they may be. Asked again after
-  /// those were loaded, until none is left.
+  /// Returns the rows that must be loaded before these events are applied; none: they may be
+  /// applied. Called again after a load, until it returns none.
   func unloaded(under events: [Event]) -> [RowQuery]
 
-  /// Rows that were asked for: they are in memory from here on. Otherwise nothing changes. Rows that
-  /// are loaded already are passed over, for they may have changed since. Returns whether anything of
-  /// this range was not loaded. If it throws, nothing has changed.
+  /// Loads rows that were asked for, and changes nothing else. Rows that are loaded already are
+  /// skipped, since they may have changed. Returns whether any row of this range was not loaded. If
+  /// it throws, nothing has changed.
   ///
   /// - Parameters:
-  ///   - answer: what a question found.
-  ///   - isSaved: whether this is the state that is saved: nothing may be in it that is not on the disk.
+  ///   - answer: the rows that a query found.
+  ///   - isSaved: whether this is the saved state, which may contain nothing that is not on disk.
   @discardableResult
   mutating func load(_ answer: RowAnswer, isSaved: Bool) throws(StoredFormError) -> Bool
 
-  /// What is not loaded cannot be read: it is given up, and no more is known than what is loaded.
+  /// Gives up the unloaded rows, which cannot be read. Then only what is loaded is known.
   mutating func forgetUnloaded()
 }
 
@@ -144,11 +145,11 @@ extension SyncModel where Lists == NoLists {
   }
 }
 
-/// What a server has confirmed of one client's changes, told with the state that it is of.
+/// How far a server has confirmed one client's changes, told with the state that contains them.
 public struct MutationConfirmation: Hashable, Sendable {
-  /// The server has seen to them up to here.
+  /// The server has processed all changes up to this one.
   public var last: MutationID
-  /// The last of them that it refused.
+  /// The last change that it refused.
   public var refusal: MutationRefusal?
 
   @inlinable
@@ -158,14 +159,14 @@ public struct MutationConfirmation: Hashable, Sendable {
   }
 }
 
-/// What a server answered to a poll: events in the order of its log.
+/// The answer to a poll: events in the order of the log.
 public protocol EventBatch: Sendable {
   associatedtype Event: Sendable
 
   var count: Int { get }
 
   /// The event at `index`, from 0 to ``count`` − 1; `nil` if it has a place in the log but nothing
-  /// for the model, as a heartbeat has.
+  /// for the model, like a heartbeat.
   func event(at index: Int) -> Event?
 }
 
@@ -174,22 +175,22 @@ public protocol SyncProtocol: Sendable {
   associatedtype Place: Finger
   associatedtype Batch: EventBatch
 
-  /// Says how a batch follows on a finger.
+  /// Decides how a batch follows on a finger.
   static func advance(_ finger: Place, over batch: Batch) -> Advance<Place>
 
-  /// Which comes first where the client's user changes things, push or pull. By default neither
+  /// Whether push or pull comes first, if the client's user changes things. By default neither
   /// waits for the other.
   static var order: PushOrder { get }
 }
 
-/// Which comes first, push or pull: the protocol's to say.
+/// Whether push or pull comes first. The protocol decides.
 public enum PushOrder: Hashable, Sendable {
-  /// Each goes its own way, as where the server holds a poll open until there is news.
+  /// Neither waits for the other. Suits a server that holds a poll open until there is news.
   case independent
-  /// Push, then pull: once a push was answered the log is asked without waiting for its turn, so that
-  /// what is pulled has in it what was pushed.
+  /// Push, then pull: once a push was answered, the log is asked at once, so that the pull contains
+  /// what was pushed.
   case pushFirst
-  /// Pull, then push: nothing is pushed by a client that is not level.
+  /// Pull, then push: a client that is not level pushes nothing.
   case pullFirst
 }
 
@@ -200,36 +201,37 @@ extension SyncProtocol {
 
 /// How a batch follows on a finger.
 public enum Advance<Place: Finger>: Equatable, Sendable {
-  /// The events from index `first` on are new, and lead to this finger.
+  /// Events from index `first` on are new, and lead to this finger.
   case next(Place, first: Int)
-  /// Nothing in it is new: empty, or given before.
+  /// Nothing in it is new: it is empty, or a repeat.
   case seen
-  /// It does not follow: another log, or an order that no log has. The state must not be trusted.
+  /// It does not follow: another log, or an impossible order. The state must not be trusted.
   case gap
 }
 
-/// What a replica holds. Not loaded yet, nothing, and an empty model are three things (BUGS 25).
+/// What a replica holds. *Not loaded*, *nothing* and *an empty model* are three things (SyncBugs
+/// 25).
 public enum Holding<Model: Sendable>: Sendable {
   /// The saved form has not been read yet.
   case unknown
   /// There is no state: none was saved, or it was erased.
   case nothing
-  /// The last state there was, perhaps empty. How fresh it is, ``Freshness`` says.
+  /// The last state, perhaps empty. ``Freshness`` says how fresh it is.
   case model(Model)
 }
 
 extension Holding: Equatable where Model: Equatable {}
 
-/// A replica as it is on disk. Model, finger and outbox are one thing there, too (BUGS 81).
+/// A replica as it is on disk. Model, finger and outbox are saved as one (SyncBugs 81).
 public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   /// The model as of the finger.
   public var model: Model
   /// The place up to which the model has taken everything; `nil`: it was given up, and the next
-  /// snapshot replaces what the model has of the server.
+  /// snapshot replaces the server's part of the model.
   public var finger: Place?
   /// What the server promised with the last snapshot.
   public var terms: Terms
-  /// What the user changed; `nil`: the model takes no changes.
+  /// The user's changes; `nil`: the model takes no changes.
   public var outbox: Outbox<Model.Change>?
 
   @inlinable

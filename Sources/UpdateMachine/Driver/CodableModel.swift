@@ -2,8 +2,8 @@
 
   private import Foundation
 
-  // Models and mutations that the compiler can write down already: one JSON text for all of it. Right
-  // for what is small; a model of many entries writes a row for each.
+  // Models and mutations that are `Codable`: one JSON text for the whole value. Right for small
+  // values. A model of many entries should write one row per entry.
 
   extension StorableModel where Self: Codable & Equatable {
     /// One row, if anything has changed. O(the model).
@@ -35,7 +35,7 @@
       do {
         return Array(try encoder.encode(value))
       } catch {
-        // Only code that throws by itself, which is a programmer's mistake.
+        // Only a type whose own code throws gets here, which is a programmer's mistake.
         preconditionFailure("a model has no JSON: \(error)")
       }
     }

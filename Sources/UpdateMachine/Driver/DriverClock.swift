@@ -2,16 +2,16 @@
 
   private import Foundation
 
-  /// Where a driver's time comes from. Asked from the actor and from its child tasks.
+  /// A driver's source of time. Called from the actor and from its child tasks.
   public protocol DriverClock: Sendable {
-    /// The present moment, in milliseconds from any origin, of a clock that never leaps or goes back,
-    /// and counts the time that the device sleeps.
+    /// The present moment, in milliseconds from any origin. The clock never leaps or goes back, and
+    /// counts the time that the device sleeps.
     var now: Moment { get }
 
-    /// What the wall clock shows. It may leap; only the age of a saved form hangs on it.
+    /// The wall clock's time. It may leap, and decides only the age of a saved form.
     var wallTime: WallTime { get }
 
-    /// Returns at that moment or soon after, or throws when the task is cancelled.
+    /// Returns at `moment` or soon after; throws when the task is cancelled.
     func sleep(until moment: Moment) async throws(CancellationError)
   }
 
@@ -19,7 +19,7 @@
   public struct SystemClock: DriverClock {
     private static let origin = ContinuousClock().now
 
-    /// Every one is the same clock.
+    /// All instances are the same clock.
     public init() { _ = SystemClock.origin }
 
     public var now: Moment {
@@ -42,18 +42,18 @@
     }
   }
 
-  /// Where a driver's chance comes from. Asked on the actor, and when that is made; must not block.
+  /// A driver's source of chance. Called on the actor, and while the actor is made; must not block.
   public protocol Chance: Sendable {
-    /// A moment of the range, both ends included, each as likely as the others.
+    /// Returns a random moment of the range, both ends included, all equally likely.
     func draw(from range: MomentRange) -> Moment
 
-    /// A life that no start of this replica ever had. Asked once by each machine.
+    /// Returns a number that no start of this replica ever had. Called once by each machine.
     func newLife() -> Life
   }
 
   /// The system's generator.
   public struct SystemChance: Chance {
-    /// Every one draws from the same generator.
+    /// All instances draw from the same generator.
     public init() {}
 
     public func draw(from range: MomentRange) -> Moment {

@@ -8,14 +8,14 @@
   ///     …
   ///     ContentView(replica.state).task { await replica.follow() }
   ///
-  /// Holds the machine for as long as it is held itself.
+  /// It keeps the machine alive.
   @MainActor
   @Observable
   public final class ObservableReplica<Origin: Source> {
     /// The newest state. *Unknown* until ``follow()`` has begun.
     public private(set) var state: ReplicaState<Origin.Model>
 
-    /// For everything but looking: `run()`, `logOut()`, what the app says.
+    /// For everything except observing: `run()`, `logOut()`, the app's signals.
     @ObservationIgnored
     public let machine: UpdateMachine<Origin>
 
@@ -27,9 +27,9 @@
         at: machine.clock.now)
     }
 
-    /// Keeps ``state`` new until the surrounding task is cancelled, on the main actor: states that
-    /// come faster than it is free are skipped. Runs nothing: somebody calls the machine's `run()`.
-    /// May be called again when it has returned.
+    /// Keeps ``state`` up to date, on the main actor, until the surrounding task is cancelled.
+    /// States that come faster than the main actor is free are skipped. It does not run the
+    /// machine: call its `run()` elsewhere. May be called again after it has returned.
     public func follow() async {
       for await newer in await machine.states() { state = newer }
     }

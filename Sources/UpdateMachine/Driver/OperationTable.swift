@@ -2,12 +2,12 @@
 
   internal import Synchronization
 
-  /// Names one operation of one driver.
+  /// The name of one operation of one driver.
   struct OperationID: Hashable, Sendable {
     var number: UInt64
   }
 
-  /// Something to do that takes time: a child task of `run()`.
+  /// Work that takes time: a child task of `run()`.
   enum Operation<Origin: Source>: Sendable {
     typealias Place = Origin.Sync.Place
     typealias Lists = Origin.Model.Lists
@@ -24,10 +24,10 @@
     case timer(TimerID, at: Moment)
     /// Sleeps until freshness changes by itself.
     case alarm(Moment)
-    /// Hears of windows that nobody looks through any more.
+    /// Waits for windows that have lost their reader.
     case departures(AsyncStream<Void>)
 
-    /// The request that it carries out, if it can be given up by its name.
+    /// The request that it carries out, if it can be cancelled by ID.
     var request: RequestID? {
       switch self {
       case .register(let id), .poll(let id, _, _), .fetch(let id, _), .read(let id, _): id
@@ -50,49 +50,49 @@
     var isSet: Bool { flag.load(ordering: .acquiring) }
   }
 
-  /// The driver's table of what is going on: which operations wait to be begun, which are out, and who
-  /// waits for the end of each. Belongs to the actor.
+  /// The driver's table of operations: which wait to begin, which are out, and which continuations
+  /// wait for their ends. Belongs to the actor.
   struct OperationTable<Origin: Source>: Sendable {
     /// An operation that may begin.
     struct Job: Sendable {
       var id: OperationID
       var operation: Operation<Origin>
-      /// Set when the operation is over, or wanted no more.
+      /// Set when the operation is over, or no longer wanted.
       var cancelled: CancellationFlag
     }
 
-    /// Set when the task of `run()` is cancelled, while it is going on.
+    /// Set when the task of `run()` is cancelled; `nil`: `run()` is not going on.
     private var serving: CancellationFlag?
-    /// It shall end, and has not yet.
+    /// Whether `run()` was told to end, and has not yet.
     private(set) var isEnding = false
-    /// Counts the times that somebody called for an end: a `run()` that waits for its turn and sees
-    /// it grow does not begin.
+    /// How often an end was asked for. If it grows while a `run()` waits for its turn, that `run()`
+    /// does not begin.
     private(set) var endings: UInt64 = 0
     /// Why the saved form could not be erased.
     private var eraseError: StoreError?
     private var count: UInt64 = 0
     private var waiting: [Job] = []
     private var out: [Out] = []
-    /// `run()`, when it has nothing to begin.
+    /// The continuation of `run()` while it has nothing to begin.
     private var loop: CheckedContinuation<Void, Never>?
-    /// Those who wait for `run()` to end.
+    /// The continuations that wait for `run()` to end.
     private var whenOver: [CheckedContinuation<StoreError?, Never>] = []
 
-    /// One operation that was added and is not over. There are never more than a handful.
+    /// An operation that was added and is not over. There are never more than a handful.
     private struct Out: Sendable {
       var id: OperationID
       var request: RequestID?
       var timer: TimerID?
-      /// Over, or wanted no more.
+      /// Set when it is over, or no longer wanted.
       var cancelled = CancellationFlag()
-      /// The operation's task, which waits to be told that it is over.
+      /// The continuation of its task, which waits for the end of the operation.
       var end: CheckedContinuation<Void, Never>?
     }
 
-    /// `run()` is going on.
+    /// Whether `run()` is going on.
     var isServing: Bool { serving != nil }
 
-    /// - Parameter cancelled: set when the task that serves is cancelled.
+    /// - Parameter cancelled: set when the serving task is cancelled.
     mutating func begin(_ cancelled: CancellationFlag) {
       precondition(!isServing, "run() is running already: one machine has one loop")
       serving = cancelled
@@ -100,7 +100,8 @@
       eraseError = nil
     }
 
-    /// Returns why the saved form could not be erased, as it tells those who wait.
+    /// Resumes all that wait for the end. Returns, as it tells them, why the saved form was not
+    /// erased.
     mutating func finish() -> StoreError? {
       serving = nil
       isEnding = false
@@ -110,10 +111,10 @@
       return eraseError
     }
 
-    /// `run()` takes new operations.
+    /// Whether `run()` takes new operations.
     var isOpen: Bool { isServing && !isEnding }
 
-    /// `run()` is going on, and is bound to end: it was told to, or its task was cancelled.
+    /// Whether `run()` is going on but bound to end: it was told to, or its task was cancelled.
     var endsSoon: Bool { serving.map { isEnding || $0.isSet } ?? false }
 
     mutating func waitForOver(_ continuation: CheckedContinuation<StoreError?, Never>) {
@@ -123,7 +124,7 @@
 
     mutating func noteEnding() { endings += 1 }
 
-    /// `run()` shall return as soon as nothing is going on any more.
+    /// Makes `run()` return as soon as nothing is going on.
     mutating func end() {
       guard isServing else { return }
       isEnding = true
@@ -152,7 +153,7 @@
     mutating func cancel(_ id: OperationID) { cancel(where: { $0.id == id }) }
 
     private mutating func cancel(where matches: (Out) -> Bool) {
-      // What is over keeps its name until its task has ended.
+      // An operation that is over keeps its ID until its task has ended.
       guard let index = out.firstIndex(where: { matches($0) && !$0.cancelled.isSet }) else {
         return
       }
@@ -162,12 +163,12 @@
       end?.resume()
     }
 
-    /// Whether an operation is over, or wanted no more.
+    /// Whether an operation is over, or no longer wanted.
     func isCancelled(_ id: OperationID) -> Bool {
       out.first { $0.id == id }?.cancelled.isSet ?? true
     }
 
-    /// The operation's task waits here for its end; told at once if that has come.
+    /// Suspends the operation's task until the operation ends; resumes at once if it has.
     mutating func wait(for id: OperationID, _ end: CheckedContinuation<Void, Never>) {
       guard let index = out.firstIndex(where: { $0.id == id }), !out[index].cancelled.isSet else {
         return end.resume()
@@ -175,10 +176,10 @@
       out[index].end = end
     }
 
-    /// An operation's work is done: its task may end.
+    /// Ends an operation whose work is done: its task may return.
     mutating func complete(_ id: OperationID) { cancel(id) }
 
-    /// An operation's task has ended.
+    /// Removes an operation whose task has ended.
     mutating func remove(_ id: OperationID) {
       out.removeAll { $0.id == id }
       if isEnding { wakeLoop() }
@@ -186,7 +187,7 @@
 
     // MARK: The loop
 
-    /// The next operation to begin, if one waits. What was given up before it began never does.
+    /// Returns the next operation to begin. Drops those that were cancelled before they began.
     mutating func takeNext() -> Job? {
       while !waiting.isEmpty {
         let job = waiting.removeFirst()
@@ -196,12 +197,12 @@
       return nil
     }
 
-    /// Nothing is going on, waits to, or waits for the end of something.
+    /// Whether nothing is going on, waits to begin, or waits for an end.
     var isIdle: Bool {
       !isServing && out.isEmpty && waiting.isEmpty && loop == nil && whenOver.isEmpty
     }
 
-    /// Nothing is going on, and nothing shall.
+    /// Whether nothing is going on, and nothing will be.
     var isOver: Bool { isEnding && out.isEmpty && waiting.isEmpty }
 
     mutating func wait(_ loop: CheckedContinuation<Void, Never>) { self.loop = loop }

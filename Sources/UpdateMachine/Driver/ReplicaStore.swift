@@ -2,7 +2,7 @@
 
   internal import Synchronization
 
-  /// Where one replica is kept, as the driver sees it: as a value.
+  /// A store of one replica, which takes and returns it as a value.
   package protocol ReplicaStore<Model, Place>: Sendable {
     associatedtype Model: SyncModel
     associatedtype Place: Finger
@@ -11,18 +11,18 @@
     func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError)
     func erase() async throws(StoreError)
 
-    /// Reads rows that were left when the replica was loaded.
+    /// Reads rows that were left unloaded when the replica was loaded.
     func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer]
   }
 
-  /// A store that leaves nothing.
+  /// The default for a store that leaves nothing unloaded.
   extension ReplicaStore {
     package func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
       throw .failed("nothing was left unloaded")
     }
   }
 
-  /// A replica on disk, and when it was written.
+  /// A replica on disk, with the time of its writing.
   package struct StoredReplica<Model: SyncModel, Place: Finger>: Sendable {
     /// Model, finger and terms.
     package var replica: SavedReplica<Model, Place>
@@ -34,16 +34,17 @@
     }
   }
 
-  /// A replica in rows: writes what is otherwise than what is saved. Asked one thing at a time.
+  /// A replica in rows: writes the rows that differ from what is saved. Does one operation at a
+  /// time.
   package final class RowStore<Model: StorableModel, Place: Finger & Storable>: ReplicaStore {
     private let store: any Store
     private let saved = Mutex(Saved.unknown)
 
-    /// What is known of what is saved.
+    /// What is known of the saved form.
     private enum Saved: Sendable {
-      /// Nobody could read it: it is set aside before anything is written in its place.
+      /// It was not read, or could not be: it is set aside before anything is written in its place.
       case unknown
-      /// Nothing that a step could be written on.
+      /// There is nothing that a step could be appended to.
       case nothing
       case replica(SavedReplica<Model, Place>)
 
@@ -60,7 +61,7 @@
         return nil
       }
       let isCurrent = try isCurrent(form)
-      // To migrate takes everything, and what was migrated is written anew as a whole.
+      // A migration needs all rows, and its result is written as a new whole.
       if !isCurrent, !form.unloaded.isEmpty, let whole = try await store.load(leaving: []) {
         form = whole
       }
@@ -82,7 +83,7 @@
       }
     }
 
-    /// Most stores give them in their order, which is seen at once; the rest are sorted.
+    /// Returns the rows in order. Most stores give them so, which is detected; others are sorted.
     private func rows(of form: StoredForm) throws(StoredFormError) -> StoredRows {
       do throws(StoredFormError) {
         return try StoredRows(form.rows, unloaded: form.unloaded)
@@ -95,8 +96,8 @@
       let now = replica.writtenAt
       var new = replica.replica
       let old = saved.withLock { $0 }
-      // All that is saved is loaded, or it is set aside: what this one thinks to be unloaded there was
-      // given up since.
+      // All that is saved is loaded, or is set aside. Rows that the new model still takes for
+      // unloaded were given up since.
       if !old.hasUnloaded { new.model.forgetUnloaded() }
       switch old {
       case .replica(let old):
@@ -126,7 +127,7 @@
 
     // MARK: Rows that are not loaded
 
-    /// What is read is loaded into what is known to be saved, too: the next step is from there.
+    /// Loads the rows also into the copy of what is saved, because the next step starts from there.
     package func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
       let found: [[(key: StoredKey, value: [UInt8])]]
       do throws(StoreError) {
@@ -143,7 +144,8 @@
       return answers
     }
 
-    /// Returns what is wrong with them. Then nobody can read what is saved.
+    /// Loads rows into the copy of what is saved. Returns their damage, if any; then what is saved
+    /// counts as unreadable.
     private func load(_ answers: [RowAnswer]) -> StoredFormError? {
       saved.withLock {
         guard case .replica(var replica) = $0 else { return nil }

@@ -2,15 +2,15 @@
 
   private import Dispatch
 
-  /// Runs an actor's jobs one after the other on a queue of its own. What ``UpdateMachine`` uses
-  /// unless it is given another executor, as a simulator gives it the world's.
+  /// An executor that runs an actor's jobs one after the other on its own queue. ``UpdateMachine``
+  /// uses it unless it is given another, for example a simulator's.
   public final class SerialQueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
 
-    /// - Parameter label: what the queue is called in crash reports and profilers.
+    /// - Parameter label: the queue's name in crash reports and profilers.
     public init(label: String = "UpdateMachine") { queue = DispatchQueue(label: label) }
 
-    /// For the runtime: takes a job, from any thread, and runs it after those before it.
+    /// For the runtime: runs a job after all earlier ones. May be called from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
       queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }

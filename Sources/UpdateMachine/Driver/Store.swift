@@ -1,69 +1,73 @@
 #if !hasFeature(Embedded)
 
-  /// Where one replica is kept between two starts, as rows of bytes: model, finger and outbox as one
-  /// thing.
+  /// A place for one replica between two starts, as rows of bytes: model, finger and outbox as one.
   ///
-  /// Calls are made off the actor, in child tasks of `run()`, one after the other, in the order of the
-  /// changes. What a call has written is durable when it returns; one that throws has changed nothing.
+  /// Calls are made off the actor, in child tasks of `run()`, one at a time, in the order of the
+  /// changes. What a call has written is durable when it returns. A call that throws has changed
+  /// nothing.
   ///
-  /// Each store belongs to one machine of one process. `stop()` waits for the call that is out. If
-  /// the task of `run()` is cancelled, so is that call's: it may then fail, or better, end what it
-  /// does, for `run()` waits for it. A load that fails then is made again by the next run.
+  /// Each store belongs to one machine of one process. `run()` returns after the call that is out. If
+  /// the task of `run()` is cancelled, so is the call's. The call may then fail or, better, finish
+  /// its work, since `run()` waits for it. A load that fails then is repeated by the next run.
   public protocol Store: Sendable {
-    /// What is saved; `nil`: nothing, or it was erased. Called before anything else is asked of it, and
-    /// never again unless it was cut short, or everything is needed after all. The rows of some tables
-    /// may be left where they are: then the form says so, and they are asked for when they are needed.
-    /// A store may also give everything. If it throws, the error is reported and the replica
-    /// starts stale; what is saved stays, and is set aside before anything takes its place. A replica
-    /// whose user changes things does not start then: it is *unknown*, and reads again after a wait of
-    /// 0.1 s, growing to 10 s, unless what is there is `unreadable`.
+    /// Returns what is saved; `nil`: nothing is, or it was erased. Called before any other call. It
+    /// is called again only if it was cut short, or if all rows are needed after all. A store may
+    /// leave out the rows of `tables`. Then the form says so, and the rows are asked for when they
+    /// are needed. A store may also return everything.
     ///
-    /// - Parameter tables: those whose rows may be left.
+    /// If it throws, the error is reported and the replica starts stale. What is saved stays, and
+    /// is set aside before anything replaces it. A replica whose user changes things does not start
+    /// then. It is *unknown*, and loads again after a wait of 0.1 s, growing to 10 s, unless the
+    /// error is `unreadable`.
+    ///
+    /// - Parameter tables: the tables whose rows may be left out.
     func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm?
 
-    /// Rows that were left when it was loaded, as they are saved now: for each question those that it
-    /// finds, in its order, and no more than it asks for. If it throws, the error is reported, and what
-    /// was left is given up: the server is asked for it anew. If it is `unreadable`, what is saved is set
-    /// aside, and what is in memory saved in its place.
+    /// Reads rows that a load left out, as they are saved now: for each query the rows that it
+    /// finds, in their order, and no more than it asks for. If it throws, the error is reported,
+    /// and the unloaded rows are given up: the server is asked for them anew. If the error is
+    /// `unreadable`, what is saved is set aside, and what is in memory is saved in its place.
     func rows(
       for queries: [RowQuery]
     ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]]
 
-    /// Writes a step, whole or not at all: the price of what has changed, whatever is saved. Until it
-    /// returns nothing of it is acknowledged to the server. If it throws, the error is reported, and
-    /// it is called again after a wait of 0.1 s, growing to 10 s, with all that has changed until
-    /// then.
+    /// Writes a step, whole or not at all. It should cost what has changed, however much is saved.
+    /// The step is acknowledged to the server only after it returns (unless the app chose
+    /// ``Acknowledgement/beforeSaving``). If it throws, the error
+    /// is reported. It is called again after a wait of 0.1 s, growing to 10 s, with all that has
+    /// changed by then.
     func append(_ entry: JournalEntry) async throws(StoreError)
 
-    /// Writes everything, in place of what is saved, whole or not at all: when there is nothing that a
-    /// step could be a step from.
+    /// Writes everything in place of what is saved, whole or not at all. Called when there is
+    /// nothing that a step could be appended to.
     func checkpoint(_ form: StoredForm) async throws(StoreError)
 
-    /// What is saved could not be read or understood: a later version wrote it, or it is damaged. It is
-    /// kept where nobody reads or overwrites it, and from here on nothing is saved.
+    /// Sets aside what is saved, because it cannot be read or understood: a later version wrote it,
+    /// or it is damaged. It is kept where nothing reads or overwrites it. Afterwards nothing counts
+    /// as saved.
     func setAside() async throws(StoreError)
 
-    /// Deletes what is saved; right also if there is nothing. If it throws, so does
+    /// Deletes what is saved; succeeds also if there is nothing. If it throws, so does
     /// ``UpdateMachine/logOut()``.
     func erase() async throws(StoreError)
   }
 
   extension Store {
-    /// Everything that is saved.
+    /// Returns everything that is saved.
     public func load() async throws(StoreError) -> StoredForm? { try await load(leaving: []) }
   }
 
-  /// Why a store could not do what it was asked to.
+  /// Why a store could not perform an operation.
   public enum StoreError: Error, Hashable, Sendable {
-    /// The medium failed: full, read-only, gone. Saving is tried again, with growing waits. So is loading
-    /// where changes of the user's may be in what is saved; elsewhere the replica starts stale.
+    /// The medium failed: full, read-only, gone. A save is repeated, with growing waits. So is a
+    /// load if the user's changes may be in what is saved; otherwise the replica starts stale.
     case failed(String)
-    /// What is there cannot be understood: it is set aside, and the replica starts stale.
+    /// What is saved cannot be understood. It is set aside, and the replica starts stale.
     case unreadable(String)
   }
 
   /// A store in memory: outlives the machine, not the process. Never fails. May be called from
-  /// anywhere, as when a test looks at what is saved.
+  /// anywhere, for example by a test that looks at what is saved.
   public actor MemoryStore: Store {
     private var rows = VersionedMap<StoredKey, [UInt8]>()
     private var writtenAt: WallTime?
@@ -96,7 +100,7 @@
       writtenAt = form.writtenAt
     }
 
-    /// There is no place aside: what is saved is dropped.
+    /// Drops what is saved: memory has no place to set it aside.
     public func setAside() async throws(StoreError) { forget() }
 
     public func erase() async throws(StoreError) { forget() }

@@ -2,27 +2,27 @@
 
   private import Foundation
 
-  /// Those who look at something of a driver. Each has room for one value that it has not read yet.
+  /// The subscribers to one value. Each has room for one value that it has not read yet.
   struct Subscribers<Value: Sendable>: Sendable {
     private var all: [Subscriber] = []
 
     private struct Subscriber: Sendable {
       var continuation: AsyncStream<Value>.Continuation
-      /// Set when the reader goes: its sequence is dropped, or its task cancelled.
+      /// Set when the reader leaves: its sequence is dropped, or its task is cancelled.
       var left: CancellationFlag
     }
 
-    /// How many there are, with those who went since the last change.
+    /// How many there are, including those that have left since the last change.
     var count: Int { all.count }
 
-    /// Whether somebody reads.
+    /// Whether any subscriber still reads.
     var hasReader: Bool { !all.allSatisfy { $0.left.isSet } }
 
-    /// - Parameter whenLeft: called when the reader goes, from anywhere.
+    /// - Parameter whenLeft: called when the reader leaves, from any thread.
     mutating func add(
       _ first: Value? = nil, whenLeft: @escaping @Sendable () -> Void = {}
     ) -> AsyncStream<Value> {
-      // Here, too, for nothing may ever be published again.
+      // Also here, because nothing may ever be published again.
       all.removeAll { $0.left.isSet }
       let (stream, continuation) = AsyncStream.makeStream(
         of: Value.self, bufferingPolicy: .bufferingNewest(1))
@@ -36,7 +36,7 @@
       return stream
     }
 
-    /// Hands a value to everybody; those who have gone are forgotten.
+    /// Sends a value to all subscribers, and forgets those that have left.
     mutating func publish(_ value: Value) {
       all.removeAll { $0.left.isSet }
       for subscriber in all { subscriber.continuation.yield(value) }
@@ -47,27 +47,28 @@
     }
   }
 
-  /// The one who looks through one window.
+  /// The subscriber to one window.
   struct WindowSubscriber<Lists: PartialLists>: Sendable {
     var window: WindowID
     var subscribers = Subscribers<WindowView<Lists>>()
   }
 
-  /// Those who wait for a mutation or look at the view. Belongs to the actor; all end when it goes.
+  /// The tasks that wait for a mutation or watch the view. Belongs to the actor; all end when it
+  /// goes.
   final class MutationSubscribers<Change: Mutation> {
-    /// Who waits for something to become of a mutation, oldest first.
+    /// Tasks that wait for a mutation to change its state, oldest first.
     private var waiters: [Waiter] = []
     private var viewers: [Viewer] = []
 
     private struct Waiter {
-      /// Set when nobody waits any more.
+      /// Set when the task no longer waits.
       var left: CancellationFlag
-      /// Says whether it is over; `nil`: the outbox is gone.
+      /// Returns whether the wait is over; `nil`: the outbox is gone.
       var isOver: (Outbox<Change>?) -> Bool
     }
 
     private struct Viewer {
-      /// Set when nobody looks any more.
+      /// Set when the reader leaves.
       var left: CancellationFlag
       var show: (LocalView<Change>) -> Void
       var end: () -> Void
@@ -75,8 +76,8 @@
 
     deinit { endAll() }
 
-    /// Waits until `answer` has one to give, which may be at once; ends without one when the outbox
-    /// goes.
+    /// Returns a stream with one answer, as soon as `answer` returns one, perhaps at once. The
+    /// stream ends without an answer when the outbox goes.
     func wait<Answer: Sendable>(
       _ answer: @escaping (Outbox<Change>) -> Answer?
     ) -> AsyncStream<Answer> {
@@ -95,7 +96,7 @@
       return stream
     }
 
-    /// Asks a question about the view whenever that is another.
+    /// Returns the answers of a query, which is asked whenever the view changes.
     func ask<Query: ViewQuery>(_ query: Query) -> AsyncStream<Query.Answer>
     where Query.State == Change.State {
       let (stream, continuation) = AsyncStream.makeStream(
@@ -113,7 +114,7 @@
       return stream
     }
 
-    /// Tells everybody what concerns them; those who have gone are forgotten. `nil`: nothing is held.
+    /// Updates all tasks, and forgets those that have left. `nil`: no state is held.
     func tell(_ local: LocalChanges<Change>?) {
       waiters.removeAll { $0.left.isSet || $0.isOver(local?.outbox) }
       viewers.removeAll { $0.left.isSet }
@@ -121,7 +122,7 @@
       for viewer in viewers { viewer.show(local.view) }
     }
 
-    /// The account goes.
+    /// Ends all streams: the account goes, or the actor.
     func endAll() {
       for waiter in waiters { _ = waiter.isOver(nil) }
       for viewer in viewers { viewer.end() }
@@ -130,7 +131,7 @@
     }
   }
 
-  /// A signal that is raised from anywhere, and heard by one task at a time.
+  /// A signal that any thread can raise, and one task at a time hears.
   final class Departures: @unchecked Sendable {
     private let lock = NSLock()
     private var listener: AsyncStream<Void>.Continuation?
@@ -141,7 +142,7 @@
       listener?.yield()
     }
 
-    /// The signals from now on. Whoever listened before hears no more.
+    /// Returns the signals from now on. An earlier listener hears no more.
     func listen() -> AsyncStream<Void> {
       let (signals, listener) = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -153,7 +154,7 @@
   }
 
   extension UpdateMachine {
-    /// Tells everybody what has changed.
+    /// Tells subscribers what has changed.
     func tell(_ effects: Client.Effects) {
       for id in effects.windows { show(id) }
       if !effects.changes.isDisjoint(with: [.model, .view, .outbox]) {
@@ -162,7 +163,7 @@
       if !effects.changes.isEmpty { publish() }
     }
 
-    /// Shows the present state to whoever looks.
+    /// Publishes the present state to observers.
     func publish() {
       guard observers.count > 0 else { return }
       observers.publish(state)
@@ -178,8 +179,8 @@
 
     // MARK: The alarm
 
-    /// Sleeps until freshness changes by itself (the banner that is due after 300 ms), if anybody
-    /// looks. A sleep that is too early is let be: it ends in setting the next.
+    /// Sleeps until freshness changes by itself (the banner that is due after 300 ms), if the state
+    /// has a reader. A sleep that ends too early is kept, since its end sets the next one.
     func setAlarm() {
       guard observers.hasReader, operations.isOpen else { return }
       guard let change = client.freshnessChange(after: clock.now) else { return }

@@ -1,25 +1,25 @@
 #if !hasFeature(Embedded)
 
-  // Local changes: how an app changes its model, and what it hears of that.
+  // Local changes: how an app changes its model, and what it learns of them.
 
   extension UpdateMachine {
-    /// What a mutation gives its app at once.
+    /// What a mutation returns to its app at once.
     public struct Mutated: Sendable {
-      /// The app's handle on it, for as long as it is pending and after a restart, too.
+      /// The app's handle on the mutation, for as long as it is pending, also after a restart.
       public var ticket: MutationTicket
-      /// What the mutator returned. The server's may make something else of it.
+      /// What the mutator returned here. The server's run may have another result.
       public var value: Change.Value
     }
 
-    /// Changes the model, whole or not at all. When this returns the change is in the view, and is
-    /// queued for the server. It waits for nobody: neither the store nor a server; ``stored(_:)`` and
+    /// Changes the model, whole or not at all. When this returns, the change is in the view and
+    /// queued for the server. It waits neither for the store nor for a server; ``stored(_:)`` and
     /// ``acknowledged(_:)`` do.
     ///
-    /// Right at any time once a model is held: while stale, in the background, halted, and after
-    /// `stop()`. Without `run()` it is kept in memory until the next `run()` or ``stored(_:)``, and
-    /// sent by the next `run()`. Throws, and changes nothing, if the mutator refuses, if no more can
-    /// be kept, and as long as nothing is held: before the saved form was read, at a first start
-    /// before the first snapshot, and after a log-out.
+    /// Allowed at any time once a model is held: while stale, in the background, halted, and after
+    /// `stop()`. Without `run()` the change is kept in memory until the next `run()` or
+    /// ``stored(_:)``, and is sent by the next `run()`. Throws, and changes nothing, if the mutator
+    /// refuses, if the outbox is full, or while no state is held: before the saved form was read,
+    /// at a first start before the first snapshot, and after a log-out.
     public func mutate(
       _ change: Change
     ) throws(MutationError<Change.Refusal>) -> Mutated {
@@ -35,13 +35,14 @@
       return Mutated(ticket: mutated.ticket, value: mutated.value)
     }
 
-    /// Returns `true` when no crash can lose the mutation as it is: it is on disk with the replica.
-    /// Never waits for a server, so it returns offline, too. Without a store that is at once, as far
-    /// as there is anything to lose by.
+    /// Waits until no crash can lose the mutation as it is, because it is on disk with the replica.
+    /// Then returns `true`. Never waits for a server, so it also returns offline. Without a store
+    /// it returns at once, as far as there is anything to lose.
     ///
-    /// While the store fails, it waits: saving is tried again with growing waits. Without `run()` it
-    /// has the store tried once itself, and then waits for the next `run()`. Returns `false` if there
-    /// is no such mutation, the account goes, or the surrounding task is cancelled.
+    /// While the store fails, it waits, and the save is repeated with growing waits. Without
+    /// `run()` it makes one try at a save itself, and then waits for the next `run()`. Returns
+    /// `false` if there is no such mutation, the account goes, or the surrounding task is
+    /// cancelled.
     @discardableResult
     public func stored(_ ticket: MutationTicket) async -> Bool {
       guard let outbox = client.local?.outbox, ticket <= outbox.newestTicket else {
@@ -58,19 +59,19 @@
       return false
     }
 
-    /// Returns what has become of the mutation as soon as nothing more is to be expected of the
-    /// server alone: `acknowledged`, when the confirmed state has it; `discarded`; `setAside` or
-    /// `uncertain`, when it is for the app to say what shall become of it. These two may still pass
-    /// by themselves, when a newer state heals them; asked again meanwhile, they are told at once.
+    /// Waits until nothing more can be expected of the server alone, then returns the state of the
+    /// mutation: `acknowledged`, when the confirmed state has it; `discarded`; `setAside` or
+    /// `uncertain`, when the app must decide. The last two may still end by themselves, when a
+    /// newer state heals them. Called while one of them holds, this returns it at once.
     ///
-    /// Waits offline, and without `run()`, for as long as that takes. Returns `nil` if there is no such
-    /// mutation or nobody remembers it, the account goes, or the surrounding task is cancelled.
+    /// Waits for as long as that takes, also offline and without `run()`. Returns `nil` if there is
+    /// no such mutation or it is forgotten, the account goes, or the surrounding task is cancelled.
     @discardableResult
     public func acknowledged(_ ticket: MutationTicket) async -> MutationState? {
       guard let outbox = client.local?.outbox, outbox.state(of: ticket) != nil else {
         return nil
       }
-      // A state that is forgotten was one of these, once.
+      // A mutation that is forgotten by now once had one of these states.
       let states = wait { outbox -> MutationState?? in
         switch outbox.state(of: ticket) {
         case .queued, .sent: nil
@@ -81,15 +82,15 @@
       return nil
     }
 
-    /// What has become of a mutation; `nil`: there is no such one, or nobody remembers.
+    /// The state of a mutation; `nil`: there is none, or it is forgotten.
     public func state(of ticket: MutationTicket) -> MutationState? {
       client.local?.outbox.state(of: ticket)
     }
 
-    // MARK: What is set aside
+    // MARK: Mutations set aside
 
-    /// Has a mutation tried again as it is that the server refused, or that is uncertain. Says whether
-    /// it was one; if not, nothing happens.
+    /// Tries a refused or uncertain mutation again, unchanged. Returns whether it was one; if not,
+    /// nothing happens.
     @discardableResult
     public func retry(_ ticket: MutationTicket) -> Bool {
       let can = client.local?.outbox.canRetry(ticket) ?? false
@@ -97,8 +98,8 @@
       return can
     }
 
-    /// Puts another mutation in the place of one that was refused or has never left. Says whether it
-    /// was one; if not, nothing happens.
+    /// Replaces a mutation that was refused or has never left. Returns whether it was one; if not,
+    /// nothing happens.
     @discardableResult
     public func edit(_ ticket: MutationTicket, to change: Change) -> Bool {
       let can = client.local?.outbox.canEdit(ticket) ?? false
@@ -106,8 +107,8 @@
       return can
     }
 
-    /// Gives up a mutation that is refused, uncertain, or has never left. Says whether it was one; if
-    /// not, nothing happens: what is on its way cannot be called back.
+    /// Gives up a mutation that is refused, uncertain, or has never left. Returns whether it was
+    /// one; if not, nothing happens, since a mutation on its way cannot be called back.
     @discardableResult
     public func discard(_ ticket: MutationTicket) -> Bool {
       let can = client.local?.outbox.canDiscard(ticket) ?? false
@@ -117,8 +118,9 @@
 
     // MARK: Subscriptions
 
-    /// The answers to a question about the view: one as soon as there is a view, and then one whenever
-    /// it is another. Ends when the account or the machine goes. Each call gives a sequence of its own.
+    /// Returns the answers to a query about the view: one as soon as there is a view, then one
+    /// whenever the answer changes. Ends when the account or the machine goes. Each call returns
+    /// its own sequence.
     public func changes<Query: ViewQuery>(
       of query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Change.State {
@@ -127,8 +129,8 @@
       return ViewAnswers(stream: stream)
     }
 
-    /// Waits until `answer` has one to give, which may be at once; ends without one when the outbox
-    /// goes.
+    /// Returns a stream with one answer, as soon as `answer` returns one, perhaps at once. The
+    /// stream ends without an answer when the outbox goes.
     private func wait<Answer: Sendable>(
       for answer: @escaping (Outbox<Change>) -> Answer?
     ) -> AsyncStream<Answer> {
@@ -138,21 +140,21 @@
     }
   }
 
-  /// The answers to one question about the view, as they become others. A reader that is slow skips
-  /// those in between, and never gets the same answer twice in a row. One reader; the question is asked
-  /// no more when the sequence and its iterator are dropped, or the reader's task is cancelled.
+  /// The answers to one query about the view, as they change. A slow reader skips those in between,
+  /// and never gets the same answer twice in a row. For one reader. The query ends when the
+  /// sequence and its iterator are dropped, or the reader's task is cancelled.
   public struct ViewAnswers<Answer: Equatable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = Answer
     public typealias Failure = Never
 
     let stream: AsyncStream<Answer>
 
-    /// Reads them, each when asked to.
+    /// An iterator over the answers.
     public struct Iterator: AsyncIteratorProtocol {
       var stream: AsyncStream<Answer>.Iterator
       var last: Answer?
 
-      /// The newest answer, when it is another than the last; `nil`: there will be none.
+      /// Returns the next answer that differs from the last; `nil`: there are no more.
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Answer? {
         while let answer = await stream.next(isolation: actor) {
           guard answer != last else { continue }
@@ -163,22 +165,21 @@
       }
     }
 
-    /// The way to read them, for one reader.
+    /// Returns an iterator, for one reader.
     public func makeAsyncIterator() -> Iterator { Iterator(stream: stream.makeAsyncIterator()) }
   }
 
   extension ReplicaState {
-    /// What there is to show: the confirmed state with all that is pending over it; `nil`: nothing is
-    /// held.
+    /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
     public var view: Model.Change.State? { local?.view.state }
 
-    /// How many mutations the server has not confirmed, those that were refused left out.
+    /// How many mutations the server has not confirmed, without those that were refused.
     public var pendingCount: Int { local?.outbox.pending.count ?? 0 }
 
-    /// What has no effect on the view, and waits for the app or for a newer state.
+    /// Mutations without effect on the view, which wait for the app or for a newer state.
     public var setAside: [MutationSetAside<Model.Change>] { local?.outbox.setAside ?? [] }
 
-    /// What may or may not be at the server, which cannot tell.
+    /// Mutations that may be at the server, which cannot tell.
     public var uncertain: [PendingMutation<Model.Change>] { local?.outbox.uncertain ?? [] }
   }
 

@@ -1,10 +1,10 @@
 #if !hasFeature(Embedded)
 
-  // How effects are performed. What takes time is an operation: a child task of `run()`, which ends in one
-  // input.
+  // How effects are performed. Anything that takes time is an operation: a child task of `run()`
+  // that ends in one input.
 
   extension UpdateMachine {
-    /// Performs effects, in their order. Never waits.
+    /// Performs effects in order. Never waits.
     func perform(_ effects: Client.Effects) {
       effects.each { effect in
         switch effect {
@@ -30,20 +30,20 @@
 
     // MARK: The loop
 
-    /// Begins operations as they come, until all is over. Returns why the saved form could not be
+    /// Runs operations as they come, until all are over. Returns why the saved form could not be
     /// erased, if it should have been.
     ///
-    /// Nothing is awaited before `begin` is done.
+    /// Nothing is awaited before `begin` has returned.
     @discardableResult
     func serve(_ begin: (isolated UpdateMachine<Origin>) -> Void) async -> StoreError? {
       let cancelled = CancellationFlag()
       operations.begin(cancelled)
       attendDepartures()
-      closeLeftWindows()  // Those that were left while nothing ran: nobody was told.
+      closeLeftWindows()  // Their readers left while nothing ran to hear it.
       begin(self)
       setAlarm()
       await withTaskCancellationHandler {
-        // Over, but a log-out came while the last task ended: it has something to do.
+        // All was over, but a log-out came while the last task ended: it added work.
         repeat { await performOperations() } while !operations.isOver
       } onCancel: {
         cancelled.set()
@@ -63,7 +63,7 @@
       }
     }
 
-    /// What is going on comes to its end; nothing new is begun but what the end needs.
+    /// Lets what is going on come to its end. Only what the end needs is still begun.
     func endServing() {
       if let alarm { operations.cancel(alarm.operation) }
       alarm = nil
@@ -72,7 +72,8 @@
       operations.end()
     }
 
-    /// Returns why the saved form could not be erased, if it should have been.
+    /// Waits for the end of `run()`. Returns why the saved form could not be erased, if it should
+    /// have been.
     @discardableResult
     func waitForOver() async -> StoreError? {
       await withCheckedContinuation { operations.waitForOver($0) }
@@ -99,7 +100,7 @@
 
     // MARK: Operations
 
-    /// One operation in a task of its own, with its work in another, so that it can be given up.
+    /// Runs one operation in its own task and its work in another, so that it can be cancelled.
     private nonisolated func run(_ job: OperationTable<Origin>.Job) async {
       await withDiscardingTaskGroup { group in
         group.addTask { await self.work(on: job) }
@@ -137,7 +138,7 @@
       }
     }
 
-    /// The work is done: what came of it goes in, and the operation may end.
+    /// Ends an operation whose work is done, and feeds the result.
     private func end(_ id: OperationID, _ input: Client.Input) {
       operations.complete(id)
       feed(input)
@@ -150,7 +151,7 @@
 
     private func end(_ id: OperationID) { operations.complete(id) }
 
-    /// `false`: the sleep was cut short.
+    /// Returns `false` if the sleep was cut short.
     private nonisolated func sleep(until moment: Moment) async -> Bool {
       do throws(CancellationError) {
         try await clock.sleep(until: moment)
@@ -165,7 +166,7 @@
     private nonisolated func register(
       _ request: RequestID, _ job: OperationTable<Origin>.Job
     ) async {
-      guard !job.cancelled.isSet else { return }  // Nothing is asked after `stop()`.
+      guard !job.cancelled.isSet else { return }  // Nothing is sent after `stop()`.
       do throws(SyncFailure) {
         let registered = try await source.register()
         await end(
@@ -215,15 +216,15 @@
       }
     }
 
-    /// An answer to what was given up is told to nobody.
+    /// Feeds an answer, unless its request was given up.
     private func answered(_ id: OperationID, _ input: Client.Input) {
       let isAwaited = !operations.isCancelled(id)
       operations.complete(id)
       if isAwaited { feed(input) }
     }
 
-    /// A request that was given up has nothing to say of its end. Nor has one whose task is
-    /// cancelled: if nobody gave the request up, then `run()` is, and `stopped` is on its way.
+    /// Feeds a failure, unless its request was given up or its task is cancelled. If only the task
+    /// is cancelled, then `run()` is, and `stopped` is on its way.
     private func fail(
       _ request: RequestID, _ failure: SyncFailure, hasLeft: Bool = true, _ id: OperationID,
       isCancelled: Bool
@@ -252,7 +253,7 @@
         let age = found.flatMap { clock.wallTime.age(of: $0.writtenAt) }
         await end(id, .loaded(found?.replica, age: age))
       } catch {
-        // Cut short, it says nothing of what is saved: the next run reads it.
+        // A load that was cut short says nothing about what is saved: the next run repeats it.
         let failure = Task.isCancelled ? .cutShort : error.failure
         await storeFails(id, error, .loadFailed(failure))
       }
@@ -299,7 +300,7 @@
       storeFails(id, error, .erased(succeeded: false))
     }
 
-    /// What the store said is reported when the client says so.
+    /// Keeps the store's error, which is reported when the client says so.
     private func storeFails(_ id: OperationID, _ error: StoreError, _ input: Client.Input) {
       storeError = error
       end(id, input)

@@ -1,19 +1,19 @@
 #if !hasFeature(Embedded)
 
-  // Windows: how an app looks at lists of which only a part is held. What they lack is fetched in child
-  // tasks of `run()`, outside of the machine's one request.
+  // Windows: how an app shows lists that are held only in part. What they lack is fetched in child
+  // tasks of `run()`, beside the machine's one request.
 
   extension UpdateMachine {
-    /// What names a list.
+    /// The name of a list.
     public typealias Narrow = Lists.Narrow
 
-    /// Begins to look at a part of a list: the newest so many, so many around an ID, where the user
-    /// should go on reading. What is held is seen at once; what is not is fetched while `run()` goes on,
-    /// the log is followed and the app is in front, tried again after a failure, and given up when the
-    /// window moves on or goes.
+    /// Opens a window on a part of a list: the newest rows, the rows around an ID, or those where
+    /// the user should go on reading. What is held shows at once. The rest is fetched while `run()`
+    /// goes on, the log is followed and the app is in front. A failed fetch is repeated. A fetch is
+    /// given up when the window moves on or goes.
     ///
-    /// May be called at any time, before there is a model, too: then it waits for one. The window is
-    /// closed by ``closeWindow(_:)``, and when its views are dropped or their task is cancelled.
+    /// May be called at any time. Without a model the window waits for one. It is closed by
+    /// ``closeWindow(_:)``, and when its views are dropped or their task is cancelled.
     public func openWindow(
       on narrow: Narrow, showing window: ListWindow<Lists.ID>
     ) -> WindowViews<Lists> {
@@ -27,23 +27,23 @@
       return WindowViews(id: opened.id, stream: stream)
     }
 
-    /// Looks at another part of the same list: the user scrolls. Nothing, if the window is closed.
+    /// Shows another part of the same list: the user scrolls. Does nothing if the window is closed.
     public func moveWindow(_ id: WindowID, to window: ListWindow<Lists.ID>) {
       feed(.window(.moved(id, window)))
     }
 
-    /// Ends a window's views. What was fetched stays held; what is being fetched for it alone is given
-    /// up. Nothing, if it is closed.
+    /// Ends a window's views. What was fetched stays held. Fetches for this window alone are given
+    /// up. Does nothing if it is closed.
     public func closeWindow(_ id: WindowID) {
       for window in windows where window.window == id { window.subscribers.finish() }
       windows.removeAll { $0.window == id }
       feed(.window(.closed(id)))
     }
 
-    /// What is held changes beside the log and beside pages.
+    /// Changes the lists, independently of the log and of pages.
     package func changeLists(_ change: Client.ListChange) { feed(.lists(change)) }
 
-    /// From now on somebody hears of windows that nobody looks through any more.
+    /// Starts to listen for windows that have lost their reader.
     func attendDepartures() {
       guard departures == nil, operations.isOpen, !windows.isEmpty else { return }
       departures = operations.add(.departures(departing.listen()))
@@ -54,19 +54,19 @@
     }
   }
 
-  /// What is seen through one window, as it changes: the present view first, then the newest whenever
-  /// the reader is ready for one. Views in between are skipped, and nothing comes while nothing of it
-  /// changes. Ends when the window is closed, or the machine goes away. One reader; the window is
-  /// closed when the sequence and its iterator are dropped, or the reader's task is cancelled.
+  /// The views through one window, as they change: first the present one, then the newest whenever
+  /// the reader is ready. Views in between are skipped, and none comes without a change. Ends when
+  /// the window is closed, or the machine goes. For one reader. The window is closed when the
+  /// sequence and its iterator are dropped, or the reader's task is cancelled.
   public struct WindowViews<Lists: PartialLists>: AsyncSequence, Sendable {
     public typealias Element = WindowView<Lists>
     public typealias Failure = Never
 
-    /// The window that they are seen through: to move it, or to close it.
+    /// The window of these views, to move it or to close it.
     public let id: WindowID
     let stream: AsyncStream<Element>
 
-    /// The way to read them, for one reader: iterators of one sequence share one place.
+    /// Returns an iterator, for one reader: iterators of one sequence share one position.
     public func makeAsyncIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
   }
 

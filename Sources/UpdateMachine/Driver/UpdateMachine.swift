@@ -9,17 +9,17 @@
   ///       if state.status == .halted(.stopped) { break }  // Stopped, or logged out.
   ///     }
   ///
-  /// It owns one ``SyncClient`` and performs its effects; all decisions are made there. Every method
+  /// It owns one ``SyncClient``, which makes all decisions, and performs its effects. Every method
   /// feeds one input, with no `await` between reading the client and storing it back. Any method
-  /// may be called from anywhere, any task or actor, at any time: before, during and after
-  /// ``run(inForeground:)``. Only ``logOut()`` throws. All moments are the driver's clock's.
+  /// may be called from any task or actor, at any time: before, during and after
+  /// ``run(inForeground:)``. Only ``logOut()`` and ``mutate(_:)`` throw. All moments are by the driver's clock.
   ///
-  /// Everything that it does runs in child tasks of `run()` (of ``logOut()``, if that is called
-  /// while nothing runs): when that has returned, nothing is going on, and no call of the source or
-  /// the store is out. It holds nobody who holds it, so it goes when its last user goes; `run()`,
-  /// while it goes on, is one.
+  /// All work runs in child tasks of `run()`, or of ``logOut()`` if that is called while nothing
+  /// runs. When it has returned, nothing is going on, and no call of the source or the store is
+  /// out. The machine creates no retain cycles, so it goes when its last user goes. `run()` is a
+  /// user while it goes on.
   ///
-  /// Two ends, which are two things: ``stop()`` keeps log and saved form for the next start,
+  /// There are two ways to end: ``stop()`` keeps log and saved form for the next start,
   /// ``logOut()`` releases and erases them.
   public actor UpdateMachine<Origin: Source> {
     /// The app's model.
@@ -34,17 +34,17 @@
     public typealias Lists = Model.Lists
     /// The value that decides everything.
     public typealias Client = SyncClient<Model, Origin.Sync>
-    /// Hears of every input after it was taken, before its effects are performed: for logs and
-    /// tests. Gets the input, its effects, the client as it is then, and the moment; inputs come in
-    /// the order in which they are taken. `nil` in place of an input: the app changed something or opened
-    /// a window. Called on the actor, synchronously; must not block.
+    /// A closure that gets every input after it was taken, before its effects are performed, for
+    /// logs and tests. It gets the input, its effects, the client as it is then, and the moment.
+    /// Inputs come in the order in which they are taken. A `nil` input means that the app changed
+    /// something or opened a window. Called on the actor, synchronously; must not block.
     public typealias Tap = @Sendable (Client.Input?, Client.Effects, Client, Moment) -> Void
 
-    /// Hears what the app's log should hear, in the order in which it happens. Called on the actor,
-    /// synchronously; must not block.
+    /// A closure that gets the entries for the app's log, in the order in which they happen. Called
+    /// on the actor, synchronously; must not block.
     public typealias Reporter = @Sendable (DriverReport) -> Void
 
-    /// How long the release of a server's log may take: then its task is cancelled.
+    /// How long the release of a server's log may take before its task is cancelled.
     public static var releaseTime: TimeSpan { .seconds(5) }
 
     /// Runs the actor's jobs, one after the other.
@@ -64,7 +64,7 @@
 
     var client: Client
     var operations = OperationTable<Origin>()
-    /// What the store said when it last failed.
+    /// The store's last error.
     var storeError: StoreError?
 
     var observers = Subscribers<State>()
@@ -72,23 +72,23 @@
     let mutations = MutationSubscribers<Change>()
     /// The sleep until freshness changes by itself.
     var alarm: (operation: OperationID, at: Moment)?
-    /// Raised by windows that nobody looks through any more, and heard while `run()` goes on.
+    /// Raised by windows that lose their reader, and heard while `run()` goes on.
     nonisolated let departing = Departures()
     var departures: OperationID?
 
-    /// A machine that does nothing until ``run(inForeground:)``. May be called from anywhere; nothing
-    /// is read yet. One account may have several, side by side.
+    /// Creates a machine that does nothing until ``run(inForeground:)``; nothing is read yet. May
+    /// be called from anywhere. One account may have several machines, side by side.
     ///
     /// - Parameters:
-    ///   - source: the way to the server; the machine is its only user.
-    ///   - store: where the replica outlives the process, for this machine alone.
+    ///   - source: the connection to the server, used by this machine alone.
+    ///   - store: keeps the replica between processes, for this machine alone.
     ///   - acknowledges: whether the server is told of a finger before or after that is saved.
-    ///   - settings: the machine's numbers; right as they are for most.
-    ///   - clock: where moments and the wall's time come from.
-    ///   - chance: draws waits and the life's number.
+    ///   - settings: the machine's settings; the defaults suit most apps.
+    ///   - clock: the source of moments and of wall time.
+    ///   - chance: draws waits, and the number of this start.
     ///   - executor: runs the actor's jobs; must run them one after the other.
-    ///   - reporter: hears what the app's log should hear; `nil`: nobody does.
-    ///   - tap: hears every input; `nil`: nobody does.
+    ///   - reporter: gets the entries for the app's log; `nil`: none are made.
+    ///   - tap: gets every input; `nil`: there is none.
     public init(
       source: Origin, store: any Store, acknowledges: Acknowledgement = .afterSaving,
       settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
@@ -102,7 +102,7 @@
         reporter: reporter, tap: tap)
     }
 
-    /// The same without a store: what it holds goes with the process, as is right for presence and
+    /// The same without a store. The state is lost with the process, as is right for presence and
     /// typing, which are worth nothing after a restart.
     public init(
       source: Origin, settings: MachineSettings = MachineSettings(),
@@ -115,7 +115,7 @@
         executor: executor, reporter: reporter, tap: tap)
     }
 
-    /// The same with a store of whole replicas, as values.
+    /// The same with a store of whole replicas.
     package init(
       source: Origin, replicas store: (any ReplicaStore<Model, Place>)?,
       acknowledges acknowledgement: Acknowledgement = .afterSaving,
@@ -146,24 +146,24 @@
     // MARK: Running
 
     /// Reads the saved form, if that has not been read, and follows the server until ``stop()``,
-    /// ``logOut()`` or the cancellation of the surrounding task, which means `stop()`. Failures never
-    /// end it, and it never throws. When it returns nothing is going on: it waits for calls of the
-    /// source and the store that are out, all but writes cancelled.
+    /// ``logOut()`` or the cancellation of the surrounding task, which means `stop()`. Failures
+    /// never end it, and it never throws. When it returns, nothing is going on: it waits for open
+    /// calls of the source and the store, and cancels all but writes.
     ///
-    /// It may then be called again, and goes on from the finger it has. Called after one of these
-    /// ends, but before the old run has returned, it waits for that, and then begins; not if another
-    /// `stop()` or `logOut()` comes meanwhile. Called while another runs that nobody ended, it is a
-    /// programmer's mistake, and traps.
+    /// It may then be called again, and continues from its finger. A call after one of these ends
+    /// waits until the old run has returned, and then begins. It does not begin if another `stop()`
+    /// or `logOut()` comes meanwhile. A call during a run that was not ended is a programmer's
+    /// mistake, and traps.
     ///
-    /// A `stop()` that comes before the run does not concern it. Call it from a task that lives as
-    /// long as the app follows: SwiftUI's `.task`, a service's `run`.
+    /// A `stop()` before the run does not affect it. Call `run` from a task that lives as long as
+    /// the app follows: SwiftUI's `.task`, a service's `run`.
     ///
-    /// - Parameter inForeground: whether the app is in front of its user. A server process is.
+    /// - Parameter inForeground: whether the user sees the app. `true` for a server process.
     public func run(inForeground: Bool = true) async {
       let endings = operations.endings
       var inForeground = inForeground
       if operations.endsSoon {
-        // Said at once: the user may leave, or come back, before it is this run's turn.
+        // Fed at once, because the user may leave or come back before this run's turn.
         feed(.app(inForeground ? .foregrounded : .backgrounded))
         while operations.endsSoon { await waitForOver() }
         inForeground = client.machine.isInForeground
@@ -174,25 +174,25 @@
     }
 
     /// Ends `run()`, and a `run()` that waits for it. Nothing is released or erased: the next start
-    /// goes on from here. The state is *stopped* when this returns, and nothing is asked of the
-    /// server any more; what was asked has no effect. `run()` itself returns a little later: when
-    /// the write under way, if there is one, and the calls that were cancelled have ended.
+    /// continues from here. When this returns, the status is *stopped*, the server is asked nothing
+    /// more, and open requests have no effect. `run()` returns a little later, when the write under
+    /// way, if any, and the cancelled calls have ended.
     ///
-    /// Never throws; stopping what does not run is right, too.
+    /// Never throws. Does no harm if nothing runs.
     public func stop() {
       operations.noteEnding()
       stopServing()
     }
 
-    /// The account goes: the model is dropped at once, the saved form erased, after the write under
-    /// way if there is one, and the server's log released, for which it may take ``releaseTime``.
-    /// Returns when all that is done and `run()`, if it was going on, has nothing more to do. May be
-    /// called without `run()`: then it reads the saved form first, to know what to release.
+    /// Logs the account out. The model is dropped at once. The saved form is erased, after any
+    /// write under way. The server's log is released, which may take ``releaseTime``. Returns when
+    /// all that is done and `run()`, if it was going on, has nothing more to do. May be called
+    /// without `run()`: then it reads the saved form first, to know what to release.
     ///
-    /// Throws the store's error if the saved form could not be erased: the model is gone all the
-    /// same, what is saved is not. It may then be called again. That a log was not released is not
-    /// an error; the server forgets it in time. If the surrounding task is cancelled, the release is
-    /// given up, and the store is asked all the same.
+    /// Throws the store's error if the saved form could not be erased. Then the model is gone, but
+    /// the saved form is not, and this may be called again. A log that was not released is no
+    /// error: the server forgets it in time. If the surrounding task is cancelled, the release is
+    /// given up, but the store is still asked.
     public func logOut() async throws(StoreError) {
       operations.noteEnding()
       let error: StoreError?
@@ -209,30 +209,30 @@
       if let error { throw error }
     }
 
-    // MARK: What the app says
+    // MARK: Signals from the app
 
-    /// The app is in front of its user again. iOS: `sceneWillEnterForeground`; macOS:
-    /// `applicationDidBecomeActive`; a server process never says it.
+    /// The user sees the app again. iOS: `sceneWillEnterForeground`; macOS:
+    /// `applicationDidBecomeActive`; a server process never calls it.
     public func enterForeground() { feed(.app(.foregrounded)) }
 
-    /// The user has left. iOS: `sceneDidEnterBackground`, after whatever grace the app gives; macOS:
-    /// when no window is visible, or never. That the process is suspended need not be said: it shows
-    /// in the clock.
+    /// The user has left. iOS: `sceneDidEnterBackground`, after any grace period that the app
+    /// gives; macOS: when no window is visible, or never. A suspension of the process needs no
+    /// signal: the clock shows it.
     public func enterBackground() { feed(.app(.backgrounded)) }
 
-    /// The device has another network, or one again (`NWPathMonitor`).
+    /// The device has another network, or has one again (`NWPathMonitor`).
     public func networkChanged() { feed(.app(.networkChanged)) }
 
-    /// The source now has other credentials of the *same* user. Another user is another machine.
+    /// The source has new credentials of the *same* user. Another user needs another machine.
     public func credentialsChanged() { feed(.app(.credentialsChanged)) }
 
     /// The user asked to try now.
     public func retryNow() { feed(.app(.retryRequested)) }
 
-    // MARK: What the app sees
+    // MARK: The app's view
 
-    /// The present state; its freshness is as of now, by the driver's clock. O(1), but for the copy
-    /// of a model that is not copied on write.
+    /// The present state; its freshness is as of now, by the driver's clock. O(1), apart from
+    /// copying a model that is not copy-on-write.
     public var state: State {
       let now = clock.now
       return State(
@@ -241,14 +241,14 @@
         at: now)
     }
 
-    /// Reads several things of one state, with nothing in between. `body` runs on the actor, at
-    /// once; must not block.
+    /// Reads several values of one state. `body` runs on the actor, at once; must not block.
     public func read<Value: Sendable>(_ body: (State) -> Value) -> Value { body(state) }
 
-    /// The present state and then the newest, whenever the reader asks for one. Subscribed when the
-    /// call returns: nothing that comes later is missed. Each call gives a sequence of its own, for
-    /// one reader, whose place is given up when the sequence is dropped or its task cancelled. Holds
-    /// the machine neither here nor there: the sequence ends when that goes.
+    /// Returns the present state and then the newest, whenever the reader asks for one. The
+    /// subscription begins before this returns, so nothing later is missed. Each call returns its
+    /// own sequence, for one reader. It ends when the sequence is dropped or its task is cancelled.
+    /// Neither the call nor the sequence keeps the machine alive: the sequence ends when the
+    /// machine goes.
     public func states() -> ReplicaStates<Model> {
       let states = ReplicaStates<Model>(stream: observers.add(state))
       setAlarm()
@@ -257,13 +257,13 @@
 
     // MARK: Inputs
 
-    /// Gives one input to the client, performs what comes of it, and tells those who look.
+    /// Feeds one input to the client, performs its effects, and tells subscribers.
     func feed(_ input: Client.Input) {
       let now = clock.now
       perform(input, client.handle(input, at: now), at: now)
     }
 
-    /// Performs what came of an input, or of what the app did (`nil`), and tells those who look.
+    /// Performs the effects of an input, or of a call by the app (`nil`), and tells subscribers.
     func perform(_ input: Client.Input?, _ effects: Client.Effects, at now: Moment) {
       tap?(input, effects, client, now)
       assert(client.violation() == nil, "\(client.violation()!)")

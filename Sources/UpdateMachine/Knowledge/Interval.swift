@@ -1,8 +1,8 @@
-/// A closed span of IDs that is not empty: both its ends belong to it.
+/// A closed, non-empty span of IDs: both its ends belong to it.
 ///
 /// The line of IDs has two more points: the *very beginning*, before every ID, and the *very end*,
 /// after every ID. An interval that reaches the very end holds every greater ID, whether a row
-/// has it or not (KNOWLEDGE.md, R6).
+/// has it or not (PartialKnowledge R6).
 public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   /// A point of the line: an ID, or one of the two ends.
   public struct Point: BitwiseCopyable, Hashable, Comparable, Sendable {
@@ -33,7 +33,7 @@ public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
     public static func < (one: Point, other: Point) -> Bool { one.place < other.place }
   }
 
-  /// The places of the ends. Only what is no interval has `low` above `high`: a free slot.
+  /// The places of the ends. Only a free slot, which is no interval, has `low` above `high`.
   @usableFromInline package let low: Int64
   @usableFromInline package let high: Int64
 
@@ -43,16 +43,16 @@ public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
     self.high = high
   }
 
-  /// From one point to another, both included. An upper end below the lower one is a programmer's
-  /// mistake.
+  /// Creates the interval from one point to another, both included. An upper end below the lower
+  /// one is a programmer's mistake.
   @inlinable
   public init(from lowerEnd: Point, to upperEnd: Point) {
     precondition(lowerEnd <= upperEnd, "an interval holds at least one point")
     self.init(low: lowerEnd.place, high: upperEnd.place)
   }
 
-  /// From one ID to another, both included. An upper end below the lower one is a programmer's
-  /// mistake.
+  /// Creates the interval from one ID to another, both included. An upper end below the lower one
+  /// is a programmer's mistake.
   @inlinable
   public init(from lowerEnd: ID, to upperEnd: ID) {
     self.init(from: .id(lowerEnd), to: .id(upperEnd))
@@ -76,25 +76,25 @@ public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   @inlinable
   public func contains(_ point: Point) -> Bool {
-    // Without a branch: where points come in no order it would be guessed wrong every other time.
+    // Without a branch: for points in random order, half of the predictions would be wrong.
     (low <= point.place ? 1 : 0) & (point.place <= high ? 1 : 0) == 1
   }
 
   @inlinable
   public func contains(_ id: ID) -> Bool { contains(.id(id)) }
 
-  /// Whether every point of the other is in it.
+  /// Whether it contains every point of `other`.
   @inlinable
   public func covers(_ other: Interval) -> Bool { low <= other.low && other.high <= high }
 
-  /// What is in both; `nil`: nothing.
+  /// The points that are in both; `nil`: none.
   @inlinable
   public func intersection(_ other: Interval) -> Interval? {
     let both = Interval(low: max(low, other.low), high: min(high, other.high))
     return both.isNone ? nil : both
   }
 
-  /// What a free slot holds.
+  /// The value of a free slot.
   @inlinable
   static var none: Interval { Interval(low: .max, high: .min) }
 
@@ -121,7 +121,7 @@ extension Interval: CustomStringConvertible {
 }
 
 #if !hasFeature(Embedded)
-  /// Two numbers, the ends; the least and the greatest number of 64 bits are the line's own ends.
+  /// Two numbers, the ends. The least and the greatest 64-bit number are the ends of the line.
   extension Interval: Codable {
     public init(from decoder: any Decoder) throws {
       var ends = try decoder.unkeyedContainer()

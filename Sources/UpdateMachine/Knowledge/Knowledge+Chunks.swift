@@ -1,20 +1,20 @@
-// How knowledge is held: two slots, or chunks. Everything above this file goes by spots, and does
-// not see which.
+// How knowledge is stored: in two slots, or in chunks. All code above this file uses spots, and
+// does not see which.
 
 extension Knowledge {
-  /// Some neighbours in order, and the greatest point in them beside them: to find a chunk, only
-  /// those are read.
+  /// Some neighbours in order, with their greatest point beside them: a search for a chunk reads
+  /// only that point.
   @usableFromInline
   struct Chunk: Sendable {
     @usableFromInline var ceiling: Int64
     @usableFromInline var intervals: ContiguousArray<Interval<ID>>
 
-    /// At most so many: 1 KB, which moves in about the time that it takes to find the place.
+    /// The most intervals in a chunk: 1 KB, which moves in about the time that a search takes.
     @inlinable static var limit: Int { 64 }
-    /// With fewer it is joined to a neighbour, if both together leave room.
+    /// A chunk with fewer is joined to a neighbour, if both together leave room.
     @inlinable static var least: Int { limit / 4 }
 
-    /// `intervals` is not empty.
+    /// `intervals` must not be empty.
     @inlinable
     init(_ intervals: ContiguousArray<Interval<ID>>) {
       ceiling = intervals[intervals.count - 1].high
@@ -22,8 +22,8 @@ extension Knowledge {
     }
   }
 
-  /// Where an interval is, or would be: in a slot, or at an offset of a chunk. Behind the last one
-  /// is the first free slot, or the beginning of the chunk after the last.
+  /// The place where an interval is, or would be: a slot, or an offset in a chunk. After the last
+  /// one comes the first free slot, or the beginning of the chunk after the last.
   @usableFromInline
   struct Spot: Equatable, Sendable {
     @usableFromInline var chunk: Int
@@ -36,14 +36,14 @@ extension Knowledge {
     }
   }
 
-  // MARK: Looking
+  // MARK: Searching
 
-  /// The first interval that has a point at or above `place`.
+  /// The spot of the first interval that has a point at or above `place`.
   @inlinable
   @inline(__always)
   func spot(of place: Int64) -> Spot {
     guard !chunks.isEmpty else {
-      // A free slot ends the search: there is nothing behind it.
+      // A free slot ends the search: nothing follows it.
       if place <= first.high || first.isNone { return Spot(chunk: 0, offset: 0) }
       return Spot(chunk: 0, offset: place <= second.high || second.isNone ? 1 : 2)
     }
@@ -53,7 +53,7 @@ extension Knowledge {
     return spotInChunks(of: place)
   }
 
-  /// The same, where there are chunks; of the last interval, if all are below `place`.
+  /// The same if there are chunks; the last interval, if all are below `place`.
   @inlinable
   @inline(__always)
   func spotInChunks(of place: Int64) -> Spot {
@@ -68,11 +68,12 @@ extension Knowledge {
     }
   }
 
-  /// The first of `count` places, which are in order, that is not below `place`; the last, if all
-  /// are. There is at least one.
+  /// Returns the first of `count` ordered places that is not below `place`; the last, if all are.
+  /// There is at least one.
   ///
-  /// By halves, of which the first two overlap, so that all that follow are powers of 2. Then what a
-  /// comparison says can be shifted and added. A branch would be guessed wrong every other time.
+  /// A binary search. Its first two halves overlap, so that all later sizes are powers of 2. Then
+  /// the result of a comparison can be shifted and added. A branch would be mispredicted half the
+  /// time.
   @inlinable
   @inline(__always)
   static func search(_ place: Int64, _ count: Int, _ at: (Int) -> Int64) -> Int {
@@ -87,7 +88,7 @@ extension Knowledge {
     return base
   }
 
-  /// The interval there; a free slot behind the last one.
+  /// The interval at a spot; a free slot after the last one.
   @inlinable
   @inline(__always)
   subscript(spot: Spot) -> Interval<ID> {
@@ -106,7 +107,7 @@ extension Knowledge {
     return Spot(chunk: spot.chunk + 1, offset: 0)
   }
 
-  /// The interval before a spot; a free slot if it is the first.
+  /// The interval before a spot; a free slot, if there is none.
   @inlinable
   func before(_ spot: Spot) -> Interval<ID> {
     if spot.offset > 0 { return self[Spot(chunk: spot.chunk, offset: spot.offset - 1)] }
@@ -127,13 +128,13 @@ extension Knowledge {
     replace(from: end, to: end, with: interval, .none)
   }
 
-  /// Puts up to two intervals in the place of those from `start` up to, not including, `end`. If
-  /// there is but one, it is `one`.
+  /// Replaces the intervals from `start` up to, not including, `end` by up to two others. If there
+  /// is only one, it is `one`.
   @inlinable
   mutating func replace(from start: Spot, to end: Spot, with one: Interval<ID>, _ two: Interval<ID>)
   {
     guard !chunks.isEmpty else { return replaceSlots(start.offset, end.offset, one, two) }
-    // Behind the last is, for a chunk, the end of the last one.
+    // With chunks, the spot after the last interval means the end of the last chunk.
     let isBehind = start.chunk == chunks.count
     let chunk = isBehind ? start.chunk - 1 : start.chunk
     let count = chunks[chunk].intervals.count
@@ -145,7 +146,7 @@ extension Knowledge {
     if left < Chunk.least || left > Chunk.limit { balance(chunk) }
   }
 
-  /// In the slots; three intervals move into a chunk.
+  /// The same in the slots. A third interval moves all of them into a chunk.
   @inlinable
   mutating func replaceSlots(_ start: Int, _ end: Int, _ one: Interval<ID>, _ two: Interval<ID>) {
     // Three at most: either two are kept and one is new, or one is split and the other kept.
@@ -185,7 +186,7 @@ extension Knowledge {
     second = .none
   }
 
-  /// Removes what lies between a chunk and `end`.
+  /// Removes all intervals between a chunk and `end`.
   @inlinable
   @inline(never)
   mutating func removeBehind(_ chunk: Int, _ end: Spot) {
@@ -193,8 +194,8 @@ extension Knowledge {
     chunks.removeSubrange((chunk + 1)..<end.chunk)
   }
 
-  /// Splits a chunk that is too large, and joins one that is small to a neighbour if there is room.
-  /// What fits the first slot goes back there: with two it may soon be three again.
+  /// Splits a chunk that is too large, and joins a small one to a neighbour if there is room. A
+  /// single interval goes back to the first slot. Two do not, because they may soon be three again.
   @inlinable
   @inline(never)
   mutating func balance(_ chunk: Int) {
@@ -209,7 +210,7 @@ extension Knowledge {
     if count == 0 {
       chunks.remove(at: chunk)
     } else if chunks.count > 1 {
-      // The last has its neighbour below, the others above.
+      // The last chunk joins its lower neighbour, all others the upper one.
       let lower = min(chunk, chunks.count - 2)
       let both = chunks[lower].intervals.count + chunks[lower + 1].intervals.count
       guard both <= Chunk.limit / 2 else { return }
@@ -225,7 +226,7 @@ extension Knowledge {
 }
 
 extension Knowledge.Chunk {
-  /// Puts up to two intervals in the place of those from `start` up to, not including, `end`.
+  /// Replaces the intervals from `start` up to, not including, `end` by up to two others.
   @inlinable
   mutating func replace(_ start: Int, _ end: Int, _ one: Interval<ID>, _ two: Interval<ID>) {
     var offset = start
@@ -235,7 +236,7 @@ extension Knowledge.Chunk {
     if let last = intervals.last { ceiling = last.high }
   }
 
-  /// Writes over what is to go for as long as there is any, and makes room after that.
+  /// Overwrites an interval that is to go, if there is one; otherwise makes room.
   @inlinable
   mutating func put(_ interval: Interval<ID>, at offset: inout Int, before end: Int) {
     guard !interval.isNone else { return }

@@ -1,21 +1,21 @@
-// Knowledge: the room of what a client may claim to know about lists of which it holds a part (DESIGN
-// §6, KNOWLEDGE.md), whatever is in them. It imports nothing.
+// Knowledge: the room of what a client may claim to know about lists that it holds only in part
+// (the article PartialKnowledge), whatever is in them. It imports nothing.
 //
 // Knowledge may use: Stored, VersionedMap.
 
-/// Of which IDs a list is known to hold everything: a set of points of the line of IDs,
-/// kept as intervals.
+/// The IDs of which a list is known to hold everything: a set of points of the line of IDs, kept as
+/// intervals.
 ///
-/// The intervals are in order and do not touch: between two of them lies at least one point that is
-/// not known, so [1…3] and [4…9] are [1…9]. There is one such form for each set of points, and
-/// equal knowledge is equal values, whatever led to it.
+/// The intervals are in order and do not touch. Between two of them lies at least one point that is
+/// not known, so [1…3] and [4…9] become [1…9]. There is one such form for each set of points, so
+/// equal knowledge is equal values, however it came about.
 ///
-/// With up to two intervals, which is usual, nothing is allocated. More are kept in chunks of at
-/// most 64, each with its greatest point beside it, so that a change moves one chunk at most, and
-/// a copy shares the chunks that neither side has changed. In the complexities below, *n* is the
-/// number of intervals. Nothing here traps.
+/// Up to two intervals, the usual case, allocate nothing. More are kept in chunks of at most 64,
+/// each with its greatest point beside it. So a change moves at most one chunk, and a copy shares
+/// the chunks that neither side has changed. In the complexities below, *n* is the number of
+/// intervals. Nothing here traps.
 public struct Knowledge<ID: ListID>: Sendable {
-  /// One or two intervals, from below, if there are no chunks; a free slot ends them.
+  /// Up to two intervals, the lower one first, if there are no chunks. A free slot ends them.
   @usableFromInline var first: Interval<ID>
   @usableFromInline var second: Interval<ID>
   /// All intervals, if there are more. No chunk is empty.
@@ -36,7 +36,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     first = interval
   }
 
-  /// What is in any of these intervals; they may overlap, in any order.
+  /// Creates the union of these intervals, which may overlap, in any order.
   @inlinable
   public init(_ intervals: some Sequence<Interval<ID>>) {
     self.init()
@@ -45,7 +45,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   // MARK: Changes
 
-  /// Adds every point of an interval. O(log *n*), and one step for each interval that it swallows.
+  /// Adds every point of an interval. O(log *n*), plus one step for each interval that it swallows.
   @inlinable
   public mutating func insert(_ interval: Interval<ID>) {
     let below = interval.low == .min ? .min : interval.low &- 1
@@ -75,7 +75,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     for interval in other.intervals { insert(interval) }
   }
 
-  /// Takes every point of an interval out; what it lies within is split. O(log *n*), and one step
+  /// Removes every point of an interval, and splits one that contains it. O(log *n*), plus one step
   /// for each interval that loses a point.
   @inlinable
   public mutating func remove(_ interval: Interval<ID>) {
@@ -86,7 +86,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     while true {
       let next = self[end]
       if next.low > interval.high || next.isNone { break }
-      // Neither step can overflow: there is a point of `next` on the other side.
+      // No overflow is possible: `next` has a point on the other side.
       if next.low < interval.low { below = Interval(low: next.low, high: interval.low &- 1) }
       if next.high > interval.high { above = Interval(low: interval.high &+ 1, high: next.high) }
       end = after(end)
@@ -99,7 +99,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     }
   }
 
-  /// Takes one ID out. O(log *n*).
+  /// Removes one ID. O(log *n*).
   @inlinable
   public mutating func remove(_ id: ID) { remove(Interval(id)) }
 
@@ -144,9 +144,9 @@ public struct Knowledge<ID: ListID>: Sendable {
     return next.contains(point) ? next : nil
   }
 
-  /// The nearest gap that has a point at or below this one: all of it, so that it may go on above
-  /// the point if the point itself is not known. `nil`: everything down to the very beginning is
-  /// known. O(log *n*).
+  /// The nearest gap that has a point at or below this one. The whole gap is returned: it may go on
+  /// above the point if the point itself is not known. `nil`: everything down to the very beginning
+  /// is known. O(log *n*).
   @inlinable
   public func gap(atOrBelow point: Interval<ID>.Point) -> Interval<ID>? {
     let spot = spot(of: point.place)
@@ -155,9 +155,9 @@ public struct Knowledge<ID: ListID>: Sendable {
     return next.low == .min ? nil : gap(from: before(spot), to: next)
   }
 
-  /// The nearest gap that has a point at or above this one: all of it, so that it may go on below
-  /// the point if the point itself is not known. `nil`: everything up to the very end is known.
-  /// O(log *n*).
+  /// The nearest gap that has a point at or above this one. The whole gap is returned: it may go on
+  /// below the point if the point itself is not known. `nil`: everything up to the very end is
+  /// known. O(log *n*).
   @inlinable
   public func gap(atOrAbove point: Interval<ID>.Point) -> Interval<ID>? {
     let spot = spot(of: point.place)
@@ -168,8 +168,8 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   // MARK: Sets
 
-  /// What both know. O(*m* log *n*), where *m* is the smaller number of intervals, and one step for
-  /// each interval of the result.
+  /// What both know. O(*m* log *n*), where *m* is the smaller number of intervals, plus one step
+  /// for each interval of the result.
   @inlinable
   public func intersection(_ other: Knowledge) -> Knowledge {
     let (fewer, more) = count < other.count ? (self, other) : (other, self)
@@ -178,7 +178,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     return both
   }
 
-  /// What is known of an interval. O(log *n*), and one step for each interval of the result.
+  /// What is known of an interval. O(log *n*), plus one step for each interval of the result.
   @inlinable
   public func intersection(_ interval: Interval<ID>) -> Knowledge {
     var known = Knowledge()
@@ -186,7 +186,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     return known
   }
 
-  /// What is known here and not there. O(*n* + *m* log *n*), where the other has *m* intervals.
+  /// What is known here but not there. O(*n* + *m* log *n*), where the other has *m* intervals.
   @inlinable
   public func subtracting(_ other: Knowledge) -> Knowledge {
     var rest = self
@@ -202,8 +202,8 @@ public struct Knowledge<ID: ListID>: Sendable {
     return either
   }
 
-  /// What is not known of an interval; of everything, if none is given. O(log *n*), and one step
-  /// for each interval of the result.
+  /// What is not known of an interval, by default of everything. O(log *n*), plus one step for each
+  /// interval of the result.
   @inlinable
   public func gaps(in interval: Interval<ID> = .everything) -> Knowledge {
     var unknown = Knowledge()
@@ -212,7 +212,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     forEach(in: interval) { known in
       if low < known.low { unknown.append(Interval(low: low, high: known.low &- 1)) }
       isDone = known.high == interval.high
-      low = known.high &+ 1  // Where this goes over, it is done.
+      low = known.high &+ 1  // If this overflows, nothing is left to do.
     }
     if !isDone { unknown.append(Interval(low: low, high: interval.high)) }
     return unknown
@@ -220,7 +220,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   // MARK: Helpers
 
-  /// Calls back with what is known of an interval, from below.
+  /// Calls `body` with each known part of an interval, in ascending order.
   @inlinable
   func forEach(in interval: Interval<ID>, _ body: (Interval<ID>) -> Void) {
     var spot = spot(of: interval.low)
@@ -230,7 +230,7 @@ public struct Knowledge<ID: ListID>: Sendable {
     }
   }
 
-  /// The gap between two neighbours; a free slot stands for the very beginning, or the very end.
+  /// The gap between two neighbours. A free slot stands for the very beginning or the very end.
   @inlinable
   func gap(from below: Interval<ID>, to above: Interval<ID>) -> Interval<ID> {
     Interval(

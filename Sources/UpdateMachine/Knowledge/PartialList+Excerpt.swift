@@ -1,17 +1,17 @@
 extension PartialList {
-  /// So many rows are asked for at least: a page costs a journey, however few are on it.
+  /// The fewest rows to ask for: a page costs a round trip, however few rows it has.
   @inlinable
   static var pageMinimum: Int64 { 20 }
 
-  /// So many are asked for at most; servers give no more than some thousand.
+  /// The most rows to ask for: servers give a few thousand at most.
   @inlinable
   static var pageMaximum: Int64 { 1000 }
 
-  /// So many gaps a side are looked over; what lies behind more of them nobody sees.
+  /// The most gaps searched on each side. Rows behind more gaps are not seen.
   @inlinable
   static var gapsMaximum: Int { 4 }
 
-  /// What there is to show of a window, and what to fetch for the rest. O(rows + log *n*).
+  /// Returns what a window shows, and what to fetch for the rest. O(rows + log *n*).
   @inlinable
   public func excerpt(of window: ListWindow<ID>) -> ListExcerpt<ID> {
     var excerpt = ListExcerpt<ID>()
@@ -19,7 +19,7 @@ extension PartialList {
       excerpt.wants = [PartialList.want(window)]
       return excerpt
     }
-    // Who wants what the server hides is shown what comes after it.
+    // If the server hides the anchor, the window shows what comes after the limit.
     if let historyLimit, anchor < .id(historyLimit), !knowledge.contains(anchor) {
       anchor = .id(historyLimit)
     }
@@ -43,14 +43,15 @@ extension PartialList {
     @usableFromInline var rows: [ListExcerpt<ID>.Row] = []
     @usableFromInline var wants: [PageWant<ID>] = []
     @usableFromInline var unloaded: [ListExcerpt<ID>.Unloaded] = []
-    /// There is nothing further on this side.
+    /// Whether there is nothing further on this side.
     @usableFromInline var isAtEnd = false
 
     @inlinable
     init() {}
   }
 
-  /// The anchor lies in a gap: one page about it serves both sides. What was there formerly is shown.
+  /// The excerpt for an anchor in a gap: one page about it serves both sides. Former rows are
+  /// shown.
   @inlinable
   func unknown(_ window: ListWindow<ID>, at anchor: Interval<ID>.Point) -> ListExcerpt<ID> {
     var excerpt = ListExcerpt<ID>()
@@ -80,7 +81,7 @@ extension PartialList {
       for id in taken.ids { side.rows.append(.item(id)) }
       left -= Int64(taken.ids.count)
       if let unloaded, taken.isAll {
-        // One more than is shown: so it is seen whether that was the last.
+        // One more than is shown, to see whether that was the last.
         side.unloaded.append(
           ListExcerpt.Unloaded(interval: unloaded, isFromEnd: way == .older, count: left + 1))
         if left > 0 { side.rows.append(.gap(unloaded)) }
@@ -110,7 +111,7 @@ extension PartialList {
     return side
   }
 
-  /// What is unloaded of an interval next, from an ID on; `nil`: nothing.
+  /// The next unloaded part of an interval, from an ID on; `nil`: none.
   @inlinable
   func unloaded(
     _ way: Side.Way, from first: ID?, _ interval: Interval<ID>
@@ -118,7 +119,7 @@ extension PartialList {
     guard !unloaded.isEmpty, let first else { return nil }
     var point = Interval<ID>.Point.id(first)
     if !unloaded.contains(point) {
-      // Beyond all that is loaded about it.
+      // Beyond everything loaded around it.
       let loaded = way == .older ? unloaded.gap(atOrBelow: point) : unloaded.gap(atOrAbove: point)
       let far = way == .older ? loaded?.lowerEnd : loaded?.upperEnd
       guard let next = far.flatMap({ PartialList.next(way, after: $0) }) else { return nil }
@@ -130,14 +131,14 @@ extension PartialList {
     let (low, high) = (
       max(interval.lowerEnd, piece.lowerEnd), min(interval.upperEnd, piece.upperEnd)
     )
-    // Between the last ID and the end of the line there is nothing, so the end is read with it.
+    // Nothing lies between the last ID and the end of the line, so the end is read with it.
     switch way {
     case .older: return Interval(from: low, to: point == .id(ID(.max)) ? high : point)
     case .newer: return Interval(from: point == .id(ID(.min)) ? low : point, to: high)
     }
   }
 
-  /// The next rows from an ID on that lie in an interval; whether those are all of them.
+  /// Returns the next rows of an interval, from an ID on, and whether those are all of them.
   @inlinable
   func take(
     _ way: Side.Way, _ ids: VersionedMap<ID, Present>, from first: ID?,
@@ -168,7 +169,7 @@ extension PartialList {
     _ way: Side.Way, from first: ID?, _ gap: Interval<ID>, _ most: Int64
   ) -> [ID] {
     guard let former, let first else { return [] }
-    // The first may lie beside the gap; those in it come next.
+    // The first ID may lie beside the gap, whose IDs come next.
     let start = gap.contains(first) ? first : PartialList.next(way, after: .id(first))
     return take(way, former.ids, from: start, gap, most).ids
   }
@@ -184,7 +185,7 @@ extension PartialList {
     way == .older ? knowledge.gap(atOrBelow: end) : knowledge.gap(atOrAbove: end)
   }
 
-  /// The first ID on a side of an anchor: its own is on the newer one.
+  /// The first ID on one side of an anchor. The anchor's own ID is on the newer side.
   @inlinable
   static func first(_ way: Side.Way, of anchor: Interval<ID>.Point) -> ID? {
     if let id = anchor.id { return way == .newer ? id : next(.older, after: anchor) }
@@ -194,7 +195,7 @@ extension PartialList {
     }
   }
 
-  /// The ID beside a point; `nil`: none, for it is an end.
+  /// The ID next to a point; `nil`: the point is an end.
   @inlinable
   static func next(_ way: Side.Way, after point: Interval<ID>.Point) -> ID? {
     guard let id = point.id else { return nil }
@@ -205,7 +206,7 @@ extension PartialList {
   static func want(_ window: ListWindow<ID>) -> PageWant<ID> {
     let before = window.anchor == .oldest ? 0 : min(window.before, pageMaximum)
     let after = window.anchor == .newest ? 0 : min(window.after, pageMaximum)
-    // Of nothing at all a page tells nothing.
+    // A page without rows tells nothing.
     if before + after == 0 {
       return .about(
         window.anchor, before: window.anchor == .oldest ? 0 : 1,
@@ -220,7 +221,7 @@ extension PartialList {
   ) -> PageWant<ID> {
     if gap.lowerEnd == gap.upperEnd, let id = gap.lowerEnd.id { return .item(id) }
     let count = min(max(rows, pageMinimum), pageMaximum)
-    // An ID of the greatest or the least number is an end.
+    // An edge at an end of the line has no ID.
     let anchor = edge.id.map { .id($0) } ?? (way == .older ? PageAnchor.newest : .oldest)
     return way == .older
       ? .about(anchor, before: count, after: 0) : .about(anchor, before: 0, after: count)
@@ -228,7 +229,7 @@ extension PartialList {
 }
 
 extension Interval {
-  /// What of it comes before a part of it, on the way there; `nil`: nothing.
+  /// The part of it that comes before `part` in this direction; `nil`: nothing.
   @inlinable
   func before(_ part: Interval, _ way: PartialList<ID>.Side.Way) -> Interval? {
     switch way {

@@ -1,7 +1,7 @@
-/// The rows of one narrow, as far as they are held, and of which IDs that is everything.
+/// The held rows of one narrow, and the IDs for which they are everything.
 ///
-/// A list decides nothing: its owner says which rows are in it and what is known. It answers what
-/// there is to show of a window, and what to fetch for it.
+/// A list decides nothing: its owner says which rows are in it and what is known. The list answers
+/// what a window shows, and what to fetch for it.
 public struct PartialList<ID: ListID>: Equatable, Sendable {
   @usableFromInline var _ids = VersionedMap<ID, Present>()
   @usableFromInline var _knowledge = Knowledge<ID>()
@@ -9,29 +9,29 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   @usableFromInline var _historyLimit: ID?
   @usableFromInline var _unloaded = Knowledge<ID>()
 
-  /// The rows of the narrow that are held, known or not; ascending.
+  /// The held rows of the narrow, known or not; ascending.
   @inlinable
   public var ids: VersionedMap<ID, Present> { _ids }
 
-  /// Where ``ids`` is everything that the server has, with what is ``unloaded``.
+  /// Where ``ids``, together with what is ``unloaded``, is everything that the server has.
   @inlinable
   public var knowledge: Knowledge<ID> { _knowledge }
 
-  /// The list as it was before it was all forgotten; for reading only.
+  /// The list as it was before all of it was forgotten; for reading only.
   @inlinable
   public var former: Former? { _former }
 
-  /// The server hides what is older than this ID: there is no asking on. The greatest ID: it hides
-  /// everything.
+  /// The server hides everything older than this ID, so nothing older is asked for. The greatest
+  /// ID: it hides everything.
   @inlinable
   public var historyLimit: ID? { _historyLimit }
 
-  /// Where ``ids`` was saved in an earlier life and has not been read yet: what is there may be known,
-  /// and is not here.
+  /// Where ``ids`` was saved by an earlier process and has not been read yet. IDs there may be
+  /// known, but are not in memory.
   @inlinable
   public var unloaded: Knowledge<ID> { _unloaded }
 
-  /// A list of former times, and where it was complete then.
+  /// An earlier state of a list, and where it was complete then.
   public struct Former: Equatable, Sendable {
     public var ids: VersionedMap<ID, Present>
     public var knowledge: Knowledge<ID>
@@ -43,7 +43,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
     }
   }
 
-  /// Nothing: an ID is there, and that is all.
+  /// An empty value: only the presence of its ID counts.
   public struct Present: BitwiseCopyable, Hashable, Sendable {
     @inlinable
     public init() {}
@@ -52,15 +52,15 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   @inlinable
   public init() {}
 
-  /// A list with nothing known in it, that remembers another as former. If that knew nothing, what
-  /// it remembered itself stays.
+  /// Creates a list that knows nothing and keeps another as former. If the other knew nothing, its
+  /// own former list is kept instead.
   @inlinable
   public init(forgetting other: PartialList) {
     let isWorthMore = !other.knowledge.isEmpty || other.former == nil
     _former = isWorthMore ? Former(ids: other.ids, knowledge: other.knowledge) : other.former
   }
 
-  /// A list in which nothing is ever known: it shows these rows as former.
+  /// Creates a list that never knows anything, and shows these rows as former.
   @inlinable
   public init(showing ids: VersionedMap<ID, Present>) {
     _former = Former(ids: ids, knowledge: Knowledge())
@@ -68,87 +68,86 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   // MARK: Changes
 
-  /// A row of the narrow is held. O(log *n*), as are all changes here.
+  /// Adds a held row. O(log *n*), like all changes here.
   @inlinable
   public mutating func insert(_ id: ID) {
     _ids[id] = Present()
-    // Something older is there to be seen, so the limit was not one.
+    // An older row is visible, so the limit was wrong.
     if hides(id) { _historyLimit = nil }
   }
 
-  /// A row is held no more, or is of the narrow no more. What is known stays.
+  /// Removes a row that is no longer held, or no longer in the narrow. What is known stays.
   @inlinable
   public mutating func remove(_ id: ID) {
     _ids.removeValue(forKey: id)
     if !_unloaded.isEmpty { _unloaded.remove(id) }
   }
 
-  /// A row is gone: it is not even shown as former.
+  /// Removes a row that is gone, also from the former list.
   @inlinable
   public mutating func erase(_ id: ID) {
     remove(id)
     _former?.ids.removeValue(forKey: id)
   }
 
-  /// These rows of the narrow are held, and no others.
+  /// Replaces all held rows.
   @inlinable
   public mutating func hold(_ all: VersionedMap<ID, Present>) {
     _ids = all
     _unloaded = Knowledge()
   }
 
-  /// Everything that the server has there is held now.
+  /// Notes that everything that the server has in an interval is held.
   @inlinable
   public mutating func learn(_ interval: Interval<ID>) { _knowledge.insert(interval) }
 
-  /// The same of several spans.
+  /// The same for several intervals.
   @inlinable
   public mutating func learn(_ intervals: Knowledge<ID>) { _knowledge.formUnion(intervals) }
 
-  /// Nothing is known any more of an ID.
+  /// Forgets what is known of an ID.
   @inlinable
   public mutating func forget(_ id: ID) { _knowledge.remove(id) }
 
-  /// Nothing is known any more. What was, is not kept as former: it was wrong, or means something
-  /// else now.
+  /// Forgets everything that is known. It is not kept as former, because it was wrong, or means
+  /// something else now.
   @inlinable
   public mutating func forgetAll() {
     _knowledge = Knowledge()
     _historyLimit = nil
   }
 
-  /// What was saved of these IDs is to be read when it is needed. Nothing is here.
+  /// Notes that what was saved of these IDs is not in memory, and is read when it is needed.
   @inlinable
   public mutating func unload(_ interval: Interval<ID>) { _unloaded.insert(interval) }
 
-  /// What was saved there has been read: these IDs are in the list, as they were.
+  /// Adds the IDs that were saved in an interval and have been read.
   @inlinable
   public mutating func load(_ interval: Interval<ID>, _ there: [ID]) {
     _unloaded.remove(interval)
     for id in there { _ids[id] = Present() }
   }
 
-  /// A row that was unloaded is in the list, as it was.
+  /// Adds a row that was unloaded.
   @inlinable
   public mutating func load(_ id: ID) { _ids[id] = Present() }
 
-  /// What is unloaded cannot be read, or is of no use any more; nothing is known of it.
+  /// Gives up the unloaded rows, which cannot be read or are of no use. Nothing is known there.
   @inlinable
   public mutating func forgetUnloaded() {
     for interval in _unloaded.intervals { _knowledge.remove(interval) }
     _unloaded = Knowledge()
   }
 
-  /// The server shows nothing older than this.
+  /// Notes that the server shows nothing older than this ID.
   @inlinable
   public mutating func limitHistory(to id: ID) { _historyLimit = id }
 
-  /// Whether the server is said to hide this ID.
+  /// Whether the server is known to hide this ID.
   @inlinable
   public func hides(_ id: ID) -> Bool { historyLimit.map { id < $0 } ?? false }
 
-  /// Whether it says anything of an ID, if only of what is unloaded: that it is held, or that it would
-  /// be.
+  /// Whether the list claims anything about an ID: it is held, known or unloaded.
   @inlinable
   public func speaks(of id: ID) -> Bool {
     ids.contains(id) || knowledge.contains(id) || unloaded.contains(id)
@@ -159,15 +158,15 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   var hidesEverything: Bool { historyLimit == ID(.max) }
 }
 
-/// Of a list: so many rows before an anchor, and so many from it on.
+/// A part of a list: some rows before an anchor, and some from it on.
 public struct ListWindow<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   public var anchor: PageAnchor<ID>
   /// How many rows before the anchor are wanted.
   public var before: Int64
-  /// How many after it, with the anchor's own row.
+  /// How many rows from the anchor on are wanted, including the anchor's own.
   public var after: Int64
 
-  /// Less than no row is none.
+  /// Negative counts become 0.
   @inlinable
   public init(_ anchor: PageAnchor<ID>, before: Int64, after: Int64) {
     self.anchor = anchor
@@ -175,23 +174,23 @@ public struct ListWindow<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
     self.after = max(0, after)
   }
 
-  /// The newest so many.
+  /// The newest `count` rows.
   @inlinable
   public static func newest(_ count: Int64) -> ListWindow {
     ListWindow(.newest, before: count, after: 0)
   }
 }
 
-/// About which place of a list a window, or a page, is.
+/// The place in a list that a window or a page is about.
 public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   case oldest
   case newest
-  /// A place that only the server knows, as the first message that its user has not read. The answer says
+  /// A place that only the server knows, for example the first unread message. The answer says
   /// which ID it is.
   case serverChosen
   case id(ID)
 
-  /// Where it is on the line of IDs; `nil`: only the server knows.
+  /// The anchor's point on the line of IDs; `nil`: only the server knows.
   @inlinable
   public var point: Interval<ID>.Point? {
     switch self {
@@ -203,33 +202,33 @@ public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   }
 }
 
-/// What to ask for, so that a list knows more. What is about an ID includes that ID.
+/// What to ask for, so that a list knows more. A part about an ID includes that ID.
 public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   case about(PageAnchor<ID>, before: Int64, after: Int64)
-  /// One row that is all that is missing between two others.
+  /// One row, which is all that is missing between two others.
   case item(ID)
 }
 
-/// What there is to show of a window.
+/// What a window shows of a list.
 public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
-  /// From the oldest to the newest. Before the first row that is no gap and after the last, nothing
-  /// is said, but for ``reachesBeginning`` and ``reachesEnd``.
+  /// From the oldest to the newest. Before the first row that is no gap and after the last one
+  /// nothing is claimed, except by ``reachesBeginning`` and ``reachesEnd``.
   public var rows: [Row] = []
-  /// The first row is the oldest that there is.
+  /// Whether the first row is the oldest there is.
   public var reachesBeginning = false
-  /// The last row is the newest that there is.
+  /// Whether the last row is the newest there is.
   public var reachesEnd = false
-  /// What would fill its gaps, the most urgent first; at most one want for a gap.
+  /// Requests that would fill the gaps, the most urgent first; at most one per gap.
   public var wants: [PageWant<ID>] = []
-  /// What of it is known, but unloaded: it is to be read, not fetched.
+  /// Parts that are known but unloaded: to be read, not fetched.
   public var unloaded: [Unloaded] = []
 
-  /// A part of a list that was saved and is not in memory.
+  /// A part of a list that is saved but not in memory.
   public struct Unloaded: BitwiseCopyable, Hashable, Sendable {
     public var interval: Interval<ID>
-    /// From its end on, and not from its beginning.
+    /// Whether to read from its end, not from its beginning.
     public var isFromEnd: Bool
-    /// So many are wanted.
+    /// How many rows are wanted.
     public var count: Int64
 
     @inlinable
@@ -244,13 +243,13 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   @inlinable
   public init() {}
 
-  /// One line of it.
+  /// One line of an excerpt.
   public enum Row: BitwiseCopyable, Hashable, Sendable {
-    /// A row that is held. Between two of them without a gap there is no other.
+    /// A held row. Between two of them without a gap there is no other.
     case item(ID)
-    /// It was in the list formerly; now it is not known whether it still is. Only beside a gap.
+    /// A row that was in the list formerly, and may no longer be. Only beside a gap.
     case former(ID)
-    /// Nobody knows what is there.
+    /// A span that is not known.
     case gap(Interval<ID>)
   }
 

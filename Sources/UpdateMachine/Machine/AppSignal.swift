@@ -1,18 +1,19 @@
-/// What an app says, or the system through it. Every part of a client hears it as one input.
+/// What the app, or the system through it, tells a client. Every part of the client gets it as one
+/// input.
 public enum AppSignal: Hashable, Sendable {
-  /// The app wants to be kept level from now on. It says whether it is in front of its user.
+  /// The app wants to be kept level from now on, and says whether it is in the foreground.
   case started(foreground: Bool)
-  /// The app wants nothing more for now. Finger, log and saved form stay.
+  /// The app wants no more updates for now. Finger, log and saved form stay.
   case stopped
-  /// The account goes: release the log, erase the saved form.
+  /// The account is removed: release the log, erase the saved form.
   case loggedOut
   case foregrounded
   case backgrounded
-  /// The device has another network, or one again.
+  /// The device switched networks, or has a network again.
   case networkChanged
   /// The user asked to try now.
   case retryRequested
-  /// The app has other credentials of the same user.
+  /// The app has new credentials for the same user.
   case credentialsChanged
 }
 

@@ -1,61 +1,60 @@
 extension Machine {
-  /// One thing to do (MACHINE §3). Each is one instruction; the driver performs it and decides
-  /// nothing.
+  /// One instruction to the host (TheMachine §3). The host performs it and decides nothing.
   public enum Effect: Equatable, Sendable {
-    /// Give up a request. Its answer may come all the same.
+    /// Cancel a request. Its answer may still arrive.
     case cancel(RequestID)
-    /// The timer must not fire any more.
+    /// Disarm a timer: it must not fire any more.
     case disarm(TimerID)
     /// Tell the app's log what went wrong.
     case report(Report)
-    /// Tell the server that a log is wanted no more: best effort, never retried, not answered.
+    /// Tell the server that a log is no longer needed. Best effort: not retried, not answered.
     case release(Place.Log)
-    /// Delete the saved form, after any write under way.
+    /// Delete the saved form, after any write that is under way.
     case erase
-    /// Write model, finger, terms and outbox as they are now. Gets exactly one answer.
+    /// Write the model, finger, terms and outbox as they are now. Gets exactly one answer.
     case persist(WriteID)
     /// Ask for a snapshot and a finger.
     case register(RequestID)
-    /// Ask for what came after the finger; `waits`: the server may hold it open.
+    /// Ask for the events after the finger. `waits`: the server may hold the poll open.
     case poll(RequestID, finger: Place, waits: Bool)
     /// Feed `fired` once, at a moment drawn from the range.
     case arm(TimerID, MomentRange)
   }
 
-  /// What a machine wants the app's log to hear.
+  /// What a machine reports to the app's log.
   public enum Report: Hashable, Sendable {
     case failure(SyncFailure)
     /// A write failed.
     case store
   }
 
-  /// What one input leads to, in the order in which it must be performed: cancel, disarm, report,
-  /// release, erase, persist, register or poll, arm; each at most once (MACHINE §3). There is one
-  /// place for each, so the order holds by construction and nothing is allocated.
+  /// The effects of one input, in the order in which they must be performed: cancel, disarm,
+  /// report, release, erase, persist, register or poll, arm (TheMachine §3). Each occurs at most
+  /// once and has its own field. So the order holds by construction, and nothing is allocated.
   public struct Effects: Equatable, Sendable {
-    /// The request to give up.
+    /// The request to cancel.
     public var cancel: RequestID?
-    /// The timer that must not fire any more.
+    /// The timer to disarm.
     public var disarm: TimerID?
-    /// What the app's log should hear.
+    /// The report for the app's log.
     public var report: Report?
-    /// The log that is wanted no more.
+    /// The log to release.
     public var release: Place.Log?
-    /// The saved form is to be deleted, after any write under way.
+    /// Whether to delete the saved form, after any write that is under way.
     public var erase = false
     /// The write to begin, of the replica as it is now.
     public var persist: WriteID?
-    /// The question to send.
+    /// The request to send.
     public var request: Request?
     /// The timer to arm.
     public var arm: TimerArm?
 
-    /// What is sent to the server.
+    /// A request to the server.
     public enum Request: Equatable, Sendable {
       case register(RequestID)
       case poll(RequestID, finger: Place, waits: Bool)
 
-      /// Its name.
+      /// The request's ID.
       @inlinable
       public var id: RequestID {
         switch self {
@@ -67,14 +66,14 @@ extension Machine {
     @inlinable
     public init() {}
 
-    /// The input was absorbed.
+    /// Whether the input was absorbed.
     @inlinable
     public var isEmpty: Bool {
       cancel == nil && disarm == nil && report == nil && release == nil && !erase
         && persist == nil && request == nil && arm == nil
     }
 
-    /// The effects in their order.
+    /// Calls `perform` with each effect, in order.
     @inlinable
     public func each(_ perform: (Effect) -> Void) {
       if let cancel { perform(.cancel(cancel)) }
@@ -94,14 +93,14 @@ extension Machine {
 }
 
 extension Machine.Effects {
-  /// The effects in their order, for tests and texts. Allocates.
+  /// The effects in order, for tests and texts. Allocates.
   public var list: [Machine.Effect] {
     var list: [Machine.Effect] = []
     each { list.append($0) }
     return list
   }
 
-  /// One line each, moments as seen at `now`.
+  /// Returns one line for each effect, with moments as seen at `now`.
   public func texts(at now: Moment) -> [String] {
     var texts: [String] = []
     each { texts.append($0.text(at: now)) }
@@ -110,7 +109,7 @@ extension Machine.Effects {
 }
 
 extension Machine.Effect {
-  /// One line: "persist 41", "arm 3 in (0, 0.8 s]".
+  /// Returns one line: "persist 41", "arm 3 in (0, 0.8 s]".
   public func text(at now: Moment) -> String {
     switch self {
     case .arm(let timer, let range): "arm \(timer) \(range.text(at: now))"
@@ -120,7 +119,7 @@ extension Machine.Effect {
 }
 
 extension Machine.Effect: CustomStringConvertible {
-  /// One line, moments in milliseconds of the machine's clock.
+  /// One line, with moments in milliseconds of the machine's clock.
   public var description: String {
     switch self {
     case .cancel(let id): "cancel \(id)"

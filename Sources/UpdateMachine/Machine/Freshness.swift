@@ -1,20 +1,20 @@
-/// What an app may tell its user about the state it shows (MACHINE §6): a pure function of what the
-/// machine knows and of the time.
+/// What an app may tell its user about how fresh the shown state is (TheMachine §6). A pure
+/// function of the machine and the time.
 public struct Freshness: Hashable, Sendable {
-  /// What may be said at the moment that was asked about.
+  /// The claim for the moment that was asked about.
   public var claim: Claim
-  /// The latest moment at which the state is known to have been the server's; `nil`: never.
+  /// The latest moment at which the state is known to have equalled the server's; `nil`: never.
   public var levelAsOf: Moment?
 
   /// What an app may tell its user.
   public enum Claim: Hashable, Sendable {
-    /// The saved form has not been read yet: nothing is known, not even that there is nothing.
+    /// The saved form has not been read yet, so nothing is known, not even that there is no state.
     case unknown
     /// Only the app can go on.
     case halted(MachineStatus.Halt)
-    /// Nothing is wanted of the server for now.
+    /// The client wants nothing from the server for now.
     case resting
-    /// Level, or so recently that nobody needs to hear of it.
+    /// Level, or lost so recently that the user need not know.
     case connected
     /// Not level since then, and trying.
     case connecting(since: Moment)
@@ -50,41 +50,41 @@ extension Freshness.Claim: CustomStringConvertible {
   }
 }
 
-/// The bookkeeping behind ``Freshness``: when we were last level, and the outage that is going on.
+/// The bookkeeping behind ``Freshness``: when we were last level, and the current outage.
 public struct Outage: Hashable, Sendable {
-  /// The latest moment at which the model is known to have been the server's state.
+  /// The latest moment at which the model is known to have equalled the server's state.
   public var levelAsOf: Moment?
   /// Since when we cannot vouch for the model; `nil` while we can. Set once per outage, so that the
-  /// claim does not flicker between two attempts.
+  /// claim does not flicker between attempts.
   public var lostSince: Moment?
-  /// Whether an attempt failed since then.
+  /// Whether an attempt has failed since then.
   public var hasFailed = false
 
   @inlinable
   public init() {}
 
-  /// Something happened after which we cannot vouch for the model. An outage that is going on goes
-  /// on from where it began.
+  /// Notes that we cannot vouch for the model from `moment` on. A current outage keeps its
+  /// beginning.
   @inlinable
   public mutating func lose(at moment: Moment) {
     if lostSince == nil { lostSince = moment }
   }
 
-  /// The user comes back: the outage is counted from here.
+  /// Restarts the outage at `moment`, when the user comes back.
   @inlinable
   public mutating func restart(at moment: Moment) {
     lostSince = moment
     hasFailed = false
   }
 
-  /// An attempt failed: we cannot vouch for the model, and the user may hear why.
+  /// Notes a failed attempt: we cannot vouch for the model, and the user may hear why.
   @inlinable
   public mutating func fail(at moment: Moment) {
     lose(at: moment)
     hasFailed = true
   }
 
-  /// An answer proved that the model was the server's state at `moment`.
+  /// Notes an answer which proves that the model equalled the server's state at `moment`.
   @inlinable
   public mutating func recover(levelAsOf moment: Moment) {
     levelAsOf = moment

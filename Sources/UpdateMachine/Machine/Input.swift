@@ -1,13 +1,13 @@
 extension Machine {
-  /// What happened (MACHINE §2). The only way in.
+  /// What happened (TheMachine §2). Inputs are the only way into a machine.
   public enum Input: Equatable, Sendable {
     case app(AppSignal)
     /// A register was answered, and the model has taken the snapshot.
     case snapshotArrived(RequestID, finger: Place, terms: Terms)
-    /// A poll was answered, and the model has taken the whole batch. `movedTo` is the finger it
-    /// leads to; `nil` if nothing in it was new.
+    /// A poll was answered, and the model has taken the whole batch. `movedTo` is the new finger;
+    /// `nil` if nothing in the batch was new.
     case polled(RequestID, movedTo: Place?)
-    /// A request ended any other way.
+    /// A request failed, or its answer could not be used.
     case failed(RequestID, SyncFailure)
     /// A timer fired, at any time after it was armed.
     case fired(TimerID)

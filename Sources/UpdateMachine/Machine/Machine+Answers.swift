@@ -1,5 +1,5 @@
-// What comes back: answers, timers and writes (MACHINE §4). Each is believed only if its ID is the
-// one that is out; anything else is late or repeated, which is normal, and is absorbed.
+// Answers, timers and writes (TheMachine §4). An input is believed only if its ID is the current
+// one. Others are late or repeated, which is normal, and are absorbed.
 
 extension Machine {
   @inlinable
@@ -7,7 +7,7 @@ extension Machine {
     _ id: RequestID, finger: Place, terms: Terms, at now: Moment, _ effects: inout Effects
   ) {
     guard case .registering(let request) = _status, request.id == id else {
-      // Nobody will poll this log: let it go, unless it is the one that we follow.
+      // This log will not be polled: release it, unless it is the one that we follow.
       if !_status.isHalted, finger.log != _finger?.log { effects.release = finger.log }
       return
     }
@@ -20,7 +20,7 @@ extension Machine {
     retry.timeouts.reset()
     outage.hasFailed = false
     if now - request.sent > settings.quickDeadline {
-      // The server may have read its state when the request left: old, though the best we have.
+      // The server may have read its state when the request was sent: old, but the best we have.
       outage.levelAsOf = request.sent
       outage.lose(at: now)
       askSoon()
@@ -41,7 +41,7 @@ extension Machine {
     disarm(&effects)
     retry.timeouts.reset()
     if overslept {
-      // It may have lain here while we slept: applied, but no news about now.
+      // The answer may have waited in the device while it slept: applied, but no news about now.
       askSoon()
     } else {
       noteLevel(asOf: request.waits ? now : request.sent, at: now)
@@ -57,7 +57,7 @@ extension Machine {
     }
     if finger == nil, request.waits {
       guard now - request.sent >= settings.productive else {
-        // Somebody else polls our log, or old events came again: asking at once would loop.
+        // Another client polls our log, or old events came again. Asking at once would loop.
         let wait = retry.takeTransient(settings.retry)
         return self.wait(wait, pausing: true, at: now, &effects)
       }
@@ -66,7 +66,7 @@ extension Machine {
     proceed(at: now, &effects)
   }
 
-  /// The subscription stays out; the next push must come within the deadline.
+  /// Keeps the subscription open; the next push must come within the long deadline.
   @inlinable
   mutating func awaitNextPush(at now: Moment, _ effects: inout Effects) {
     let end = max(now + _terms.longDeadline, now + .milliseconds(1))
@@ -78,7 +78,7 @@ extension Machine {
     _ id: RequestID, _ failure: SyncFailure, at now: Moment, _ effects: inout Effects
   ) {
     guard let request = _status.outstanding, request.id == id else { return }
-    // An expired log was not kept alive by the question that found it so.
+    // A poll that found the log expired did not keep it alive.
     if failure != .expired { noteEnd(of: request, at: now) }
     disarm(&effects)
     fail(failure, at: now, &effects)
@@ -96,7 +96,7 @@ extension Machine {
     case .live(.polling):
       cancel(at: now, &effects)
       guard overslept else { return fail(.timedOut, at: now, &effects) }
-      // We slept through it: no failure of anybody's (BUGS 12).
+      // The device slept through the deadline, so this is not a failure (SyncBugs 12).
       askSoon()
       proceed(at: now, &effects)
     case .registerFailed, .live(.pausing), .pollFailed:
@@ -112,7 +112,7 @@ extension Machine {
   mutating func written(_ id: WriteID, at now: Moment, _ effects: inout Effects) {
     guard writing == id else { return }
     writing = nil
-    guard !_status.isHalted else { return }  // A stop writes nothing: it comes again.
+    guard !_status.isHalted else { return }  // Unwritten events come again: not acknowledged.
     if isUnwritten { return persist(&effects) }
     if _status == .live(.writing) { proceed(at: now, &effects) }
   }
@@ -125,7 +125,7 @@ extension Machine {
     guard !_status.isHalted else { return }
     effects.report = .store
     switch _status {
-    case .live(.writing), .live(.polling):  // A subscription is polling while it writes.
+    case .live(.writing), .live(.polling):  // A subscription stays out during a write.
       cancel(at: now, &effects)
       disarm(&effects)
       outage.fail(at: now)
@@ -134,11 +134,11 @@ extension Machine {
         retry.takeTransient(settings.retry), at: now,
         &effects)
     case .stale, .idle, .registering, .registerFailed, .live(.pausing), .pollFailed, .halted:
-      return  // Written at the next occasion.
+      return  // Retried before the next poll.
     }
   }
 
-  /// An answer proved the replica level as of `moment`.
+  /// Notes an answer which proves that the replica was level at `moment`.
   @inlinable
   mutating func noteLevel(asOf moment: Moment, at now: Moment) {
     outage.recover(levelAsOf: moment)

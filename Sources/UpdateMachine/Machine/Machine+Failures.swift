@@ -1,8 +1,7 @@
-// The failure table (MACHINE §5): one case for each row, its two columns told apart by whether a
-// finger is held.
+// The failure table (TheMachine §5). Each case is a row; whether a finger is held picks the column.
 
 extension Machine {
-  /// The request that was out has failed.
+  /// Handles the failure of the request that was out.
   @inlinable
   mutating func fail(_ failure: SyncFailure, at now: Moment, _ effects: inout Effects) {
     let isRegistering = _finger == nil
@@ -26,7 +25,7 @@ extension Machine {
       _status = .halted(.unsupported)
     case .expired:
       if isRegistering {
-        // Nothing was asked that could expire: a source's fault.
+        // A register cannot expire: the source is at fault.
         effects.report = .failure(failure)
         waitSlowly(at: now, &effects)
       } else {
@@ -49,7 +48,7 @@ extension Machine {
     wait(retry.takeSlow(at: now, settings.retry), at: now, &effects)
   }
 
-  /// The server has lost our log.
+  /// Handles the loss of our log at the server.
   @inlinable
   mutating func expired(at now: Moment, _ effects: inout Effects) {
     let touched = self.touched
@@ -58,10 +57,10 @@ extension Machine {
       return waitSlowly(at: now, &effects)  // A finger that dies young is no progress.
     }
     guard settings.spread > .zero, let touched, _terms.lifetime > now - touched else {
-      // Its time was over: ours alone, so nobody is in the way.
+      // The lifetime was over. Only our log is gone, so no herd returns with us.
       return proceed(at: now, &effects)
     }
-    // Before its time: the server lost everybody's, and everybody comes back.
+    // Too early: the server lost all logs, and all clients return at once.
     wait(settings.spread, at: now, &effects)
   }
 

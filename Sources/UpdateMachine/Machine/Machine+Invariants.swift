@@ -1,7 +1,7 @@
-/// What is wrong with a machine, as a value: a simulation reports and shrinks it, a debug build of
-/// an app traps on it.
+/// A broken invariant, as a value. A simulation reports and shrinks it; a debug build of an app
+/// traps on it.
 public struct Violation: Hashable, Sendable {
-  /// Which rule, stated positively.
+  /// The rule, stated positively.
   public var rule: String
   /// What was found instead: the offending values and the machine in one line.
   public var found: String
@@ -16,8 +16,8 @@ extension Machine {
   @usableFromInline
   func violated(_ rule: String) -> Violation { Violation(rule: rule, found: description) }
 
-  /// The first rule of DESIGN §5's table that does not hold; `nil` if all do. Looked at after every
-  /// input.
+  /// The first rule of TheMachine §4's table that does not hold; `nil` if all do. Checked after
+  /// every input.
   @inlinable
   public func violation() -> Violation? {
     switch _status {

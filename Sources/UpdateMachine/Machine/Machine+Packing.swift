@@ -1,24 +1,26 @@
-// A machine in few bits, for whoever visits millions of them (DESIGN §9, explore). What makes no
-// difference to anything that it will ever do is left out: two machines that are packed alike do
-// alike. So there are finitely many, as long as the settings' spans are small.
+// Packs a machine into few bits, for hosts that visit millions of machines (TheHouse §6). Data that
+// cannot affect the machine's future is left out: machines that are packed alike behave alike. So
+// there are finitely many packed forms, as long as the settings' spans are small.
 
 extension Machine {
-  /// How to pack machines of the same settings and terms: from when on a moment is merely past.
+  /// How to pack machines with the same settings and terms, and from what age a moment is merely
+  /// past.
   public struct Packing: Hashable, Sendable {
     public let settings: MachineSettings
     public let terms: Terms
-    /// Nothing is ever compared with a moment that is longer ago than this.
+    /// The machine compares nothing with a moment that is older than this.
     @usableFromInline let past: TimeSpan
     @usableFromInline let transientMaximum: UInt8
     @usableFromInline let slowMaximum: UInt8
     @usableFromInline let timeoutsMaximum: UInt8
-    /// Whether no age is ever old: a log lives as good as for ever, a write may take as long, an outage is
-    /// told of at once, and polls do not wait. Then it makes no difference when the model was level.
+    /// Whether age never matters: a log practically never expires, a write may take as long, an
+    /// outage is shown at once, and polls do not wait. Then it makes no difference when the model
+    /// was level.
     @usableFromInline let isAgeless: Bool
 
     /// - Parameters:
-    ///   - settings: spans of at most some ten milliseconds: a small world's are made up.
-    ///   - terms: what every snapshot comes with.
+    ///   - settings: spans of at most some ten milliseconds, as made up for a small world.
+    ///   - terms: the terms of every snapshot.
     @inlinable
     public init(settings: MachineSettings, terms: Terms) {
       self.settings = settings
@@ -46,7 +48,7 @@ extension Machine {
         Packing.steps(from: settings.registerDeadline, to: settings.retry.deadlineCap))
     }
 
-    /// After how many doublings a span is at its cap; more change nothing.
+    /// Returns after how many doublings a span reaches its cap; more change nothing.
     @inlinable
     static func steps(from first: TimeSpan, to cap: TimeSpan) -> UInt8 {
       var count: UInt8 = 0
@@ -54,11 +56,11 @@ extension Machine {
       return count
     }
 
-    /// How many bits a moment gets.
+    /// The width of a moment, in bits.
     @inlinable static var width: UInt8 { 5 }
   }
 
-  /// Puts all of it but the finger into `bits`, as seen from `now`.
+  /// Puts everything but the finger into `bits`, with moments as seen from `now`.
   @inlinable
   public func pack(into bits: inout Bits, at now: Moment, _ packing: Packing) {
     let width = Packing.width
@@ -89,7 +91,7 @@ extension Machine {
     bits.put(outage.hasFailed)
   }
 
-  /// When the request that is out left, as far as that makes a difference.
+  /// When the request that is out was sent, as far as that makes a difference.
   @inlinable
   func sent(at now: Moment, _ packing: Packing) -> Moment? {
     guard let request = _status.outstanding else { return nil }
@@ -97,8 +99,8 @@ extension Machine {
     return packing.isAgeless ? now : request.sent
   }
 
-  /// The machine that was packed, as seen from the moment 0: one that does as it would have done.
-  /// Its requests, timers and writes have other numbers: what is out is number 8 of its kind.
+  /// Unpacks a machine that behaves as the packed one would, with moments as seen from the moment
+  /// 0. Only its numbers differ: the request, timer and write that are out are each number 8.
   @inlinable
   public init(
     unpacking bits: inout Bits, finger: Place?, life: Life, _ packing: Packing
@@ -141,7 +143,7 @@ extension Machine {
 }
 
 extension SlowBackoff {
-  /// Once a failure would begin anew, all that was before it is as if it had never been.
+  /// Packs the backoff. If the next failure would reset it, its history is left out.
   @inlinable
   func pack(
     into bits: inout Bits, at now: Moment, _ settings: RetrySettings, maximum: UInt8, width: UInt8
@@ -166,7 +168,7 @@ extension SlowBackoff {
 }
 
 extension MachineStatus {
-  /// The state of this ``code``; `request` for those that have one out.
+  /// The state with this ``code``; `request` is for states that have one out.
   @inlinable
   init(code: Int, request: Outstanding?) {
     switch (code, request) {

@@ -1,10 +1,10 @@
-// What can be asked of a machine (MACHINE §6).
+// Queries of a machine (TheMachine §6).
 
 extension Machine {
   @inlinable
   public var status: MachineStatus { _status }
 
-  /// Our place in the server's log, while we have one.
+  /// Our place in the server's log, if we have one.
   @inlinable
   public var finger: Place? { _finger }
 
@@ -12,7 +12,7 @@ extension Machine {
   @inlinable
   public var terms: Terms { _terms }
 
-  /// Whether the app is in front of its user.
+  /// Whether the app is in the foreground.
   @inlinable
   public var isInForeground: Bool { isForeground }
 
@@ -20,7 +20,8 @@ extension Machine {
   @inlinable
   public var hasFailed: Bool { outage.hasFailed }
 
-  /// Whether an answer for this request would be believed. Asked before a model sees the answer.
+  /// Whether an answer to this request would be believed. To be asked before a model sees the
+  /// answer.
   @inlinable
   public func isCurrent(_ id: RequestID) -> Bool { _status.outstanding?.id == id }
 
@@ -42,8 +43,8 @@ extension Machine {
     return outage.hasFailed ? .unreachable(since: since) : .connecting(since: since)
   }
 
-  /// When ``freshness(at:)`` will next change if nothing is put in: the first moment after `now` at
-  /// which it differs. `nil`: it stays.
+  /// When ``freshness(at:)`` next changes without further input: the first moment after `now` at
+  /// which it differs. `nil`: never.
   @inlinable
   public func freshnessChange(after now: Moment) -> Moment? {
     guard case .connected = claim(at: now) else { return nil }
@@ -52,8 +53,8 @@ extension Machine {
     return max(due + settings.late + .milliseconds(1), excusedUntil(lostSince: due))
   }
 
-  /// Until when an outage that began then is kept from the user: briefly, and never if the state
-  /// may be older than a healthy client's would ever be.
+  /// Until when an outage is kept from the user: briefly, and never if the state may be older than
+  /// a healthy client's ever is.
   @inlinable
   func excusedUntil(lostSince: Moment) -> Moment {
     guard let levelAsOf = outage.levelAsOf else { return .distantPast }
@@ -66,7 +67,7 @@ extension Machine {
     outage.lostSince ?? (isOverdue(at: now) ? due : nil)
   }
 
-  /// When something must have happened to a live machine; `nil`: nothing is due.
+  /// When something must have happened in a live machine; `nil`: nothing is due.
   @inlinable
   var due: Moment? {
     switch _status {
@@ -76,7 +77,7 @@ extension Machine {
     }
   }
 
-  /// Only sleep, or a stuck process, makes a live machine so late.
+  /// Whether a live machine is so late that the device slept or the process was stuck.
   @inlinable
   public func isOverdue(at now: Moment) -> Bool {
     guard let due else { return false }
@@ -90,8 +91,8 @@ extension Machine {
     askSoon()
   }
 
-  /// So old that the server has surely dropped our log (rule 8): not worth asking. Only ever an
-  /// optimisation, so never when in doubt.
+  /// Whether the server has surely dropped our log, so that a poll is useless (rule 8). This only
+  /// saves a request, so it is `false` when in doubt.
   @inlinable
   func isHopelesslyOld(at now: Moment) -> Bool {
     guard _finger != nil, let touched else { return false }

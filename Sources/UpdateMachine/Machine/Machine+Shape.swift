@@ -1,14 +1,14 @@
-// The shape of a machine, to count which of its states a test reaches.
+// The shape of a machine. Tests count the shapes that they reach.
 
 extension Machine {
-  /// What it is at a moment, without how much: a bit, or a few, for each thing that a decision hangs on.
-  /// Machines of other settings and other logs can be of one shape.
+  /// Returns the facts that decisions depend on, in a bit or a few each, without amounts. Machines
+  /// with different settings and logs can have the same shape.
   ///
-  /// From the lowest: status (4 bits), whether the request waits, whether it is overdue, a timer that is to
-  /// come, a write that is out, something unwritten, started, in the foreground, the next poll is quick,
-  /// a finger, when the log was last wanted is known, the server asked for patience, the protocol's rhythm
-  /// is to be kept, the pace is spent, the wakes are spent, a short backoff, a longer deadline, a long
-  /// backoff, a long wait that goes on, level at some time, an outage, a failure in it.
+  /// From the lowest: status (4 bits), the request waits, overdue, a timer is armed, a write is
+  /// out, unwritten, started, in the foreground, the next poll is quick, a finger is held,
+  /// `touched` is known, the server's floor lies ahead, the protocol's next poll lies ahead, the
+  /// pace is spent, the wakes are spent, transient backoff above 0, deadline doubled, slow backoff
+  /// above 0, a slow wait is on, level at some time, an outage, a failure in it.
   public func shape(at now: Moment) -> UInt64 {
     let numbers = settings.retry
     var bits = Bits()

@@ -1,5 +1,5 @@
-// What the app says: started, stopped, logged out, to the foreground and back, and the signals that
-// may cut a wait (MACHINE §4, one function for each input, one case for each row).
+// The app's signals: started, stopped, logged out, foregrounded, backgrounded, and those that may
+// cut a wait short (TheMachine §4). One function for each input, one case for each row.
 
 extension Machine {
   @usableFromInline
@@ -31,7 +31,7 @@ extension Machine {
     resume(at: now, &effects)
   }
 
-  /// Leaves rest or a halt.
+  /// Counts the state as lost, and asks anew.
   @inlinable
   mutating func resume(at now: Moment, _ effects: inout Effects) {
     outage.lose(at: now)
@@ -58,7 +58,7 @@ extension Machine {
   @inlinable
   mutating func foregrounded(at now: Moment, _ effects: inout Effects) {
     isForeground = true
-    guard isStarted else { return }  // Remembered for the start.
+    guard isStarted else { return }  // Before the start it is only noted.
     guard _status.isResting else { return signalled(.foregrounded, at: now, &effects) }
     outage.restart(at: now)
     askSoon()
@@ -72,11 +72,11 @@ extension Machine {
 
   @inlinable
   mutating func backgrounded(at now: Moment, _ effects: inout Effects) {
-    guard isForeground else { return }  // There already: absorbed.
+    guard isForeground else { return }  // In the background already: absorbed.
     isForeground = false
     switch _status {
     case .stale, .idle, .halted: break  // Nothing is going on.
-    case .registering: break  // The server makes the snapshot anyway: left to end.
+    case .registering: break  // The server makes the snapshot anyway: let it end.
     case .registerFailed, .live, .pollFailed:
       cancel(at: now, &effects)
       outage.lose(at: now)
@@ -85,7 +85,7 @@ extension Machine {
     }
   }
 
-  /// A sign that trying now may do better than what we are doing.
+  /// Handles a sign that trying now may do better than the current wait or poll.
   @inlinable
   mutating func signalled(_ signal: Signal, at now: Moment, _ effects: inout Effects) {
     guard isStarted else { return }
@@ -96,24 +96,24 @@ extension Machine {
     guard isForeground else { return }
     switch _status {
     case .stale, .idle, .halted: return
-    case .registering: return  // It costs the server a snapshot and a log: never disturbed.
+    case .registering: return  // It costs the server a snapshot and a log: never cut.
     case .registerFailed:
-      // Another network heals no server's refusal, so it does not cut a slow wait.
+      // A new network does not heal a server's refusal, so it cuts no slow wait.
       if signal == .networkChanged, retry.slow.left(at: now) > .zero { return }
       if payWake(at: now) { proceed(at: now, &effects) }
     case .pollFailed:
       if payWake(at: now) { proceed(at: now, &effects) }
     case .live(.polling(let request)):
-      // A quick one will tell within a round trip anyway.
+      // A quick poll will tell within a round trip anyway.
       if request.waits, payWake(at: now) { probe(at: now, &effects) }
     case .live(.pausing):
-      // Only the protocol's own rhythm may be cut, never the pace.
+      // Only the protocol's own rhythm may be cut short, never the pace.
       if now < nextAskAt, payWake(at: now) { probe(at: now, &effects) }
     case .live(.writing): return
     }
   }
 
-  /// Asks anew whether the connection still is one.
+  /// Asks anew whether the connection still works.
   @inlinable
   mutating func probe(at now: Moment, _ effects: inout Effects) {
     cancel(at: now, &effects)

@@ -1,6 +1,6 @@
 // Machine: the room of all decisions about when to ask a server, what to believe and how long to
-// wait. It owns status, finger, terms, waits and freshness; MACHINE.md is its specification. It
-// imports nothing.
+// wait. It owns status, finger, terms, waits and freshness. Its specification is the article
+// TheMachine. It imports nothing.
 //
 // Machine may use: Values.
 
@@ -16,39 +16,39 @@
 ///
 /// A plain value: it never awaits, logs, reads a clock or draws a random number. ``handle(_:at:)``
 /// is the only way in: it takes what happened and when, and returns what to do. Where chance is
-/// wanted, the effect carries a range and whoever performs it draws. So equal machines stay equal.
+/// needed, the effect carries a range, and the host draws from it. So equal machines stay equal.
 ///
-/// `Place` is the protocol's finger. Source: MACHINE.md, which was model-checked; the design is
-/// that of Zulip's note on "update machines".
+/// `Place` is the protocol's finger. Source: the article TheMachine, whose rules were
+/// model-checked; the design is that of Zulip's note on "update machines".
 public struct Machine<Place: Finger>: Equatable, Sendable {
-  /// The numbers that it lives by; the same for its whole life.
+  /// The machine's numbers; they never change.
   public let settings: MachineSettings
-  /// The start that this machine is; part of every request's ID.
+  /// Identifies this run of the machine; part of every request's ID.
   public let life: Life
 
   @usableFromInline var _status: MachineStatus
   @usableFromInline var _finger: Place?
   @usableFromInline var _terms: Terms
 
-  /// The write that is out, and whether something newer than it waits to be written.
+  /// The write that is out, and whether newer data waits to be written.
   @usableFromInline var writing: WriteID?
   @usableFromInline var isUnwritten = false
 
   @usableFromInline var isStarted = false
   @usableFromInline var isForeground = true
-  /// The next poll asks for an answer at once, so that freshness is known within a round trip.
+  /// Whether the next poll is quick, so that freshness is known within a round trip.
   @usableFromInline var nextPollIsQuick = true
 
-  /// When the server last noted that somebody wants our log, at the earliest: it counts the
-  /// lifetime from there. `nil`: not known.
+  /// A lower bound on when the server last noted that we want our log. The log's lifetime counts
+  /// from there. `nil`: not known.
   @usableFromInline var touched: Moment?
   /// When this machine got its finger; `nil` if it was restored.
   @usableFromInline var registeredAt: Moment?
 
-  /// The protocol's own rhythm: the next question is due then (``Cadence/every(_:)``).
+  /// When the protocol's own rhythm allows the next poll (``Cadence/every(_:)``).
   @usableFromInline var nextAskAt: Moment = .distantPast
-  /// Pace, wakes, backoffs, the server's floor, and the only timer that is armed. What the timer is for
-  /// follows from the status.
+  /// Pace, wakes, backoffs, the server's floor, and the only timer. What the timer is for follows
+  /// from the status.
   @usableFromInline var retry = Retry(.machine)
 
   @usableFromInline var outage = Outage()
@@ -65,15 +65,15 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     _terms = .unspoken
   }
 
-  /// A machine with the finger that was saved, not started, in the foreground.
+  /// A machine restored with its saved finger, not started, in the foreground.
   ///
   /// - Parameters:
   ///   - finger: the place up to which the saved model has taken everything.
   ///   - terms: what the server promised with the last snapshot.
-  ///   - age: how long ago it was written by the wall clock; `nil` if that is not known, as when the
-  ///     clock went back.
+  ///   - age: how long ago the state was written by the wall clock; `nil` if that is not known, for
+  ///     example because the clock went back.
   ///   - now: the present moment.
-  ///   - life: a number that no start of this replica ever had.
+  ///   - life: a number that no other start of this replica has used.
   ///   - settings: the machine's numbers.
   @inlinable
   public init(
@@ -87,8 +87,8 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     touched = age.map { now - TimeSpan(milliseconds: $0.milliseconds) }
   }
 
-  /// Takes one input; returns what to do about it, in order. Never fails: what is late, repeated or
-  /// out of place is absorbed. Moments never go back from one call to the next.
+  /// Takes one input, and returns what to do about it, in order. Never fails: inputs that are late,
+  /// repeated or out of place are absorbed. Moments never go back from one call to the next.
   @inlinable
   public mutating func handle(_ input: Input, at now: Moment) -> Effects {
     var effects = Effects()
@@ -96,7 +96,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     return effects
   }
 
-  /// As ``handle(_:at:)``, behind what an earlier input of the same step has led to.
+  /// As ``handle(_:at:)``, but adds to the effects of earlier inputs of the same step.
   @inlinable
   mutating func handle(_ input: Input, at now: Moment, _ effects: inout Effects) {
     let overslept = isOverdue(at: now)
@@ -114,9 +114,9 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     }
   }
 
-  // MARK: What every row of the table is made of (MACHINE §4)
+  // MARK: Building blocks of the table's rows (TheMachine §4)
 
-  /// Goes on from wherever we are: rests, writes, waits or asks, whichever is due first.
+  /// Does what is due first: rests, writes, waits or asks.
   @inlinable
   mutating func proceed(refreshing: Bool = false, at now: Moment, _ effects: inout Effects) {
     disarm(&effects)
@@ -164,7 +164,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     effects.arm = retry.arm(MomentRange(at: end))
   }
 
-  /// Comes to rest: nothing is out and nothing is due but the refresh.
+  /// Comes to rest: no request is out, and nothing is due but the refresh.
   @inlinable
   mutating func rest(at now: Moment, _ effects: inout Effects) {
     disarm(&effects)
@@ -180,7 +180,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     }
   }
 
-  /// Waits up to `wait` from now, never under the server's floor; at rest in the background.
+  /// Waits for up to `wait`, and at least until the server's floor; in the background, rests.
   @inlinable
   mutating func wait(
     _ wait: TimeSpan, pausing: Bool = false, at now: Moment, _ effects: inout Effects
@@ -205,15 +205,15 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
   @inlinable
   mutating func disarm(_ effects: inout Effects) {
     guard let timer = retry.disarm() else { return }
-    // A host has not heard of a timer that was armed in this very step.
+    // The host does not know a timer that was armed in this step.
     if effects.arm?.timer == timer { effects.arm = nil } else { effects.disarm = timer }
   }
 
-  /// Gives up the request that is out, if there is one.
+  /// Cancels the request that is out, if there is one.
   @inlinable
   mutating func cancel(at now: Moment, _ effects: inout Effects) {
     guard let request = _status.outstanding else { return }
-    // A host has not heard of a request that was made in this very step.
+    // The host does not know a request that was made in this step.
     if effects.request?.id == request.id {
       effects.request = nil
     } else {
@@ -222,9 +222,8 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     noteEnd(of: request, at: now)
   }
 
-  /// Notes what a poll that ended tells about the server's note of us. It began to count when the
-  /// wait began, so we never put that later than we sent it; and only a poll that really waited
-  /// counts there.
+  /// Updates `touched` when a poll ends. The server notes when a wait begins, which is not before
+  /// we sent the poll. Only a poll that really waited counts there.
   @inlinable
   mutating func noteEnd(of request: Outstanding, at now: Moment) {
     if request.waits, now - request.sent >= settings.reallyWaited { touched = request.sent }
@@ -237,7 +236,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
     isUnwritten = false
   }
 
-  /// The next poll is a quick one, and is not put off by the protocol's rhythm.
+  /// Makes the next poll quick, and due now whatever the protocol's rhythm.
   @inlinable
   mutating func askSoon() {
     nextPollIsQuick = true
@@ -249,7 +248,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
 }
 
 extension Cadence {
-  /// Whether a poll that is not quick may be held open by the server.
+  /// Whether the server may hold open a poll that is not quick.
   @inlinable
   var pollsWait: Bool {
     switch self {

@@ -1,5 +1,5 @@
-/// Which of its states a machine is in (DESIGN §5). The data of a request exists only while it is
-/// out; what must survive a change of status stands in ``Machine`` itself.
+/// The state of a machine (TheMachine §4). It holds only the data of the request that is out. Data
+/// that must survive a change of status is stored in ``Machine``.
 public enum MachineStatus: Hashable, Sendable {
   /// Resting without a finger: not started, or in the background.
   case stale
@@ -7,7 +7,7 @@ public enum MachineStatus: Hashable, Sendable {
   case idle
   /// Waiting for a snapshot. The timer is the request's deadline.
   case registering(Outstanding)
-  /// Waiting to register, for whatever reason. The timer says until when.
+  /// Waiting to register, for any reason. The timer says until when.
   case registerFailed
   /// Following the log.
   case live(Activity)
@@ -20,28 +20,30 @@ public enum MachineStatus: Hashable, Sendable {
   public enum Activity: Hashable, Sendable {
     /// A poll is out. The timer is its deadline.
     case polling(Outstanding)
-    /// What came is being written; until it is, nothing is asked, for asking acknowledges.
+    /// New data is being written. Nothing is asked until it is durable, because asking
+    /// acknowledges.
     case writing
-    /// Between two polls: the pace, an answer that moved nothing, or the protocol's own rhythm.
+    /// Between two polls, because of the pace, an answer that moved nothing, or the protocol's
+    /// rhythm.
     case pausing
   }
 
-  /// Who must act before a halted machine goes on.
+  /// Why a machine is halted, and which signals let it go on.
   public enum Halt: Hashable, Sendable {
-    /// The server refused the credentials: `credentialsChanged`, or `retryRequested`.
+    /// The server refused the credentials. Signals: `credentialsChanged`, `retryRequested`.
     case credentials
-    /// Client and server do not understand each other: `retryRequested`.
+    /// Client and server do not understand each other. Signal: `retryRequested`.
     case unsupported
-    /// `stopped` or `loggedOut`: `started`.
+    /// `stopped` or `loggedOut`. Signal: `started`.
     case stopped
   }
 }
 
 /// The one request that is out.
 public struct Outstanding: Hashable, Sendable {
-  /// Its name; only an answer to it is believed.
+  /// Its ID; only an answer to it is believed.
   public var id: RequestID
-  /// When we sent it. A server's notes about it are never earlier.
+  /// When it was sent. The server's notes about it are never earlier.
   public var sent: Moment
   /// Whether the server may hold it open until there is news.
   public var waits: Bool
@@ -81,7 +83,7 @@ extension MachineStatus {
     }
   }
 
-  /// At rest: nothing is wanted of the server for now.
+  /// Whether the machine is at rest: it wants nothing from the server for now.
   @inlinable
   public var isResting: Bool {
     switch self {
@@ -90,7 +92,7 @@ extension MachineStatus {
     }
   }
 
-  /// A small number for each state that a table or a hash can use: its place in ``names``.
+  /// A small number for each state, for tables and hashes: its index in ``names``.
   @inlinable
   public var code: Int {
     switch self {

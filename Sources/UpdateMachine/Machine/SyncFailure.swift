@@ -1,25 +1,26 @@
-/// What became of a request that did not succeed. Classified once, at the source (DESIGN §5, 5);
-/// MACHINE §5 says what each leads to.
+/// Why a request failed. The source classifies it once (TheMachine §2); TheMachine §5 says what
+/// each leads to.
 public enum SyncFailure: Error, Hashable, Sendable {
-  /// No connection, or one that broke.
+  /// No connection, or a broken one.
   case unreachable
   /// The source, or our own deadline, gave up waiting.
   case timedOut
-  /// A 5xx, or any answer without the protocol's envelope: a proxy's, a portal's.
+  /// A 5xx, or an answer without the protocol's envelope, for example a proxy's or a captive
+  /// portal's.
   case serverFault
-  /// The server asks us to wait; `nil` if it does not say how long. Clamped by the machine.
+  /// The server asks us to wait; `nil` if it does not say how long. The machine clamps it.
   case rateLimited(after: TimeSpan?)
-  /// The credentials are no longer good. Only the app can go on.
+  /// The credentials are no longer valid. Only the app can go on.
   case unauthorized
   /// The server is too old, or too new. Only an upgrade helps.
   case unsupported
-  /// The server does not know the finger's log any more.
+  /// The server no longer knows the finger's log.
   case expired
-  /// The server refuses this request for another reason; its code, where it has one.
+  /// The server refuses this request for another reason, told by its code, if it has one.
   case rejected(RejectionCode)
-  /// An answer that has the envelope but not what we need, or that does not follow on the finger.
+  /// An answer with the envelope but without what we need, or that does not follow the finger.
   case malformed
-  /// The app's model could not take what came.
+  /// The app's model could not take the answer.
   case modelRefused
 }
 
@@ -35,7 +36,7 @@ public struct RejectionCode: Hashable, Sendable {
   @inlinable
   public static var none: RejectionCode { RejectionCode("") }
 
-  /// Ours: a mutation may be at the server in a name that the app has lost.
+  /// Our own code: a mutation may be at the server under a name that the app has lost.
   @inlinable
   public static var nameLost: RejectionCode { RejectionCode("NAME_LOST") }
 }

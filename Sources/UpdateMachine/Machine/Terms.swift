@@ -1,15 +1,15 @@
-/// What a server promised with a finger. Saved with it, and outlives it: the terms of the last
-/// snapshot hold until the next one.
+/// What a server promised with a finger. Terms are saved with the finger and outlive it: they hold
+/// until the next snapshot.
 public struct Terms: Hashable, Sendable {
-  /// How long a waiting poll may be out before we give it up.
+  /// How long a waiting poll may be out before we cancel it.
   public var longDeadline: TimeSpan
   /// How long the server keeps the log of a client that does not wait on it.
   public var lifetime: TimeSpan
-  /// When the next question is due.
+  /// How the protocol wants to be asked.
   public var cadence: Cadence
 
-  /// Spans that make no sense are the least that do: a server that promises a lifetime below zero
-  /// would otherwise have each of its snapshots dropped as too old, and register for ever.
+  /// Clamps spans that make no sense. With a lifetime below zero, each snapshot would be dropped as
+  /// too old, and the client would register for ever.
   @inlinable
   public init(longDeadline: TimeSpan, lifetime: TimeSpan, cadence: Cadence = .waits) {
     self.longDeadline = max(longDeadline, .milliseconds(1))
@@ -17,21 +17,21 @@ public struct Terms: Hashable, Sendable {
     self.cadence = cadence
   }
 
-  /// Until a server has said something: what Zulip says by default, with a margin on the deadline.
+  /// The terms until a server has given some: Zulip's defaults, with a margin on the deadline.
   @inlinable
   public static var unspoken: Terms {
     Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
   }
 }
 
-/// How a protocol is asked for news (MACHINE §9).
+/// How a protocol wants to be asked for news (TheMachine §9).
 public enum Cadence: Hashable, Sendable {
-  /// Long poll: the server holds a waiting poll open until there is something to say.
+  /// Long poll: the server holds a waiting poll open until there is news.
   case waits
-  /// Every poll is answered at once. After a level answer the next is due this much later; a paid
-  /// wake asks at once.
+  /// Every poll is answered at once. The next is due this long after a level answer; a paid wake
+  /// asks at once.
   case every(TimeSpan)
-  /// A waiting poll is a subscription: it stays out, and each `polled` for it is one push. The long
-  /// deadline is then the longest silence: the server must say something, if only a ping, within it.
+  /// A waiting poll is a subscription. It stays out, and each `polled` for it is one push. The long
+  /// deadline is the longest silence: within it the server must send at least a ping.
   case pushed
 }

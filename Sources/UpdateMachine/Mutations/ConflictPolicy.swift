@@ -1,16 +1,16 @@
-// What to do where somebody else has changed what a pending mutation changes. Replay is the default:
-// the mutator runs again, sees what is there now, and decides. These are for mutators that set a
-// field, and have nothing cleverer to say.
+// Policies for a field that another client has changed while our mutation is pending. Replay is the
+// default: the mutator runs again, sees what is there now, and decides. These policies are for
+// mutators that only set a field.
 
-/// One field that the user set, and what it was when they did.
+/// The user's edit of one field, with the value that the user saw before.
 ///
 ///     func apply(to note: inout Note) throws(Conflict<String>) {
 ///       note.title = try title.resolved(over: note.title, .ask)
 ///     }
 public struct FieldEdit<Value: Equatable & Sendable>: Sendable {
-  /// What the user saw.
+  /// The value that the user saw.
   public var base: Value
-  /// What the user wants.
+  /// The value that the user wants.
   public var new: Value
 
   @inlinable
@@ -19,7 +19,7 @@ public struct FieldEdit<Value: Equatable & Sendable>: Sendable {
     self.new = new
   }
 
-  /// What the field is after the edit, where it is `current` now.
+  /// Returns the field's value after the edit, if it is `current` now.
   @inlinable
   public func resolved(
     over current: Value, _ policy: ConflictPolicy
@@ -37,21 +37,20 @@ public struct FieldEdit<Value: Equatable & Sendable>: Sendable {
   }
 }
 
-/// Who wins a field that two have set.
+/// The winner of a field that two clients have set.
 public enum ConflictPolicy: Hashable, Sendable {
-  /// The user does, in the fields that they set and in no others. As the server runs mutations in
-  /// the order in which they come, so the last to come wins.
+  /// Our user wins, in the fields that they set and in no others. The server runs mutations in the
+  /// order in which they arrive, so the last to arrive wins.
   case clientWins
-  /// Whoever came before us: our edit counts only if the field is still what the user saw.
+  /// The earlier writer wins: our edit counts only if the field is still what our user saw.
   case firstWriterWins
-  /// The server decides alone: nothing shows before the confirmed state has it.
+  /// The server wins: nothing shows before the confirmed state has it.
   case serverOnly
-  /// The app's user decides: the mutation throws, and so is set aside, until it is edited or
-  /// discarded.
+  /// The app's user decides. The mutation throws and is set aside, until it is edited or discarded.
   case ask
 }
 
-/// Somebody else has set the field to another value meanwhile.
+/// The error of ``ConflictPolicy/ask``: the field has been set to a third value meanwhile.
 public struct Conflict<Value: Equatable & Sendable>: Error, Equatable {
   public var base: Value
   public var current: Value
@@ -65,13 +64,13 @@ public struct Conflict<Value: Equatable & Sendable>: Error, Equatable {
   }
 }
 
-/// A value and when it was set, for the policy that the last writer wins by the clock, whoever comes
-/// first. As honest as the writers' clocks are.
+/// A value with its time of writing, for a policy in which the last writer by the clock wins,
+/// whatever the order of arrival. It is only as good as the writers' clocks.
 public struct StampedValue<Value: Sendable>: Sendable {
   public var value: Value
-  /// Wall time in milliseconds, an argument of the mutation: read once, by the app.
+  /// Wall time in milliseconds. An argument of the mutation, read once by the app.
   public var writtenAt: Int64
-  /// Decides between two of the same time, so that all replicas agree.
+  /// Breaks ties between equal times, so that all replicas agree.
   public var writer: UInt64
 
   @inlinable
@@ -81,7 +80,7 @@ public struct StampedValue<Value: Sendable>: Sendable {
     self.writer = writer
   }
 
-  /// The later of the two. In any order, and however often, it comes out the same.
+  /// Returns the later of the two. Merging in any order, and however often, gives the same result.
   @inlinable
   public func merged(with other: StampedValue) -> StampedValue {
     (writtenAt, writer) < (other.writtenAt, other.writer) ? other : self

@@ -1,29 +1,29 @@
-/// What the user changed, and what there is to show with it: an outbox and its view, as one value.
+/// An outbox and its view, as one value.
 public struct LocalChanges<Change: Mutation>: Sendable {
   public private(set) var outbox: Outbox<Change>
   public private(set) var view: LocalView<Change>
 
-  /// Nothing is pending over this confirmed state.
+  /// Creates a view of this confirmed state, and replays nothing yet.
   public init(_ outbox: Outbox<Change>, over confirmed: Change.State) {
     self.outbox = outbox
     view = LocalView(of: confirmed)
   }
 
-  /// The same, after an earlier one of the same life, which has told so many versions.
+  /// Creates one that follows an earlier one of the same incarnation, whose view had this version.
   @usableFromInline
   init(_ outbox: Outbox<Change>, over confirmed: Change.State, after version: UInt64) {
     self.outbox = outbox
     view = LocalView(of: confirmed, after: version)
   }
 
-  /// ``Outbox/mutate(_:_:at:)`` in the view.
+  /// Calls ``Outbox/mutate(_:_:at:)`` with the view.
   public mutating func mutate(
     _ change: Change, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Outbox<Change>.Mutated {
     try outbox.mutate(change, &view, at: now)
   }
 
-  /// As ``mutate(_:at:)``, behind what an earlier input of the same step has led to.
+  /// Does what ``mutate(_:at:)`` does, adding to the effects of earlier inputs of the same step.
   @usableFromInline
   mutating func mutate(
     _ change: Change, at now: Moment, _ effects: inout Outbox<Change>.Effects
@@ -31,7 +31,7 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     try outbox.mutate(change, &view, at: now, &effects)
   }
 
-  /// Takes one input, and shows what has changed by it; returns what to do, in this order.
+  /// Takes one input and updates the view. Returns what to do, in order.
   public mutating func handle(
     _ input: Outbox<Change>.Input, at now: Moment
   ) -> Outbox<Change>.Effects {
@@ -40,7 +40,7 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     return effects
   }
 
-  /// As ``handle(_:at:)``, behind what an earlier input of the same step has led to.
+  /// Does what ``handle(_:at:)`` does, adding to the effects of earlier inputs of the same step.
   @usableFromInline
   mutating func handle(
     _ input: Outbox<Change>.Input, at now: Moment, _ effects: inout Outbox<Change>.Effects
@@ -49,19 +49,19 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     outbox.replay(&view, at: now, &effects)
   }
 
-  /// ``Outbox/replay(_:at:)`` of the view. O(1) if it is level.
+  /// Calls ``Outbox/replay(_:at:)`` with the view. O(1) if the view is up to date.
   @usableFromInline
   mutating func replay(at now: Moment, _ effects: inout Outbox<Change>.Effects) {
     outbox.replay(&view, at: now, &effects)
   }
 
-  /// The log is being asked: ``Outbox/wantsPull`` is granted.
+  /// Notes that a poll leaves, which grants ``Outbox/wantsPull``.
   @usableFromInline
   mutating func noteAsked() { outbox.sending.wantsPull = false }
 
-  // MARK: What the confirmed state says
+  // MARK: Confirmed state
 
-  /// There is a newer confirmed state, which has the client's mutations up to `last` in it.
+  /// Takes a newer confirmed state, which has run the client's mutations up to `last`.
   public mutating func confirm(
     _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?
   ) {
@@ -69,25 +69,26 @@ public struct LocalChanges<Change: Mutation>: Sendable {
     view.confirm(confirmed)
   }
 
-  /// There is a newer confirmed state, in which this mutation is.
+  /// Takes a newer confirmed state, which contains the mutation of `ticket`, if there is one.
   public mutating func confirm(_ confirmed: Change.State, echo ticket: MutationTicket?) {
     if let ticket { outbox.echo(of: ticket) }
     view.confirm(confirmed)
   }
 
-  /// ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot that was asked for then.
+  /// Calls ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot requested at
+  /// `sent`.
   public mutating func confirmAccepted(before sent: Moment) {
     outbox.confirmAccepted(before: sent)
   }
 
-  /// ``Outbox/pollLeft()``.
+  /// Calls ``Outbox/pollLeft()``.
   public mutating func pollLeft() { outbox.pollLeft() }
 
-  /// ``Outbox/pollWasAnswered()``: its events have been applied.
+  /// Calls ``Outbox/pollWasAnswered()``. The answer's events have been applied.
   public mutating func pollWasAnswered() { outbox.pollWasAnswered() }
 
-  /// ``Outbox/restored(in:)``, over what was confirmed then. `settings`: what this version of the app
-  /// wants; `nil`: those that were saved.
+  /// Calls ``Outbox/restored(in:)``, with a new view of what was confirmed then. `settings`: those
+  /// of this version of the app; `nil` keeps the outbox's.
   public mutating func restored(
     over confirmed: Change.State, in life: Life = Life(0), settings: OutboxSettings? = nil
   ) {

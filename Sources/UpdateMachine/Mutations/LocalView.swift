@@ -1,38 +1,40 @@
-/// What the app shows: the confirmed state with all that is pending replayed over it.
+/// The state that the app shows: the confirmed state with all pending mutations replayed over it.
 ///
-/// It is made from the confirmed state and the outbox, and saved nowhere. A mutation of the app
-/// extends it where it is; a new confirmed state, or a change in the middle of the queue, has it made
-/// anew by ``Outbox/replay(_:at:)``, in a fork that shares with the confirmed state all that the
-/// pending mutations leave alone. States are values: whoever keeps an old one can read it for ever.
+/// It is computed from the confirmed state and the outbox, and never saved. A new mutation extends
+/// it in place. A newer confirmed state, or a change in the middle of the queue, rebuilds it with
+/// ``Outbox/replay(_:at:)``. The rebuilt state is a fork: it shares with the confirmed state
+/// everything that pending mutations leave alone. States are values, so an old one stays readable
+/// for ever.
 ///
-/// One view belongs to one outbox, and is made anew with it; its versions go on.
+/// Each outbox has its own view. A new outbox gets a new view, which goes on counting versions.
 public struct LocalView<Change: Mutation>: Sendable {
-  /// What the server has said. What is pending is in ``state`` only.
+  /// The state that the server has told. Pending mutations are only in ``state``.
   public private(set) var confirmed: Change.State
-  /// What there is to show.
+  /// The state to show.
   public private(set) var state: Change.State
-  /// Counts up whenever ``state`` is another.
+  /// Counts the changes of ``state``.
   public private(set) var version: UInt64 = 0
-  /// How often it was made anew.
+  /// Counts the rebuilds.
   public private(set) var replays: UInt64 = 0
 
   private var isConfirmedNew = true
-  /// What of the outbox it was last made from; 0: nothing.
+  /// The outbox's `queueVersion` at the last rebuild; 0: not rebuilt yet.
   private var queueVersion: UInt64 = 0
 
-  /// Nothing has been replayed over it yet.
+  /// Creates a view of a confirmed state, with nothing replayed over it.
   public init(of confirmed: Change.State) {
     self.init(of: confirmed, after: 0)
   }
 
-  /// The same, after an earlier one with this version: no version is told twice.
+  /// Creates the view that follows an earlier one of this version, so that no version is told
+  /// twice.
   init(of confirmed: Change.State, after version: UInt64) {
     self.confirmed = confirmed
     state = confirmed
     self.version = version
   }
 
-  /// There is a newer confirmed state. It shows with the next replay.
+  /// Takes a newer confirmed state. It shows after the next replay.
   public mutating func confirm(_ confirmed: Change.State) {
     self.confirmed = confirmed
     isConfirmedNew = true
@@ -54,19 +56,19 @@ public struct LocalView<Change: Mutation>: Sendable {
 }
 
 extension Outbox {
-  /// Makes the view level with its confirmed state and with what is pending, if it is not, and goes
-  /// on with the sending: what threw may not throw any more, or the other way round. Called whenever
-  /// either has changed. O(pending), whatever the size of the state; O(1) if the view is level.
+  /// Brings the view up to date with its confirmed state and the pending mutations. Then goes on
+  /// sending: a mutation that threw may pass now, or the other way round. Call it whenever either
+  /// has changed. O(pending), whatever the size of the state; O(1) if the view is up to date.
   ///
-  /// A mutation that throws has no effect, and stops nobody: those after it are replayed without it,
-  /// and it is tried again with the next state.
+  /// A mutation that throws has no effect, and does not hold up others: those after it are replayed
+  /// without it. It is tried again over the next state.
   public mutating func replay(_ view: inout LocalView<Change>, at now: Moment) -> Effects {
     var effects = Effects()
     replay(&view, at: now, &effects)
     return effects
   }
 
-  /// As ``replay(_:at:)``, behind what an earlier input of the same step has led to.
+  /// Does what ``replay(_:at:)`` does, adding to the effects of earlier inputs of the same step.
   mutating func replay(
     _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects
   ) {

@@ -1,6 +1,6 @@
-// Mutations: the room of the local changes: what the user changed and the server has not
-// confirmed. It owns the outbox, the view (confirmed state with what is pending replayed over it)
-// and the questions that an app asks of the view. It imports nothing.
+// Mutations: the room of local changes, which the server has not confirmed yet. It owns the outbox,
+// the view (confirmed state with pending mutations replayed over it) and the queries that an app
+// makes of the view. It imports nothing.
 //
 // Mutations may use: Machine, Stored, Values, VersionedMap.
 
@@ -12,39 +12,39 @@
 ///       …
 ///     }
 ///
-/// It is run when the user makes it, and again over every newer confirmed state for as long as it is
-/// pending; the server runs its own of the same name. It may do something else each time: an hour
-/// that was free when it was reserved may be taken by then. What the server makes of it is what holds
-/// in the end. Same state and same mutation, same effect: it looks at no clock, at no chance and at
-/// nothing outside; what it needs of them is among its arguments.
+/// It runs when the user makes it, and again over every newer confirmed state while it is pending.
+/// The server runs its own mutation of the same name, and the server's result counts. Two runs may
+/// do different things: an hour that was free when it was reserved may be taken later. But the same
+/// mutation over the same state must have the same effect. So it reads no clock, no random numbers
+/// and nothing outside the state. Such values are among its arguments.
 ///
 /// Source: the mutators of Replicache's design document ("Conflicts").
 public protocol Mutation: Sendable {
-  /// What it changes: the confirmed state. Values of ``VersionedMap``, so that forking one costs
-  /// nothing.
+  /// The state that it changes. Made of ``VersionedMap`` values, so that a fork costs nothing.
   associatedtype State: Sendable
-  /// What it tells the app that made it.
+  /// The result for the app that made it.
   associatedtype Value: Sendable
-  /// Why it cannot be done.
+  /// The reason why it cannot be done.
   associatedtype Refusal: Error & Sendable
 
-  /// What the server knows it by; also for logs.
+  /// The name that the server knows; also for logs.
   var name: String { get }
 
-  /// What it adds to the size of an outbox, in the app's own measure (bytes, say). By default 0: only
-  /// the number of mutations is bounded. Below 0 counts as 0, and above 2⁴⁰ as that.
+  /// Its contribution to the outbox's size, in the app's own measure (bytes, say). Clamped to
+  /// 0…2⁴⁰. By default 0: only the number of mutations is bounded.
   var size: Int64 { get }
 
-  /// Makes the change. It sees what it has written itself. If it throws, it has had no effect: the
-  /// state that it was given is thrown away.
+  /// Makes the change. It sees its own writes. If it throws, it has no effect: its copy of the
+  /// state is thrown away.
   func apply(to state: inout State) throws(Refusal) -> Value
 
-  /// Whether there can be one at all: not of `Never`, the mutation of a model that takes no changes.
+  /// Whether a value of this type can exist. False for `Never`, the mutation of a model without
+  /// changes.
   static var isPossible: Bool { get }
 
-  /// One mutation with the effect of both, `later` coming right after this; `nil`: they stay two.
-  /// By default they do. Asked only while neither has been sent. From then on they are one: whoever
-  /// edits or discards either does it to both.
+  /// Returns one mutation with the effect of this one followed by `later`; `nil` (the default)
+  /// keeps both. Asked only while neither has been sent. From then on they are one: an edit or a
+  /// discard of either applies to both.
   func coalesced(with later: Self) -> Self?
 }
 
@@ -58,12 +58,12 @@ extension Mutation {
   @inlinable
   public func coalesced(with later: Self) -> Self? { nil }
 
-  /// Of these millions can be added.
+  /// Clamped so that millions of them can be added without overflow.
   @inlinable
   var boundedSize: Int64 { min(max(size, 0), 1 << 40) }
 }
 
-/// The mutation of a model that its user does not change.
+/// The mutation of a model that has no local changes.
 extension Never: Mutation {
   @inlinable
   public static var isPossible: Bool { false }
@@ -73,8 +73,8 @@ extension Never: Mutation {
   public func apply(to state: inout Void) throws(Never) {}
 }
 
-/// The app's handle on one of its mutations. Tickets of one outbox count up from 1, for ever, and
-/// are never used again; a mutation that is edited or tried again keeps its own.
+/// The app's handle on one of its mutations. An outbox counts its tickets up from 1 and never
+/// reuses one. A mutation that is edited or retried keeps its ticket.
 public struct MutationTicket: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var number: UInt64
 
@@ -87,11 +87,11 @@ public struct MutationTicket: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 }
 
-/// Names one mutation of one client to its server. They count up from 1 without holes, in the order
-/// in which mutations are sent; so what the server has run is told by the last.
+/// A mutation's number at the server. Each client counts them up from 1 without holes, in the order
+/// of sending. So the last ID alone tells which mutations the server has run.
 ///
-/// Numbers above 2⁶² become that: so far nobody counts, and however far a server says that it has
-/// come, there are more.
+/// Numbers above 2⁶² are clamped to it. No client counts that far, and whatever ID a server
+/// reports, there are IDs above it.
 public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
   public let number: UInt64
 
@@ -101,14 +101,14 @@ public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
   @inlinable
   init(counting number: UInt64) { self.number = number }
 
-  /// Before the first.
+  /// Precedes the first ID.
   @inlinable
   public static var none: MutationID { MutationID(0) }
 
   @inlinable
   public var next: MutationID { MutationID(counting: number + 1) }
 
-  /// Not for the first.
+  /// Not defined for ``none``.
   @inlinable
   var previous: MutationID { MutationID(counting: number - 1) }
 
@@ -116,8 +116,8 @@ public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
   public static func < (one: MutationID, other: MutationID) -> Bool { one.number < other.number }
 }
 
-/// Names an outbox to its server. Drawn once, when the outbox is made, and saved with it: two that
-/// had the same would take each other's mutations for their own.
+/// An outbox's name at its server. Drawn once, when the outbox is made, and saved with it. Two
+/// outboxes with one ID would mistake each other's mutations for their own.
 public struct ClientID: BitwiseCopyable, Hashable, Sendable {
   public var number: UInt64
 
@@ -125,8 +125,8 @@ public struct ClientID: BitwiseCopyable, Hashable, Sendable {
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Counts the changes of an outbox that must be durable before something is sent. What is saved is
-/// the outbox as of one of these.
+/// A count of the outbox's changes that must be durable before something is sent. A saved form is
+/// the outbox as of one version.
 public struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var number: UInt64
 
@@ -139,7 +139,7 @@ public struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 }
 
-/// A mutation that the server will never run, and why.
+/// A mutation that the server will never run, and the reason code.
 public struct MutationRefusal: Hashable, Sendable {
   public var id: MutationID
   public var code: RejectionCode

@@ -1,6 +1,5 @@
-// What comes back: answers, failures and timers. Each is believed only if its ID is the one that is
-// out; anything else is late or repeated, and is absorbed. What a late answer had to tell, the server
-// says again to the next push.
+// Answers, failures and timers. Each is believed only if its ID is the current one. Any other is
+// late or repeated, and absorbed: the server repeats its message in the answer to the next push.
 
 extension Outbox {
   mutating func answered(
@@ -13,16 +12,17 @@ extension Outbox {
     switch answer {
     case .accepted:
       accept(through: push.last, from: push.first, at: now)
-      // So that it is not uncertain after a restart.
+      // Otherwise it would be uncertain after a restart.
       if !isIdempotent {
         changed()
         persist(&effects)
       }
     case .refused(let refusal):
       guard let index = queue.firstIndex(where: { $0.id == refusal.id }) else {
-        // The second try of one whose first has had its echo meanwhile.
+        // A retried mutation, whose first copy has been echoed meanwhile.
         if !isIdempotent, refusal.id == push.first { break }
-        // Of one that we know of, or that we never sent: the server does not keep the rules.
+        // A refusal that we know already, or of an ID that we never sent: the server breaks the
+        // rules.
         settle(push, isDoubtful: true)
         effects.report = .malformed
         return waitSlowly(at: now, &effects)
@@ -53,7 +53,7 @@ extension Outbox {
       guard now > armed.latest + settings.machine.late else {
         return fail(push, .timedOut, hasLeft: true, at: now, &effects)
       }
-      // We slept through it: no failure of anybody's.
+      // The device slept through the deadline. That is no failure.
       settle(push, isDoubtful: true)
       sending.status = .resting
       proceed(at: now, &effects)
@@ -71,9 +71,9 @@ extension Outbox {
     }
   }
 
-  // MARK: The failure table
+  // MARK: Failures
 
-  /// The push that was out has failed: the machine's table (MACHINE §5), as for a poll.
+  /// Handles the failure of the current push by the machine's table (TheMachine §5), as for a poll.
   private mutating func fail(
     _ push: OutstandingPush, _ failure: SyncFailure, hasLeft: Bool, at now: Moment,
     _ effects: inout Effects
@@ -81,7 +81,7 @@ extension Outbox {
     sending.status = .resting
     if case .rejected(let code) = failure {
       if let index = queue.firstIndex(where: { $0.id == push.first }) {
-        // The first of them is the culprit, as far as anybody knows.
+        // The failure does not say which mutation is to blame. Assume the first.
         effects.report = failure
         let refusal = MutationRefusal(push.first, code)
         if isIdempotent {
@@ -93,12 +93,13 @@ extension Outbox {
         persist(&effects)
         return proceed(at: now, &effects)
       }
-      // The second try of one whose first has had its echo meanwhile.
+      // A retried mutation, whose first copy has been echoed meanwhile.
       if !isIdempotent { return proceed(at: now, &effects) }
     }
     let isDoubtful = hasLeft && (isIdempotent || failure.leavesDoubt)
     settle(push, isDoubtful: isDoubtful)
-    // The mark on the disk says that it may have left: it has not, and is not uncertain after a restart.
+    // The mark on disk says that it may have left. Take that back on disk too, or a restart makes
+    // it uncertain.
     if !isIdempotent, !isDoubtful {
       changed()
       persist(&effects)
@@ -136,9 +137,9 @@ extension Outbox {
     wait(sending.retry.takeSlow(at: now, settings.machine.retry), at: now, &effects)
   }
 
-  // MARK: What became of a push
+  // MARK: The end of a push
 
-  /// The server says that it has these.
+  /// Marks these as accepted by the server.
   private mutating func accept(through last: MutationID, from first: MutationID, at now: Moment) {
     for index in queue.indices {
       guard let id = queue[index].id, id <= last else { return }
@@ -146,8 +147,8 @@ extension Outbox {
     }
   }
 
-  /// A push ended without an answer that says what became of it. In doubt, what was in it may be at
-  /// the server; without, it is as if it had never been sent, unless it was sent before.
+  /// Settles a push without a usable answer. If `isDoubtful`, its mutations may be at the server.
+  /// If not, they count as never sent, unless an earlier push has sent them.
   mutating func settle(_ push: OutstandingPush, isDoubtful: Bool) {
     if isDoubtful {
       for index in queue.indices {
@@ -160,7 +161,7 @@ extension Outbox {
 }
 
 extension SyncFailure {
-  /// Whether the server may have done what it was asked to, if it has heard of it.
+  /// Whether the server, if the request reached it, may have done what it was asked.
   var leavesDoubt: Bool {
     switch self {
     case .unreachable, .timedOut, .serverFault, .malformed, .modelRefused: true

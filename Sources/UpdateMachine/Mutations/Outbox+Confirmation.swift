@@ -1,33 +1,33 @@
-// How mutations leave: by what the confirmed state says, and by the app's word on those that are set
-// aside. The model calls the first half where it takes a snapshot or an event, so that it is undone
-// with them if they are refused; the replay that must follow goes on from there.
+// How mutations leave: confirmed by the server, or by the app's decision on those that are set
+// aside. The model calls the first half while it takes a snapshot or an event. So it is undone with
+// them if they are refused. The replay that must follow continues the sending.
 
 extension Outbox {
-  // MARK: What the confirmed state says
+  // MARK: Confirmed state
 
-  /// The confirmed state has run this client's mutations up to `last`, and the last one that it
-  /// refused is `refusal`: two facts of one moment, told with the state that they are of.
+  /// Acknowledges this client's mutations up to `last`, which the confirmed state has run.
+  /// `refusal` is the last one that it refused. Both belong to the moment of that state.
   ///
-  /// A last mutation ID that is not news, or lower than one that was told before, changes nothing:
-  /// the state that it came with is an old one, and the protocol does not take it.
+  /// A `last` that is not above an earlier one changes nothing: it came with an old state, which
+  /// the protocol does not take.
   public mutating func confirm(through last: MutationID, refusal: MutationRefusal? = nil) {
     guard last > confirmed else { return }
     if let refusal, refusal.id <= last {
       knownRefusal = max(knownRefusal, refusal.id)
       if let index = queue.firstIndex(where: { $0.id == refusal.id }) { refuse(at: index, refusal) }
-      // One that was refused with its whole push: by the server itself, as is known now.
+      // Refused earlier with its whole push: now we know that the server itself refused it.
       if let index = refused.firstIndex(where: { $0.refusal.id == refusal.id }) {
         refused[index].mayHaveCopy = false
       }
     }
-    // What has not left cannot have been run: it gets an ID that nobody has used.
+    // Marked mutations that have not left cannot have been run. They get new, unused IDs.
     if let index = queue.firstIndex(where: { isBeingStored($0, below: last.next) }) {
       unmark(from: index)
     }
     confirmed = last
     voided.removeAll { $0 <= last }
-    // Nobody but another outbox of the same name can have sent these (a copied saved form): what is
-    // sent from here on is at least not taken for theirs.
+    // Only another outbox with our client ID (a copied saved form) can have sent these. Skip their
+    // IDs, so that at least what we send from now on is not mistaken for theirs.
     if last > lastID { lastID = last }
     var count = 0
     while count < queue.count, let id = queue[count].id, id <= last {
@@ -35,9 +35,9 @@ extension Outbox {
       count += 1
     }
     queue.removeFirst(count)
-    // A server that says of a mutation that it is run is believed before a refusal that it did not
-    // keep: it has run those between its last refusal and its last mutation; and whatever was refused
-    // with a whole push, and not by itself.
+    // The confirmed state overrides a refusal that the server did not keep. The server has run all
+    // IDs after its last refusal, up to `last`. Of the earlier ones it has run those that were
+    // refused only with a whole push.
     let refusedLast = refusal?.id ?? .none
     let before = refused.count
     for index in refused.indices.reversed() {
@@ -52,8 +52,8 @@ extension Outbox {
     changed()
   }
 
-  /// The confirmed state holds the effect of this one: an event echoed its ticket, or the model knows
-  /// it by other means. Right also if it has left the queue already.
+  /// Acknowledges one mutation: an event echoed its ticket, or the model knows by other means that
+  /// the confirmed state contains it. Harmless if it has left the outbox already.
   public mutating func echo(of ticket: MutationTicket) {
     if let index = index(of: ticket) {
       size -= queue.remove(at: index).change.boundedSize
@@ -66,16 +66,16 @@ extension Outbox {
     changed()
   }
 
-  /// The confirmed state is a snapshot that was asked for at `sent`: what the server had accepted
-  /// before that is in it, and its echo may have been in a log that nobody reads any more. Only for
-  /// servers without IDs; the others tell the last.
+  /// Acknowledges what the server had accepted before `sent`, when the snapshot was requested. The
+  /// snapshot contains all of that. Its echo may be in a log that is no longer read. Only for
+  /// servers without IDs; others report the last mutation ID.
   public mutating func confirmAccepted(before sent: Moment) {
     guard !isIdempotent else { return }
     confirmAccepted { _, moment in moment < sent }
   }
 
-  /// The log is being asked for what is new. What the server has said by now that it has, it has put
-  /// into its logs: into this one, unless that is younger, and then it was in the snapshot.
+  /// Notes what is accepted at the moment when a poll leaves. The server has put all of that into
+  /// its logs. If our log is younger, it was in the snapshot instead.
   public mutating func pollLeft() {
     sending.askedThrough = .none
     guard !isIdempotent else { return }
@@ -85,9 +85,9 @@ extension Outbox {
     }
   }
 
-  /// The poll was answered, and all that was in the answer has been applied. What had been accepted when
-  /// it left and has had no echo was in the snapshot with which the log began: the two were on their
-  /// way at the same time. Only for servers without IDs.
+  /// Acknowledges what was accepted when the answered poll left. Call it once the whole answer has
+  /// been applied. What has had no echo by then was in the log's first snapshot: the two were on
+  /// their way at the same time. Only for servers without IDs.
   public mutating func pollWasAnswered() {
     let last = sending.askedThrough
     sending.askedThrough = .none
@@ -95,7 +95,7 @@ extension Outbox {
     confirmAccepted { id, _ in id <= last }
   }
 
-  /// The confirmed state holds what was accepted and is one of these.
+  /// Removes the accepted mutations for which `isIn` is true.
   private mutating func confirmAccepted(where isIn: (MutationID, Moment) -> Bool) {
     let before = queue.count
     for index in queue.indices.reversed() {
@@ -113,8 +113,8 @@ extension Outbox {
     if case .marked(let id) = pending.stage { id < end && !isOut(id) } else { false }
   }
 
-  /// Out of the queue for good. All before it were run; those after it never left, as far as the
-  /// server is concerned, and will have IDs above this one's.
+  /// Sets aside a mutation that the server itself refused. All before it were run. Those after it
+  /// never left, as far as the server is concerned, and will get IDs above this one.
   mutating func refuse(at index: Int, _ refusal: MutationRefusal) {
     let pending = queue.remove(at: index)
     takeBackIDs(above: refusal.id)
@@ -127,9 +127,9 @@ extension Outbox {
     keep(pending, refusal, mayHaveCopy: !isIdempotent && pending.mayHaveCopy)
   }
 
-  /// Set aside, for its whole push was refused, perhaps by somebody between us and who runs it: a copy
-  /// may be on its way. So its ID stays its own until the server has counted it as void or run it, and
-  /// so do those of the ones behind it.
+  /// Sets aside a mutation whose whole push was refused, perhaps by a proxy. A copy may be on its
+  /// way. So its ID stays reserved until the server has run it or counted it as void, and so do the
+  /// IDs of those behind it.
   mutating func refuseWhole(at index: Int, _ refusal: MutationRefusal) {
     voided.append(refusal.id)
     voided.sort()
@@ -148,8 +148,9 @@ extension Outbox {
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
   }
 
-  /// The IDs above are given anew. If one of them is void, all are: an old push may tell of that one,
-  /// which must not be another by then; and the server would wait for those that are left out.
+  /// Frees the IDs above `refused`. If one of them is void, it declares all of them void instead.
+  /// An old push may carry the void ID, which must not name another mutation by then. And the
+  /// server would wait for an ID that is left out.
   private mutating func takeBackIDs(above refused: MutationID) {
     guard let void = voided.last, void > refused else {
       lastID = refused
@@ -163,16 +164,16 @@ extension Outbox {
     }
   }
 
-  // MARK: What the app says
+  // MARK: The app's decisions
 
-  /// Whether the app may have it tried again as it is: it is refused, or uncertain.
+  /// Whether the app may retry it unchanged: it is refused or uncertain.
   public func canRetry(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return queue[index].isUncertain }
     return refused.contains { $0.tickets.contains(ticket) }
   }
 
-  /// Whether the app may make another of it: it is refused, or has never left, and no copy of it may
-  /// be at the server.
+  /// Whether the app may change it: it is refused or has never left, and the server can have no
+  /// copy.
   public func canEdit(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return hasNeverLeft(queue[index]) }
     return refused.contains { $0.tickets.contains(ticket) && !$0.mayHaveCopy }
@@ -186,17 +187,17 @@ extension Outbox {
     }
   }
 
-  /// Whether the server may have it, or get it yet, though it is set aside or waits: it was uncertain,
-  /// or was refused with a whole push, perhaps by somebody in between, while a copy was on its way. It
-  /// may be tried again, for idempotent servers under its own ID; it may not be edited; and if it is
-  /// given up, it may be made all the same.
+  /// Whether the server may have a copy, or get one yet. Also true of a mutation that was uncertain
+  /// and is tried again, or that was refused with a whole push, perhaps by a proxy, while a copy
+  /// was on its way. It may be retried, on idempotent servers under its own ID. It may not be
+  /// edited. If it is discarded, it may take effect all the same.
   public func mayHaveCopy(of ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return !hasNeverLeft(queue[index]) }
     return refused.contains { $0.tickets.contains(ticket) && $0.mayHaveCopy }
   }
 
-  /// Whether the app may give it up: it is refused, uncertain, or not on its way. One that is cannot
-  /// be called back.
+  /// Whether the app may discard it: it is refused, uncertain, or has not left. A mutation that has
+  /// left cannot be called back.
   public func canDiscard(_ ticket: MutationTicket) -> Bool {
     guard let index = index(of: ticket) else { return canRetry(ticket) }
     switch queue[index].stage {
@@ -207,7 +208,7 @@ extension Outbox {
   }
 
   mutating func retried(_ ticket: MutationTicket, at now: Moment, _ effects: inout Effects) {
-    guard canRetry(ticket) else { return }  // Too late, or out of place: absorbed.
+    guard canRetry(ticket) else { return }  // Too late or misplaced: absorbed.
     if let index = index(of: ticket) {
       queue[index].stage = .unsent
       queue[index].mayHaveCopy = true
@@ -248,7 +249,7 @@ extension Outbox {
     noteWord(ticket, at: now, &effects)
   }
 
-  /// A refused one takes its place again: before those that were made after it.
+  /// Returns a refused mutation to its place in the queue, before those that were made after it.
   private mutating func putBack(_ ticket: MutationTicket, as change: Change?) {
     guard let former = refused.firstIndex(where: { $0.tickets.contains(ticket) }) else { return }
     let old = refused.remove(at: former)
@@ -261,7 +262,7 @@ extension Outbox {
       voided.removeAll { $0 == id }
       pending.stage = .sent(id)
     } else if isIdempotent, queue[index...].contains(where: { $0.id != nil }) {
-      // Those behind it were sent before it was refused, and never since: as in any refusal.
+      // Those behind it were last sent before the refusal. They get new IDs, as after any refusal.
       takeBackIDs(above: max(id, confirmed))
       for later in index..<queue.count { queue[later].stage = .unsent }
     }
@@ -269,9 +270,9 @@ extension Outbox {
     if let change { size += change.boundedSize - old.change.boundedSize }
   }
 
-  /// Whether an ID that was refused with a whole push, and never told to be void, may name the same
-  /// mutation again. It should: an earlier push, whose answer was lost, may have been run after all, and
-  /// in another name it would be made twice.
+  /// Whether a void ID, not yet declared to the server, may name its old mutation again. It should:
+  /// an earlier push, whose answer was lost, may have been run after all. Under another ID the
+  /// mutation would be made twice.
   private func canTakeBack(_ id: MutationID, at index: Int) -> Bool {
     guard voided.contains(id) else { return false }
     let follows = index == 0 || queue[index - 1].id.map { $0 < id } ?? false
@@ -279,7 +280,7 @@ extension Outbox {
     return follows && precedes
   }
 
-  /// The app's word changes the view, and is to be durable.
+  /// Records a decision of the app. It changes the view, and must be durable.
   private mutating func noteWord(
     _ ticket: MutationTicket, at now: Moment, _ effects: inout Effects
   ) {
@@ -293,14 +294,14 @@ extension Outbox {
 
   // MARK: Places in the queue
 
-  /// Where it is in the queue. O(log n).
+  /// Returns its place in the queue. O(log n).
   @inlinable
   func index(of ticket: MutationTicket) -> Int? {
     let index = place(for: ticket)
     return index < queue.count && queue[index].tickets.contains(ticket) ? index : nil
   }
 
-  /// How many in the queue end below a ticket.
+  /// Counts the queued mutations whose tickets all precede this one. O(log n).
   @inlinable
   func place(for ticket: MutationTicket) -> Int {
     var (low, high) = (0, queue.count)

@@ -1,22 +1,23 @@
 extension Outbox {
-  /// What is sent to the server.
+  /// A request that carries mutations to the server.
   public struct Push: Sendable {
     public var id: RequestID
     public var client: ClientID
-    /// The greatest ID of which the server has told the client that it refused it. A server that has
-    /// refused a greater one, which is not ``voided`` either, ignores the push and says so again.
+    /// The greatest refused ID that the server has told us. A server that has refused a greater
+    /// one, not in ``voided``, ignores the push and repeats the refusal.
     public var knownRefusal: MutationID
-    /// IDs of mutations that were refused with the whole push, so that the server has perhaps never
-    /// seen them, and such as were taken back together with them. It consumes each when its turn comes, as one that it refuses itself; else it would
-    /// wait for it for ever. Ascending; hardly ever one; with idempotent servers only.
+    /// Void IDs. Their mutations were refused with a whole push, so the server may never have seen
+    /// them; or the IDs were taken back together with such ones. The server consumes each in its
+    /// turn, like a mutation that it refuses itself. Otherwise it would wait for it for ever.
+    /// Ascending; almost always empty; idempotent servers only.
     public var voided: [MutationID]
-    /// In the order in which they are to be run; their IDs follow on each other.
+    /// The mutations, in the order in which they must run. Their IDs are consecutive.
     public var mutations: [Item]
 
     /// One mutation on its way.
     public struct Item: Sendable {
       public var id: MutationID
-      /// What the server shall echo, where it echoes an ID of the client's.
+      /// The ticket for the server to echo, if it echoes a client's own ID.
       public var ticket: MutationTicket
       public var change: Change
 
@@ -29,26 +30,27 @@ extension Outbox {
     }
   }
 
-  /// What one input leads to, in the order in which it must be performed: cancel, disarm, report,
-  /// persist, push, arm; each at most once.
+  /// The effects of one input. Perform them in this order: cancel, disarm, report, persist, push,
+  /// arm. Each occurs at most once.
   public struct Effects: Sendable {
-    /// The push to give up. Its answer may come all the same.
+    /// The push to cancel. Its answer may still come.
     public var cancel: RequestID?
-    /// The timer that must not fire any more.
+    /// The timer to disarm.
     public var disarm: TimerID?
-    /// What the app's log should hear.
+    /// A failure for the app's log.
     public var report: SyncFailure?
-    /// The outbox must be saved, as it is now or later: `stored` is awaited for this version.
+    /// Save the outbox, as it is now or later. The outbox waits for `stored` of at least this
+    /// version.
     public var persist: OutboxVersion?
-    /// What to send. Gets one answer or one failure.
+    /// The push to send. It gets one answer or one failure.
     public var push: Push?
-    /// Feed `fired` once, at a moment drawn from the range.
+    /// The timer to arm. Feed `fired` once, at a moment drawn from the range.
     public var arm: TimerArm?
 
     @inlinable
     public init() {}
 
-    /// The input was absorbed.
+    /// Whether the input was absorbed.
     @inlinable
     public var isEmpty: Bool {
       cancel == nil && disarm == nil && report == nil && persist == nil && push == nil && arm == nil
@@ -76,7 +78,7 @@ extension Outbox.Push: CustomStringConvertible {
 }
 
 extension Outbox.Effects {
-  /// One line each, moments as seen at `now`.
+  /// Returns one line for each effect, with moments as seen at `now`.
   public func texts(at now: Moment) -> [String] {
     var texts: [String] = []
     if let cancel { texts.append("cancel \(cancel)") }

@@ -1,36 +1,38 @@
 extension Outbox {
-  /// What happened. What the confirmed state says does not come here, but in band, with the model
-  /// that takes it: ``confirm(through:refusal:)`` and ``echo(of:)``.
+  /// An event that the host feeds to the outbox. News from the confirmed state does not come here.
+  /// The model passes it on as it takes it: ``confirm(through:refusal:)`` and ``echo(of:)``.
   public enum Input: Sendable {
-    /// What the app says. ``AppSignal/started(foreground:)``: it wants its changes sent from now on.
+    /// A signal from the app. ``AppSignal/started(foreground:)``: it wants its changes sent from
+    /// now on.
     case app(AppSignal)
-    /// The protocol wants to be level before anything more is pushed; or no longer does.
+    /// The protocol wants to be level before the next push (`true`), or no longer does.
     case heldBack(Bool)
-    /// The outbox as it was at this version is durable.
+    /// The outbox as of this version is durable.
     case stored(upTo: OutboxVersion)
     /// A push was answered.
     case answered(RequestID, PushAnswer)
-    /// A push ended any other way. `hasLeft`: the server may have heard of it. If not, as when there
-    /// was no connection, what was in it is as if it had never been sent.
+    /// A push ended without an answer. `hasLeft`: the server may have heard of it. If not (there
+    /// was no connection, say), its mutations count as never sent.
     case failed(RequestID, SyncFailure, hasLeft: Bool)
     /// A timer fired, at any time after it was armed.
     case fired(TimerID)
-    /// The app wants a refused or uncertain mutation tried again as it is.
+    /// The app wants a refused or uncertain mutation tried again unchanged.
     case retried(MutationTicket)
-    /// The app wants a mutation that the server itself refused tried again as another, or one that
-    /// never left changed (``Outbox/canEdit(_:)``). Taken also if the outbox is full by it.
+    /// The app changes a mutation that the server itself refused, or that never left
+    /// (``Outbox/canEdit(_:)``). Taken even if the edit makes the outbox too full.
     case edited(MutationTicket, Change)
-    /// The app gives up a mutation that is refused, uncertain or never left.
+    /// The app discards a mutation that is refused, is uncertain or has not left.
     case discarded(MutationTicket)
   }
 }
 
-/// What a server says to a push. It acknowledges nothing.
+/// A server's answer to a push. It acknowledges nothing.
 public enum PushAnswer: Hashable, Sendable {
-  /// The server has them. It may run them later.
+  /// The server has the mutations. It may run them later.
   case accepted
-  /// All before this one were run; this one never will be, and its ID is consumed. Those after it
-  /// were ignored. Said also, and nothing done, while the client does not know of it.
+  /// The server ran all before this one. It will never run this one, whose ID is consumed, and it
+  /// ignored those after it. It answers every push so, and runs nothing, until the client knows of
+  /// the refusal.
   case refused(MutationRefusal)
 }
 

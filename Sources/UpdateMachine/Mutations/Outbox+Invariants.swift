@@ -2,7 +2,7 @@ extension Outbox {
   @usableFromInline
   func violated(_ rule: String) -> Violation { Violation(rule: rule, found: description) }
 
-  /// The first rule that does not hold; `nil` if all do. Looked at after every input.
+  /// Returns the first invariant that does not hold; `nil` if all do. Checked after every input.
   @inlinable
   public func violation() -> Violation? { violationOfQueue() ?? violationOfStatus() }
 

@@ -1,14 +1,14 @@
-// An outbox in few bits, for whoever visits millions of them, as a machine is packed: two that are packed
-// alike do alike. It is for a small world: up to seven mutations, IDs up to 7, spans of a few milliseconds,
-// a server that knows mutations again, and mutations that never throw.
+// Packs an outbox into few bits, for the explorer, which visits millions of them. Outboxes with
+// equal bits behave alike. Only for a small world: up to seven mutations, IDs up to 7, spans of a
+// few milliseconds, an idempotent server, and mutations that never throw.
 
 extension Outbox {
-  /// How many bits a moment gets, and how many a ticket, an ID and a version.
+  /// The bits for a moment; then the bits for a ticket, an ID or a version.
   static var momentWidth: UInt8 { 4 }
   static var numberWidth: UInt8 { 3 }
   static var idMaximum: UInt64 { 7 }
 
-  /// The versions that it holds, to be packed by their order.
+  /// The versions in use, to be packed as ranks.
   var versionRanks: OutboxVersionRanks {
     var ranks = OutboxVersionRanks(base: stored)
     ranks.note(version)
@@ -18,21 +18,21 @@ extension Outbox {
     return ranks
   }
 
-  // MARK: What is saved
+  // MARK: The saved part
 
-  /// Puts what a saved form keeps into `bits`, but for its versions: ``restored(in:)`` comes next.
+  /// Packs what a saved form keeps, except its versions.
   public func packSaved(into bits: inout Bits, tickets: UInt64) {
     pack(into: &bits, tickets: tickets, nil)
   }
 
-  /// ``packSaved(into:tickets:)`` undone.
+  /// Unpacks what ``packSaved(into:tickets:)`` packed. Call ``restored(in:)`` next.
   ///
   /// - Parameters:
-  ///   - bits: where they are.
-  ///   - client: whose it is.
+  ///   - bits: the packed bits.
+  ///   - client: its client ID.
   ///   - tickets: how many tickets were packed.
   ///   - settings: its numbers.
-  ///   - change: the change of a ticket.
+  ///   - change: returns the change of a ticket.
   public init(
     unpackingSaved bits: inout Bits, of client: ClientID, tickets: UInt64,
     settings: OutboxSettings, change: (MutationTicket) -> Change
@@ -120,9 +120,9 @@ extension Outbox {
     size = measuredSize
   }
 
-  // MARK: What goes on
+  // MARK: The whole outbox
 
-  /// Puts all of it into `bits`, as seen from `now`.
+  /// Packs all of it, as seen from `now`.
   func pack(
     into bits: inout Bits, at now: Moment, tickets: UInt64, _ ranks: OutboxVersionRanks
   ) {
@@ -146,8 +146,8 @@ extension Outbox {
       width: Outbox.momentWidth)
   }
 
-  /// The outbox that was packed, as seen from the moment 0. Its pushes and timers have other numbers: what
-  /// is out is number 8.
+  /// Unpacks an outbox, as seen from the moment 0. Its pushes and timers get other numbers: the
+  /// current one is number 8.
   init(
     unpacking bits: inout Bits, of client: ClientID, life: Life, tickets: UInt64,
     settings: OutboxSettings, change: (MutationTicket) -> Change
@@ -219,11 +219,11 @@ extension PendingMutation.Stage {
   }
 }
 
-/// Versions by their order above what is durable: that is all that anything hangs on.
+/// Ranks of versions above the durable one. Behaviour depends on nothing but their order.
 struct OutboxVersionRanks {
-  /// What is durable: it and all below are rank 0.
+  /// The durable version. It and all below have rank 0.
   let base: OutboxVersion
-  /// A bit for each version above it that there is.
+  /// A bit for each version in use above it.
   private var above: UInt64 = 0
 
   init(base: OutboxVersion) { self.base = base }
@@ -239,12 +239,12 @@ struct OutboxVersionRanks {
     return UInt64(below.nonzeroBitCount) + 1
   }
 
-  /// The version that stands for a rank when an outbox is unpacked.
+  /// Returns the version that stands for a rank when an outbox is unpacked.
   static func version(ofRank rank: UInt64) -> OutboxVersion { OutboxVersion(16 + rank) }
 }
 
 extension Backoff {
-  /// After how many doublings a wait is at its cap; more change nothing.
+  /// Returns how many doublings bring a wait to its cap, at most 7. More change nothing.
   static func steps(from first: TimeSpan, to cap: TimeSpan) -> UInt8 {
     var count: UInt8 = 0
     while count < 7, first.doubled(times: Int64(count), cap: cap) < cap { count += 1 }
@@ -253,7 +253,7 @@ extension Backoff {
 }
 
 extension Retry {
-  /// Puts all of it into `bits`, as seen from `now`. `deadline`: the first, which doubles with each timeout.
+  /// Packs all of it, as seen from `now`. `deadline`: the first, which doubles with each timeout.
   func pack(
     into bits: inout Bits, at now: Moment, _ settings: MachineSettings, deadline: TimeSpan,
     width: UInt8
@@ -271,7 +271,7 @@ extension Retry {
     slow.pack(into: &bits, at: now, numbers, maximum: slowWaits, width: width)
   }
 
-  /// ``pack(into:at:_:deadline:width:)`` undone. The timer that is armed is number 8.
+  /// Unpacks what ``pack(into:at:_:deadline:width:)`` packed. The armed timer gets number 8.
   mutating func unpack(from bits: inout Bits, _ settings: MachineSettings, width: UInt8) {
     timerCount = 8
     timer = bits.takeMoment(past: settings.late + .milliseconds(1), width: width)

@@ -1,13 +1,13 @@
-// What can be asked of an outbox.
+// Queries of an outbox.
 
 extension Outbox {
-  /// What is pending, in the order in which it is sent and replayed.
+  /// The pending mutations, in the order of sending and of replay.
   public var pending: [Pending] { queue }
 
-  /// How many are kept, pending and refused.
+  /// The number of mutations here, pending and refused.
   public var count: Int { queue.count + refused.count }
 
-  /// The sum of the sizes of all that is kept. O(n).
+  /// The sum of the sizes of all mutations here. O(n).
   @inlinable
   var measuredSize: Int64 {
     refused.reduce(queue.reduce(0) { $0 + $1.change.boundedSize }) { $0 + $1.change.boundedSize }
@@ -15,7 +15,7 @@ extension Outbox {
 
   public var isEmpty: Bool { queue.isEmpty && refused.isEmpty }
 
-  /// What has no effect on the view, in the order of the tickets.
+  /// The mutations without effect on the view, by ticket.
   public var setAside: [MutationSetAside<Change>] {
     var list: [MutationSetAside<Change>] = []
     for pending in queue {
@@ -32,7 +32,7 @@ extension Outbox {
     return list
   }
 
-  /// What may or may not be at the server; waits for its echo, or for the app.
+  /// The mutations that may or may not be at the server, and wait for an echo or for the app.
   public var uncertain: [Pending] { queue.filter { $0.isUncertain } }
 
   public var status: OutboxStatus { sending.status }
@@ -43,24 +43,24 @@ extension Outbox {
   /// Whether it waits for a pull before it pushes.
   public var isHeldBack: Bool { sending.isHeldBack }
 
-  /// Whether a pull would tell something: a push was answered since the last one was wished for, and
+  /// Whether a pull should bring news: a push was answered since the last pull was asked for, and
   /// what the server has accepted is not confirmed.
   public var wantsPull: Bool { sending.wantsPull && queue.first?.isAccepted == true }
 
-  /// Counts up with every change that is to be durable: what is saved is the outbox as of this.
+  /// The present version. It counts every change that must be durable.
   public var currentVersion: OutboxVersion { version }
 
-  /// The last that is known to be durable.
+  /// The last version that is known to be durable.
   public var storedVersion: OutboxVersion { stored }
 
-  /// What the confirmed state has said last: it has run this client's mutations up to here.
+  /// The last of this client's mutations that the confirmed state has run.
   public var confirmedID: MutationID { confirmed }
 
-  /// The last ticket that was given.
+  /// The last ticket given.
   public var newestTicket: MutationTicket { lastTicket }
 
-  /// What has become of a mutation; `nil`: no such ticket was ever given, or it is so long resolved
-  /// that nobody knows whether it was acknowledged or discarded. O(log n).
+  /// Returns what became of a mutation. `nil`: the ticket was never given, or was resolved so long
+  /// ago that acknowledged and discarded are no longer told apart. O(log n).
   public func state(of ticket: MutationTicket) -> MutationState? {
     guard ticket.number > 0, ticket <= lastTicket else { return nil }
     if let index = index(of: ticket) { return state(of: queue[index]) }
@@ -78,7 +78,7 @@ extension Outbox {
     }
   }
 
-  /// Whether a mutation is durable as it is now, so that no crash can lose it.
+  /// Whether the mutation's present form is durable, so that no crash can lose it.
   public func isStored(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return queue[index].version <= stored }
     if let refused = refused.first(where: { $0.tickets.contains(ticket) }) {

@@ -1,5 +1,5 @@
-// What is sent, and when: nothing before it is durable, one push at a time, in the order of the
-// tickets, under the floors that the server and the pace set.
+// Decides what to send and when: nothing before it is durable, one push at a time, in ticket order,
+// not before the server's floor and the pace allow it.
 
 extension Outbox {
   /// Whether it may send.
@@ -8,22 +8,23 @@ extension Outbox {
 
   private var maySend: Bool { isActive && !sending.isHeldBack && refused.isEmpty }
 
-  /// Whether it is in the push that is out.
+  /// Whether the current push carries this ID.
   func isOut(_ id: MutationID) -> Bool {
     guard case .pushing(let push) = sending.status else { return false }
     return push.first <= id && id <= push.last
   }
 
-  /// A replay is wanted before anything more is sent, for it may throw now.
+  /// Whether a replay must come before the next push, because a mutation may throw now.
   @inlinable
   var isReplayDue: Bool { queueVersion != replayedVersion }
 
-  /// Goes on from wherever we are, if nothing is out and nothing is waited for.
+  /// Takes the next step, if nothing is out and nothing is waited for.
   mutating func proceed(at now: Moment, _ effects: inout Effects) {
     switch sending.status {
     case .pushing(let push):
       guard !refused.isEmpty else { return }
-      // The confirmed state told of a refusal before the answer did: the push will be ignored.
+      // The confirmed state told of a refusal before the answer did. The server will ignore the
+      // push.
       cancel(push, &effects)
     case .waiting, .pausing, .halted: return  // Only their timer, a signal or the app ends them.
     case .confirming:
@@ -46,8 +47,8 @@ extension Outbox {
       return
     }
     mark(batch, &effects)
-    // Once the server has counted an ID as void, nobody may remember that it had a name: the word by
-    // which it lost that must be durable, too.
+    // The push declares IDs void for good. After a restart no mutation may have one of them back.
+    // So the app's decision that took the ID away must be durable too.
     let isSaid = voided.isEmpty || sending.wordVersion <= stored
     let durable = batch.prefix { isSaid && queue[$0].version <= stored }
     guard !durable.isEmpty else {
@@ -57,7 +58,7 @@ extension Outbox {
     push(durable, at: now, &effects)
   }
 
-  /// What stands in the way of the next mutation.
+  /// The reason why the next mutation cannot be sent; `nil`: none.
   @inlinable
   public var block: OutboxBlock? {
     if sending.isHeldBack { return .heldBack }
@@ -70,8 +71,8 @@ extension Outbox {
     }
   }
 
-  /// What would be sent now: from the first that the server has not said it has, to the first that
-  /// never left and throws.
+  /// The next batch: from the first that is not accepted, up to the first that never left and
+  /// throws.
   private var nextBatch: Range<Int> {
     let start = queue.firstIndex { !$0.isAccepted } ?? queue.count
     let limit = min(queue.count, start + (isIdempotent ? max(settings.batchMaximum, 1) : 1))
@@ -87,7 +88,7 @@ extension Outbox {
     return start..<end
   }
 
-  /// Gives IDs to those that have none. Once that is durable, they may leave.
+  /// Gives IDs to the mutations that have none. They may leave once that is durable.
   private mutating func mark(_ batch: Range<Int>, _ effects: inout Effects) {
     guard let first = batch.first(where: { queue[$0].stage == .unsent }) else { return }
     changed()
@@ -99,9 +100,9 @@ extension Outbox {
     }
   }
 
-  /// Those that were marked and have not left have no ID again. What is on disk may say that they
-  /// have one; before another gets it and leaves, it is told so.
-  /// O(log n), and what it takes to change them: they are the last of those that have IDs.
+  /// Takes the IDs back from marked mutations that have not left. The disk may still show such an
+  /// ID. It is updated before another mutation gets the ID and leaves. O(log n) plus one step for
+  /// each: they are the last of those with IDs.
   mutating func unmark(from start: Int = 0) {
     var (end, high) = (0, queue.count)
     while end < high {
@@ -122,7 +123,7 @@ extension Outbox {
     var items: [Push.Item] = []
     items.reserveCapacity(batch.count)
     for pending in queue[batch] {
-      guard let id = pending.id else { continue }  // All have one: they are marked.
+      guard let id = pending.id else { continue }  // All have one: they are marked or sent.
       items.append(Push.Item(id: id, ticket: pending.ticket, change: pending.change))
     }
     effects.push = Push(
@@ -135,7 +136,8 @@ extension Outbox {
     effects.arm = sending.retry.arm(MomentRange(at: end))
   }
 
-  /// Nothing to send: what was accepted should be confirmed by and by.
+  /// Schedules the resend of accepted mutations that are not confirmed in time. Nothing else is to
+  /// send.
   private mutating func confirmLater(at now: Moment, _ effects: inout Effects) {
     guard isIdempotent, let first = queue.first, first.isAccepted else { return }
     let due: Moment
@@ -153,17 +155,18 @@ extension Outbox {
 
   mutating func disarm(_ effects: inout Effects) {
     guard let timer = sending.retry.disarm() else { return }
-    // A host has not heard of a timer that was armed in this very step.
+    // The host has not heard of a timer that was armed in this same step.
     if effects.arm?.timer == timer { effects.arm = nil } else { effects.disarm = timer }
   }
 
-  /// Gives up the push that is out.
+  /// Cancels the current push.
   mutating func cancel(_ push: OutstandingPush, _ effects: inout Effects) {
-    // Nor of a push that was made in it.
+    // The host has not heard of a push that was made in this same step.
     if effects.push?.id == push.id { effects.push = nil } else { effects.cancel = push.id }
   }
 
-  /// Waits up to `wait` from now, never under the server's floor; at rest in the background.
+  /// Waits up to `wait` from now, and at least until the server's floor. In the background it rests
+  /// instead.
   mutating func wait(_ wait: TimeSpan, at now: Moment, _ effects: inout Effects) {
     guard isActive else { return rest(&effects) }
     effects.arm = sending.retry.arm(within: wait, at: now)

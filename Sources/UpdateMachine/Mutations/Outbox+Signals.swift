@@ -1,6 +1,6 @@
-// What the app says: started, stopped, to the foreground and back, and the signals that may cut a
-// wait. As the machine's (MACHINE §4), but that a push that is out is left to end in the background:
-// the server may run it anyway, and its answer says whether it did.
+// Signals from the app: start, stop, foreground, background, and those that may cut a wait short.
+// The rules are the machine's (TheMachine §4), except that a push continues in the background. The
+// server may run it anyway, and its answer tells whether it did.
 
 extension Outbox {
   enum Signal: Sendable {
@@ -52,12 +52,12 @@ extension Outbox {
     sending.isForeground = false
     switch sending.status {
     case .resting, .halted: return  // Nothing is going on.
-    case .pushing: return  // Left to end; then it rests.
+    case .pushing: return  // The push may end; then it rests.
     case .storing, .waiting, .pausing, .confirming: rest(&effects)
     }
   }
 
-  /// A sign that trying now may do better than waiting.
+  /// Takes a signal that may cut a wait short.
   mutating func signalled(_ signal: Signal, at now: Moment, _ effects: inout Effects) {
     guard sending.isStarted else { return }
     switch sending.status {
@@ -66,14 +66,14 @@ extension Outbox {
       sending.status = .resting
       proceed(at: now, &effects)
     case .waiting:
-      // Another network heals no server's refusal, so it does not cut a slow wait.
+      // A change of network does not heal a server's refusal, so it does not cut a slow wait.
       if signal == .networkChanged, sending.retry.slow.left(at: now) > .zero { return }
       guard payWake(at: now) else { return }
       disarm(&effects)
       sending.status = .resting
       proceed(at: now, &effects)
     case .resting, .storing, .pushing, .pausing, .confirming:
-      return  // Nothing is waited for that a signal could hasten.
+      return  // A signal hastens nothing here.
     }
   }
 
@@ -83,7 +83,7 @@ extension Outbox {
     proceed(at: now, &effects)
   }
 
-  /// Pays for a wake-up, if one is left: the next failure's wait is then short.
+  /// Pays for a wake, if one is left. The next failure's wait is then short.
   private mutating func payWake(at now: Moment) -> Bool {
     sending.retry.payWake(at: now, settings.machine.retry)
   }

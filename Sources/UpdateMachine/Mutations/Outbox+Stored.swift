@@ -1,18 +1,19 @@
-// The outbox in rows: one for each mutation, and one for all that it counts. What goes on between it
-// and the server in this life is not saved, nor why a mutation threw: it is replayed first.
+// An outbox as rows: one for each mutation, and one for all its numbers. The exchange with the
+// server in this incarnation is not saved. Nor are the errors of replay, because a replay comes
+// first.
 
 extension StoredTable {
-  /// By the first ticket: what is pending.
+  /// Pending mutations, by their first ticket.
   static var pendingMutations: StoredTable { StoredTable(1) }
-  /// By the first ticket: what the server has refused.
+  /// Refused mutations, by their first ticket.
   static var refusedMutations: StoredTable { StoredTable(2) }
-  /// One row: an outbox's numbers.
+  /// One row: the outbox's numbers.
   static var outbox: StoredTable { StoredTable(3) }
 }
 
 extension Outbox where Change: Storable {
-  /// Writes what is otherwise than in an older state of it; `nil`, or an outbox of another client:
-  /// everything. O(what is kept), and rows for what has changed.
+  /// Writes the rows that differ from `old`; all rows if `old` is `nil` or another client's outbox.
+  /// O(n) for n mutations here, plus the rows written.
   public func store(since old: Outbox?, into rows: inout RowWriter) {
     let isSame = old?.client == client
     rows.put(.pendingMutations, queue, since: old?.queue ?? [], isSame: isSame)
@@ -20,7 +21,7 @@ extension Outbox where Change: Storable {
     rows.put(.outbox, numbers, since: old?.numbers)
   }
 
-  /// The outbox that these rows are of, as it was when they were written; ``Outbox/restored(in:)`` comes next.
+  /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next.
   public init(
     stored rows: StoredRows, settings: OutboxSettings = OutboxSettings()
   ) throws(StoredFormError) {
@@ -50,7 +51,7 @@ extension Outbox where Change: Storable {
   }
 }
 
-/// All of an outbox but its mutations.
+/// All that is saved of an outbox except its mutations.
 private struct OutboxNumbers: Storable, Equatable {
   var client: ClientID
   var isIdempotent: Bool
@@ -92,7 +93,7 @@ extension OutboxNumbers {
   }
 }
 
-/// Tickets one after the other.
+/// A range of tickets.
 private struct StoredTickets: Storable, Equatable {
   var tickets: ClosedRange<MutationTicket>
 
@@ -113,16 +114,16 @@ private struct StoredTickets: Storable, Equatable {
 
 // MARK: Mutations as rows
 
-/// A mutation that is kept, with a row of its own.
+/// A mutation that has a row of its own.
 private protocol KeptMutation: Storable {
   var tickets: ClosedRange<MutationTicket> { get }
 
-  /// Whether their rows are equal. Of one outbox only.
+  /// Whether both have equal rows. Only for two of the same outbox.
   func isStoredAs(_ other: Self) -> Bool
 }
 
 extension RowWriter {
-  /// What is kept in ticket order: what came, went and has changed.
+  /// Writes the mutations that came, went or changed. Both lists are in ticket order.
   fileprivate mutating func put<Item: KeptMutation>(
     _ table: StoredTable, _ items: [Item], since old: [Item], isSame: Bool
   ) {
@@ -237,7 +238,8 @@ extension RefusedMutation: KeptMutation where Change: Storable {
 // MARK: Numbers
 
 extension ByteReader {
-  /// A number that something counts on from: so far nobody has counted.
+  /// Reads a counter. Above 2⁶² it is an error: nothing counts that far, and counting on must not
+  /// overflow.
   fileprivate mutating func takeCounter() throws(StoredFormError) -> UInt64 {
     let number = try takeUInt64()
     guard number <= 1 << 62 else { throw StoredFormError(expected: "a number to count from") }

@@ -1,80 +1,86 @@
-/// The changes that a user made and the server has not confirmed: keeps them, sends them in their
-/// order, and knows of each what has become of it.
+/// A queue of the user's changes that the server has not confirmed. It sends them in order, and
+/// knows what became of each.
 ///
-///     resting ──mutate──▶ storing ──stored──▶ pushing ──answered──▶ confirming ──confirm──▶ resting
+///     resting ──mutate──▶ storing ──stored──▶ pushing ──answered──▶ confirming ─confirm──▶ resting
 ///                                              │  ▲
 ///                                       failed ▼  │ timer, wake
 ///                                             waiting
 ///
 ///     any ──stopped, refused credentials──▶ halted
 ///
-/// It promises that each mutation takes effect at the server exactly once and in order, or is visibly
-/// set aside or uncertain, as long as the server keeps these rules: it runs a mutation only if its ID
-/// is the last mutation ID + 1, and writes that in the same transaction as the effects; one that it
-/// refuses for good consumes its ID in the same way; and it ignores a push that does not know of its
-/// last refusal (``Push/knownRefusal``, ``Push/voided``). So an ID never means two things, whatever
-/// old push arrives late. A server without IDs (``isIdempotent``) gets one mutation at a time, and
-/// none twice but at the app's word.
+/// Each mutation takes effect at the server exactly once and in order, or is visibly set aside or
+/// uncertain. This promise needs a server that keeps three rules:
 ///
-/// A mutation leaves only when the confirmed state says that it is in, or when the app discards it.
-/// The answer to a push acknowledges nothing. It is on disk before it is sent, and so is the mark
-/// that it is: after a restart what may have left is told from what never has.
+/// 1. It runs a mutation only if its ID is the last mutation ID + 1. It writes that ID in the same
+///    transaction as the effects.
+/// 2. A mutation that it refuses for good consumes its ID in the same way.
+/// 3. It ignores a push that does not know of its last refusal (``Push/knownRefusal``,
+///    ``Push/voided``).
 ///
-/// **An older saved form that comes back**, from a backup or a copy, is not known for one: keep it out of
-/// backups. If it comes back all the same, the state converges and nothing is stuck. But of what was
-/// pending in it, or was made after it, nobody can say how often it is made: what the lost life has sent
-/// since may be sent again under another ID, and what is new may get an ID that the server has run
-/// already, or a ticket whose echo is still to come, and count as made. That is over for what is made
-/// once the confirmed state tells of as many mutations as the lost life had sent (without IDs: once as
-/// many tickets were given). From there on the promise above holds again.
+/// So an ID never means two things, whatever old push arrives late. A server without IDs
+/// (``isIdempotent`` is false) gets one mutation at a time, and a second copy only if the app says
+/// so.
 ///
-/// It is a plain value, saved with the model that holds it and carried over from one snapshot to the
-/// next. All the rest of it (what is out, timers, waits) is forgotten by ``restored(in:)``. Like the
-/// machine it never waits, reads a clock or draws; moments never go back from one call to the next.
+/// A mutation leaves the outbox only when the confirmed state contains it, or when the app discards
+/// it. The answer to a push acknowledges nothing. A mutation is on disk before it is sent, and so
+/// is the mark that it may have left. So a restart knows which mutations never left.
 ///
-/// Source: the client's side of push in Replicache's design document; refusals, marks and *uncertain*
-/// are ours.
+/// **An older saved form that comes back**, from a backup or a copy, is not recognised as such:
+/// keep it out of backups. State still converges, and nothing gets stuck. But there is no telling
+/// how often a mutation runs that was pending in it, or was made after it. What the lost
+/// incarnation sent may be sent again under another ID. A new mutation may get an ID that the
+/// server has run already, or a ticket whose echo is still to come, and count as made. The promise
+/// holds again for mutations made after the confirmed state has counted as many mutations as the
+/// lost incarnation had sent (without IDs: after as many tickets were given).
+///
+/// It is a plain value, saved with the model that holds it and carried over from one snapshot to
+/// the next. ``restored(in:)`` forgets the rest: the push that is out, timers and waits. Like the
+/// machine it never waits, reads a clock or draws a random number. Moments must not go back from
+/// one call to the next.
+///
+/// Source: the client's side of push in Replicache's design document; refusals, marks and
+/// *uncertain* are ours.
 public struct Outbox<Change: Mutation>: Sendable {
   public typealias Pending = PendingMutation<Change>
   public typealias Refused = RefusedMutation<Change>
 
-  /// Names it to the server.
+  /// Its name at the server.
   public let client: ClientID
-  /// Whether the server can tell a second copy of a mutation from the first.
+  /// Whether the server recognises a second copy of a mutation.
   public let isIdempotent: Bool
-  /// May be others in the next version of the app.
+  /// The next version of the app may have others.
   public var settings: OutboxSettings
 
-  /// Not yet confirmed; by ticket, those that may have left before those that have not.
+  /// The pending mutations, by ticket. Those that may have left precede those that have not.
   @usableFromInline var queue: [Pending] = []
-  /// Refused for good, and waiting for the app; by ticket.
+  /// The mutations that were refused for good and wait for the app, by ticket.
   @usableFromInline var refused: [Refused] = []
-  /// What the app gave up lately, as far as it is remembered; oldest first.
+  /// The latest discards, oldest first.
   @usableFromInline var discards: [ClosedRange<MutationTicket>] = []
-  /// Nothing is known of the end of tickets up to here.
+  /// Up to this ticket, only ``discards`` tells discarded mutations from acknowledged ones.
   @usableFromInline var forgotten = MutationTicket(0)
   @usableFromInline var lastTicket = MutationTicket(0)
-  /// The greatest ID that was given to a mutation.
+  /// The greatest ID given to a mutation.
   @usableFromInline var lastID = MutationID.none
-  /// The greatest of which the confirmed state says that it is in, or refused.
+  /// The greatest ID that the confirmed state reports as run or refused.
   @usableFromInline var confirmed = MutationID.none
-  /// The greatest of which the server has told that it refused it.
+  /// The greatest ID that the server has told us it refused.
   @usableFromInline var knownRefusal = MutationID.none
-  /// Above ``confirmed``, ascending: given to mutations that were refused with a whole push.
+  /// IDs of mutations that were refused with a whole push. Ascending, above ``confirmed``.
   @usableFromInline var voided: [MutationID] = []
-  /// The sum of the sizes of all that is kept.
+  /// The sum of the sizes of all mutations here.
   @usableFromInline var size: Int64 = 0
 
   @usableFromInline var version = OutboxVersion(0)
   /// The version that is durable.
   @usableFromInline var stored = OutboxVersion(0)
-  /// Counts what a replay must be made for, and the last that one was made for.
+  /// Count the changes that need a replay: so far, and at the last replay.
   @usableFromInline var queueVersion: UInt64 = 1
   @usableFromInline var replayedVersion: UInt64 = 1
 
   @usableFromInline var sending = Sending()
 
-  /// What is not saved: what goes on between it and the server in this life.
+  /// The part that is not saved: the exchange with the server in this incarnation.
   @usableFromInline struct Sending: Hashable, Sendable {
     @usableFromInline var status = OutboxStatus.resting
     /// Pace, wakes, backoffs, the server's floor, and the timer that is armed.
@@ -82,25 +88,25 @@ public struct Outbox<Change: Mutation>: Sendable {
     @usableFromInline var isStarted = false
     @usableFromInline var isForeground = true
     @usableFromInline var isHeldBack = false
-    /// A push was answered, and nothing was pulled since.
+    /// A push was answered, and nothing has been pulled since.
     @usableFromInline var wantsPull = false
     @usableFromInline var life = Life(0)
-    /// When what was accepted is sent again; `nil`: not known yet.
+    /// When accepted mutations are sent again; `nil`: not scheduled.
     @usableFromInline var resendAt: Moment?
     @usableFromInline var resends = Backoff()
-    /// The version with the app's last word on what was set aside.
+    /// The version of the app's last retry, edit or discard.
     @usableFromInline var wordVersion = OutboxVersion(0)
-    /// The greatest ID that had been accepted when the poll left that is out.
+    /// The greatest ID that was accepted when the current poll left.
     @usableFromInline var askedThrough = MutationID.none
     @usableFromInline var pushCount: UInt64 = 0
   }
 
-  /// Empty, and not started.
+  /// Creates an empty outbox, not started.
   /// - Parameters:
-  ///   - life: the start of the client that it belongs to.
+  ///   - life: the incarnation of the client that it belongs to.
   ///   - client: drawn for this outbox, and never used by another.
-  ///   - isIdempotent: whether the server knows a mutation again by its ID. If not, what may have
-  ///     been lost becomes uncertain.
+  ///   - isIdempotent: whether the server recognises a mutation by its ID. If not, mutations that
+  ///     may have been lost become uncertain.
   ///   - settings: its numbers.
   public init(
     client: ClientID, isIdempotent: Bool = true, settings: OutboxSettings = OutboxSettings(),
@@ -111,7 +117,7 @@ public struct Outbox<Change: Mutation>: Sendable {
       names: OutboxNames())
   }
 
-  /// As ``init(client:isIdempotent:settings:life:)``, after an earlier outbox of the same life.
+  /// Creates an outbox that follows an earlier one of the same incarnation.
   @usableFromInline
   init(
     client: ClientID, isIdempotent: Bool, settings: OutboxSettings, life: Life, names: OutboxNames
@@ -124,20 +130,20 @@ public struct Outbox<Change: Mutation>: Sendable {
     sending.retry.timerCount = names.timers
   }
 
-  /// The pushes and timers that it has named.
+  /// How many pushes and timers it has named.
   @usableFromInline var names: OutboxNames {
     OutboxNames(pushes: sending.pushCount, timers: sending.retry.timerCount)
   }
 
-  /// Goes on in another name, for the server knows the app by another now: it has lost the old one.
-  /// Tickets go on, too. What never left is sent in the new name. What may be at the server already
-  /// would be another mutation there if it were sent in the new name: it is set aside, refused as
-  /// ``RejectionCode/nameLost``, for the app to say whether it is to be made again.
+  /// Continues an outbox under a new client ID, after the server has lost the old one. Tickets go
+  /// on. Mutations that never left are sent under the new ID. Those that may be at the server would
+  /// count as new there, and could be made twice. So they are set aside with
+  /// ``RejectionCode/nameLost``, and the app decides whether to make them again.
   public init(client: ClientID, takingOver old: Outbox) {
     self.init(
       client: client, isIdempotent: old.isIdempotent, settings: old.settings,
       life: old.sending.life, names: old.names)
-    // The server asked for time, not the one whom it calls so.
+    // The server's floor holds under any client ID.
     sending.retry.notBefore = old.sending.retry.notBefore
     lastTicket = old.lastTicket
     forgotten = old.forgotten
@@ -165,15 +171,16 @@ public struct Outbox<Change: Mutation>: Sendable {
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
   }
 
-  /// It was read from the saved form of an earlier life: what it says is durable, what was out then
-  /// is answered no more, and nothing is sent before it is started, and replayed once. What had left
-  /// without an answer is sent again, or uncertain if the server is not idempotent.
+  /// Prepares an outbox that was read from the saved form of an earlier incarnation. What it holds
+  /// is durable. Answers to old pushes are ignored. Nothing is sent before it is started and
+  /// replayed once. What had left without an answer is sent again, or is uncertain if the server is
+  /// not idempotent.
   public mutating func restored(in life: Life = Life(0)) {
     sending = Sending()
     sending.life = life
     stored = version
     queueVersion += 1
-    size = measuredSize  // This version of the app may measure otherwise.
+    size = measuredSize  // This version of the app may measure differently.
     for index in queue.indices {
       switch queue[index].stage {
       case .marked(let id): queue[index].stage = isIdempotent ? .sent(id) : .uncertain(id)
@@ -184,16 +191,16 @@ public struct Outbox<Change: Mutation>: Sendable {
     }
   }
 
-  /// Takes one input; returns what to do about it, in order. Never fails: what is late, repeated or
-  /// out of place is absorbed. Whoever changes the view by it (retried, edited, discarded, or a
-  /// refusal in an answer) replays it next.
+  /// Takes one input and returns what to do, in order. Never fails: late, repeated or misplaced
+  /// input is absorbed. If the input may change the view (retried, edited, discarded, or a refusal
+  /// in an answer), call ``replay(_:at:)`` next.
   public mutating func handle(_ input: Input, at now: Moment) -> Effects {
     var effects = Effects()
     handle(input, at: now, &effects)
     return effects
   }
 
-  /// As ``handle(_:at:)``, behind what an earlier input of the same step has led to.
+  /// Does what ``handle(_:at:)`` does, adding to the effects of earlier inputs of the same step.
   mutating func handle(_ input: Input, at now: Moment, _ effects: inout Effects) {
     switch input {
     case .app(let signal): heard(signal, at: now, &effects)
@@ -215,7 +222,7 @@ public struct Outbox<Change: Mutation>: Sendable {
 
   // MARK: The app's change
 
-  /// What a mutation gives its app at once.
+  /// The immediate result of a mutation.
   public struct Mutated: Sendable {
     public var ticket: MutationTicket
     /// What the mutator returned.
@@ -223,10 +230,10 @@ public struct Outbox<Change: Mutation>: Sendable {
     public var effects: Effects
   }
 
-  /// Makes a change in the view, whole or not at all, and queues it. Nothing is changed if it throws.
+  /// Makes a change in the view and queues it. If it throws, nothing has changed.
   ///
-  /// It is *stored* once ``isStored(_:)`` says so, and *acknowledged* once ``state(of:)`` does; the
-  /// first never waits for a server.
+  /// The mutation is *stored* once ``isStored(_:)`` says so, and *acknowledged* once ``state(of:)``
+  /// does. Storing never waits for a server.
   public mutating func mutate(
     _ change: Change, _ view: inout LocalView<Change>, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Mutated {
@@ -235,7 +242,7 @@ public struct Outbox<Change: Mutation>: Sendable {
     return Mutated(ticket: made.ticket, value: made.value, effects: effects)
   }
 
-  /// As ``mutate(_:_:at:)``, behind what an earlier input of the same step has led to.
+  /// Does what ``mutate(_:_:at:)`` does, adding to the effects of earlier inputs of the same step.
   mutating func mutate(
     _ change: Change, _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects
   ) throws(MutationError<Change.Refusal>) -> (ticket: MutationTicket, value: Change.Value) {
@@ -270,28 +277,28 @@ public struct Outbox<Change: Mutation>: Sendable {
     return (lastTicket, value)
   }
 
-  /// The last in the queue and this as one, if nothing speaks against it.
+  /// Returns the last queued mutation coalesced with this one, if that is allowed.
   private func merged(with change: Change) -> Change? {
     guard let last = queue.last, last.stage == .unsent, last.refusal == nil, !last.mayHaveCopy,
-      last.ticket == lastTicket  // A ticket in between may be set aside, and come back in between.
+      last.ticket == lastTicket  // A set-aside ticket in between may return.
     else { return nil }
     return last.change.coalesced(with: change)
   }
 
-  /// Something has changed that is to be durable.
+  /// Counts a change that must be durable.
   mutating func changed() {
     version.number += 1
     if !settings.machine.isDurable { stored = version }
   }
 
-  /// Asks for what has changed to be saved.
+  /// Asks the host to save.
   func persist(_ effects: inout Effects) {
     if settings.machine.isDurable { effects.persist = version }
   }
 }
 
-/// How many pushes and timers the outboxes of one life have named. A late answer to an earlier outbox must
-/// not be taken for one to the next.
+/// How many pushes and timers the outboxes of one incarnation have named. A late answer to an
+/// earlier outbox must not be taken for one to the next.
 @usableFromInline
 struct OutboxNames: Hashable, Sendable {
   @usableFromInline var pushes: UInt64 = 0
@@ -304,13 +311,13 @@ struct OutboxNames: Hashable, Sendable {
   }
 }
 
-/// Why a mutation was not made. Nothing has changed.
+/// The reason why a mutation was not made. Nothing has changed.
 public enum MutationError<Refusal: Error & Sendable>: Error, Sendable {
-  /// The mutator itself threw: it cannot be done in this state.
+  /// The mutator threw: the change cannot be made in this state.
   case refused(Refusal)
-  /// So many are pending, or so much, that no more is kept: try again when some are confirmed.
+  /// Too many mutations are kept, or too much data. Try again when some are confirmed.
   case full
-  /// Nothing is held yet that could be changed.
+  /// There is no state yet that could be changed.
   case nothingHeld
 }
 

@@ -1,17 +1,17 @@
-/// What an outbox is doing.
+/// The activity of an outbox.
 public enum OutboxStatus: Hashable, Sendable {
-  /// Nothing is wanted of the server: not started, in the background, nothing to send, or something
-  /// in the way (``OutboxBlock``).
+  /// It wants nothing of the server: it is not started, in the background, has nothing to send, or
+  /// is blocked (``OutboxBlock``).
   case resting
-  /// What is to be sent is being written; once it is durable, it leaves.
+  /// It waits until the next mutations are durable, and then sends them.
   case storing
   /// A push is out. The timer is its deadline.
   case pushing(OutstandingPush)
-  /// Waits after a failure. The timer says until when.
+  /// It waits after a failure. The timer says until when.
   case waiting
-  /// Waits for the pace, or because the server asked for it. The timer says until when.
+  /// It waits for the pace, or because the server asked for it. The timer says until when.
   case pausing
-  /// All is accepted, and not yet confirmed. At the timer it is sent again.
+  /// All is accepted and not confirmed yet. When the timer fires, it is sent again.
   case confirming
   /// Only the app can go on.
   case halted(MachineStatus.Halt)
@@ -19,9 +19,9 @@ public enum OutboxStatus: Hashable, Sendable {
 
 /// The push that is out.
 public struct OutstandingPush: Hashable, Sendable {
-  /// Its name; only an answer to it is believed.
+  /// Its ID. Only an answer to this ID is believed.
   public var id: RequestID
-  /// What it holds: mutations of these IDs, all of them between the two.
+  /// The first and the last ID that it carries. It carries all between them too.
   public var first: MutationID
   public var last: MutationID
 
@@ -33,14 +33,15 @@ public struct OutstandingPush: Hashable, Sendable {
   }
 }
 
-/// Why an outbox that is started, in the foreground and not empty sends nothing.
+/// The reason why an outbox sends nothing though it is started, in the foreground and not empty.
 public enum OutboxBlock: Hashable, Sendable {
-  /// The server has refused a mutation for good: retry, edit or discard it.
+  /// The server has refused this mutation for good. Retry, edit or discard it.
   case refused(MutationTicket)
-  /// The next to be sent threw in replay: a newer state may heal it; else edit or discard it.
+  /// The next mutation to send threw in replay. A newer state may heal it; otherwise edit or
+  /// discard it.
   case threw(MutationTicket)
-  /// Nobody knows whether the one before the next has reached the server: its echo may still come;
-  /// else retry or discard it.
+  /// This mutation may or may not be at the server. Its echo may still come; otherwise retry or
+  /// discard it.
   case uncertain(MutationTicket)
   /// The protocol wants to be level first.
   case heldBack

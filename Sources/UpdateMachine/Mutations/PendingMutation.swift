@@ -1,16 +1,16 @@
-/// A mutation in the queue: made by the app, and not yet known to be in the confirmed state.
+/// A mutation in the queue: made by the app, and not known to be in the confirmed state.
 public struct PendingMutation<Change: Mutation>: Sendable {
-  /// The app's handle; several, one after the other, where mutations were coalesced.
+  /// The app's handle. Coalesced mutations have several, one after the other.
   public internal(set) var tickets: ClosedRange<MutationTicket>
   public internal(set) var change: Change
   public internal(set) var stage: Stage = .unsent
-  /// Why it could not be replayed when that was last tried; `nil`: it could, and is in the view.
+  /// The error of its last replay; `nil`: it did not throw, and is in the view.
   public internal(set) var refusal: Change.Refusal?
-  /// It was uncertain, or refused with a whole push, and is tried again: a copy of it may be at the
-  /// server already, and an echo of that is one of this. So it stays what it is: it may not be edited,
-  /// nor coalesced.
+  /// Whether the server may have an earlier copy: it was uncertain, or refused with a whole push,
+  /// and is tried again. An echo of that copy acknowledges it. So it may not be edited or
+  /// coalesced.
   public internal(set) var mayHaveCopy = false
-  /// The version of the outbox since which it is as it is, as far as that must be durable.
+  /// The outbox's version of its last change that must be durable.
   @usableFromInline var version: OutboxVersion
 
   /// How far it has got.
@@ -19,21 +19,21 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   ///        ▲        └─────▶ uncertain ──▶ (gone: acknowledged, or discarded)
   ///        └──retried──────────┘
   public enum Stage: Hashable, Sendable {
-    /// Has never left. May be edited, discarded and coalesced.
+    /// It has never left. It may be edited, discarded and coalesced.
     case unsent
-    /// About to leave, or out for the first time. Once that is durable it may leave.
+    /// It is about to leave, or out for the first time. It may leave once the mark is durable.
     case marked(MutationID)
-    /// May be at the server, and is sent again until it is known to be. Idempotent servers only.
+    /// It may be at the server, and is sent again until that is known. Idempotent servers only.
     case sent(MutationID)
-    /// The server said that it has it. What it made of it, the confirmed state will say. When the
-    /// answer came, is kept where there is no last mutation ID to tell.
+    /// The server said that it has it. The confirmed state will tell the result. The moment of the
+    /// answer matters only on servers that tell no last mutation ID.
     case accepted(MutationID, at: Moment)
-    /// May be at the server, which cannot tell a second copy from the first: it is not sent again,
-    /// but waits for its echo or for the app. Not with idempotent servers.
+    /// It may be at the server, which cannot recognise a second copy. It is not sent again, but
+    /// waits for its echo or for the app. Not on idempotent servers.
     case uncertain(MutationID)
   }
 
-  /// The last of its tickets: what an echo names, where the server echoes an ID of the client's.
+  /// The last of its tickets. Servers that echo a client's own ID echo this one.
   @inlinable
   public var ticket: MutationTicket { tickets.upperBound }
 
@@ -61,15 +61,15 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   }
 }
 
-/// A mutation that the server refused for good. It is not in the view, and nothing is sent until the
-/// app has said what shall become of it.
+/// A mutation that the server refused for good. It is not in the view. Nothing is sent until the
+/// app retries, edits or discards it.
 public struct RefusedMutation<Change: Mutation>: Sendable {
   public internal(set) var tickets: ClosedRange<MutationTicket>
   public internal(set) var change: Change
-  /// The ID that it had, and the word for why of whoever refused it. The server has consumed the ID,
-  /// or will when it is told that it is void; 0: it was another client's.
+  /// Its ID, and the refuser's reason code. The server has consumed the ID, or will when it is told
+  /// that the ID is void. 0: the ID was given under an earlier client ID, now lost.
   public internal(set) var refusal: MutationRefusal
-  /// The server may have it all the same (``Outbox/mayHaveCopy(of:)``).
+  /// Whether the server may have it all the same (``Outbox/mayHaveCopy(of:)``).
   var mayHaveCopy: Bool
   var version: OutboxVersion
 
@@ -84,12 +84,12 @@ public struct MutationSetAside<Change: Mutation>: Sendable {
   public var change: Change
   public var reason: Reason
 
-  /// Who does not want it.
+  /// The reason why it has no effect.
   public enum Reason: Sendable {
-    /// It threw when it was last replayed. It is tried again with every newer state; until then it
+    /// It threw in the last replay. It is tried again over every newer state. Until it passes, it
     /// and all that follow it are not sent.
     case threw(Change.Refusal)
-    /// The server refused it for good: to be retried, edited or discarded.
+    /// The server refused it for good. Retry, edit or discard it.
     case refused(RejectionCode)
   }
 
@@ -101,19 +101,19 @@ public struct MutationSetAside<Change: Mutation>: Sendable {
   }
 }
 
-/// What has become of a mutation.
+/// The state of a mutation, as the app sees it.
 public enum MutationState: Hashable, Sendable {
-  /// Waits to be sent.
+  /// It waits to be sent.
   case queued
-  /// Is on its way, or at the server; not yet in the confirmed state.
+  /// It is on its way or at the server, and not in the confirmed state yet.
   case sent
-  /// Was sent, and nobody knows whether the server has it; waits for its echo, or for the app.
+  /// It was sent, and may or may not be at the server. It waits for its echo or for the app.
   case uncertain
-  /// Has no effect on the view: it threw in replay, or the server refused it.
+  /// It has no effect on the view: it threw in replay, or the server refused it.
   case setAside
-  /// The confirmed state says that it is in.
+  /// The confirmed state contains it.
   case acknowledged
-  /// The app gave it up.
+  /// The app discarded it.
   case discarded
 }
 

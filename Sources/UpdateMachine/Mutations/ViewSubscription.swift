@@ -1,4 +1,4 @@
-/// A question about the view, as a plain value.
+/// A query of the view, as a plain value.
 ///
 ///     struct OpenItems: ViewQuery {
 ///       func answer(in state: Board) -> [Item] { … }
@@ -10,12 +10,12 @@ public protocol ViewQuery: Sendable {
   associatedtype State: Sendable
   associatedtype Answer: Equatable & Sendable
 
-  /// The answer in a state: the same whenever the state is.
+  /// Returns the answer in a state. Equal states must have equal answers.
   func answer(in state: State) -> Answer
 
-  /// Whether the two states may have different answers: `false` spares the asking. A query that reads
-  /// a range of a ``VersionedMap`` asks that whether it `differs(from:in:)`. By default they always
-  /// may.
+  /// Whether two states may have different answers; `false` saves a call of ``answer(in:)``. A
+  /// query that reads a range of a ``VersionedMap`` can ask the map whether it `differs(from:in:)`.
+  /// By default always `true`.
   func mayDiffer(from old: State, to new: State) -> Bool
 }
 
@@ -24,21 +24,21 @@ extension ViewQuery {
   public func mayDiffer(from old: State, to new: State) -> Bool { true }
 }
 
-/// Asks one question again and again, and tells the answer once at first, and then only when it is
-/// another.
+/// A query that follows the view. It returns the first answer, and then only answers that differ
+/// from the last one.
 public struct ViewSubscription<Query: ViewQuery>: Sendable {
   public let query: Query
   private var known: (state: Query.State, version: UInt64, answer: Query.Answer)?
-  /// How often the query was really asked.
+  /// How often the query computed an answer.
   public private(set) var timesAsked: UInt64 = 0
 
   public init(_ query: Query) { self.query = query }
 
-  /// The last answer; `nil`: none was told yet.
+  /// The last answer; `nil`: none yet.
   public var answer: Query.Answer? { known?.answer }
 
-  /// The view may be another: returns the answer if it is to be told. O(1) if the view is the same;
-  /// else what the query takes to see whether it must be asked.
+  /// Returns the answer if it is the first or has changed. O(1) if the view is the same; otherwise
+  /// the cost of the query's ``ViewQuery/mayDiffer(from:to:)``, and of an answer if that is true.
   public mutating func update<Change: Mutation>(_ view: LocalView<Change>) -> Query.Answer?
   where Change.State == Query.State {
     guard let known else { return ask(view.state, view.version) }
@@ -60,15 +60,15 @@ public struct ViewSubscription<Query: ViewQuery>: Sendable {
 }
 
 extension VersionedMap where Value: Equatable {
-  /// Whether the value of any key in the range is another than it was, or came, or went. Costs what
-  /// the difference up to there costs.
+  /// Whether any key in the range was added, removed or changed. Costs as much as the difference of
+  /// the maps up to the end of the range.
   @inlinable
   public func differs(from old: VersionedMap, in range: Range<Key>) -> Bool {
     differs(from: old) { $0 < range.lowerBound ? .below : $0 < range.upperBound ? .within : .above }
   }
 
-  /// Whether the value of any key in the range is another than it was, or came, or went. Costs what
-  /// the difference up to there costs.
+  /// Whether any key in the range was added, removed or changed. Costs as much as the difference of
+  /// the maps up to the end of the range.
   @inlinable
   public func differs(from old: VersionedMap, in range: ClosedRange<Key>) -> Bool {
     differs(from: old) {

@@ -1,14 +1,14 @@
-// Pages: the room that decides which pages to fetch for the windows that an app looks through, and
-// when. It imports nothing.
+// Pages: the room that decides which pages to fetch for an app's windows, and when. It imports
+// nothing.
 //
 // Pages may use: Knowledge, Machine, Stored, Values.
 
-/// Fetches what open windows lack, and nothing else: never one page twice at once, never in a loop on
-/// an error, nothing for a window that went away.
+/// The planner of fetches: it fetches what open windows lack, and nothing else. It never fetches
+/// one page twice at once, never loops on an error, and fetches nothing for a closed window.
 ///
-/// Fetches are outside of the machine's one request, with waits and a budget of their own (oracle D).
-/// They go only while the machine has a finger and the user looks: what was asked for in one
-/// generation is void in the next. Like the machine, the planner is told what happened, and says what to do.
+/// Fetches are beside the machine's one request, with waits and a budget of their own (oracle D).
+/// They go only while the machine has a finger and the user sees the app. Fetches of one generation
+/// are void in the next. Like the machine, the planner takes inputs and returns effects.
 public struct PagePlanner<Lists: PartialLists>: Sendable {
   public typealias Narrow = Lists.Narrow
   public typealias ID = Lists.ID
@@ -19,19 +19,19 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
   /// In the order in which they were opened.
   @usableFromInline var windows: [Window] = []
   @usableFromInline var nextWindow: UInt64 = 1
-  /// Those that are out, oldest first.
+  /// The fetches that are out, oldest first.
   @usableFromInline var fetches: [Fetch] = []
   @usableFromInline var fetchCount: UInt64 = 0
-  /// What was asked for before: it is wanted still, so an answer has not helped; or it has failed, and
-  /// may not be asked again yet. Its length is bounded by what is wanted and by the pace.
+  /// Requests made before. Some are still wanted, so an answer has not helped. Others have failed,
+  /// and may not be repeated yet. Their number is bounded by what is wanted and by the pace.
   @usableFromInline var asked: [Asked] = []
-  /// When more may be asked, after a failure and at all. Its timer is that of the plan.
+  /// The pace and the backoff of all requests. Its timer wakes the plan.
   @usableFromInline var retry = Retry(.pages)
-  /// Nothing is asked before a moment in it: something has failed.
+  /// Set after a failure: nothing is asked before a moment drawn from this range.
   @usableFromInline var pause: MomentRange?
-  /// When that was. What had left before tells of the same trouble.
+  /// When the last failure was. A fetch that left earlier tells of the same trouble.
   @usableFromInline var lastFailure: Moment = .distantPast
-  /// What is to be read a second time, and since when.
+  /// Items to read a second time, and since when they are suspect.
   @usableFromInline var suspects: [(id: ID, since: Moment)] = []
 
   @usableFromInline
@@ -39,9 +39,9 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     @usableFromInline package var id: WindowID
     @usableFromInline package var narrow: Narrow
     @usableFromInline package var window: ListWindow<ID>
-    /// Of a list that cannot be known: a page has been shown.
+    /// For a list that cannot be known: whether a page has been shown.
     @usableFromInline var isShown = false
-    /// What was seen through it last.
+    /// The view last shown.
     @usableFromInline package var view: WindowView<Lists>?
 
     @inlinable
@@ -75,10 +75,10 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     @usableFromInline var request: Request
     @usableFromInline var backoff = Backoff()
     @usableFromInline var last: Moment
-    /// It is remembered until it may be asked again, whether anybody wants it meanwhile or not: a
-    /// window that comes back does not ask at once (BUGS 57).
+    /// It failed. It is remembered until it may be repeated, whether it is wanted meanwhile or not:
+    /// a window that comes back does not ask at once (SyncBugs 57).
     @usableFromInline var hasFailed = false
-    /// The server did not like it: nor does it like the narrow, wherever in it one scrolls.
+    /// The server rejected it. So it rejects the whole narrow, wherever the window scrolls.
     @usableFromInline var isRejected = false
 
     @inlinable
@@ -88,7 +88,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     }
   }
 
-  /// The life is one that no other planner of the same client ever had.
+  /// Creates a planner. `life` must differ from that of any other planner of the same client.
   @inlinable
   public init(life: Life, settings: PageSettings = PageSettings()) {
     self.life = life
@@ -97,7 +97,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
 
   /// What happened.
   public enum Input: Sendable {
-    /// The app wants to see something else through a window.
+    /// A window shows another part of its list.
     case moved(WindowID, ListWindow<ID>)
     case closed(WindowID)
     /// A page was given to the lists.
@@ -108,17 +108,17 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
 
   /// What to do, in this order.
   public struct Effects: Sendable {
-    /// Fetches to give up. Their answers may come all the same.
+    /// Fetches to give up. Their answers may still come.
     public var cancel: [RequestID] = []
-    /// The timer that must not fire any more.
+    /// A timer that must no longer fire.
     public var disarm: TimerID?
-    /// Somebody should look at this: the server refuses what we ask, or answers what we cannot use.
+    /// A failure for the app's log: the server refuses what we ask, or sends what we cannot use.
     public var report: SyncFailure?
-    /// Questions to send; each gets one answer, or one failure.
+    /// Requests to send; each gets one answer or one failure.
     public var fetch: [(id: RequestID, request: Request)] = []
     /// Feed `fired` once, at a moment drawn from the range.
     public var arm: TimerArm?
-    /// What became of pages that came, for a checker: nothing is to be done about it.
+    /// The outcomes of pages that came, for a checker. A host does nothing about them.
     public var answered: [(id: RequestID, outcome: PageOutcome)] = []
 
     @inlinable
@@ -127,8 +127,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
 
   // MARK: Inputs
 
-  /// An app begins to look at a list. What there is to show, the list says; ``plan(_:_:isLive:at:)`` is
-  /// to come.
+  /// Opens a window. The list says what there is to show. Call ``plan(_:_:isLive:at:)`` next.
   @inlinable
   public mutating func open(_ narrow: Narrow, _ window: ListWindow<Lists.ID>) -> WindowID {
     let id = WindowID(nextWindow)
@@ -137,7 +136,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     return id
   }
 
-  /// Takes one input; ``plan(_:_:isLive:at:)`` is to come. The lists are as they are after the input.
+  /// Takes one input. `lists` is as it is after the input. Call ``plan(_:_:isLive:at:)`` next.
   @inlinable
   public mutating func note(
     _ input: Input, _ lists: inout Lists, _ effects: inout Effects, at now: Moment
@@ -194,7 +193,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     let fetch = fetches.remove(at: index)
     switch failure {
     case .rejected:
-      // This one question is not liked; others may be.
+      // The server rejects this one request; it may accept others.
       effects.report = failure
       let index = noteFailure(of: fetch)
       asked[index].backoff = Backoff(exponent: Backoff.exponentMaximum)
@@ -219,15 +218,15 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
   @inlinable
   mutating func noteFailure(of fetch: Fetch) -> Int {
     let found = asked.firstIndex { $0.request.asksLike(fetch.request) }
-    // It is forgotten as soon as less than it asks for is wanted.
+    // It is forgotten as soon as only part of what it asks for is wanted.
     if found == nil { asked.append(Asked(request: fetch.request, last: fetch.begun)) }
     let index = found ?? asked.count - 1
     asked[index].hasFailed = true
     return index
   }
 
-  /// Nothing is asked for a while, and for longer after each failure: but those that were out
-  /// together when the first of them failed are one.
+  /// Pauses all requests, for longer after each failure. Fetches that were out together when the
+  /// first of them failed count as one failure.
   @inlinable
   mutating func takePause(for fetch: Fetch, at now: Moment) {
     guard fetch.begun > lastFailure else { return }
@@ -238,8 +237,8 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
 
   // MARK: The plan
 
-  /// Looks what is wanted now: after every input of the client. Lists are opened, and fetches begun. It
-  /// is live while pages are fetched at all: there is a finger, and somebody looks.
+  /// Plans what to fetch now. Runs after every input of the client. Opens lists and begins fetches.
+  /// `isLive`: pages are fetched at all, because there is a finger and the user sees the app.
   @inlinable
   public mutating func plan(
     _ lists: inout Lists, _ effects: inout Effects, isLive: Bool, at now: Moment
@@ -265,7 +264,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     arm(due, &effects)
   }
 
-  /// Nothing may be asked now. What has failed is remembered: it may be asked again soon.
+  /// Gives up all fetches. Failures are remembered, because fetching may soon go on.
   @inlinable
   mutating func giveAllUp(_ effects: inout Effects) {
     effects.cancel = fetches.map { $0.id }
@@ -276,19 +275,19 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     effects.disarm = retry.disarm()
   }
 
-  /// At the drawn moment, or without a timer at the first.
+  /// Whether a range is over: at the drawn moment or, without a timer, at the first.
   @inlinable
   func isOver(_ range: MomentRange, at now: Moment) -> Bool {
     now >= range.earliest && (retry.timer == nil || now >= range.latest)
   }
 
-  /// How long after the last time it may be asked again.
+  /// How long after its last time a request may be repeated.
   @inlinable
   func wait(_ question: Asked) -> TimeSpan {
     question.backoff.next(first: settings.repeatFirst, cap: settings.retry.transientCap)
   }
 
-  /// What is wanted now, the most urgent first; each once.
+  /// Returns the requests that are wanted now, the most urgent first, each once.
   @inlinable
   mutating func wants(
     _ lists: inout Lists, at now: Moment
@@ -298,7 +297,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
       guard let index = wants.firstIndex(where: { $0.request.asksLike(request) }) else {
         return wants.append((request, isAudit))
       }
-      // One answer serves both; but only as a second reading does it mend what is suspect.
+      // One answer serves both, but only a second reading mends a suspect item.
       if isAudit { wants[index].isAudit = true }
     }
     for index in windows.indices {
@@ -315,14 +314,14 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     suspects = lists.suspects.map { id in
       (id, suspects.first { $0.id == id }?.since ?? now)
     }
-    // Until it has left: other waits may hold it back.
+    // It stays wanted until it leaves, because other waits may hold it back.
     for (id, since) in suspects where now >= since + settings.secondReadingAfter {
       want(Request(id), isAudit: true)
     }
     return wants
   }
 
-  /// Fetches that nobody waits for any more, or that take too long.
+  /// Gives up fetches that are no longer wanted, or that take too long.
   @inlinable
   mutating func giveUp(
     but wants: [(request: Request, isAudit: Bool)], _ lists: inout Lists, _ effects: inout Effects,
@@ -340,7 +339,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     }
   }
 
-  /// Begins what may be begun; returns when there may be more to begin.
+  /// Begins what may begin; returns when there may be more to begin.
   @inlinable
   mutating func begin(
     _ wants: [(request: Request, isAudit: Bool)], _ lists: inout Lists, _ effects: inout Effects,
@@ -371,8 +370,8 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     return due
   }
 
-  /// Nothing is asked before a moment in it, whatever else is answered: the server asked for patience,
-  /// and everybody was told the same moment.
+  /// Set after a retry-after: nothing is asked before a moment drawn from this range, whatever else
+  /// is answered. A range, because the server told all clients the same moment.
   @usableFromInline var quiet: MomentRange? {
     let end = retry.notBefore
     guard end > .distantPast else { return nil }
@@ -385,7 +384,8 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     return pause.latest < quiet.latest ? quiet : pause
   }
 
-  /// Before then this question is not asked: it was, or another one of its narrow was rejected.
+  /// Before this moment a request is not sent, because it was sent before, or because another
+  /// request of its narrow was rejected.
   @inlinable
   func notBefore(_ request: Request) -> Moment? {
     var next: Moment?
@@ -409,7 +409,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
     asked[earlier].isRejected = false
   }
 
-  /// Wakes at the first of these.
+  /// Arms the timer for the first of these.
   @inlinable
   mutating func arm(_ due: [MomentRange], _ effects: inout Effects) {
     var first = due.first
@@ -425,7 +425,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
   @inlinable
   public var openWindows: [WindowID] { windows.map { $0.id } }
 
-  /// What is seen through a window now: which list, and which part of it.
+  /// The list and the part of it that a window shows; `nil`: it is not open.
   @inlinable
   public func window(_ id: WindowID) -> (narrow: Narrow, window: ListWindow<ID>)? {
     windows.first { $0.id == id }.map { ($0.narrow, $0.window) }
@@ -439,7 +439,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
   @inlinable
   public var fetchesOut: Int { fetches.count }
 
-  /// How many questions it keeps in mind, so that none is asked again too soon.
+  /// How many requests it remembers, so that none is repeated too soon.
   @inlinable
   var questionsRemembered: Int { asked.count }
 }

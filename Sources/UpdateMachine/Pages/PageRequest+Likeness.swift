@@ -1,5 +1,5 @@
 extension PageRequest {
-  /// What a list wants.
+  /// Creates the request for what a list wants.
   @inlinable
   init(_ want: PageWant<ID>, of narrow: Narrow) {
     switch want {
@@ -9,8 +9,8 @@ extension PageRequest {
     }
   }
 
-  /// Whether it asks for the same page, but perhaps for more or less of it: while one is out, the
-  /// other need not be.
+  /// Whether both ask for the same page, though perhaps for more or less of it. While one is out,
+  /// the other is not needed.
   @inlinable
   func asksLike(_ other: PageRequest) -> Bool {
     switch (want, other.want) {
@@ -22,8 +22,8 @@ extension PageRequest {
     }
   }
 
-  /// Whether its answer is one to the other as well: it asks for the same page, and on each side that
-  /// the other wants something of.
+  /// Whether its answer also answers `other`: the same page, with rows on each side where `other`
+  /// wants some.
   @inlinable
   func covers(_ other: PageRequest) -> Bool {
     switch (want, other.want) {

@@ -1,28 +1,28 @@
-/// What to ask a server for, to learn more of a list, or of one item.
+/// A request for a part of a list, or for one item.
 public struct PageRequest<Narrow: Hashable & Sendable, ID: ListID>: Hashable, Sendable {
-  /// `nil`: one item by its ID alone, whatever lists it is in.
+  /// `nil`: one item by its ID alone, whatever lists contain it.
   public var narrow: Narrow?
   public var want: PageWant<ID>
 
-  /// A part of a list. What is about an ID includes that ID.
+  /// Asks for a part of a list. A part about an ID includes that ID.
   @inlinable
   public init(_ narrow: Narrow, _ anchor: PageAnchor<ID>, before: Int64, after: Int64) {
     self.narrow = narrow
     want = .about(anchor, before: before, after: after)
   }
 
-  /// One item.
+  /// Asks for one item.
   @inlinable
   public init(_ id: ID) { want = .item(id) }
 }
 
-/// What became of a page.
+/// The outcome of a page.
 public enum PageOutcome: Hashable, Sendable {
   /// It was taken.
   case taken
-  /// It was taken as a copy of what once was; nothing is known by it.
+  /// It was taken as an outdated copy, for display. Nothing is known by it.
   case shown
-  /// Nobody waits for it: its fetch was given up, or is of another generation.
+  /// It is no longer awaited: its fetch was given up, or is of another generation.
   case absorbed
   /// It makes no sense; the fetch is over.
   case malformed

@@ -1,35 +1,35 @@
 /// The partial lists of a model: what it holds of the server's lists, and what is known of them.
 ///
-/// ``PagePlanner`` asks it what is missing and tells it what is fetched. It must be a value: equal inputs
-/// in an equal order lead to equal answers.
+/// ``PagePlanner`` asks it what is missing and tells it what is fetched. It must be a value: equal
+/// inputs in equal order give equal answers.
 public protocol PartialLists: Sendable {
-  /// Names a list: which part of the server's data it shows.
+  /// A filter that says which items a list shows.
   associatedtype Narrow: Hashable & Sendable
   associatedtype ID: ListID
   /// What a row shows.
   associatedtype Item: Hashable & Sendable
-  /// What a fetch is answered with.
+  /// The answer to a fetch.
   associatedtype Page: Sendable
 
-  /// Whether there are any: not of ``NoLists``.
+  /// Whether there are any lists. `false` only for ``NoLists``.
   static var arePartial: Bool { get }
 
-  /// Lists of which nothing is held, for as long as there is no model.
+  /// Empty lists, for as long as there is no model.
   static var none: Self { get }
 
   // MARK: Lists
 
-  /// Opens a list. One that is open already stays as it is.
+  /// Opens a list. An open list stays as it is.
   mutating func open(_ narrow: Narrow)
 
-  /// Nobody looks at it any more. What it knew is forgotten.
+  /// Closes a list that is no longer shown. What it knew is forgotten.
   mutating func close(_ narrow: Narrow)
 
-  /// What a narrow means has changed: nothing is known of its list any more, and its fetches that are out
+  /// Forgets what is known of a list, because its narrow has changed its meaning. Its open fetches
   /// are given up.
   mutating func reconsider(_ narrow: Narrow)
 
-  /// Gives the memory of a held item back. Its ID is known no more.
+  /// Drops a held item to free memory. Its ID is no longer known.
   mutating func drop(_ id: ID)
 
   /// The list of a narrow; `nil`: it is not open.
@@ -38,69 +38,67 @@ public protocol PartialLists: Sendable {
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   func canBeKnown(_ narrow: Narrow) -> Bool
 
-  /// The held item of this ID, level with the finger; `nil`: none is held, or it is unloaded.
+  /// The held item with this ID, level with the finger; `nil`: none is held, or it is unloaded.
   func item(_ id: ID) -> Item?
 
-  /// What is shown of an item in a list of this narrow: the held one, or else a copy that shows what once
-  /// was.
+  /// The item to show in a list of this narrow: the held one, or else an outdated copy.
   func item(_ id: ID, in narrow: Narrow) -> Item?
 
-  // MARK: What to read again
+  // MARK: Items to read again
 
-  /// Items of which nobody knows the state for certain: each should be fetched by its ID. Ascending, each
-  /// once.
+  /// Items whose state is in doubt: each should be fetched by its ID. Ascending, each once.
   var doubtful: [ID] { get }
 
-  /// Held items that a page has contradicted: each should be read once more by its ID, after a pause. In
-  /// the order in which they were found.
+  /// Held items that a page has contradicted: each should be read once more by its ID, after a
+  /// pause. In the order in which they were found.
   var suspects: [ID] { get }
 
-  /// The items that pages have mended since this was last asked: no event will tell of it.
+  /// Returns the items that pages have mended since the last call. No event will tell of them.
   mutating func takeMended() -> [ID]
 
   // MARK: Fetches
 
-  /// A question for a page leaves now.
+  /// Notes that the request for a page leaves now.
   mutating func begin(_ fetch: RequestID, _ request: PageRequest<Narrow, ID>, isAudit: Bool)
 
-  /// Its answer is not awaited any more.
+  /// Gives up a fetch. Its answer is no longer awaited.
   mutating func abandon(_ fetch: RequestID)
 
-  /// No answer is awaited any more.
+  /// Gives up all fetches.
   mutating func abandonFetches()
 
   /// The fetches whose answers count, oldest first.
   var openFetches: [RequestID] { get }
 
-  /// An answer to a fetch. It is taken whole, or not at all.
+  /// Takes the answer to a fetch, whole or not at all.
   mutating func take(_ page: Page, for fetch: RequestID) -> PageOutcome
 
-  /// The ID that a page is about, if it is about one.
+  /// The ID that a page is about, if any.
   static func anchor(of page: Page) -> ID?
 
   // MARK: The log
 
-  /// A poll has left.
+  /// Notes that a poll has left.
   mutating func asked()
 
-  /// The answer to the last poll has been applied, whole. It may have been empty.
+  /// Notes that the answer to the last poll, perhaps empty, has been applied as a whole.
   mutating func answered()
 
-  /// It was loaded from a saved form: what was out then is answered no more.
+  /// Notes that the lists come from a saved form: fetches of that time get no answer.
   mutating func restored()
 
   // MARK: Rows of the saved form that are unloaded
 
-  /// Which rows must be loaded before a page is taken.
+  /// Returns the rows that must be loaded before a page is taken.
   func unloaded(under page: Page, for fetch: RequestID) -> [RowQuery]
 
-  /// Which rows must be loaded to show what is known of a part of a list.
+  /// Returns the rows that must be loaded to show what is known of a part of a list.
   func unloaded(under window: ListWindow<ID>, of narrow: Narrow) -> [RowQuery]
 
   // MARK: Changes
 
-  /// Counts up whenever a list or a held item may have changed, so that nobody need compare. It is not
-  /// saved, and says nothing of two copies that went different ways.
+  /// A counter that grows whenever a list or a held item may have changed, so that nothing need be
+  /// compared. It is not saved, and cannot compare two copies that went different ways.
   var revision: UInt64 { get }
 }
 
@@ -109,7 +107,7 @@ extension PartialLists {
   public static var arePartial: Bool { true }
 }
 
-/// The lists of a model that has none: everything is held.
+/// The lists of a model that has none, because it holds everything.
 public struct NoLists: PartialLists, Hashable {
   public typealias Narrow = Never
   public typealias Item = Never

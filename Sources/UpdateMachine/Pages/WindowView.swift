@@ -1,31 +1,31 @@
-/// What there is to see through a window, as one value: what is known, what was known formerly, and
-/// where nobody knows what there is.
+/// The view through a window, as one value: what is known, what was known formerly, and the gaps.
 public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   public typealias Narrow = Lists.Narrow
   public typealias ID = Lists.ID
   public typealias Item = Lists.Item
 
-  /// The list that is looked at.
+  /// The list that the window shows.
   public var narrow: Narrow
-  /// The part of it. *First unread* becomes the ID that it stands for as soon as a page has said which.
+  /// The part of the list. *First unread* becomes an ID as soon as a page has said which.
   public var window: ListWindow<ID>
   /// From the oldest to the newest.
   public var rows: [Row] = []
-  /// The first row is the oldest that there is.
+  /// Whether the first row is the oldest there is.
   public var reachesBeginning = false
-  /// The last row is the newest that there is.
+  /// Whether the last row is the newest there is.
   public var reachesEnd = false
-  /// All that was asked for is there, and held. Never so for a list that cannot be known (a search).
+  /// Whether all that was asked for is there, and held. Never true for a list that cannot be known
+  /// (a search).
   public var isComplete = false
 
-  /// One line of it.
+  /// One line of a view.
   public enum Row: Hashable, Sendable {
-    /// An item that is held. Between two of them without a gap there is no other.
+    /// A held item. Between two of them without a gap there is no other.
     case item(Item)
-    /// It was in the list formerly; now it is not known whether it still is. Only beside a gap. With
-    /// what it was, if that is still there.
+    /// An item that was in the list formerly, and may no longer be. With its content, if that is
+    /// still there. Only beside a gap.
     case former(ID, Item?)
-    /// Nobody knows what is there.
+    /// A span that is not known.
     case gap(Interval<ID>)
   }
 
@@ -46,8 +46,8 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
 }
 
 extension PagePlanner {
-  /// What there is to see through a window now; `nil`: it is not open. Without lists nothing is known.
-  /// O(rows + log *n*), besides finding the list.
+  /// The present view through a window; `nil`: the window is not open. Without lists nothing is
+  /// known. O(rows + log *n*), besides finding the list.
   @inlinable
   public func view(_ id: WindowID, of lists: Lists?) -> WindowView<Lists>? {
     guard let (narrow, window) = window(id) else { return nil }
@@ -56,7 +56,7 @@ extension PagePlanner {
     for row in excerpt.rows {
       switch row {
       case .item(let id):
-        // What a list shows is held; if it were not, nobody would know it.
+        // A listed item is always held. If it were not, it would not be known.
         view.rows.append(lists?.item(id).map { .item($0) } ?? .gap(Interval(id)))
       case .former(let id): view.rows.append(.former(id, lists?.item(id, in: narrow)))
       case .gap(let interval): view.rows.append(.gap(interval))
@@ -70,13 +70,13 @@ extension PagePlanner {
 }
 
 extension PagePlanner {
-  /// What was seen through a window when it was last looked at; `nil`: it is not open.
+  /// The view last shown through a window; `nil`: the window is not open.
   @inlinable
   public func shown(_ id: WindowID) -> WindowView<Lists>? {
     windows.first { $0.id == id }?.view
   }
 
-  /// Looks through a window. Says whether something else is seen than before.
+  /// Updates the view through a window. Returns whether it changed.
   @inlinable
   mutating func show(_ id: WindowID, of lists: Lists?) -> Bool {
     guard let index = windows.firstIndex(where: { $0.id == id }),

@@ -1,7 +1,7 @@
-// Rows that stay on the disk until somebody needs them: unloaded. A model that leaves some of its rows
-// there says, before anything is done that they have a part in, which must be loaded.
+// Unloaded rows: they stay on disk until they are needed. A model that leaves rows there says,
+// before each step that involves them, which must be loaded.
 
-/// Rows of one table between two keys, both included. A first key above the last is a range of none.
+/// The rows of one table between two keys, both included. Empty if the first key is above the last.
 public struct RowRange: Hashable, Sendable {
   public var table: StoredTable
   public var first: [UInt8]
@@ -14,7 +14,7 @@ public struct RowRange: Hashable, Sendable {
     self.last = last
   }
 
-  /// One row.
+  /// A range of one row.
   @inlinable
   public init(_ key: StoredKey) { self.init(key.table, from: key.bytes, through: key.bytes) }
 
@@ -25,20 +25,20 @@ public struct RowRange: Hashable, Sendable {
   }
 }
 
-/// Which way rows are read.
+/// The order in which rows are read.
 public enum RowOrder: Hashable, Sendable {
   case ascending
   case descending
 }
 
-/// A question for rows of a saved form.
+/// A query for rows of a saved form.
 public struct RowQuery: Hashable, Sendable {
   public var range: RowRange
   public var order: RowOrder
-  /// So many at most, from the end of the range where the order begins. At least 1.
+  /// The most rows to return, counted from the end where the order begins. At least 1.
   public var limit: Int
 
-  /// So many rows are asked for at once where no smaller number is wanted.
+  /// The largest limit, and the default.
   @inlinable
   public static var limitMaximum: Int { 10_000 }
 
@@ -52,10 +52,10 @@ public struct RowQuery: Hashable, Sendable {
   }
 }
 
-/// The rows that a question found, as they were saved last.
+/// The rows that a query found, as they were last saved.
 public struct RowAnswer: Sendable {
   public var query: RowQuery
-  /// In the order of the question, each key once.
+  /// In the query's order, each key once.
   public var rows: [(key: StoredKey, value: [UInt8])]
 
   @inlinable
@@ -64,8 +64,8 @@ public struct RowAnswer: Sendable {
     self.rows = rows
   }
 
-  /// What part of the question's range these are all rows of: where there are as many as were asked
-  /// for there may be more behind the last of them.
+  /// The part of the query's range that these rows cover completely. If the limit was reached, more
+  /// rows may follow the last one.
   @inlinable
   public var covered: RowRange {
     var covered = query.range
@@ -79,7 +79,7 @@ public struct RowAnswer: Sendable {
 }
 
 extension VersionedMap<StoredKey, [UInt8]> {
-  /// The rows that a question finds among these.
+  /// Returns the rows that match a query.
   @inlinable
   public func answer(to query: RowQuery) -> [(key: StoredKey, value: [UInt8])] {
     let range = query.range
@@ -99,7 +99,7 @@ extension VersionedMap<StoredKey, [UInt8]> {
     return found
   }
 
-  /// None of these rows is left.
+  /// Removes all rows in a range.
   @inlinable
   public mutating func clear(_ range: RowRange) {
     let (first, last) = (StoredKey(range.table, range.first), StoredKey(range.table, range.last))

@@ -1,7 +1,7 @@
-/// A value with a saved form in bytes: equal values give equal bytes, and each takes one at least.
+/// A value with a saved form in bytes. Equal values give equal bytes, and each takes at least one.
 ///
-/// Bytes that no value wrote give an error, or another value; never a trap. What a later version of the
-/// app may write otherwise is told by the version of the whole form (``StorableModel``).
+/// Bytes that no value wrote give an error or another value, never a trap. The version of the whole
+/// form tells what a later version of the app writes differently (``StorableModel``).
 public protocol Storable: Sendable {
   func put(into bytes: inout ByteWriter)
 
@@ -9,7 +9,7 @@ public protocol Storable: Sendable {
 }
 
 extension Storable {
-  /// Its saved form.
+  /// The value's saved form.
   @inlinable
   public var storedBytes: [UInt8] {
     var writer = ByteWriter()
@@ -17,7 +17,7 @@ extension Storable {
     return writer.bytes
   }
 
-  /// The value whose saved form is exactly this.
+  /// Creates the value whose saved form is exactly this.
   @inlinable
   public init(storedBytes: [UInt8]) throws(StoredFormError) {
     var reader = ByteReader(storedBytes)
@@ -26,15 +26,15 @@ extension Storable {
   }
 }
 
-/// A value that names a row: its bytes stand in the order of the values.
+/// A value that identifies a row. Its bytes sort as the values do.
 public protocol StorableKey: Storable, Comparable {
-  /// In the order of the keys, byte by byte.
+  /// Bytes that sort, one by one, in the order of the keys.
   var keyBytes: [UInt8] { get }
 
   init(keyBytes: [UInt8]) throws(StoredFormError)
 }
 
-/// The saved form of what there is never one of.
+/// The saved form of a type without values.
 extension Never: Storable {
   public func put(into bytes: inout ByteWriter) { switch self {} }
 
@@ -54,7 +54,7 @@ extension UInt64: Storable {
 }
 
 extension UInt64: StorableKey {
-  /// Eight, the highest first.
+  /// Eight bytes, the highest first.
   @inlinable
   public var keyBytes: [UInt8] {
     var bytes: [UInt8] = []
@@ -87,7 +87,7 @@ extension Int64: Storable {
 }
 
 extension Int64: StorableKey {
-  /// Eight, the highest first, with the sign turned: negative ones come first.
+  /// Eight bytes, the highest first, with the sign bit flipped: negative numbers come first.
   @inlinable
   public var keyBytes: [UInt8] { (UInt64(bitPattern: self) ^ 1 << 63).keyBytes }
 
@@ -101,7 +101,7 @@ extension Int: Storable {
   @inlinable
   public func put(into bytes: inout ByteWriter) { bytes.put(Int64(self)) }
 
-  /// Where `Int` has 32 bits, what was written where it has more may be too much.
+  /// Throws if the number does not fit: `Int` may have 32 bits here, and more where it was written.
   @inlinable
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     guard let number = Int(exactly: try bytes.takeInt64()) else {

@@ -1,13 +1,12 @@
-// Stored: the room of saved forms: how values become bytes and rows, and come back. It imports
+// Stored: the room of saved forms. It turns values into bytes and rows, and back. It imports
 // nothing.
 //
 // Stored may use: Values, VersionedMap.
 
-/// Why a saved form cannot be made a value again. Whoever reads it starts without; what is saved is
-/// kept aside.
+/// Why a saved form cannot be read. The client starts without it, and it is kept aside.
 public enum StoredFormError: Error, Hashable, Sendable {
-  /// It is damaged, cut off, or nobody's. What was expected there is for the app's log, and never says
-  /// what was found: that is the user's.
+  /// The form is damaged, cut off, or not ours. `expected` is for the app's log. It never says what
+  /// was found, which is the user's.
   case damaged(expected: String)
   /// A later version of the app or the library wrote it.
   case newer(version: UInt64)
@@ -25,9 +24,9 @@ extension StoredFormError: CustomStringConvertible {
   }
 }
 
-/// Bytes, written one value after the other. Equal values give equal bytes, on every machine.
+/// A writer that appends values as bytes. Equal values give equal bytes, on every platform.
 public struct ByteWriter: Sendable {
-  /// What was written.
+  /// The bytes written so far.
   @inlinable
   public var bytes: [UInt8] { _bytes }
   @usableFromInline var _bytes: [UInt8] = []
@@ -38,7 +37,7 @@ public struct ByteWriter: Sendable {
   @inlinable
   public mutating func put(_ byte: UInt8) { _bytes.append(byte) }
 
-  /// Seven bits a byte, the lowest first; small numbers are short.
+  /// Seven bits a byte, the lowest first (LEB128), so small numbers are short.
   @inlinable
   public mutating func put(_ number: UInt64) {
     var rest = number
@@ -49,7 +48,7 @@ public struct ByteWriter: Sendable {
     _bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// As the number above, with the sign as the lowest bit: what is near 0 is short.
+  /// Zigzag: the sign is the lowest bit, so numbers near 0 are short.
   @inlinable
   public mutating func put(_ number: Int64) {
     put(UInt64(bitPattern: number << 1) ^ UInt64(bitPattern: number >> 63))
@@ -58,14 +57,14 @@ public struct ByteWriter: Sendable {
   @inlinable
   public mutating func put(_ flag: Bool) { _bytes.append(flag ? 1 : 0) }
 
-  /// Its length, and its UTF-8.
+  /// Its length in bytes, then its UTF-8.
   @inlinable
   public mutating func put(_ text: String) {
     put(UInt64(text.utf8.count))
     _bytes.append(contentsOf: text.utf8)
   }
 
-  /// Their length, and they.
+  /// The length, then the bytes.
   @inlinable
   public mutating func put(_ bytes: [UInt8]) {
     put(UInt64(bytes.count))
@@ -75,14 +74,14 @@ public struct ByteWriter: Sendable {
   @inlinable
   public mutating func put<Value: Storable>(_ value: Value) { value.put(into: &self) }
 
-  /// Whether there is one, and it.
+  /// Whether there is a value, then the value.
   @inlinable
   public mutating func put<Value: Storable>(_ value: Value?) {
     put(value != nil)
     if let value { put(value) }
   }
 
-  /// How many there are, and they.
+  /// The count, then the values.
   @inlinable
   public mutating func put<Value: Storable>(_ values: [Value]) {
     put(UInt64(values.count))
@@ -90,7 +89,7 @@ public struct ByteWriter: Sendable {
   }
 }
 
-/// Takes values out of bytes, in the order in which they were written. Whatever the bytes are, it ends
+/// A reader that takes values out of bytes, in the order in which they were written. Any bytes end
 /// in a value or an error.
 public struct ByteReader: Sendable {
   @usableFromInline let bytes: ArraySlice<UInt8>
@@ -109,7 +108,7 @@ public struct ByteReader: Sendable {
   @inlinable
   public var left: Int { bytes.endIndex - place }
 
-  /// Nothing may be left.
+  /// Throws if bytes are left.
   @inlinable
   public func end() throws(StoredFormError) {
     guard left == 0 else { throw StoredFormError(expected: "the end") }
@@ -128,7 +127,7 @@ public struct ByteReader: Sendable {
     var shift: UInt64 = 0
     while true {
       let byte = try takeByte()
-      // The tenth byte has one bit left, and no number has a last byte of 0 that could be left out.
+      // The tenth byte has one bit left. A last byte of 0 is redundant, unless it is the only one.
       guard shift < 63 || byte <= 1, byte != 0 || shift == 0 else { break }
       number |= UInt64(byte & 0x7F) << shift
       if byte < 0x80 { return number }
@@ -158,7 +157,7 @@ public struct ByteReader: Sendable {
     let count = try takeCount()
     let utf8 = bytes[place..<place + count]
     place += count
-    // Most is ASCII, which is always well formed, and seen to be so many bytes at once.
+    // Most text is ASCII, which is always well formed, and the check takes many bytes at once.
     var all: UInt8 = 0
     for byte in utf8 { all |= byte }
     if all < 0x80 { return String(decoding: utf8, as: UTF8.self) }
@@ -175,7 +174,7 @@ public struct ByteReader: Sendable {
     return Array(bytes[place..<place + count])
   }
 
-  /// How many follow: each takes a byte at least, so no length leads to more memory than there is.
+  /// Takes a count. Each item takes at least a byte, so no count demands more memory than there is.
   @inlinable
   public mutating func takeCount() throws(StoredFormError) -> Int {
     let count = try takeUInt64()

@@ -1,15 +1,15 @@
-/// One kind of row of a saved form. The library's own are below ``firstOfModel``.
+/// A table of a saved form: one kind of row. The library's own are below ``firstOfModel``.
 public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var number: UInt8
 
   @inlinable
   public init(_ number: UInt8) { self.number = number }
 
-  /// The first that is an app's model's: it may use this one and all above.
+  /// The first table of an app's model, which may use this one and all above.
   @inlinable
   public static var firstOfModel: StoredTable { StoredTable(16) }
 
-  /// The one that is so many above.
+  /// The table that is `count` above this one.
   @inlinable
   public func advanced(by count: UInt8) -> StoredTable { StoredTable(number + count) }
 
@@ -19,7 +19,7 @@ public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 }
 
-/// Names one row of a saved form.
+/// Identifies one row of a saved form.
 public struct StoredKey: Hashable, Comparable, Sendable {
   public var table: StoredTable
   public var bytes: [UInt8]
@@ -30,7 +30,7 @@ public struct StoredKey: Hashable, Comparable, Sendable {
     self.bytes = bytes
   }
 
-  /// By table, then byte by byte.
+  /// Ordered by table, then byte by byte.
   @inlinable
   public static func < (one: StoredKey, other: StoredKey) -> Bool {
     guard one.table == other.table else { return one.table < other.table }
@@ -38,10 +38,10 @@ public struct StoredKey: Hashable, Comparable, Sendable {
   }
 }
 
-/// One row's part in what is written: what stands there from now on.
+/// A change of one row: its value from now on.
 public struct StoredRow: Hashable, Sendable {
   public var key: StoredKey
-  /// `nil`: it is gone.
+  /// `nil`: the row is deleted.
   public var value: [UInt8]?
 
   @inlinable
@@ -51,13 +51,13 @@ public struct StoredRow: Hashable, Sendable {
   }
 }
 
-/// Collects the rows that have changed from one state of a replica to another.
+/// A writer that collects the rows that differ between two states of a replica.
 public struct RowWriter: Sendable {
   /// In the order in which they were written, each key once.
   @inlinable
   public var rows: [StoredRow] { _rows }
   @usableFromInline var _rows: [StoredRow] = []
-  /// Whatever stands in these ranges is gone, but for ``rows``.
+  /// Ranges whose rows are deleted, except ``rows``.
   @inlinable
   public var cleared: [RowRange] { _cleared }
   @usableFromInline var _cleared: [RowRange] = []
@@ -65,23 +65,23 @@ public struct RowWriter: Sendable {
   @inlinable
   public init() {}
 
-  /// Whatever an older step wrote in this range is gone; what this one puts there stays.
+  /// Deletes the rows that older steps wrote in this range. Rows of this step stay.
   @inlinable
   public mutating func clear(_ range: RowRange) { _cleared.append(range) }
 
-  /// This row is now so.
+  /// Writes a row.
   @inlinable
   public mutating func put(_ table: StoredTable, _ key: [UInt8], _ value: [UInt8]) {
     _rows.append(StoredRow(StoredKey(table, key), value))
   }
 
-  /// There is no such row any more.
+  /// Deletes a row.
   @inlinable
   public mutating func remove(_ table: StoredTable, _ key: [UInt8]) {
     _rows.append(StoredRow(StoredKey(table, key), nil))
   }
 
-  /// A value that has a row of its own, if it is another now.
+  /// Writes a value that has a table to itself, if it differs from `old`.
   @inlinable
   public mutating func put<Value: Storable & Equatable>(
     _ table: StoredTable, _ value: Value, since old: Value?
@@ -89,7 +89,7 @@ public struct RowWriter: Sendable {
     if value != old { put(table, [], value.storedBytes) }
   }
 
-  /// A map with a row for each entry: those that changed. O(changes) if one map was made from the
+  /// Writes the changed entries of a map, one row each. O(changes) if one map was made from the
   /// other.
   @inlinable
   public mutating func put<Key: StorableKey, Value: Storable & Equatable>(
@@ -99,7 +99,7 @@ public struct RowWriter: Sendable {
       table, map, since: old, where: { $0 != $1 }, key: { $0.keyBytes }, value: { $0.storedBytes })
   }
 
-  /// The same of a map whose entries are not rows by themselves.
+  /// As above, for a map whose keys and values are not storable by themselves.
   @inlinable
   public mutating func put<Key: Comparable, Value>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?,
@@ -121,18 +121,18 @@ public struct RowWriter: Sendable {
   }
 }
 
-/// The rows of a saved form, to be made a value again.
+/// The rows of a saved form, from which a value is made.
 public struct StoredRows: Sendable {
   /// Ascending by key, each once.
   @inlinable
   public var rows: [(key: StoredKey, value: [UInt8])] { _rows }
   @usableFromInline var _rows: [(key: StoredKey, value: [UInt8])]
-  /// Tables of which the rows were not read: they are unloaded.
+  /// The tables whose rows were not read: they are unloaded.
   public let unloaded: [StoredTable]
 
   /// - Parameters:
   ///   - rows: ascending by key, each once. If they are not, the form is damaged.
-  ///   - unloaded: tables of which the rows were left where they are.
+  ///   - unloaded: the tables whose rows stay on disk.
   @inlinable
   public init(
     _ rows: [(key: StoredKey, value: [UInt8])], unloaded: [StoredTable] = []
@@ -144,7 +144,7 @@ public struct StoredRows: Sendable {
     _rows = rows
   }
 
-  /// Those of one table, ascending.
+  /// The rows of one table, ascending.
   @inlinable
   public subscript(table: StoredTable) -> ArraySlice<(key: StoredKey, value: [UInt8])> {
     _rows[firstIndex(from: table)..<firstIndex(after: table)]
@@ -166,7 +166,7 @@ public struct StoredRows: Sendable {
     return low
   }
 
-  /// The value that has a table for itself; `nil`: it was never written.
+  /// Returns the value that has a table to itself; `nil` if it was never written.
   @inlinable
   public func value<Value: Storable>(
     of table: StoredTable, as type: Value.Type = Value.self
@@ -178,7 +178,7 @@ public struct StoredRows: Sendable {
     return try Value(storedBytes: row.value)
   }
 
-  /// The map whose entries are a table's rows. O(n).
+  /// Returns the map whose entries are a table's rows. O(n).
   @inlinable
   public func map<Key: StorableKey, Value: Storable>(
     of table: StoredTable, key: Key.Type = Key.self, value: Value.Type = Value.self
@@ -200,6 +200,6 @@ extension StoredTable: CustomStringConvertible {
 }
 
 extension StoredKey: CustomStringConvertible {
-  /// The table alone: keys may be the user's.
+  /// Only the table: keys may be the user's.
   public var description: String { "table \(table)" }
 }

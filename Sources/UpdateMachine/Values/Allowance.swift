@@ -1,18 +1,17 @@
-/// A budget that refills by one every so often: the generic cell rate algorithm (ITU-T I.371),
-/// which is a leaky bucket kept as one moment.
+/// A budget that refills by one per interval: a leaky bucket kept as one moment (the generic cell
+/// rate algorithm, ITU-T I.371).
 ///
-/// Both budgets of the machine are one of these: the *pace* of requests and the *wake-ups*.
-/// `burst + 1` can be spent at once, then one per interval; so in any window *w* at most
-/// `burst + 1 + w / interval`.
+/// The machine has two budgets: the *pace* of requests and the *wakes*. `burst + 1` can be spent at
+/// once, then one per interval. So any window *w* sees at most `burst + 1 + w / interval`.
 public struct Allowance: Hashable, Sendable {
   /// When everything spent so far will have been refilled.
   @usableFromInline var level: Moment
 
-  /// Full.
+  /// A full budget.
   @inlinable
   public init() { level = .distantPast }
 
-  /// With everything that was spent refilled by then.
+  /// A budget that is full again at `level`.
   @inlinable
   init(level: Moment) { self.level = level }
 
@@ -22,13 +21,13 @@ public struct Allowance: Hashable, Sendable {
     level - interval * burst
   }
 
-  /// Spends one, whether or not there is one.
+  /// Spends one, even if none is left.
   @inlinable
   public mutating func spend(at now: Moment, interval: TimeSpan) {
     level = max(now, level) + interval
   }
 
-  /// Spends one if there is one; says whether it did.
+  /// Spends one if one is left; returns whether it did.
   @inlinable
   public mutating func trySpending(at now: Moment, burst: Int64, interval: TimeSpan) -> Bool {
     guard now >= ready(burst: burst, interval: interval) else { return false }

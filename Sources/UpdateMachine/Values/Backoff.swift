@@ -1,11 +1,11 @@
-/// How long to wait after the next failure: doubles from `first` to `cap`, and knows nothing of
-/// when it is reset; that is the machine's to say (MACHINE §5, *nT* and *nS*).
+/// How long to wait after the next failure: doubles from `first` to `cap`. The machine decides when
+/// to reset it (TheMachine §5, *nT* and *nS*).
 ///
 /// With the transient default (100 ms, 10 s) the waits are 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10,
 /// 10 … s; with the slow one (1 s, 60 s) they are 1, 2, 4, 8, 16, 32, 60, 60 … s.
 public struct Backoff: Hashable, Sendable {
-  /// Where the exponent stops. More would never matter (2²⁰ × 100 ms is 29 hours) and could only
-  /// overflow (BUGS 3).
+  /// The largest exponent. More would never matter (2²⁰ × 100 ms is 29 hours) and could only
+  /// overflow (SyncBugs 3).
   @inlinable
   public static var exponentMaximum: UInt8 { 20 }
 
@@ -21,13 +21,13 @@ public struct Backoff: Hashable, Sendable {
   @inlinable
   public init(exponent: UInt8) { count = Swift.min(exponent, Backoff.exponentMaximum) }
 
-  /// What the next wait would be. Shape: from `first`, never more than `cap`.
+  /// Returns what the next wait would be: from `first`, never more than `cap`.
   @inlinable
   public func next(first: TimeSpan, cap: TimeSpan) -> TimeSpan {
     first.doubled(times: Int64(count), cap: cap)
   }
 
-  /// The next wait; the one after it will be twice as long.
+  /// Returns the next wait, and doubles the one after it.
   @inlinable
   public mutating func take(first: TimeSpan, cap: TimeSpan) -> TimeSpan {
     let wait = next(first: first, cap: cap)

@@ -1,19 +1,19 @@
-/// Small numbers side by side in 128 bits, taken out in the order in which they were put in. What a
-/// state is packed into where millions of them are kept.
+/// Small numbers packed into 128 bits, and taken out in the order in which they were put in. Hosts
+/// that keep millions of states pack each into one of these.
 public struct Bits: BitwiseCopyable, Hashable, Sendable {
-  // Two halves: 128 bits shifted by a variable need a function that Embedded Swift has not.
+  // Two halves: shifting 128 bits by a variable needs a function that Embedded Swift lacks.
   @usableFromInline var low: UInt64
   @usableFromInline var high: UInt64
   @usableFromInline var place: UInt8 = 0
 
-  /// Nothing put in yet, or what was put in before, to be taken out.
+  /// Starts empty, or with earlier contents to be taken out.
   @inlinable
   public init(word: UInt128 = 0) {
     low = UInt64(truncatingIfNeeded: word)
     high = UInt64(truncatingIfNeeded: word >> 64)
   }
 
-  /// All of them; those that were put in first are the lowest.
+  /// All bits; those that were put in first are the lowest.
   @inlinable
   public var word: UInt128 { UInt128(high) << 64 | UInt128(low) }
 
@@ -21,13 +21,12 @@ public struct Bits: BitwiseCopyable, Hashable, Sendable {
   @inlinable
   public var count: Int { Int(place) }
 
-  /// Puts in a number below 2^`width`. One that is too large is a programmer's mistake, as are more
-  /// than 128 bits in all.
+  /// Puts in a number below 2^`width`. A larger number traps, and so do more than 128 bits in all.
   @inlinable
   public mutating func put(_ number: UInt64, width: UInt8) {
     precondition(number >> UInt64(width) == 0, "a number does not fit its bits")
     precondition(place + width <= 128, "more than 128 bits")
-    // A shift by more than 63, or by less than 0, the other way, gives what is wanted of it.
+    // A shift by more than 63 gives 0, and a negative one shifts the other way: both are wanted.
     low |= number << UInt64(place)
     high |= number << (Int(place) - 64)
     place += width
@@ -37,8 +36,8 @@ public struct Bits: BitwiseCopyable, Hashable, Sendable {
   @inlinable
   public mutating func put(_ flag: Bool) { put(flag ? 1 : 0, width: 1) }
 
-  /// Puts in a moment as seen from `now`: `nil`, or from `past` before `now` on. What is longer ago
-  /// is taken for `past` ago. What is too far ahead for its bits is a programmer's mistake.
+  /// Puts in a moment as seen from `now`, or `nil`. A moment more than `past` ago counts as `past`
+  /// ago. One that is too far ahead for its bits traps.
   @inlinable
   public mutating func put(_ moment: Moment?, at now: Moment, past: TimeSpan, width: UInt8) {
     guard let moment else { return put(0, width: width) }
@@ -46,7 +45,7 @@ public struct Bits: BitwiseCopyable, Hashable, Sendable {
     put(UInt64(ago + past.milliseconds) + 1, width: width)
   }
 
-  /// Takes out the next number of so many bits.
+  /// Takes out the next number of `width` bits.
   @inlinable
   public mutating func take(width: UInt8) -> UInt64 {
     let number = low >> UInt64(place) | high >> (Int(place) - 64)

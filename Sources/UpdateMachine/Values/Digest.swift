@@ -1,5 +1,5 @@
-/// A 64-bit hash of our own: the same in every process, on every platform, in debug and release,
-/// which the standard library's `Hasher` is not (it is seeded anew in every process).
+/// A 64-bit hash that is the same in every process, on every platform, in debug and release. The
+/// standard library's `Hasher` is not: it is seeded anew in every process.
 ///
 /// Not for secrets. The mixing step is the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", 2014).
@@ -12,7 +12,7 @@ public struct Digest: Hashable, Sendable {
   @inlinable
   public init(value: UInt64) { self.value = value }
 
-  /// Takes one more word in. Order matters.
+  /// Adds one word. Order matters.
   @inlinable
   public mutating func fold(_ word: UInt64) {
     value = Digest.mixed(value &+ 0x9E37_79B9_7F4A_7C15 ^ word)
@@ -21,8 +21,8 @@ public struct Digest: Hashable, Sendable {
   @inlinable
   public mutating func fold(_ word: Int64) { fold(UInt64(bitPattern: word)) }
 
-  /// Takes the UTF-8 bytes of a text in, and its length: words of eight bytes, the first byte of each
-  /// the highest, and one of those that are left. Read a word at a time, for texts may be long.
+  /// Adds a text's UTF-8 bytes and their count. Each word has eight bytes, the first byte highest;
+  /// one more word has the bytes that are left. Texts may be long, so a word is read at a time.
   @inlinable
   public mutating func fold(_ text: String) {
     var text = text
@@ -40,7 +40,7 @@ public struct Digest: Hashable, Sendable {
     }
   }
 
-  /// A bijection on 64-bit words in which every bit of the result hangs on every bit of the word.
+  /// A bijection on 64-bit words. Every bit of the result depends on every bit of the word.
   @inlinable
   public static func mixed(_ word: UInt64) -> UInt64 {
     var mixed = word

@@ -1,8 +1,8 @@
-/// What can be taken into a ``Digest``.
+/// A value that can be added to a ``Digest``.
 ///
-/// Values that are equal fold alike, except text, which folds as its bytes (see ``ChecksummedMap``).
-/// Values of one type that are not equal fold different words, and none folds just the beginning of
-/// what another folds: so what has no fixed length folds its count, too.
+/// Equal values fold alike, except text, which folds its bytes (see ``ChecksummedMap``). Unequal
+/// values of one type fold different words, and no value folds a mere prefix of another's words. So
+/// values of variable length also fold their count.
 public protocol Digestible {
   func fold(into digest: inout Digest)
 }
@@ -18,7 +18,7 @@ extension UInt64: Digestible {
 }
 
 extension Int: Digestible {
-  /// As an `Int64`, whatever its width.
+  /// Folds as an `Int64`, whatever its width.
   @inlinable
   public func fold(into digest: inout Digest) { digest.fold(Int64(self)) }
 }
@@ -44,7 +44,7 @@ extension Bool: Digestible {
 }
 
 extension String: Digestible {
-  /// Its bytes in UTF-8, their count before them.
+  /// Folds the count of its UTF-8 bytes, then the bytes.
   @inlinable
   public func fold(into digest: inout Digest) {
     digest.fold(UInt64(utf8.count))
@@ -61,7 +61,7 @@ extension Optional: Digestible where Wrapped: Digestible {
 }
 
 extension Array: Digestible where Element: Digestible {
-  /// Its count, and its elements in order.
+  /// Folds its count, then its elements in order.
   @inlinable
   public func fold(into digest: inout Digest) {
     digest.fold(UInt64(count))

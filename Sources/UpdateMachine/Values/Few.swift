@@ -1,9 +1,9 @@
-/// A short list that takes no allocation up to two elements: most steps do at most a few things of one
-/// kind.
+/// A short list that allocates nothing for up to two elements. Most steps do at most a few things
+/// of one kind.
 public struct Few<Element: Sendable>: Sendable {
   @usableFromInline var first: Element?
   @usableFromInline var second: Element?
-  /// Those after the second.
+  /// The elements after the second.
   @usableFromInline var rest: [Element] = []
 
   @inlinable
@@ -26,7 +26,7 @@ public struct Few<Element: Sendable>: Sendable {
     }
   }
 
-  /// In the order in which they were appended.
+  /// Calls `body` with each element, in the order in which they were appended.
   @inlinable
   public func each(_ body: (Element) -> Void) {
     if let first { body(first) }

@@ -1,5 +1,6 @@
-/// One start of one replica. The driver gives each a number that no other life of the same client
-/// ever had (MACHINE §1): a late answer to an earlier life can then not be taken for one to this.
+/// One incarnation: one start of one replica. The host gives each a number that no other
+/// incarnation of the same client has used (TheMachine §1). So a late answer to an earlier one is
+/// never taken for an answer to this one.
 public struct Life: BitwiseCopyable, Hashable, Sendable {
   public var number: UInt64
 
@@ -7,20 +8,20 @@ public struct Life: BitwiseCopyable, Hashable, Sendable {
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// The part of a client that asked for something. Each part counts its own requests and timers; the part
-/// in their names keeps them apart, so a host needs one table of each.
+/// The part of a client that asked for something. Each part numbers its own requests and timers.
+/// Their IDs name the part, so a host needs one table of each.
 public enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
   /// Follows the log: registers and polls.
   case machine
-  /// Sends what the user changed.
+  /// Sends the user's changes.
   case outbox
   /// Reads and writes the saved form.
   case storage
-  /// Fetches what windows lack.
+  /// Fetches what windows are missing.
   case pages
 }
 
-/// Names one request. The requests of one life and one part count up from 1.
+/// Identifies one request. Requests are numbered from 1 within one incarnation and part.
 public struct RequestID: BitwiseCopyable, Hashable, Sendable {
   public var life: Life
   public var part: ClientPart
@@ -34,7 +35,7 @@ public struct RequestID: BitwiseCopyable, Hashable, Sendable {
   }
 }
 
-/// Names one timer of one client. The timers of one part count up from 1.
+/// Identifies one timer of a client. Timers are numbered from 1 within one part.
 public struct TimerID: BitwiseCopyable, Hashable, Sendable {
   public var part: ClientPart
   public var number: UInt64
@@ -46,7 +47,7 @@ public struct TimerID: BitwiseCopyable, Hashable, Sendable {
   }
 }
 
-/// Names one write of one machine. They count up from 1.
+/// Identifies one write of a machine. Writes are numbered from 1.
 public struct WriteID: Hashable, Sendable {
   public var number: UInt64
 
@@ -59,13 +60,13 @@ extension Life: CustomStringConvertible {
 }
 
 extension RequestID: CustomStringConvertible {
-  /// The number alone for the machine's: within one machine every request is of one life. Behind the
-  /// part's name for the others: "pages 3".
+  /// Just the number for the machine's requests, because one machine has only one incarnation.
+  /// Other parts put their name first: "pages 3".
   public var description: String { part == .machine ? "\(number)" : "\(part) \(number)" }
 }
 
 extension TimerID: CustomStringConvertible {
-  /// As a request's.
+  /// Written like a request's.
   public var description: String { part == .machine ? "\(number)" : "\(part) \(number)" }
 }
 

@@ -1,21 +1,21 @@
-// Values: the lowest room. It owns the words that every other room is written in: moments and
-// spans of time, identifiers, budgets, backoffs, and a hash. Everything here is a plain value, and
-// nothing here knows what a server is. It imports nothing.
+// Values: the lowest room. It owns the vocabulary of every other room: moments and spans of time,
+// identifiers, budgets, backoffs, and a hash. Everything here is a plain value and knows nothing of
+// servers. It imports nothing.
 //
 // Values may use: no other room.
 
 /// A point on one process's own clock, in whole milliseconds.
 ///
-/// The clock never leaps and counts sleep (`CLOCK_BOOTTIME`, `ContinuousClock`). Its zero means
-/// nothing: a moment may be negative, as the moment when a restored state was written usually is.
-/// Arithmetic saturates at the ends, so that no number that a server sends can trap.
+/// The clock never jumps and counts sleep (`CLOCK_BOOTTIME`, `ContinuousClock`). Its zero has no
+/// meaning. A moment may be negative: the moment when a restored state was written usually is.
+/// Arithmetic saturates, so no number from a server can trap.
 public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var milliseconds: Int64
 
   @inlinable
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-  /// Before every moment that a clock shows.
+  /// Earlier than every moment that a clock shows.
   @inlinable
   public static var distantPast: Moment { Moment(milliseconds: .min) }
 
@@ -34,7 +34,7 @@ public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
     Moment(milliseconds: moment.milliseconds.subtractingSaturated(span.milliseconds))
   }
 
-  /// The time from `earlier` to `later`; negative if they are the other way round.
+  /// The time from `earlier` to `later`; negative if they are swapped.
   @inlinable
   public static func - (later: Moment, earlier: Moment) -> TimeSpan {
     TimeSpan(milliseconds: later.milliseconds.subtractingSaturated(earlier.milliseconds))
@@ -64,7 +64,7 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
   @inlinable
   public static var zero: TimeSpan { TimeSpan(milliseconds: 0) }
 
-  /// Longer than any wait: what has no end.
+  /// Longer than any wait.
   @inlinable
   public static var forever: TimeSpan { TimeSpan(milliseconds: .max) }
 
@@ -91,8 +91,8 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 }
 
-/// From `earliest` to `latest`, both included. Whoever performs an effect that carries one draws a
-/// moment from it; the machine itself draws nothing (MACHINE §1).
+/// A range of moments, both ends included. The host draws one from it; the machine itself draws
+/// nothing (TheMachine §1).
 public struct MomentRange: BitwiseCopyable, Hashable, Sendable {
   /// The first moment that may be drawn.
   public var earliest: Moment
@@ -135,7 +135,7 @@ extension Moment: CustomStringConvertible {
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// Seconds with as many digits as there are: "0.8 s", "60 s".
+  /// Seconds with as many decimals as needed: "0.8 s", "60 s".
   public var description: String {
     guard milliseconds != .max else { return "forever" }
     let magnitude = milliseconds.magnitude
@@ -154,8 +154,8 @@ extension TimeSpan: CustomStringConvertible {
 }
 
 extension MomentRange {
-  /// How long until then, as seen at `now`: "in 60 s"; "in (0, 0.8 s]" where any moment after now
-  /// will do; "in [54.37 s, 59.8 s]".
+  /// Returns how long until then, as seen at `now`: "in 60 s"; "in (0, 0.8 s]" if any moment after
+  /// now will do; "in [54.37 s, 59.8 s]".
   public func text(at now: Moment) -> String {
     let last = latest - now
     guard earliest != latest else { return "in \(last)" }

@@ -1,46 +1,47 @@
-/// The numbers by which something that asks a server waits.
+/// The settings of backoffs, deadlines, pace and wakes.
 public struct RetrySettings: Hashable, Sendable {
-  /// First and longest wait after a failure that is likely to pass: 0.1, 0.2, 0.4 … 10 s.
+  /// The first wait after a failure that is likely to pass; it doubles: 0.1, 0.2, 0.4 … 10 s.
   public var transientFirst: TimeSpan = .milliseconds(100)
   /// The longest wait after a failure that is likely to pass.
   public var transientCap: TimeSpan = .seconds(10)
-  /// First and longest wait after a failure that costs the server much: 1, 2, 4 … 60 s.
+  /// The first wait after a failure that costs the server much; it doubles: 1, 2, 4 … 60 s.
   public var slowFirst: TimeSpan = .seconds(1)
   /// The longest wait after a failure that costs the server much.
   public var slowCap: TimeSpan = .seconds(60)
-  /// So long after a slow failure the slow wait is short again.
+  /// How long after a slow failure the slow wait is short again.
   public var healthy: TimeSpan = .seconds(60)
-  /// The longest that a deadline gets, which doubles with each timeout.
+  /// The longest deadline. Deadlines double with each timeout.
   public var deadlineCap: TimeSpan = .minutes(5)
-  /// What a server's retry-after is clamped to.
+  /// The least that a server's retry-after counts as.
   public var retryAfterFloor: TimeSpan = .milliseconds(100)
-  /// The longest that a server's retry-after is believed.
+  /// The most that a server's retry-after counts as.
   public var retryAfterCap: TimeSpan = .minutes(10)
-  /// All requests pass this: 11 at once, then one per 400 ms.
+  /// The pace, which all requests pass: 11 at once, then one per 400 ms.
   public var paceInterval: TimeSpan = .milliseconds(400)
-  /// One less than the requests that may be sent at once. A count, at least 0.
+  /// One less than the number of requests that may be sent at once; at least 0.
   public var paceBurst: Int64 = 10
-  /// Wake-ups that may cut a wait: 3 at once, then one per 10 s.
+  /// Wakes, which may cut a wait short: 3 at once, then one per 10 s.
   public var wakeInterval: TimeSpan = .seconds(10)
-  /// The wake-ups that may be spent at once. A count, at least 1.
+  /// How many wakes may be spent at once; at least 1.
   public var wakeBurst: Int64 = 3
 
   @inlinable
   public init() {}
 }
 
-/// When something may be asked, and when it is asked again after a failure: pace, wakes, backoffs, the
-/// server's floor, and the timer that is armed. Each part of a client that asks has one of its own.
+/// Decides when a request may be sent, and when it is sent again after a failure. It holds pace,
+/// wakes, backoffs, the server's floor and the armed timer. Each part of a client that sends
+/// requests has its own.
 ///
-/// It decides no more than how long to wait. Which failure gets which wait, and what resets a backoff,
-/// is the part's to say.
+/// It only decides how long to wait. The part decides which failure gets which wait, and what
+/// resets a backoff.
 @usableFromInline
 struct Retry: Hashable, Sendable {
-  /// Whose it is: named in the timers that it arms.
+  /// The part that it belongs to, named in its timers.
   @usableFromInline let part: ClientPart
-  /// All requests pass this.
+  /// The budget of all requests.
   @usableFromInline var pace = Allowance()
-  /// Pays for signals that cut a wait.
+  /// The budget of signals that cut a wait short.
   @usableFromInline var wakes = Allowance()
   /// The backoff of failures that are likely to pass.
   @usableFromInline var transient = Backoff()
@@ -48,11 +49,11 @@ struct Retry: Hashable, Sendable {
   @usableFromInline var slow = SlowBackoff()
   /// How often the deadline has doubled.
   @usableFromInline var timeouts = Backoff()
-  /// The server asked us to be quiet until then.
+  /// The server's floor: it asked us to send nothing before.
   @usableFromInline var notBefore: Moment = .distantPast
-  /// The only timer that is armed.
+  /// The only armed timer.
   @usableFromInline var timer: ArmedTimer?
-  /// How many timers were ever armed.
+  /// How many timers were armed so far.
   @usableFromInline var timerCount: UInt64 = 0
 
   @inlinable
@@ -66,14 +67,15 @@ struct Retry: Hashable, Sendable {
     max(notBefore, pace.ready(burst: settings.paceBurst, interval: settings.paceInterval))
   }
 
-  /// One request is sent.
+  /// Pays for one request.
   @inlinable
   mutating func spend(at now: Moment, _ settings: RetrySettings) {
     pace.spend(at: now, interval: settings.paceInterval)
   }
 
-  /// Pays for a wake-up, if one is left. The next failure's wait is then short: a connection that has
-  /// just come back often fails once more, and the user is looking (BUGS 11).
+  /// Pays for a wake, if one is left; returns whether it did. The next failure's wait is then
+  /// short. A connection that has just come back often fails once more, and the user is looking
+  /// (SyncBugs 11).
   @inlinable
   mutating func payWake(at now: Moment, _ settings: RetrySettings) -> Bool {
     guard
@@ -86,20 +88,20 @@ struct Retry: Hashable, Sendable {
 
   // MARK: Waits
 
-  /// The wait after a failure that is likely to pass.
+  /// Returns the wait after a failure that is likely to pass.
   @inlinable
   mutating func takeTransient(_ settings: RetrySettings) -> TimeSpan {
     transient.take(first: settings.transientFirst, cap: settings.transientCap)
   }
 
-  /// The wait after a failure that costs the server much.
+  /// Returns the wait after a failure that costs the server much.
   @inlinable
   mutating func takeSlow(at now: Moment, _ settings: RetrySettings) -> TimeSpan {
     slow.take(at: now, settings)
   }
 
-  /// The server asks for patience. Returns the wait: spread by a tenth, because everybody was told the
-  /// same moment, and at least as long as the backoff's.
+  /// Applies a server's retry-after, and returns the longest wait. It is spread by a tenth, because
+  /// many clients were told the same moment, or by the backoff's wait if that is longer.
   @inlinable
   mutating func limit(
     for asked: TimeSpan?, isSlow: Bool, at now: Moment, _ settings: RetrySettings
@@ -109,7 +111,7 @@ struct Retry: Hashable, Sendable {
     return after + max(TimeSpan(milliseconds: after.milliseconds / 10), backoff)
   }
 
-  /// The server asks for patience. Returns for how long nothing is asked.
+  /// Applies a server's retry-after. Returns for how long nothing is asked.
   @discardableResult
   @inlinable
   mutating func quieten(
@@ -120,7 +122,7 @@ struct Retry: Hashable, Sendable {
     return after
   }
 
-  /// How long the next request may be out.
+  /// Returns how long the next request may be out.
   @inlinable
   func deadline(first: TimeSpan, _ settings: RetrySettings) -> TimeSpan {
     timeouts.next(first: first, cap: settings.deadlineCap)
@@ -137,14 +139,14 @@ struct Retry: Hashable, Sendable {
     return TimerArm(timer: id, range: range)
   }
 
-  /// Arms the timer for a wait of up to `wait` from now, never under the server's floor.
+  /// Arms the timer for a wait of up to `wait`, and at least until the server's floor.
   @inlinable
   mutating func arm(within wait: TimeSpan, at now: Moment) -> TimerArm {
     let earliest = max(now + .milliseconds(1), notBefore)
     return arm(MomentRange(from: earliest, to: max(earliest, now + wait)))
   }
 
-  /// The timer must not fire any more; `nil`: none is armed.
+  /// Disarms the timer and returns its ID; `nil` if none is armed.
   @inlinable
   mutating func disarm() -> TimerID? {
     guard let armed = timer else { return nil }
@@ -152,7 +154,7 @@ struct Retry: Hashable, Sendable {
     return armed.id
   }
 
-  /// A timer fired: what was armed, if it is that one.
+  /// Returns and clears the armed timer, if it is the one that fired.
   @inlinable
   mutating func take(fired id: TimerID) -> ArmedTimer? {
     guard let armed = timer, armed.id == id else { return nil }
@@ -161,7 +163,7 @@ struct Retry: Hashable, Sendable {
   }
 }
 
-/// A timer that was armed.
+/// An armed timer.
 public struct ArmedTimer: BitwiseCopyable, Hashable, Sendable {
   public var id: TimerID
   /// The end of its range.
@@ -188,20 +190,21 @@ public struct TimerArm: BitwiseCopyable, Hashable, Sendable {
 
 /// The backoff of failures that cost the server much: refused state, lost logs, failed registers.
 ///
-/// Only time resets it (MACHINE §5, *nS*): not a snapshot, not a poll, for a server that gives good
-/// snapshots and then refuses what follows would be stormed. Story: a quick poll is good, then an
-/// event is refused, for ever: 1,041 requests in ten minutes without this rule, 44 with it.
+/// Only time resets it (TheMachine §5, *nS*), not a snapshot or a poll. Otherwise a server that
+/// gives good snapshots and then refuses what follows would be flooded. Story: a quick poll is
+/// good, then an event is refused, for ever: 1,041 requests in ten minutes without this rule, 42
+/// with it.
 public struct SlowBackoff: Hashable, Sendable {
   @usableFromInline var backoff = Backoff()
-  /// When the last slow failure was, and how long a wait it got.
+  /// When the last slow failure was, and the wait that it got.
   @usableFromInline var lastFailure: Moment?
   @usableFromInline var lastWait: TimeSpan = .zero
 
   @inlinable
   public init() {}
 
-  /// A slow failure at `now`: the wait it gets. Short again if the last one was longer ago than the
-  /// healthy time and the wait that this one would get.
+  /// Returns the wait after a slow failure at `now`. It is short again if the last failure was
+  /// longer ago than `healthy` plus the wait that this one would get.
   @inlinable
   public mutating func take(at now: Moment, _ settings: RetrySettings) -> TimeSpan {
     let next = backoff.next(first: settings.slowFirst, cap: settings.slowCap)
@@ -211,7 +214,7 @@ public struct SlowBackoff: Hashable, Sendable {
     return lastWait
   }
 
-  /// What is left of the last wait, whatever was drawn from it; zero or less if it is over.
+  /// How much of the last wait is left, whatever moment was drawn; zero or less if it is over.
   @inlinable
   public func left(at now: Moment) -> TimeSpan {
     guard let lastFailure else { return .zero }

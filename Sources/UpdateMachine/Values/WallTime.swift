@@ -1,9 +1,9 @@
-/// A moment of the wall clock, in milliseconds since 1970 began (UTC).
+/// A moment of the wall clock, in milliseconds since the start of 1970 (UTC).
 public struct WallTime: BitwiseCopyable, Hashable, Comparable, Sendable {
-  /// Since 1970 began (UTC).
+  /// Milliseconds since the start of 1970 (UTC).
   public var milliseconds: Int64
 
-  /// So many milliseconds after 1970 began (UTC).
+  /// Takes milliseconds since the start of 1970 (UTC).
   @inlinable
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
@@ -12,7 +12,7 @@ public struct WallTime: BitwiseCopyable, Hashable, Comparable, Sendable {
     one.milliseconds < other.milliseconds
   }
 
-  /// How long ago `earlier` was; `nil` if it is yet to come, for then the clock went back.
+  /// Returns how long ago `earlier` was; `nil` if it lies ahead, because the clock went back.
   public func age(of earlier: WallTime) -> TimeSpan? {
     guard earlier <= self else { return nil }
     return Moment(milliseconds: milliseconds) - Moment(milliseconds: earlier.milliseconds)

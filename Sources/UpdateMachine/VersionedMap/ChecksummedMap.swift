@@ -1,32 +1,32 @@
-/// A ``VersionedMap`` with a checksum that is kept while it changes.
+/// A ``VersionedMap`` with a checksum that is kept up to date.
 ///
-/// The checksum says what is in the map, and nothing else: whatever was set and removed, in whatever
-/// order, in forks or at once, maps of equal contents have equal checksums, in every process and on
-/// every platform. Two maps of different contents have the same one by chance in 1 of 2⁶⁴ cases; it
-/// is not made to withstand an adversary.
+/// The checksum depends on the contents alone. Maps with equal contents have equal checksums, in
+/// every process and on every platform, in whatever order they were changed, in forks or at once.
+/// Maps with different contents have the same checksum by chance in 1 of 2⁶⁴ cases. It does not
+/// withstand an adversary.
 ///
 /// It is a type of its own because it is not free: every change digests its key and value, and a
-/// range removal all that it removes. A map whose checksum nobody asks for pays nothing; and nobody
-/// can change this one past its checksum. Whoever reads, forks or compares takes ``map``.
+/// range removal digests all that it removes. Maps without a checksum pay nothing, and this one
+/// cannot be changed past its checksum. To read, fork or compare, take ``map``.
 ///
-/// Text is digested as its bytes in UTF-8. Swift takes two spellings of a text for equal if Unicode
-/// does (an accent within its letter, or after it); yet they are digested differently. If keys or
+/// Text is digested as its UTF-8 bytes. Swift treats two spellings of a text as equal if Unicode
+/// does (an accent within its letter, or after it), but they are digested differently. If keys or
 /// values come in several spellings, normalise them first.
 ///
-/// Source: the sum of the elements' digests as the digest of a set is Bellare and Micciancio's
+/// Source: a set's digest as the sum of its elements' digests is Bellare and Micciancio's
 /// incremental hashing ("A new paradigm for collision-free hashing", 1997), here modulo 2⁶⁴.
 public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   @usableFromInline var entries: VersionedMap<Key, Value>
   @usableFromInline var sum: UInt64
 
-  /// Empty.
+  /// An empty map.
   @inlinable
   public init() {
     entries = VersionedMap()
     sum = 0
   }
 
-  /// With the entries of a map, all of which are digested. O(n).
+  /// A map with these entries, all of which are digested. O(n).
   @inlinable
   public init(_ map: VersionedMap<Key, Value>) {
     entries = map
@@ -44,7 +44,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   @inlinable
   public var count: Int { entries.count }
 
-  /// The value of a key; `nil`: there is none, or when set, there shall be none. O(log n).
+  /// The value of a key; `nil` if there is none. Setting `nil` removes the entry. O(log n).
   @inlinable
   public subscript(key: Key) -> Value? {
     get { entries[key] }
@@ -53,11 +53,11 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
     }
   }
 
-  /// Sets a value; returns the one that was there. O(log n).
+  /// Sets a value; returns the old one. O(log n).
   @inlinable
   @discardableResult
   public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
-    // The key that is there stays, and may be spelled differently.
+    // The existing key stays, and may be spelled differently.
     let old = entries.entry(for: key)
     if let old { sum &-= entries.digest(old.key, old.value) }
     sum &+= entries.digest(old?.key ?? key, value)
@@ -77,7 +77,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   @inlinable
   public mutating func removeAll() { self = ChecksummedMap() }
 
-  /// Removes the entries whose keys are in the range; returns how many they were. O(log n + removed).
+  /// Removes the entries in the range; returns how many there were. O(log n + removed).
   @inlinable
   @discardableResult
   public mutating func removeAll(in range: Range<Key>) -> Int {
@@ -88,7 +88,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
     return entries.removeAll(in: range)
   }
 
-  /// Removes the entries whose keys are in the range; returns how many they were. O(log n + removed).
+  /// Removes the entries in the range; returns how many there were. O(log n + removed).
   @inlinable
   @discardableResult
   public mutating func removeAll(in range: ClosedRange<Key>) -> Int {
@@ -99,8 +99,8 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
     return entries.removeAll(in: range)
   }
 
-  /// Gives every key the value that the difference says is new. What it says is old is not looked at.
-  /// O(changes × log n).
+  /// Gives every key in the difference its new value. Old values are not checked. O(changes × log
+  /// n).
   @inlinable
   public mutating func apply(_ difference: VersionedMap<Key, Value>.Difference) {
     for change in difference.changes { self[change.key] = change.new }

@@ -1,7 +1,7 @@
-// Changing nodes in place. Whoever calls has seen to it that the node is his alone.
+// Changing nodes in place. A node is changed only while one map owns it alone (`own(_:)`).
 
 extension MapNode {
-  /// Replaces the node by a copy of its own unless it is referred to once.
+  /// Replaces the node by a copy, unless it is uniquely referenced.
   @inlinable
   @inline(__always)
   static func own(_ slot: inout MapNode) {
@@ -23,8 +23,8 @@ extension MapNode {
     return copy
   }
 
-  /// Moves so many keys, and what belongs to them, from `start` on to `place` in `other`, where
-  /// nothing is yet. Leaves the counts to the caller.
+  /// Moves `number` keys, and their values or children, from `start` on to `place` in `other`,
+  /// which is uninitialized. The caller updates the counts.
   @inlinable
   func move(_ number: Int, from start: Int, to other: MapNode, at place: Int) {
     guard number > 0 else { return }
@@ -36,7 +36,7 @@ extension MapNode {
     }
   }
 
-  /// Counts the entries anew, from the children's totals.
+  /// Recomputes the total from the children's totals.
   @inlinable
   func recount() {
     guard level > 0 else {
@@ -48,7 +48,7 @@ extension MapNode {
     total = sum
   }
 
-  /// Sees to it that the node has memory for so many keys.
+  /// Makes sure that the node has memory for `wanted` keys.
   @inlinable
   static func reserve(_ wanted: Int, in slot: inout MapNode) {
     guard slot.limit < wanted else { return }
@@ -61,8 +61,8 @@ extension MapNode {
     slot = larger
   }
 
-  /// Makes room for one more at `index`; if that takes a second node, returns it. The caller puts
-  /// the new one where ``Gap`` says, in the first node or in the second.
+  /// Makes room for one more at `index`, in a second node if necessary. The caller puts it where
+  /// the returned ``Gap`` says.
   @inlinable
   static func open(_ index: Int, in slot: inout MapNode) -> Gap {
     if slot.count < maximum(level: slot.level) {
@@ -70,8 +70,8 @@ extension MapNode {
       slot.move(slot.count - index, from: index, to: slot, at: index + 1)
       return Gap(index: index, isInSecond: false, second: nil)
     }
-    // What grows at one end will not come back to the other. A child that grows at the front, and is
-    // split, has its second half inserted behind it.
+    // Keys that arrive at one end will not come back to the other, so cut near the growing end. In
+    // a parent, the front is 1: behind its first child, which was split.
     let front = slot.level == 0 ? 0 : 1
     let quarter = slot.count / 4
     let cut = index <= front ? quarter : index == slot.count ? slot.count - quarter : slot.count / 2
@@ -84,7 +84,7 @@ extension MapNode {
     return Gap(index: index - cut, isInSecond: true, second: second)
   }
 
-  /// Where the place is that was made. The counts do not count it yet.
+  /// Where room was made. The counts do not include it yet.
   @usableFromInline
   struct Gap {
     @usableFromInline var index: Int
@@ -99,7 +99,7 @@ extension MapNode {
     }
   }
 
-  /// Moves what stands from `cut` on to a node of its own.
+  /// Moves everything from `cut` on to a new node, and returns it.
   @inlinable
   func splitOff(from cut: Int) -> MapNode {
     let second = MapNode.make(level: level, limit: MapNode.maximum(level: level))
@@ -113,8 +113,8 @@ extension MapNode {
 
   // MARK: One entry
 
-  /// Sets one value, and puts into `old` the one that was there. If the node had to be split, returns
-  /// its second half.
+  /// Sets one value, and puts the previous one into `old`. If the node was split, returns its
+  /// second half.
   @inlinable
   static func set(
     _ value: consuming Value, for key: Key, in slot: inout MapNode, old: inout Value?
@@ -149,7 +149,7 @@ extension MapNode {
     return nil
   }
 
-  /// Puts an entry where room was made.
+  /// Puts an entry where room was made for it.
   @inlinable
   @inline(__always)
   func insert(_ value: consuming Value, for key: Key, at index: Int) {
@@ -169,8 +169,8 @@ extension MapNode {
     return gap.second
   }
 
-  /// Inserts a child whose entries are counted already. If the node had to be split, returns its
-  /// second half.
+  /// Inserts a child whose entries are counted already. If the node was split, returns its second
+  /// half.
   @inlinable
   @inline(never)
   static func insertChild(
@@ -187,7 +187,7 @@ extension MapNode {
     return second
   }
 
-  /// Changes a value that is there.
+  /// Changes a value that exists.
   @inlinable
   static func modify<Result, Failure: Error>(
     _ key: Key, in slot: inout MapNode, _ body: (inout Value) throws(Failure) -> Result
@@ -197,7 +197,7 @@ extension MapNode {
     return try unsafe modify(key, in: &slot.children[slot.childIndex(for: key)], body)
   }
 
-  /// Removes an entry that is there.
+  /// Removes an entry that exists.
   @inlinable
   static func remove(_ key: Key, in slot: inout MapNode) -> Value {
     own(&slot)
@@ -223,7 +223,7 @@ extension MapNode {
 
   // MARK: Two neighbours
 
-  /// Gives a child that has too little something of its neighbour, or makes one of both.
+  /// Refills a child that holds too little from its neighbour, or merges the two.
   @inlinable
   @inline(never)
   func mend(_ index: Int) {
@@ -241,8 +241,8 @@ extension MapNode {
     count -= 1
   }
 
-  /// Sees to it that two neighbours of one level hold enough each, or that the first holds all and
-  /// the second nothing. Says whether it does.
+  /// Makes sure that two neighbours of one level hold enough each. If that needs a merge, the first
+  /// gets all and the second is empty. Returns whether it merged.
   @inlinable
   static func balance(_ left: inout MapNode, _ right: inout MapNode) -> Bool {
     let level = left.level
@@ -250,7 +250,7 @@ extension MapNode {
     own(&left)
     own(&right)
     let sum = left.count + right.count
-    // One that is full would be split by the next insertion.
+    // Not merged into a full node: the next insertion would split it.
     let isOne = sum <= maximum(level: level) / 4 * 3
     let wanted = isOne ? sum : sum / 2
     if left.count < wanted {

@@ -1,11 +1,11 @@
-// Whole trees: cut in two, and joined. What a range removal is made of.
+// Cutting a tree in two, and joining two trees: what a range removal is made of.
 //
-// A tree here is a root as a map has it: a leaf with one entry at least, or a node with two children
-// at least; everything below it is as full as it must be.
+// A tree here is a map's root: a leaf with at least one entry, or a node with at least two
+// children. Every node below it holds at least its minimum.
 
 extension MapNode {
-  /// A tree of all that is in both; everything in `left` is below everything in `right`. O(difference
-  /// of their heights).
+  /// Joins two trees; everything in `left` is below everything in `right`. O(difference of their
+  /// heights).
   @inlinable
   static func joined(_ left: consuming MapNode?, _ right: consuming MapNode?) -> MapNode? {
     guard var left else { return right }
@@ -18,7 +18,7 @@ extension MapNode {
     return parent(of: right, second)
   }
 
-  /// A tree of one child or of several.
+  /// Makes a tree with two children.
   @inlinable
   static func parent(of left: MapNode, _ right: MapNode) -> MapNode {
     let parent = make(level: left.level + 1, limit: childrenMaximum)
@@ -31,8 +31,7 @@ extension MapNode {
     return parent
   }
 
-  /// Hangs a tree that is not higher behind the entries of another. If the node had to be split,
-  /// returns its second half.
+  /// Appends a tree that is not higher. If the node was split, returns its second half.
   @inlinable
   static func append(_ tree: consuming MapNode, to slot: inout MapNode) -> MapNode? {
     if slot.level == tree.level { return balance(&slot, &tree) ? nil : tree }
@@ -43,8 +42,7 @@ extension MapNode {
     return insertChild(second, at: last + 1, in: &slot)
   }
 
-  /// Hangs a tree that is lower before the entries of another. If the node had to be split, returns
-  /// its second half.
+  /// Prepends a tree that is lower. If the node was split, returns its second half.
   @inlinable
   static func prepend(_ tree: consuming MapNode, to slot: inout MapNode) -> MapNode? {
     if slot.level == tree.level {
@@ -60,7 +58,7 @@ extension MapNode {
     return insertChild(second, at: 1, in: &slot)
   }
 
-  /// The entries below an edge, and those above it, as trees. O(log n).
+  /// Returns the entries below an edge, and those above it, as trees. O(log n).
   @inlinable
   static func cut(
     _ tree: consuming MapNode, at edge: MapEdge<Key>
@@ -83,7 +81,7 @@ extension MapNode {
     return (joined(trimmed(tree), parts.below), joined(parts.above, trimmed(above)))
   }
 
-  /// A node of our own as a tree: nothing without children, and an only child for itself.
+  /// Turns an unshared node into a tree: `nil` if it is empty, and its child if it has only one.
   @inlinable
   static func trimmed(_ node: consuming MapNode) -> MapNode? {
     switch node.count {
@@ -93,7 +91,7 @@ extension MapNode {
     }
   }
 
-  /// Takes the last child out. Leaves the total to the caller.
+  /// Removes and returns the last child. The caller updates the total.
   @inlinable
   func popChild() -> MapNode {
     count -= 1
@@ -102,7 +100,7 @@ extension MapNode {
   }
 }
 
-/// A place between keys: just before a key, or just after it.
+/// A position between keys: just before a key, or just after it.
 @usableFromInline
 struct MapEdge<Key: Comparable> {
   @usableFromInline var key: Key
@@ -123,7 +121,7 @@ struct MapEdge<Key: Comparable> {
   @inlinable
   func isAbove(_ other: Key) -> Bool { isAfter ? other <= key : other < key }
 
-  /// How many keys of a node are below this edge.
+  /// Returns how many keys of a node are below this edge.
   @inlinable
   func countBelow<Value>(in node: MapNode<Key, Value>) -> Int {
     isAfter ? node.countThrough(key) : node.countBelow(key)

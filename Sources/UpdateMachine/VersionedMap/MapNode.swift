@@ -1,13 +1,13 @@
-/// What stands before the keys of a node.
+/// The header of a node.
 @usableFromInline
 struct MapNodeHead: BitwiseCopyable {
-  /// How far above the leaves; 0: a leaf.
+  /// The height above the leaves; 0: a leaf.
   @usableFromInline var level: UInt16
-  /// How many keys there are.
+  /// The number of keys.
   @usableFromInline var count: UInt16
-  /// How many keys there is memory for.
+  /// The number of keys that there is memory for.
   @usableFromInline var limit: UInt16
-  /// How many entries there are in the node and below it.
+  /// The number of entries in the node and below it.
   @usableFromInline var total: Int
 
   @inlinable
@@ -19,44 +19,44 @@ struct MapNodeHead: BitwiseCopyable {
   }
 }
 
-/// A node of a ``VersionedMap``: head, keys, and what belongs to the keys, in one piece of memory.
+/// A node of a ``VersionedMap``: a header, keys, and their values or children, in one allocation.
 ///
-/// All entries are in the leaves (level 0), which hold keys with their values. A node above them
-/// holds its children, and for each child a key: the child's first. So a node of either kind begins
-/// with its own first key, and ``keys`` are ascending and unique in both.
+/// All entries are in the leaves (level 0), which hold keys and values. A node above them holds its
+/// children, and the first key of each. So every node begins with its own first key, and ``keys``
+/// are ascending and unique.
 ///
-/// A node that is referred to once, by a parent of which the same is true up to the map, belongs to
-/// that map alone, and is changed in place. Every other node is never changed again.
+/// A node belongs to one map alone if it and all nodes above it are uniquely referenced. Such a
+/// node is changed in place. Every other node is never changed again.
 @usableFromInline
 @safe
 final class MapNode<Key: Comparable, Value>: ManagedBuffer<MapNodeHead, Key> {
-  /// What a leaf holds at most. Measured with 100,000 numbers: with 128 reading is a sixth faster and
-  /// scanning twice as fast, and a write after a fork, which copies a leaf, nearly twice as slow; with
-  /// 32 scanning is half as fast, and little else gains.
+  /// The most entries in a leaf. Measured with 100,000 numbers: with 128, reading is a sixth faster
+  /// and scanning twice as fast, but a write after a fork, which copies a leaf, is nearly twice as
+  /// slow. With 32, scanning is half as fast, and little else gains.
   @inlinable
   static var leafMaximum: Int { 64 }
 
-  /// How many children a node has at most. A write after a fork retains all of them, at each height:
-  /// with 32 it takes half as long again, and nothing gains.
+  /// The most children of a node. A write after a fork retains all of them, at each height. With 32
+  /// it takes half as long again, and nothing gains.
   @inlinable
   static var childrenMaximum: Int { 16 }
 
-  /// What a new leaf has memory for, since most maps are small.
+  /// How many entries a new leaf has memory for, since most maps are small.
   @inlinable
   static var leafLimitAtFirst: Int { 4 }
 
   @inlinable
   static func maximum(level: Int) -> Int { level == 0 ? leafMaximum : childrenMaximum }
 
-  /// What every node but the root holds at least. A quarter, so that what grows at one end can leave
-  /// nodes behind that are three quarters full, and a node that was just split or merged is far from
-  /// the next time.
+  /// The least that every node but the root holds. With a quarter, a node that grows at one end can
+  /// leave nodes behind that are three quarters full. And a node that was just split or merged is
+  /// far from its next split or merge.
   @inlinable
   static func minimum(level: Int) -> Int { maximum(level: level) / 4 }
 
   @inlinable
   static func make(level: Int, limit: Int) -> MapNode {
-    // What belongs to the keys comes after them, aligned as it must be, and counted in keys.
+    // Values or children come after the keys, aligned. Their memory is counted in keys.
     let (stride, alignment) =
       level == 0
       ? (MemoryLayout<Value>.stride, MemoryLayout<Value>.alignment)
@@ -90,14 +90,14 @@ final class MapNode<Key: Comparable, Value>: ManagedBuffer<MapNodeHead, Key> {
     unsafe withUnsafeMutablePointerToElements { unsafe $0 }
   }
 
-  /// The values, one for each key. Of a leaf only.
+  /// The values, one for each key. Only in a leaf.
   @inlinable
   var values: UnsafeMutablePointer<Value> {
     unsafe UnsafeMutableRawPointer(keys + limit).alignedUp(for: Value.self)
       .assumingMemoryBound(to: Value.self)
   }
 
-  /// The children, one for each key. Not of a leaf.
+  /// The children, one for each key. Not in a leaf.
   @inlinable
   var children: UnsafeMutablePointer<MapNode> {
     unsafe UnsafeMutableRawPointer(keys + limit).alignedUp(for: MapNode.self)
@@ -125,7 +125,7 @@ final class MapNode<Key: Comparable, Value>: ManagedBuffer<MapNodeHead, Key> {
   @inlinable
   var first: Key { unsafe keys[0] }
 
-  /// The child at `index`, without retaining it. It lives for as long as this node is not changed.
+  /// The child at `index`, not retained. It lives as long as this node is not changed.
   @inlinable
   @inline(__always)
   func link(_ index: Int) -> Unmanaged<MapNode> {
@@ -134,27 +134,27 @@ final class MapNode<Key: Comparable, Value>: ManagedBuffer<MapNodeHead, Key> {
 
   // MARK: Search
 
-  /// How many keys, from the one at `start` on, are below `key`.
+  /// Returns how many keys, from `start` on, are below `key`.
   @inlinable
   func countBelow(_ key: Key, from start: Int = 0) -> Int {
     let keys = unsafe keys + start
     return MapNode.count(upTo: count &- start) { unsafe keys[$0] < key }
   }
 
-  /// How many keys, from the one at `start` on, are not above `key`.
+  /// Returns how many keys, from `start` on, are not above `key`.
   @inlinable
   func countThrough(_ key: Key, from start: Int = 0) -> Int {
     let keys = unsafe keys + start
     return MapNode.count(upTo: count &- start) { unsafe !(key < keys[$0]) }
   }
 
-  /// How many of the numbers from 0 on are counted in, which the first of them are, and no others.
+  /// Returns how many numbers from 0 on satisfy `isIn`. All that do come before all that do not.
   ///
-  /// A binary search that goes on with the same number whichever half it goes on in. For plain keys,
-  /// such as numbers, it adds the half by a shift: the compiler makes a branch of anything else, and
-  /// as often as not the processor would foresee it wrongly; a search takes half as long so. Where a
-  /// key is read from elsewhere, as long texts are, the branch is better: what the processor foresees
-  /// rightly, it reads ahead.
+  /// A binary search whose length shrinks alike whichever half it takes. For plain keys (numbers)
+  /// it adds the half by a shift. The compiler makes a branch of anything else, and the processor
+  /// mispredicts about half of those branches; with the shift a search takes half as long. For keys
+  /// that are read from elsewhere (long texts) the branch is better: the processor reads ahead when
+  /// it predicts rightly.
   @inlinable
   @inline(__always)
   static func count(upTo count: Int, isIn: (Int) -> Bool) -> Int {
@@ -173,12 +173,11 @@ final class MapNode<Key: Comparable, Value>: ManagedBuffer<MapNodeHead, Key> {
     return base &+ (isIn(base) ? 1 : 0)
   }
 
-  /// The child that holds `key` if any does: the last that does not begin above it, or else the
-  /// first.
+  /// The child that holds `key` if any does: the last that does not begin above it, or the first.
   @inlinable
   func childIndex(for key: Key) -> Int { countThrough(key, from: 1) }
 
-  /// The place of `key` in this leaf.
+  /// The index of `key` in this leaf.
   @inlinable
   func index(of key: Key) -> Int? {
     let index = countBelow(key)

@@ -1,8 +1,7 @@
-// From sorted entries, leaf by leaf.
+// Building a map from sorted entries, leaf by leaf.
 
 extension VersionedMap {
-  /// A map of entries that are sorted by their keys, each key once; anything else is a programmer's
-  /// mistake. O(n).
+  /// Creates a map from entries that are sorted by key, each key once; traps otherwise. O(n).
   @inlinable
   public init<Entries: Sequence>(sorted entries: Entries) where Entries.Element == Element {
     var builder = Builder()
@@ -13,7 +12,7 @@ extension VersionedMap {
     self.init(root: builder.finish())
   }
 
-  /// Fills one leaf after the other.
+  /// A builder that fills one leaf after the other.
   @usableFromInline
   struct Builder {
     /// Full leaves, and a last one that is being filled.
@@ -22,7 +21,7 @@ extension VersionedMap {
     @inlinable
     init() {}
 
-    /// Whether the key is above the last, as it must be; otherwise nothing was taken.
+    /// Appends an entry. Returns `false`, and takes nothing, if the key is not above the last.
     @inlinable
     mutating func append(_ key: Key, _ value: Value) -> Bool {
       if leaves.isEmpty { leaves.append(Node.make(level: 0, limit: Node.leafLimitAtFirst)) }
@@ -44,7 +43,7 @@ extension VersionedMap {
       return true
     }
 
-    /// The tree over all that was appended.
+    /// Returns the tree of all appended entries.
     @inlinable
     mutating func finish() -> Node? {
       guard leaves.count > 1 else { return leaves.popLast() }
@@ -56,7 +55,7 @@ extension VersionedMap {
       return level[0]
     }
 
-    /// As few nodes as can hold these, each with as many as the others.
+    /// Returns as few nodes as can hold these, evenly filled.
     @inlinable
     static func parents(of nodes: [Node]) -> [Node] {
       let number = (nodes.count + Node.childrenMaximum - 1) / Node.childrenMaximum
@@ -80,7 +79,7 @@ extension VersionedMap {
 
 #if !hasFeature(Embedded)
   extension VersionedMap: Encodable where Key: Encodable, Value: Encodable {
-    /// One list: a key, its value, the next key, and so on, ascending.
+    /// One list of alternating keys and values, ascending.
     public func encode(to encoder: any Encoder) throws {
       var list = encoder.unkeyedContainer()
       for (key, value) in self {
@@ -91,7 +90,8 @@ extension VersionedMap {
   }
 
   extension VersionedMap: Decodable where Key: Decodable, Value: Decodable {
-    /// Throws `DecodingError` if the keys are not ascending or not unique, or if one has no value.
+    /// Throws `DecodingError` if the keys are not ascending or not unique, or if a key has no
+    /// value.
     public init(from decoder: any Decoder) throws {
       var list = try decoder.unkeyedContainer()
       var builder = Builder()

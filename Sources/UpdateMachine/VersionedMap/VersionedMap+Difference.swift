@@ -1,14 +1,14 @@
-// What changed between two versions, at the price of what changed.
+// What changed between two versions, at the cost of the change alone.
 
 extension VersionedMap {
-  /// What leads from one map to another.
+  /// The changes that lead from one map to another.
   public struct Difference {
-    /// One key's part in it.
+    /// The change of one key.
     public struct Change {
       public var key: Key
-      /// The value that the key had; `nil`: it had none.
+      /// The old value; `nil`: the key had none.
       public var old: Value?
-      /// The value that it has now; `nil`: it has none.
+      /// The new value; `nil`: the key has none.
       public var new: Value?
 
       @inlinable
@@ -28,15 +28,15 @@ extension VersionedMap {
     @inlinable
     public var isEmpty: Bool { changes.isEmpty }
 
-    /// What leads back. O(changes).
+    /// The changes that lead back. O(changes).
     @inlinable
     public var inverted: Difference {
       Difference(changes: changes.map { Change(key: $0.key, old: $0.new, new: $0.old) })
     }
   }
 
-  /// Gives every key the value that the difference says is new. What it says is old is not looked at.
-  /// O(changes × log n).
+  /// Gives every key in the difference its new value. Old values are not checked. O(changes × log
+  /// n).
   @inlinable
   public mutating func apply(_ difference: Difference) {
     for change in difference.changes { self[change.key] = change.new }
@@ -51,9 +51,9 @@ extension VersionedMap.Difference: Hashable where Key: Hashable, Value: Hashable
 extension VersionedMap.Difference: Sendable where Key: Sendable, Value: Sendable {}
 
 extension VersionedMap where Value: Equatable {
-  /// What has to be applied to `old` to make it equal to this map. O(nodes that the two do not
-  /// share): if one was made from the other by *k* changes, these are at most *k* times the height,
-  /// in either tree, and a few where nodes were split or merged.
+  /// Returns what to apply to `old` to make it equal to this map. O(nodes that the two do not
+  /// share). If one was made from the other by *k* changes, these are at most *k* times the height
+  /// in either tree, plus a few where nodes were split or merged.
   @inlinable
   public func difference(from old: VersionedMap) -> Difference {
     var difference = Difference()
@@ -64,7 +64,7 @@ extension VersionedMap where Value: Equatable {
     return difference
   }
 
-  /// ``compare(with:where:_:)`` of values that tell by themselves whether they differ.
+  /// As ``compare(with:where:_:)``, for equatable values.
   @inlinable
   @discardableResult
   func compare(with other: VersionedMap, _ body: (Key, Value?, Value?) -> Bool) -> Int {
@@ -73,17 +73,18 @@ extension VersionedMap where Value: Equatable {
 }
 
 extension VersionedMap {
-  /// Calls `body` with every key whose value differs, ascending, with its value here and there, until
-  /// `body` returns false. Returns how many nodes of the two trees were looked into.
+  /// Calls `body` with every key whose value differs, ascending, with its values here and there.
+  /// Stops when `body` returns `false`. Returns how many nodes of the two trees were opened.
   ///
-  /// Both trees are walked from their least key on. What stands next on a side is an entry or a whole
-  /// subtree, and begins with its least key. If one side begins first, it is opened, or told if it is
-  /// an entry. If both begin with the same key, the higher is opened; of the same height, they are
-  /// skipped if they are one node, and both opened if not.
+  /// Both trees are walked from their least key. The next item of a side is an entry or a whole
+  /// subtree, and begins with its least key. If one side's item begins first, an entry is reported
+  /// and a subtree opened. If both begin with the same key, the higher one is opened. At the same
+  /// height, two entries are compared; subtrees are skipped if they are one node, and both opened
+  /// if not.
   ///
-  /// So no subtree that is in both trees is ever opened. On the other side it is still to come, with
-  /// the same least key: as the whole of what stands next there, or at the front of something higher,
-  /// or later; and in none of these cases is it this one's turn to be opened.
+  /// So no subtree that is in both trees is ever opened. When it is next on one side, it is still
+  /// to come on the other, with the same least key: as the next item, at the front of a higher one,
+  /// or later. In none of these cases is it the one to be opened.
   @inlinable
   @discardableResult
   package func compare(
@@ -118,7 +119,7 @@ extension VersionedMap {
   }
 }
 
-/// A walk through a tree that can pass over whole subtrees. The tree must outlive it.
+/// A walk through a tree that can skip whole subtrees. The tree must outlive it.
 @usableFromInline
 @safe
 struct MapWalk<Key: Comparable, Value> {
@@ -127,17 +128,17 @@ struct MapWalk<Key: Comparable, Value> {
   /// How many nodes were opened.
   @usableFromInline var opened = 0
 
-  /// The root, while it stands next itself.
+  /// The root, while it is itself the next item.
   @usableFromInline var root: Unmanaged<Node>?
-  /// The node that was opened last, with its keys; `nil`: none was yet.
+  /// The node that was opened last, with its keys; `nil`: none yet.
   @usableFromInline var node: Unmanaged<Node>?
   @usableFromInline var keys: UnsafeMutablePointer<Key>?
   @usableFromInline var count = 0
-  /// What stands next in it.
+  /// The index of the next item in it.
   @usableFromInline var index = 0
-  /// How high that is; −1: it is an entry.
+  /// The height of the next item; −1: it is an entry.
   @usableFromInline var level = -1
-  /// The nodes above, each with what stands next in it.
+  /// The nodes above, each with the index of its next item.
   @usableFromInline var above: [(node: Unmanaged<Node>, index: Int)] = unsafe []
 
   @inlinable
@@ -153,33 +154,33 @@ struct MapWalk<Key: Comparable, Value> {
   @inlinable
   var isEntry: Bool { level < 0 }
 
-  /// The least key of what stands next.
+  /// The least key of the next item.
   @inlinable
   var key: Key {
     if let root = unsafe root { return unsafe root._withUnsafeGuaranteedRef { $0.first } }
     return unsafe keys.unsafelyUnwrapped[index]
   }
 
-  /// The value of the entry that stands next.
+  /// The value of the next item, an entry.
   @inlinable
   var value: Value {
     unsafe node.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.values[index] }
   }
 
-  /// The subtree that stands next.
+  /// The next item, a subtree.
   @inlinable
   var subtree: Unmanaged<Node> {
     if let root = unsafe root { return unsafe root }
     return unsafe node.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.link(index) }
   }
 
-  /// Past an entry, or into a subtree.
+  /// Skips an entry, or opens a subtree.
   @inlinable
   mutating func goOn() {
     if isEntry { skip() } else { open() }
   }
 
-  /// Past what stands next.
+  /// Skips the next item.
   @inlinable
   mutating func skip() {
     if unsafe root != nil {
@@ -192,7 +193,7 @@ struct MapWalk<Key: Comparable, Value> {
     }
   }
 
-  /// Into the subtree that stands next.
+  /// Opens the next item, a subtree.
   @inlinable
   mutating func open() {
     let subtree = unsafe subtree

@@ -1,7 +1,7 @@
-// The entries in order, from any key, both ways.
+// The entries in order, from any key, in both directions.
 
 extension VersionedMap: Sequence {
-  /// Ascending, and of this version: what is changed meanwhile does not show.
+  /// Iterates over this version, ascending. Later changes do not show.
   @inlinable
   public func makeIterator() -> Ascending { Ascending(root: root, above: nil) }
 
@@ -18,7 +18,7 @@ extension VersionedMap: Sequence {
   @inlinable
   public var last: Element? { descending().peek() }
 
-  /// The entry of a key or, if it has none, the next above it. O(log n).
+  /// The entry of a key, or the next above it if the key has none. O(log n).
   @inlinable
   public func first(from key: Key) -> Element? { ascending(from: key).peek() }
 
@@ -26,7 +26,7 @@ extension VersionedMap: Sequence {
   @inlinable
   public func first(after key: Key) -> Element? { ascending(after: key).peek() }
 
-  /// The entry of a key or, if it has none, the next below it. O(log n).
+  /// The entry of a key, or the next below it if the key has none. O(log n).
   @inlinable
   public func last(through key: Key) -> Element? { descending(from: key).peek() }
 
@@ -36,7 +36,7 @@ extension VersionedMap: Sequence {
 
   // MARK: Many
 
-  /// All entries from a key on, its own included. O(log n) for the first, then O(1) for each.
+  /// All entries from a key on, including its own. O(log n) for the first, then O(1) for each.
   @inlinable
   public func ascending(from key: Key) -> Ascending {
     Ascending(root: root, above: MapEdge(before: key))
@@ -48,17 +48,17 @@ extension VersionedMap: Sequence {
     Ascending(root: root, above: MapEdge(after: key))
   }
 
-  /// All entries, from the last to the first.
+  /// All entries, descending.
   @inlinable
   public func descending() -> Descending { Descending(root: root, below: nil) }
 
-  /// All entries from a key down, its own included. O(log n) for the first, then O(1) for each.
+  /// All entries from a key down, including its own. O(log n) for the first, then O(1) for each.
   @inlinable
   public func descending(from key: Key) -> Descending {
     Descending(root: root, below: MapEdge(after: key))
   }
 
-  /// All entries below a key, downwards. O(log n) for the first, then O(1) for each.
+  /// All entries below a key, descending. O(log n) for the first, then O(1) for each.
   @inlinable
   public func descending(before key: Key) -> Descending {
     Descending(root: root, below: MapEdge(before: key))
@@ -66,8 +66,8 @@ extension VersionedMap: Sequence {
 }
 
 extension VersionedMap {
-  /// Shows every entry from a key on where it is, ascending, until `body` says that it has seen
-  /// enough. To iterate would copy each; of a large value that takes longer than to look at it.
+  /// Shows `body` every entry from `start` on in place, ascending, until it returns `true`.
+  /// Iterating would copy each entry; for a large value that takes longer than looking at it.
   @inlinable
   @inline(__always)
   func look(from start: Key?, _ body: (Key, borrowing Value) -> Bool) {
@@ -89,15 +89,15 @@ extension VersionedMap {
     }
   }
 
-  /// Read through `inout`, for what is read through a pointer is copied first.
+  /// Passes the value `inout`, because reading it through a pointer would copy it first.
   @inlinable
   @inline(__always)
   static func shows(
     _ key: Key, _ value: inout Value, to body: (Key, borrowing Value) -> Bool
   ) -> Bool { body(key, value) }
 
-  /// The keys whose values are so, ascending; of all, if no range is given. O(n) in the range's
-  /// entries, none of which is copied.
+  /// Returns the keys whose values satisfy `isSo`, ascending; all keys are tested if no range is
+  /// given. O(n) in the range's entries, none of which is copied.
   @inlinable
   @inline(__always)
   package func keys(
@@ -112,7 +112,7 @@ extension VersionedMap {
     return keys
   }
 
-  /// Whether a value is so. O(n), and none is copied.
+  /// Returns whether any value satisfies `isSo`. O(n), and none is copied.
   @inlinable
   @inline(__always)
   package func hasValue(where isSo: (borrowing Value) -> Bool) -> Bool {
@@ -125,7 +125,7 @@ extension VersionedMap {
   }
 }
 
-/// The entries of one leaf. Its pointers are good for as long as the tree that the leaf is of.
+/// The entries of one leaf. Its pointers are valid as long as the leaf's tree.
 @usableFromInline
 @safe
 struct MapRun<Key: Comparable, Value> {
@@ -145,11 +145,11 @@ struct MapRun<Key: Comparable, Value> {
 }
 
 extension VersionedMap {
-  /// The entries of one version, upwards. It keeps what it needs of that version.
+  /// The entries of one version, ascending. It keeps what it needs of that version.
   @safe
   public struct Ascending: Sequence, IteratorProtocol {
     @usableFromInline let root: Node?
-    /// The leaf that the next entry is in; `nil`: there is none.
+    /// The leaf with the next entry; `nil`: there is none.
     @usableFromInline var run: MapRun<Key, Value>?
     @usableFromInline var index = 0
 
@@ -190,11 +190,11 @@ extension VersionedMap {
     }
   }
 
-  /// The entries of one version, downwards. It keeps what it needs of that version.
+  /// The entries of one version, descending. It keeps what it needs of that version.
   @safe
   public struct Descending: Sequence, IteratorProtocol {
     @usableFromInline let root: Node?
-    /// The leaf that the next entry is in; `nil`: there is none.
+    /// The leaf with the next entry; `nil`: there is none.
     @usableFromInline var run: MapRun<Key, Value>?
     @usableFromInline var index = 0
 
@@ -237,6 +237,6 @@ extension VersionedMap {
   }
 }
 
-// As their map: they read what nobody changes while they hold its root.
+// Sendable like their map: the nodes that they read do not change while they hold its root.
 extension VersionedMap.Ascending: @unchecked Sendable where Key: Sendable, Value: Sendable {}
 extension VersionedMap.Descending: @unchecked Sendable where Key: Sendable, Value: Sendable {}

@@ -1,52 +1,48 @@
-// Ranges of keys: counted and removed.
+// Counting and removing ranges of keys.
 
 extension VersionedMap {
-  /// How many entries have a key in the range. O(log n).
+  /// Returns how many keys are in the range. O(log n).
   @inlinable
   public func count(in range: Range<Key>) -> Int {
     countBelow(MapEdge(before: range.upperBound)) - countBelow(MapEdge(before: range.lowerBound))
   }
 
-  /// How many entries have a key in the range. O(log n).
+  /// Returns how many keys are in the range. O(log n).
   @inlinable
   public func count(in range: ClosedRange<Key>) -> Int {
     countBelow(MapEdge(after: range.upperBound)) - countBelow(MapEdge(before: range.lowerBound))
   }
 
-  /// Removes the entries whose keys are in the range; returns how many they were. O(log n), and what
-  /// it takes to free them.
+  /// Removes the entries in the range; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
   public mutating func removeAll(in range: Range<Key>) -> Int {
     removeAll(above: MapEdge(before: range.lowerBound), below: MapEdge(before: range.upperBound))
   }
 
-  /// Removes the entries whose keys are in the range; returns how many they were. O(log n), and what
-  /// it takes to free them.
+  /// Removes the entries in the range; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
   public mutating func removeAll(in range: ClosedRange<Key>) -> Int {
     removeAll(above: MapEdge(before: range.lowerBound), below: MapEdge(after: range.upperBound))
   }
 
-  /// Removes the entries from a key on; returns how many they were. O(log n), and what it takes to
-  /// free them.
+  /// Removes the entries from a key on; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
   public mutating func removeAll(in range: PartialRangeFrom<Key>) -> Int {
     removeAll(above: MapEdge(before: range.lowerBound), below: nil)
   }
 
-  /// Removes the entries below a key; returns how many they were. O(log n), and what it takes to free
-  /// them.
+  /// Removes the entries below a key; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
   public mutating func removeAll(in range: PartialRangeUpTo<Key>) -> Int {
     removeAll(above: nil, below: MapEdge(before: range.upperBound))
   }
 
-  /// Removes the entries up to a key, its own included; returns how many they were. O(log n), and
-  /// what it takes to free them.
+  /// Removes the entries up to a key, including its own; returns how many there were. O(log n),
+  /// plus freeing them.
   @inlinable
   @discardableResult
   public mutating func removeAll(in range: PartialRangeThrough<Key>) -> Int {
@@ -56,7 +52,7 @@ extension VersionedMap {
   @inlinable
   mutating func removeAll(above lower: MapEdge<Key>?, below upper: MapEdge<Key>?) -> Int {
     let before = count
-    // A cut copies what is shared, so it is made only if there is something to remove.
+    // A cut copies shared nodes, so cut only if there is something to remove.
     guard let next = Ascending(root: root, above: lower).peek(),
       upper?.isAbove(next.key) ?? true
     else { return 0 }
@@ -73,7 +69,7 @@ extension VersionedMap {
     return before - count
   }
 
-  /// How many entries are below an edge.
+  /// Returns how many entries are below an edge.
   @inlinable
   func countBelow(_ edge: MapEdge<Key>) -> Int {
     guard let root else { return 0 }

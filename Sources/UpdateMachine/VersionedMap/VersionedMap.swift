@@ -1,39 +1,39 @@
-// VersionedMap: the room of the ordered map whose copies share what they have in common. Replicas
-// keep their models in it, so that forking one and publishing it cost nothing, and so that two
-// versions of it can be compared at the price of what differs. It imports nothing.
+// VersionedMap: the room of an ordered map whose copies share structure. Replicas keep their models
+// in it. So forking and publishing a model costs nothing, and comparing two versions costs only
+// what differs. It imports nothing.
 //
 // VersionedMap may use: Values.
 
-/// An ordered map with structure sharing: a copy costs nothing, and is changed at the price of the
-/// change alone.
+/// An ordered map with structure sharing. A copy costs nothing, and a change costs only what it
+/// changes.
 ///
 ///     let before = map            // O(1), whatever the size
 ///     map[7] = "seven"            // copies the few nodes on the way to 7, and no others
 ///     map.difference(from: before).changes    // looks at those nodes only
 ///
-/// Shape: the keys are unique, and every order is theirs, ascending unless said otherwise. A key is
-/// kept as it was first given, also when its value is replaced by way of another key that is equal.
+/// Shape: keys are unique, and every order is by key, ascending unless said otherwise. A key is
+/// kept as it was first given, even when its value is replaced through another key that is equal.
 ///
-/// A map that shares nothing is changed in place. One that shares copies what it changes, a node at
-/// a time, and is then the only owner of the copies; the other versions notice nothing. Versions may
-/// be read and changed in several threads at the same time, each by one thread.
+/// A map that shares nothing is changed in place. One that shares nodes copies those that it
+/// changes, and then owns the copies alone; other versions are unaffected. Several threads may read
+/// and change versions at the same time, if each version has one thread.
 ///
-/// Nothing here fails. It is a programmer's mistake, which traps, to build a map from what is not
-/// sorted or not unique.
+/// Nothing here fails. Building a map from unsorted or repeated keys is a programmer's mistake,
+/// which traps.
 ///
 /// Source: the B-tree is Bayer and McCreight's ("Organization and maintenance of large ordered
-/// indexes", 1972), with all entries in the leaves (Comer, "The ubiquitous B-tree", 1979); that new
-/// versions share the nodes off the changed path is path copying (Driscoll, Sarnak, Sleator and
-/// Tarjan, "Making data structures persistent", 1989). Filling, splitting and the difference are ours.
+/// indexes", 1972), with all entries in the leaves (Comer, "The ubiquitous B-tree", 1979). Sharing
+/// the nodes off the changed path is path copying (Driscoll, Sarnak, Sleator and Tarjan, "Making
+/// data structures persistent", 1989). Filling, splitting and the difference are ours.
 public struct VersionedMap<Key: Comparable, Value> {
   public typealias Element = (key: Key, value: Value)
 
   @usableFromInline typealias Node = MapNode<Key, Value>
 
-  /// `nil`: there is no entry.
+  /// `nil`: the map is empty.
   @usableFromInline var root: Node?
 
-  /// Empty.
+  /// An empty map.
   @inlinable
   public init() { root = nil }
 
@@ -42,10 +42,10 @@ public struct VersionedMap<Key: Comparable, Value> {
 
   // MARK: One entry
 
-  /// The value of a key; `nil`: there is none, or when set, there shall be none. O(log n).
+  /// The value of a key; `nil` if there is none. Setting `nil` removes the entry. O(log n).
   ///
-  /// What is read and set again through this is copied in between. ``modifyValue(forKey:_:)`` changes
-  /// a value where it is.
+  /// Reading a value and setting it again copies it. ``modifyValue(forKey:_:)`` changes it in
+  /// place.
   @inlinable
   public subscript(key: Key) -> Value? {
     get {
@@ -61,7 +61,7 @@ public struct VersionedMap<Key: Comparable, Value> {
     }
   }
 
-  /// An entry with the key as it is kept.
+  /// The entry of a key, with the key as it was first given.
   @inlinable
   func entry(for key: Key) -> Element? {
     guard let root else { return nil }
@@ -72,7 +72,7 @@ public struct VersionedMap<Key: Comparable, Value> {
     }
   }
 
-  /// O(log n).
+  /// Whether the key has a value. O(log n).
   @inlinable
   public func contains(_ key: Key) -> Bool {
     guard let root else { return false }
@@ -81,7 +81,7 @@ public struct VersionedMap<Key: Comparable, Value> {
     }
   }
 
-  /// Sets a value; returns the one that was there. O(log n).
+  /// Sets a value; returns the old one. O(log n).
   @inlinable
   @discardableResult
   public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
@@ -93,8 +93,8 @@ public struct VersionedMap<Key: Comparable, Value> {
     return old
   }
 
-  /// Changes a value where it is; returns what `body` returns, or `nil` without calling it if the key
-  /// has none. O(log n).
+  /// Changes a value in place, and returns what `body` returns. If the key has no value, returns
+  /// `nil` without calling `body`. O(log n).
   @inlinable
   @discardableResult
   public mutating func modifyValue<Result, Failure: Error>(
@@ -104,8 +104,8 @@ public struct VersionedMap<Key: Comparable, Value> {
     return try Node.modify(key, in: &root!, body)
   }
 
-  /// Removes an entry; returns its value, or `nil` if there was none. O(log n). To remove what is not
-  /// there copies nothing.
+  /// Removes an entry; returns its value, or `nil` if there was none. O(log n). If there is nothing
+  /// to remove, nothing is copied.
   @inlinable
   @discardableResult
   public mutating func removeValue(forKey key: Key) -> Value? {
@@ -131,14 +131,14 @@ public struct VersionedMap<Key: Comparable, Value> {
   @inlinable
   public var isEmpty: Bool { root == nil }
 
-  /// Whether the two are one version: a copy of the other, with no change made since to either. Says
-  /// no about maps that are equal by chance. O(1).
+  /// Whether both are the same version: one is a copy of the other, and neither was changed since.
+  /// Returns `false` for maps that are equal by chance. O(1).
   @inlinable
   public func isIdentical(to other: VersionedMap) -> Bool { root === other.root }
 }
 
 extension VersionedMap: ExpressibleByDictionaryLiteral {
-  /// A key that occurs twice is a programmer's mistake.
+  /// Traps if a key occurs twice.
   @inlinable
   public init(dictionaryLiteral elements: (Key, Value)...) {
     self.init()
@@ -149,14 +149,13 @@ extension VersionedMap: ExpressibleByDictionaryLiteral {
   }
 }
 
-// Nodes are class instances that are changed only while one map alone refers to them, which
-// `isKnownUniquelyReferenced` makes sure of; that is what arrays do, too. So versions in several
-// threads share only what nobody changes.
+// Nodes are class instances. As with arrays, `isKnownUniquelyReferenced` makes sure that they are
+// changed only while one map alone refers to them. So threads share only nodes that never change.
 extension VersionedMap: @unchecked Sendable where Key: Sendable, Value: Sendable {}
 
 extension VersionedMap: Equatable where Value: Equatable {
-  /// O(what differs, and how far they were apart in their making): versions of one map share most
-  /// nodes, and what is shared is not looked at.
+  /// O(nodes that the two do not share): versions of one map share most nodes, and shared nodes are
+  /// skipped.
   @inlinable
   public static func == (one: VersionedMap, other: VersionedMap) -> Bool {
     guard one.count == other.count else { return false }

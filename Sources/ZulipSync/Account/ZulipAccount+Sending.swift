@@ -2,9 +2,9 @@ internal import MessageSync
 public import UpdateMachine
 
 extension ZulipAccount {
-  /// What the user has sent and the account has not, oldest first: all of it.
+  /// Returns all messages that the user has sent and the account does not have yet, oldest first.
   ///
-  /// - Parameter local: the changes beside the account.
+  /// - Parameter local: the local changes, which are kept beside the account.
   public func echoes(_ local: LocalChanges<ZulipOutgoing>) -> [ZulipEcho] {
     let outbox = local.outbox
     var echoes: [ZulipEcho] = []
@@ -28,14 +28,15 @@ extension ZulipAccount {
     return echoes.sorted { $0.ticket < $1.ticket }
   }
 
-  /// Those of them that will certainly be in a list, oldest first.
+  /// Returns the echoes that will certainly be in a list, oldest first.
   public func echoes(
     _ local: LocalChanges<ZulipOutgoing>, in list: ZulipMessageList
   ) -> [ZulipEcho] {
     echoes(local).filter { list.verdict(on: glimpse(of: $0.message)) == .yes }
   }
 
-  /// What is known of a message before it has an ID: later than all others, read, and not starred.
+  /// The parts of a message that are known before it has an ID: later than all others, read, and
+  /// not starred.
   private func glimpse(of message: ZulipOutgoing) -> MessageGlimpse<ZulipContent> {
     var glimpse = MessageGlimpse<ZulipContent>(MessageID(.max))
     glimpse.sender = state.myself
@@ -54,14 +55,14 @@ extension ZulipAccount {
 }
 
 extension ReplicaState where Model == ZulipAccount {
-  /// What the user has sent and the account has not, oldest first: all of it.
+  /// All messages that the user has sent and the account does not have yet, oldest first.
   public var echoes: [ZulipEcho] {
     guard let model, let local else { return [] }
     return model.echoes(local)
   }
 
-  /// Those of them that will certainly be in a list, oldest first. Its views and the account's states
-  /// are told one after the other: for a moment a message may be in both, or in neither.
+  /// Returns the echoes that will certainly be in a list, oldest first. The list's views and the
+  /// account's states arrive separately: for a moment a message may be in both, or in neither.
   public func echoes(in list: ZulipMessageList) -> [ZulipEcho] {
     guard let model, let local else { return [] }
     return model.echoes(local, in: list)
@@ -69,8 +70,8 @@ extension ReplicaState where Model == ZulipAccount {
 }
 
 extension ZulipAccountSource {
-  /// Sends one message, and asks that its event say which it is. A server without idempotency is given
-  /// one at a time.
+  /// Sends the mutations. If a queue is known, it asks that each message's event identify the
+  /// message. A server without idempotency gets one mutation at a time.
   public func push(
     _ push: Outbox<ZulipOutgoing>.Push
   ) async throws(PushFailure) -> PushAnswer {

@@ -1,5 +1,5 @@
-// Account: the room of all that a client has of one user's account in one model: the realm's state and
-// messages, kept level by the same events, and how the model knows what the user has sent.
+// Account: one user's whole account in one model: the realm's state and the messages, kept level by
+// the same events, and how the model recognizes messages that the user has sent.
 //
 // Account may use: HTTP, JSON, Sending, State, Wire.
 
@@ -7,32 +7,32 @@ public import MessageSync
 public import SyncProtocols
 public import UpdateMachine
 
-/// The state of a realm and messages by narrow. What the user has sent that is not among them yet is beside
-/// it, in the outbox (``echoes(_:in:)``).
+/// A realm's state, and messages by narrow. Messages that the user has sent and that are not among
+/// them yet are in the outbox, beside the account (``echoes(_:in:)``).
 ///
-/// Which channels send events follows from the subscriptions, at a register and from then on by the
-/// events. An event that cannot be applied to the state changes nothing of the others.
+/// The subscriptions decide which channels send events: at a register, and then as events change
+/// them. An event that cannot be applied to the state changes no messages either.
 ///
-/// What a page settles or mends of a message is mended in the state, too: whether it is starred, and unread,
-/// and where.
+/// When a page settles or mends a message, the state is mended too: whether the message is starred,
+/// whether it is unread, and where it is.
 public struct ZulipAccount: Sendable {
   /// Users, channels, settings, unread messages, and so on.
   public private(set) var state: ZulipState
-  /// Messages, and the lists of those that are in a narrow.
+  /// Messages, and the lists of those in each narrow.
   public var lists: MessageStore<ZulipMessageList>
-  /// The form in which all contents are.
+  /// The form of all contents.
   public let form: ZulipContent.Form
-  /// Whose changes the outbox has: the name that the first register gave, for as long as the account is
-  /// kept.
+  /// The client whose changes are in the outbox. The first register names it, and the name stays as
+  /// long as the account is kept.
   public let client: ClientID?
 
-  /// The state has these of all messages, held or not.
+  /// The state holds these flags of all messages, held or not.
   private static var countedFlags: MessageFlags { [.read, .starred] }
 
-  /// What is held of the messages.
+  /// The held messages.
   public var messages: MessageStore<ZulipMessageList> { lists }
 
-  /// A list as this state understands it, to open a window on.
+  /// Returns a list for opening a window, as this state understands the narrow.
   public func list(_ narrow: ZulipNarrow) -> ZulipMessageList {
     ZulipMessageList(narrow, state.directory)
   }
@@ -42,11 +42,11 @@ extension ZulipAccount: MessageModel {
   public typealias Narrow = ZulipMessageList
   public typealias Change = ZulipOutgoing
 
-  /// What a register gives.
+  /// The answer to a register.
   public struct Snapshot: Hashable, Sendable {
     public var state: ZulipSnapshot
     public var form: ZulipContent.Form
-    /// The name of the client, if there is no older account.
+    /// The client's name, if there is no older account.
     public var client: ClientID
 
     public init(
@@ -62,7 +62,7 @@ extension ZulipAccount: MessageModel {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  /// Lists that are open stay open, and show what was known formerly. The client's name stays.
+  /// Keeps open lists open; they show what was known before. Keeps the client's name.
   public init(snapshot: Snapshot, replacing old: ZulipAccount?) throws(ZulipError) {
     state = try ZulipState(snapshot: snapshot.state)
     form = snapshot.form
@@ -81,7 +81,8 @@ extension ZulipAccount: MessageModel {
     for change in event.changes(form) { lists.apply(change) }
   }
 
-  /// What the state says of a message becomes what the message itself says.
+  /// Updates the state's rows of these messages from the store. Messages that are not held lose
+  /// theirs.
   public mutating func mended(_ ids: [MessageID]) {
     for id in ids {
       if let message = lists[id] { state.mend(message) } else { state.forget(id.number) }
@@ -90,13 +91,14 @@ extension ZulipAccount: MessageModel {
 
   // MARK: What the user sends
 
-  /// A Zulip server knows no second copy again.
+  /// A Zulip server does not recognize a second copy.
   public static var knowsMutationsAgain: Bool { false }
 
-  /// Nothing is confirmed by its ID: the server tells none. A message is, by its event.
+  /// A Zulip server confirms no mutation by its ID. A message is confirmed by its event.
   public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
-  /// The message of the user's own that this is.
+  /// Returns the ticket of the user's own message that the event reports; `nil` if it is not from
+  /// this outbox.
   public func echo(in event: ZulipEvent) -> MutationTicket? {
     guard case .sent = event.kind, let text = event.fields["local_message_id"]?.text,
       let local = ZulipLocalID(text), local.client == client
@@ -109,10 +111,10 @@ extension ZulipAccount: StorableModel {
   private static let headTable = StoredTable.firstOfModel.advanced(by: 2)
   private static let messageTable = StoredTable.firstOfModel.advanced(by: 3)
 
-  /// 2: the client's name is the account's, too.
+  /// Version 2: the account too keeps the client's name.
   public static var storedVersion: UInt64 { 2 }
 
-  /// The state has the first two tables.
+  /// Stores the account. The first two tables are the state's.
   public func store(since old: ZulipAccount?, into rows: inout RowWriter) {
     state.store(since: old?.state, into: &rows)
     rows.put(ZulipAccount.headTable, StoredHead(self), since: old.map { StoredHead($0) })
@@ -129,7 +131,8 @@ extension ZulipAccount: StorableModel {
     lists.countedFlags = ZulipAccount.countedFlags
   }
 
-  /// Version 1 had an empty content in place of the head, and the client's name in the outbox alone.
+  /// Migrates from version 1, which had an empty content in place of the head, and the client's
+  /// name only in the outbox.
   public static func migrate(
     _ rows: StoredRows, from version: UInt64
   ) throws(StoredFormError) -> StoredRows {
@@ -152,7 +155,7 @@ extension ZulipAccount: StorableModel {
     return lists.unloaded(under: events.flatMap { $0.changes(form) })
   }
 
-  /// What there is one of.
+  /// The values that an account has once.
   fileprivate struct StoredHead: Storable, Equatable {
     var form: ZulipContent.Form
     var client: ClientID?
@@ -174,17 +177,17 @@ extension ZulipAccount.StoredHead {
 }
 
 extension ZulipAccount: CustomStringConvertible, CustomReflectable {
-  /// How much there is, and nothing of it.
+  /// The sizes only, no contents.
   public var description: String { "\(state), \(lists.count) messages" }
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// A Zulip server as the library's driver asks it, for a whole account.
+/// The driver's source for a whole account on a Zulip server.
 ///
 ///     let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
 ///     let views = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
 ///
-/// The deadlines are the machine's, as with ``ZulipSource``.
+/// The machine sets the deadlines, as with ``ZulipSource``.
 public struct ZulipAccountSource: Source {
   public typealias Model = ZulipAccount
   public typealias Sync = EventQueue<ZulipEvent>
@@ -230,8 +233,8 @@ public struct ZulipAccountSource: Source {
     }
   }
 
-  /// One message is asked for as a list that it is alone in: so a lack of it is an answer, and no
-  /// refusal among others.
+  /// Builds the request for a page. A single message is requested as a list that contains only it.
+  /// So a missing message is an answer, not a refusal that could mean something else.
   static func request(
     _ request: PageRequest<ZulipMessageList, MessageID>, _ form: ZulipContent.Form
   ) -> ZulipPageRequest {

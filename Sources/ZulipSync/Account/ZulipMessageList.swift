@@ -1,9 +1,9 @@
 public import MessageSync
 public import UpdateMachine
 
-/// A list of messages: a narrow as the server is asked for it, with what decides here which messages are
-/// in it. A conversation's filter has its number alone, from which nobody gets the users back, so both
-/// are kept.
+/// A list of messages: the narrow to ask the server for, and the filter that decides locally which
+/// messages are in it. Both are kept: the filter has only a conversation's number, and the users
+/// cannot be recovered from it.
 public struct ZulipMessageList: MessageNarrow {
   public typealias Content = ZulipContent
 
@@ -11,9 +11,9 @@ public struct ZulipMessageList: MessageNarrow {
   public let filter: MessageFilter<ZulipContent>
 
   /// - Parameters:
-  ///   - narrow: what the server is asked for.
-  ///   - directory: of the state at this time (``ZulipState/directory``). A narrow by a channel's name is of
-  ///     the channel that has it now.
+  ///   - narrow: the narrow to ask the server for.
+  ///   - directory: the current state's (``ZulipState/directory``). A channel's name means the
+  ///     channel that has it now.
   public init(_ narrow: ZulipNarrow, _ directory: ZulipNarrow.Directory) {
     self.narrow = narrow
     filter = narrow.filter(directory)
@@ -33,7 +33,7 @@ extension ZulipMessageList: CustomStringConvertible {
   public var description: String { filter.description }
 }
 
-// MARK: As rows
+// MARK: Rows
 
 extension ZulipMessageList: Storable {
   public func put(into bytes: inout ByteWriter) {

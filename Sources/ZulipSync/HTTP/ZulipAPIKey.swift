@@ -1,9 +1,9 @@
 import Foundation
 
-/// A user's API key, which opens all that is his.
+/// A user's API key, which gives access to the whole account.
 ///
-/// Nothing shows it: no description, no dump, no reflection, and it is not `Codable`. Where an app keeps
-/// it is the app's to say; a keychain is made for that.
+/// Nothing shows it: no description, no dump, no reflection, and it is not `Codable`. The app
+/// decides where to keep it; a keychain is made for that.
 public struct ZulipAPIKey: Equatable, Sendable {
   private let secret: String
 
@@ -14,7 +14,7 @@ public struct ZulipAPIKey: Equatable, Sendable {
     self.secret = secret
   }
 
-  /// The header that goes with each request.
+  /// The value of the `Authorization` header of each request.
   func authorization(of email: String) -> String {
     "Basic " + Data("\(email):\(secret)".utf8).base64EncodedString()
   }

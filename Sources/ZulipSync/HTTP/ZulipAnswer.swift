@@ -2,19 +2,20 @@ import Foundation
 import SyncProtocols
 public import UpdateMachine
 
-/// An HTTP answer as it came, with as much of its body as was allowed.
+/// An HTTP answer as received, with as much of its body as is allowed.
 struct ZulipAnswer: Sendable {
   var status: Int
   var contentType: String?
   var retryAfter: String?
-  /// When the server says that it answered.
+  /// The `Date` header: when the server answered.
   var date: String?
   var body = Data()
-  /// There was more of it than is allowed.
+  /// Whether the body was longer than is allowed.
   var isTooLarge = false
 
-  /// The fields of a success; all else is a failure, and ``ServerAnswer`` says which.
-  /// - Parameter wallTime: what to compare a date with, where the answer has none.
+  /// Returns the fields of a success. Anything else is a failure, which ``ServerAnswer``
+  /// classifies.
+  /// - Parameter wallTime: the current date, for an answer without a `Date`.
   func fields(at wallTime: WallTime) throws(ZulipFailure) -> ZulipFields {
     let fields = isJSON && !isTooLarge ? (try? ZulipValue(json: body))?.fields : nil
     let answer = ServerAnswer(
@@ -23,7 +24,7 @@ struct ZulipAnswer: Sendable {
         ?? ZulipAnswer.wait(retryAfter, answeredAt: date, or: wallTime))
     let failure = answer.failure()
     if let fields, failure == nil { return fields }
-    // A server that has more to say than we take would say it again: what is asked is another thing.
+    // A server with too long an answer would repeat it: only another request can help.
     if isTooLarge, isJSON, (200..<300).contains(status) {
       throw ZulipFailure(.malformed, .tooLarge, status: status)
     }
@@ -44,7 +45,8 @@ struct ZulipAnswer: Sendable {
     }
   }
 
-  /// Whether it says that it is JSON. What says something else is not the server's, whatever it holds.
+  /// Whether the answer claims to be JSON. Otherwise it is not from the Zulip server, whatever it
+  /// holds.
   private var isJSON: Bool {
     guard let type = contentType?.prefix(while: { $0 != ";" }) else { return false }
     return type.trimmingCharacters(in: .whitespaces).lowercased() == "application/json"
@@ -54,7 +56,7 @@ struct ZulipAnswer: Sendable {
 // MARK: How long to wait
 
 extension ZulipAnswer {
-  /// What the body says, in seconds.
+  /// The wait that the body asks for, in seconds.
   static func wait(_ value: ZulipValue?) -> TimeSpan? {
     switch value {
     case .number(let seconds): TimeSpan(wholeOrNotSeconds: Double(seconds))
@@ -63,7 +65,8 @@ extension ZulipAnswer {
     }
   }
 
-  /// What the header says: seconds, whole or not, or a date. One that has passed means at once.
+  /// The wait that the header asks for: seconds, whole or not, or a date. A date in the past means
+  /// no wait.
   static func wait(
     _ text: String?, answeredAt date: String?, or wallTime: WallTime
   ) -> TimeSpan? {
@@ -77,8 +80,8 @@ extension ZulipAnswer {
     return Double(text).flatMap { TimeSpan(wholeOrNotSeconds: $0) }
   }
 
-  /// Seconds since the epoch of "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7). Nobody writes the
-  /// two older forms any more.
+  /// Parses "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7) to seconds since the epoch. The two
+  /// older formats are no longer in use.
   static func seconds(ofDate text: String) -> Int64? {
     let words = text.split(separator: " ")
     guard words.count == 6, words[5] == "GMT", let day = number(words[1], in: 1...31),
@@ -89,7 +92,7 @@ extension ZulipAnswer {
     guard time.count == 3, let hour = number(time[0], in: 0...23),
       let minute = number(time[1], in: 0...59), let second = number(time[2], in: 0...60)
     else { return nil }
-    // Days by a calendar whose years begin in March, so that the leap day is a year's last.
+    // Counts days in a calendar whose years begin in March: a leap day is then the year's last day.
     let shifted = month < 2 ? year - 1 : year
     let months = Int64((month + 10) % 12)
     let days =
@@ -110,8 +113,8 @@ extension ZulipAnswer {
 }
 
 extension TimeSpan {
-  /// Seconds with a fraction, rounded up to the millisecond, because a server that says 54.3147 s
-  /// refuses what comes after 54.314 s. `nil` for what is no length of time.
+  /// Converts seconds with a fraction, rounded up to the millisecond: a server that says 54.3147 s
+  /// refuses requests after 54.314 s. Returns `nil` for a negative or non-finite number.
   public init?(wholeOrNotSeconds seconds: Double) {
     guard seconds.isFinite, seconds >= 0 else { return nil }
     let milliseconds = (seconds * 1000).rounded(.up)

@@ -3,7 +3,7 @@ public import SyncProtocols
 public import UpdateMachine
 
 extension ZulipConnection {
-  /// `GET /messages`: some messages of a narrow.
+  /// `GET /messages`: fetches some messages of a narrow.
   public func messages(
     _ request: ZulipPageRequest, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> ZulipPage {
@@ -13,15 +13,15 @@ extension ZulipConnection {
     }
   }
 
-  /// `GET /messages/ID`: one that the user may see, whether it was sent to him or not. `rejected` if
-  /// there is none.
+  /// `GET /messages/ID`: fetches one message that the user may see, even if it was not sent to the
+  /// user. Throws `rejected` if there is none.
   public func message(
     _ id: MessageID, form: ZulipContent.Form = .rendered
   ) async throws(ZulipFailure) -> ZulipMessage {
     var parameters = ZulipForm()
     parameters.add("apply_markdown", .bool(form == .rendered))
     return try await ask(.get, "messages/\(id)", parameters) { answer throws(ZulipError) in
-      // As on a page, and unlike in an event, it must say its flags.
+      // As on a page, and unlike in an event, the message must have its flags.
       let message = try answer.object("message")
       return try ZulipMessage(message, flags: message.texts("flags"))
     }
@@ -29,16 +29,17 @@ extension ZulipConnection {
 
   // MARK: Changing
 
-  /// Where a message goes.
+  /// The destination of a message.
   public enum Recipient: Hashable, Sendable {
     case channel(ChannelID, topic: String)
-    /// The others of a direct conversation; oneself alone, or nobody, is a note to oneself.
+    /// The other users of a direct conversation. The user alone, or no one, means a note to
+    /// oneself.
     case direct([UserID])
   }
 
-  /// What ties a message that is sent to its event.
+  /// The link between a sent message and its event.
   public struct Echo: Hashable, Sendable {
-    /// The queue whose `message` event is to have ``localID``.
+    /// The queue whose `message` event will carry ``localID``.
     public var queue: QueueID
     /// The client's own name for the message.
     public var localID: String
@@ -49,14 +50,14 @@ extension ZulipConnection {
     }
   }
 
-  /// `POST /messages`. Asked twice, it sends twice: of a failure with ``ZulipFailure/hasLeft`` nobody can
-  /// tell whether it was sent, but for the echo.
+  /// `POST /messages`: sends a message. Calling it twice sends two messages. After a failure with
+  /// ``ZulipFailure/hasLeft``, only the echo can tell whether the message was sent.
   /// - Parameters:
-  ///   - recipient: where it goes.
-  ///   - content: as it is typed, in Markdown.
-  ///   - echo: what the message's event is to be known by; `nil`: nothing.
-  ///   - deadline: of the whole answer; `nil`: ``ZulipSettings/deadline``.
-  /// - Returns: the message's ID. Its event may have come before.
+  ///   - recipient: the destination.
+  ///   - content: the text as typed, in Markdown.
+  ///   - echo: identifies the message in its event; `nil` for no identification.
+  ///   - deadline: for the whole answer; `nil` means ``ZulipSettings/deadline``.
+  /// - Returns: the message's ID. Its event may have arrived before.
   @discardableResult
   public func send(
     _ recipient: Recipient, _ content: String, echo: Echo? = nil,
@@ -80,15 +81,15 @@ extension ZulipConnection {
     }
   }
 
-  /// What is to be otherwise. What is `nil` stays.
+  /// The changes of an edit. A `nil` part stays as it is.
   public struct Edit: Hashable, Sendable {
-    /// Cannot be changed along with the channel.
+    /// The new content. It cannot be changed together with the channel.
     public var content: String?
     public var topic: String?
     public var channel: ChannelID?
-    /// Which other messages of the topic move along; of no matter if only the content changes.
+    /// Which other messages of the topic move along. Ignored if only the content changes.
     public var moves: Moves = .one
-    /// Whether a message in the old topic tells of the move, and one in the new topic.
+    /// Whether to post a notice of the move in the old topic, and in the new one.
     public var notifiesOldTopic = false
     public var notifiesNewTopic = false
 
@@ -127,7 +128,7 @@ extension ZulipConnection {
   /// An emoji as the server names it.
   public struct Emoji: Hashable, Sendable {
     public var name: String
-    /// With ``type``: which one it is, where the name alone does not say.
+    /// The emoji's code, within ``type``. Needed where the name alone is ambiguous.
     public var code: String?
     /// "unicode_emoji", "realm_emoji" or "zulip_extra_emoji".
     public var type: String?
@@ -139,8 +140,8 @@ extension ZulipConnection {
     }
   }
 
-  /// `POST` or `DELETE /messages/ID/reactions`: one's own reaction. One that is so already is
-  /// `rejected`.
+  /// `POST` or `DELETE /messages/ID/reactions`: adds or removes the user's own reaction. Throws
+  /// `rejected` if nothing would change.
   public func react(
     to id: MessageID, with emoji: Emoji, isSet: Bool = true
   ) async throws(ZulipFailure) {
@@ -153,13 +154,13 @@ extension ZulipConnection {
     }
   }
 
-  /// Flags that a user sets.
+  /// The flags that a user can set.
   public enum Flag: String, Hashable, Sendable {
     case read, starred, collapsed
   }
 
-  /// `POST /messages/flags`. Asked twice, it is as if asked once.
-  /// - Returns: the messages that it was done to.
+  /// `POST /messages/flags`: sets or clears a flag. It is idempotent.
+  /// - Returns: the messages that the server reports as changed.
   @discardableResult
   public func setFlag(
     _ flag: Flag, of ids: [MessageID], isSet: Bool = true
@@ -198,7 +199,7 @@ extension ZulipPageRequest {
 }
 
 extension ZulipNarrow {
-  /// As the server reads it.
+  /// The narrow as JSON for the server.
   var value: ZulipValue {
     .list(
       terms.map { term in

@@ -1,20 +1,20 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// What a client asks for when it registers.
+/// The parameters of a register.
 public struct ZulipRegister: Hashable, Sendable {
-  /// What it says of itself, as far as it changes what the state then is.
+  /// The client's capabilities, as far as they change the state.
   public var client: ZulipRegistration
-  /// In which form messages come.
+  /// The form of message contents.
   public var form: ZulipContent.Form
-  /// Which events come; `nil`: all, which is what ``ZulipState`` needs to stay level.
+  /// The event types to receive; `nil` for all, which ``ZulipState`` needs to stay level.
   public var eventTypes: [String]?
-  /// Of which the state comes; `nil`: of the same.
+  /// The event types whose state to receive; `nil` for the same as ``eventTypes``.
   public var fetchTypes: [String]?
-  /// How long the server keeps the queue while nobody waits on it; `nil`: as it likes, 600 s.
+  /// How long the server keeps the queue while no poll waits; `nil` for its default, 600 s.
   public var lifetime: TimeSpan?
-  /// A server that is older is not spoken to. 185 is Zulip 7, the first with all words that are sent
-  /// here.
+  /// The lowest feature level that is accepted. 185 is Zulip 7, the first that knows all parameters
+  /// sent here.
   public var leastFeatureLevel: Int64 = 185
 
   public init(
@@ -53,12 +53,12 @@ public struct ZulipRegister: Hashable, Sendable {
     return form
   }
 
-  /// An old name and a new one. A server says which it does not know.
+  /// The old name and the new one. A server reports the one that it does not know.
   static let lifetimeNames = ["queue_lifespan_secs", "idle_queue_timeout"]
 }
 
 extension ZulipRegistration {
-  /// What a client of today says: it knows all that a state can have.
+  /// The capabilities of a current client, which understands everything that a state can have.
   public static var full: ZulipRegistration {
     var client = ZulipRegistration()
     client.keepsArchivedChannels = true
@@ -69,7 +69,7 @@ extension ZulipRegistration {
 }
 
 extension ZulipConnection {
-  /// `POST /register`: the state, and a queue of what happens from then on.
+  /// `POST /register`: fetches the state, and opens a queue for the events from then on.
   public func register(
     _ register: ZulipRegister = ZulipRegister(), within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> Registered<ZulipSnapshot, QueueFinger> {
@@ -94,11 +94,12 @@ extension ZulipConnection {
     return registered
   }
 
-  /// What it promises; where it says nothing, or nothing that makes sense, what servers do by default.
+  /// The server's promises. If one is missing or makes no sense, the usual default is taken.
   static func terms(_ fields: ZulipFields, _ register: ZulipRegister) -> Terms {
     var terms = Terms.unspoken
     if let wait = ZulipAnswer.wait(fields["event_queue_longpoll_timeout_seconds"]) {
-      // What it waits, and time for the answer. No proxy lets a server wait for longer than minutes.
+      // The server's wait, plus time for the answer. No proxy lets a server wait longer than
+      // minutes.
       terms.longDeadline = min(max(wait, .seconds(1)), .minutes(10)) + .seconds(10)
     }
     if let asked = register.lifetime {
@@ -110,13 +111,13 @@ extension ZulipConnection {
     return terms
   }
 
-  /// `GET /events`: what came after a finger, which acknowledges all up to it.
+  /// `GET /events`: fetches the events after a finger, and so acknowledges all up to it.
   /// - Parameters:
-  ///   - finger: the place up to which everything was taken.
-  ///   - waits: the server may hold the question until there is something; `false`: it answers at once.
-  ///   - deadline: `nil`: ``ZulipSettings/pollDeadline``, or if it does not wait
-  ///     ``ZulipSettings/deadline``. It should be longer than the server waits
-  ///     (`Terms.longDeadline`).
+  ///   - finger: the position up to which every event was applied.
+  ///   - waits: whether the server may hold the request until there is an event; `false` for an
+  ///     answer at once.
+  ///   - deadline: `nil` means ``ZulipSettings/pollDeadline``, or ``ZulipSettings/deadline`` if it
+  ///     does not wait. It should be longer than the server waits (`Terms.longDeadline`).
   public func events(
     after finger: QueueFinger, waits: Bool, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> QueueBatch<ZulipEvent> {
@@ -133,7 +134,7 @@ extension ZulipConnection {
     }
   }
 
-  /// `DELETE /events`: the queue is wanted no more.
+  /// `DELETE /events`: tells the server that the queue is not needed any more.
   public func release(_ queue: QueueID) async throws(ZulipFailure) {
     var form = ZulipForm()
     form.add("queue_id", .text(queue.text))

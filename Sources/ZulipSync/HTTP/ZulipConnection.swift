@@ -5,23 +5,23 @@ public import UpdateMachine
   import FoundationNetworking
 #endif
 
-/// One user's way to one Zulip server: requests as methods, with typed answers.
+/// A connection of one user to one Zulip server: requests as methods, with typed answers.
 ///
 ///     let site = try ZulipSite("https://chat.example.org")
 ///     let connection = try ZulipConnection(to: site, email: email, key: ZulipAPIKey(key))
 ///     let id = try await connection.send(.channel(general, topic: "lunch"), "At noon?")
 ///
-/// **Failures.** Each request throws a ``ZulipFailure``, classified as <doc:Answers> tells. Nothing is
-/// asked twice by itself: what to do next is the machine's to say, or the app's.
+/// **Failures.** Each request throws a ``ZulipFailure``, classified as in <doc:Answers>. It never
+/// retries: that is up to the machine, or the app.
 ///
-/// **Time.** Each request has a deadline for its whole answer. When it comes, or when the task is
-/// cancelled, the connection is closed and the request is over at once.
+/// **Time.** Each request has a deadline for its whole answer. At the deadline, or when the task is
+/// cancelled, the connection is closed and the request ends at once.
 ///
-/// **Work.** Answers are read where the caller is not: off its actor.
+/// **Work.** Answers are decoded off the caller's actor.
 ///
-/// **Secrets.** The API key goes to the site and nowhere else: redirections are not followed. There are
-/// no cookies, no cache and no stored credentials. No description and no failure has the key in it, nor
-/// what was asked.
+/// **Secrets.** The API key goes only to the site: redirections are not followed. There are no
+/// cookies, no cache and no stored credentials. No description and no failure contains the key, or
+/// any part of a request.
 public final class ZulipConnection: Sendable {
   public let site: ZulipSite
   public let settings: ZulipSettings
@@ -29,13 +29,13 @@ public final class ZulipConnection: Sendable {
   let transport: ZulipTransport
   private let clock: any DriverClock
 
-  /// Sends nothing.
+  /// Creates a connection, and sends nothing.
   /// - Parameters:
-  ///   - site: where the server is.
-  ///   - email: by which the user logs in.
-  ///   - key: the user's, for this site.
-  ///   - settings: what is allowed; right as they are for most.
-  ///   - clock: tells the date, where a server says until when to wait and not what time it has.
+  ///   - site: the server's address.
+  ///   - email: the user's login.
+  ///   - key: the user's key for this site.
+  ///   - settings: limits and deadlines; the defaults suit most apps.
+  ///   - clock: gives the current date, for answers that say until when to wait but have no `Date`.
   public init(
     to site: ZulipSite, email: String, key: ZulipAPIKey, settings: ZulipSettings = ZulipSettings(),
     clock: any DriverClock = SystemClock()
@@ -54,19 +54,19 @@ public final class ZulipConnection: Sendable {
     transport = ZulipTransport(isPlain: site.isPlain)
   }
 
-  /// Whether what is not encrypted goes to a proxy whatever URLSession is told: FoundationNetworking
-  /// goes by the environment, as libcurl reads it. What only some versions of that read as an exception
-  /// (networks, points at a name's end) is none here.
+  /// Whether unencrypted requests would go to a proxy despite URLSession's configuration:
+  /// FoundationNetworking obeys the environment, as libcurl reads it. Exceptions that only some
+  /// versions of libcurl understand (networks, a point at a name's end) do not count.
   static func isProxied(_ host: String, _ environment: [String: String]) -> Bool {
     #if canImport(FoundationNetworking)
-      // What is set to nothing is not set.
+      // An empty variable counts as unset.
       func said(_ names: String...) -> String? {
         for name in names { if let text = environment[name], !text.isEmpty { return text } }
         return nil
       }
       guard said("http_proxy", "all_proxy", "ALL_PROXY") != nil else { return false }
       let excepted = said("no_proxy", "NO_PROXY") ?? ""
-      // An asterisk stands for all, but not in a list.
+      // An asterisk means all hosts, but not within a list.
       if excepted == "*" { return false }
       let isName = host.contains { $0.isLetter }
       return !excepted.split { $0 == "," || $0 == " " }.contains { word in
@@ -77,7 +77,7 @@ public final class ZulipConnection: Sendable {
     #endif
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
   enum Method: String {
     case get = "GET"
@@ -86,11 +86,11 @@ public final class ZulipConnection: Sendable {
     case delete = "DELETE"
   }
 
-  /// Asks, and reads what comes, off the caller's actor.
+  /// Sends a request, and reads the answer off the caller's actor.
   /// - Parameters:
-  ///   - path: below `/api/v1/`.
-  ///   - limit: of the answer's body, in bytes; `nil`: what most may have.
-  ///   - read: what is needed of a success.
+  ///   - path: the path below `/api/v1/`.
+  ///   - limit: the most bytes of the answer's body; `nil` means ``ZulipSettings/answerLimit``.
+  ///   - read: decodes a success.
   @concurrent
   func ask<Value: Sendable>(
     _ method: Method, _ path: String, _ form: ZulipForm = ZulipForm(), limit: Int? = nil,
@@ -120,7 +120,7 @@ public final class ZulipConnection: Sendable {
     if method == .get, !form.encoded.isEmpty { text += "?\(form.encoded)" }
     guard let url = URL(string: text) else { preconditionFailure("a site or a path is no URL") }
     var request = URLRequest(url: url)
-    // Or else it may be its own 60 s that end it.
+    // Otherwise URLSession's own 60 s might end the request first.
     request.timeoutInterval = ZulipTransport.sessionTime
     request.httpMethod = method.rawValue
     if method != .get {
@@ -143,34 +143,34 @@ extension ZulipConnection: CustomStringConvertible, CustomDebugStringConvertible
   public var customMirror: Mirror { Mirror(self, children: ["site": site.text]) }
 }
 
-/// What a connection allows.
+/// The limits and deadlines of a connection.
 public struct ZulipSettings: Hashable, Sendable {
-  /// How long the whole answer to a request may take that has no deadline of its own here. A page of
-  /// messages with much history takes seconds.
+  /// The time for the whole answer, unless the request has its own deadline. A page of messages
+  /// with much history takes seconds.
   public var deadline: TimeSpan = .seconds(30)
-  /// The same of a register, for which a server works longest.
+  /// The same for a register, which is a server's slowest answer.
   public var registerDeadline: TimeSpan = .seconds(60)
-  /// The same of a poll that waits, where the server has not said how long it may: it answers by itself
-  /// after some 50 s.
+  /// The same for a waiting poll, if the server has not said how long it waits. It answers by
+  /// itself after about 50 s.
   public var pollDeadline: TimeSpan = .seconds(100)
-  /// How many bytes the answer to a register may have, unpacked. One of a realm with 50,000 users has 30
-  /// million.
+  /// The most bytes of the answer to a register, uncompressed. A realm with 50,000 users
+  /// sends 30 million.
   public var registerLimit = 64 << 20
-  /// The same of every other answer: 5,000 messages as long as a server allows would be more, but no
-  /// page of this library has so many.
+  /// The same for every other answer. 5,000 messages of the greatest length would exceed it, but
+  /// this library asks for no such page.
   public var answerLimit = 20 << 20
-  /// How the client is called in the server's logs: a name, a slash and a version.
+  /// The client's name in the server's logs: a name, a slash and a version.
   public var userAgent = "UpdateMachine/1.0"
 
   public init() {}
 }
 
 extension ZulipFailure {
-  /// What URLSession says without an answer.
+  /// Translates an error of URLSession, which came without an answer.
   ///
-  /// Where libcurl is below, it says that it cannot connect to the host of whatever fails after the host
-  /// was refused at one of its addresses, though the request went out to another. So what it says is
-  /// believed only of a request that certainly was not sent.
+  /// With libcurl below, `cannotConnectToHost` can be wrong. If one of a host's addresses refuses
+  /// the connection, libcurl reports that for any later failure, even if the request went out to
+  /// another address. So the code is believed only of a request that certainly was not sent.
   init(_ code: URLError.Code, _ sent: ZulipTransport.Sent) {
     let hasLeft = sent != .nothing
     switch code {
@@ -178,14 +178,14 @@ extension ZulipFailure {
     case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
       .internationalRoamingOff, .callIsActive, .dataNotAllowed:
       self.init(.unreachable, sent == .something ? .broken : .notConnected, hasLeft: hasLeft)
-    // FoundationNetworking connects to no address of IPv6 that stands in the URL.
+    // FoundationNetworking cannot connect to an IPv6 address in a URL.
     case .badURL: self.init(.unreachable, .notConnected, hasLeft: false)
     case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
       .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
       self.init(.unreachable, .untrusted, hasLeft: hasLeft)
-    // Where FoundationNetworking sees an answer of no version of HTTP, it says that the URL's scheme is
-    // not supported, and where it sees no answer, that it was bad.
+    // FoundationNetworking reports an answer of no HTTP version as an unsupported URL scheme, and a
+    // missing answer as a bad one.
     case .unsupportedURL, .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData,
       .httpTooManyRedirects, .redirectToNonExistentLocation:
       self.init(.serverFault, .notHTTP)

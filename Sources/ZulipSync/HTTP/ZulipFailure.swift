@@ -1,41 +1,41 @@
 public import UpdateMachine
 
-/// Why a request did not succeed. There is nothing in it that the server wrote, but for its codes, and
-/// nothing of what was asked.
+/// The failure of a request. It contains no text of the server's except its codes, and nothing of
+/// the request.
 public struct ZulipFailure: Error, Hashable, Sendable {
-  /// What it means for whoever asks again.
+  /// What the failure means for the next request.
   public var failure: SyncFailure
-  /// What was seen.
+  /// What was observed.
   public var reason: Reason
-  /// The HTTP status; `nil`: there was none.
+  /// The HTTP status; `nil` if there was none.
   public var status: Int?
-  /// Whether the server may have heard of the request. `false` only if it certainly has not.
+  /// Whether the server may have received the request. `false` only if it certainly has not.
   public var hasLeft: Bool
 
   public enum Reason: Hashable, Sendable {
     /// The task was cancelled.
     case cancelled
-    /// The whole answer was not here in time.
+    /// The whole answer did not arrive before the deadline.
     case timedOut
-    /// There was no connection.
+    /// No connection could be made.
     case notConnected
-    /// The server cannot prove who it is.
+    /// The server cannot prove its identity.
     case untrusted
     /// The connection broke.
     case broken
-    /// What came is no HTTP.
+    /// The answer is not HTTP.
     case notHTTP
-    /// The server sends us elsewhere, as a portal does. Nobody went there.
+    /// The server redirects, as a captive portal does. The redirection was not followed.
     case redirected
-    /// No JSON object that says what came of it: a proxy's page, nothing, half a body.
+    /// The answer is not a JSON object with a `result`: a proxy's page, nothing, half a body.
     case noEnvelope
-    /// More than ``ZulipSettings`` allows.
+    /// The answer is larger than ``ZulipSettings`` allows.
     case tooLarge
-    /// The server says no; its code, if it gave one.
+    /// The server refused the request; with its code, if it gave one.
     case refused(RejectionCode)
-    /// A success that lacks what it must have.
+    /// The answer is a success that lacks a required field.
     case malformed(ZulipError)
-    /// The server's feature level, which is too low.
+    /// The server's feature level is too low.
     case tooOld(Int64)
   }
 

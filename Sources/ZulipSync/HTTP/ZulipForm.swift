@@ -1,12 +1,13 @@
-/// The parameters of a request, in their order.
+/// The parameters of a request, in order.
 struct ZulipForm: Sendable {
-  /// Joined by `&`, each byte that is not a letter, a digit or one of `-._~` percent-encoded: right in a
-  /// query and in a body.
+  /// The parameters, joined by `&`. Each byte that is not a letter, a digit or one of `-._~` is
+  /// percent-encoded. This is valid in a query and in a body.
   private(set) var encoded = ""
 
   init() {}
 
-  /// A text as it is, everything else as JSON, as Zulip wants it. `nil`: the parameter is left out.
+  /// Adds a parameter, as Zulip expects it: a text as it is, everything else as JSON. `nil` adds
+  /// nothing.
   mutating func add(_ name: String, _ value: ZulipValue?) {
     guard let value else { return }
     if !encoded.isEmpty { encoded += "&" }

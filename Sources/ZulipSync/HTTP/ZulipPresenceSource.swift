@@ -1,13 +1,13 @@
 public import SyncProtocols
 public import UpdateMachine
 
-/// A Zulip server as the library's driver asks it, for who is there and who is typing: a machine
-/// beside that of the account, with a queue of its own and without a store.
+/// The driver's source for presence and typing on a Zulip server. Its machine runs beside the
+/// account's, with a queue of its own and without a store.
 ///
 ///     let machine = UpdateMachine(source: ZulipPresenceSource(connection))
 ///
-/// It notes by its clock when each answer came. Whoever asks a ``ZulipPresence`` about a moment must
-/// mean one of the same clock. What is told and what is not: <doc:Presence>.
+/// It records by its clock when each answer came. A moment that is passed to a ``ZulipPresence``
+/// must be of the same clock. <doc:Presence> says what is known and what is not.
 public struct ZulipPresenceSource: Source {
   public typealias Model = ZulipPresence
   public typealias Sync = EventQueue<ZulipHeard>
@@ -15,13 +15,13 @@ public struct ZulipPresenceSource: Source {
   public let connection: ZulipConnection
   private let clock: any DriverClock
 
-  /// The state of `realm` has how long a sign of somebody holds.
+  /// The state of `realm` says how long a sign of presence holds.
   static let parameters = ZulipRegister(
     eventTypes: ["presence", "typing", "realm_user"], fetchTypes: ["presence", "realm"])
 
   /// - Parameters:
   ///   - connection: may be the account's, too.
-  ///   - clock: all system clocks are one.
+  ///   - clock: the clock for the moments. All system clocks agree.
   public init(_ connection: ZulipConnection, clock: any DriverClock = SystemClock()) {
     self.connection = connection
     self.clock = clock

@@ -1,26 +1,26 @@
-// HTTP: the room of what is sent to a Zulip server and of what comes back: the connection, each
-// request with its typed answer, and the source for the library's driver. What an answer means,
-// ServerAnswer says; when something is asked, the machine does.
+// HTTP: the requests to a Zulip server and its answers: the connection, each request with its typed
+// answer, and the source for the library's driver. ServerAnswer says what an answer means; the
+// machine decides when to ask.
 //
 // HTTP may use: JSON, State, Wire.
 
 import Foundation
 
-/// Where a Zulip server is: a scheme, a host and perhaps a port, and nothing else.
+/// The address of a Zulip server: a scheme, a host and perhaps a port, and nothing else.
 ///
-/// Only `https`, for the API key goes there with each request; `http` only to this computer itself
-/// (`127.0.0.1`, `::1`, `localhost`). On Linux nothing can be sent to an address of IPv6, for
-/// FoundationNetworking and libcurl do not agree on how it is written (Swift 6.3); to a name that has
-/// such addresses it can.
+/// The scheme is `https`, because each request carries the API key. `http` is allowed only to this
+/// computer (`127.0.0.1`, `::1`, `localhost`). On Linux no request can go to an IPv6 address,
+/// because FoundationNetworking and libcurl disagree on how to write it (Swift 6.3). A name with
+/// IPv6 addresses works.
 public struct ZulipSite: Hashable, Sendable {
   /// "https://chat.example.org", "http://127.0.0.1:9991".
   public let text: String
-  /// Whether it is this computer, reached without encryption.
+  /// Whether it is this computer, without encryption.
   let isPlain: Bool
 
   private static let loopback = ["127.0.0.1", "::1", "localhost"]
 
-  /// - Parameter text: as a user types it; a slash at the end is no matter.
+  /// - Parameter text: as a user types it; a slash at the end is ignored.
   public init(_ text: String) throws(ZulipConnectionError) {
     let text = text.trimmingCharacters(in: .whitespaces)
     guard !text.contains("%"), let parts = URLComponents(string: text),
@@ -30,7 +30,7 @@ public struct ZulipSite: Hashable, Sendable {
     else { throw .malformedSite }
     let host =
       given.hasPrefix("[") && given.hasSuffix("]") ? given.dropFirst().dropLast() : given[...]
-    // What is left are names and addresses. So nobody can read the URL in two ways.
+    // Only names and addresses remain, so the URL cannot be read in two ways.
     let isAddress = host.contains(":")
     let letters = isAddress ? "0123456789abcdef:." : "0123456789abcdefghijklmnopqrstuvwxyz.-_"
     guard !host.isEmpty, host.allSatisfy({ letters.contains($0) }) else { throw .malformedSite }
@@ -58,17 +58,17 @@ extension ZulipSite: CustomStringConvertible {
   public var description: String { text }
 }
 
-/// Why there can be no connection. Nothing was sent.
+/// The reason why a connection cannot be created. Nothing was sent.
 public enum ZulipConnectionError: Error, Hashable, Sendable {
-  /// No `https://` with a host and perhaps a port, and nothing more.
+  /// The text is not `https://` with a host and perhaps a port, and nothing more.
   case malformedSite
-  /// Without encryption anybody on the way would see the key.
+  /// Without encryption, anyone on the way could read the key.
   case insecureSite
-  /// The environment sends what is for this computer to a proxy, without encryption (`http_proxy`
-  /// or `all_proxy`; name the host in `no_proxy`).
+  /// The environment sends unencrypted requests for this computer to a proxy (`http_proxy` or
+  /// `all_proxy`). Name the host in `no_proxy`.
   case proxiedSite
-  /// Nothing, or with a colon or a control character in it.
+  /// Empty, or contains a colon, a blank or a control character.
   case malformedEmail
-  /// Nothing, or with a character in it that no key has.
+  /// Empty, or contains a character that no key has.
   case malformedKey
 }

@@ -2,24 +2,24 @@ import Foundation
 public import SyncProtocols
 public import UpdateMachine
 
-/// A Zulip server as the library's driver asks it, for the state of a realm alone.
+/// The driver's source for a realm's state on a Zulip server, without messages.
 ///
 ///     let machine = UpdateMachine(source: ZulipSource(connection), store: store)
 ///
-/// The deadlines are the machine's: it cancels what takes too long. Those here are so long that they
-/// never come first.
+/// The machine sets the deadlines, and cancels requests that take too long. The deadlines here are
+/// so long that they never come first.
 public struct ZulipSource: Source {
   public typealias Model = ZulipState
   public typealias Sync = EventQueue<ZulipEvent>
 
   public let connection: ZulipConnection
-  /// What is asked for. A ``ZulipState`` stays level only if all events come.
+  /// The parameters of a register. A ``ZulipState`` stays level only with all event types.
   public let parameters: ZulipRegister
 
-  /// The queue that was asked last.
+  /// The queue of the last register or poll.
   let queue = AskedQueue()
 
-  /// The longest that the machine lets a request be out, with a margin.
+  /// The longest time that the machine lets a request run, with a margin.
   static let ceiling: TimeSpan = .minutes(11)
 
   public init(_ connection: ZulipConnection, _ parameters: ZulipRegister = ZulipRegister()) {
@@ -49,13 +49,13 @@ public struct ZulipSource: Source {
     }
   }
 
-  /// Whether it is heard of or not: the server forgets a queue that nobody asks.
+  /// Releases a queue. A failure is ignored: the server forgets a queue without polls.
   public func release(_ queue: QueueID) async { try? await connection.release(queue) }
 }
 
-/// Which queue a source's machine follows: what is sent names it, so that its event there tells which
-/// message it is. Wrong at worst for a moment, and then of a queue that is gone: no echo comes, and the
-/// next snapshot has the message.
+/// The queue that a source's machine follows. A message that is sent names it, so that the
+/// message's event there identifies the message. May briefly name an expired queue. Then no echo
+/// comes, and the next snapshot has the message.
 final class AskedQueue: @unchecked Sendable {
   private let lock = NSLock()
   private var queue: QueueID?

@@ -5,12 +5,13 @@ import UpdateMachine
   import FoundationNetworking
 #endif
 
-/// Sends requests by URLSession: follows nothing, keeps nothing, and believes none of its times.
+/// Sends requests with URLSession: follows no redirection, stores nothing, and uses none of its
+/// timeouts.
 ///
-/// Where FoundationNetworking is otherwise than Apple's, what is said of it here was seen with
-/// Swift 6.3, and is tested.
+/// Where FoundationNetworking differs from Apple's, the remarks here were observed with Swift 6.3,
+/// and are tested.
 final class ZulipTransport: Sendable {
-  /// How a request ended.
+  /// The end of a request.
   enum Ending: Sendable {
     case answered(ZulipAnswer)
     case cancelled
@@ -18,26 +19,26 @@ final class ZulipTransport: Sendable {
     case failed(URLError.Code, Sent)
   }
 
-  /// What went out of a request that failed.
+  /// The part of a failed request that was sent.
   enum Sent: Sendable {
-    /// Certainly nothing: it has a body, and not even that body's first byte was asked for.
+    /// Certainly nothing: URLSession did not ask even for the first byte of its body.
     case nothing
-    /// A part of its body at least.
+    /// At least a part of its body.
     case something
-    /// It has no body, so nobody can tell.
+    /// Unknown, because the request has no body.
     case unknown
   }
 
-  /// How many sessions of it there are.
+  /// The number of this transport's sessions.
   let sessions = ZulipCount()
   private let session: URLSession
   private let delegate: ZulipExchanges
   private let isPlain: Bool
 
   private static let timers = DispatchQueue(label: "ZulipTransport.timers")
-  /// No request is out for longer. URLSession's own times are twice that.
+  /// The longest time for a request. URLSession's own timeouts are twice as long.
   private static let deadlineMaximum: TimeSpan = .minutes(60)
-  /// In seconds; it never comes.
+  /// URLSession's timeout, in seconds. It never comes.
   static let sessionTime = 2.0 * 3600
 
   init(isPlain: Bool) {
@@ -45,7 +46,7 @@ final class ZulipTransport: Sendable {
     (session, delegate) = ZulipTransport.open(isPlain: isPlain, sessions)
   }
 
-  /// Every connection is closed. Nothing is out: whoever waits for a request holds this.
+  /// Closes every connection. No request is running: each of them holds this transport.
   deinit { session.finishTasksAndInvalidate() }
 
   private static func open(
@@ -58,25 +59,26 @@ final class ZulipTransport: Sendable {
     configuration.httpCookieAcceptPolicy = .never
     configuration.httpShouldSetCookies = false
     configuration.urlCredentialStorage = nil
-    // Longer than any deadline of ours: one that ends a request is enough.
+    // Longer than all our deadlines: two timeouts for a request would be one too many.
     configuration.timeoutIntervalForRequest = sessionTime
     configuration.timeoutIntervalForResource = sessionTime
-    // What is not encrypted goes through nobody's hands.
+    // Unencrypted requests go through no proxy.
     if isPlain { configuration.connectionProxyDictionary = [:] }
     let delegate = ZulipExchanges(sessions)
     let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     return (session, delegate)
   }
 
-  /// Sends it and waits for the whole answer, for no longer than the deadline. When the task is
-  /// cancelled, or the deadline has come, the connection is closed.
-  /// - Parameter limit: of the body, in bytes.
+  /// Sends a request and waits for the whole answer, until the deadline at most. At the deadline,
+  /// or when the task is cancelled, the connection is closed.
+  /// - Parameter limit: the most bytes of the body.
   func send(_ request: URLRequest, limit: Int, within deadline: TimeSpan) async -> Ending {
     var (session, delegate) = (session, delegate)
     var isOwn = false
     #if canImport(FoundationNetworking)
-      // It sends a body a second time, or waits for ever to do so, when a connection that it had kept
-      // turns out to be closed. What is sent twice may happen twice. A new connection was never kept.
+      // If a kept connection turns out to be closed, FoundationNetworking sends the body a second
+      // time, or waits forever to do so. A request that is sent twice may be performed twice. So a
+      // request with a body gets a new session, whose connection is new.
       if request.httpBody != nil {
         (session, delegate) = ZulipTransport.open(isPlain: isPlain, sessions)
         isOwn = true
@@ -85,8 +87,7 @@ final class ZulipTransport: Sendable {
     let exchange = ZulipExchange(limit: limit)
     delegate.begin(exchange, ZulipTransport.task(for: request, in: session))
     if isOwn { session.finishTasksAndInvalidate() }
-    // A timer that is gone when it is cancelled: a task that sleeps leaves one behind, for as long as it
-    // would have slept.
+    // A timer is freed when it is cancelled. A sleeping task would stay for its whole time.
     let timer = DispatchSource.makeTimerSource(queue: ZulipTransport.timers)
     let milliseconds = min(max(deadline, .zero), ZulipTransport.deadlineMaximum).milliseconds
     timer.schedule(deadline: .now() + .milliseconds(Int(milliseconds)))
@@ -102,7 +103,8 @@ final class ZulipTransport: Sendable {
     return ending
   }
 
-  /// Of an upload every URLSession counts what it sends; of other tasks with a body not each does.
+  /// Makes an upload task for a request with a body. Only for uploads does every URLSession count
+  /// the bytes sent.
   private static func task(for request: URLRequest, in session: URLSession) -> URLSessionTask {
     guard let body = request.httpBody, !body.isEmpty else { return session.dataTask(with: request) }
     var request = request
@@ -111,8 +113,9 @@ final class ZulipTransport: Sendable {
   }
 }
 
-/// One request that is out. It ends once, by whoever comes first: its answer, its deadline, its task's
-/// cancellation. Then URLSession is told to give it up, and not waited for: it does not always say so.
+/// One running request. It ends once, by whichever comes first: its answer, its deadline or its
+/// task's cancellation. Then URLSession is told to cancel it. We do not wait for URLSession's own
+/// end, since it does not always report one.
 final class ZulipExchange: @unchecked Sendable {
   private typealias Waiter = CheckedContinuation<ZulipTransport.Ending, Never>
 
@@ -125,7 +128,8 @@ final class ZulipExchange: @unchecked Sendable {
   private let limit: Int
   private var state = State.out(nil)
   private var answer: ZulipAnswer?
-  /// A server that refuses our credentials asks for others. There are none, so that is its answer.
+  /// Whether the server refused our credentials and asked for others. There are none, so the
+  /// refusal is the answer.
   private var isChallenged = false
   private var task: URLSessionTask?
 
@@ -135,7 +139,7 @@ final class ZulipExchange: @unchecked Sendable {
 
   func begin(_ task: URLSessionTask) { lock.withLock { self.task = task } }
 
-  /// Asked once.
+  /// Waits for the end. Call it once.
   func ending() async -> ZulipTransport.Ending {
     await withCheckedContinuation { continuation in
       let ending: ZulipTransport.Ending? = lock.withLock {
@@ -150,8 +154,8 @@ final class ZulipExchange: @unchecked Sendable {
     }
   }
 
-  /// - Parameter isComplete: URLSession has said so itself, and need not be told.
-  /// - Returns: whether it was not over before.
+  /// - Parameter isComplete: whether URLSession itself reported the end, and need not be told.
+  /// - Returns: whether this call ended it.
   @discardableResult
   func end(_ ending: ZulipTransport.Ending, isComplete: Bool = false) -> Bool {
     let (isFirst, task, continuation): (Bool, URLSessionTask?, Waiter?) = lock.withLock {
@@ -165,7 +169,7 @@ final class ZulipExchange: @unchecked Sendable {
     return isFirst
   }
 
-  // MARK: What URLSession says
+  // MARK: Reports from URLSession
 
   func began(_ response: URLResponse) {
     let isTooLarge = lock.withLock {
@@ -186,9 +190,9 @@ final class ZulipExchange: @unchecked Sendable {
     if isTooLarge { endTooLarge() }
   }
 
-  /// The server sends us elsewhere, and that is its answer.
-  /// - Returns: whether URLSession may be told where to go. Not if it was told to give the request up:
-  ///   FoundationNetworking traps if it is told both.
+  /// Ends the request with the redirection as its answer.
+  /// - Returns: whether URLSession may be told not to follow it. It may not after a cancellation:
+  ///   FoundationNetworking traps on both.
   func redirected(_ response: HTTPURLResponse) -> Bool {
     let answer: ZulipAnswer? = lock.withLock {
       guard case .out = state else { return nil }
@@ -229,7 +233,7 @@ final class ZulipExchange: @unchecked Sendable {
   }
 }
 
-/// Tells each exchange what URLSession says of it.
+/// The session's delegate, which passes URLSession's reports to their exchanges.
 final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private let lock = NSLock()
   private var exchanges: [ObjectIdentifier: ZulipExchange] = [:]
@@ -257,7 +261,8 @@ final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendabl
     lock.withLock { exchanges[ObjectIdentifier(task)] }
   }
 
-  /// Nowhere: the key is for one site, and a page to log in is no answer. The redirection itself is.
+  /// Follows no redirection: the key is for one site, and a login page is no answer. The
+  /// redirection itself is the answer.
   func urlSession(
     _ session: URLSession, task: URLSessionTask,
     willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
@@ -272,7 +277,7 @@ final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendabl
       @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // By default it would wait for ever. The answer is here in full.
+      // By default it would wait forever. The answer has arrived in full.
       exchange(task)?.challenged()
       completionHandler(.cancelAuthenticationChallenge, nil)
     #else
@@ -295,20 +300,20 @@ final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendabl
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
-    // All else that the error has, such as the URL, is nobody's business.
+    // The rest of the error, with the URL, is private.
     let code = error.map { ($0 as? URLError)?.code ?? .unknown }
     exchange(task)?.completed(code, task.response, sent(task))
   }
 
-  /// A body is asked for when there is a connection, and counted before it is sent.
+  /// A body is requested once there is a connection, and counted before it is sent.
   private func sent(_ task: URLSessionTask) -> ZulipTransport.Sent {
     if task.countOfBytesSent > 0 || task.response != nil { return .something }
     return task.countOfBytesExpectedToSend > 0 ? .nothing : .unknown
   }
 }
 
-/// How many there are of something, whichever threads make and end them. A session that is lost is not
-/// seen otherwise: with it go a queue, a delegate and descriptors.
+/// A thread-safe count. Tests count sessions with it: nothing else shows a leaked session, with its
+/// queue, its delegate and its descriptors.
 final class ZulipCount: @unchecked Sendable {
   private let lock = NSLock()
   private var count = 0

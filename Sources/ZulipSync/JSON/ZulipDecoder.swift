@@ -1,6 +1,6 @@
-/// Reads types from a value. The bytes of an answer are read once, and any number of types from what
-/// they were; a `JSONDecoder` would read them anew, at many times the cost where a type has a
-/// ``ZulipValue`` in it.
+/// A decoder over a value that is already parsed. An answer's bytes are parsed once, and any number
+/// of types are decoded from the value. A `JSONDecoder` would parse them again, at many times the
+/// cost where a type contains a ``ZulipValue``.
 struct ZulipDecoder: Decoder {
   let value: ZulipValue
   let codingPath: [any CodingKey]
@@ -89,7 +89,7 @@ extension ZulipDecoder {
 
     func decodeNil(forKey key: Key) throws -> Bool { try decoder(key).decodeNil() }
 
-    /// Of any type: what is asked of a single value is asked there.
+    /// Handles all types: `Value(from:)` asks for a single value where it needs one.
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
       try Value(from: decoder(key))
     }
@@ -121,7 +121,7 @@ extension ZulipDecoder {
     var count: Int? { list.count }
     var isAtEnd: Bool { currentIndex == list.count }
 
-    /// A place in a list.
+    /// An index in a list.
     private struct Index: CodingKey {
       var number: Int
       var intValue: Int? { number }
@@ -141,7 +141,7 @@ extension ZulipDecoder {
       return ZulipDecoder(list[currentIndex], at: path)
     }
 
-    /// One that cannot be read is not passed over.
+    /// Reads the next element. One that cannot be read is not skipped.
     private mutating func next<Value>(_ read: (ZulipDecoder) throws -> Value) throws -> Value {
       let value = try read(try decoder())
       currentIndex += 1

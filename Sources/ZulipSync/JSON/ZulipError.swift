@@ -1,13 +1,13 @@
 public import Foundation
 
-/// What a server wrote is not what its protocol says.
+/// A server's answer that violates its protocol.
 ///
-/// A client keeps what it holds and takes nothing of the answer. If the answer was a poll's, it has
-/// to register again: without the event it cannot stay level.
+/// The client keeps all it holds and uses nothing of the answer. After a poll's answer it must
+/// register again: without the event it cannot stay level.
 public enum ZulipError: Error, Hashable, Sendable {
-  /// A field that is needed is not there, or is of another kind. `path` says which, as in
-  /// `events[3].message.id`; nothing that the server wrote is in it. It is empty if there is no JSON
-  /// object at all, or one that is too deep.
+  /// A required field is missing, or of another type. `path` says which, as in
+  /// `events[3].message.id`; it contains names of fields, never their values. It is empty if there
+  /// is no JSON object at all, or one that is too deep.
   case malformed(path: String)
 }
 
@@ -21,14 +21,14 @@ extension ZulipError: CustomStringConvertible {
 }
 
 extension ZulipError {
-  /// Reads one value. No bytes make it trap.
+  /// Decodes one value from JSON. No input makes it trap.
   public static func decode<Value: Decodable>(
     _ type: Value.Type, from bytes: Data
   ) throws(ZulipError) -> Value {
     try decode(type, from: ZulipValue(json: bytes))
   }
 
-  /// The same of what was read already.
+  /// Decodes one value from parsed JSON.
   static func decode<Value: Decodable>(
     _ type: Value.Type, from value: ZulipValue
   ) throws(ZulipError) -> Value {
@@ -39,7 +39,7 @@ extension ZulipError {
     }
   }
 
-  /// What a decoder reports, without its words: they may quote what the server wrote.
+  /// Keeps a decoding error's path and drops its message, which may quote the server.
   public init(_ error: any Error) {
     if let error = error as? ZulipError {
       self = error
@@ -78,7 +78,7 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// A number that 64 bits hold. Of one that they do not, the decoder itself forgets where it stood.
+/// A number of 64 bits. For larger ones the standard decoder's error has no path; this one has.
 struct WholeNumber: Decodable {
   var value: Int64
 

@@ -1,8 +1,8 @@
-/// Fields that must be what the protocol says; if not, the error says where. All types of this module are
-/// made of it, once, when an answer is decoded.
+/// Typed access to fields that the protocol requires. Errors say where the fields are. All types of
+/// this module are decoded with it, once, when an answer arrives.
 struct ZulipReading: Sendable {
   let fields: ZulipFields
-  /// As in an error, with the point behind it.
+  /// The path for errors, with a trailing point.
   let path: String
 
   init(_ fields: ZulipFields, path: String) {
@@ -10,13 +10,14 @@ struct ZulipReading: Sendable {
     self.path = path
   }
 
-  /// - Parameter path: what a value is called that must be an object.
+  /// - Parameter path: the path of a value that must be an object.
   init(_ value: ZulipValue, path: String) throws(ZulipError) {
     guard let fields = value.fields else { throw .malformed(path: path) }
     self.init(fields, path: path.isEmpty ? "" : path + ".")
   }
 
-  /// Where a decoder stands. A ``ZulipDecoder`` has the value, which is not read again.
+  /// Reads at a decoder's position. A ``ZulipDecoder`` has the value already, and nothing is parsed
+  /// again.
   init(_ decoder: any Decoder) throws {
     try self.init(ZulipValue(from: decoder), path: ZulipError.text(of: decoder.codingPath))
   }
@@ -82,7 +83,7 @@ struct ZulipReading: Sendable {
     return elements
   }
 
-  /// Whether there is a value. A `null` is none.
+  /// Whether there is a value other than `null`.
   func has(_ name: String) -> Bool {
     switch fields[name] {
     case nil, .null: false
@@ -102,7 +103,7 @@ struct ZulipReading: Sendable {
     has(name) ? try bool(name) : nil
   }
 
-  /// One of the words that the protocol has for a field.
+  /// Reads one of the words that the protocol defines for a field.
   func word<Word: RawRepresentable>(
     _ name: String, _ type: Word.Type = Word.self
   ) throws(ZulipError) -> Word where Word.RawValue == String {

@@ -7,7 +7,8 @@ extension ZulipValue: Codable {
     init?(intValue: Int) { return nil }
   }
 
-  /// From any decoder, at some times the cost of ``init(json:)``: it is asked for each kind in turn.
+  /// Decodes with any decoder. This costs several times as much as ``init(json:)``: it tries each
+  /// type in turn.
   public init(from decoder: any Decoder) throws {
     if let read = decoder as? ZulipDecoder {
       self = read.value

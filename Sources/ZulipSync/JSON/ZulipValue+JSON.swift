@@ -1,15 +1,15 @@
 public import Foundation
 
 extension ZulipValue {
-  /// Objects and lists in one another. A server's have 6; more is an attack on the stack. Foundation
-  /// refuses those beyond 512, which is too many for what is done with values on a stack of 512 KB. So
-  /// with what is saved: no deeper value was read.
+  /// The deepest nesting of objects and lists. A server's answers have 6; more is an attack on the
+  /// stack. Foundation's own limit of 512 is too deep for a stack of 512 KB. Saved forms have the
+  /// same limit, as no deeper value was ever read.
   static let depthMaximum = 50
 
-  /// Reads one JSON text, as Foundation does. No bytes make it trap.
+  /// Parses one JSON text with Foundation. No input makes it trap.
   ///
-  /// Foundation may take more than JSON: on Linux a comma behind the last element, and UTF-16. Which
-  /// value counts of a name that comes twice is its own affair.
+  /// Foundation may accept more than JSON: on Linux a trailing comma, and UTF-16. If a name occurs
+  /// twice, Foundation decides which value counts.
   public init(json bytes: Data) throws(ZulipError) {
     let object: Any
     do {
@@ -22,8 +22,8 @@ extension ZulipValue {
 
   private init(_ object: Any, depth: Int) throws(ZulipError) {
     guard depth <= ZulipValue.depthMaximum else { throw .malformed(path: "") }
-    // A quarter of the time: what is an object by itself is looked through for a bridge to each of the
-    // others before it is found to be none of them.
+    // Takes a quarter of the time: without it, each cast below looks for a bridge from an object
+    // before it fails.
     if type(of: object) is AnyObject.Type {
       if let number = object as? NSNumber {
         try self.init(number)
@@ -48,14 +48,15 @@ extension ZulipValue {
       list.reserveCapacity(elements.count)
       for element in elements { list.append(try ZulipValue(element, depth: depth + 1)) }
       self = .list(list)
-    // Last, for on Linux all that is in a list is made an object before it is found to be no number.
+    // Last: on Linux each cast of a list's element to NSNumber boxes it first, even if it fails.
     case let number as NSNumber: try self.init(number)
     default: self = .null  // An NSNull: there is nothing else.
     }
   }
 
-  /// Foundation has one class for booleans and numbers. They differ in the type that they were made of,
-  /// on Linux as on Darwin: of the booleans it is a character, which no number in JSON becomes.
+  /// Tells booleans from numbers, which share one class in Foundation. They differ in the type that
+  /// they were made of, on Linux as on Darwin: a boolean's is a character, which no JSON number
+  /// has.
   private init(_ number: NSNumber) throws(ZulipError) {
     switch UInt8(bitPattern: unsafe number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"): self = .bool(number.boolValue)
@@ -66,9 +67,9 @@ extension ZulipValue {
     }
   }
 
-  /// Of a number that was written with a point, with an exponent or with many digits.
+  /// Reads a number that was written with a point, an exponent or many digits.
   private init(fraction number: NSNumber) throws(ZulipError) {
-    // A decimal is exact, but not what it makes of itself, other than its text.
+    // A decimal is exact. Of its conversions, only the text is.
     let text = number is NSDecimalNumber ? number.stringValue : nil
     if let whole = text.flatMap({ Int64($0) }) {
       self = .number(whole)

@@ -1,22 +1,22 @@
-// JSON: the room of what a server wrote, as a value; of reading types from it, and of what is
-// wrong with it. Foundation reads the bytes.
+// JSON: a server's JSON as a value, decoding of types from it, and errors in it. Foundation parses
+// the bytes.
 //
 // JSON may use: no other room.
 
-/// Any JSON value. What a server has of itself that no code here knows is kept as it came.
+/// Any JSON value. Fields that are unknown here are kept as they came.
 public enum ZulipValue: Hashable, Sendable {
   case null
   case bool(Bool)
-  /// A whole number of 64 bits.
+  /// An integer of 64 bits.
   case number(Int64)
-  /// Any other number; always finite. One beyond 64 bits is the next that there is.
+  /// Any other number, always finite. One beyond 64 bits is rounded to the nearest `Double`.
   case fraction(Double)
   case text(String)
   case list([ZulipValue])
   case fields(ZulipFields)
 }
 
-/// A JSON object: values by their names. Each name once; in ascending order.
+/// A JSON object: values by name. Names are unique and ascending.
 public struct ZulipFields: Hashable, Sendable {
   /// One name with its value.
   public struct Entry: Hashable, Sendable {
@@ -32,10 +32,10 @@ public struct ZulipFields: Hashable, Sendable {
   /// Ascending by name.
   public private(set) var entries: [Entry]
 
-  /// Of a name that comes twice the last one counts, as with most readers of JSON.
+  /// Sorts the entries. Of a name that occurs twice the last one counts, as in most JSON parsers.
   public init(_ entries: [Entry] = []) {
     var sorted = entries
-    // Few are sorted, and most are short: that is faster than a stable sort of all.
+    // Few need sorting, and most are short: checking first is faster than a stable sort of all.
     for index in sorted.indices.dropFirst() where sorted[index].name <= sorted[index - 1].name {
       sorted = ZulipFields.sorted(entries)
       break
@@ -57,7 +57,7 @@ public struct ZulipFields: Hashable, Sendable {
     return unique
   }
 
-  /// The value of a name; `nil`: there is none, or when set, there shall be none. O(log n) to read.
+  /// The value of a name; `nil` if there is none. Setting `nil` removes it. Reading is O(log n).
   public subscript(name: String) -> ZulipValue? {
     get {
       let place = place(of: name)
@@ -76,7 +76,7 @@ public struct ZulipFields: Hashable, Sendable {
     }
   }
 
-  /// The first place whose name is not less.
+  /// The first index whose name is not less.
   private func place(of name: String) -> Int {
     var low = 0
     var high = entries.count
@@ -94,12 +94,13 @@ extension ZulipFields: ExpressibleByDictionaryLiteral {
   }
 }
 
-// MARK: What it is
+// MARK: Typed access
 
 extension ZulipValue {
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
-  /// Also of a fraction that has none, but for a large one: which number was written is not known.
+  /// The number, also of a fraction that is whole. `nil` for large ones, whose exact digits are
+  /// unknown.
   public var number: Int64? {
     switch self {
     case .number(let number): number
@@ -115,7 +116,7 @@ extension ZulipValue {
 
   public var fields: ZulipFields? { if case .fields(let fields) = self { fields } else { nil } }
 
-  /// `nil` if there is one element that is no number.
+  /// The numbers of a list; `nil` if an element is not a number.
   public var numbers: [Int64]? {
     guard let list else { return nil }
     var numbers: [Int64] = []
@@ -127,8 +128,8 @@ extension ZulipValue {
     return numbers
   }
 
-  /// Whether it can be said where the other one was: the server changes no setting from one kind of
-  /// value to another, but for an unset one, and a group, which has a number or is given in full.
+  /// Whether this value may replace the other one. The server never changes a setting's type, with
+  /// two exceptions: an unset value, and a group, which is a number or an object.
   func isOfKind(of other: ZulipValue) -> Bool {
     switch (self, other) {
     case (.null, _), (_, .null), (.bool, .bool), (.text, .text), (.list, .list), (.fields, .fields),
@@ -140,7 +141,7 @@ extension ZulipValue {
   }
 }
 
-// Not by `nil`: where a value is optional that would be read as no value, or as none of it.
+// No `nil` literal: for an optional value it would be ambiguous, no value or `null`.
 extension ZulipValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
@@ -154,10 +155,10 @@ extension ZulipValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   }
 }
 
-// MARK: As text
+// MARK: Text
 
 extension ZulipValue: CustomStringConvertible {
-  /// Its JSON, with the names in ascending order: equal values have equal texts.
+  /// The JSON text, with names in ascending order: equal values have equal texts.
   public var description: String {
     var text = ""
     write(to: &text)

@@ -1,31 +1,31 @@
 internal import SyncProtocols
 public import UpdateMachine
 
-/// A message of the user's that is not in the account yet: what an app shows below a list until the
-/// message's event has come, or what waits for the user's word.
+/// A message that the user has sent and that is not in the account yet. An app shows it below a
+/// list until the message's event comes, or until the user decides about it.
 public struct ZulipEcho: Sendable {
-  /// The app's handle on it.
+  /// The app's handle for it.
   public var ticket: MutationTicket
   public var message: ZulipOutgoing
   public var state: State
 
   public enum State: Hashable, Sendable {
-    /// Waits to be sent: for the network, for those before it, or for the disk.
+    /// Waits for the network, for earlier messages, or for the disk.
     case queued
-    /// Is on its way, or at the server.
+    /// On its way, or at the server.
     case sent
-    /// Was sent, and nobody knows whether it arrived: it may still show in the list by itself. Else the
-    /// user says whether to send it again or to give it up.
+    /// Sent, but it is unknown whether it arrived. It may still appear in the list. Otherwise the
+    /// user decides whether to send it again or to give it up.
     case uncertain
-    /// It cannot be sent as things are now.
+    /// Cannot be sent as things are now.
     case impossible(ZulipOutgoing.Refusal)
-    /// The server refused it: to be edited, sent again or given up.
+    /// Refused by the server. The user can edit it, send it again or give it up.
     case refused(RejectionCode)
   }
 }
 
-/// What a client calls a message of its own, and gets back with its event: "7.12", the outbox and the
-/// ticket.
+/// The client's name for a message of its own, which the message's event carries: "7.12", the
+/// outbox and the ticket.
 struct ZulipLocalID: Hashable, Sendable {
   var client: ClientID
   var ticket: MutationTicket
@@ -35,7 +35,7 @@ struct ZulipLocalID: Hashable, Sendable {
     self.ticket = ticket
   }
 
-  /// `nil`: it is none of this library's.
+  /// Parses a name; `nil` if it is not this library's.
   init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let client = UInt64(parts[0]), let ticket = UInt64(parts[1]) else {
@@ -48,8 +48,7 @@ struct ZulipLocalID: Hashable, Sendable {
 }
 
 extension ClientID {
-  /// An outbox is named by the queue that its account had first: the server gives no two clients the
-  /// same.
+  /// Names an outbox by the account's first queue. The server gives no two clients the same queue.
   init(zulip queue: QueueID) {
     var digest = Digest()
     digest.fold(queue.text)

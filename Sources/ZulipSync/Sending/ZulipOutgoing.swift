@@ -1,5 +1,4 @@
-// Sending: the room of what the user sends: messages on their way to the server, as the library's
-// outbox keeps them.
+// Sending: messages on their way to the server, as the library's outbox keeps them.
 //
 // Sending may use: HTTP, JSON, State.
 
@@ -8,15 +7,16 @@ public import UpdateMachine
 
 /// A message that the user sends.
 ///
-///     let sent = try await machine.mutate(ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?"))
+///     let sent = try await machine.mutate(
+///       ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?"))
 ///
-/// It changes nothing of the realm's state: until its event comes it is an echo
-/// (``ZulipAccount/echoes(_:in:)``). A Zulip server cannot tell a second copy from the first. So of two
-/// messages the second leaves when the server has the first, and one of which nobody knows whether it
-/// has arrived is not sent again by itself: it is *uncertain* until its event comes, or the user says.
+/// It does not change the realm's state: until its event comes, it is an echo
+/// (``ZulipAccount/echoes(_:in:)``). A Zulip server cannot tell a second copy from the first. So a
+/// message is sent only when the server has the one before it. A message that may have arrived is
+/// not sent again by itself: it is *uncertain* until its event comes or the user decides.
 public struct ZulipOutgoing: Hashable, Sendable {
   public var recipient: ZulipConnection.Recipient
-  /// As it is typed, in Markdown.
+  /// The text as typed, in Markdown.
   public var content: String
 
   public init(_ recipient: ZulipConnection.Recipient, _ content: String) {
@@ -24,17 +24,17 @@ public struct ZulipOutgoing: Hashable, Sendable {
     self.content = content
   }
 
-  /// Why it cannot be sent as things are.
+  /// The reason why it cannot be sent as things are now.
   public enum Refusal: Error, Hashable, Sendable {
-    /// There is nothing in it but spaces.
+    /// The content is only whitespace.
     case empty
-    /// The server takes so many characters, Unicode scalars, and no more.
+    /// The content has more characters (Unicode scalars) than the server takes.
     case tooLong(limit: Int64)
     case topicTooLong(limit: Int64)
-    /// The user sees no such channel, or no more.
+    /// The user cannot see this channel, or cannot any more.
     case noChannel
     case archivedChannel
-    /// One of those whom it is for cannot log in any more.
+    /// A recipient is deactivated.
     case deactivated(UserID)
   }
 }
@@ -42,13 +42,14 @@ public struct ZulipOutgoing: Hashable, Sendable {
 extension ZulipOutgoing: Mutation {
   public var name: String { "send" }
 
-  /// In bytes.
+  /// The size in bytes.
   public var size: Int64 { Int64(content.utf8.count) + ZulipOutgoing.sizeOfPlace }
 
-  /// A topic has at most some hundred bytes.
+  /// An allowance for the place: a topic has at most some hundred bytes.
   private static var sizeOfPlace: Int64 { 128 }
 
-  /// Whether it can be sent. What the server did not tell speaks against nothing.
+  /// Checks whether it can be sent. A limit or an object that the server did not give refuses
+  /// nothing.
   public func apply(to state: inout ZulipState) throws(Refusal) {
     guard content.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
       throw .empty
@@ -73,12 +74,12 @@ extension ZulipOutgoing: Mutation {
 }
 
 extension ZulipOutgoing: CustomStringConvertible, CustomReflectable {
-  /// How long it is, and nothing of it.
+  /// The size only, no content.
   public var description: String { "a message of \(content.utf8.count) bytes" }
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-// MARK: As rows
+// MARK: Rows
 
 extension ZulipOutgoing: Storable {
   public func put(into bytes: inout ByteWriter) {

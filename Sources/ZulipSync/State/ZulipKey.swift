@@ -1,16 +1,18 @@
 public import UpdateMachine
 
-/// Names one row of a ``ZulipState``: a field of `/register`, and in fields of many objects one of them.
+/// The key of one row of a ``ZulipState``: a field of `/register`, or one object of a field with
+/// many.
 ///
-/// The order is by field; a field's own row comes first, then its objects by number, then by text.
+/// Keys are ordered by field. A field's own row comes first, then its objects by number, then by
+/// text.
 public struct ZulipKey: Hashable, Comparable, Sendable {
-  /// The field's name, 0; and for an object its number, the highest byte first, and its text.
+  /// The field's name, then 0. For an object, then its number in big-endian order, and its text.
   let bytes: [UInt8]
 
-  /// The row of a whole field.
+  /// The key of a whole field.
   public init(_ field: String) { bytes = Array(field.utf8) + [0] }
 
-  /// The row of one object: of a number, of a text, or of both.
+  /// The key of one object, named by a number, a text, or both.
   public init(_ field: String, _ number: Int64, _ text: String = "") {
     bytes = Array(field.utf8) + [0] + number.keyBytes + Array(text.utf8)
   }
@@ -27,10 +29,10 @@ public struct ZulipKey: Hashable, Comparable, Sendable {
     return one.bytes.count < other.bytes.count
   }
 
-  /// What stands behind the last row of a field.
+  /// The key after the last row of a field.
   static func end(of field: String) -> ZulipKey { ZulipKey(bytes: Array(field.utf8) + [1]) }
 
-  /// As in `/register`.
+  /// The field's name in `/register`.
   public var field: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
   /// Whether it is a field's own row.

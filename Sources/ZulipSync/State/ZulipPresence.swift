@@ -2,58 +2,58 @@ public import MessageSync
 public import SyncProtocols
 public import UpdateMachine
 
-/// Who is there, and who is typing: a model of its own, on a queue of its own (event types `presence`,
-/// `typing` and `realm_user`), without a disk, for after minutes it is worth nothing.
+/// Who is present, and who is typing: a model of its own, on a queue of its own (event types
+/// `presence`, `typing` and `realm_user`). It is never stored, since it is worthless after minutes.
 ///
-/// What it says ends by itself: whoever asks gives the moment at which it is to hold. Neither the model
-/// nor an event looks at a clock; the source notes when an answer came (``ZulipHeard``).
+/// What it says expires, so each question names a moment. Neither the model nor an event reads a
+/// clock; the source records when an answer came (``ZulipHeard``).
 public struct ZulipPresence: Hashable, Sendable {
-  /// What the server knows of a user, in its seconds since the epoch.
+  /// The last signs of a user, in the server's seconds since the epoch.
   public struct Person: Hashable, Sendable {
-    /// When he did something last.
+    /// When the user was last active.
     public var lastActive: Int64
-    /// When one of his programs was last connected; not before ``lastActive``.
+    /// When one of the user's clients was last connected; not before ``lastActive``.
     public var lastConnected: Int64
   }
 
   public enum Status: Hashable, Sendable {
-    /// He does something.
+    /// The user is active.
     case active
-    /// One of his programs is connected.
+    /// One of the user's clients is connected.
     case idle
     case offline
   }
 
-  /// Somebody who is typing.
+  /// A user who is typing.
   public struct Typist: Hashable, Sendable {
     public var user: UserID
     public var place: MessagePlace
-    /// From then on he is not, unless the server says so again.
+    /// When this expires, unless the server repeats it.
     public var until: Moment
   }
 
-  /// Those of whom the server has something.
+  /// The users that the server has reported.
   public private(set) var people: VersionedMap<UserID, Person> = [:]
-  /// The same of those who are deactivated: it holds again when they come back.
+  /// The same for deactivated users. It holds again when they are reactivated.
   private var gone: VersionedMap<UserID, Person> = [:]
-  /// In the order in which they began; some may have ended by themselves.
+  /// In the order in which they began. Some may have expired.
   public private(set) var typists: [Typist] = []
-  /// How long after its last sign a status holds.
+  /// How long a status holds after its last sign.
   public let offlineAfter: TimeSpan
-  /// How long after its last sign somebody is still said to be typing.
+  /// How long a user counts as typing after the last sign.
   public let typingEndsAfter: TimeSpan
-  /// What the server's clock showed, in milliseconds since the epoch, at which moment of ours.
+  /// The server's clock, in milliseconds since the epoch, at our moment `heardAt`.
   private var serverTime: Int64
   private var heardAt: Moment
 
-  /// What Zulip says by default, where a server says nothing.
+  /// Zulip's defaults, for servers that do not say.
   private static let offlineAfterDefault: Int64 = 140
   private static let typingEndsAfterDefault: Int64 = 15_000
-  /// More at once nobody can show; of those beyond the oldest are forgotten.
+  /// The most typists that are kept. Beyond it the oldest are dropped; no app can show more.
   private static let typistsMaximum = 1_000
 }
 
-/// An event, and when the answer came in which it was.
+/// An event, and the moment when its answer came.
 public struct ZulipHeard: Hashable, Sendable {
   public var event: ZulipEvent
   public var at: Moment
@@ -65,7 +65,7 @@ public struct ZulipHeard: Hashable, Sendable {
 }
 
 extension QueueBatch<ZulipEvent> {
-  /// For a replica of a ``ZulipPresence``.
+  /// Returns the batch for a replica of a ``ZulipPresence``.
   public func heard(at moment: Moment) -> QueueBatch<ZulipHeard> {
     QueueBatch<ZulipHeard>(
       queue: queue,
@@ -75,22 +75,24 @@ extension QueueBatch<ZulipEvent> {
   }
 }
 
-// MARK: What it says
+// MARK: Queries
 
 extension ZulipPresence {
-  /// Whether a user is there.
+  /// Whether a user is present.
   public func status(of user: UserID, at now: Moment) -> Status {
     guard let person = people[user] else { return .offline }
     if now < end(of: person.lastActive) { return .active }
     return now < end(of: person.lastConnected) ? .idle : .offline
   }
 
-  /// Who is typing in a conversation, those who began first at the front. O(all who are typing).
+  /// Returns the users typing in a conversation, in the order in which they began. O(all who are
+  /// typing).
   public func typists(in place: MessagePlace, at now: Moment) -> [UserID] {
     typists.filter { $0.place == place && now < $0.until }.map(\.user)
   }
 
-  /// When one of these answers will next be another by itself; `nil`: never. O(people).
+  /// Returns the next moment at which one of these answers changes by itself; `nil` for never.
+  /// O(people).
   public func nextChange(after now: Moment) -> Moment? {
     let ends =
       typists.map(\.until)
@@ -98,17 +100,17 @@ extension ZulipPresence {
     return ends.filter { $0 > now }.min()
   }
 
-  /// The moment of ours at which a sign that the server had at this second holds no longer.
+  /// Returns our moment at which a sign from this server second expires.
   private func end(of second: Int64) -> Moment {
     let sign = Moment(milliseconds: TimeSpan.seconds(second).milliseconds)
     return heardAt + (sign - Moment(milliseconds: serverTime)) + offlineAfter
   }
 }
 
-// MARK: As the library's model
+// MARK: The model
 
 extension ZulipPresence: SyncModel {
-  /// An answer to `/register` with `slim_presence`, and when it came.
+  /// The answer to `/register` with `slim_presence`, and the moment when it came.
   public struct Snapshot: Hashable, Sendable {
     public var fields: ZulipFields
     public var at: Moment
@@ -139,7 +141,7 @@ extension ZulipPresence: SyncModel {
     answer.fields[name] == nil ? unsaid : try answer.number(name)
   }
 
-  /// The server's clock, in milliseconds.
+  /// Reads the server's clock, in milliseconds.
   private static func time(_ event: ZulipReading) throws(ZulipError) -> Int64 {
     switch try event.value("server_timestamp") {
     case .number(let seconds): return TimeSpan.seconds(seconds).milliseconds
@@ -167,7 +169,7 @@ extension ZulipPresence: SyncModel {
     if event.fields["presences"] != nil {
       try note(try event.object("presences"))
     } else {
-      // One of a user's programs says what he does.
+      // The report of one of the user's clients.
       let user = UserID(try event.number("user_id"))
       let programs = try event.object("presence")
       for entry in programs.fields.entries {
@@ -182,8 +184,8 @@ extension ZulipPresence: SyncModel {
     }
   }
 
-  /// What an answer took on its way, and how long its events had waited, makes the server's clock seem
-  /// slow. So of all that was heard that counts which makes it the fastest.
+  /// Keeps the fastest estimate of the server's clock. The time that an answer travelled, and the
+  /// time that its events waited, make that clock seem slow.
   private mutating func compareClocks(_ time: Int64, at now: Moment) {
     let lead = Moment(milliseconds: time) - now
     guard lead > Moment(milliseconds: serverTime) - heardAt else { return }
@@ -191,7 +193,7 @@ extension ZulipPresence: SyncModel {
     heardAt = now
   }
 
-  /// Many at once, by their numbers.
+  /// Records the presence of many users, by their IDs.
   private mutating func note(_ presences: ZulipReading) throws(ZulipError) {
     for entry in presences.fields.entries {
       guard let number = Int64(entry.name) else { throw .malformed(path: presences.path + "user") }
@@ -202,7 +204,7 @@ extension ZulipPresence: SyncModel {
     }
   }
 
-  /// Who was never active has none.
+  /// A user who was never active has no such field.
   private static func second(
     _ name: String, _ presence: ZulipReading
   ) throws(ZulipError) -> Int64? {
@@ -245,7 +247,7 @@ extension ZulipPresence: SyncModel {
     }
   }
 
-  /// One who is deactivated is not there.
+  /// Removes a deactivated user, and restores a reactivated one.
   private mutating func takeUser(_ event: ZulipReading) throws(ZulipError) {
     let person = try event.object("person")
     guard person.fields["is_active"] != nil else { return }

@@ -1,64 +1,66 @@
-// The table of the state: how each field of `/register` is held, and what each event does to it. All
-// that is general is here; what is left of single types is in ZulipState+….swift.
+// The table of the state: how each field of `/register` is held, and what each event does to it.
+// All general rules are here; the special cases of single types are in ZulipState+….swift.
 
-/// How a field of `/register` is held.
+/// The way in which a field of `/register` is held.
 enum ZulipShape {
-  /// As one row.
+  /// One row.
   case whole
-  /// A list of objects, a row for each: they have a number of this name.
+  /// A list of objects with one row each, keyed by the number of this name.
   case objects(String)
-  /// The same with a text.
+  /// The same, keyed by a text.
   case named(String)
-  /// A list of objects that have a channel and a topic.
+  /// A list of objects keyed by channel and topic.
   case topics
-  /// An object, a row for each of its entries.
+  /// An object, with one row for each of its entries.
   case dictionary
-  /// A list of numbers, a row for each.
+  /// A list of numbers, with one row each.
   case numbers
-  /// A list of channels, of which only the numbers are held, or of those alone.
+  /// A list of channels, or of channels' numbers. Only the numbers are held.
   case channels
-  /// Who takes part in a direct conversation, and its newest message.
+  /// The participants of each direct conversation, with its newest message.
   case conversations
-  /// A row for each unread message.
+  /// One row for each unread message.
   case unread
 }
 
-/// What an event of one type does.
+/// The effect of one type of event.
 struct ZulipRule {
   var effect: Effect
-  /// The fields that it may have beside `id`, `type` and `op`. Others are counted.
+  /// The fields that it may have besides `id`, `type` and `op`. Others are counted as unknown.
   var knows: Set<String>
 
   enum Effect {
-    /// It is known, and none of this state.
+    /// A known type that does not concern this state.
     case nothing
-    /// A field is now what the event has under this name.
+    /// Replaces a field by what the event has under this name.
     case replace(String, with: String)
-    /// One entry of a dictionary: what the event calls its name, and its value.
+    /// Sets one entry of a dictionary. These are the event's fields for the entry's name and value.
     case entry(String, name: String, value: String)
-    /// A field of the same name for each property (`op` update) or entry (update_dict), behind a prefix.
+    /// Sets one field for each property (`op` update) or entry (update_dict), named with this
+    /// prefix.
     case properties(prefix: String)
-    /// The user's own settings, each also in the field of its name that older clients are given.
+    /// Sets one of the user's own settings, also in the field of its name that older clients get.
     case settings(name: String, value: String)
-    /// Fields of the same names.
+    /// Sets the fields of the same names.
     case fields([String])
-    /// Objects come, change and go.
+    /// Adds, changes or removes objects.
     case objects(Objects)
     case users, groups, channels, subscriptions, topic, status
-    /// What ``ZulipEvent/kind`` has of messages.
+    /// Applies what ``ZulipEvent/kind`` says of messages.
     case messages
   }
 
-  /// How objects of one field come, change and go.
+  /// How objects of one field are added, changed and removed. Each part is the name of an event's
+  /// field.
   struct Objects {
     var field: String
-    /// What the event calls the object that comes, or is changed.
+    /// The object that is added or changed.
     var one: String?
-    /// What it calls many that come.
+    /// Several objects that are added.
     var many: String?
-    /// What it calls the name of one that goes, or is changed by ``data``; `nil`: it is in ``one``.
+    /// The ID of an object that is removed, or changed by ``data``; `nil` if it is in ``one``.
     var id: String?
-    /// What it calls the changes of one; `nil`: ``one`` is told in full or in part.
+    /// The changes of one object; `nil` if ``one`` is the object, in full or in part.
     var data: String?
   }
 
@@ -69,7 +71,7 @@ struct ZulipRule {
 }
 
 enum ZulipTable {
-  /// Every field that is not here is held whole, whatever it is.
+  /// Every other field is held whole, whatever it is.
   static let shapes: [String: ZulipShape] = [
     "realm_users": .objects("user_id"),
     "realm_non_active_users": .objects("user_id"),
@@ -99,7 +101,8 @@ enum ZulipTable {
     "unread_msgs": .unread,
   ]
 
-  /// Fields of `/register` that are no part of the state, and why. Nothing else is left out.
+  /// Fields of `/register` that are not part of the state, with the reason. Nothing else is left
+  /// out.
   static let leftOut: [String: String] = [
     "result": "the envelope's",
     "msg": "the envelope's",
@@ -112,22 +115,23 @@ enum ZulipTable {
     "presence_last_update_id": "the presence model's",
   ]
 
-  /// Lists of numbers in objects whose order says nothing: they are held in ascending order.
+  /// Lists of numbers whose order means nothing. They are held in ascending order.
   static let sets = ["members", "direct_subgroup_ids", "subscribers"]
 
-  /// What objects have of which another place says the same: in which of the two fields a user is.
+  /// Properties that repeat something held elsewhere: here, which of the two fields a user is in.
   static let redundant: [String: String] = [
     "realm_users": "is_active", "realm_non_active_users": "is_active",
   ]
 
-  /// The places of channels. A channel is in one of the last three, and may be in the first besides.
+  /// The fields that hold channels. A channel is in one of the last three, and may also be in the
+  /// first.
   static let channels = ["streams", "subscriptions", "unsubscribed", "never_subscribed"]
 
-  /// What each event does; a type that is not here is counted as unknown.
+  /// The effect of each event type. Other types are counted as unknown.
   ///
-  /// Types that no recording has are as Zulip's documentation of `GET /events` tells them.
+  /// Types that no recording contains follow Zulip's documentation of `GET /events`.
   static let rules: [String: ZulipRule] = [
-    // A field is another now.
+    // Events that replace a field.
     "alert_words": replace("alert_words"),
     "muted_topics": replace("muted_topics"),
     "muted_users": replace("muted_users"),
@@ -144,7 +148,7 @@ enum ZulipTable {
       "zulip_version", "zulip_merge_base", "zulip_feature_level", "server_generation",
     ]),
 
-    // A setting is another now.
+    // Events that change a setting.
     "realm": ZulipRule(.properties(prefix: "realm_"), knows: ["property", "value", "data"]),
     "realm_user_settings_defaults": ZulipRule(
       .entry("realm_user_settings_defaults", name: "property", value: "value"),
@@ -153,7 +157,7 @@ enum ZulipTable {
     "update_display_settings": settings(name: "setting_name", value: "setting", "user"),
     "update_global_notifications": settings(name: "notification_name", value: "setting", "user"),
 
-    // Objects come, change and go.
+    // Events that add, change or remove objects.
     "drafts": objects("drafts", one: "draft", many: "drafts", id: "draft_id"),
     "saved_snippets": objects("saved_snippets", one: "saved_snippet", id: "saved_snippet_id"),
     "scheduled_messages": objects(
@@ -175,7 +179,7 @@ enum ZulipTable {
       .status,
       knows: ["user_id", "away", "status_text", "emoji_name", "emoji_code", "reaction_type"]),
 
-    // Users and channels are in several fields.
+    // Users and channels, which are in several fields.
     "realm_user": ZulipRule(.users, knows: ["person"]),
     "stream": ZulipRule(
       .channels,
@@ -208,25 +212,25 @@ enum ZulipTable {
     "update_message_flags": ZulipRule(
       .messages, knows: ["operation", "flag", "messages", "all", "message_details"]),
 
-    // Of messages themselves, which are not here.
+    // About messages themselves, which are not held here.
     "reaction": nothing(
       "emoji_code", "emoji_name", "message_id", "reaction_type", "user", "user_id"),
     "submessage": nothing("content", "message_id", "msg_type", "sender_id", "submessage_id"),
-    // Of the presence model.
+    // For the presence model.
     "presence": nothing("email", "presence", "presences", "server_timestamp", "user_id"),
     "typing": nothing("message_type", "recipients", "sender", "stream_id", "topic"),
     "typing_edit_message": nothing("message_id", "recipient", "sender_id"),
-    // Of what `/register` does not give.
+    // About data that `/register` does not give.
     "attachment": nothing("attachment", "upload_space_used"),
     "realm_export": nothing("exports"),
     "realm_export_consent": nothing("consented", "user_id"),
     "invites_changed": nothing(),
-    // Of the queue, or of the web app.
+    // About the queue, or for the web app.
     "heartbeat": nothing(),
     "web_reload_client": nothing("immediate"),
   ]
 
-  // MARK: Words of the table
+  // MARK: Builders
 
   private static func replace(_ field: String, with name: String? = nil) -> ZulipRule {
     ZulipRule(.replace(field, with: name ?? field), knows: [name ?? field])

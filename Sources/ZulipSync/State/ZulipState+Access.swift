@@ -1,25 +1,25 @@
 public import MessageSync
 internal import UpdateMachine
 
-/// A user as the realm knows him, a bot too.
+/// A user or bot as the realm knows them.
 public struct ZulipUser: Hashable, Sendable {
   public var id: UserID
-  /// Whether he may still log in.
+  /// Whether the user may still log in.
   public var isActive: Bool
-  /// All that the server tells, under its names.
+  /// All fields that the server gives, under its names.
   public var fields: ZulipFields
 
   public var name: String { fields["full_name"]?.text ?? "" }
-  /// The one to be shown, which need not be one that a letter reaches.
+  /// The address to show. It need not accept mail.
   public var email: String { fields["email"]?.text ?? "" }
-  /// The real one; `nil`: he shows it not to this user.
+  /// The real address; `nil` if the user hides it from this user.
   public var deliveryEmail: String? { fields["delivery_email"]?.text }
   /// 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.
   public var role: Int64 { fields["role"]?.number ?? 400 }
   public var isBot: Bool { fields["is_bot"]?.bool ?? false }
-  /// `nil`: Gravatar has it, under his e-mail.
+  /// The avatar's URL; `nil` if Gravatar has it, under the user's e-mail address.
   public var avatar: String? { fields["avatar_url"]?.text }
-  /// As in the tz database; empty: he has not said.
+  /// A name from the tz database; empty if the user has not set it.
   public var timeZone: String { fields["timezone"]?.text ?? "" }
 }
 
@@ -28,18 +28,19 @@ public struct ZulipChannel: Hashable, Sendable {
   public var id: ChannelID
   /// Whether the user is subscribed to it, and so gets its messages.
   public var isSubscribed: Bool
-  /// All that the server tells, under its names; of one that the user is subscribed to, how, too.
+  /// All fields that the server gives, under its names. For a subscribed channel, the
+  /// subscription's too.
   public var fields: ZulipFields
 
   public var name: String { fields["name"]?.text ?? "" }
   public var description: String { fields["description"]?.text ?? "" }
   public var isPrivate: Bool { fields["invite_only"]?.bool ?? false }
   public var isArchived: Bool { fields["is_archived"]?.bool ?? false }
-  /// Of a subscription.
+  /// Whether the subscription is muted.
   public var isMuted: Bool { fields["is_muted"]?.bool ?? false }
   public var isPinned: Bool { fields["pin_to_top"]?.bool ?? false }
   public var color: String? { fields["color"]?.text }
-  /// In ascending order; `nil`: they were not asked for.
+  /// In ascending order; `nil` if they were not requested.
   public var subscribers: [UserID]? { fields["subscribers"]?.numbers?.map { UserID($0) } }
 }
 
@@ -49,17 +50,17 @@ public struct ZulipGroup: Hashable, Sendable {
   public var fields: ZulipFields
 
   public var name: String { fields["name"]?.text ?? "" }
-  /// Those who are in it by themselves, in ascending order.
+  /// The direct members, in ascending order.
   public var members: [UserID] { (fields["members"]?.numbers ?? []).map { UserID($0) } }
-  /// Groups all of whose members are in it.
+  /// Groups whose members are all members of this group.
   public var subgroups: [Int64] { fields["direct_subgroup_ids"]?.numbers ?? [] }
-  /// The server's own, one for each role.
+  /// Whether it is one of the server's own groups, one for each role.
   public var isSystemGroup: Bool { fields["is_system_group"]?.bool ?? false }
 }
 
-/// What a user wants of a topic.
+/// A user's setting for a topic.
 public enum ZulipVisibility: Int64, Sendable {
-  /// What he wants of its channel.
+  /// As the channel is set.
   case inherited = 0
   case muted = 1
   case unmuted = 2
@@ -67,12 +68,13 @@ public enum ZulipVisibility: Int64, Sendable {
 }
 
 extension ZulipState {
-  /// The fields of `/register` that are no part of the state, each with the reason.
+  /// The fields of `/register` that are not part of the state, each with the reason.
   public static var leftOut: [String: String] { ZulipTable.leftOut }
 
   // MARK: Any field
 
-  /// A field that is one row, under the server's name; `nil`: the server gave none, or it has objects.
+  /// A field that is one row, under the server's name; `nil` if the server gave none, or if it has
+  /// objects.
   public subscript(field: String) -> ZulipValue? {
     ZulipTable.shapes[field] == nil ? rows[ZulipKey(field)] : nil
   }
@@ -80,28 +82,28 @@ extension ZulipState {
   /// One object of a field, or one entry of a dictionary.
   public subscript(key: ZulipKey) -> ZulipValue? { rows[key] }
 
-  /// A realm's setting under the name that its events have: "name", "description".
+  /// Returns a realm's setting by the name that its events use: "name", "description".
   public func realmSetting(_ name: String) -> ZulipValue? { self["realm_" + name] }
 
-  /// One of the user's own settings.
+  /// Returns one of the user's own settings.
   public func setting(_ name: String) -> ZulipValue? {
     rows[ZulipKey("user_settings", name)] ?? self[name]
   }
 
-  /// Which changes of the protocol the server knows.
+  /// Zulip's feature level: the protocol changes that the server knows.
   public var featureLevel: Int64 { self["zulip_feature_level"]?.number ?? 0 }
 
-  /// The user himself; `nil`: the server was not asked.
+  /// The user's own ID; `nil` if it was not requested.
   public var myself: UserID? { me.map { UserID($0) } }
 
   // MARK: Users and groups
 
-  /// Those who may log in, by their numbers.
+  /// The active users, by ID.
   public var users: [ZulipUser] {
     objects(of: "realm_users").compactMap { user($0.key, $0.value, isActive: true) }
   }
 
-  /// Active or not, or one of the server's own bots.
+  /// Returns a user, active or not, or one of the server's own bots.
   public func user(_ id: UserID) -> ZulipUser? {
     for field in ["realm_users", "realm_non_active_users", "cross_realm_bots"] {
       let key = ZulipKey(field, id.number)
@@ -115,7 +117,7 @@ extension ZulipState {
     value.fields.map { ZulipUser(id: UserID(key.number), isActive: isActive, fields: $0) }
   }
 
-  /// By their numbers.
+  /// All groups, by ID.
   public var groups: [ZulipGroup] {
     objects(of: "realm_user_groups").compactMap { key, value in
       value.fields.map { ZulipGroup(id: key.number, fields: $0) }
@@ -130,7 +132,7 @@ extension ZulipState {
 
   private static let places = ["subscriptions", "unsubscribed", "never_subscribed", "streams"]
 
-  /// All that the user sees, by their numbers.
+  /// All channels that the user can see, by ID.
   public var channels: [ZulipChannel] {
     var ids: Set<Int64> = []
     for field in ZulipState.places {
@@ -139,7 +141,7 @@ extension ZulipState {
     return ids.sorted().compactMap { channel(ChannelID($0)) }
   }
 
-  /// Those that the user is subscribed to, by their numbers.
+  /// The channels that the user is subscribed to, by ID.
   public var subscriptions: [ZulipChannel] {
     objects(of: "subscriptions").compactMap { key, value in
       value.fields.map {
@@ -156,14 +158,14 @@ extension ZulipState {
     return nil
   }
 
-  /// What must be known to understand legacy narrows and direct conversations.
+  /// The facts needed to read legacy narrows and direct conversations.
   public var directory: ZulipNarrow.Directory {
     var names: [String: ChannelID] = [:]
     for channel in channels { names[channel.name] = channel.id }
     return ZulipNarrow.Directory(me: myself, channels: names)
   }
 
-  /// What the user wants of a topic, in whatever spelling.
+  /// Returns the user's setting for a topic, in any spelling.
   public func visibility(of topic: String, in channel: ChannelID) -> ZulipVisibility {
     let policy = object(ZulipState.topic(channel.number, topic))?["visibility_policy"]?.number
     return policy.flatMap { ZulipVisibility(rawValue: $0) } ?? .inherited
@@ -184,7 +186,7 @@ extension ZulipState {
   /// A message that the user has not read.
   public struct Unread: Hashable, Sendable {
     public var id: MessageID
-    /// Under the topic as it was written.
+    /// The topic as it was written.
     public var topic: String
     public var place: MessagePlace
     /// Whether it counts as a mention.
@@ -193,13 +195,14 @@ extension ZulipState {
     public var isMuted: Bool
   }
 
-  /// In ascending order. If ``hasMoreUnread``, the oldest are missing. O(unread).
+  /// The unread messages, in ascending order. If ``hasMoreUnread``, the oldest are missing.
+  /// O(unread).
   public var unread: [Unread] {
     objects(of: "unread_msgs").compactMap { key, value in
       guard let fields = value.fields else { return nil }
       let isMention = fields["mentioned"]?.bool ?? false
       guard let channel = fields["stream_id"]?.number else {
-        // The row has the others, or all; the conversation is of all.
+        // The row has the others, or all; the conversation's ID is made of all.
         let users = (fields["user_ids"]?.numbers ?? []) + [me].compactMap { $0 }
         return Unread(
           id: MessageID(key.number), topic: "",
@@ -213,17 +216,17 @@ extension ZulipState {
     }
   }
 
-  /// How many there are that are not muted. O(unread).
+  /// The number of unread messages that are not muted. O(unread).
   public var unreadCount: Int { unread.count { !$0.isMuted } }
 
-  /// Whether the user has so many that the server told only the newest.
+  /// Whether the user has so many unread messages that the server sent only the newest.
   public var hasMoreUnread: Bool {
     rows[ZulipKey("unread_msgs")]?.fields?["old_unreads_missing"]?.bool ?? false
   }
 
   public func isUnread(_ id: MessageID) -> Bool { rows.contains(ZulipState.unread(id.number)) }
 
-  /// In ascending order.
+  /// The starred messages, in ascending order.
   public var starred: [MessageID] {
     objects(of: "starred_messages").map { MessageID($0.key.number) }
   }

@@ -10,7 +10,7 @@ extension ZulipState {
     case "create":
       for channel in try event.objects("streams") { try createChannel(channel) }
     case "delete":
-      // Newer servers tell the numbers alone.
+      // Newer servers send only the numbers.
       guard event.fields["streams"] != nil else {
         for id in try event.numbers("stream_ids") { removeChannel(id) }
         return
@@ -34,7 +34,7 @@ extension ZulipState {
     guard holds("never_subscribed"), !rows.contains(ZulipKey("subscriptions", id)),
       !rows.contains(ZulipKey("unsubscribed", id))
     else { return }
-    // Nobody is in it yet: who comes is told next.
+    // It has no subscribers yet: the next events add them.
     var fields = channel.fields
     if fields["subscribers"] == nil { fields["subscribers"] = [] }
     try add(ZulipReading(fields, path: channel.path), to: "never_subscribed")
@@ -46,8 +46,8 @@ extension ZulipState {
     }
   }
 
-  /// A client that has not said that it knows of archived channels has it no more. The user's settings
-  /// of its topics are gone for all.
+  /// Archives a channel. A client without the capability for archived channels loses it. Every
+  /// client loses the user's settings of its topics.
   private mutating func archiveChannel(_ id: Int64, _ channel: ZulipReading) throws(ZulipError) {
     let topics = ZulipKey("user_topics", id)..<ZulipKey("user_topics", id + 1)
     if id > 0, id < .max { rows.removeAll(in: topics) }
@@ -62,7 +62,7 @@ extension ZulipState {
   private mutating func updateChannel(_ event: ZulipReading) throws(ZulipError) {
     let id = try event.number("stream_id")
     let property = try event.text("property")
-    // What hangs on it is told beside it; only `name` is the old one.
+    // Dependent properties come in the same event; only `name` is the old one.
     var changes = event.fields
     for name in ["type", "op", "id", "property", "value", "name", "stream_id"] {
       changes[name] = nil

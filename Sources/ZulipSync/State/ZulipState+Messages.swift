@@ -1,13 +1,13 @@
 import MessageSync
 import UpdateMachine
 
-// What the state has of messages: which are unread and where, which are starred, who wrote whom last.
-// A row for each unread message:
+// The state's part of messages: which are unread and where, which are starred, and the newest
+// message of each direct conversation. Each unread message has a row:
 //
 //   in a channel                 {"stream_id": 4, "topic": "lunch"}
-//   in a direct conversation     {"user_ids": [7, 50]}      all who take part, oneself among them if
-//                                                           there are more than two
-// and in each {"mentioned": true} if it mentions the user.
+//   in a direct conversation     {"user_ids": [7, 50]}      all participants; the user is included
+//                                                           only if there are more than two
+// and each has {"mentioned": true} if it mentions the user.
 
 extension ZulipState {
   private static let unread = "unread_msgs"
@@ -15,7 +15,7 @@ extension ZulipState {
 
   static func unread(_ id: Int64) -> ZulipKey { ZulipKey(unread, id) }
 
-  /// The server gives them by conversation.
+  /// Loads the unread messages, which the server groups by conversation.
   mutating func loadUnread(_ unread: ZulipReading) throws(ZulipError) {
     for channel in try unread.objects("streams") {
       let place: ZulipFields = [
@@ -43,7 +43,7 @@ extension ZulipState {
       place["mentioned"] = true
       rows[key] = .fields(place)
     }
-    // There may be more than the server tells.
+    // The server may have left out older ones.
     if let isMore = unread.fields["old_unreads_missing"] {
       guard isMore.bool != nil else { throw unread.malformed("old_unreads_missing") }
       rows[ZulipKey(ZulipState.unread)] = .fields(["old_unreads_missing": isMore])
@@ -101,14 +101,14 @@ extension ZulipState {
     rows[ZulipState.unread(id)] = .fields(row)
   }
 
-  /// As rows have it: of two, the other one. Who it is that has not read it, is not known in a register
-  /// that was not asked for users; most probably not its sender.
+  /// The users of a row: of two, only the other one. If the register did not ask for users, our own
+  /// ID is unknown; the other one is then most probably the sender.
   private func conversation(_ users: [Int64], from sender: Int64) -> ZulipValue {
     guard users.count == 2 else { return ZulipState.set(users) }
     return [.number(me == nil ? sender : users.first { $0 != me } ?? sender)]
   }
 
-  /// No event tells that an empty channel has its first message.
+  /// Sets a channel's first message: no event reports it.
   private mutating func noteFirst(_ id: Int64, in channel: Int64) {
     for field in ZulipTable.channels {
       let key = ZulipKey(field, channel)
@@ -118,7 +118,8 @@ extension ZulipState {
     }
   }
 
-  /// Whether flags make a message count as a mention. A wildcard does not in what is muted.
+  /// Whether these flags make a message a mention. A wildcard mention does not count where the
+  /// topic or channel is muted.
   private func mentions(_ flags: MessageFlags, in place: ZulipFields) -> Bool {
     if flags.contains(.mentionedByName) { return true }
     guard flags.contains(.mentioned) else { return false }
@@ -139,7 +140,7 @@ extension ZulipState {
     _ move: MessageUpdate<ZulipContent>.Move, of ids: [MessageID], topic: String?
   ) {
     guard let target = move.target.channel else { return }
-    // Out of the user's sight: his flags are gone with it (PROTOCOL.md, Where events alone …).
+    // Out of the user's sight, and its flags are gone (ZulipServer §10).
     let isLost =
       move.origin.channel != target && holds("subscriptions")
       && !rows.contains(ZulipKey("subscriptions", target.number))
@@ -154,7 +155,7 @@ extension ZulipState {
     }
   }
 
-  /// It is gone, or out of the user's sight.
+  /// Removes a message that is deleted, or out of the user's sight.
   mutating func forget(_ id: Int64) {
     rows[ZulipState.unread(id)] = nil
     rows[ZulipKey(ZulipState.starred, id)] = nil
@@ -179,7 +180,8 @@ extension ZulipState {
     rows.removeAll(in: ZulipKey(field, .min)..<ZulipKey.end(of: field))
   }
 
-  /// Where each is, is told; of one that the user sees no more, not.
+  /// Marks messages unread. The event says where each one is, except those that the user can no
+  /// longer see.
   private mutating func takeUnread(_ flagging: ZulipFlagging) throws(ZulipError) {
     guard !flagging.ids.isEmpty else { return }
     guard let unread = flagging.unread else { throw .malformed(path: "message_details") }
@@ -202,7 +204,7 @@ extension ZulipState {
 // MARK: Mending
 
 extension ZulipState {
-  /// A page has told of a message what no event will tell: its rows become what the message says.
+  /// Sets a message's rows to what a page said of it. No event will report that.
   mutating func mend(_ message: Message<ZulipContent>) {
     let id = message.id.number
     if holds(ZulipState.starred) {

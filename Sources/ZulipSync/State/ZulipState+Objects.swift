@@ -1,6 +1,6 @@
 import UpdateMachine
 
-/// What becomes of objects. Servers have several words for each.
+/// The kind of a change. Servers use several words for each.
 private enum ObjectChange {
   case comes, changes, goes
 
@@ -17,7 +17,7 @@ private enum ObjectChange {
 extension ZulipState {
   // MARK: Objects of one field
 
-  /// - Returns: whether `op` is one of the words for it.
+  /// - Returns: `false` if `op` is unknown.
   @discardableResult
   mutating func change(
     _ objects: ZulipRule.Objects, _ event: ZulipReading
@@ -44,7 +44,7 @@ extension ZulipState {
       }
     case .goes: try remove(objects, event)
     case nil:
-      // Channel folders have an order of their own, which is told at once for all.
+      // The order of channel folders, which one event gives for all.
       guard op == "reorder", event.fields["order"] != nil else { return false }
       for (place, id) in try event.numbers("order").enumerated() {
         let order: ZulipFields = ["order": .number(Int64(place))]
@@ -66,7 +66,7 @@ extension ZulipState {
     if rows.removeValue(forKey: key) == nil { counts.strays += 1 }
   }
 
-  /// The row of an object that an event names by a number or a text.
+  /// Returns the row of an object that an event names by a number or a text.
   private func key(
     _ name: String, of event: ZulipReading, in field: String
   ) throws(ZulipError) -> ZulipKey {
@@ -107,7 +107,7 @@ extension ZulipState {
     let key = ZulipState.topic(try event.number("stream_id"), try event.text("topic_name"))
     let policy = try event.number("visibility_policy")
     guard holds("user_topics") else { return noteNotHeld() }
-    // 0: as the channel is, which is what a topic without a row is.
+    // 0 means "as the channel", which is the same as no row.
     guard policy != 0 else {
       rows[key] = nil
       return
@@ -123,7 +123,7 @@ extension ZulipState {
     let key = ZulipKey("user_status", "\(try event.number("user_id"))")
     guard holds("user_status") else { return noteNotHeld() }
     var status = object(key) ?? ZulipFields()
-    // What is not told stays; what is told empty is none.
+    // A missing part stays; an empty part is removed.
     for name in ["away", "status_text", "emoji_name", "emoji_code", "reaction_type"] {
       switch event.fields[name] {
       case nil: break

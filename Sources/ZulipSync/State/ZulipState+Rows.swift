@@ -7,8 +7,8 @@ extension ZulipState {
   /// Whether the server gave this field.
   public func holds(_ field: String) -> Bool { rows.contains(ZulipKey(field)) }
 
-  /// The rows of a field's objects, or of a dictionary's entries, ascending: drafts, emoji, statuses, …
-  /// Empty if it has none, or is one row. O(rows).
+  /// Returns the rows of a field's objects, or of a dictionary's entries, in ascending order:
+  /// drafts, emoji, statuses, … Empty if there are none, or if the field is one row. O(rows).
   public func objects(of field: String) -> [(key: ZulipKey, value: ZulipValue)] {
     var objects: [(key: ZulipKey, value: ZulipValue)] = []
     let end = ZulipKey.end(of: field)
@@ -21,9 +21,9 @@ extension ZulipState {
 
   func object(_ key: ZulipKey) -> ZulipFields? { rows[key]?.fields }
 
-  // MARK: A field as the server gives it
+  // MARK: Loading a field
 
-  /// Puts a field's value in place of what there is of it.
+  /// Replaces a field's rows by the given value.
   mutating func load(_ field: String, _ value: ZulipValue, path: String) throws(ZulipError) {
     rows.removeAll(in: ZulipKey(field)..<ZulipKey.end(of: field))
     guard let shape = ZulipTable.shapes[field] else {
@@ -64,7 +64,7 @@ extension ZulipState {
     return list
   }
 
-  /// The row of a direct conversation with these, oneself not among them.
+  /// Returns the key of the direct conversation with these users, which excludes oneself.
   static func conversation(_ others: [Int64]) -> ZulipKey {
     let names = Set(others).sorted().map { "\($0)" }
     return ZulipKey("recent_private_conversations", names.joined(separator: ","))
@@ -72,7 +72,7 @@ extension ZulipState {
 
   // MARK: Objects
 
-  /// The row that an object belongs to.
+  /// Returns the key of an object's row.
   func key(of object: ZulipReading, in field: String) throws(ZulipError) -> ZulipKey {
     switch ZulipTable.shapes[field] {
     case .objects(let id): return ZulipKey(field, try object.number(id))
@@ -88,12 +88,12 @@ extension ZulipState {
     ZulipKey("user_topics", channel, Topic(zulip: topic).key)
   }
 
-  /// An object that comes, in place of one of the same name.
+  /// Adds an object, or replaces the one with the same key.
   mutating func add(_ object: ZulipReading, to field: String) throws(ZulipError) {
     rows[try key(of: object, in: field)] = .fields(try tidy(object, of: field))
   }
 
-  /// An object as it is held.
+  /// Returns an object's fields in the form in which they are held.
   func tidy(_ object: ZulipReading, of field: String) throws(ZulipError) -> ZulipFields {
     var fields = object.fields
     if let name = ZulipTable.redundant[field] { fields[name] = nil }
@@ -106,12 +106,12 @@ extension ZulipState {
     return fields
   }
 
-  /// Numbers whose order says nothing.
+  /// Returns a set of numbers in ascending order.
   static func set(_ numbers: some Sequence<Int64>) -> ZulipValue {
     .list(Set(numbers).sorted().map { .number($0) })
   }
 
-  /// Puts new values into an object. Each must be of the kind of the one that it replaces.
+  /// Puts new values into an object. Each must be of the same type as the one that it replaces.
   mutating func merge(
     _ changes: ZulipReading, into key: ZulipKey, leavingOut name: String? = nil
   ) throws(ZulipError) {
@@ -129,8 +129,9 @@ extension ZulipState {
     rows[key] = .fields(try tidy(reading, of: key.field))
   }
 
-  /// Adds numbers to a set of an object, or takes them out. An object without it has none to keep.
-  /// O(log n) for each that changes nothing: a user who goes is looked for in every channel.
+  /// Adds numbers to an object's set, or removes them. An object without the set stays as it is.
+  /// O(log n) for each number that changes nothing: a deactivated user is looked up in every
+  /// channel.
   mutating func change(
     _ set: String, of key: ZulipKey, _ numbers: [Int64], adds: Bool
   ) {
@@ -148,7 +149,7 @@ extension ZulipState {
     rows[key] = .fields(fields)
   }
 
-  /// The first place in a set that is not below a number.
+  /// Returns the first index in a set whose number is not below the given one.
   private static func place(of number: Int64, in set: [ZulipValue]) -> Int {
     var low = 0
     var high = set.count
@@ -166,7 +167,8 @@ extension ZulipState {
   ) throws(ZulipError) {
     let value = try event.value(name)
     guard holds(field) else { return noteNotHeld() }
-    // The server sends this event to those, too, whom it gave an empty list for not knowing templates.
+    // The server sends this event also to clients that got an empty list because they lack URL
+    // templates.
     if field == "realm_linkifiers", !registration.readsLinkifiers { return }
     if let old = rows[ZulipKey(field)], old != .null, !value.isOfKind(of: old) {
       throw event.malformed(name)
@@ -174,7 +176,7 @@ extension ZulipState {
     try load(field, value, path: name)
   }
 
-  /// A field that is one row.
+  /// Sets a field that is one row.
   mutating func setField(
     _ field: String, _ value: ZulipValue, _ event: ZulipReading, _ name: String
   ) throws(ZulipError) {
@@ -199,11 +201,11 @@ extension ZulipState {
       for entry in data.fields.entries {
         try setProperty(prefix + entry.name, entry.value, data, entry.name)
       }
-    default: break  // A realm that is closed says so here; nothing of its state is other for it.
+    default: break  // A realm that is closed sends its event here; the state stays the same.
     }
   }
 
-  /// Of what has objects no property is told in this way.
+  /// Sets a field unless it has objects: no such event concerns those.
   private mutating func setProperty(
     _ field: String, _ value: ZulipValue, _ event: ZulipReading, _ name: String
   ) throws(ZulipError) {
@@ -221,7 +223,7 @@ extension ZulipState {
   }
 
   mutating func setSetting(_ name: String, _ value: ZulipValue) throws(ZulipError) {
-    // Clients of old have each setting in a field of its own, and newer ones in one that has all.
+    // Old clients get each setting in its own field; newer ones get all in one field.
     let own = ZulipKey(name)
     let isOwn = ZulipTable.shapes[name] == nil && rows.contains(own)
     if isOwn {

@@ -1,7 +1,7 @@
 public import UpdateMachine
 
 extension ZulipState: StorableModel {
-  /// A row for each of ``rows``: an event costs what it changes.
+  /// Writes the rows that differ from `old`, so saving an event costs only what it changed.
   public func store(since old: ZulipState?, into rows: inout RowWriter) {
     store(since: old, into: &rows, from: .firstOfModel)
   }
@@ -10,11 +10,11 @@ extension ZulipState: StorableModel {
     try self.init(stored: rows, from: .firstOfModel)
   }
 
-  /// As a part of a model that has other rows besides.
+  /// Stores the state as a part of a model that has other rows too.
   /// - Parameters:
-  ///   - old: an older state of the same replica; `nil`: everything is written.
-  ///   - rows: where they are put.
-  ///   - first: the first of two tables that are its own.
+  ///   - old: an older state of the same replica; `nil` to write everything.
+  ///   - rows: receives the rows.
+  ///   - first: the first of the state's two tables.
   public func store(
     since old: ZulipState?, into rows: inout RowWriter, from first: StoredTable
   ) {
@@ -22,13 +22,13 @@ extension ZulipState: StorableModel {
     rows.put(first.advanced(by: 1), self.rows, since: old?.rows)
   }
 
-  /// The state that was written so.
+  /// Reads a state that was stored as a part of a model.
   public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
     let registration: ZulipRegistration? = try rows.value(of: first)
     guard let registration else { throw StoredFormError(expected: "a registration") }
     self.registration = registration
     self.rows = try rows.map(of: first.advanced(by: 1))
-    // Each field's own row is there, or its objects would be nobody's.
+    // Each field's own row must be there, or its objects would belong to no field.
     for (key, _) in self.rows where !self.rows.contains(ZulipKey(key.field)) {
       throw StoredFormError(expected: "the field of a row of the state")
     }

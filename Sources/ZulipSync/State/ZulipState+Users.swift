@@ -1,10 +1,10 @@
 import UpdateMachine
 
 extension ZulipState {
-  /// One's own number; `nil`: the server was not asked.
+  /// The user's own ID; `nil` if it was not requested.
   var me: Int64? { rows[ZulipKey("user_id")]?.number }
 
-  /// The number of Zulip's roles: 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.
+  /// Zulip's roles: 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.
   private static let owner: Int64 = 100
   private static let administrator: Int64 = 200
   private static let moderator: Int64 = 300
@@ -22,7 +22,7 @@ extension ZulipState {
       try add(person, to: "realm_users")
       rows[gone] = nil
     case "remove":
-      // A guest sees him no more.
+      // A guest cannot see this user any more.
       rows[active] = nil
       rows[gone] = nil
     case "update":
@@ -48,7 +48,8 @@ extension ZulipState {
       counts.strays += 1
     }
     guard !isActive else { return }
-    // Who is deactivated is in no list any more. Nobody is told; when he comes back, all are.
+    // A deactivated user leaves all groups and channels. No event tells this; a reactivation's
+    // events do.
     for (key, _) in objects(of: "realm_user_groups") {
       change("members", of: key, [id], adds: false)
     }
@@ -67,7 +68,7 @@ extension ZulipState {
     var changes = ZulipFields()
     for entry in person.fields.entries {
       switch entry.name {
-      // The last two are held of oneself alone.
+      // The last two are held only for oneself.
       case "user_id", "avatar_source", "avatar_url_medium": break
       case "new_email": changes["email"] = entry.value
       case "role":
@@ -81,12 +82,12 @@ extension ZulipState {
       default: changes[entry.name] = entry.value
       }
     }
-    // The mail that is told beside another change is no change.
+    // An `email` beside another change is not a change itself.
     if changes["email"]?.isOfKind(of: "") == false { throw person.malformed("email") }
     try merge(ZulipReading(changes, path: person.path), into: key)
   }
 
-  /// What a user is by his role.
+  /// The properties that follow from a role.
   private static func claims(of role: Int64) -> [(String, Bool)] {
     [
       ("is_owner", role == owner), ("is_admin", role == owner || role == administrator),
@@ -109,7 +110,7 @@ extension ZulipState {
     return .fields(profile)
   }
 
-  /// What the server tells of oneself a second time, in fields of their own.
+  /// Sets the fields in which the server repeats the user's own properties.
   private mutating func changeMyself(_ person: ZulipReading) throws(ZulipError) {
     for entry in person.fields.entries {
       switch entry.name {

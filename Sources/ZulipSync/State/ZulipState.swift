@@ -1,32 +1,32 @@
-// State: the room of what a user's client knows of a realm beside messages.
+// State: what a user's client knows of a realm, except messages.
 //
 // State may use: JSON, Wire.
 
 public import UpdateMachine
 
-/// All that `/register` gives of a realm and a user, kept level by events: users, channels,
+/// A realm's and a user's state from `/register`, kept level by events: users, channels,
 /// subscriptions, groups, settings, emoji, drafts, and which messages are unread.
 ///
-/// It is a map of rows: a field of `/register` is one row, or has a row for each of its objects, as
-/// ``rows`` tells; what has a name of its own in Swift is read through it (``users``, ``channels``,
-/// ``unreadCount``, …), the rest by ``subscript(_:)-(String)``. Fields that nobody here knows are kept
-/// as they came. A copy costs nothing, and two states are compared at the price of what differs.
+/// It is a map of ``rows``: a field of `/register` is one row, or has a row for each of its
+/// objects. Many parts have Swift properties (``users``, ``channels``, ``unreadCount``, …); read
+/// the rest by ``subscript(_:)-(String)``. Unknown fields are kept as they came. Copies cost
+/// nothing, and a comparison costs only what differs.
 ///
-/// An event that lacks what it must have, or has it of another kind, is refused (``ZulipError``), and
-/// changes nothing. What is not known is not refused but counted (``counts``).
+/// An event that lacks a required field, or has one of another type, is refused (``ZulipError``)
+/// and changes nothing. Anything unknown is not refused but counted (``counts``).
 ///
-/// Messages themselves are not in it, nor is presence: ZulipSync's documentation lists what is not.
+/// It holds neither messages nor presence: ZulipSync's documentation lists what is left out.
 public struct ZulipState: Sendable {
-  /// Ascending. The row of a whole field is its value; that of a field with objects says only that the
-  /// server gave it.
+  /// The rows, in ascending order. The row of a whole field is its value. The row of a field with
+  /// objects only says that the server gave the field.
   public internal(set) var rows: VersionedMap<ZulipKey, ZulipValue>
-  /// What the client asked for.
+  /// The capabilities of the client's register.
   public let registration: ZulipRegistration
-  /// What was passed over since the snapshot. No part of what makes two states equal.
+  /// Counts of what was ignored since the snapshot. They do not affect equality.
   public internal(set) var counts = ZulipCounts()
 }
 
-/// The answer to `/register`, and what was asked.
+/// The answer to `/register`, and the client's capabilities.
 public struct ZulipSnapshot: Hashable, Sendable {
   /// All fields of the answer.
   public var fields: ZulipFields
@@ -38,21 +38,21 @@ public struct ZulipSnapshot: Hashable, Sendable {
   }
 }
 
-/// What a client has told of itself at `/register`, as far as it changes what the server then says.
-/// The answer does not repeat it.
+/// The capabilities that a client declares at `/register`, as far as they change the server's
+/// answers. The answer does not repeat them.
 public struct ZulipRegistration: Hashable, Sendable {
-  /// `archived_channels`: a channel that is archived stays where it was.
+  /// `archived_channels`: an archived channel stays where it was.
   public var keepsArchivedChannels = false
-  /// `linkifier_url_template`: without it there are no linkifiers, but their events come all the same.
+  /// `linkifier_url_template`: without it there are no linkifiers, but their events come anyway.
   public var readsLinkifiers = false
   /// `notification_settings_null`: a setting of a subscription may be unset.
   public var readsUnsetNotifications = false
-  /// `include_subscribers`: channels have their subscribers.
+  /// `include_subscribers`: channels carry their subscribers.
   public var includesSubscribers = false
 
   public init() {}
 
-  /// From the parameters of a request.
+  /// Reads the capabilities from a request's parameters.
   public init(parameters: ZulipFields) {
     let client = parameters["client_capabilities"]?.fields ?? ZulipFields()
     keepsArchivedChannels = client["archived_channels"]?.bool ?? false
@@ -62,18 +62,18 @@ public struct ZulipRegistration: Hashable, Sendable {
   }
 }
 
-/// How much of what a server said was passed over.
+/// Counts of what was ignored in a server's answers.
 public struct ZulipCounts: Hashable, Sendable {
-  /// Events by types that are not known here.
+  /// Events of unknown types, by type.
   public private(set) var unknownTypes: [String: Int64] = [:]
-  /// Fields of events that are not known here, by type and name: "message.mood".
+  /// Unknown fields of events, by type and name: "message.mood".
   public private(set) var unknownFields: [String: Int64] = [:]
-  /// Events about fields that the server was not asked for.
+  /// Events about fields that were not requested.
   public internal(set) var notHeld: Int64 = 0
-  /// Changes of objects that are not there. Servers announce them where a user cannot see all.
+  /// Changes of objects that are not there. Servers send them where a user cannot see everything.
   public internal(set) var strays: Int64 = 0
 
-  /// So many names, for a server may invent them. What is beyond is counted under an empty one.
+  /// The most names kept, since a server may invent them. Further ones are counted under "".
   private static let namesMaximum = 100
 
   public init() {}
@@ -91,23 +91,23 @@ public struct ZulipCounts: Hashable, Sendable {
 }
 
 extension ZulipState: Equatable {
-  /// What was passed over on the way makes no difference.
+  /// Compares states without their `counts`.
   public static func == (one: ZulipState, other: ZulipState) -> Bool {
     one.registration == other.registration && one.rows == other.rows
   }
 }
 
 extension ZulipState: CustomStringConvertible {
-  /// How much there is, and nothing of it: it is the user's, and of bots it has keys.
+  /// The size only: the contents are the user's, and include bots' keys.
   public var description: String { "a realm's state in \(rows.count) rows" }
 }
 
 extension ZulipState: CustomReflectable {
-  /// Not its rows either.
+  /// No rows either.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-// MARK: As the library's model
+// MARK: The model
 
 extension ZulipState: SyncModel {
   public init(snapshot: ZulipSnapshot) throws(ZulipError) {
@@ -115,14 +115,14 @@ extension ZulipState: SyncModel {
     registration = snapshot.registration
     let reading = ZulipReading(snapshot.fields, path: "")
     for entry in snapshot.fields.entries where ZulipTable.leftOut[entry.name] == nil {
-      // No name that a server of this world gives.
+      // Not a name that any real server gives.
       guard !entry.name.isEmpty, !entry.name.utf8.contains(0) else { continue }
       try load(entry.name, entry.value, path: reading.path + entry.name)
     }
   }
 
   public mutating func apply(_ event: ZulipEvent) throws(ZulipError) {
-    // A copy costs nothing, and what throws has changed only that.
+    // A copy costs nothing, and an error leaves `self` unchanged.
     var new = self
     try new.take(event)
     self = new

@@ -1,8 +1,8 @@
 public import MessageSync
 internal import UpdateMachine
 
-/// What a message says, in the one of its two forms in which a client has asked for it. A client
-/// asks for all of them in one form: two forms of the same text cannot be compared.
+/// A message's content, in one of its two forms. A client requests all contents in the same form:
+/// two forms of the same text cannot be compared.
 public struct ZulipContent: Hashable, Sendable {
   public var text: String
   public var form: Form
@@ -10,7 +10,7 @@ public struct ZulipContent: Hashable, Sendable {
   public enum Form: Hashable, Sendable {
     /// HTML (`apply_markdown` is true).
     case rendered
-    /// As it was typed.
+    /// The text as typed.
     case raw
   }
 
@@ -21,23 +21,23 @@ public struct ZulipContent: Hashable, Sendable {
 }
 
 extension MessageFlags {
-  /// The message names the user himself. ``mentioned`` is what Zulip's `is:mentioned` lists: that,
-  /// or he is one of all whom a wildcard names.
+  /// The message names the user personally. ``mentioned`` is what Zulip's `is:mentioned` lists:
+  /// this, or a wildcard that includes the user.
   public static var mentionedByName: MessageFlags { MessageFlags(rawValue: 128) }
 
-  /// The flags that hang on a message's content: an edit tells them anew.
+  /// The flags that depend on a message's content: an edit states them again.
   public static var contentFlags: MessageFlags {
     [.mentioned, .mentionedByName, .wildcardMentioned, .hasAlertWord]
   }
 
-  /// From Zulip's names. One that is not known here says nothing. A wildcard mention has an old alias
-  /// that pages carry and events may lack, so the alias alone counts as well.
+  /// Reads Zulip's names. Unknown names are ignored. A wildcard mention has an old alias that pages
+  /// carry and events may lack, so either name alone counts.
   public init(zulip names: [String]) {
     self = []
     for name in names { formUnion(MessageFlags(zulip: name)) }
   }
 
-  /// From one of Zulip's names; empty: it is not known here.
+  /// Reads one of Zulip's names; empty if it is unknown.
   public init(zulip name: String) {
     self =
       switch name {
@@ -55,9 +55,9 @@ extension MessageFlags {
 }
 
 extension ConversationID {
-  /// The direct conversation of a set of users, oneself among them. The same for the same set in any
-  /// order, on every device: a 64-bit hash, so that two of a user's conversations share one with a
-  /// probability of about n² in 2⁶⁵.
+  /// The direct conversation of a set of users, which includes oneself. It is the same for the same
+  /// set in any order, on every device. It is a 64-bit hash: two of a user's n conversations
+  /// collide with a probability of about n² in 2⁶⁵.
   public init(zulip users: some Sequence<UserID>) {
     var digest = Digest()
     let members = Set(users).sorted()
@@ -67,12 +67,12 @@ extension ConversationID {
 }
 
 extension Topic {
-  /// As Zulip compares it, which does not tell capitals from small letters.
+  /// A topic as Zulip compares it: without regard to case.
   public init(zulip text: String) { self.init(text, key: text.lowercased()) }
 }
 
 extension MessagePlace {
-  /// In a channel, under a topic in whatever spelling.
+  /// A place in a channel, under a topic in any spelling.
   public static func zulip(_ channel: ChannelID, topic: String) -> MessagePlace {
     .channel(channel, topic: Topic(zulip: topic))
   }

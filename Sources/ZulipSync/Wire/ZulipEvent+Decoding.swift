@@ -6,7 +6,7 @@ extension ZulipEvent: Decodable {
     case add, remove
   }
 
-  /// Throws what ``ZulipError/init(_:)`` makes a path of.
+  /// Throws errors that ``ZulipError/init(_:)`` turns into a path.
   public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
 
   init(_ event: ZulipReading) throws(ZulipError) {
@@ -32,7 +32,7 @@ extension ZulipEvent: Decodable {
     return .reacted(id, try Reaction(event), isSet: isSet)
   }
 
-  /// Of the other changes of a subscription none concerns messages.
+  /// Other changes of a subscription do not concern messages.
   private static func covered(_ event: ZulipReading) throws(ZulipError) -> Kind {
     guard let change = Change(rawValue: try event.text("op")) else { return .ignored }
     var channels: [ChannelID] = []
@@ -82,7 +82,7 @@ extension ZulipUpdate {
     version = isRenderingOnly ? nil : try event.number("edit_timestamp")
     edit = try Edit(event)
     moved = []
-    // The old topic is told with every move, the new one only if it is another, and so the channel.
+    // Every move names the old topic. It names the new topic or channel only if that has changed.
     guard ZulipSpelling.ofMoves.contains(where: { event.fields[$0] != nil }) else { return }
     let channel = ChannelID(try event.number("stream_id"))
     let topic = try event.text(event.name(.oldTopic))
@@ -96,7 +96,7 @@ extension ZulipUpdate {
 }
 
 extension ZulipUpdate.Edit {
-  /// `nil`: the content is as it was.
+  /// `nil` if the content has not changed.
   init?(_ event: ZulipReading) throws(ZulipError) {
     guard event.fields["rendered_content"] != nil || event.fields["content"] != nil else {
       return nil

@@ -1,6 +1,5 @@
-// Wire: the room of what a Zulip server writes of events, messages and pages, as the types that
-// the library works with, and of how a narrow is written. It decides nothing about time, order or
-// knowledge.
+// Wire: a Zulip server's events, messages and pages as the library's types, and how a narrow is
+// written. It decides nothing about time, order or knowledge.
 //
 // Wire may use: JSON.
 
@@ -8,16 +7,16 @@ public import MessageSync
 public import SyncProtocols
 internal import UpdateMachine
 
-/// One event of a queue: what it says of messages (``kind``), and all that the server wrote of it
-/// (``fields``). What ``kind`` has is read once, when the answer is decoded, and ``ZulipState`` takes it
-/// from there; of other events it reads the fields.
+/// One event of a queue: what it says of messages (``kind``), and everything that the server wrote
+/// (``fields``). ``kind`` is decoded once, when the answer arrives, and ``ZulipState`` uses it. For
+/// other events the state reads the fields.
 public struct ZulipEvent: Hashable, Sendable {
-  /// Its place in the queue.
+  /// The event's position in the queue.
   public var id: Int64
-  /// What the server calls it.
+  /// The server's name for its type.
   public let type: String
   public var kind: Kind
-  /// As they came.
+  /// The event's fields as they came.
   public var fields: ZulipFields
 
   public enum Kind: Hashable, Sendable {
@@ -33,12 +32,13 @@ public struct ZulipEvent: Hashable, Sendable {
     case reacted(MessageID, Reaction, isSet: Bool)
     /// `subscription` with `add` or `remove`.
     case covered([ChannelID], follows: Bool)
-    /// It changes no message, or is of a type that is not known here.
+    /// Changes no message, or is of an unknown type.
     case ignored
   }
 
-  /// What the library applies, in order; empty if it is ignored.
-  /// - Parameter form: in which the queue was asked for contents. The other form is never held.
+  /// Returns the events for the library, in order; empty if this one is ignored.
+  /// - Parameter form: the form of contents that the queue was registered with. The other is never
+  ///   held.
   public func changes(_ form: ZulipContent.Form) -> [MessageEvent<ZulipContent>] {
     switch kind {
     case .sent(let message): [.new(message.message)]
@@ -52,29 +52,29 @@ public struct ZulipEvent: Hashable, Sendable {
   }
 }
 
-/// What `update_message` tells: an edit, a move, or both.
+/// The content of `update_message`: an edit, a move, or both.
 public struct ZulipUpdate: Hashable, Sendable {
   public var edit: Edit?
   public var move: MessageUpdate<ZulipContent>.Move?
   /// The messages that were moved.
   public var moved: [MessageID]
-  /// The topic that all of them have now; `nil`: each keeps its own, in its own spelling.
+  /// The new topic of all of them; `nil` if each keeps its own, in its own spelling.
   public var newTopic: String?
-  /// When, in seconds since the epoch; `nil`: only the rendering is new, and the message is none the
-  /// newer for it (KNOWLEDGE.md, R13).
+  /// The time of the change, in seconds since the epoch. `nil` if only the rendering is new: the
+  /// message then counts as no newer (PartialKnowledge R13).
   public var version: Int64?
 
-  /// A new content of one message, in both forms.
+  /// The new content of one message, in both forms.
   public struct Edit: Hashable, Sendable {
     public var id: MessageID
     public var rendered: String
     public var raw: String
-    /// Those of `MessageFlags.contentFlags` that it has now. The server names all its flags, but
-    /// the others have events of their own, and one told here may be older than those.
+    /// The flags of `MessageFlags.contentFlags` that it has now. The server sends all its flags,
+    /// but the others have their own events, and the ones sent here may be older than those.
     public var flags: MessageFlags
   }
 
-  /// What the library applies; `nil`: nothing of a message has changed.
+  /// Returns the update for the library; `nil` if no message changed.
   func change(_ form: ZulipContent.Form) -> MessageUpdate<ZulipContent>? {
     var change: MessageUpdate<ZulipContent>
     if let edit {
@@ -92,15 +92,16 @@ public struct ZulipUpdate: Hashable, Sendable {
   }
 }
 
-/// What `update_message_flags` tells: messages have a flag from now on, or have it no more.
+/// The content of `update_message_flags`: messages gain or lose a flag.
 public struct ZulipFlagging: Hashable, Sendable {
   public var ids: [MessageID]
-  /// Every message, whether ``ids`` names it or not.
+  /// Whether it concerns every message, also those that ``ids`` does not name.
   public var isAll: Bool
-  /// Empty: a flag that is not known here.
+  /// The flags; empty if they are unknown here.
   public var flags: MessageFlags
   public var isSet: Bool
-  /// Of those that are unread again, the ones that the user sees; `nil`: the server does not say.
+  /// The messages that are unread again, as far as the user can see them; `nil` if the server does
+  /// not say.
   public var unread: [Unread]?
 
   /// A message that is unread again.
@@ -111,12 +112,12 @@ public struct ZulipFlagging: Hashable, Sendable {
 
     public enum Place: Hashable, Sendable {
       case channel(ChannelID, topic: String)
-      /// The others; who is alone writes to oneself.
+      /// The other users. A single one writes to oneself.
       case direct([UserID])
     }
   }
 
-  /// What the library applies; `nil`: nothing.
+  /// The event for the library; `nil` if there is nothing to apply.
   var change: MessageEvent<ZulipContent>? {
     if flags.isEmpty { return nil }
     return isAll ? .flaggedAll(flags, isSet: isSet) : .flagged(ids, flags, isSet: isSet)
@@ -125,12 +126,12 @@ public struct ZulipFlagging: Hashable, Sendable {
 
 /// The answer to a poll.
 public struct ZulipEvents: Hashable, Sendable {
-  /// In the order of the queue.
+  /// The events in the order of the queue.
   public var events: [ZulipEvent]
 
   public init(_ events: [ZulipEvent]) { self.events = events }
 
-  /// For a replica. A heartbeat has a place in the queue and nothing for a model.
+  /// The batch for a replica. A heartbeat has a position in the queue, and nothing for a model.
   public var batch: QueueBatch<ZulipEvent> {
     QueueBatch(
       events: events.map { QueuedEvent(id: $0.id, event: $0.type == "heartbeat" ? nil : $0) })
@@ -138,7 +139,7 @@ public struct ZulipEvents: Hashable, Sendable {
 }
 
 extension ZulipEvents: Decodable {
-  /// Throws what ``ZulipError/init(_:)`` makes a path of.
+  /// Throws errors that ``ZulipError/init(_:)`` turns into a path.
   public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
 
   init(_ answer: ZulipReading) throws(ZulipError) {

@@ -5,24 +5,24 @@ internal import UpdateMachine
 public struct ZulipMessage: Hashable, Sendable {
   public var id: MessageID
   public var sender: UserID
-  /// In seconds since the epoch; 0: the server did not tell.
+  /// In seconds since the epoch; 0 if the server did not say.
   public var sentAt: Int64
   public var place: MessagePlace
   /// The topic as it was written; empty in a direct conversation.
   public var topic: String
-  /// In a channel: its name at that time. Zulip's legacy narrows use it.
+  /// In a channel: its name at that time, which Zulip's legacy narrows use.
   public var channelName: String?
-  /// In a direct conversation: everybody who takes part, oneself among them.
+  /// In a direct conversation: all participants, oneself included.
   public var participants: [UserID]
   public var content: ZulipContent
-  /// When it was edited or moved last, in seconds since the epoch; 0: never. The server gives whole
-  /// seconds, so that several changes may share one.
+  /// The time of the last edit or move, in seconds since the epoch; 0 if there was none. The server
+  /// gives whole seconds, so several changes may share one.
   public var version: Int64
   public var flags: MessageFlags
-  /// In ascending order, each once.
+  /// Unique, in ascending order.
   public var reactions: [Reaction]
 
-  /// As the library holds it.
+  /// The message as the library holds it.
   public var message: Message<ZulipContent> {
     Message(
       id: id, sender: sender, sentAt: sentAt, place: place, content: content, version: version,
@@ -37,13 +37,13 @@ extension ZulipMessage: Decodable {
     case markdown = "text/x-markdown"
   }
 
-  /// Throws what ``ZulipError/init(_:)`` makes a path of.
+  /// Throws errors that ``ZulipError/init(_:)`` turns into a path.
   public init(from decoder: any Decoder) throws {
     let message = try ZulipReading(decoder)
     try self.init(message, flags: message.has("flags") ? message.texts("flags") : [])
   }
 
-  /// - Parameter flags: Zulip's names. On a page they are in the message, in an event beside it.
+  /// - Parameter flags: Zulip's names. A page has them in the message, an event beside it.
   init(_ message: ZulipReading, flags names: [String]) throws(ZulipError) {
     id = MessageID(try message.number("id"))
     sender = UserID(try message.number("sender_id"))
@@ -67,7 +67,7 @@ extension ZulipMessage: Decodable {
     case .html: content = ZulipContent(text, .rendered)
     case .markdown: content = ZulipContent(text, .raw)
     }
-    // Newer servers tell an edit and a move apart.
+    // Newer servers give the times of an edit and of a move separately.
     version = max(
       try message.numberIfPresent("last_edit_timestamp") ?? 0,
       try message.numberIfPresent("last_moved_timestamp") ?? 0)

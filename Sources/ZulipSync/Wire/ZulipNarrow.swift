@@ -1,13 +1,13 @@
 public import MessageSync
 internal import UpdateMachine
 
-/// A narrow in Zulip's words: operators that must all hold.
+/// A narrow in Zulip's terms: operators that must all hold.
 public struct ZulipNarrow: Hashable, Sendable {
   public var terms: [Term]
 
   public init(_ terms: [Term]) { self.terms = terms }
 
-  /// One operator with what it is about.
+  /// One operator with its operand.
   public struct Term: Hashable, Sendable {
     public var name: String
     public var operand: Operand
@@ -20,18 +20,18 @@ public struct ZulipNarrow: Hashable, Sendable {
     }
   }
 
-  /// What stands beside an operator.
+  /// An operator's operand.
   public enum Operand: Hashable, Sendable {
     case number(Int64)
     case numbers([Int64])
     case text(String)
   }
 
-  /// What must be known besides to understand legacy narrows and direct conversations.
+  /// The facts needed to read legacy narrows and direct conversations.
   public struct Directory: Hashable, Sendable {
-    /// The user who asks; `nil`: not known, and direct conversations are then left to the server.
+    /// The user's own ID; `nil` if unknown: direct conversations are then left to the server.
     public var me: UserID?
-    /// Channels by their names.
+    /// Channel IDs by name.
     public var channels: [String: ChannelID]
 
     public init(me: UserID? = nil, channels: [String: ChannelID] = [:]) {
@@ -40,7 +40,7 @@ public struct ZulipNarrow: Hashable, Sendable {
     }
   }
 
-  /// The one message that is asked for, whatever list it is in (`id`).
+  /// The single message that the narrow asks for, whatever list it is in (`id`).
   public var message: MessageID? {
     guard terms.count == 1, terms[0].name == "id", !terms[0].isNegated else { return nil }
     switch terms[0].operand {
@@ -50,9 +50,9 @@ public struct ZulipNarrow: Hashable, Sendable {
     }
   }
 
-  /// As the library can decide it. Terms come in one order, so that the same narrow is the same
-  /// filter; an operator that only the server can decide becomes a text, and its list is never
-  /// called complete.
+  /// Returns the filter that the library can evaluate. Its terms have a fixed order, so equal
+  /// narrows give equal filters. An operator that only the server can evaluate becomes a text, and
+  /// its list is never called complete.
   public func filter(_ directory: Directory = Directory()) -> MessageFilter<ZulipContent> {
     var filter = MessageFilter<ZulipContent>()
     for term in terms {
@@ -82,7 +82,7 @@ public struct ZulipNarrow: Hashable, Sendable {
 extension ZulipNarrow.Term {
   fileprivate typealias Subject = MessageFilter<ZulipContent>.Subject
 
-  /// What it is about, and whether it is the opposite of that.
+  /// Returns the term's subjects, and whether each is negated.
   fileprivate func subjects(_ directory: ZulipNarrow.Directory) -> [(Subject, Bool)] {
     let onServer = [(Subject.text("\(name):\(operand)"), false)]
     switch (name, operand) {
@@ -126,7 +126,7 @@ extension ZulipNarrow.Operand: CustomStringConvertible {
 }
 
 extension ZulipNarrow: Decodable {
-  /// A list of objects, or of legacy pairs.
+  /// Decodes a list of objects, or of legacy pairs.
   public init(from decoder: any Decoder) throws {
     terms = try decoder.singleValueContainer().decode([Term].self)
   }

@@ -3,10 +3,10 @@ public import UpdateMachine
 
 /// The answer to `GET /messages`: some messages of a narrow.
 public struct ZulipPage: Hashable, Sendable {
-  /// In ascending order of their IDs, if the server keeps its word; the store refuses others.
+  /// In ascending order of IDs, if the server keeps its promise; the store refuses other orders.
   public var messages: [ZulipMessage]
-  /// The ID that the page is about. Where a word was asked for, it is what the server made of it, and
-  /// need not be near any message.
+  /// The ID that the page is about. If the request had a word, it is the server's number for it,
+  /// which need not be near any message.
   public var anchor: Int64
   public var foundAnchor: Bool
   public var foundOldest: Bool
@@ -32,19 +32,20 @@ extension ZulipPage: Decodable {
 }
 
 extension ZulipPage {
-  /// As the library takes it, which must know what was asked for: only an anchor that was to be
-  /// included is known to be on the page or nowhere (KNOWLEDGE.md, R5). `nil`: the anchor itself was
-  /// left out between messages of both sides, so that the page has a hole, which no page of ours has.
+  /// Returns the page for the library, which must know the request: only an anchor that was to be
+  /// included is known to be on the page or nowhere (PartialKnowledge R5). Returns `nil` if the
+  /// anchor was excluded between messages on both sides: the page has a hole then, which no page of
+  /// ours has.
   public func page(for request: ZulipPageRequest) -> MessagePage<ZulipContent>? {
     var about: MessageID?
     switch request.anchor {
     case .newest, .oldest: break
-    // Without an unread message the server answers with a number beyond all.
+    // Without an unread message, the server's anchor is a number beyond all IDs.
     case .serverChosen: if foundAnchor { about = MessageID(anchor) }
     case .id(let id): about = id
     }
     if !request.includesAnchor, let id = about {
-      // Beside it, the page says everything. A server may name any number.
+      // Next to the anchor the page is complete. A server may send any number.
       switch (request.before > 0, request.after > 0) {
       case (true, true): return nil
       case (true, false): about = MessageID(max(id.number, .min + 1) - 1)
@@ -65,7 +66,7 @@ public struct ZulipPageRequest: Hashable, Sendable {
   public var before: Int64
   public var after: Int64
   public var includesAnchor: Bool
-  /// The form in which the contents are asked for.
+  /// The form of the contents.
   public var form: ZulipContent.Form
 
   public init(
@@ -90,7 +91,7 @@ extension ZulipPageRequest: Decodable {
     case isRendered = "apply_markdown"
   }
 
-  /// From the parameters before they are form-encoded. What is left out is what the server takes then.
+  /// Decodes the parameters before form encoding. Missing ones get the server's defaults.
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
     narrow = try fields.decodeIfPresent(ZulipNarrow.self, forKey: .narrow) ?? ZulipNarrow([])

@@ -1,30 +1,30 @@
 import MessageSync
 import UpdateMachine
 
-/// The names that servers have for one field: they have renamed some, and may say the old name, the new
-/// one or both. Events, pages and registers are read by this list.
+/// A field's names. Servers have renamed some fields, and may send the old name, the new one or
+/// both. Events, pages and registers are read with this list.
 struct ZulipSpelling: Sendable {
-  /// The first that is there counts. If none is, it is the first that is missed.
+  /// The first name that is present counts. If none is, errors name the first.
   let names: [String]
 
   private init(_ names: String...) { self.names = names }
 
-  /// The topic of a message, and the new one of a message that moves.
+  /// The topic of a message, and the new topic of a moved message.
   static let topic = ZulipSpelling("subject", "topic")
-  /// The one from which it moves.
+  /// The topic from which a message is moved.
   static let oldTopic = ZulipSpelling("orig_subject", "orig_topic")
-  /// What is done with a flag.
+  /// Whether a flag is set or cleared.
   static let op = ZulipSpelling("op", "operation")
   static let subgroups = ZulipSpelling("direct_subgroup_ids", "subgroup_ids")
-  /// With whom a direct conversation is, where unread messages are told.
+  /// The other user of a direct conversation, in lists of unread messages.
   static let other = ZulipSpelling("other_user_id", "sender_id")
 
-  /// One of these in an `update_message` makes it a move. A `topic` alone does not: it may be where the
-  /// message is.
+  /// An `update_message` with one of these is a move. A `topic` alone is not: it may be where the
+  /// message already is.
   static let ofMoves = ["orig_subject", "orig_topic", "subject", "new_stream_id"]
 
-  /// Numbers under one name, or a single one under another, as older servers have it and those that do
-  /// not know what a client can take.
+  /// Numbers under one name, or a single number under another. Older servers send the latter, and
+  /// so do newer ones that do not know the client's capabilities.
   struct Numbers: Sendable {
     let many: String
     let one: String
@@ -35,7 +35,7 @@ struct ZulipSpelling: Sendable {
   }
 }
 
-/// Where a message is, by the old names and the new ones.
+/// The type of a message's place, by old or new name.
 enum ZulipMessageType: RawRepresentable {
   case channel, direct
 
@@ -56,7 +56,7 @@ enum ZulipMessageType: RawRepresentable {
 }
 
 extension ZulipReading {
-  /// Under which of its names a field is there.
+  /// Returns the name under which a field is present.
   func name(_ spelling: ZulipSpelling) -> String {
     spelling.names.first { fields[$0] != nil } ?? spelling.names[0]
   }

@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+/// What a comment cites can be read in this repository. The articles number their sections, rules and
+/// bugs; each citation must find its own.
+@Suite struct ReferenceTests {
+  private let repository = Repository()
+
+  /// Where each article is, and how the head of what is cited begins.
+  private static let articles: [(name: String, path: String)] = [
+    ("TheMachine", "Sources/UpdateMachine/UpdateMachine.docc/TheMachine.md"),
+    ("TheHouse", "Sources/UpdateMachine/UpdateMachine.docc/TheHouse.md"),
+    ("OfflineChanges", "Sources/UpdateMachine/UpdateMachine.docc/OfflineChanges.md"),
+    ("PartialKnowledge", "Sources/UpdateMachine/UpdateMachine.docc/PartialKnowledge.md"),
+    ("SyncBugs", "Sources/UpdateMachine/UpdateMachine.docc/SyncBugs.md"),
+    ("ZulipServer", "Sources/ZulipSync/ZulipSync.docc/ZulipServer.md"),
+  ]
+
+  @Test func `every section, rule and bug that is cited is there`() throws {
+    let anchors = try anchors()
+    var dangling: [String] = []
+    var count = 0
+    for path in texts {
+      let text = String(decoding: repository.contents(of: path) ?? Data(), as: UTF8.self)
+      for citation in ReferenceTests.citations(in: text) {
+        count += 1
+        if !anchors.contains(citation) { dangling.append("\(path): \(citation)") }
+      }
+    }
+    #expect(dangling == [])
+    #expect(count > 150)
+  }
+
+  @Test func `no document is named that is not here`() {
+    // Those that the articles have replaced. Written in two parts, so that this file names none.
+    let gone = [
+      "MACH" + "INE", "KNOW" + "LEDGE", "PROTO" + "COL", "BU" + "GS", "DES" + "IGN", "STY" + "LE",
+    ]
+    var offences: [String] = []
+    for path in texts {
+      let text = String(decoding: repository.contents(of: path) ?? Data(), as: UTF8.self)
+      for name in gone {
+        let isNamed =
+          text.contains("\(name) §") || text.contains("\(name).md")
+          || text.range(of: "\(name) [0-9]", options: .regularExpression) != nil
+        if isNamed { offences.append("\(path): \(name)") }
+      }
+    }
+    #expect(offences == [])
+  }
+
+  @Test func `a citation is recognised, and one that leads nowhere is noticed`() throws {
+    let text = "(TheMachine §5), PartialKnowledge R4, R13; SyncBugs 11 and ZulipServer §12"
+    let found = ReferenceTests.citations(in: text)
+    #expect(
+      found.sorted() == [
+        "PartialKnowledge R13", "PartialKnowledge R4", "SyncBugs 11", "TheMachine §5",
+        "ZulipServer §12",
+      ])
+    let anchors = try anchors()
+    #expect(!anchors.contains("TheMachine §99"))
+    #expect(!anchors.contains("PartialKnowledge R14"))
+    #expect((1...84).allSatisfy { anchors.contains("SyncBugs \($0)") })
+    #expect((1...13).allSatisfy { anchors.contains("PartialKnowledge R\($0)") })
+  }
+
+  // MARK: Helpers
+
+  /// What people read: sources, scenarios, mutants, scripts, articles and the README.
+  private var texts: [String] {
+    let kinds = ["swift", "c", "h", "md", "scenario", "mutant", ""]
+    return repository.paths.filter { path in
+      kinds.contains(URL(filePath: path).pathExtension) && !path.hasPrefix(".")
+        && !path.hasSuffix("ReferenceTests.swift")
+    }
+  }
+
+  /// "TheMachine §5", "SyncBugs 11". A rule is cited by its number alone, too.
+  private static func citations(in text: String) -> [String] {
+    var found: [String] = []
+    for match in text.matches(of: #/\b(TheMachine|TheHouse|OfflineChanges|ZulipServer) §([0-9]+)/#)
+    {
+      found.append("\(match.output.1) §\(match.output.2)")
+    }
+    for match in text.matches(of: #/\bSyncBugs ([0-9]+)/#) {
+      found.append("SyncBugs \(match.output.1)")
+    }
+    for match in text.matches(of: #/(?:PartialKnowledge |\()R([0-9]+)\b|, R([0-9]+)\b/#) {
+      found.append("PartialKnowledge R\(match.output.1 ?? match.output.2 ?? "")")
+    }
+    return found
+  }
+
+  /// What can be cited.
+  private func anchors() throws -> Set<String> {
+    var anchors: Set<String> = []
+    for (name, path) in ReferenceTests.articles {
+      let data = try #require(repository.contents(of: path), "\(path) is not there")
+      let text = String(decoding: data, as: UTF8.self)
+      for line in text.split(separator: "\n") {
+        if let match = line.prefixMatch(of: #/## ([0-9]+)\. /#) {
+          anchors.insert("\(name) §\(match.output.1)")
+        } else if let match = line.prefixMatch(of: #/## (R[0-9]+)\. /#) {
+          anchors.insert("\(name) \(match.output.1)")
+        } else if let match = line.prefixMatch(of: #/\*\*([0-9]+)\.\*\*/#) {
+          anchors.insert("\(name) \(match.output.1)")
+        }
+      }
+    }
+    return anchors
+  }
+}
