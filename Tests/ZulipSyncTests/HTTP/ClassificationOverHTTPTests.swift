@@ -140,9 +140,9 @@ import UpdateMachine
   }
 
   @Test func `a server that is not there has heard of nothing`() async throws {
-    let server = try LoopbackServer { _ in .success() }
-    let connection = try Ada.connection(to: server)
-    await server.stop()
+    // The system gives this port to nobody. One that was just let go may be another test's by now.
+    let connection = try ZulipConnection(
+      to: try ZulipSite("http://127.0.0.1:1"), email: Ada.email, key: try ZulipAPIKey(Ada.key))
     let failure = await Ada.failure { () throws(ZulipFailure) in
       try await connection.send(.direct([UserID(1)]), "hi")
     }
@@ -182,11 +182,8 @@ import UpdateMachine
 
   @Test func `a name at none of whose addresses anybody listens has heard of nothing`() async throws
   {
-    let server = try LoopbackServer { _ in .success() }
-    let port = server.port
-    await server.stop()
     let connection = try ZulipConnection(
-      to: try ZulipSite("http://localhost:\(port)"), email: Ada.email,
+      to: try ZulipSite("http://localhost:1"), email: Ada.email,
       key: try ZulipAPIKey(Ada.key))
     let failure = await Ada.failure { () throws(ZulipFailure) in
       try await connection.send(.direct([UserID(1)]), "hi")
