@@ -67,6 +67,15 @@ let package = Package(
     .executableTarget(
       name: "crash", dependencies: ["UpdateMachine", "SyncProtocols", "SQLiteStore"],
       path: "Simulations/crash", swiftSettings: strict),
+    .target(name: "CAllocations", path: "Simulations/Benchmarks/CAllocations"),
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: [
+        "CAllocations", "UpdateMachine", "MessageSync", "SyncProtocols", "SQLiteStore", "ZulipSync",
+        "Simulator",
+      ],
+      path: "Simulations/Benchmarks", exclude: ["CAllocations", "Limits.txt"],
+      swiftSettings: strict),
     .target(
       name: "TestSupport", dependencies: ["UpdateMachine"], path: "Tests/TestSupport",
       swiftSettings: strict),

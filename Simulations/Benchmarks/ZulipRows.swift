@@ -14,7 +14,7 @@ struct RecordedAnswers {
   /// The first observer of the session.
   init() throws {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../../Recordings/observers.jsonl")
+      .appendingPathComponent("../Recordings/observers.jsonl")
     for line in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
       let fields = try ZulipValue(json: Data(line)).fields ?? [:]
       guard fields["client"] == "hamlet/modern" else { continue }

@@ -1,5 +1,5 @@
 // Counts first, then times; every time stands beside a baseline that was taken in the same run.
-// swift run -c release --package-path Simulations/Benchmarks Benchmarks [--smoke] [--write] [GROUP…]
+// swift run -c release Benchmarks [--smoke] [--write] [GROUP…]
 
 import Foundation
 

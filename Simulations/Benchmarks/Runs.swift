@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 // A run of all groups, or of some: for a reader, against what is kept, or to be kept.
 
@@ -29,7 +30,7 @@ func measured(_ name: String, _ run: () async throws -> Void) async throws -> Re
 /// Where and how the figures were taken.
 func headline(_ command: String) -> String {
   """
-  # Written by: swift run -c release --package-path Simulations/Benchmarks Benchmarks \(command)
+  # Written by: swift run -c release Benchmarks \(command)
   # On: \(ProcessInfo.processInfo.operatingSystemVersionString), \
   \(ProcessInfo.processInfo.activeProcessorCount) cores
 

@@ -146,27 +146,32 @@ struct CountModel: SyncModel {
   mutating func apply(_ event: Int64) throws(Never) { count = event }
 }
 
-/// From the server's commit to the observer's next state, through a real executor.
+/// From the server's commit to the observer's next state, through a real executor. Which core a task
+/// wakes on is chance, and changes both times by a factor: they are taken by turns, the best counts.
 func benchmarkObserver() async {
   let server = LocalEventQueue(truth: Count())
   var settings = MachineSettings()
   settings.retry.paceInterval = .milliseconds(0)
   let machine = UpdateMachine(source: server.source(for: CountModel.self), settings: settings)
-  let rounds: Int64 = size(20_000, smoke: 2000)
+  let turns: Int64 = 10
+  let rounds: Int64 = size(2000, smoke: 200)
   await withDiscardingTaskGroup { group in
     group.addTask { await machine.run() }
     var states = await machine.states().makeAsyncIterator()
     while await states.next()?.model == nil {}
-    let start = ContinuousClock.now
-    for round in 1...rounds {
-      await server.commit(round)
-      while await states.next()?.model?.count != round {}
+    var best = (ours: Double.infinity, baseline: Double.infinity)
+    for turn in 0..<turns {
+      let start = ContinuousClock.now
+      for round in (turn * rounds + 1)...((turn + 1) * rounds) {
+        await server.commit(round)
+        while await states.next()?.model?.count != round {}
+      }
+      best.ours = min(best.ours, since(start) / Double(rounds))
+      best.baseline = min(best.baseline, await baselineOfObserver(rounds))
     }
-    let each = since(start) / Double(rounds)
-    let baseline = await baselineOfObserver(rounds)
     row(
-      "an event from the server's commit to an observer", .time(each),
-      beside: ["a number there and back through two streams": .time(baseline)])
+      "an event from the server's commit to an observer", .time(best.ours),
+      beside: ["a number there and back through two streams": .time(best.baseline)])
     await machine.stop()
   }
 }

@@ -35,7 +35,7 @@ struct Options {
 
   /// `Simulations/Benchmarks/NAME`.
   static func file(_ name: String) -> URL {
-    URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../\(name)")
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: name)
       .standardizedFileURL
   }
 }
