@@ -85,7 +85,9 @@ struct ScratchPackage {
   /// The files that the command is built from, seen from the package.
   private func files() throws -> [String] {
     var files = ["Package.swift"]
-    let ours = ["simulate", "check", "crash", "Benchmarks", "Recordings"].map { "Simulations/\($0)" }
+    let ours = ["simulate", "check", "crash", "Benchmarks", "Recordings"].map {
+      "Simulations/\($0)"
+    }
     for folder in ["Sources"] + ours {
       files += ScratchPackage.files(below: original.appending(path: folder)).map {
         "\(folder)/\($0)"
