@@ -50,6 +50,8 @@ let package = Package(
       name: "follow",
       dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "SQLiteStore"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "counter", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
     .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols"],
@@ -111,7 +113,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols", "TestSupport",
+        "counter", "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols",
+        "TestSupport",
         "UpdateMachine", "ZulipSync",
       ],
       swiftSettings: strict),
