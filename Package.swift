@@ -114,8 +114,7 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "counter", "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols",
-        "TestSupport",
-        "UpdateMachine", "ZulipSync",
+        "TestSupport", "UpdateMachine", "ZulipSync",
       ],
       swiftSettings: strict),
   ],
