@@ -50,6 +50,8 @@ let package = Package(
       name: "follow",
       dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "SQLiteStore"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "counter", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
     .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols"],
@@ -74,7 +76,7 @@ let package = Package(
         "CAllocations", "UpdateMachine", "MessageSync", "SyncProtocols", "SQLiteStore", "ZulipSync",
         "Simulator",
       ],
-      path: "Simulations/Benchmarks", exclude: ["CAllocations", "Limits.txt"],
+      path: "Simulations/Benchmarks", exclude: ["CAllocations", "Limits.txt", "README.md"],
       swiftSettings: strict),
     .target(
       name: "TestSupport", dependencies: ["UpdateMachine"], path: "Tests/TestSupport",
@@ -120,8 +122,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols", "TestSupport",
-        "UpdateMachine", "ZulipSync",
+        "counter", "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols",
+        "TestSupport", "UpdateMachine", "ZulipSync",
       ],
       swiftSettings: strict),
   ],

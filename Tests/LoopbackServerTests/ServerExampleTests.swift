@@ -6,15 +6,15 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The example of the README and of the documentation does what it says.
+/// The example of the documentation does what it says.
 @Suite(.timeLimit(.minutes(1))) struct ServerExampleTests {
-  @Test func `the README's server says hello`() async throws {
+  @Test func `the article's server says hello`() async throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.connectionProxyDictionary = [:]
     let session = URLSession(configuration: configuration)
     defer { session.invalidateAndCancel() }
 
-    // README server begins
+    // Article example begins: server
     let server = try LoopbackServer { request in
       switch request.path {
       case "/hello": .text("hello, \(request.query["name"] ?? "you")")
@@ -26,24 +26,9 @@ import Testing
     }
     let hello = try await session.data(from: URL(string: server.address + "/hello?name=Ada")!)
     await server.stop()
-    // README server ends
+    // Article example ends
 
     #expect(hello.0 == Data("hello, Ada".utf8))
     #expect(server.counters.open == 0)
-  }
-
-  @Test(arguments: ["README.md", "Sources/LoopbackServer/LoopbackServer.docc/LoopbackServer.md"])
-  func `both show exactly these lines`(path: String) throws {
-    let here = URL(filePath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-    let begin = try #require(lines.firstIndex { $0 == "    // README server begins" })
-    let end = try #require(lines.firstIndex { $0 == "    // README server ends" })
-    let example = lines[(begin + 1)..<end].map { $0.dropFirst(4) }
-    #expect(example.count <= 12)
-    #expect(text.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))
   }
 }

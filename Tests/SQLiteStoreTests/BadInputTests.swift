@@ -32,7 +32,7 @@ private struct Names: StorableModel, Equatable, Codable {
 
   private let server = LocalEventQueue(truth: People())
 
-  /// As the README's app, but one that would rather have no store than nothing to show.
+  /// As the article's app, but one that would rather have no store than nothing to show.
   private func open(_ path: String) async -> (store: SQLiteStore?, refusal: SQLiteFileError?) {
     do throws(SQLiteFileError) {
       return (try await SQLiteFile.open(at: path).store(named: "directory"), nil)

@@ -34,7 +34,7 @@ private struct PeopleModel: StorableModel, Equatable {
 
 /// A machine with a file below it.
 @Suite struct StoreExampleTests {
-  @Test func `the README's machine goes on after a restart, before the server is asked`()
+  @Test func `the article's machine goes on after a restart, before the server is asked`()
     async throws
   {
     let shelf = try Shelf()
@@ -42,13 +42,13 @@ private struct PeopleModel: StorableModel, Equatable {
     let server = LocalEventQueue(truth: People(names: ["Ada"]))
     let source = server.source(for: PeopleModel.self)
     do {
-      // README store begins
+      // Article example begins: store
       let file = try await SQLiteFile.open(at: path)  // Refused if another process has it open.
       if let aside = await file.movedAside { print(aside) }  // Damaged, or a later version's.
       let directory = file.store(named: "directory")  // One of many replicas in the file.
       let machine = UpdateMachine(source: source, store: directory)
       async let following: Void = machine.run()  // Begins with what was saved.
-      // README store ends
+      // Article example ends
 
       await server.commit("Grace")
       for await state in await machine.states() where state.model?.names.count == 2 {
@@ -90,20 +90,6 @@ private struct PeopleModel: StorableModel, Equatable {
     await machine.stop()
     await following
     #expect(try await file.replicas().map(\.aside) == [0, 1])
-  }
-
-  @Test func `the README shows exactly these lines`() throws {
-    let here = URL(filePath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-    let begin = try #require(lines.firstIndex { $0 == "      // README store begins" })
-    let end = try #require(lines.firstIndex { $0 == "      // README store ends" })
-    let example = lines[(begin + 1)..<end].map { $0.dropFirst(6) }
-    #expect(example.count == 5)
-    #expect(readme.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))
   }
 }
 

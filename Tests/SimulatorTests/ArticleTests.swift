@@ -36,9 +36,6 @@ import Testing
       #expect(lines == shown)
     }
     #expect(lines.filter { $0.hasPrefix("```") }.count == Self.order.count * 2)
-    let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
-    let test = try #require(examples["test"]).joined(separator: "\n")
-    #expect(readme.contains("```swift\n\(test)\n```\n"))
   }
 
   /// The article with other code in its blocks.

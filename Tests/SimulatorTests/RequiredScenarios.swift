@@ -146,6 +146,7 @@ enum RequiredScenarios {
     "captive-portal",
     "portal-says-401",
     "banner-is-due",
+    "life-of-a-banner",
     "slow-snapshot-and-network-changes",
     "quick-good-waiting-502",
     "two-processes-one-finger",

@@ -1,4 +1,3 @@
-import Foundation
 import MessageSync
 import SyncProtocols
 import Testing
@@ -6,39 +5,16 @@ import UpdateMachine
 
 /// The examples do what they say.
 @Suite struct ExampleTests {
-  // MARK: The README
+  // MARK: What the documentation shows
 
-  @Test func `the README's ten lines follow a counter`() async {
-    var shown: [Int] = []
-    func show(_ count: Int?, _ freshness: Freshness) { if let count { shown.append(count) } }
-
-    // README example begins
-    let server = LocalEventQueue(truth: Counter())
-    let machine = UpdateMachine(source: server.source(for: CounterModel.self))
-    async let following: Void = machine.run()
-
-    await server.commit(40)
-    await server.commit(2)
-    for await state in await machine.states() {
-      show(state.model?.count, state.freshness)
-      if state.model?.count == 42 { await machine.stop() }
-      if state.status == .halted(.stopped) { break }
-    }
-    // README example ends
-
-    await following
-    #expect(shown.last == 42)
-    #expect(shown == shown.sorted())
-  }
-
-  @Test func `the README's window shows the newest messages`() async {
+  @Test func `the article's window shows the newest messages`() async {
     typealias Row = WindowView<MessageStore<Postbox.Narrow>>.Row
     let messages = [(1, "soup?"), (2, "pizza"), (3, "at noon")].map { Postbox.message($0, $1) }
     let server = LocalEventQueue(truth: Postbox(messages: messages))
     var shown: [[Row]] = []
     func show(_ rows: [Row]) { shown.append(rows) }
 
-    // README windows begin
+    // Article example begins: windows
     let machine = UpdateMachine(source: PostboxSource(server))
     async let following: Void = machine.run()
 
@@ -48,21 +24,21 @@ import UpdateMachine
       if view.isComplete { break }  // The window is closed, for its views are dropped.
     }
     await machine.stop()
-    // README windows end
+    // Article example ends
 
     await following
     #expect(shown.first == [.gap(.everything)] || shown.count == 1)
     #expect(shown.last == messages.suffix(2).map { .item($0) })
   }
 
-  @Test func `the README's change is seen, stored and acknowledged`() async throws {
+  @Test func `the article's change is seen, stored and acknowledged`() async throws {
     var shown: [String] = []
     func show(_ status: JSON) { shown.append(status.string ?? "") }
     func show(_ refused: [MutationSetAside<Wish>]) { shown.append("\(refused.count) refused") }
     let server = LocalClientView(Reservations())
     let client = ClientID(1)
 
-    // README changes begin
+    // Article example begins: changes
     let machine = UpdateMachine(source: server.source(for: Wish.self, client: client))
     async let following: Void = machine.run()
     for await state in await machine.states() where state.view != nil { break }
@@ -74,30 +50,11 @@ import UpdateMachine
       show(await machine.state.setAside)  // To be retried, edited or discarded.
     }
     await machine.stop()
-    // README changes end
+    // Article example ends
 
     await following
     #expect(shown == ["RESERVED"])
     #expect(await server.view.text == "hour/9=\"Ada\" status/Ada=\"RESERVED\"")
-  }
-
-  @Test(arguments: [
-    ("example begins", "example ends"), ("windows begin", "windows end"),
-    ("changes begin", "changes end"),
-  ])
-  func `the README shows exactly these lines`(first: String, last: String) throws {
-    let here = URL(filePath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-    // The markers alone on their lines; the words above are not.
-    let begin = try #require(lines.firstIndex { $0 == "    // README \(first)" })
-    let end = try #require(lines.firstIndex { $0 == "    // README \(last)" })
-    let example = lines[(begin + 1)..<end].map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
-    #expect(example.count <= 12)
-    #expect(readme.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))
   }
 
   // MARK: One account, two machines

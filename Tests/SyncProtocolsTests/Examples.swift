@@ -2,7 +2,7 @@ import MessageSync
 import SyncProtocols
 import UpdateMachine
 
-// Apps that are as small as apps can be. The README and the documentation quote them.
+// Apps that are as small as apps can be. The documentation quotes some of them.
 
 /// A server's state: one number, to which events add.
 struct Counter: ServerTruth {

@@ -34,9 +34,11 @@
 
     /// Returns a source that connects a client to this server, for an app's mutations.
     ///
-    /// - Parameter client: a random number, used by one store only and as long as that store. Draw
-    ///   a new one after a log-out, and without a store at each start. The server tells any holder
-    ///   of the number about that client's mutations.
+    /// - Parameters:
+    ///   - change: the type of the mutations.
+    ///   - client: a random number, used by one store only and as long as that store. Draw a new
+    ///     one after a log-out, and without a store at each start. The server tells any holder of
+    ///     the number about that client's mutations.
     public nonisolated func source<Change: ViewMutation>(
       for change: Change.Type, client: ClientID
     ) -> LocalClientViewSource<Mutators, Change> where Change.Content == Content {

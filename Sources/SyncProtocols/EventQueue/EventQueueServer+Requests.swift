@@ -43,9 +43,8 @@ extension EventQueueServer {
   }
 
   /// Handles a poll. Returns its answer, or `nil`: the client waits, and ``takeFinished()`` will
-  /// have the answer under `waiter`.
-  ///
-  /// - Parameter heartbeatAfter: when an empty wait ends. The real server draws 45 to 55 s.
+  /// have the answer under `waiter`. An empty wait ends `heartbeatAfter` its beginning; the real
+  /// server draws 45 to 55 s.
   @inlinable
   public mutating func poll(
     _ finger: QueueFinger, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment

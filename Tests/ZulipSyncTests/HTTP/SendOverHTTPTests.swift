@@ -52,14 +52,14 @@ import UpdateMachine
     }
   }
 
-  @Test func `the README's message is sent, or the user is asked`() async throws {
+  @Test func `the article's message is sent, or the user is asked`() async throws {
     let chat = Chat([.never])
     try await Self.follow(chat) { machine, list in
       var shown: [ZulipEcho.State] = []
       func show(_ echoes: [ZulipEcho]) { shown += echoes.map(\.state) }
       let general = ChannelID(4)
 
-      // README sending begins
+      // Article example begins: sending
       let message = ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?")
       let sent = try await machine.mutate(message)  // Offline, too. It is kept with the account.
       show(await machine.state.echoes(in: list))
@@ -68,7 +68,7 @@ import UpdateMachine
       case .setAside: await machine.discard(sent.ticket)  // The server refuses it; or edit it.
       default: break  // It is in the list.
       }
-      // README sending ends
+      // Article example ends
 
       #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
       #expect(chat.posts == ["At noon?"] && chat.asked == 2)

@@ -7,7 +7,7 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// The examples of the README and of the documentation do what they say.
+/// The examples of the articles do what they say.
 @Suite(.timeLimit(.minutes(1))) struct ZulipExampleOverHTTPTests {
   /// A server with a channel in which two messages are.
   private static func answer(_ request: LoopbackServer.Request) async -> Response {
@@ -39,7 +39,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `the README's account shows the newest messages of a topic`() async throws {
+  @Test func `the article's account shows the newest messages of a topic`() async throws {
     let (email, key, store) = (Ada.email, Ada.key, MemoryStore())
     var shown: [String] = []
     func show(_ rows: [WindowView<MessageStore<ZulipMessageList>>.Row]) {
@@ -50,7 +50,7 @@ import UpdateMachine
     try await LoopbackServer.serving(answer: Self.answer) { server in
       let address = server.address
 
-      // README account begins
+      // Article example begins: account
       let site = try ZulipSite(address)  // "https://chat.example.org"
       let connection = try ZulipConnection(to: site, email: email, key: ZulipAPIKey(key))
       let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
@@ -63,7 +63,7 @@ import UpdateMachine
         show(view.rows)  // Messages, what was there formerly, and gaps.
         if view.isComplete { break }
       }
-      // README account ends
+      // Article example ends
 
       await machine.stop()
       await following
@@ -73,7 +73,7 @@ import UpdateMachine
   }
 
   @MainActor
-  @Test func `the documentation's presence is shown until nobody is there`() async throws {
+  @Test func `the article's presence is shown until nobody is there`() async throws {
     let (ada, clock) = (UserID(7), HeldClock(Moment(milliseconds: 0)))
     var shown: [ZulipPresence.Status] = []
     try await LoopbackServer.serving(answer: Self.answer) { server in
@@ -86,7 +86,7 @@ import UpdateMachine
         if status == .offline { Task { await machine.stop() } }
       }
 
-      // Documentation presence begins
+      // Article example begins: presence
       var fading: Task<Void, any Error>?
       for await state in await machine.states() {
         fading?.cancel()
@@ -100,32 +100,10 @@ import UpdateMachine
           }
         }
       }
-      // Documentation presence ends
+      // Article example ends
 
       await running.value
     }
     #expect(shown == [.active, .idle, .offline])
-  }
-
-  @Test(arguments: [
-    ("README account", "README.md", "ZulipExampleOverHTTPTests.swift"),
-    ("README sending", "README.md", "SendOverHTTPTests.swift"),
-    (
-      "Documentation presence", "Sources/ZulipSync/ZulipSync.docc/Presence.md",
-      "ZulipExampleOverHTTPTests.swift"
-    ),
-  ])
-  func `exactly these lines are shown`(name: String, path: String, file: String) throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent()
-    var root = folder
-    for _ in 0..<3 { root.deleteLastPathComponent() }
-    let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
-    let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-    let begin = try #require(lines.firstIndex { $0 == "      // \(name) begins" })
-    let end = try #require(lines.firstIndex { $0 == "      // \(name) ends" })
-    let example = lines[(begin + 1)..<end].map { $0.dropFirst(6) }
-    #expect(example.count <= 14)
-    #expect(text.contains("```swift\n" + example.joined(separator: "\n") + "\n```\n"))
   }
 }
