@@ -1,9 +1,9 @@
-public import UpdateMachine
+package import UpdateMachine
 
 // The chat as rows: one per message, by slot, and one for the rest.
 
 extension ChatModel: StorableModel {
-  public func store(since old: ChatModel?, into rows: inout RowWriter) {
+  package func store(since old: ChatModel?, into rows: inout RowWriter) {
     for slot in 0..<8 where state.message(in: slot) != old?.state.message(in: slot) {
       if let message = state.message(in: slot) {
         rows.put(.firstOfModel, UInt64(slot).keyBytes, message.storedBytes)
@@ -14,7 +14,7 @@ extension ChatModel: StorableModel {
     rows.put(.firstOfModel.advanced(by: 1), state.rest, since: old?.state.rest)
   }
 
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  package init(stored rows: StoredRows) throws(StoredFormError) {
     let messages: VersionedMap<UInt64, [Int64]> = try rows.map(of: .firstOfModel)
     let rest: [Int64]? = try rows.value(of: .firstOfModel.advanced(by: 1))
     guard let rest, rest.count == 5 else { throw StoredFormError(expected: "a chat") }

@@ -1,5 +1,5 @@
-public import SyncProtocols
-public import UpdateMachine
+package import SyncProtocols
+internal import UpdateMachine
 
 // Apps: the room of the apps whose clients hold everything and change nothing.
 //
@@ -8,10 +8,10 @@ public import UpdateMachine
 /// The simulator's own app: a small chat with few messages, but every kind of change that a client
 /// can get wrong: messages that come, change, go and come back, flags for many at once, and
 /// settings where the last value wins.
-public enum Chat: SimulatedApp {
-  public typealias Disk = RowDiskOnDemand<ChatModel, QueueFinger>
+package enum Chat: SimulatedApp {
+  package typealias Disk = RowDiskOnDemand<ChatModel, QueueFinger>
 
-  public static func beginning(_ choices: inout Choices) -> ChatState {
+  package static func beginning(_ choices: inout Choices) -> ChatState {
     var state = ChatState()
     for id in 1...3 {
       state.apply(
@@ -20,7 +20,7 @@ public enum Chat: SimulatedApp {
     return state
   }
 
-  public static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
+  package static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
     let content = UInt32(choices.draw(.workload, below: 1 << 20))
     let slot = Int(choices.draw(.workload, below: 8))
     let id = truth.ids[slot]
@@ -39,23 +39,23 @@ public enum Chat: SimulatedApp {
     }
   }
 
-  public static func eventToRefuse(_ truth: ChatState) -> ChatEvent? {
+  package static func eventToRefuse(_ truth: ChatState) -> ChatEvent? {
     .unreadable(value: UInt32(truncatingIfNeeded: truth.checksum) & 0xFFFF)
   }
 
-  public static func snapshotToRefuse(_ truth: ChatState) -> ChatSnapshot? {
+  package static func snapshotToRefuse(_ truth: ChatState) -> ChatSnapshot? {
     ChatSnapshot(state: truth, isReadable: false)
   }
 
-  public static func checksum(of model: ChatModel) -> UInt64 { model.state.checksum }
+  package static func checksum(of model: ChatModel) -> UInt64 { model.state.checksum }
 
-  public static func describe(_ model: ChatModel) -> String { model.state.description }
+  package static func describe(_ model: ChatModel) -> String { model.state.description }
 
-  public static func describe(_ truth: ChatState) -> String { truth.description }
+  package static func describe(_ truth: ChatState) -> String { truth.description }
 }
 
 /// One change in the chat.
-public enum ChatEvent: Hashable, Sendable {
+package enum ChatEvent: Hashable, Sendable {
   case new(id: Int64, content: UInt32)
   case edit(id: Int64, content: UInt32)
   case delete(id: Int64)
@@ -68,21 +68,21 @@ public enum ChatEvent: Hashable, Sendable {
 
 /// The whole chat: at most eight messages, each in the slot of its ID modulo 8, and four settings.
 /// The third setting is the sum of its assigned values. The size is fixed, so a copy is cheap.
-public struct ChatState: ServerTruth, Hashable {
+package struct ChatState: ServerTruth, Hashable {
   /// The message ID in each slot; 0: none.
-  public internal(set) var ids = SIMD8<Int64>(repeating: 0)
+  package internal(set) var ids = SIMD8<Int64>(repeating: 0)
   var contents = SIMD8<UInt32>(repeating: 0)
   var flags = SIMD8<UInt8>(repeating: 0)
   var settings = SIMD4<UInt32>(repeating: 0)
   /// The greatest ID so far.
-  public internal(set) var newest: Int64 = 0
-  public internal(set) var checksum: UInt64 = 0
+  package internal(set) var newest: Int64 = 0
+  package internal(set) var checksum: UInt64 = 0
 
-  public init() {}
+  package init() {}
 
-  public var snapshot: ChatSnapshot { ChatSnapshot(state: self, isReadable: true) }
+  package var snapshot: ChatSnapshot { ChatSnapshot(state: self, isReadable: true) }
 
-  public mutating func apply(_ event: ChatEvent) {
+  package mutating func apply(_ event: ChatEvent) {
     switch event {
     case .new(let id, let content):
       let slot = Int(id % 8)
@@ -114,14 +114,14 @@ public struct ChatState: ServerTruth, Hashable {
     }
   }
 
-  public static func merged(_ pending: ChatEvent, _ newer: ChatEvent) -> ChatEvent? {
+  package static func merged(_ pending: ChatEvent, _ newer: ChatEvent) -> ChatEvent? {
     guard case .flags(let adds, let flag, let slots) = pending,
       case .flags(adds, flag, let more) = newer
     else { return nil }
     return .flags(adds: adds, flag: flag, slots: slots | more)
   }
 
-  public static func isDeletion(_ event: ChatEvent) -> Bool {
+  package static func isDeletion(_ event: ChatEvent) -> Bool {
     if case .delete = event { true } else { false }
   }
 
@@ -147,29 +147,29 @@ public struct ChatState: ServerTruth, Hashable {
 }
 
 /// The chat as a register returns it.
-public struct ChatSnapshot: Hashable, Sendable {
-  public var state: ChatState
+package struct ChatSnapshot: Hashable, Sendable {
+  package var state: ChatState
   /// Whether clients accept it; `false` for the fault `refused-snapshot`.
-  public var isReadable: Bool
+  package var isReadable: Bool
 }
 
 /// The client's model of the chat.
-public struct ChatModel: SyncModel, Hashable {
-  public private(set) var state: ChatState
+package struct ChatModel: SyncModel, Hashable {
+  package private(set) var state: ChatState
 
   /// Why the model could not take something.
-  public enum Refusal: Error, Hashable, Sendable {
+  package enum Refusal: Error, Hashable, Sendable {
     case unreadable
   }
 
-  public init(snapshot: ChatSnapshot) throws(Refusal) {
+  package init(snapshot: ChatSnapshot) throws(Refusal) {
     guard snapshot.isReadable else { throw .unreadable }
     state = snapshot.state
   }
 
   init(_ state: ChatState) { self.state = state }
 
-  public mutating func apply(_ event: ChatEvent) throws(Refusal) {
+  package mutating func apply(_ event: ChatEvent) throws(Refusal) {
     if case .unreadable = event { throw .unreadable }
     state.apply(event)
   }
@@ -178,7 +178,7 @@ public struct ChatModel: SyncModel, Hashable {
 extension ChatState: CustomStringConvertible {
   /// A text like "1:47 2:3+1 · 0 0 0 0": each message with its content and flags, then the
   /// settings.
-  public var description: String {
+  package var description: String {
     var text = ""
     for slot in 0..<8 where ids[slot] != 0 {
       text += "\(ids[slot]):\(contents[slot])"

@@ -39,20 +39,20 @@ public struct Choices: Sendable {
   }
 
   /// One recorded draw: its stream and its value.
-  public struct Choice: Hashable, Sendable {
+  package struct Choice: Hashable, Sendable {
     /// The stream.
-    public var stream: Stream
+    package var stream: Stream
     /// The value, from 0.
-    public var value: UInt64
+    package var value: UInt64
 
-    public init(stream: Stream, value: UInt64) {
+    package init(stream: Stream, value: UInt64) {
       self.stream = stream
       self.value = value
     }
   }
 
   /// The draws so far, in order.
-  public private(set) var record: [Choice] = []
+  package private(set) var record: [Choice] = []
 
   /// The generators, by stream. Empty: draws beyond the replayed list return 0.
   private var states: [UInt64]
@@ -70,7 +70,7 @@ public struct Choices: Sendable {
 
   /// Replays a list, each stream by itself; a stream that has run out returns 0. A value that is
   /// too large for its draw is lowered to the largest that fits.
-  public init(replaying record: [Choice]) {
+  package init(replaying record: [Choice]) {
     states = []
     var values = Stream.allCases.map { _ in [UInt64]() }
     for choice in record { values[Int(choice.stream.rawValue)].append(choice.value) }
@@ -80,7 +80,7 @@ public struct Choices: Sendable {
 
   /// Replays a list, each stream by itself; a stream that has run out draws from generators seeded
   /// with `seed`.
-  public init(replaying record: [Choice], then seed: UInt64) {
+  package init(replaying record: [Choice], then seed: UInt64) {
     self.init(replaying: record)
     states = Choices(seed: seed).states
   }

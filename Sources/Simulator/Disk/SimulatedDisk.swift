@@ -70,7 +70,7 @@ public protocol SimulatedDisk: Sendable {
   public struct ReplicaRows<Model: SyncModel, Place: Finger>: Sendable {
     let store: any ReplicaStore<Model, Place>
 
-    public init(on disk: any Store) where Model: StorableModel, Place: Storable {
+    package init(on disk: any Store) where Model: StorableModel, Place: Storable {
       store = RowStore<Model, Place>(disk)
     }
   }
@@ -86,8 +86,8 @@ public enum DiskStep: Sendable {
 
 /// A difference between what was read and what was written.
 public struct DiskObjection: Hashable, Sendable {
-  public var expected: String
-  public var found: String
+  package var expected: String
+  package var found: String
 }
 
 /// A disk that keeps values as they are, for models without a saved form of their own.

@@ -26,7 +26,7 @@ public struct ExplorationCounts: Hashable, Sendable {
   public var waiting: Int64 = 0
 
   @inlinable
-  public init() {}
+  package init() {}
 }
 
 /// The argument of a progress callback.
@@ -74,7 +74,7 @@ public struct Exploration<Model: ExplorableModel> {
 /// A shortest path from an initial state to a violation: a state in which something does not hold,
 /// or from which a goal is never reached although no more faults occur.
 public struct Counterexample<Model: ExplorableModel> {
-  public var model: Model
+  @usableFromInline package var model: Model
   /// The violation in the last state.
   public var violation: String
   /// All states on the path; at least one.
@@ -83,7 +83,7 @@ public struct Counterexample<Model: ExplorableModel> {
   public var steps: [Model.Step]
   /// How many states come before only calm steps are taken; all of them if something does not hold
   /// in the last state.
-  public var statesBeforeCalm: Int
+  @usableFromInline package var statesBeforeCalm: Int
 
   @inlinable
   init(_ model: Model, _ states: [Model.State], calm: [Model.State], _ violation: String) {

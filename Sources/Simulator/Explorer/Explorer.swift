@@ -62,12 +62,12 @@
 /// **A counterexample** costs nothing until there is one. The parents' numbers give the path, and a
 /// second, identical run collects its states.
 public struct Explorer<Model: ExplorableModel> {
-  public var model: Model
+  @usableFromInline package var model: Model
   /// The most memory to take, in bytes; the exploration ends well before it would exceed it. The
   /// second run for a counterexample takes no more than the first.
-  public var memoryLimit: UInt64
+  @usableFromInline package var memoryLimit: UInt64
   /// The last level to visit; at least 1, the level of the initial states.
-  public var depthLimit: Int64
+  @usableFromInline package var depthLimit: Int64
 
   @inlinable
   public init(_ model: Model, memoryLimit: UInt64 = 1 << 30, depthLimit: Int64 = .max) {

@@ -9,22 +9,23 @@
 /// | ---: | ---: | ---: | ---: |
 /// | 3 | 1,146 | 288 | 11 |
 /// | 8 | 18,507,778 | 1,745,408 | 26 |
-public struct TwoPhaseCommit: ExplorableModel, Sendable {
+@usableFromInline
+package struct TwoPhaseCommit: ExplorableModel, Sendable {
   /// The number of resource managers; their states fit into one word.
-  public let participants: Int
+  @usableFromInline package let participants: Int
   /// The votes that the transaction manager needs before it commits. All are required; with one
   /// fewer, the explorer finds two managers that end differently.
-  public let votesNeeded: Int
+  @usableFromInline package let votesNeeded: Int
 
   /// One bit per resource manager.
   @usableFromInline let everyone: UInt64
 
-  public static var participantsAllowed: ClosedRange<Int> { 1...15 }
+  package static var participantsAllowed: ClosedRange<Int> { 1...15 }
 
   /// - Parameters:
   ///   - participants: from 1 to 15.
   ///   - votesNeeded: from 0 to `participants`; `nil`: all of them.
-  public init(participants: Int, votesNeeded: Int? = nil) {
+  package init(participants: Int, votesNeeded: Int? = nil) {
     precondition(
       TwoPhaseCommit.participantsAllowed.contains(participants), "1 to 15 resource managers")
     let votes = votesNeeded ?? participants
@@ -35,7 +36,8 @@ public struct TwoPhaseCommit: ExplorableModel, Sendable {
   }
 
   /// One action of the TLA+ module. Resource managers are numbered from 0.
-  public enum Step: Hashable, Sendable {
+  @usableFromInline
+  package enum Step: Hashable, Sendable {
     case managerReceivesPrepared(Int)
     case managerCommits
     case managerAborts
@@ -68,10 +70,10 @@ public struct TwoPhaseCommit: ExplorableModel, Sendable {
 
   /// All are working, and no message was sent.
   @inlinable
-  public var initialStates: [UInt64] { [0] }
+  package var initialStates: [UInt64] { [0] }
 
   @inlinable
-  public func forEachSuccessor(of state: UInt64, _ visit: (Step, UInt64) -> Void) {
+  package func forEachSuccessor(of state: UInt64, _ visit: (Step, UInt64) -> Void) {
     let isOpen = state & Bits.hasDecided == 0
     if isOpen {
       if ((state >> Bits.votes) & everyone).nonzeroBitCount >= votesNeeded {
@@ -103,14 +105,15 @@ public struct TwoPhaseCommit: ExplorableModel, Sendable {
 
   /// `TCConsistent`: no two resource managers end differently.
   @inlinable
-  public func violation(of state: UInt64) -> String? {
+  package func violation(of state: UInt64) -> String? {
     let ended = (state >> Bits.plane1) & everyone
     let aborted = ended & state
     guard aborted != 0, aborted != ended else { return nil }
     return "one resource manager has committed and another has aborted"
   }
 
-  public func description(of state: UInt64) -> String {
+  @usableFromInline
+  package func description(of state: UInt64) -> String {
     var text = ""
     for manager in 0..<participants {
       let low = (state >> UInt64(manager)) & 1
@@ -132,7 +135,8 @@ public struct TwoPhaseCommit: ExplorableModel, Sendable {
     return text.isEmpty ? "nobody" : text
   }
 
-  public func description(ofStep step: Step) -> String {
+  @usableFromInline
+  package func description(ofStep step: Step) -> String {
     switch step {
     case .managerReceivesPrepared(let who): "the manager receives the vote of \(who + 1)"
     case .managerCommits: "the manager decides to commit"

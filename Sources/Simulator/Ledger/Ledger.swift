@@ -1,20 +1,20 @@
-public import SyncProtocols
-public import UpdateMachine
+package import SyncProtocols
+package import UpdateMachine
 
 /// The simulator's third app: a ledger that every user writes into, online or offline. All clients
 /// are devices of one user's data layer, which others change, too.
-public enum Ledger: SimulatedApp {
-  public typealias Model = ConfirmedView<LedgerChange>
-  public typealias Truth = ViewTruth<JSON>
-  public typealias Server = ViewServer<LedgerMutators>
-  public typealias User = LedgerUser
-  public typealias Disk = RowDisk<Model, ViewFinger>
+package enum Ledger: SimulatedApp {
+  package typealias Model = ConfirmedView<LedgerChange>
+  package typealias Truth = ViewTruth<JSON>
+  package typealias Server = ViewServer<LedgerMutators>
+  package typealias User = LedgerUser
+  package typealias Disk = RowDisk<Model, ViewFinger>
 
   static var accounts: Int64 { 3 }
   /// The total of all accounts, constant under transfers: a transaction that is seen in part shows.
   static var wealth: Int64 { 30 }
 
-  public static func beginning(_ choices: inout Choices) -> ViewTruth<JSON> {
+  package static func beginning(_ choices: inout Choices) -> ViewTruth<JSON> {
     var view = ViewMap<JSON>()
     for account in 0..<accounts {
       view[LedgerMutators.account(account)] = JSON(integerLiteral: wealth / accounts)
@@ -23,7 +23,7 @@ public enum Ledger: SimulatedApp {
   }
 
   /// A change by others. Each is counted, so that no state occurs twice.
-  public static func nextEvent(
+  package static func nextEvent(
     _ truth: ViewTruth<JSON>, _ choices: inout Choices
   ) -> [ViewChange<JSON>] {
     let view = truth.view
@@ -45,32 +45,32 @@ public enum Ledger: SimulatedApp {
   }
 
   /// A snapshot with a wrong checksum.
-  public static func snapshotToRefuse(_ truth: ViewTruth<JSON>) -> PulledView<JSON>? {
+  package static func snapshotToRefuse(_ truth: ViewTruth<JSON>) -> PulledView<JSON>? {
     var snapshot = truth.snapshot
     snapshot.checksum &+= 1
     return snapshot
   }
 
-  public static func request(_ push: Outbox<LedgerChange>.Push) -> MutationPush {
+  package static func request(_ push: Outbox<LedgerChange>.Push) -> MutationPush {
     MutationPush(push)
   }
 
   /// Of the confirmed state alone, which is what a finger stands for.
-  public static func checksum(of model: Model) -> UInt64 {
+  package static func checksum(of model: Model) -> UInt64 {
     ViewTruth(view: model.state).checksum
   }
 
-  public static func describe(_ model: Model) -> String {
+  package static func describe(_ model: Model) -> String {
     describe(ViewTruth(view: model.state))
   }
 
-  public static func describe(_ truth: ViewTruth<JSON>) -> String {
+  package static func describe(_ truth: ViewTruth<JSON>) -> String {
     var text = ""
     for (key, value) in truth.view.map { text += "\(text.isEmpty ? "" : " ")\(key)=\(value)" }
     return text
   }
 
-  public static func describe(_ change: [ViewChange<JSON>]) -> String {
+  package static func describe(_ change: [ViewChange<JSON>]) -> String {
     var text = ""
     for change in change {
       text += "\(text.isEmpty ? "" : " ")\(change.key)"
@@ -81,25 +81,25 @@ public enum Ledger: SimulatedApp {
 }
 
 /// The state of a data layer.
-public struct ViewTruth<Value: ViewValue>: ServerTruth {
-  public typealias Event = PulledView<Value>
-  public typealias Snapshot = PulledView<Value>
+package struct ViewTruth<Value: ViewValue>: ServerTruth {
+  package typealias Event = PulledView<Value>
+  package typealias Snapshot = PulledView<Value>
   /// A write by others, as one transaction.
-  public typealias Change = [ViewChange<Value>]
+  package typealias Change = [ViewChange<Value>]
 
-  public var view: ViewMap<Value>
+  package var view: ViewMap<Value>
 
-  public init(view: ViewMap<Value>) { self.view = view }
+  package init(view: ViewMap<Value>) { self.view = view }
 
   /// Without a client's name; a server adds it.
-  public var snapshot: PulledView<Value> {
+  package var snapshot: PulledView<Value> {
     PulledView(
       client: ClientID(0), state: ServerStateID(epoch: 0, number: 0), checksum: view.checksum,
       lastMutation: .none, content: .full(view.map))
   }
 
   /// Computed from all entries, independently of the view's own checksum.
-  public var checksum: UInt64 {
+  package var checksum: UInt64 {
     var digest = Digest()
     for (key, value) in view.map {
       digest.fold(key.text)
@@ -108,9 +108,9 @@ public struct ViewTruth<Value: ViewValue>: ServerTruth {
     return digest.value
   }
 
-  public mutating func apply(_ change: Change) {
+  package mutating func apply(_ change: Change) {
     for change in change { view[change.key] = change.value }
   }
 
-  public func announcement(of change: Change) -> PulledView<Value>? { nil }
+  package func announcement(of change: Change) -> PulledView<Value>? { nil }
 }

@@ -1,5 +1,5 @@
-public import SyncProtocols
-public import UpdateMachine
+package import SyncProtocols
+package import UpdateMachine
 
 // Ledger: the room of a world in which users change things over Replicache's protocol: its server,
 // its app, its users, and what they are owed.
@@ -8,20 +8,20 @@ public import UpdateMachine
 
 /// A change of a ledger's user. Each entry has a unique number, and is written into its client's
 /// list wherever it runs. So a lost, repeated or reordered entry shows.
-public struct LedgerChange: ViewMutation, Hashable {
+package struct LedgerChange: ViewMutation, Hashable {
   /// The outbox's client, whose list the entries go into.
-  public var client: ClientID
+  package var client: ClientID
   /// Several, in order, where changes were coalesced.
-  public var entries: [Int64]
-  public var deed: Deed
+  package var entries: [Int64]
+  package var deed: Deed
 
-  public init(by client: ClientID, _ entry: Int64, _ deed: Deed) {
+  package init(by client: ClientID, _ entry: Int64, _ deed: Deed) {
     self.client = client
     entries = [entry]
     self.deed = deed
   }
 
-  public enum Deed: Hashable, Sendable {
+  package enum Deed: Hashable, Sendable {
     /// Adds to a counter. Unsent additions to counter 0 are coalesced.
     case add(Int64, to: Int64)
     /// Moves an amount; throws if the account holds less.
@@ -30,7 +30,7 @@ public struct LedgerChange: ViewMutation, Hashable {
     case reserve(hour: Int64)
   }
 
-  public var name: String {
+  package var name: String {
     switch deed {
     case .add: "add"
     case .transfer: "transfer"
@@ -38,10 +38,10 @@ public struct LedgerChange: ViewMutation, Hashable {
     }
   }
 
-  public var size: Int64 { Int64(entries.count) }
+  package var size: Int64 { Int64(entries.count) }
 
   /// The arguments in a push.
-  public var arguments: JSON {
+  package var arguments: JSON {
     var object = JSONObject()
     object["client"] = JSON(integerLiteral: Int64(client.number))
     object["entries"] = .array(entries.map { JSON(integerLiteral: $0) })
@@ -58,14 +58,14 @@ public struct LedgerChange: ViewMutation, Hashable {
     return .object(object)
   }
 
-  public func apply(to state: inout ViewMap<JSON>) throws(ChangeRefusal) -> JSON {
+  package func apply(to state: inout ViewMap<JSON>) throws(ChangeRefusal) -> JSON {
     var transaction = ViewTransaction(on: state)
     let value = try LedgerMutators(isServer: false).run(name, arguments, in: &transaction)
     state = transaction.view
     return value
   }
 
-  public func coalesced(with later: LedgerChange) -> LedgerChange? {
+  package func coalesced(with later: LedgerChange) -> LedgerChange? {
     guard client == later.client, case .add(let one, 0) = deed,
       case .add(let other, 0) = later.deed, one != LedgerMutators.unlucky,
       other != LedgerMutators.unlucky, one + other != LedgerMutators.unlucky
@@ -78,12 +78,12 @@ public struct LedgerChange: ViewMutation, Hashable {
 }
 
 /// The ledger's mutators. The server's refuse some changes that the clients' accept.
-public struct LedgerMutators: SimulatedMutators {
-  public typealias Value = JSON
+package struct LedgerMutators: SimulatedMutators {
+  package typealias Value = JSON
 
   var isServer = true
 
-  public init() {}
+  package init() {}
 
   init(isServer: Bool) { self.isServer = isServer }
 
@@ -96,7 +96,7 @@ public struct LedgerMutators: SimulatedMutators {
   static func hour(_ number: Int64) -> ViewKey { ViewKey("hour/\(number)") }
   static func status(of client: ClientID) -> ViewKey { ViewKey("status/\(client.number)") }
 
-  public func run(
+  package func run(
     _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
   ) throws(ChangeRefusal) -> JSON {
     guard let number = arguments["client"]?.int64, let entries = arguments["entries"]?.array else {
@@ -139,7 +139,7 @@ public struct LedgerMutators: SimulatedMutators {
 }
 
 extension LedgerChange: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     var text = ""
     for entry in entries { text += "\(entry) " }
     switch deed {
@@ -152,7 +152,7 @@ extension LedgerChange: CustomStringConvertible {
 }
 
 extension LedgerChange: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(client.number)
     bytes.put(entries)
     switch deed {
@@ -171,7 +171,7 @@ extension LedgerChange: Storable {
     }
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     client = ClientID(try bytes.takeUInt64())
     entries = try bytes.takeArray()
     switch try bytes.takeByte() {

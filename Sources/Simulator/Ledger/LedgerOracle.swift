@@ -1,11 +1,11 @@
 internal import SyncProtocols
-public import UpdateMachine
+package import UpdateMachine
 
 /// What a user has made and not given up, in ticket order: the user's own knowledge, independent of
 /// the outbox.
-public struct LedgerBook: OutboxBook {
+package struct LedgerBook: OutboxBook {
   /// The client that the record belongs to; `nil`: none yet.
-  public var client: ClientID?
+  package var client: ClientID?
   private(set) var made: [Made] = []
   /// Entries that the user gave up when they may already have been sent: they may still be made.
   private(set) var loose: [Int64] = []
@@ -21,7 +21,7 @@ public struct LedgerBook: OutboxBook {
     var entries: [Int64]
   }
 
-  public init(of client: ClientID? = nil) { self.client = client }
+  package init(of client: ClientID? = nil) { self.client = client }
 
   /// - Parameter confirmed: the last mutation that the server has confirmed.
   mutating func note(

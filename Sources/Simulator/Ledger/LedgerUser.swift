@@ -1,28 +1,28 @@
-public import SyncProtocols
-public import UpdateMachine
+internal import SyncProtocols
+package import UpdateMachine
 
 /// A user of the ledger: makes changes online and offline, edits or discards some, and decides
 /// about those that are set aside.
-public struct LedgerUser: OutboxUser {
-  public typealias Model = Ledger.Model
-  public typealias Truth = Ledger.Truth
-  public typealias Sync = Ledger.Server.Sync
+package struct LedgerUser: OutboxUser {
+  package typealias Model = Ledger.Model
+  package typealias Truth = Ledger.Truth
+  package typealias Sync = Ledger.Server.Sync
 
-  public var memory = LedgerBook()
-  public var check = OutboxCheck<LedgerChange>()
+  package var memory = LedgerBook()
+  package var check = OutboxCheck<LedgerChange>()
 
   private var entryCount: Int64 = 0
   /// The newest commit seen in this process.
   private var seen: (client: ClientID, commit: CommitNumber)?
 
-  public init() {}
+  package init() {}
 
-  public mutating func begin() {
+  package mutating func begin() {
     check.begin()
     seen = nil
   }
 
-  public func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
+  package func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
     guard let outbox = saved.outbox else { return old }
     // An outbox's first form is saved before its user has a record.
     let book = old.client == outbox.client ? old : LedgerBook(of: outbox.client)
@@ -30,14 +30,14 @@ public struct LedgerUser: OutboxUser {
       inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
   }
 
-  public mutating func took(
+  package mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
     at now: Moment
   ) { noteInput(effects, client) }
 
   // MARK: What the user does
 
-  public mutating func act(
+  package mutating func act(
     _ client: Body, _ truth: Truth, _ choices: inout Choices
   ) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
@@ -90,13 +90,13 @@ public struct LedgerUser: OutboxUser {
     }
   }
 
-  public mutating func tidy(_ client: Body) -> [Action] {
+  package mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
     let first = outbox.setAside.first { outbox.canDiscard($0.ticket) }
     return wake(client) + (first.map { [.says(.discarded($0.ticket))] } ?? [])
   }
 
-  public mutating func acted(
+  package mutating func acted(
     _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {
     guard let old = before.local, let new = after.local?.outbox else { return }
@@ -138,7 +138,7 @@ public struct LedgerUser: OutboxUser {
 
   // MARK: Obligations
 
-  public mutating func objection(
+  package mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
     reading rows: RowReader
   ) -> UserObjection? {
@@ -161,7 +161,7 @@ public struct LedgerUser: OutboxUser {
       .causality, "a state at or after commit \(seen.commit.number)", "\(finger)")
   }
 
-  public func fold(_ client: Body, into digest: inout Digest) {
+  package func fold(_ client: Body, into digest: inout Digest) {
     guard let local = client.local else { return }
     digest.fold(local.view.state.checksum)
     digest.fold(local.outbox.currentVersion.number)

@@ -1,8 +1,8 @@
-public import SyncProtocols
-public import UpdateMachine
+package import SyncProtocols
+package import UpdateMachine
 
 /// An app's mutators, in the form that a world's server needs.
-public protocol SimulatedMutators: ViewMutators {
+package protocol SimulatedMutators: ViewMutators {
   init()
 }
 
@@ -10,10 +10,10 @@ public protocol SimulatedMutators: ViewMutators {
 /// until there is something new for it. Position *p* is after *p* commits.
 ///
 /// There is a single log that never ends. A new client gets its name with its first snapshot.
-public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
-  public typealias Value = Mutators.Value
-  public typealias Truth = ViewTruth<Value>
-  public typealias Sync = ClientView<Value>
+package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
+  package typealias Value = Mutators.Value
+  package typealias Truth = ViewTruth<Value>
+  package typealias Sync = ClientView<Value>
   typealias Ended = EndedWait<Truth.Snapshot, Sync>
 
   var servers: ClientViewServer<Mutators>
@@ -56,7 +56,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   /// The greatest age of an earlier commit that a pull may return.
   private static var lagMaximum: TimeSpan { .seconds(20) }
 
-  public init(truth: Truth, settings: ServerSettings, at now: Moment) {
+  package init(truth: Truth, settings: ServerSettings, at now: Moment) {
     servers = ClientViewServer(
       DataLayer(Mutators()), DiffServer(epoch: 1), pushCredential: PushCredential("push"),
       pullCredential: PullCredential("pull"))
@@ -69,18 +69,18 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: The truth, now and before
 
-  public var truth: Truth { Truth(view: servers.dataLayer.last.view) }
+  package var truth: Truth { Truth(view: servers.dataLayer.last.view) }
 
-  public var position: Int64 { Int64(servers.dataLayer.lastNumber.number) }
+  package var position: Int64 { Int64(servers.dataLayer.lastNumber.number) }
 
-  public func checksum(at position: Int64) -> UInt64 { checksums[Int(position)] }
+  package func checksum(at position: Int64) -> UInt64 { checksums[Int(position)] }
 
-  public func truth(at position: Int64) -> Truth {
+  package func truth(at position: Int64) -> Truth {
     Truth(view: servers.dataLayer.commit(CommitNumber(UInt64(position))).view)
   }
 
   /// Refusals are no news: they change no view.
-  public func firstNews(after position: Int64) -> Moment? {
+  package func firstNews(after position: Int64) -> Moment? {
     let old = checksums[Int(position)]
     for index in (Int(position) + 1)..<max(checksums.count, Int(position) + 1)
     where checksums[index] != old {
@@ -90,45 +90,45 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   }
 
   /// The commit number; without it the state's number, and within a state the last mutation's.
-  public static func number(of finger: ViewFinger) -> Int64 {
+  package static func number(of finger: ViewFinger) -> Int64 {
     if let commit = finger.commit { return Int64(commit.number) }
     let state = finger.state
     return Int64(state.epoch << 40 | state.number << 20 | finger.lastMutation.number)
   }
 
-  public static func newest(in batch: PulledView<Value>) -> Int64? { number(of: batch.finger) }
+  package static func newest(in batch: PulledView<Value>) -> Int64? { number(of: batch.finger) }
 
-  public func position(of finger: ViewFinger, inLog index: Int) -> Int64? { given[finger] }
+  package func position(of finger: ViewFinger, inLog index: Int) -> Int64? { given[finger] }
 
   /// The greatest age of the state in an answer when it is read.
-  public var lag: TimeSpan { ViewServer.lagMaximum }
+  package var lag: TimeSpan { ViewServer.lagMaximum }
 
   // MARK: The single log
 
-  public func index(of log: ViewLog) -> Int? { 0 }
+  package func index(of log: ViewLog) -> Int? { 0 }
 
-  public func id(at index: Int) -> ViewLog { ViewLog() }
+  package func id(at index: Int) -> ViewLog { ViewLog() }
 
-  public func isAlive(at index: Int) -> Bool { true }
+  package func isAlive(at index: Int) -> Bool { true }
 
-  public var aliveQueues: [ViewLog] { [ViewLog()] }
+  package var aliveQueues: [ViewLog] { [ViewLog()] }
 
   /// A state ID never expires: an unknown one costs a full view.
-  public var terms: Terms {
+  package var terms: Terms {
     Terms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
   }
 
   // MARK: Pulls
 
-  public mutating func beginRegister(at now: Moment) -> Result<ViewLog, RegisterRefusal> {
+  package mutating func beginRegister(at now: Moment) -> Result<ViewLog, RegisterRefusal> {
     .success(ViewLog())
   }
 
-  public mutating func finishRegister(_ log: ViewLog, at now: Moment) -> Reply {
+  package mutating func finishRegister(_ log: ViewLog, at now: Moment) -> Reply {
     finishRegister(log, for: nil, at: now)
   }
 
-  public mutating func finishRegister(
+  package mutating func finishRegister(
     _ log: ViewLog, for name: UInt64?, at now: Moment
   ) -> Reply {
     self.now = now
@@ -138,7 +138,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     return .registered(pulled, pulled.finger, terms)
   }
 
-  public mutating func poll(
+  package mutating func poll(
     _ finger: ViewFinger, waits mayWait: Bool, waiter: UInt64, heartbeatAfter: TimeSpan,
     at now: Moment
   ) -> Reply? {
@@ -180,13 +180,13 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
       || (record.refusal?.id ?? .none) != finger.lastRefusal
   }
 
-  public mutating func abandon(waiter: UInt64) { waits.removeAll { $0.waiter == waiter } }
+  package mutating func abandon(waiter: UInt64) { waits.removeAll { $0.waiter == waiter } }
 
-  public mutating func release(_ log: ViewLog) -> Reply { .released }
+  package mutating func release(_ log: ViewLog) -> Reply { .released }
 
-  public var hasFinished: Bool { !ended.isEmpty }
+  package var hasFinished: Bool { !ended.isEmpty }
 
-  public mutating func takeFinished() -> [EndedWait<Truth.Snapshot, Sync>] {
+  package mutating func takeFinished() -> [EndedWait<Truth.Snapshot, Sync>] {
     let taken = ended
     ended.removeAll(keepingCapacity: true)
     return taken
@@ -205,9 +205,9 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: Pushes
 
-  public static var knowsPushesAgain: Bool { true }
+  package static var knowsPushesAgain: Bool { true }
 
-  public mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer? {
+  package mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer? {
     self.now = now
     servers.runsAtOnce = runsAfter == nil
     let waiting = servers.dataLayer.accepted.count
@@ -227,7 +227,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   /// Refuses a whole push. Its first mutation is noted as refused, like any other. Returns whether
   /// it did: mutations that have run are not refused any more.
-  public mutating func reject(_ push: MutationPush, at now: Moment) -> Bool {
+  package mutating func reject(_ push: MutationPush, at now: Moment) -> Bool {
     self.now = now
     guard let first = push.mutations.first?.id else { return false }
     var attempt = servers.dataLayer
@@ -264,7 +264,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: What happens there
 
-  public mutating func commit(_ change: [ViewChange<Value>], at now: Moment) {
+  package mutating func commit(_ change: [ViewChange<Value>], at now: Moment) {
     self.now = now
     servers.dataLayer.change { (transaction: inout ViewTransaction<Value>) in
       for change in change {
@@ -278,30 +278,30 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     noteCommits()
   }
 
-  public var nextDue: Moment {
+  package var nextDue: Moment {
     var next = due.first?.at ?? Moment(milliseconds: .max)
     for wait in waits { next = min(next, wait.until) }
     return next
   }
 
-  public mutating func advance(to now: Moment) {
+  package mutating func advance(to now: Moment) {
     self.now = now
     runDue(by: now)
     endWaits { $0.until <= now }
   }
 
-  public mutating func announceNothing() { endWaits { _ in true } }
+  package mutating func announceNothing() { endWaits { _ in true } }
 
   /// Loses the history.
-  public mutating func expire(_ log: ViewLog) { servers.diffServer.forget() }
+  package mutating func expire(_ log: ViewLog) { servers.diffServer.forget() }
 
-  public mutating func interrupt(_ log: ViewLog) {
+  package mutating func interrupt(_ log: ViewLog) {
     guard let first = waits.first?.waiter else { return }
     endWaits { $0.waiter == first }
   }
 
   /// Accepted pushes are only in memory, which a kill empties; so is the history.
-  public mutating func restart(keepingQueues: Bool, at now: Moment) {
+  package mutating func restart(keepingQueues: Bool, at now: Moment) {
     self.now = now
     for wait in waits { ended.append(Ended(waiter: wait.waiter, reply: .refused(.badGateway))) }
     waits = []
@@ -312,7 +312,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     due = []
   }
 
-  public mutating func waver(_ choices: inout Choices, at now: Moment) {
+  package mutating func waver(_ choices: inout Choices, at now: Moment) {
     guard !isCalm else { return }
     if character == nil {
       let flaps = choices.happens(.server, 1, in: 3)
@@ -332,7 +332,7 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     }
   }
 
-  public mutating func liftLimits() {
+  package mutating func liftLimits() {
     isCalm = true
     behind = 0
     runsAfter = nil
@@ -342,17 +342,17 @@ public struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   }
 
   /// Deltas always start from the named state.
-  public func repeating(
+  package func repeating(
     _ batch: PulledView<Value>, from finger: ViewFinger
   ) -> PulledView<Value>? { nil }
 
   // MARK: Plants
 
-  public mutating func arm(_ breach: QueueBreach) {}
+  package mutating func arm(_ breach: QueueBreach) {}
 
-  public mutating func arm(_ breach: ViewBreach) { servers.breach = breach }
+  package mutating func arm(_ breach: ViewBreach) { servers.breach = breach }
 
-  public var isArmed: Bool { servers.breach != nil }
+  package var isArmed: Bool { servers.breach != nil }
 
-  public var breachCount: Int64 { servers.breachCount }
+  package var breachCount: Int64 { servers.breachCount }
 }

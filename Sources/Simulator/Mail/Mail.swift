@@ -1,6 +1,6 @@
-public import MessageSync
-public import SyncProtocols
-public import UpdateMachine
+package import MessageSync
+package import SyncProtocols
+package import UpdateMachine
 
 // Mail: the room of a world of messages of which each client holds a part: its app, its users and
 // what they are owed, and a race of events and pages on one message store.
@@ -9,13 +9,13 @@ public import UpdateMachine
 
 /// The simulator's second app: messages of which each client holds a part. Every client is a device
 /// of one user, who scrolls through lists, jumps about in them, and leaves.
-public enum Mail: SimulatedApp {
-  public typealias Model = MailModel
-  public typealias Truth = Mailbox
-  public typealias User = MailUser
-  public typealias Disk = RowDisk<MailModel, QueueFinger>
+package enum Mail: SimulatedApp {
+  package typealias Model = MailModel
+  package typealias Truth = Mailbox
+  package typealias User = MailUser
+  package typealias Disk = RowDisk<MailModel, QueueFinger>
 
-  public static func beginning(_ choices: inout Choices) -> Mailbox {
+  package static func beginning(_ choices: inout Choices) -> Mailbox {
     var mailbox = Mailbox.beginning
     for _ in 0..<choices.draw(.workload, below: 8) {
       mailbox.apply(mailbox.nextChange(&choices))
@@ -23,31 +23,31 @@ public enum Mail: SimulatedApp {
     return mailbox
   }
 
-  public static func nextEvent(_ truth: Mailbox, _ choices: inout Choices) -> Mailbox.Change {
+  package static func nextEvent(_ truth: Mailbox, _ choices: inout Choices) -> Mailbox.Change {
     truth.nextChange(&choices)
   }
 
-  public static func page(
+  package static func page(
     _ request: PageRequest<Mailbox.Narrow, MessageID>, found: Mailbox, later: Mailbox
   ) -> MessagePage<UInt32> { found.page(request, later: later) }
 
-  public static func page(
+  package static func page(
     _ request: PageRequest<Mailbox.Narrow, MessageID>, found: Mailbox, later: Mailbox,
     breaking breach: PageBreach
   ) -> MessagePage<UInt32>? { found.page(request, later: later, breaking: breach) }
 
   /// An unannounced change; or an old row in the cache, or its removal.
-  public static func nextBreach(
+  package static func nextBreach(
     _ fault: Fault, _ truth: Mailbox, _ choices: inout Choices
   ) -> Mailbox.Change? {
     truth.nextBreach(fault, &choices)
   }
 
-  public static func endOfBreaches(_ truth: Mailbox) -> Mailbox.Change? {
+  package static func endOfBreaches(_ truth: Mailbox) -> Mailbox.Change? {
     truth.cached.isEmpty ? nil : .renewed
   }
 
-  public static func checksum(of model: MailModel) -> UInt64 {
+  package static func checksum(of model: MailModel) -> UInt64 {
     var digest = Digest()
     for message in model.lists.messages {
       digest.fold(message.id.number)
@@ -62,7 +62,7 @@ public enum Mail: SimulatedApp {
     return digest.value
   }
 
-  public static func describe(_ model: MailModel) -> String {
+  package static func describe(_ model: MailModel) -> String {
     var text = ""
     for message in model.lists.messages {
       text += "\(message.id):\(message.place):\(message.content)+\(message.flags.rawValue) "
@@ -73,67 +73,67 @@ public enum Mail: SimulatedApp {
     return text
   }
 
-  public static func describe(_ truth: Mailbox) -> String { truth.description }
+  package static func describe(_ truth: Mailbox) -> String { truth.description }
 
-  public static func describe(_ change: Mailbox.Change) -> String { "\(change)" }
+  package static func describe(_ change: Mailbox.Change) -> String { "\(change)" }
 }
 
 /// The part of the messages that a client holds.
-public struct MailModel: MessageModel {
-  public typealias Narrow = Mailbox.Narrow
+package struct MailModel: MessageModel {
+  package typealias Narrow = Mailbox.Narrow
 
-  public var lists: MessageStore<Mailbox.Narrow>
+  package var lists: MessageStore<Mailbox.Narrow>
 
-  public typealias Snapshot = [ChannelID]
-  public typealias Event = Mailbox.Event
-  public typealias Refusal = Never
+  package typealias Snapshot = [ChannelID]
+  package typealias Event = Mailbox.Event
+  package typealias Refusal = Never
 
-  public init(snapshot: [ChannelID]) { lists = MessageStore(following: snapshot) }
+  package init(snapshot: [ChannelID]) { lists = MessageStore(following: snapshot) }
 
-  public init(snapshot: [ChannelID], replacing old: MailModel?) {
+  package init(snapshot: [ChannelID], replacing old: MailModel?) {
     self.init(snapshot: snapshot)
     if let old { lists = MessageStore(following: snapshot, after: old.lists) }
   }
 
-  public mutating func apply(_ event: Mailbox.Event) { lists.apply(event) }
+  package mutating func apply(_ event: Mailbox.Event) { lists.apply(event) }
 }
 
 extension MailModel: StorableModel {
-  public func store(since old: MailModel?, into rows: inout RowWriter) {
+  package func store(since old: MailModel?, into rows: inout RowWriter) {
     lists.store(since: old?.lists, into: &rows, from: .firstOfModel)
   }
 
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  package init(stored rows: StoredRows) throws(StoredFormError) {
     lists = try MessageStore(stored: rows, from: .firstOfModel)
   }
 
-  public static var unloadedTables: [StoredTable] {
+  package static var unloadedTables: [StoredTable] {
     MessageStore<Mailbox.Narrow>.unloadedTables(from: .firstOfModel)
   }
 }
 
 extension Mailbox: ServerTruth {
   /// The channels that the user follows: messages come only with pages.
-  public var snapshot: [ChannelID] { followed }
+  package var snapshot: [ChannelID] { followed }
 
   /// Every change gives another state.
-  public var checksum: UInt64 { Digest.mixed(UInt64(bitPattern: changeCount)) }
+  package var checksum: UInt64 { Digest.mixed(UInt64(bitPattern: changeCount)) }
 
   /// Merges flag changes of one kind into one event in the newest's place, so their order is lost.
-  public static func merged(_ pending: Event, _ newer: Event) -> Event? {
+  package static func merged(_ pending: Event, _ newer: Event) -> Event? {
     guard case .flagged(let older, let flags, let isSet) = pending,
       case .flagged(let ids, flags, isSet) = newer
     else { return nil }
     return .flagged(older + ids, flags, isSet: isSet)
   }
 
-  public static func isDeletion(_ event: Event) -> Bool {
+  package static func isDeletion(_ event: Event) -> Bool {
     if case .deleted = event { true } else { false }
   }
 }
 
 extension Mailbox: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     var text = "follows"
     for channel in followed { text += " \(channel)" }
     for message in messages {
@@ -144,7 +144,7 @@ extension Mailbox: CustomStringConvertible {
 }
 
 extension Mailbox.Change: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     switch self {
     case .sent(let id, _, let place, let content, let flags):
       "\(id) sent to \(place): \(content)+\(flags.rawValue)"

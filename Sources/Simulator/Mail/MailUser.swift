@@ -1,21 +1,21 @@
-public import MessageSync
-public import SyncProtocols
-public import UpdateMachine
+package import MessageSync
+package import SyncProtocols
+package import UpdateMachine
 
 /// A user of the messages, who scrolls through lists, jumps about in them, and leaves.
-public struct MailUser: SimulatedUser {
-  public typealias Model = MailModel
-  public typealias Truth = Mailbox
-  public typealias Sync = EventQueue<Mailbox.Event>
-  public typealias Memory = Void
-  public typealias Narrow = Mailbox.Narrow
-  public typealias Store = MessageStore<Narrow>
+package struct MailUser: SimulatedUser {
+  package typealias Model = MailModel
+  package typealias Truth = Mailbox
+  package typealias Sync = EventQueue<Mailbox.Event>
+  package typealias Memory = Void
+  package typealias Narrow = Mailbox.Narrow
+  package typealias Store = MessageStore<Narrow>
 
-  public static var pause: (first: Int64, times: Int64) { (500, 2) }
+  package static var pause: (first: Int64, times: Int64) { (500, 2) }
 
   /// Two pauses and two deadlines at their longest, the server's longest retry-after, and the same
   /// again for walking over a few gaps.
-  public static var bound: TimeSpan {
+  package static var bound: TimeSpan {
     let settings = PageSettings()
     return settings.retry.transientCap + settings.retry.transientCap + settings.deadline
       + settings.deadline
@@ -29,7 +29,7 @@ public struct MailUser: SimulatedUser {
   /// What was expected of a fetch, and did not hold.
   private var breach: String?
   /// The counts, and the store's counts when it was last seen.
-  public private(set) var audits = AuditCounts()
+  package private(set) var audits = AuditCounts()
   private var counted = AuditCounts()
   /// A message that was repaired although the contract was never broken.
   private var wrongRepair: MessageID?
@@ -60,9 +60,9 @@ public struct MailUser: SimulatedUser {
     var position: Int64
   }
 
-  public init() {}
+  package init() {}
 
-  public mutating func begin() {
+  package mutating func begin() {
     budget = PageBudgetOracle()
     pages = []
     heldBefore = nil
@@ -71,7 +71,7 @@ public struct MailUser: SimulatedUser {
 
   // MARK: What the user does
 
-  public mutating func act(
+  package mutating func act(
     _ client: Body, _ truth: Mailbox, _ choices: inout Choices
   ) -> [Action] {
     let windows = client.openWindows
@@ -108,7 +108,7 @@ public struct MailUser: SimulatedUser {
     return ListWindow(anchor, before: before, after: after)
   }
 
-  public mutating func lookAnew(_ client: Body) -> [Action] {
+  package mutating func lookAnew(_ client: Body) -> [Action] {
     let (all, everything) = (Narrow(), ListWindow<MessageID>.newest(20))
     let isOpen = client.openWindows.contains { id in
       client.window(id).map { $0.narrow == all && $0.window == everything } ?? false
@@ -118,7 +118,7 @@ public struct MailUser: SimulatedUser {
 
   // MARK: What happens
 
-  public mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
+  package mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
     forgotten = nil
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
@@ -148,14 +148,14 @@ public struct MailUser: SimulatedUser {
     return whole
   }
 
-  public mutating func note(
+  package mutating func note(
     _ page: MessagePage<UInt32>, for request: PageRequest<Narrow, MessageID>, _ id: RequestID,
     readAt position: Int64
   ) {
     pages.append(Page(id: id, page: page, request: request, position: position))
   }
 
-  public mutating func took(
+  package mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
     at now: Moment
   ) {
@@ -198,13 +198,13 @@ public struct MailUser: SimulatedUser {
     oracle.notePage(page.page, for: page.request, at: page.position, from: before, to: after)
   }
 
-  public mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
+  package mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
     oracle.note(change, from: truth, at: position)
   }
 
   // MARK: Obligations
 
-  public mutating func objection(
+  package mutating func objection(
     to client: Body, _ truth: Mailbox, at position: Int64, _ history: [Mailbox], disk: Saved?,
     reading rows: RowReader
   ) -> UserObjection? {
@@ -277,16 +277,16 @@ public struct MailUser: SimulatedUser {
     counted = now
   }
 
-  public func hasSettled(_ model: MailModel) -> Bool { model.lists.openAudits == 0 }
+  package func hasSettled(_ model: MailModel) -> Bool { model.lists.openAudits == 0 }
 
-  public func objectionAfterLooks(
+  package func objectionAfterLooks(
     to model: MailModel, _ truth: Mailbox, reading rows: RowReader
   ) -> UserObjection? {
     oracle.objectionAfterLooks(to: MailUser.whole(model.lists, reading: rows), truth)
       .map { UserObjection(.interval, $0.expected, $0.found) }
   }
 
-  public func isLevel(_ client: Body, with truth: Mailbox) -> Bool {
+  package func isLevel(_ client: Body, with truth: Mailbox) -> Bool {
     guard let lists = client.model?.lists else { return false }
     for id in client.openWindows {
       guard let (narrow, view) = client.window(id), let list = lists.list(of: narrow) else {
@@ -300,7 +300,7 @@ public struct MailUser: SimulatedUser {
 
   // MARK: Texts
 
-  public mutating func news(of client: Body, _ truth: Mailbox) -> [String] {
+  package mutating func news(of client: Body, _ truth: Mailbox) -> [String] {
     guard let lists = client.model?.lists else { return [] }
     var all: [String] = []
     for narrow in lists.narrows {

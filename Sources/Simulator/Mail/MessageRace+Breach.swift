@@ -1,4 +1,4 @@
-public import MessageSync
+package import MessageSync
 internal import UpdateMachine
 
 // A server that breaks its contract: an event is never sent, a row is from an old cache, or a page
@@ -7,14 +7,14 @@ internal import UpdateMachine
 
 extension MessageRace {
   /// Commits a change of which no client is ever told.
-  public mutating func commitUnannounced(_ change: Mailbox.Change) {
+  package mutating func commitUnannounced(_ change: Mailbox.Change) {
     commit(change)
     announcements[announcements.count - 1] = nil
   }
 
   /// The server looks up IDs and flags now, but takes the rows' other fields from a cache as old as
   /// this position.
-  public mutating func readOldCache(_ number: UInt64, of position: Int64) {
+  package mutating func readOldCache(_ number: UInt64, of position: Int64) {
     read(number)
     guard let index = fetches.firstIndex(where: { $0.id.number == number }),
       var page = fetches[index].answer?.page
@@ -28,7 +28,7 @@ extension MessageRace {
   }
 
   /// The server answers with this page, read now.
-  public mutating func read(_ number: UInt64, as page: MessagePage<UInt32>) {
+  package mutating func read(_ number: UInt64, as page: MessagePage<UInt32>) {
     guard let index = fetches.firstIndex(where: { $0.id.number == number }) else { return }
     fetches[index].answer = (page, position)
   }

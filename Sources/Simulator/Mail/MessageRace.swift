@@ -1,24 +1,24 @@
-public import MessageSync
-public import UpdateMachine
+package import MessageSync
+package import UpdateMachine
 
 /// One client, one server, and every order in which events and pages can reach the client. It
 /// contains only the message store, without a machine.
 ///
 /// It tests the rules of partial knowledge. The caller chooses each step: a test that follows a
 /// history, or a list of choices.
-public struct MessageRace: Sendable {
-  public typealias Narrow = Mailbox.Narrow
-  public typealias Store = MessageStore<Narrow>
+package struct MessageRace: Sendable {
+  package typealias Narrow = Mailbox.Narrow
+  package typealias Store = MessageStore<Narrow>
 
   /// The truth at every position; position *p* is after *p* changes.
-  public private(set) var history: [Mailbox]
+  package private(set) var history: [Mailbox]
   /// What the client is told of the change that led to each position except the first.
   var announcements: [Mailbox.Event?] = []
-  public private(set) var store: Store
+  package private(set) var store: Store
   /// The position of the client's finger.
-  public private(set) var finger: Int64 = 0
+  package private(set) var finger: Int64 = 0
   /// The number of messages that became visible again without an event.
-  public private(set) var silentReturnCount = 0
+  package private(set) var silentReturnCount = 0
   private var oracle = IntervalOracle()
   var fetches: [Fetch] = []
   private var fetchCount: UInt64 = 0
@@ -41,21 +41,21 @@ public struct MessageRace: Sendable {
     var answer: (page: MessagePage<UInt32>, position: Int64)?
   }
 
-  public init(_ mailbox: Mailbox) {
+  package init(_ mailbox: Mailbox) {
     history = [mailbox]
     store = Store(following: mailbox.followed)
   }
 
   /// The server's position.
-  public var position: Int64 { Int64(history.count) - 1 }
-  public var truth: Mailbox { history[history.count - 1] }
+  package var position: Int64 { Int64(history.count) - 1 }
+  package var truth: Mailbox { history[history.count - 1] }
   /// The open fetches, by number.
-  public var openFetches: [UInt64] { fetches.map { $0.id.number } }
+  package var openFetches: [UInt64] { fetches.map { $0.id.number } }
 
   // MARK: Steps
 
   /// Commits a change on the server.
-  public mutating func commit(_ change: Mailbox.Change) {
+  package mutating func commit(_ change: Mailbox.Change) {
     var next = truth
     announcements.append(next.announcement(of: change))
     oracle.note(change, from: next, at: position + 1)
@@ -65,7 +65,7 @@ public struct MessageRace: Sendable {
   }
 
   /// Sends a poll.
-  public mutating func poll() {
+  package mutating func poll() {
     guard polled == nil else { return }
     polled = position
     store.asked()
@@ -73,7 +73,7 @@ public struct MessageRace: Sendable {
 
   /// Delivers its answer, with everything up to a position, and at least everything from before it
   /// left. If merged, flag changes of one kind are one event in the newest's place.
-  public mutating func answerPoll(through last: Int64? = nil, isMerged: Bool = false) {
+  package mutating func answerPoll(through last: Int64? = nil, isMerged: Bool = false) {
     guard let polled else { return }
     self.polled = nil
     let end = min(position, max(polled, last ?? position, finger))
@@ -104,7 +104,7 @@ public struct MessageRace: Sendable {
 
   /// Sends a fetch. Returns its number.
   @discardableResult
-  public mutating func fetch(_ request: PageRequest<Narrow, MessageID>, isAudit: Bool = false)
+  package mutating func fetch(_ request: PageRequest<Narrow, MessageID>, isAudit: Bool = false)
     -> UInt64
   {
     fetchCount += 1
@@ -116,7 +116,8 @@ public struct MessageRace: Sendable {
 
   /// The server looks up the IDs at one position and reads the rows at a later one, neither before
   /// the fetch left.
-  public mutating func read(_ number: UInt64, at first: Int64? = nil, rowsAt second: Int64? = nil) {
+  package mutating func read(_ number: UInt64, at first: Int64? = nil, rowsAt second: Int64? = nil)
+  {
     guard let index = fetches.firstIndex(where: { $0.id.number == number }) else { return }
     let ids = min(position, max(first ?? position, fetches[index].begun))
     let rows = min(position, max(second ?? ids, ids))
@@ -126,7 +127,7 @@ public struct MessageRace: Sendable {
 
   /// Delivers its page.
   @discardableResult
-  public mutating func answer(_ number: UInt64) -> PageOutcome {
+  package mutating func answer(_ number: UInt64) -> PageOutcome {
     if fetches.first(where: { $0.id.number == number })?.answer == nil { read(number) }
     guard let index = fetches.firstIndex(where: { $0.id.number == number }),
       let (page, read) = fetches[index].answer
@@ -140,19 +141,19 @@ public struct MessageRace: Sendable {
     return outcome
   }
 
-  public mutating func abandon(_ number: UInt64) {
+  package mutating func abandon(_ number: UInt64) {
     fetches.removeAll { $0.id.number == number }
     store.abandon(RequestID(life: Life(0), part: .pages, number: number))
   }
 
-  public mutating func open(_ narrow: Narrow) { store.open(narrow) }
+  package mutating func open(_ narrow: Narrow) { store.open(narrow) }
 
-  public mutating func close(_ narrow: Narrow) { store.close(narrow) }
+  package mutating func close(_ narrow: Narrow) { store.close(narrow) }
 
-  public mutating func drop(_ id: MessageID) { store.drop(id) }
+  package mutating func drop(_ id: MessageID) { store.drop(id) }
 
   /// The client was away too long and registers: it gets a snapshot of now, and no earlier events.
-  public mutating func register() {
+  package mutating func register() {
     finger = position
     polled = nil
     store = Store(following: truth.followed, after: store)
@@ -162,7 +163,7 @@ public struct MessageRace: Sendable {
   // MARK: The disk
 
   /// Saves what is held, as a step from the previous save.
-  public mutating func save() {
+  package mutating func save() {
     var writer = RowWriter()
     store.store(since: disk?.store, into: &writer, from: .firstOfModel)
     var disk = disk ?? Disk(store: store, finger: finger, oracle: oracle)
@@ -179,7 +180,7 @@ public struct MessageRace: Sendable {
   ///
   /// - Parameter left: whether messages and the lists' contents stay on the disk until they are
   ///   needed.
-  public mutating func restart(leaving left: Bool = false) throws(StoredFormError) {
+  package mutating func restart(leaving left: Bool = false) throws(StoredFormError) {
     guard var disk else { return }
     var saved = MessageRace.whole(disk.store, on: disk)
     saved.restored()
@@ -217,7 +218,7 @@ public struct MessageRace: Sendable {
 
   /// Whether unloaded rows are loaded before they are named, as a driver does. Otherwise they are
   /// dropped.
-  public var loads = true
+  package var loads = true
 
   /// Reads the requested rows until none are requested.
   private mutating func load(_ unloaded: (Store) -> [RowQuery]) {
@@ -235,7 +236,7 @@ public struct MessageRace: Sendable {
   }
 
   /// Shows a part of a list: its known part is in memory from here on.
-  public mutating func look(at window: ListWindow<MessageID>, of narrow: Narrow) -> ListExcerpt<
+  package mutating func look(at window: ListWindow<MessageID>, of narrow: Narrow) -> ListExcerpt<
     MessageID
   > {
     load { $0.unloaded(under: window, of: narrow) }
@@ -243,7 +244,7 @@ public struct MessageRace: Sendable {
   }
 
   /// Everything held, in memory or on the disk.
-  public var whole: Store { disk.map { MessageRace.whole(store, on: $0) } ?? store }
+  package var whole: Store { disk.map { MessageRace.whole(store, on: $0) } ?? store }
 
   private static func whole(_ store: Store, on disk: Disk) -> Store {
     var store = store
@@ -258,7 +259,7 @@ public struct MessageRace: Sendable {
   // MARK: Judgement
 
   /// The objection to what the client holds; `nil`: none.
-  public var objection: IntervalOracle.Objection? {
+  package var objection: IntervalOracle.Objection? {
     oracle.objection(to: whole, at: finger, history)
   }
 

@@ -1,5 +1,5 @@
-public import MessageSync
-public import UpdateMachine
+package import MessageSync
+package import UpdateMachine
 
 /// A picture of a list in fixed width: where it is known, and where its messages are.
 ///
@@ -7,16 +7,16 @@ public import UpdateMachine
 /// unknown, `-` unknown now and known formerly, `:` a column of several IDs that is known in part.
 /// `#` is a message where the list is known, `o` one where it is not. The ends are `[` and `]`
 /// where they are known.
-public struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
-  public let description: String
+package struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
+  package let description: String
 
   /// The number of columns between the ends.
-  public static var width: Int64 { 40 }
+  package static var width: Int64 { 40 }
 
   /// - Parameters:
   ///   - list: the list to show.
   ///   - newest: the greatest ID to show; the picture grows for greater IDs of the list.
-  public init(_ list: PartialList<MessageID>, through newest: MessageID) {
+  package init(_ list: PartialList<MessageID>, through newest: MessageID) {
     var last = max(1, newest.number)
     for (id, _) in list.ids { last = max(last, id.number) }
     // The IDs per column.

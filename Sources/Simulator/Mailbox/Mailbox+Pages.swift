@@ -1,9 +1,9 @@
-public import MessageSync
-public import UpdateMachine
+package import MessageSync
+package import UpdateMachine
 
 extension Mailbox {
   /// Answers like a real server: looks up IDs now, and reads the rows a little `later`.
-  public func page(
+  package func page(
     _ request: PageRequest<Narrow, MessageID>, later: Mailbox
   ) -> MessagePage<UInt32> {
     switch request.want {

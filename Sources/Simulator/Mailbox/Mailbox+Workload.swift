@@ -1,15 +1,15 @@
-public import MessageSync
+internal import MessageSync
 internal import UpdateMachine
 
 extension Mailbox {
   /// Three channels: one followed, one that can be left, and one that hides its messages.
-  public static var beginning: Mailbox {
+  package static var beginning: Mailbox {
     Mailbox(
       following: [ChannelID(1), ChannelID(2), ChannelID(3)], hidden: [ChannelID(3)])
   }
 
   /// Draws the next change. There are few messages in few places, so that changes collide often.
-  public func nextChange(_ choices: inout Choices) -> Change {
+  package func nextChange(_ choices: inout Choices) -> Change {
     let id = anyID(&choices)
     switch choices.draw(.workload, below: 16) {
     case 0, 1, 2: return send(&choices)
@@ -102,7 +102,7 @@ extension Mailbox {
   private func flip(_ choices: inout Choices) -> Bool { choices.happens(.workload, 1, in: 2) }
 
   /// Narrows that cover all distinctions: everything, places, flags, both, and a negation.
-  public static var narrows: [Narrow] {
+  package static var narrows: [Narrow] {
     [
       Narrow(), Narrow([.channel(ChannelID(1))]), Narrow([.channel(ChannelID(2)), .topic("a")]),
       Narrow([.starred]), Narrow([.unread]), Narrow([.channel(ChannelID(1)), .starred]),

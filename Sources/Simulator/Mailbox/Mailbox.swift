@@ -1,4 +1,4 @@
-public import MessageSync
+package import MessageSync
 internal import SyncProtocols
 internal import UpdateMachine
 
@@ -11,21 +11,21 @@ internal import UpdateMachine
 ///
 /// The user follows some channels, and is told of every change there. Other channels the user can
 /// look into, but is told nothing. Private channels that the user does not follow are invisible.
-public struct Mailbox: Hashable, Sendable {
-  public typealias Narrow = MessageFilter<UInt32>
-  public typealias Event = MessageEvent<UInt32>
+package struct Mailbox: Hashable, Sendable {
+  package typealias Narrow = MessageFilter<UInt32>
+  package typealias Event = MessageEvent<UInt32>
 
   /// All messages, visible or not; ascending.
-  public internal(set) var messages: [Message<UInt32>] = []
+  package internal(set) var messages: [Message<UInt32>] = []
   /// The channels that the user follows; ascending.
-  public internal(set) var followed: [ChannelID]
+  package internal(set) var followed: [ChannelID]
   /// The channels that only followers can see.
-  public let hidden: [ChannelID]
+  package let hidden: [ChannelID]
   /// The number of changes so far. An edit's version is a third of it, because real servers count
   /// in seconds.
   var changeCount: Int64 = 0
   /// The greatest ID so far: none is given twice.
-  public internal(set) var newest = MessageID(0)
+  package internal(set) var newest = MessageID(0)
   /// An allocated ID whose message is not committed yet.
   var reserved: MessageID?
   /// The last flag change: what is set is often cleared again soon.
@@ -36,13 +36,13 @@ public struct Mailbox: Hashable, Sendable {
   /// while a change was being committed.
   var cached: [Message<UInt32>] = []
 
-  public init(following followed: [ChannelID], hidden: [ChannelID]) {
+  package init(following followed: [ChannelID], hidden: [ChannelID]) {
     self.followed = followed.sorted()
     self.hidden = hidden
   }
 
   /// A change on the server.
-  public enum Change: Hashable, Sendable {
+  package enum Change: Hashable, Sendable {
     /// A new message. IDs are allocated before the commit: a smaller ID may be committed after a
     /// greater one.
     case sent(MessageID, by: UserID, to: MessagePlace, UInt32, MessageFlags)
@@ -65,25 +65,25 @@ public struct Mailbox: Hashable, Sendable {
 
   // MARK: Visibility
 
-  public func follows(_ place: MessagePlace) -> Bool {
+  package func follows(_ place: MessagePlace) -> Bool {
     place.channel.map(followed.contains) ?? true
   }
 
-  public func sees(_ place: MessagePlace) -> Bool {
+  package func sees(_ place: MessagePlace) -> Bool {
     guard let channel = place.channel else { return true }
     return followed.contains(channel) || !hidden.contains(channel)
   }
 
-  public subscript(id: MessageID) -> Message<UInt32>? { index(of: id).map { messages[$0] } }
+  package subscript(id: MessageID) -> Message<UInt32>? { index(of: id).map { messages[$0] } }
 
   /// The message, if the user is told of its changes.
-  public func followed(_ id: MessageID) -> Message<UInt32>? {
+  package func followed(_ id: MessageID) -> Message<UInt32>? {
     guard let message = self[id], follows(message.place) else { return nil }
     return message
   }
 
   /// Whether a followed message is in a narrow.
-  public func contains(_ id: MessageID, in narrow: Narrow) -> Bool {
+  package func contains(_ id: MessageID, in narrow: Narrow) -> Bool {
     guard let message = followed(id) else { return false }
     return narrow.verdict(on: MessageGlimpse(message)) == .yes
   }
@@ -93,10 +93,10 @@ public struct Mailbox: Hashable, Sendable {
   // MARK: Changes
 
   /// The version that a change gives now.
-  public var version: Int64 { changeCount / 3 + 1 }
+  package var version: Int64 { changeCount / 3 + 1 }
 
   /// What the user is told of a change before it is applied; `nil`: nothing.
-  public func announcement(of change: Change) -> Event? {
+  package func announcement(of change: Change) -> Event? {
     switch change {
     case .sent(let id, let sender, let place, let content, let flags):
       guard follows(place) else { return nil }
@@ -136,7 +136,7 @@ public struct Mailbox: Hashable, Sendable {
   }
 
   /// The messages that this change makes visible again without telling the user.
-  public func returnsSilently(_ change: Change) -> [MessageID] {
+  package func returnsSilently(_ change: Change) -> [MessageID] {
     guard case .moved(let ids, let target, _) = change, follows(target),
       announcement(of: change) == nil
     else { return [] }
@@ -144,7 +144,7 @@ public struct Mailbox: Hashable, Sendable {
   }
 
   /// Commits a change. Impossible parts are ignored.
-  public mutating func apply(_ change: Change) {
+  package mutating func apply(_ change: Change) {
     switch change {
     case .sent(let id, let sender, let place, let content, let flags):
       let message = Message(

@@ -1,11 +1,11 @@
-public import MessageSync
-public import UpdateMachine
+package import MessageSync
+package import UpdateMachine
 
 /// Oracle B: what a client holds of messages, and what it claims to know of lists, is true at its
 /// finger, except for what a page was read ahead of it. `KnowledgeRules` defines what is allowed.
-public struct IntervalOracle: Sendable {
-  public typealias Narrow = Mailbox.Narrow
-  public typealias Store = MessageStore<Narrow>
+package struct IntervalOracle: Sendable {
+  package typealias Narrow = Mailbox.Narrow
+  package typealias Store = MessageStore<Narrow>
 
   /// For each held message, the newest position at which a page's contribution to it was read.
   private var readAhead: [MessageID: Int64] = [:]
@@ -29,43 +29,43 @@ public struct IntervalOracle: Sendable {
     var position: Int64
   }
 
-  public init() {}
+  package init() {}
 
   /// An objection to what a client holds.
-  public struct Objection: Hashable, Sendable {
-    public var expected: String
-    public var found: String
+  package struct Objection: Hashable, Sendable {
+    package var expected: String
+    package var found: String
   }
 
   // MARK: What happened
 
   /// A new generation begins: no page was read in it.
-  public mutating func forget() {
+  package mutating func forget() {
     readAhead = [:]
     lacks = []
   }
 
   /// The client went back to an older saved form; the server's history stays.
-  public mutating func goBack(to then: IntervalOracle) {
+  package mutating func goBack(to then: IntervalOracle) {
     readAhead = then.readAhead
     lacks = then.lacks
   }
 
   /// The change that leads to this position made messages visible again without an event.
-  public mutating func noteSilentReturn(of ids: [MessageID], at position: Int64) {
+  package mutating func noteSilentReturn(of ids: [MessageID], at position: Int64) {
     for id in ids { returned[id, default: []].append(position) }
   }
 
   /// An event assigned every field of a message: nothing from a page is left in it.
-  public mutating func noteNew(_ id: MessageID) { readAhead.removeValue(forKey: id) }
+  package mutating func noteNew(_ id: MessageID) { readAhead.removeValue(forKey: id) }
 
   /// Forgets the messages that are no longer held.
-  public mutating func noteHeld(by store: Store) {
+  package mutating func noteHeld(by store: Store) {
     for id in Array(readAhead.keys) where store[id] == nil { readAhead.removeValue(forKey: id) }
   }
 
   /// A client took a page. The position is the newest at which any part of it was read.
-  public mutating func notePage(
+  package mutating func notePage(
     _ page: MessagePage<UInt32>, for request: PageRequest<Narrow, MessageID>, at position: Int64,
     from before: Store, to after: Store
   ) {
@@ -84,14 +84,14 @@ public struct IntervalOracle: Sendable {
   }
 
   /// A change that leads to this position was committed.
-  public mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
+  package mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
     ledger.note(change, from: truth, at: position)
     noteSilentReturn(of: truth.returnsSilently(change), at: position)
     if case .flaggedAll(let flags, _) = change { sweeps.append((flags, position)) }
   }
 
   /// Notes what a client holds at a finger, after each of its steps.
-  public mutating func noteHeld(by store: Store, at finger: Int64) {
+  package mutating func noteHeld(by store: Store, at finger: Int64) {
     ledger.noteHeld(store.messages, at: finger)
   }
 
@@ -99,11 +99,11 @@ public struct IntervalOracle: Sendable {
 
   /// Whether a message may be suspect: only if the server broke its contract, or if the message
   /// became visible again without an event.
-  public func maySuspect(_ id: MessageID) -> Bool { ledger.isBroken(id) || returned[id] != nil }
+  package func maySuspect(_ id: MessageID) -> Bool { ledger.isBroken(id) || returned[id] != nil }
 
   /// What is wrong with a store that is level with the truth, after its client has looked at
   /// everything twice; `nil`: nothing that could have been repaired.
-  public func objectionAfterLooks(to store: Store, _ truth: Mailbox) -> Objection? {
+  package func objectionAfterLooks(to store: Store, _ truth: Mailbox) -> Objection? {
     for message in truth.messages where truth.follows(message.place) {
       let excuse = ledger.lost(message.id, message)
       guard let held = store[message.id] else {
@@ -128,7 +128,7 @@ public struct IntervalOracle: Sendable {
 
   /// What is wrong with a store whose finger stands for a position; `nil`: nothing. `history` is
   /// the truth at every position.
-  public func objection(
+  package func objection(
     to store: Store, at finger: Int64, _ history: [Mailbox]
   ) -> Objection? {
     for message in store.messages {

@@ -1,16 +1,16 @@
 internal import SyncProtocols
-public import UpdateMachine
+package import UpdateMachine
 
 // The board as rows: one per post, by position, and one for the rest.
 
 extension Post: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(author?.number)
     bytes.put(entry)
     bytes.put(Int64(channel))
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     author = try bytes.takeOptional(UInt64.self).map { ClientID($0) }
     entry = try bytes.takeInt64()
     let number = try bytes.takeInt64()
@@ -22,13 +22,13 @@ extension Post: Storable {
 }
 
 extension PostChange: Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(post) }
+  package func put(into bytes: inout ByteWriter) { bytes.put(post) }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) { post = try bytes.take() }
+  package init(from bytes: inout ByteReader) throws(StoredFormError) { post = try bytes.take() }
 }
 
 extension ConfirmedBoard: StorableModel {
-  public func store(since old: ConfirmedBoard?, into rows: inout RowWriter) {
+  package func store(since old: ConfirmedBoard?, into rows: inout RowWriter) {
     let before = old?.state.posts ?? []
     for (index, post) in state.posts.enumerated()
     where index >= before.count || before[index] != post {
@@ -42,7 +42,7 @@ extension ConfirmedBoard: StorableModel {
 
   private var head: [UInt64] { [name.number] + state.marks }
 
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  package init(stored rows: StoredRows) throws(StoredFormError) {
     let head: [UInt64]? = try rows.value(of: .firstOfModel.advanced(by: 1))
     guard let head, head.count == 3 else { throw StoredFormError(expected: "a board") }
     let posts: VersionedMap<Int64, Post> = try rows.map(of: .firstOfModel)

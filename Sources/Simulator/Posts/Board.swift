@@ -1,23 +1,23 @@
 internal import SyncProtocols
-public import UpdateMachine
+package import UpdateMachine
 
 /// A post. Its author's number for it is unique among the author's posts, except for copies.
-public struct Post: Hashable, Sendable {
+package struct Post: Hashable, Sendable {
   /// `nil`: an author without an outbox.
-  public var author: ClientID?
-  public var entry: Int64
-  public var channel: Int
+  package var author: ClientID?
+  package var entry: Int64
+  package var channel: Int
 }
 
 /// A client's own ID for a post, which the server echoes once.
-public struct LocalID: Hashable, Sendable {
-  public var client: ClientID
-  public var ticket: MutationTicket
+package struct LocalID: Hashable, Sendable {
+  package var client: ClientID
+  package var ticket: MutationTicket
 }
 
 /// All posts in order of arrival, and the channels that are open.
-public struct Board: Hashable, Sendable {
-  public private(set) var posts: [Post] = []
+package struct Board: Hashable, Sendable {
+  package private(set) var posts: [Post] = []
   /// One bit per channel.
   private var closed: UInt64 = 0
   private var oddities: UInt64 = 0
@@ -25,7 +25,7 @@ public struct Board: Hashable, Sendable {
 
   static var channels: Int { 3 }
 
-  public init() {}
+  package init() {}
 
   /// Restores a board from its posts and its ``marks``.
   init(posts: [Post], marks: [UInt64]) {
@@ -39,7 +39,7 @@ public struct Board: Hashable, Sendable {
   func isOpen(_ channel: Int) -> Bool { closed & (1 << UInt64(channel)) == 0 }
 
   /// Stored, because it is read after every event.
-  public var checksum: UInt64 {
+  package var checksum: UInt64 {
     var digest = sum
     digest.fold(closed)
     digest.fold(oddities)
@@ -64,7 +64,7 @@ public struct Board: Hashable, Sendable {
 }
 
 /// A change of the board, and the event for it.
-public enum BoardEvent: Hashable, Sendable {
+package enum BoardEvent: Hashable, Sendable {
   /// `local`: the sender's ID for it, sent to all clients.
   case posted(Post, local: LocalID?)
   case closed(Int)
@@ -74,26 +74,26 @@ public enum BoardEvent: Hashable, Sendable {
 }
 
 /// The board as a register returns it. It does not say which posts are the client's own.
-public struct BoardSnapshot: Hashable, Sendable {
-  public var board: Board
+package struct BoardSnapshot: Hashable, Sendable {
+  package var board: Board
   /// The client that it is for.
-  public var client = ClientID(0)
+  package var client = ClientID(0)
   /// Whether clients accept it; `false` for the fault `refused-snapshot`.
-  public var isReadable = true
+  package var isReadable = true
 }
 
 /// A user's change: one post.
-public struct PostChange: Mutation, Hashable {
-  public var post: Post
+package struct PostChange: Mutation, Hashable {
+  package var post: Post
 
   /// The channel was closed.
-  public struct Closed: Error, Hashable, Sendable {}
+  package struct Closed: Error, Hashable, Sendable {}
 
-  public var name: String { "post" }
+  package var name: String { "post" }
 
-  public var size: Int64 { 1 }
+  package var size: Int64 { 1 }
 
-  public func apply(to board: inout Board) throws(Closed) {
+  package func apply(to board: inout Board) throws(Closed) {
     guard board.isOpen(post.channel) else { throw Closed() }
     board.add(post)
   }
@@ -109,25 +109,25 @@ public struct PostChange: Mutation, Hashable {
 }
 
 /// The board as told to a client, which recognises its own posts by their local IDs.
-public struct ConfirmedBoard: SyncModel {
-  public typealias Change = PostChange
+package struct ConfirmedBoard: SyncModel {
+  package typealias Change = PostChange
 
   /// Its client's name.
-  public let name: ClientID
-  public var client: ClientID? { name }
-  public private(set) var state: Board
+  package let name: ClientID
+  package var client: ClientID? { name }
+  package private(set) var state: Board
 
   /// Why the model could not take something.
-  public enum Refusal: Error, Hashable, Sendable {
+  package enum Refusal: Error, Hashable, Sendable {
     case unreadable
   }
 
-  public static var knowsMutationsAgain: Bool { false }
+  package static var knowsMutationsAgain: Bool { false }
 
   /// The server keeps no count: echoes and snapshots confirm.
-  public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+  package var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
-  public init(snapshot: BoardSnapshot) throws(Refusal) {
+  package init(snapshot: BoardSnapshot) throws(Refusal) {
     guard snapshot.isReadable else { throw .unreadable }
     name = snapshot.client
     state = snapshot.board
@@ -138,12 +138,12 @@ public struct ConfirmedBoard: SyncModel {
     state = board
   }
 
-  public mutating func apply(_ event: BoardEvent) throws(Refusal) {
+  package mutating func apply(_ event: BoardEvent) throws(Refusal) {
     if case .unreadable = event { throw .unreadable }
     state.apply(event)
   }
 
-  public func echo(in event: BoardEvent) -> MutationTicket? {
+  package func echo(in event: BoardEvent) -> MutationTicket? {
     guard case .posted(_, let local?) = event, local.client == name else { return nil }
     return local.ticket
   }
@@ -151,17 +151,17 @@ public struct ConfirmedBoard: SyncModel {
 
 extension Post: CustomStringConvertible {
   /// A text like "7/3 in 2": the third post of author 7, in channel 2.
-  public var description: String {
+  package var description: String {
     "\(author.map { "\($0.number)" } ?? "somebody")/\(entry) in \(channel)"
   }
 }
 
 extension PostChange: CustomStringConvertible {
-  public var description: String { post.description }
+  package var description: String { post.description }
 }
 
 extension Board: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     var text = ""
     for post in posts { text += "\(post), " }
     for channel in 0..<Board.channels where !isOpen(channel) { text += "\(channel) closed, " }
@@ -170,7 +170,7 @@ extension Board: CustomStringConvertible {
 }
 
 extension BoardEvent: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     switch self {
     case .posted(let post, nil): "\(post)"
     case .posted(let post, let local?): "\(post), \(local.ticket) of its author"

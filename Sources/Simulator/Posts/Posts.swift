@@ -1,5 +1,5 @@
-public import SyncProtocols
-public import UpdateMachine
+package import SyncProtocols
+package import UpdateMachine
 
 // Posts: the room of a world in which users send posts over Zulip's protocol, to a server that
 // cannot tell a second copy from the first: its app, its users, and what they are owed.
@@ -8,17 +8,17 @@ public import UpdateMachine
 
 /// The simulator's fourth app: a board with a few channels, into which users post online or
 /// offline.
-public enum Posts: SimulatedApp {
-  public typealias Model = ConfirmedBoard
-  public typealias Truth = PostsTruth
-  public typealias Server = EventQueueServer<PostsTruth>
-  public typealias User = PostsUser
-  public typealias Disk = RowDisk<Model, QueueFinger>
+package enum Posts: SimulatedApp {
+  package typealias Model = ConfirmedBoard
+  package typealias Truth = PostsTruth
+  package typealias Server = EventQueueServer<PostsTruth>
+  package typealias User = PostsUser
+  package typealias Disk = RowDisk<Model, QueueFinger>
 
-  public static func beginning(_ choices: inout Choices) -> PostsTruth { PostsTruth() }
+  package static func beginning(_ choices: inout Choices) -> PostsTruth { PostsTruth() }
 
   /// A change by others.
-  public static func nextEvent(_ truth: PostsTruth, _ choices: inout Choices) -> BoardEvent {
+  package static func nextEvent(_ truth: PostsTruth, _ choices: inout Choices) -> BoardEvent {
     let channel = Int(choices.draw(.workload, below: UInt64(Board.channels)))
     switch choices.draw(.workload, below: 6) {
     case 0, 1, 2:
@@ -29,15 +29,15 @@ public enum Posts: SimulatedApp {
     }
   }
 
-  public static func eventToRefuse(_ truth: PostsTruth) -> BoardEvent? { .unreadable }
+  package static func eventToRefuse(_ truth: PostsTruth) -> BoardEvent? { .unreadable }
 
-  public static func snapshotToRefuse(_ truth: PostsTruth) -> BoardSnapshot? {
+  package static func snapshotToRefuse(_ truth: PostsTruth) -> BoardSnapshot? {
     var snapshot = truth.snapshot
     snapshot.isReadable = false
     return snapshot
   }
 
-  public static func request(_ push: Outbox<PostChange>.Push) -> MutationPush {
+  package static func request(_ push: Outbox<PostChange>.Push) -> MutationPush {
     MutationPush(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {
@@ -47,37 +47,37 @@ public enum Posts: SimulatedApp {
   }
 
   /// Of the confirmed state alone, which is what a finger stands for.
-  public static func checksum(of model: Model) -> UInt64 { model.state.checksum }
+  package static func checksum(of model: Model) -> UInt64 { model.state.checksum }
 
-  public static func describe(_ model: Model) -> String { model.state.description }
+  package static func describe(_ model: Model) -> String { model.state.description }
 
-  public static func describe(_ truth: PostsTruth) -> String { truth.board.description }
+  package static func describe(_ truth: PostsTruth) -> String { truth.board.description }
 }
 
 /// The server's state.
-public struct PostsTruth: ServerTruth {
-  public internal(set) var board = Board()
+package struct PostsTruth: ServerTruth {
+  package internal(set) var board = Board()
 
-  public init() {}
+  package init() {}
 
-  public var snapshot: BoardSnapshot { BoardSnapshot(board: board) }
+  package var snapshot: BoardSnapshot { BoardSnapshot(board: board) }
 
-  public static func addressed(_ snapshot: BoardSnapshot, to client: ClientID) -> BoardSnapshot {
+  package static func addressed(_ snapshot: BoardSnapshot, to client: ClientID) -> BoardSnapshot {
     var snapshot = snapshot
     snapshot.client = client
     return snapshot
   }
 
-  public var checksum: UInt64 { board.checksum }
+  package var checksum: UInt64 { board.checksum }
 
-  public mutating func apply(_ event: BoardEvent) { board.apply(event) }
+  package mutating func apply(_ event: BoardEvent) { board.apply(event) }
 
-  public static func isDeletion(_ event: BoardEvent) -> Bool {
+  package static func isDeletion(_ event: BoardEvent) -> Bool {
     if case .closed = event { true } else { false }
   }
 
   /// Two arrivals are two posts: the ID is ignored.
-  public func change(
+  package func change(
     by mutation: NamedMutation, of client: ClientID
   ) throws(ChangeRefusal) -> BoardEvent? {
     guard let entry = mutation.arguments["entry"]?.int64,

@@ -1,10 +1,10 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// What a user has posted, in ticket order, and how often each post was sent: the user's own
 /// knowledge, independent of the outbox.
-public struct PostsBook: OutboxBook {
+package struct PostsBook: OutboxBook {
   /// The client that the record belongs to; `nil`: none yet.
-  public var client: ClientID?
+  package var client: ClientID?
   private(set) var made: [Made] = []
   /// Entries that may be posted any number of times, because an older outbox came back.
   private(set) var doubtful: [Int64] = []
@@ -22,7 +22,7 @@ public struct PostsBook: OutboxBook {
     var isDiscarded = false
   }
 
-  public init(of client: ClientID? = nil) { self.client = client }
+  package init(of client: ClientID? = nil) { self.client = client }
 
   mutating func note(_ ticket: MutationTicket, _ entry: Int64) {
     made.append(Made(ticket: ticket, entry: entry))

@@ -1,15 +1,15 @@
-public import SyncProtocols
-public import UpdateMachine
+package import SyncProtocols
+package import UpdateMachine
 
 /// A user of the board: posts online and offline, and decides about posts that are set aside or
 /// uncertain.
-public struct PostsUser: OutboxUser {
-  public typealias Model = Posts.Model
-  public typealias Truth = Posts.Truth
-  public typealias Sync = Posts.Server.Sync
+package struct PostsUser: OutboxUser {
+  package typealias Model = Posts.Model
+  package typealias Truth = Posts.Truth
+  package typealias Sync = Posts.Server.Sync
 
-  public var memory = PostsBook()
-  public var check = OutboxCheck<PostChange>()
+  package var memory = PostsBook()
+  package var check = OutboxCheck<PostChange>()
 
   private var entryCount: Int64 = 0
   /// When the open register left.
@@ -21,15 +21,15 @@ public struct PostsUser: OutboxUser {
   /// The number of confirmed posts when the user last looked.
   private var confirmedCount = 0
 
-  public init() {}
+  package init() {}
 
-  public mutating func begin() {
+  package mutating func begin() {
     check.begin()
     registerSent = nil
     answered = []
   }
 
-  public func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
+  package func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
     guard let outbox = saved.outbox else { return old }
     // An outbox's first form is saved before its user has a record.
     let book = old.client == outbox.client ? old : PostsBook(of: outbox.client)
@@ -38,7 +38,7 @@ public struct PostsUser: OutboxUser {
 
   // MARK: Inputs
 
-  public mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
+  package mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
     inPush = []
     guard case .pushAnswered(let id, _) = input, let outbox = client.local?.outbox,
       case .pushing(let push) = outbox.status, push.id == id
@@ -48,7 +48,7 @@ public struct PostsUser: OutboxUser {
     }
   }
 
-  public mutating func took(
+  package mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
     at now: Moment
   ) {
@@ -89,7 +89,7 @@ public struct PostsUser: OutboxUser {
 
   // MARK: What the user does
 
-  public mutating func act(
+  package mutating func act(
     _ client: Body, _ truth: Truth, _ choices: inout Choices
   ) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
@@ -130,7 +130,7 @@ public struct PostsUser: OutboxUser {
   }
 
   /// Retries or discards uncertain posts, as the user likes.
-  public mutating func tidy(_ client: Body) -> [Action] {
+  package mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
     if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
       return wake(client) + [.says(.discarded(first.ticket))]
@@ -140,7 +140,7 @@ public struct PostsUser: OutboxUser {
     return wake(client) + [.says(isRetried ? .retried(first.ticket) : .discarded(first.ticket))]
   }
 
-  public mutating func acted(
+  package mutating func acted(
     _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {
     guard let old = before.local, let new = after.local?.outbox else { return }
@@ -167,7 +167,7 @@ public struct PostsUser: OutboxUser {
 
   // MARK: Obligations
 
-  public mutating func objection(
+  package mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
     reading rows: RowReader
   ) -> UserObjection? {
@@ -179,7 +179,7 @@ public struct PostsUser: OutboxUser {
     return PostsOracle.objection(to: model, local, memory, truth)
   }
 
-  public func fold(_ client: Body, into digest: inout Digest) {
+  package func fold(_ client: Body, into digest: inout Digest) {
     guard let local = client.local else { return }
     digest.fold(local.view.state.checksum)
     digest.fold(local.outbox.currentVersion.number)

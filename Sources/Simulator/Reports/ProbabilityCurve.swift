@@ -7,21 +7,21 @@
 /// fails; it has few clients and steps, so a measurement is cheap. Not every step is measured:
 /// measurements close in on the steepest rise known. Every step is continued with the same seeds,
 /// so the same run always gives the same curve.
-public struct ProbabilityCurve: Sendable {
+package struct ProbabilityCurve: Sendable {
   /// One measurement.
-  public struct Point: Hashable, Sendable {
+  package struct Point: Hashable, Sendable {
     /// The number of steps repeated.
-    public var step: Int64
+    package var step: Int64
     /// The number of continuations that fail.
-    public var failures: Int64
+    package var failures: Int64
   }
 
   /// Ascending steps, from 0 to the last.
-  public private(set) var points: [Point] = []
+  package private(set) var points: [Point] = []
   /// The number of continuations per point.
-  public let continuations: Int64
+  package let continuations: Int64
   /// The number of runs in all.
-  public private(set) var runs: Int64 = 0
+  package private(set) var runs: Int64 = 0
 
   /// The number of intervals measured before the steepest is refined.
   private static var intervals: Int64 { 16 }
@@ -35,7 +35,7 @@ public struct ProbabilityCurve: Sendable {
   ///   - goesOn: called before every measurement; `false` stops with the result so far.
   ///   - fails: repeats that many steps, continues with a seed, and returns whether that fails in
   ///     the same way.
-  public init(
+  package init(
     steps: Int64, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true },
     fails: (_ step: Int64, _ seed: UInt64) -> Bool
@@ -64,7 +64,7 @@ public struct ProbabilityCurve: Sendable {
 
   /// The neighbours between which the share rises most; the first of several. `nil`: it never
   /// rises.
-  public var steepest: (low: Point, high: Point)? {
+  package var steepest: (low: Point, high: Point)? {
     var best: (low: Point, high: Point)?
     for (low, high) in zip(points, points.dropFirst()) {
       let rise = high.failures - low.failures
@@ -75,13 +75,13 @@ public struct ProbabilityCurve: Sendable {
 
   /// The step that made the failure likely. `nil`: none stands out, or there were too few runs to
   /// tell it from its neighbours.
-  public var cause: Int64? {
+  package var cause: Int64? {
     guard let (low, high) = steepest, high.step - low.step == 1 else { return nil }
     return high.step
   }
 
   /// The share of runs that fail after this measurement's steps, in whole percent.
-  public func percent(_ point: Point) -> Int64 { point.failures * 100 / continuations }
+  package func percent(_ point: Point) -> Int64 { point.failures * 100 / continuations }
 }
 
 extension ProbabilityCurve {
@@ -92,7 +92,7 @@ extension ProbabilityCurve {
   ///   - trace: the conversation of the run that was measured.
   ///   - oracle: the oracle that objects to it.
   ///   - count: the most rows; at least 4.
-  public func lines(
+  package func lines(
     _ trace: Trace, oracle: Oracle, atMost count: Int = Story.linesMaximum - 3
   ) -> [String] {
     var lines = [

@@ -5,24 +5,24 @@ internal import UpdateMachine
 ///
 /// A shape says what a machine is, but no quantities (`Machine.shape(at:)`). So states of a world
 /// in ticks can be compared with states of a world in real time.
-public struct ShapeCount: Hashable, Sendable {
+package struct ShapeCount: Hashable, Sendable {
   /// Shapes in the small world.
-  public private(set) var explored = 0
+  package private(set) var explored = 0
   /// Shapes in the small world that seeds reach, too.
-  public private(set) var reached = 0
+  package private(set) var reached = 0
   /// Shapes that seeds reach and the small world does not have.
-  public private(set) var beyond = 0
+  package private(set) var beyond = 0
   /// States of the small world whose shape a seed reaches.
-  public private(set) var statesReached: Int64 = 0
+  package private(set) var statesReached: Int64 = 0
   /// States of the small world in which a process runs.
-  public private(set) var states: Int64 = 0
+  package private(set) var states: Int64 = 0
 
   /// Compares a small world with runs.
   ///
   /// - Parameters:
   ///   - world: the world whose states are all visited.
   ///   - seeds: the seeds of the runs.
-  public init(of world: SmallWorld, in seeds: ClosedRange<UInt64>) {
+  package init(of world: SmallWorld, in seeds: ClosedRange<UInt64>) {
     let found = Shapes()
     _ = Explorer(ShapedWorld(world: world, found: found)).run()
     var lived: [UInt64: Int64] = [:]

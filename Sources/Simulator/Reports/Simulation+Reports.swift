@@ -6,7 +6,7 @@ extension Simulation {
   ///   - continuations: how many runs continue from each measured step; at least 1.
   ///   - budget: the most runs.
   ///   - goesOn: called before every measurement; `false` stops with the result so far.
-  public static func curve(
+  package static func curve(
     of token: RunToken, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true }
   ) -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle)? {

@@ -6,27 +6,27 @@
 /// A failing run on at most one screen. It says what was found, by which oracle, for which client
 /// and when; what was expected, and where that differs; the last relevant events; the choices,
 /// faults and user actions left; and how to repeat it.
-public struct Story: Sendable {
+package struct Story: Sendable {
   /// What was found.
-  public var finding: Finding
+  package var finding: Finding
   /// Where the finding differs from what was expected; `nil`: they have too little in common.
-  public var difference: WordDifference?
+  package var difference: WordDifference?
   /// The events that led to it, oldest first: those of the client concerned, and those of all
   /// clients.
-  public var events: [Trace.Event]
+  package var events: [Trace.Event]
   /// The number of events left out because they are about other clients.
-  public var othersCount: Int
+  package var othersCount: Int
   /// The run itself.
-  public var result: RunResult
+  package var result: RunResult
   /// How it was made small; `nil`: it is as drawn.
-  public var shrunk: Shrunk?
+  package var shrunk: Shrunk?
 
   /// One screen, and one more line.
-  public static var linesMaximum: Int { 24 }
-  public static var widthMaximum: Int { 160 }
+  package static var linesMaximum: Int { 24 }
+  package static var widthMaximum: Int { 160 }
 
   /// The story of a run; `nil`: nothing was found in it.
-  public init?(_ result: RunResult, _ trace: Trace, shrunk: Shrunk? = nil) {
+  package init?(_ result: RunResult, _ trace: Trace, shrunk: Shrunk? = nil) {
     guard let finding = result.finding else { return nil }
     self.finding = finding
     self.result = result
@@ -47,7 +47,7 @@ public struct Story: Sendable {
   /// - Parameters:
   ///   - count: the most lines.
   ///   - repeating: the code to type to repeat the run; printed last.
-  public func lines(
+  package func lines(
     atMost count: Int = Story.linesMaximum, repeating: [String] = []
   ) -> [String] {
     let room = max(0, count - head.count - 1 - repeating.count)
@@ -55,10 +55,10 @@ public struct Story: Sendable {
   }
 
   /// Oracle, client and moment; expected, found, and where they differ.
-  public var head: [String] { Story.told(finding, difference) }
+  package var head: [String] { Story.told(finding, difference) }
 
   /// The same for any finding.
-  public static func told(_ finding: Finding, _ difference: WordDifference? = nil) -> [String] {
+  package static func told(_ finding: Finding, _ difference: WordDifference? = nil) -> [String] {
     let who = finding.client.map { "client \($0)" } ?? "the world"
     var lines = [
       "Oracle \(finding.oracle.rawValue), \(who), at \(Trace.trimmedClock(finding.at)):",
@@ -71,7 +71,7 @@ public struct Story: Sendable {
 
   /// A text like "Choices left 10 of 161, faults left 2 (crash, storm), user actions left 0; 70
   /// steps …".
-  public var left: String {
+  package var left: String {
     let struck = Fault.allCases.filter { result.faults[$0] > 0 }
     let count = struck.reduce(0) { $0 + result.faults[$1] }
     var faults = "\(count)"

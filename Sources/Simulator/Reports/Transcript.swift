@@ -1,27 +1,27 @@
 internal import SyncProtocols
-public import UpdateMachine
+package import UpdateMachine
 
 /// One client's process as a scenario (``Scenario``): its settings, its start, and all inputs of
 /// its machine with their moments. Below each input is what today's machine answers.
 ///
 /// A scenario is about a machine, which holds no model and meets no server. What an oracle found in
 /// a model cannot be seen there, but what led to it can.
-public struct Transcript: Sendable {
+package struct Transcript: Sendable {
   /// The client's number.
-  public let client: Int
+  package let client: Int
   /// Which of the client's processes: the last one.
-  public let life: UInt64
+  package let life: UInt64
   /// The number of inputs that the language cannot express; the text marks where they were.
-  public private(set) var unsaidCount = 0
+  package private(set) var unsaidCount = 0
   /// The start of the scenario, in the world's time.
-  public let beginning: Moment
+  package let beginning: Moment
 
   private var lines: [String] = []
   private var machine: Machine<QueueFinger>
   private var terms = Terms.unspoken
 
   /// `nil`: the client's machine had no inputs.
-  public init?(of client: Int, _ trace: Trace) {
+  package init?(of client: Int, _ trace: Trace) {
     guard let last = trace.inputs.last(where: { $0.client == client }) else { return nil }
     self.client = client
     life = last.life
@@ -40,7 +40,7 @@ public struct Transcript: Sendable {
   ///
   /// - Parameter comment: lines that introduce it.
   /// - Throws: ``ScenarioError`` if the language does not accept the text; it should.
-  public func scenario(_ comment: [String]) throws(ScenarioError) -> String {
+  package func scenario(_ comment: [String]) throws(ScenarioError) -> String {
     var text = ""
     for line in comment { text += line.utf8.isEmpty ? "#\n" : "# \(line)\n" }
     text += "# Life \(life) of client \(client)"

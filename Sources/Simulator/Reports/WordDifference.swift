@@ -5,22 +5,22 @@
 ///
 /// It replaces, removes and inserts as few words as possible (Wagner and Fischer, "The
 /// String-to-String Correction Problem", 1974).
-public struct WordDifference: Hashable, Sendable {
+package struct WordDifference: Hashable, Sendable {
   /// Some words, and their replacement.
-  public struct Change: Hashable, Sendable {
-    public var expected: [String]
-    public var found: [String]
+  package struct Change: Hashable, Sendable {
+    package var expected: [String]
+    package var found: [String]
   }
 
   /// The changes in the order of the texts; not empty.
-  public private(set) var changes: [Change] = []
+  package private(set) var changes: [Change] = []
 
   /// Longer texts are not compared: the table would be too large.
   private static var wordsMaximum: Int { 300 }
 
   /// `nil`: the texts are equal, or have too little in common to be useful (less than a third of
   /// the words of the longer one).
-  public init?(from expected: String, to found: String) {
+  package init?(from expected: String, to found: String) {
     let (old, new) = (WordDifference.words(expected), WordDifference.words(found))
     guard max(old.count, new.count) <= WordDifference.wordsMaximum else { return nil }
     let costs = WordDifference.costs(old, new)
@@ -95,7 +95,7 @@ public struct WordDifference: Hashable, Sendable {
 
 extension WordDifference: CustomStringConvertible {
   /// A text like "2:47+1 → 2:47, nothing → 10:0".
-  public var description: String {
+  package var description: String {
     var text = ""
     for (index, change) in changes.enumerated() {
       text += (index == 0 ? "" : ", ") + joined(change.expected) + " → " + joined(change.found)

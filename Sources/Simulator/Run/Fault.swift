@@ -66,7 +66,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   }
 
   /// Whether the fault exists only where clients hold a part and read pages.
-  public var isOfPages: Bool { breaksContract || self == .unloadedRows }
+  package var isOfPages: Bool { breaksContract || self == .unloadedRows }
 
   /// Whether the server breaks its contract towards readers of pages. Clients must repair what they
   /// can.
@@ -163,7 +163,7 @@ public struct FaultSet: Hashable, Sendable {
   /// One bit per fault.
   private(set) var bits: UInt64
 
-  public init() { bits = 0 }
+  package init() { bits = 0 }
 
   /// The faults of these bits; unknown bits are ignored.
   init(bits: UInt64) { self.bits = bits & FaultSet.all.bits }
@@ -188,7 +188,7 @@ public struct FaultSet: Hashable, Sendable {
   mutating func remove(_ fault: Fault) { bits &= ~(1 << UInt64(fault.rawValue)) }
 
   /// The faults in declaration order.
-  public var list: [Fault] { Fault.allCases.filter { contains($0) } }
+  package var list: [Fault] { Fault.allCases.filter { contains($0) } }
 }
 
 extension FaultSet: ExpressibleByArrayLiteral {
@@ -202,7 +202,7 @@ extension FaultSet: ExpressibleByArrayLiteral {
 public struct FaultCounts: Hashable, Sendable {
   private var counts: [Int64]
 
-  public init() { counts = Array(repeating: 0, count: Fault.allCases.count) }
+  package init() { counts = Array(repeating: 0, count: Fault.allCases.count) }
 
   public subscript(fault: Fault) -> Int64 {
     get { counts[Int(fault.rawValue)] }
@@ -210,7 +210,7 @@ public struct FaultCounts: Hashable, Sendable {
   }
 
   /// Adds the counts of `other`.
-  public mutating func add(_ other: FaultCounts) {
+  package mutating func add(_ other: FaultCounts) {
     for index in counts.indices { counts[index] += other.counts[index] }
   }
 }

@@ -44,7 +44,7 @@ public struct Finding: Hashable, Sendable {
   /// What was found instead.
   public var found: String
 
-  public init(_ oracle: Oracle, client: Int?, at: Moment, expected: String, found: String) {
+  package init(_ oracle: Oracle, client: Int?, at: Moment, expected: String, found: String) {
     self.oracle = oracle
     self.client = client
     self.at = at

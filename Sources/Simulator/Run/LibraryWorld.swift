@@ -1,7 +1,7 @@
 internal import UpdateMachine
 
 /// The library's own worlds.
-public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
+package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// Every client holds everything (``Chat``).
   case directory
   /// Every client holds a part, and fetches pages (``Mail``).
@@ -12,13 +12,13 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case posts
 
   /// A protocol of one of these worlds.
-  public enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
+  package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
     case eventQueue = "event-queue"
     case clientView = "client-view"
   }
 
   /// The protocol of this world.
-  public var spoken: SpokenProtocol {
+  package var spoken: SpokenProtocol {
     switch self {
     case .directory, .messages, .posts: .eventQueue
     case .ledger: .clientView
@@ -30,7 +30,7 @@ public enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// - Parameters:
   ///   - seed: the seed.
   ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
-  public static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
+  package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
     let isLedger = Digest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
     if spoken == .clientView || spoken == nil && isLedger { return .ledger }
     if Digest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 { return .messages }

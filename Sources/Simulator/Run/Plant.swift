@@ -16,16 +16,16 @@ public enum Plant: Hashable, Sendable {
   public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
 
   /// The plants of the world of messages, whose server gives pages.
-  public static var ofPages: [Plant] { PageBreach.allCases.map { .page($0) } }
+  package static var ofPages: [Plant] { PageBreach.allCases.map { .page($0) } }
 
   /// The plants of the world of the ledger.
-  public static var ofViews: [Plant] { ViewBreach.allCases.map { .view($0) } }
+  package static var ofViews: [Plant] { ViewBreach.allCases.map { .view($0) } }
 
   /// Every plant.
-  public static var known: [Plant] { all + ofPages + ofViews }
+  package static var known: [Plant] { all + ofPages + ofViews }
 
   /// The plant of this name; `nil` if there is none.
-  public init?(name: String) {
+  package init?(name: String) {
     guard let plant = Plant.known.first(where: { $0.name == name }) else { return nil }
     self = plant
   }
@@ -46,12 +46,12 @@ public enum Plant: Hashable, Sendable {
   }
 
   /// What the servers of a client view do wrong; `nil`: nothing.
-  public var viewBreach: ViewBreach? {
+  package var viewBreach: ViewBreach? {
     if case .view(let breach) = self { breach } else { nil }
   }
 
   /// What the server's pages do wrong; `nil`: nothing.
-  public var pageBreach: PageBreach? {
+  package var pageBreach: PageBreach? {
     if case .page(let breach) = self { breach } else { nil }
   }
 }

@@ -9,7 +9,7 @@ public struct RunResult: Sendable {
   /// The registers and polls that the clients sent.
   public var requests: Int64 = 0
   /// How often oracles checked something.
-  public var checks: Int64 = 0
+  package var checks: Int64 = 0
   /// The virtual time that passed.
   public var simulated: TimeSpan = .zero
   /// The time from the end of the faults until every client was level.
@@ -18,17 +18,17 @@ public struct RunResult: Sendable {
   public var faults = FaultCounts()
   /// How often a user or the system acted on a running app: stop, log out, go to the background and
   /// back, change the network, try again.
-  public var userActions: Int64 = 0
+  package var userActions: Int64 = 0
   /// The statuses reached, one bit each (`MachineStatus.code`).
-  public var statuses: UInt64 = 0
+  package var statuses: UInt64 = 0
   /// Which rows of the failure table were reached, and how often.
-  public var rows = FailureRows()
+  package var rows = FailureRows()
   /// How often the server broke its contract.
-  public var breaches: Int64 = 0
+  package var breaches: Int64 = 0
   /// How often pages contradicted what clients held, and how that ended.
-  public var audits = AuditCounts()
+  package var audits = AuditCounts()
   /// The draws that the run took.
-  public var choices: Int64 = 0
+  package var choices: Int64 = 0
   /// A hash of finger, status and the model's checksum at every step.
   public var hash = Digest()
   /// The objection that ended the run; `nil`: none.
@@ -54,16 +54,16 @@ public struct RunResult: Sendable {
 /// How often pages contradicted what clients held of messages (PartialKnowledge R13).
 public struct AuditCounts: Hashable, Sendable {
   /// Suspect messages. Always 0 where the server keeps its contract.
-  public var suspects: Int64 = 0
+  package var suspects: Int64 = 0
   /// Fetches that read a suspect message once more.
-  public var readings: Int64 = 0
+  package var readings: Int64 = 0
   /// Messages that were wrong and were repaired.
-  public var repairs: Int64 = 0
+  package var repairs: Int64 = 0
 
-  public init() {}
+  package init() {}
 
   /// Adds the counts of `other`.
-  public mutating func add(_ other: AuditCounts) {
+  package mutating func add(_ other: AuditCounts) {
     suspects += other.suspects
     readings += other.readings
     repairs += other.repairs
@@ -71,23 +71,23 @@ public struct AuditCounts: Hashable, Sendable {
 }
 
 /// How often the rows of the failure table (TheMachine §5) were reached, in both columns.
-public struct FailureRows: Hashable, Sendable {
+package struct FailureRows: Hashable, Sendable {
   /// How often each row was reached while registering, in the order of ``names``.
-  public private(set) var registering: [Int64]
+  package private(set) var registering: [Int64]
   /// How often each row was reached while polling, in the order of ``names``.
-  public private(set) var polling: [Int64]
+  package private(set) var polling: [Int64]
   /// Writes that failed.
-  public internal(set) var storeFailures: Int64 = 0
+  package internal(set) var storeFailures: Int64 = 0
 
   /// The names of the rows, in the table's order.
-  public static var names: [String] {
+  package static var names: [String] {
     [
       "unreachable", "timedOut", "serverFault", "rateLimited", "unauthorized", "unsupported",
       "expired", "rejected", "malformed", "modelRefused",
     ]
   }
 
-  public init() {
+  package init() {
     registering = Array(repeating: 0, count: FailureRows.names.count)
     polling = registering
   }
@@ -114,7 +114,7 @@ public struct FailureRows: Hashable, Sendable {
   }
 
   /// Adds the counts of another run.
-  public mutating func add(_ other: FailureRows) {
+  package mutating func add(_ other: FailureRows) {
     for row in registering.indices {
       registering[row] += other.registering[row]
       polling[row] += other.polling[row]

@@ -9,7 +9,7 @@ public struct RunStatistics: Sendable {
   /// The registers and polls that all clients sent.
   public private(set) var requests: Int64 = 0
   /// How often oracles checked something.
-  public private(set) var checks: Int64 = 0
+  package private(set) var checks: Int64 = 0
   /// The virtual time that passed in all runs.
   public private(set) var simulatedMilliseconds: Int64 = 0
   /// The longest time from the end of the faults until every client was level.
@@ -17,24 +17,24 @@ public struct RunStatistics: Sendable {
   /// How often each fault struck.
   public private(set) var faults = FaultCounts()
   /// The statuses reached, one bit each (`MachineStatus.code`).
-  public private(set) var statuses: UInt64 = 0
+  package private(set) var statuses: UInt64 = 0
   /// Which rows of the failure table were reached, and how often.
-  public private(set) var rows = FailureRows()
+  package private(set) var rows = FailureRows()
   /// How often a server broke its contract.
   public private(set) var breaches: Int64 = 0
   /// How often pages contradicted what clients held, and how that ended.
-  public private(set) var audits = AuditCounts()
+  package private(set) var audits = AuditCounts()
   /// The runs in which an oracle objected.
   public private(set) var failures: Int64 = 0
   /// The failing run with the fewest steps; among equals, the one with the smallest seed.
-  public private(set) var shortestFailure: RunResult?
+  package private(set) var shortestFailure: RunResult?
   /// The sum of the hashes of all runs; for a single run, its hash.
-  public private(set) var traceHash: UInt64 = 0
+  package private(set) var traceHash: UInt64 = 0
 
-  public init() {}
+  package init() {}
 
   /// Adds one run.
-  public mutating func add(_ result: RunResult) {
+  package mutating func add(_ result: RunResult) {
     seeds += 1
     steps += result.steps
     requests += result.requests
@@ -53,7 +53,7 @@ public struct RunStatistics: Sendable {
   }
 
   /// Adds the statistics of another job.
-  public mutating func add(_ other: RunStatistics) {
+  package mutating func add(_ other: RunStatistics) {
     seeds += other.seeds
     steps += other.steps
     requests += other.requests

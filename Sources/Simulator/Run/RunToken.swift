@@ -5,9 +5,9 @@
 /// never misread.
 public struct RunToken: Sendable {
   /// The settings of the run; the seed is ignored.
-  public var configuration: SimulationConfiguration
+  package var configuration: SimulationConfiguration
   /// The choices.
-  public var choices: ChoiceLists
+  package var choices: ChoiceLists
 
   /// Why a text is not a token.
   public enum Malformed: Error, Hashable, Sendable {
@@ -20,13 +20,13 @@ public struct RunToken: Sendable {
   private static let version: UInt64 = 4
   private static var plants: [Plant] { Plant.known }
 
-  public init(_ configuration: SimulationConfiguration, _ choices: ChoiceLists) {
+  package init(_ configuration: SimulationConfiguration, _ choices: ChoiceLists) {
     self.configuration = configuration
     self.choices = choices
   }
 
   /// Reads a token's text. Never traps, whatever the text is.
-  public init(_ text: String) throws(Malformed) {
+  package init(_ text: String) throws(Malformed) {
     var reader = WordReader(try Base64.decoded(text))
     guard try reader.next() == RunToken.version else {
       throw .otherVersion(reader.last)
@@ -60,7 +60,7 @@ public struct RunToken: Sendable {
   }
 
   /// The token as text.
-  public var text: String {
+  package var text: String {
     var words: [UInt64] = [
       RunToken.version, UInt64(configuration.clients), UInt64(configuration.steps),
       configuration.faults.bits,

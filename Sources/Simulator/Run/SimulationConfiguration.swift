@@ -8,7 +8,7 @@ public struct SimulationConfiguration: Hashable, Sendable {
   /// The seed of every draw.
   public var seed: UInt64
   /// The library's own world; an app's tests choose by type.
-  public var world = LibraryWorld.directory
+  package var world = LibraryWorld.directory
   /// The number of devices that follow the one server; at least 1.
   public var clients: Int
   /// The step after which the faults stop.

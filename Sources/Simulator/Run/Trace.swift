@@ -1,42 +1,42 @@
 internal import SyncProtocols
-public import UpdateMachine
+package import UpdateMachine
 
 /// The conversation of one run, event by event: virtual time, actor, event.
 public struct Trace: Sendable {
   /// One event of the conversation.
-  public struct Event: Hashable, Sendable {
+  package struct Event: Hashable, Sendable {
     /// When, in the world's time.
-    public var at: Moment
+    package var at: Moment
     /// The number of the world's step in which it happened, from 1.
-    public var step: Int64
+    package var step: Int64
     /// Who acted: a client, the server, a fault, the world.
-    public var who: String
+    package var who: String
     /// What happened, in one line.
-    public var what: String
+    package var what: String
     /// The number of the client concerned; `nil`: all clients.
-    public var client: Int?
+    package var client: Int?
     /// Whether it shows what a client holds, rather than an event.
-    public var isPicture = false
+    package var isPicture = false
 
     /// A line like "0:12.345  client 1  written 1 → live.polling: …".
-    public var line: String {
+    package var line: String {
       "\(Trace.clock(at))  \(Trace.padded(who, to: 8))  \(what)"
     }
   }
 
   /// The events in the order in which they happened.
-  public private(set) var events: [Event] = []
+  package private(set) var events: [Event] = []
   /// The number of choices drawn before the first step, and by the end of each step.
-  public private(set) var choices: [Int64] = []
+  package private(set) var choices: [Int64] = []
   /// A name for each step. The first entry is what precedes the first step.
-  public private(set) var steps: [String] = []
+  package private(set) var steps: [String] = []
 
   /// The inputs of the clients' machines, in order.
   private(set) var inputs: [MachineInput] = []
 
   private var breaches: Int64 = 0
 
-  public init() {}
+  package init() {}
 
   /// One line per event.
   public var lines: [String] { events.map { $0.line } }

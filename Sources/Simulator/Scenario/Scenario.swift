@@ -58,13 +58,13 @@
 ///
 /// A run draws only when a timer fires: uniformly from the timer's range (``Choices``). So the same
 /// text gives the same output everywhere. The form is that of etcd's raft (`interaction_test.go`).
-public enum Scenario {
+package enum Scenario {
   /// Returns the same text with fresh output. A scenario passes if the text is unchanged.
   ///
   /// Shape: comments, blank lines and directives stay as they are. Every directive's output stands
   /// below it, indented by two spaces. Every line ends with a line feed, including the last.
   /// - Throws: ``ScenarioError`` for the first invalid line.
-  public static func rewritten(_ text: String) throws(ScenarioError) -> String {
+  package static func rewritten(_ text: String) throws(ScenarioError) -> String {
     var stage = Stage()
     var result = ""
     var number = 0
@@ -103,15 +103,15 @@ public enum Scenario {
 
 /// A scenario's text is invalid: the line, and what to write there. Nothing after that line was
 /// run.
-public struct ScenarioError: Error, Equatable {
+package struct ScenarioError: Error, Equatable {
   /// The line number, from 1.
-  public var line: Int
+  package var line: Int
   /// What would have been valid there.
-  public var expected: String
+  package var expected: String
   /// What was found instead: a word, or "the end of the line".
-  public var found: String
+  package var found: String
 
-  public init(line: Int, expected: String, found: String) {
+  package init(line: Int, expected: String, found: String) {
     self.line = line
     self.expected = expected
     self.found = found
@@ -120,5 +120,5 @@ public struct ScenarioError: Error, Equatable {
 
 extension ScenarioError: CustomStringConvertible {
   /// A text like "line 3: expected a failure, found "sereverFault"".
-  public var description: String { "line \(line): expected \(expected), found \(found)" }
+  package var description: String { "line \(line): expected \(expected), found \(found)" }
 }

@@ -15,11 +15,11 @@ internal import UpdateMachine
 ///
 /// Each stream is shrunk as its own list, because each subsystem draws from its own: removing a
 /// choice moves no choice of another stream.
-public struct Shrinker: Sendable {
+package struct Shrinker: Sendable {
   /// The smallest list so far, by stream.
-  public private(set) var best: ChoiceLists
+  package private(set) var best: ChoiceLists
   /// The number of runs tried.
-  public private(set) var runs: Int64 = 0
+  package private(set) var runs: Int64 = 0
 
   private let budget: Int64
   /// Whether the caller stopped it.
@@ -28,7 +28,7 @@ public struct Shrinker: Sendable {
   /// - Parameters:
   ///   - record: the choices of a failing run.
   ///   - budget: the most runs to try.
-  public init(_ record: [Choices.Choice], budget: Int64) {
+  package init(_ record: [Choices.Choice], budget: Int64) {
     best = ChoiceLists(record)
     self.budget = budget
   }
@@ -38,7 +38,7 @@ public struct Shrinker: Sendable {
   /// - Parameters:
   ///   - fails: runs a list; returns whether it leads to the same failure.
   ///   - goesOn: called after every run; `false` stops with the result so far.
-  public mutating func shrink(
+  package mutating func shrink(
     while goesOn: @escaping (Shrinker) -> Bool = { _ in true },
     fails: @escaping ([Choices.Choice]) -> Bool
   ) {
@@ -173,17 +173,17 @@ public struct Shrinker: Sendable {
 }
 
 /// Choices by stream, as a replay reads them.
-public struct ChoiceLists: Hashable, Sendable {
+package struct ChoiceLists: Hashable, Sendable {
   private var values: [[UInt64]]
 
-  public init(_ record: [Choices.Choice]) {
+  package init(_ record: [Choices.Choice]) {
     values = Choices.Stream.allCases.map { _ in [] }
     for choice in record { values[Int(choice.stream.rawValue)].append(choice.value) }
     for stream in values.indices { trim(stream) }
   }
 
   /// The choices as a record, stream after stream.
-  public var record: [Choices.Choice] {
+  package var record: [Choices.Choice] {
     var record: [Choices.Choice] = []
     for (index, stream) in Choices.Stream.allCases.enumerated() {
       for value in values[index] { record.append(Choices.Choice(stream: stream, value: value)) }
@@ -192,7 +192,7 @@ public struct ChoiceLists: Hashable, Sendable {
   }
 
   /// The number of choices that are not 0.
-  public var choicesLeft: Int64 { size.choices }
+  package var choicesLeft: Int64 { size.choices }
 
   /// A measure of simplicity: smaller is simpler.
   struct Size: Comparable {

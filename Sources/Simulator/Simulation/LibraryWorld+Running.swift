@@ -1,6 +1,6 @@
 extension LibraryWorld {
   /// As ``Simulation/run(_:)`` in the world that the configuration names.
-  public static func run(_ configuration: SimulationConfiguration) -> RunResult {
+  package static func run(_ configuration: SimulationConfiguration) -> RunResult {
     switch configuration.world {
     case .directory: Simulation<Chat>.run(configuration)
     case .messages: Simulation<Mail>.run(configuration)
@@ -10,7 +10,7 @@ extension LibraryWorld {
   }
 
   /// As ``Simulation/trace(_:)``.
-  public static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
+  package static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
     switch configuration.world {
     case .directory: Simulation<Chat>.trace(configuration)
     case .messages: Simulation<Mail>.trace(configuration)
@@ -20,7 +20,7 @@ extension LibraryWorld {
   }
 
   /// As ``Simulation/traceReplay(_:)``.
-  public static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
+  package static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
     switch token.configuration.world {
     case .directory: Simulation<Chat>.traceReplay(token)
     case .messages: Simulation<Mail>.traceReplay(token)
@@ -30,7 +30,7 @@ extension LibraryWorld {
   }
 
   /// As ``Simulation/shrunk(_:budget:while:)``.
-  public static func shrunk(
+  package static func shrunk(
     _ configuration: SimulationConfiguration, while goesOn: @escaping (Shrinker) -> Bool
   ) -> Shrunk? {
     switch configuration.world {

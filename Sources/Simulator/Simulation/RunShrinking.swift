@@ -1,12 +1,12 @@
 /// A failing run made small.
-public struct Shrunk: Sendable {
+package struct Shrunk: Sendable {
   /// The token that repeats the small run.
-  public var token: RunToken
+  package var token: RunToken
   /// The runs that shrinking took.
-  public var runs: Int64
+  package var runs: Int64
   /// The choices that were not 0, before and after.
-  public var choicesBefore: Int64
-  public var choicesLeft: Int64
+  package var choicesBefore: Int64
+  package var choicesLeft: Int64
 }
 
 /// Makes a failing run small. It first lowers clients and steps with faults, because that makes

@@ -27,7 +27,7 @@ public enum Simulation<App: SimulatedApp> {
     ///     faults. Without faults and without that choice, a driver gives the same run as a bare
     ///     client.
     ///   - isTraced: whether the conversation is recorded, too.
-    public static func runActors(
+    package static func runActors(
       _ configuration: SimulationConfiguration, choosesJobs: Bool? = nil, isTraced: Bool = false
     ) -> (result: RunResult, jobs: Int64, trace: Trace) {
       liveWithActors(
@@ -37,14 +37,14 @@ public enum Simulation<App: SimulatedApp> {
   #endif
 
   /// Runs from a list of choices instead of a seed.
-  public static func replay(
+  package static func replay(
     _ record: [Choices.Choice], _ configuration: SimulationConfiguration
   ) -> RunResult {
     live(configuration, Choices(replaying: record), nil).result
   }
 
   /// As ``replay(_:_:)``, with the whole conversation.
-  public static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
+  package static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
     let life = live(token.configuration, Choices(replaying: token.choices.record), Trace())
     return (life.result, life.trace)
   }
@@ -56,7 +56,7 @@ public enum Simulation<App: SimulatedApp> {
   ///   - configuration: what is simulated, with the failing run's seed.
   ///   - budget: how many runs may be tried.
   ///   - goesOn: called after every run; `false` stops with the result so far.
-  public static func shrunk(
+  package static func shrunk(
     _ configuration: SimulationConfiguration, budget: Int64 = 20_000,
     while goesOn: @escaping (Shrinker) -> Bool = { _ in true }
   ) -> Shrunk? {
@@ -69,7 +69,7 @@ public enum Simulation<App: SimulatedApp> {
   }
 
   /// The choices that a run draws.
-  public static func choices(of configuration: SimulationConfiguration) -> [Choices.Choice] {
+  package static func choices(of configuration: SimulationConfiguration) -> [Choices.Choice] {
     live(configuration, Choices(seed: configuration.seed), nil).record
   }
 

@@ -17,7 +17,7 @@
     ///   - engine: what runs the clients.
     ///   - twice: whether to run it again and compare. A difference is the finding
     ///     (``Oracle/determinism``).
-    public static func run(
+    package static func run(
       _ configuration: SimulationConfiguration, engine: SimulationEngine, twice: Bool = false
     ) -> RunResult {
       var result = trace(configuration, engine: engine, isTraced: false).0
@@ -26,7 +26,7 @@
     }
 
     /// As ``run(_:engine:twice:)``, once, with the whole conversation.
-    public static func trace(
+    package static func trace(
       _ configuration: SimulationConfiguration, engine: SimulationEngine
     ) -> (RunResult, Trace) {
       trace(configuration, engine: engine, isTraced: true)
@@ -36,7 +36,7 @@
     /// to notice an app that is not a function of its seed.
     ///
     /// - Parameter index: the seed's index, from 0.
-    public static func isRunTwice(_ index: UInt64) -> Bool { index % 64 == 0 }
+    package static func isRunTwice(_ index: UInt64) -> Bool { index % 64 == 0 }
 
     private static func trace(
       _ configuration: SimulationConfiguration, engine: SimulationEngine, isTraced: Bool

@@ -20,17 +20,17 @@ internal import UpdateMachine
 ///
 /// A state is too large for a few bits. States are identified by a digest of everything that
 /// matters, and each is kept once. So the explorer's figure for memory is meaningless here.
-public struct SmallMail: ExplorableModel {
+package struct SmallMail: ExplorableModel {
   /// The allowed numbers of changes on the server.
-  public static let changesAllowed = 0...4
+  package static let changesAllowed = 0...4
 
   /// The number of changes on the server.
-  public let changes: Int
+  package let changes: Int
   /// Whether a rule is broken: a page is taken as if it had been read at the finger.
   let forgetsEvents: Bool
   private let shelf = Shelf()
 
-  public init(changes: Int = 2) { self.init(changes: changes, forgetsEvents: false) }
+  package init(changes: Int = 2) { self.init(changes: changes, forgetsEvents: false) }
 
   init(changes: Int, forgetsEvents: Bool) {
     precondition(SmallMail.changesAllowed.contains(changes), "up to four changes")
@@ -39,21 +39,21 @@ public struct SmallMail: ExplorableModel {
   }
 
   /// A digest of a state, and the index at which it is kept.
-  public struct State: PackedState {
+  package struct State: PackedState {
     var low: UInt64
     var high: UInt64
     var place: UInt32
 
-    public static func == (one: State, other: State) -> Bool {
+    package static func == (one: State, other: State) -> Bool {
       one.low == other.low && one.high == other.high
     }
 
-    public var fingerprint: UInt64 { low }
-    public static var hasExactFingerprint: Bool { false }
+    package var fingerprint: UInt64 { low }
+    package static var hasExactFingerprint: Bool { false }
   }
 
   /// One event.
-  public enum Step: Sendable {
+  package enum Step: Sendable {
     case commits(String)
     case pollLeaves
     case pollIsLost
@@ -98,7 +98,7 @@ public struct SmallMail: ExplorableModel {
 
   // MARK: Steps
 
-  public var initialStates: [State] { [kept(SmallMail.life(changes: changes))] }
+  package var initialStates: [State] { [kept(SmallMail.life(changes: changes))] }
 
   private func kept(_ life: Life) -> State {
     var (low, high) = (Digest(), Digest())
@@ -120,7 +120,7 @@ public struct SmallMail: ExplorableModel {
 
   func life(of state: State) -> Life { shelf.lives[Int(state.place)] }
 
-  public func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+  package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     let life = life(of: state)
     func happens(_ step: Step, _ change: (inout Life) -> Void) {
       var copy = life
@@ -197,7 +197,7 @@ public struct SmallMail: ExplorableModel {
   // MARK: Without faults
 
   /// Whether the client is level and the window shows the newest two messages of the list.
-  public func isSettled(_ state: State) -> Bool {
+  package func isSettled(_ state: State) -> Bool {
     let life = life(of: state)
     guard life.race.objection == nil else { return true }
     guard life.race.finger == life.race.position, life.race.openFetches.isEmpty,
@@ -209,7 +209,7 @@ public struct SmallMail: ExplorableModel {
     return rows == truth.suffix(2).map { .item($0.id) }
   }
 
-  public func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+  package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     var life = life(of: state)
     let position = life.race.position
     if life.race.isPolling {
@@ -232,13 +232,13 @@ public struct SmallMail: ExplorableModel {
 
   // MARK: Texts
 
-  public func violation(of state: State) -> String? {
+  package func violation(of state: State) -> String? {
     life(of: state).race.objection.map {
       "\(Oracle.interval.rawValue): expected \($0.expected), found \($0.found)"
     }
   }
 
-  public func description(of state: State) -> String {
+  package func description(of state: State) -> String {
     let race = life(of: state).race
     var text = "server"
     for message in race.truth.messages { text += " \(message.id) in \(message.place)," }
@@ -250,7 +250,7 @@ public struct SmallMail: ExplorableModel {
     return text
   }
 
-  public func description(ofStep step: Step) -> String {
+  package func description(ofStep step: Step) -> String {
     switch step {
     case .commits(let change): "the server: \(change)"
     case .pollLeaves: "a poll leaves"

@@ -22,18 +22,18 @@ internal import UpdateMachine
 /// stored is pending, in the list, set aside or given up. What was sent is durable. The view is the
 /// confirmed list with the pending changes. The client's own rules hold. From every state: once
 /// there are no more faults, every change is in the list or was given up, and the client is level.
-public struct SmallView: ExplorableModel, Sendable {
+package struct SmallView: ExplorableModel, Sendable {
   /// The allowed numbers of changes.
-  public static let changesAllowed = 1...3
+  package static let changesAllowed = 1...3
   /// The allowed numbers of refusals.
-  public static let refusalsAllowed = 0...2
+  package static let refusalsAllowed = 0...2
 
   /// The number of changes that the user makes.
-  public let changes: Int
+  package let changes: Int
   /// How often the data layer refuses a mutation, or a proxy a push.
-  public let refusals: Int
+  package let refusals: Int
   /// Whether the app is also stopped, sent to the background, and so on.
-  public let hasSignals: Bool
+  package let hasSignals: Bool
   /// A deliberate mistake that must be found.
   let plant: Plant?
 
@@ -49,7 +49,7 @@ public struct SmallView: ExplorableModel, Sendable {
     case runsTwice
   }
 
-  public init(changes: Int = 1, refusals: Int = 1, hasSignals: Bool = false) {
+  package init(changes: Int = 1, refusals: Int = 1, hasSignals: Bool = false) {
     self.init(changes: changes, refusals: refusals, hasSignals: hasSignals, plant: nil)
   }
 
@@ -63,13 +63,13 @@ public struct SmallView: ExplorableModel, Sendable {
   }
 
   /// A whole state, packed.
-  public struct State: PackedState {
+  package struct State: PackedState {
     var client: UInt128
     var outbox: UInt128
     var server: UInt128
     var network: UInt128
 
-    public var fingerprint: UInt64 {
+    package var fingerprint: UInt64 {
       var digest = Digest()
       for word in [client, outbox, server, network] {
         digest.fold(UInt64(truncatingIfNeeded: word))
@@ -78,11 +78,11 @@ public struct SmallView: ExplorableModel, Sendable {
       return digest.value
     }
 
-    public static var hasExactFingerprint: Bool { false }
+    package static var hasExactFingerprint: Bool { false }
   }
 
   /// A step between two states.
-  public struct Step: Sendable {
+  package struct Step: Sendable {
     var happening: SmallViewHappening
     /// What it has reached, one bit each.
     var coverage: UInt64
@@ -160,9 +160,9 @@ public struct SmallView: ExplorableModel, Sendable {
 
   // MARK: Steps
 
-  public var initialStates: [State] { [SmallViewLife(in: self).packed(at: SmallView.now)] }
+  package var initialStates: [State] { [SmallViewLife(in: self).packed(at: SmallView.now)] }
 
-  public func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+  package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     let life = SmallViewLife(unpacking: state, in: self)
     guard life.broken == nil else { return }
     life.forEachHappening { happening, next in
@@ -179,12 +179,12 @@ public struct SmallView: ExplorableModel, Sendable {
 
   // MARK: Without faults
 
-  public func isSettled(_ state: State) -> Bool {
+  package func isSettled(_ state: State) -> Bool {
     let life = SmallViewLife(unpacking: state, in: self)
     return life.broken != nil || life.isSettled
   }
 
-  public func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+  package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     let life = SmallViewLife(unpacking: state, in: self)
     let (happening, next) = life.calmHappening
     self.visit(happening, next, visit)
@@ -192,24 +192,24 @@ public struct SmallView: ExplorableModel, Sendable {
 
   // MARK: Texts
 
-  public func violation(of state: State) -> String? {
+  package func violation(of state: State) -> String? {
     guard let rule = SmallViewRule(rawValue: UInt8(truncatingIfNeeded: state.client & 15)) else {
       return nil
     }
     return "\(rule.oracle.rawValue): \(rule.text)"
   }
 
-  public func coverage(of step: Step) -> UInt64 { step.coverage }
+  package func coverage(of step: Step) -> UInt64 { step.coverage }
 
-  public func description(of state: State) -> String {
+  package func description(of state: State) -> String {
     "\(SmallViewLife(unpacking: state, in: self))"
   }
 
-  public func description(ofStep step: Step) -> String { "\(step.happening)" }
+  package func description(ofStep step: Step) -> String { "\(step.happening)" }
 
   /// What can be reached: statuses of the outbox, outcomes of a change, and a form that was saved
   /// after the finger had been dropped.
-  public static var names: [String] {
+  package static var names: [String] {
     [
       "resting", "storing", "pushing", "waiting", "confirming", "halted", "queued", "sent",
       "set aside", "acknowledged", "given up", "saved without a finger",
@@ -217,7 +217,7 @@ public struct SmallView: ExplorableModel, Sendable {
   }
 
   /// The names that an exploration did not reach.
-  public static func missing(_ coverage: UInt64) -> [String] {
+  package static func missing(_ coverage: UInt64) -> [String] {
     names.indices.filter { coverage & 1 << UInt64($0) == 0 }.map { names[$0] }
   }
 }

@@ -16,25 +16,25 @@ internal import UpdateMachine
 ///
 /// After every step: ``Oracle``s A, D, E, F, G and J, as far as one state and one step show them.
 /// From every state: once there are no more faults, all clients become live and level.
-public struct SmallWorld: ExplorableModel, Sendable {
+package struct SmallWorld: ExplorableModel, Sendable {
   /// The allowed numbers of clients.
-  public static let clientsAllowed = 1...3
+  package static let clientsAllowed = 1...3
   /// The allowed lengths of a client's queue.
-  public static let queueLengthAllowed = 1...3
+  package static let queueLengthAllowed = 1...3
 
   /// The number of clients.
-  public let clients: Int
+  package let clients: Int
   /// The most events that the server holds for a client that has not acknowledged them.
-  public let queueLength: Int
+  package let queueLength: Int
   let packing: SmallClient.Packing
 
   /// All clients, packed, in descending order: clients are interchangeable.
-  public struct State: PackedState {
+  package struct State: PackedState {
     var first: UInt128
     var second: UInt128
     var third: UInt128
 
-    public var fingerprint: UInt64 {
+    package var fingerprint: UInt64 {
       var digest = Digest()
       digest.fold(UInt64(truncatingIfNeeded: first))
       digest.fold(UInt64(truncatingIfNeeded: first >> 64))
@@ -46,7 +46,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
       return digest.value
     }
 
-    public static var hasExactFingerprint: Bool { false }
+    package static var hasExactFingerprint: Bool { false }
 
     subscript(client: Int) -> UInt128 {
       get { client == 0 ? first : client == 1 ? second : third }
@@ -68,7 +68,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
   }
 
   /// A step between two states.
-  public struct Step: Sendable {
+  package struct Step: Sendable {
     var happening: Happening
     /// The status of the client concerned afterwards, and the failure table's row, one bit each.
     var coverage: UInt64
@@ -80,7 +80,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
     }
   }
 
-  public init(clients: Int = 1, queueLength: Int = 1) {
+  package init(clients: Int = 1, queueLength: Int = 1) {
     precondition(SmallWorld.clientsAllowed.contains(clients), "one to three clients")
     precondition(SmallWorld.queueLengthAllowed.contains(queueLength), "one to three events")
     self.clients = clients
@@ -120,7 +120,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
 
   static var terms: Terms { Terms(longDeadline: .milliseconds(2), lifetime: .milliseconds(1)) }
 
-  public var initialStates: [State] {
+  package var initialStates: [State] {
     var state = State(first: 0, second: 0, third: 0)
     let client = SmallClient.fresh(packing).packed(at: SmallWorld.now, packing)
     for index in 0..<clients { state[index] = client }
@@ -136,7 +136,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
 
   // MARK: Steps
 
-  public func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+  package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     guard violation(of: state) == nil else { return }
     var mayCommit = true
     var mayTick = true
@@ -188,7 +188,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
   // MARK: Without faults
 
   /// Whether all clients are live and level. Claims nothing where another rule is broken.
-  public func isSettled(_ state: State) -> Bool {
+  package func isSettled(_ state: State) -> Bool {
     guard violation(of: state) == nil else { return true }
     for index in 0..<clients where !client(index, of: state).isSettled { return false }
     return true
@@ -196,7 +196,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
 
   /// Visits the calm steps: what can happen at once happens at once, and users make sure that their
   /// app can continue. Only the moment within its range at which a timer fires is left open.
-  public func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
+  package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     for index in 0..<clients {
       let client = client(index, of: state)
       guard let (happening, next) = client.calmHappening else { continue }
@@ -219,7 +219,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
 
   // MARK: Texts
 
-  public func violation(of state: State) -> String? {
+  package func violation(of state: State) -> String? {
     for index in 0..<clients {
       guard let rule = SmallRule(rawValue: UInt8(truncatingIfNeeded: state[index] & 15)) else {
         continue
@@ -229,9 +229,9 @@ public struct SmallWorld: ExplorableModel, Sendable {
     return nil
   }
 
-  public func coverage(of step: Step) -> UInt64 { step.coverage }
+  package func coverage(of step: Step) -> UInt64 { step.coverage }
 
-  public func description(of state: State) -> String {
+  package func description(of state: State) -> String {
     var text = ""
     for index in 0..<clients {
       text += (index == 0 ? "" : " | ") + "\(client(index, of: state))"
@@ -239,7 +239,7 @@ public struct SmallWorld: ExplorableModel, Sendable {
     return text
   }
 
-  public func description(ofStep step: Step) -> String {
+  package func description(ofStep step: Step) -> String {
     switch step.happening {
     case .commit: "the server commits an event"
     case .tick: "time passes"
@@ -249,13 +249,13 @@ public struct SmallWorld: ExplorableModel, Sendable {
   }
 
   /// The statuses that an exploration did not reach, by name.
-  public static func missingStatuses(_ coverage: UInt64) -> [String] {
+  package static func missingStatuses(_ coverage: UInt64) -> [String] {
     MachineStatus.names.indices.filter { coverage & 1 << UInt64($0) == 0 }
       .map { MachineStatus.names[$0] }
   }
 
   /// The rows of the failure table that it did not reach, each like "expired, registering".
-  public static func missingRows(_ coverage: UInt64) -> [String] {
+  package static func missingRows(_ coverage: UInt64) -> [String] {
     var missing: [String] = []
     for (row, name) in FailureRows.names.enumerated() {
       if coverage & 1 << UInt64(16 + 2 * row) == 0 { missing.append("\(name), registering") }

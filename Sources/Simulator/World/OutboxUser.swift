@@ -1,8 +1,8 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// A record of what a user has made and not given up: the user's own knowledge, independent of the
 /// outbox.
-public protocol OutboxBook: Sendable {
+package protocol OutboxBook: Sendable {
   /// The client that the record belongs to; `nil`: none yet.
   var client: ClientID? { get }
 
@@ -11,20 +11,20 @@ public protocol OutboxBook: Sendable {
 }
 
 /// A user whose changes go through an outbox. It adds what its user does and what the user is owed.
-public protocol OutboxUser: SimulatedUser
+package protocol OutboxUser: SimulatedUser
 where Model.Change: Equatable & CustomStringConvertible, Memory: OutboxBook {
   /// What was judged last, and the outbox's violations.
   var check: OutboxCheck<Model.Change> { get set }
 }
 
 /// The checks of every outbox, whatever the changes are.
-public struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible>: Sendable {
+package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible>: Sendable {
   /// What was judged last: if it is equal, there is nothing to judge.
   private var judged: Judged?
   /// For each client the greatest ID that any of its pushes has mentioned, in any process.
   private var newest: [(client: ClientID, id: MutationID)] = []
   /// Something that an outbox said or did wrongly.
-  public var lie: UserObjection?
+  package var lie: UserObjection?
 
   private struct Judged: Hashable, Sendable {
     var client: ClientID
@@ -36,7 +36,7 @@ public struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible
     var truth: UInt64
   }
 
-  public init() {}
+  package init() {}
 
   /// A process begins.
   mutating func begin() { judged = nil }
@@ -80,12 +80,12 @@ public struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible
 
 extension OutboxUser {
   /// The most pending mutations at a time; it makes the bound below finite.
-  public static var pendingMaximum: Int { 16 }
+  package static var pendingMaximum: Int { 16 }
 
   /// An open request runs into its deadline, then waits as long as after a failure, or as after a
   /// push that was accepted and forgotten. And each pending mutation may be refused, and wait until
   /// its user looks.
-  public static var bound: TimeSpan {
+  package static var bound: TimeSpan {
     let settings = OutboxSettings()
     let retry = settings.machine.retry
     let wait = max(retry.retryAfterCap * 2, retry.slowCap, settings.resendCap)
@@ -94,11 +94,11 @@ extension OutboxUser {
       + look * Int64(pendingMaximum)
   }
 
-  public static var blank: Memory { Memory(of: nil) }
+  package static var blank: Memory { Memory(of: nil) }
 
   /// Whatever is sent must be on the disk, and unchanged: a crash would otherwise turn it into
   /// another change.
-  public func objection(
+  package func objection(
     toSending push: Outbox<Model.Change>.Push, disk: Saved?
   ) -> UserObjection? {
     let durable = disk?.outbox
@@ -133,11 +133,11 @@ extension OutboxUser {
     }
   }
 
-  public func isLevel(_ client: Body, with truth: Truth) -> Bool {
+  package func isLevel(_ client: Body, with truth: Truth) -> Bool {
     client.local?.outbox.isEmpty ?? false
   }
 
-  public func words(_ client: Body) -> String {
+  package func words(_ client: Body) -> String {
     guard let outbox = client.local?.outbox else { return "nothing is held" }
     var text = "\(outbox)"
     for pending in outbox.pending { text += "; \(pending): \(pending.change)" }
