@@ -16,7 +16,8 @@ public enum ClientViewRefusal: Error, Hashable, Sendable {
 
 /// A client's confirmed state: the view as of one server state, and which of the client's mutations
 /// it contains. Replicache calls it a snapshot commit.
-@usableFromInline package struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
+@usableFromInline
+package struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
   @usableFromInline package typealias Snapshot = PulledView<Value>
   @usableFromInline package typealias Event = PulledView<Value>
   @usableFromInline package typealias Refusal = ClientViewRefusal

@@ -235,7 +235,8 @@ package struct ClientRecord: Hashable, Sendable {
 }
 
 /// The data that a diff server fetches for one pull, as of one commit.
-@usableFromInline package struct FetchedView<Value: ViewValue>: Sendable {
+@usableFromInline
+package struct FetchedView<Value: ViewValue>: Sendable {
   /// The client that pulls.
   @usableFromInline package var client: ClientID
   @usableFromInline package var view: VersionedMap<ViewKey, Value>

@@ -4,7 +4,8 @@ public import UpdateMachine
 
 /// The size of a view, kept up to date: the UTF-8 bytes of one compact JSON object with all its
 /// keys and values.
-@usableFromInline package struct ViewSize: Hashable, Sendable {
+@usableFromInline
+package struct ViewSize: Hashable, Sendable {
   /// The number of keys.
   @inlinable
   package var count: Int64 { _count }
