@@ -19,7 +19,7 @@ public import UpdateMachine
 /// A push goes before a pull, so that the pulled view contains as many of the client's own
 /// mutations as possible. This affects only speed.
 ///
-/// Replicache's *commits* are these values. A snapshot commit is a ``ClientViewModel``, with its
+/// Replicache's *commits* are these values. A snapshot commit is a `ClientViewModel`, with its
 /// server state ID. The local commits on it are the outbox's pending mutations, each a mutator's
 /// name with arguments. The head is a fork of the snapshot after their replay. A sync forks from
 /// the snapshot, never from the head. It applies the pulled delta to the confirmed state, replays

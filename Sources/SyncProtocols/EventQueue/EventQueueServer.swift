@@ -98,7 +98,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
     return position(inQueue: index, eventID: finger.lastEventID)
   }
 
-  /// The number of the queue with this ID, for ``position(inQueue:eventID:)``.
+  /// The number of the queue with this ID, for `position(inQueue:eventID:)`.
   @inlinable
   public func index(of queue: QueueID) -> Int? { queues.lastIndex { $0.id == queue } }
 
@@ -110,7 +110,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @inlinable
   public func isAlive(at index: Int) -> Bool { queues[index].isAlive }
 
-  /// Does the same as ``position(at:)``, for callers that have the queue's number.
+  /// Does the same as `position(at:)`, for callers that have the queue's number.
   @inlinable
   package func position(inQueue index: Int, eventID: Int64) -> Int64? {
     if eventID == -1 { return queues[index].base }

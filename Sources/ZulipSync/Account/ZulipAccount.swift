@@ -8,7 +8,7 @@ public import SyncProtocols
 public import UpdateMachine
 
 /// A realm's state, and messages by narrow. Messages that the user has sent and that are not among
-/// them yet are in the outbox, beside the account (``echoes(_:in:)``).
+/// them yet are in the outbox, beside the account (``ZulipEcho``).
 ///
 /// The subscriptions decide which channels send events: at a register, and then as events change
 /// them. An event that cannot be applied to the state changes no messages either.
@@ -187,7 +187,8 @@ extension ZulipAccount: CustomStringConvertible, CustomReflectable {
 ///     let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
 ///     let views = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
 ///
-/// The machine sets the deadlines, as with ``ZulipSource``.
+/// The machine sets the deadlines, and cancels requests that take too long. Those of the connection
+/// never come first.
 public struct ZulipAccountSource: Source {
   public typealias Model = ZulipAccount
   public typealias Sync = EventQueue<ZulipEvent>

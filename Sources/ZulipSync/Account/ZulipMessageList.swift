@@ -12,7 +12,7 @@ public struct ZulipMessageList: MessageNarrow {
 
   /// - Parameters:
   ///   - narrow: the narrow to ask the server for.
-  ///   - directory: the current state's (``ZulipState/directory``). A channel's name means the
+  ///   - directory: the current state's (`ZulipState.directory`). A channel's name means the
   ///     channel that has it now.
   package init(_ narrow: ZulipNarrow, _ directory: ZulipNarrow.Directory) {
     self.narrow = narrow

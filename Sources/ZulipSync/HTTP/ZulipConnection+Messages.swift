@@ -39,7 +39,7 @@ extension ZulipConnection {
 
   /// The link between a sent message and its event.
   package struct Echo: Hashable, Sendable {
-    /// The queue whose `message` event will carry ``localID``.
+    /// The queue whose `message` event will carry `localID`.
     package var queue: QueueID
     /// The client's own name for the message.
     package var localID: String
@@ -135,7 +135,7 @@ extension ZulipConnection {
   /// An emoji as the server names it.
   public struct Emoji: Hashable, Sendable {
     package var name: String
-    /// The emoji's code, within ``type``. Needed where the name alone is ambiguous.
+    /// The emoji's code, within `type`. Needed where the name alone is ambiguous.
     package var code: String?
     /// "unicode_emoji", "realm_emoji" or "zulip_extra_emoji".
     package var type: String?

@@ -9,7 +9,7 @@ public struct ZulipRegister: Hashable, Sendable {
   package var form: ZulipContent.Form
   /// The event types to receive; `nil` for all, which ``ZulipState`` needs to stay level.
   package var eventTypes: [String]?
-  /// The event types whose state to receive; `nil` for the same as ``eventTypes``.
+  /// The event types whose state to receive; `nil` for the same as `eventTypes`.
   package var fetchTypes: [String]?
   /// How long the server keeps the queue while no poll waits; `nil` for its default, 600 s.
   package var lifetime: TimeSpan?
@@ -116,7 +116,7 @@ extension ZulipConnection {
   ///   - finger: the position up to which every event was applied.
   ///   - waits: whether the server may hold the request until there is an event; `false` for an
   ///     answer at once.
-  ///   - deadline: `nil` means ``ZulipSettings/pollDeadline``, or ``ZulipSettings/deadline`` if it
+  ///   - deadline: `nil` means `ZulipSettings.pollDeadline`, or ``ZulipSettings/deadline`` if it
   ///     does not wait. It should be longer than the server waits (`Terms.longDeadline`).
   package func events(
     after finger: QueueFinger, waits: Bool, within deadline: TimeSpan? = nil

@@ -12,7 +12,7 @@ public struct ZulipPresence: Hashable, Sendable {
   package struct Person: Hashable, Sendable {
     /// When the user was last active.
     package var lastActive: Int64
-    /// When one of the user's clients was last connected; not before ``lastActive``.
+    /// When one of the user's clients was last connected; not before `lastActive`.
     package var lastConnected: Int64
   }
 

@@ -19,8 +19,6 @@ public struct ZulipUser: Hashable, Sendable {
   public var isBot: Bool { fields["is_bot"]?.bool ?? false }
   /// The avatar's URL; `nil` if Gravatar has it, under the user's e-mail address.
   public var avatar: String? { fields["avatar_url"]?.text }
-  /// A name from the tz database; empty if the user has not set it.
-  public var timeZone: String { fields["timezone"]?.text ?? "" }
 }
 
 /// A channel that the user sees.
@@ -54,8 +52,6 @@ package struct ZulipGroup: Hashable, Sendable {
   package var members: [UserID] { (fields["members"]?.numbers ?? []).map { UserID($0) } }
   /// Groups whose members are all members of this group.
   package var subgroups: [Int64] { fields["direct_subgroup_ids"]?.numbers ?? [] }
-  /// Whether it is one of the server's own groups, one for each role.
-  package var isSystemGroup: Bool { fields["is_system_group"]?.bool ?? false }
 }
 
 /// A user's setting for a topic.

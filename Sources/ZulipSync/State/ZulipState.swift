@@ -7,13 +7,13 @@ public import UpdateMachine
 /// A realm's and a user's state from `/register`, kept level by events: users, channels,
 /// subscriptions, groups, settings, emoji, drafts, and which messages are unread.
 ///
-/// It is a map of ``rows``: a field of `/register` is one row, or has a row for each of its
+/// It is a map of `rows`: a field of `/register` is one row, or has a row for each of its
 /// objects. Many parts have Swift properties (``users``, ``channels``, ``unreadCount``, …); read
 /// the rest by ``subscript(_:)-(String)``. Unknown fields are kept as they came. Copies cost
 /// nothing, and a comparison costs only what differs.
 ///
 /// An event that lacks a required field, or has one of another type, is refused (``ZulipError``)
-/// and changes nothing. Anything unknown is not refused but counted (``counts``).
+/// and changes nothing. Anything unknown is not refused but counted (`counts`).
 ///
 /// It holds neither messages nor presence: ZulipSync's documentation lists what is left out.
 public struct ZulipState: Sendable {

@@ -7,8 +7,8 @@ package import MessageSync
 package import SyncProtocols
 internal import UpdateMachine
 
-/// One event of a queue: what it says of messages (``kind``), and everything that the server wrote
-/// (``fields``). ``kind`` is decoded once, when the answer arrives, and ``ZulipState`` uses it. For
+/// One event of a queue: what it says of messages (`kind`), and everything that the server wrote
+/// (`fields`). `kind` is decoded once, when the answer arrives, and ``ZulipState`` uses it. For
 /// other events the state reads the fields.
 public struct ZulipEvent: Hashable, Sendable {
   /// The event's position in the queue.
@@ -95,7 +95,7 @@ package struct ZulipUpdate: Hashable, Sendable {
 /// The content of `update_message_flags`: messages gain or lose a flag.
 package struct ZulipFlagging: Hashable, Sendable {
   package var ids: [MessageID]
-  /// Whether it concerns every message, also those that ``ids`` does not name.
+  /// Whether it concerns every message, also those that `ids` does not name.
   package var isAll: Bool
   /// The flags; empty if they are unknown here.
   package var flags: MessageFlags
