@@ -164,11 +164,11 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
 
   /// All flags, named or not.
   @inlinable
-  public static var all: MessageFlags { MessageFlags(rawValue: .max) }
+  package static var all: MessageFlags { MessageFlags(rawValue: .max) }
 
   /// Sets or clears these flags.
   @inlinable
-  public mutating func assign(_ flags: MessageFlags, _ isSet: Bool) {
+  package mutating func assign(_ flags: MessageFlags, _ isSet: Bool) {
     if isSet { formUnion(flags) } else { subtract(flags) }
   }
 }

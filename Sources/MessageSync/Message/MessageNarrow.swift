@@ -71,7 +71,7 @@ public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
   }
 
   @inlinable
-  public static func | (one: MessageFields, other: MessageFields) -> MessageFields {
+  package static func | (one: MessageFields, other: MessageFields) -> MessageFields {
     MessageFields(
       place: one.hasPlace || other.hasPlace, content: one.hasContent || other.hasContent,
       reactions: one.hasReactions || other.hasReactions, flags: one.flags.union(other.flags))
@@ -79,7 +79,7 @@ public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
 
   /// Whether any field is in both.
   @inlinable
-  public func overlaps(_ other: MessageFields) -> Bool {
+  package func overlaps(_ other: MessageFields) -> Bool {
     hasPlace && other.hasPlace || hasContent && other.hasContent
       || hasReactions && other.hasReactions || !flags.isDisjoint(with: other.flags)
   }
@@ -103,7 +103,7 @@ public struct MessageGlimpse<Content: Hashable & Sendable>: Sendable {
 
   /// Makes a message of which only the ID is known.
   @inlinable
-  public init(_ id: MessageID) {
+  package init(_ id: MessageID) {
     self.id = id
     flags = []
     flagsShown = []

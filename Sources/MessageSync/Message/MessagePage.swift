@@ -29,7 +29,7 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
 
   /// Whether the messages are ascending by ID, each once.
   @inlinable
-  public var isInOrder: Bool {
+  package var isInOrder: Bool {
     for index in messages.indices.dropFirst() where messages[index - 1].id >= messages[index].id {
       return false
     }
@@ -39,7 +39,7 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
   /// The IDs about which the page is complete (PartialKnowledge R5); `nil`: none. It spans the
   /// messages and the anchor, and extends to each end that was found.
   @inlinable
-  public var interval: Interval<MessageID>? {
+  package var interval: Interval<MessageID>? {
     let beginsAtOldest = foundOldest && !isHistoryLimited
     var low: Interval<MessageID>.Point?
     var high: Interval<MessageID>.Point?

@@ -137,10 +137,10 @@ extension MessageStore {
   }
 
   /// How many second readings have left: at most one for each suspect.
-  public var secondReadings: Int64 { audit.readingCount }
+  package var secondReadings: Int64 { audit.readingCount }
 
   /// How many held messages are contradicted by a page, with the cause still open.
-  public var openAudits: Int { audit.cases.count }
+  package var openAudits: Int { audit.cases.count }
 
   // MARK: First reading
 

@@ -35,7 +35,7 @@ extension MessageStore {
 
   /// How many entries the journal keeps because a page may be older than they are.
   @inlinable
-  public var journalCount: Int { journal.count }
+  package var journalCount: Int { journal.count }
 
   @inlinable
   mutating func end(_ index: Int) {

@@ -65,7 +65,7 @@ extension MessageStore {
 
   /// Queries that load all unloaded messages, some at a time.
   @inlinable
-  public var everythingUnloaded: [RowQuery] {
+  package var everythingUnloaded: [RowQuery] {
     unloaded.intervals.map { RowQuery(MessageStore.range(of: $0, in: tables.messages)) }
   }
 

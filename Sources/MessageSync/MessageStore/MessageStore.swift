@@ -200,14 +200,14 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// The narrows whose lists are open, in the order of opening. O(n log n).
   @inlinable
-  public var narrows: [Narrow] {
+  package var narrows: [Narrow] {
     lists.sorted { $0.key.number < $1.key.number }.map { $0.value.narrow }
   }
 
   /// The message to show in a list of this narrow: the held one, or else a copy that may be out of
   /// date.
   @inlinable
-  public func message(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
+  package func message(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
     if let message = held[id]?.message { return message }
     if let shelf = shelf(of: narrow), let copy = lists[shelf]?.copies[id] { return copy }
     return former[id]?.message
@@ -227,7 +227,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// The flags of a held message that are in doubt, because events contradicted each other.
   @inlinable
-  public func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
+  package func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
 
   /// The messages with a flag in doubt, held or counted; ascending, each once. Each should be
   /// fetched by its ID.
@@ -250,7 +250,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// Whether events come for this channel.
   @inlinable
-  public func follows(_ channel: ChannelID) -> Bool { followed.holds(channel) }
+  package func follows(_ channel: ChannelID) -> Bool { followed.holds(channel) }
 
   /// Forgets what is known of a list whose narrow has changed its meaning, as when a topic is
   /// muted. Its open fetches are abandoned, because their pages may follow the old meaning (R11).

@@ -82,7 +82,7 @@ struct StoredViewHead: Storable, Equatable {
 
 extension ClientViewModel: StorableModel where Value: Storable {
   @inlinable
-  public func store(since old: ClientViewModel?, into rows: inout RowWriter) {
+  package func store(since old: ClientViewModel?, into rows: inout RowWriter) {
     rows.put(.view, view.map, since: old?.view.map)
     rows.put(
       .viewHead, StoredViewHead(finger: finger, refusal: refusal),
@@ -90,7 +90,7 @@ extension ClientViewModel: StorableModel where Value: Storable {
   }
 
   @inlinable
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  package init(stored rows: StoredRows) throws(StoredFormError) {
     let found: StoredViewHead? = try rows.value(of: .viewHead)
     guard let head = found else { throw StoredFormError(expected: "the head of a view") }
     _view = ViewMap(try rows.map(of: .view))

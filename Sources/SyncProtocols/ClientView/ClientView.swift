@@ -19,7 +19,7 @@ public import UpdateMachine
 /// A push goes before a pull, so that the pulled view contains as many of the client's own
 /// mutations as possible. This affects only speed.
 ///
-/// Replicache's *commits* are these values. A snapshot commit is a ``ClientViewModel``, with its
+/// Replicache's *commits* are these values. A snapshot commit is a `ClientViewModel`, with its
 /// server state ID. The local commits on it are the outbox's pending mutations, each a mutator's
 /// name with arguments. The head is a fork of the snapshot after their replay. A sync forks from
 /// the snapshot, never from the head. It applies the pulled delta to the confirmed state, replays
@@ -95,16 +95,16 @@ public struct ViewFinger: Finger, Hashable {
   public var client: ClientID
   public var state: ServerStateID
   /// The checksum of the whole view, computed as in ``ViewMap``.
-  public var checksum: UInt64
+  @usableFromInline package var checksum: UInt64
   /// The client's last mutation that the data layer has processed: run or refused.
-  public var lastMutation: MutationID
+  @usableFromInline package var lastMutation: MutationID
   /// The last refused mutation; 0: none.
-  public var lastRefusal: MutationID
+  @usableFromInline package var lastRefusal: MutationID
   /// `nil`: the data layer does not send it.
-  public var commit: CommitNumber?
+  @usableFromInline package var commit: CommitNumber?
 
   @inlinable
-  public init(
+  package init(
     client: ClientID, state: ServerStateID, checksum: UInt64, lastMutation: MutationID,
     lastRefusal: MutationID, commit: CommitNumber? = nil
   ) {
@@ -123,7 +123,7 @@ public struct ViewFinger: Finger, Hashable {
   /// Whether it is certainly older than another finger: fewer mutations or refusals of this client,
   /// or an earlier commit.
   @inlinable
-  public func confirmsLess(than other: ViewFinger) -> Bool {
+  package func confirmsLess(than other: ViewFinger) -> Bool {
     if lastMutation < other.lastMutation || lastRefusal < other.lastRefusal { return true }
     guard let commit, let otherCommit = other.commit else { return false }
     return commit < otherCommit
@@ -133,7 +133,7 @@ public struct ViewFinger: Finger, Hashable {
 /// The log of every ``ViewFinger``.
 public struct ViewLog: Hashable, Sendable {
   @inlinable
-  public init() {}
+  package init() {}
 }
 
 /// A request to the diff server.

@@ -16,34 +16,35 @@ public enum ClientViewRefusal: Error, Hashable, Sendable {
 
 /// A client's confirmed state: the view as of one server state, and which of the client's mutations
 /// it contains. Replicache calls it a snapshot commit.
-public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
-  public typealias Snapshot = PulledView<Value>
-  public typealias Event = PulledView<Value>
-  public typealias Refusal = ClientViewRefusal
+@usableFromInline
+package struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
+  @usableFromInline package typealias Snapshot = PulledView<Value>
+  @usableFromInline package typealias Event = PulledView<Value>
+  @usableFromInline package typealias Refusal = ClientViewRefusal
 
   /// The view that mutations are replayed on.
   @inlinable
-  public var view: ViewMap<Value> { _view }
+  package var view: ViewMap<Value> { _view }
   @usableFromInline var _view: ViewMap<Value>
   /// The finger of this view.
   @inlinable
-  public var finger: ViewFinger { _finger }
+  package var finger: ViewFinger { _finger }
   @usableFromInline var _finger: ViewFinger
   /// The client's last refused mutation, and why. All others up to the last mutation ID are in the
   /// view, unless they were refused earlier.
   @inlinable
-  public var refusal: MutationRefusal? { _refusal }
+  package var refusal: MutationRefusal? { _refusal }
   @usableFromInline var _refusal: MutationRefusal?
 
   @inlinable
-  public init(snapshot: PulledView<Value>) throws(ClientViewRefusal) {
+  package init(snapshot: PulledView<Value>) throws(ClientViewRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
   /// Keeps the old state's nodes where the full view equals it, so that differences are found fast.
   /// O(n).
   @inlinable
-  public init(
+  package init(
     snapshot: PulledView<Value>, replacing old: ClientViewModel?
   ) throws(ClientViewRefusal) {
     if let old, snapshot.finger.confirmsLess(than: old.finger) { throw .confirmsLess }
@@ -54,7 +55,7 @@ public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
   }
 
   @inlinable
-  public mutating func apply(_ pulled: PulledView<Value>) throws(ClientViewRefusal) {
+  package mutating func apply(_ pulled: PulledView<Value>) throws(ClientViewRefusal) {
     if pulled.finger.confirmsLess(than: finger) { throw .confirmsLess }
     _view = try pulled.content.view(on: view, of: finger.state)
     _finger = pulled.finger
@@ -72,7 +73,7 @@ public struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
 
   /// The last of the client's mutations in this state. Greater IDs must be replayed.
   @inlinable
-  public var lastMutation: MutationID { finger.lastMutation }
+  package var lastMutation: MutationID { finger.lastMutation }
 }
 
 extension ViewContent {

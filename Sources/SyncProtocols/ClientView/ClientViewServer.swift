@@ -43,7 +43,7 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
   }
 
   /// How it breaks its contract at the next opportunity; `nil`: it keeps it.
-  public var breach: ViewBreach? {
+  package var breach: ViewBreach? {
     get { diffServer.breach ?? dataLayer.breach }
     set {
       let isDelta = newValue == .wrongDelta
@@ -53,13 +53,13 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
   }
 
   /// How often it broke its contract.
-  public var breachCount: Int64 { dataLayer.breachCount + diffServer.breachCount }
+  package var breachCount: Int64 { dataLayer.breachCount + diffServer.breachCount }
 }
 
 /// Permits a client to push to the data layer. The diff server, which others may run, never sees
 /// it.
 public struct PushCredential: Hashable, Sendable {
-  public var text: String
+  @usableFromInline package var text: String
 
   @inlinable
   public init(_ text: String) { self.text = text }
@@ -67,7 +67,7 @@ public struct PushCredential: Hashable, Sendable {
 
 /// Permits a client to pull from the diff server.
 public struct PullCredential: Hashable, Sendable {
-  public var text: String
+  @usableFromInline package var text: String
 
   @inlinable
   public init(_ text: String) { self.text = text }

@@ -21,7 +21,7 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
   public typealias Refusal = ClientViewRefusal
 
   /// The view as it was pulled.
-  public internal(set) var model: ClientViewModel<Change.Content>
+  package internal(set) var model: ClientViewModel<Change.Content>
 
   public init(snapshot: Snapshot) throws(ClientViewRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)

@@ -16,18 +16,18 @@ public import UpdateMachine
 public struct DataLayer<Mutators: ViewMutators>: Sendable {
   public typealias Value = Mutators.Value
 
-  public let mutators: Mutators
+  package let mutators: Mutators
   /// Whether the client view includes its commit's number.
-  public var tellsCommits: Bool
+  package var tellsCommits: Bool
   /// All commits ever, beginning with the empty state. Their common parts are shared.
   @usableFromInline var commits: [Commit] = [Commit()]
   /// Pushes that were accepted and have not run yet, in order.
-  public private(set) var accepted: [MutationPush] = []
+  package private(set) var accepted: [MutationPush] = []
 
   /// How this data layer breaks its contract at the next opportunity; `nil`: it keeps it.
-  public var breach: ViewBreach?
+  package var breach: ViewBreach?
   /// How often it broke its contract.
-  public private(set) var breachCount: Int64 = 0
+  package private(set) var breachCount: Int64 = 0
 
   /// A client's record that the plant writes only with the client's next push.
   private var unwritten: (client: ClientID, record: ClientRecord)?
@@ -35,22 +35,22 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   /// The most pushes that may wait to run. Clients repeat unconfirmed pushes, so without a bound a
   /// stalled data layer would collect copies without end.
   @inlinable
-  public static var acceptedMaximum: Int { 1000 }
+  package static var acceptedMaximum: Int { 1000 }
 
   /// One state, and what led to it.
   public struct Commit: Sendable {
     public fileprivate(set) var view = ViewMap<Value>()
-    public fileprivate(set) var cause = Cause.beginning
+    package fileprivate(set) var cause = Cause.beginning
     fileprivate var clients = VersionedMap<UInt64, ClientRecord>()
 
     /// The record of a client's mutations.
-    public func record(of client: ClientID) -> ClientRecord {
+    package func record(of client: ClientID) -> ClientRecord {
       clients[client.number] ?? ClientRecord()
     }
   }
 
   /// What led to a commit.
-  public enum Cause: Hashable, Sendable {
+  package enum Cause: Hashable, Sendable {
     case beginning
     /// Something else: a batch job, another user, another program.
     case outside
@@ -66,7 +66,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   // MARK: Pushes
 
   /// Accepts a push to be run later. Returns whether there was room.
-  public mutating func accept(_ push: MutationPush) -> Bool {
+  package mutating func accept(_ push: MutationPush) -> Bool {
     guard accepted.count < DataLayer.acceptedMaximum else { return false }
     accepted.append(push)
     return true
@@ -80,12 +80,12 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   }
 
   /// Loses the oldest accepted push, as a queue in memory can. Its client will push again.
-  public mutating func loseNext() {
+  package mutating func loseNext() {
     if !accepted.isEmpty { accepted.removeFirst() }
   }
 
   /// Runs a push now.
-  public mutating func run(_ push: MutationPush) -> PushAnswer {
+  package mutating func run(_ push: MutationPush) -> PushAnswer {
     let client = push.client
     writeLate(client)
     if let refusal = last.record(of: client).refusal(unknownTo: push) { return .refused(refusal) }
@@ -196,13 +196,13 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   public var last: Commit { commits[commits.count - 1] }
 
   /// Its number.
-  public var lastNumber: CommitNumber { CommitNumber(UInt64(commits.count - 1)) }
+  package var lastNumber: CommitNumber { CommitNumber(UInt64(commits.count - 1)) }
 
   /// The commit of a number. There must be one.
-  public func commit(_ number: CommitNumber) -> Commit { commits[Int(number.number)] }
+  package func commit(_ number: CommitNumber) -> Commit { commits[Int(number.number)] }
 
   /// The client view that a client's pull gets, as of an existing commit; `nil`: the newest.
-  public func view(for client: ClientID, asOf number: CommitNumber? = nil) -> FetchedView<Value> {
+  package func view(for client: ClientID, asOf number: CommitNumber? = nil) -> FetchedView<Value> {
     let number = number ?? lastNumber
     let commit = commit(number)
     let record = commit.record(of: client)
@@ -214,13 +214,13 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 }
 
 /// How many of a client's mutations a data layer has processed.
-public struct ClientRecord: Hashable, Sendable {
+package struct ClientRecord: Hashable, Sendable {
   /// The last processed mutation; 0: none.
-  public var lastMutation = MutationID.none
+  package var lastMutation = MutationID.none
   /// The last refused mutation.
-  public var refusal: MutationRefusal?
+  package var refusal: MutationRefusal?
 
-  public init() {}
+  package init() {}
 
   /// The ID that runs next.
   var next: MutationID { MutationID(lastMutation.number + 1) }
@@ -235,19 +235,20 @@ public struct ClientRecord: Hashable, Sendable {
 }
 
 /// The data that a diff server fetches for one pull, as of one commit.
-public struct FetchedView<Value: ViewValue>: Sendable {
+@usableFromInline
+package struct FetchedView<Value: ViewValue>: Sendable {
   /// The client that pulls.
-  public var client: ClientID
-  public var view: VersionedMap<ViewKey, Value>
+  @usableFromInline package var client: ClientID
+  @usableFromInline package var view: VersionedMap<ViewKey, Value>
   /// The last processed mutation of the client that pulls.
-  public var lastMutation: MutationID
+  @usableFromInline package var lastMutation: MutationID
   /// The last refusal of the client that pulls.
-  public var refusal: MutationRefusal?
+  @usableFromInline package var refusal: MutationRefusal?
   /// `nil`: the data layer does not send it.
-  public var commit: CommitNumber?
+  @usableFromInline package var commit: CommitNumber?
 
   @inlinable
-  public init(
+  package init(
     client: ClientID, view: VersionedMap<ViewKey, Value>, lastMutation: MutationID,
     refusal: MutationRefusal? = nil, commit: CommitNumber? = nil
   ) {

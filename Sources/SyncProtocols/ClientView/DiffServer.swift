@@ -20,19 +20,19 @@ public import UpdateMachine
 public struct DiffServer<Value: ViewValue>: Sendable {
   /// Identifies this start. It must differ between all starts of one diff server.
   @inlinable
-  public var epoch: UInt64 { _epoch }
+  package var epoch: UInt64 { _epoch }
   @usableFromInline var _epoch: UInt64
   /// The most states kept. It should be enough for clients that pull every minute to be away for a
   /// while, or for that many changes meanwhile.
-  public var historyMaximum: Int
-  public var byteCountMaximum: Int64
+  @usableFromInline package var historyMaximum: Int
+  @usableFromInline package var byteCountMaximum: Int64
 
   /// How this diff server breaks its contract at the next opportunity. It can only do
   /// ``ViewBreach/wrongDelta``.
-  public var breach: ViewBreach?
+  @usableFromInline package var breach: ViewBreach?
   /// How often it broke its contract.
   @inlinable
-  public var breachCount: Int64 { _breachCount }
+  package var breachCount: Int64 { _breachCount }
   @usableFromInline var _breachCount: Int64 = 0
 
   /// The states that are kept, the most recently sent one at the end; never empty.
@@ -57,7 +57,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
   }
 
   @inlinable
-  public static var historyMaximumDefault: Int { 64 }
+  package static var historyMaximumDefault: Int { 64 }
 
   @inlinable
   public init(
@@ -77,7 +77,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
   /// Answers a client's pull with the view that was fetched for it. Throws `viewTooLarge`, and then
   /// does not change.
   @inlinable
-  public mutating func pull(
+  package mutating func pull(
     _ state: ServerStateID?, _ fetched: FetchedView<Value>
   ) throws(ClientViewFailure) -> PulledView<Value> {
     let current = try keep(fetched.view)
@@ -119,7 +119,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
 
   /// The IDs of the kept states, the most recently sent one at the end.
   @inlinable
-  public var states: [ServerStateID] { history.map(\.id) }
+  package var states: [ServerStateID] { history.map(\.id) }
 
   // MARK: Helpers
 

@@ -22,7 +22,7 @@
     private var count: UInt64 = 0
 
     /// How long a pull waits for news. It is less than the deadline in the terms.
-    public static var patience: TimeSpan { .seconds(50) }
+    package static var patience: TimeSpan { .seconds(50) }
 
     /// Makes a server with an empty view, which these mutators change.
     public init(_ mutators: Mutators, clock: any DriverClock = SystemClock()) {
@@ -127,7 +127,7 @@
 
     let server: LocalClientView<Mutators>
     /// The client that pulls and pushes.
-    public let client: ClientID
+    package let client: ClientID
 
     public func register() async throws(SyncFailure) -> Registered<
       PulledView<Change.Content>, ViewFinger

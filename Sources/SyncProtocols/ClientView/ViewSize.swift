@@ -4,29 +4,30 @@ public import UpdateMachine
 
 /// The size of a view, kept up to date: the UTF-8 bytes of one compact JSON object with all its
 /// keys and values.
-public struct ViewSize: Hashable, Sendable {
+@usableFromInline
+package struct ViewSize: Hashable, Sendable {
   /// The number of keys.
   @inlinable
-  public var count: Int64 { _count }
+  package var count: Int64 { _count }
   @usableFromInline var _count: Int64 = 0
   /// The bytes of all keys and values, with their colons.
   @usableFromInline var entries: Int64 = 0
 
   /// The size of the empty view.
   @inlinable
-  public init() {}
+  package init() {}
 
   /// The largest view allowed (Replicache's design, "Constraints"): 20 MB, because each pull fetches the whole view.
   @inlinable
-  public static var byteCountMaximum: Int64 { 20_000_000 }
+  package static var byteCountMaximum: Int64 { 20_000_000 }
 
   /// The size with braces and commas.
   @inlinable
-  public var byteCount: Int64 { 2 + entries + max(0, count - 1) }
+  package var byteCount: Int64 { 2 + entries + max(0, count - 1) }
 
   /// Updates the size after one key's value was added, removed or replaced.
   @inlinable
-  public mutating func change<Value: ViewValue>(
+  package mutating func change<Value: ViewValue>(
     _ key: ViewKey, from old: Value?, to new: Value?
   ) {
     if let old {
@@ -43,7 +44,7 @@ public struct ViewSize: Hashable, Sendable {
 extension ViewSize {
   /// The size of a whole view. O(its bytes).
   @inlinable
-  public init<Value: ViewValue>(of view: VersionedMap<ViewKey, Value>) {
+  package init<Value: ViewValue>(of view: VersionedMap<ViewKey, Value>) {
     self.init()
     for (key, value) in view { change(key, from: nil, to: value) }
   }
@@ -53,7 +54,7 @@ extension ViewContent {
   /// The bytes that it takes to send. A full view is a JSON object. A delta is a list of `[key,
   /// value]`, and of `[key]` for a removed key. O(its size).
   @inlinable
-  public var byteCount: Int64 {
+  package var byteCount: Int64 {
     switch self {
     case .full(let view): ViewSize(of: view).byteCount
     case .delta(_, let changes):

@@ -51,7 +51,7 @@ extension ViewKey: CustomStringConvertible {
 extension ViewKey {
   /// The length in bytes, as JSON text.
   @inlinable
-  public var byteCount: Int64 { JSON.byteCount(ofText: text) }
+  package var byteCount: Int64 { JSON.byteCount(ofText: text) }
 }
 
 extension JSON: ViewValue {}

@@ -12,7 +12,7 @@ public import UpdateMachine
 public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   public typealias Sync = EventQueue<Truth.Event>
   public typealias Reply = ServerReply<Truth.Snapshot, Sync>
-  public typealias Batch = QueueBatch<Truth.Event>
+  @usableFromInline package typealias Batch = QueueBatch<Truth.Event>
   public typealias Finished = EndedWait<Truth.Snapshot, Sync>
 
   /// The settings. May be changed at any time; they take effect at once.
@@ -23,7 +23,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @usableFromInline var finished: [Finished] = []
 
   /// How this server breaks its contract at the next opportunity; `nil`: it keeps it.
-  public var breach: QueueBreach?
+  @usableFromInline package var breach: QueueBreach?
   /// How often it broke its contract.
   @usableFromInline var _breachCount: Int64 = 0
 
@@ -93,12 +93,12 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   /// The position of the state that a finger stands for; `nil` if this server never gave out that
   /// finger. Also works for dead queues.
   @inlinable
-  public func position(at finger: QueueFinger) -> Int64? {
+  package func position(at finger: QueueFinger) -> Int64? {
     guard let index = index(of: finger.queue) else { return nil }
     return position(inQueue: index, eventID: finger.lastEventID)
   }
 
-  /// The number of the queue with this ID, for ``position(inQueue:eventID:)``.
+  /// The number of the queue with this ID, for `position(inQueue:eventID:)`.
   @inlinable
   public func index(of queue: QueueID) -> Int? { queues.lastIndex { $0.id == queue } }
 
@@ -110,9 +110,9 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @inlinable
   public func isAlive(at index: Int) -> Bool { queues[index].isAlive }
 
-  /// Does the same as ``position(at:)``, for callers that have the queue's number.
+  /// Does the same as `position(at:)`, for callers that have the queue's number.
   @inlinable
-  public func position(inQueue index: Int, eventID: Int64) -> Int64? {
+  package func position(inQueue index: Int, eventID: Int64) -> Int64? {
     if eventID == -1 { return queues[index].base }
     guard eventID >= 0, eventID < queues[index].nextID else { return nil }
     return queues[index].positions[Int(eventID)]
@@ -121,7 +121,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   /// The event with this ID in a queue, as it was committed; `nil`: there is none, it was a
   /// heartbeat, or it stands for several.
   @inlinable
-  public func event(_ eventID: Int64, inQueue index: Int) -> Truth.Event? {
+  package func event(_ eventID: Int64, inQueue index: Int) -> Truth.Event? {
     guard let after = position(inQueue: index, eventID: eventID),
       let before = position(inQueue: index, eventID: eventID - 1), after == before + 1
     else { return nil }
@@ -142,10 +142,10 @@ public struct QueueServerConfiguration: Hashable, Sendable {
   /// How long the server asks clients to wait; the terms add a margin.
   public var longPollTimeout: TimeSpan = .seconds(90)
   /// Whether pending flag events of one kind are merged into the newest one's ID [05 D1].
-  public var mergesFlags = true
+  @usableFromInline package var mergesFlags = true
   /// Whether merged events move past those between them, as on the real server. A client can then
   /// not get the flags right from events alone [03 R8]. If not, only neighbours are merged.
-  public var reordersMerged = false
+  @usableFromInline package var reordersMerged = false
   /// The most requests in a window, registers and polls counted separately; `nil`: no limit.
   public var requestsPerWindow: Int64?
   /// The length of the limit's window.
@@ -156,7 +156,7 @@ public struct QueueServerConfiguration: Hashable, Sendable {
 
   /// The terms in a register's answer.
   @inlinable
-  public var terms: Terms {
+  package var terms: Terms {
     Terms(longDeadline: longPollTimeout + .seconds(10), lifetime: lifetime)
   }
 }
@@ -164,37 +164,37 @@ public struct QueueServerConfiguration: Hashable, Sendable {
 extension ServerAnswer {
   /// The queue is unknown.
   @inlinable
-  public static var badQueue: ServerAnswer {
+  package static var badQueue: ServerAnswer {
     ServerAnswer(status: 400, result: .error, code: "BAD_EVENT_QUEUE_ID")
   }
 
   /// Any other refusal.
   @inlinable
-  public static var badRequest: ServerAnswer {
+  package static var badRequest: ServerAnswer {
     ServerAnswer(status: 400, result: .error, code: "BAD_REQUEST")
   }
 
   /// A proxy could not reach the server.
   @inlinable
-  public static var badGateway: ServerAnswer { ServerAnswer(status: 502, result: nil) }
+  package static var badGateway: ServerAnswer { ServerAnswer(status: 502, result: nil) }
 
   /// The server failed.
   @inlinable
-  public static var serverError: ServerAnswer { ServerAnswer(status: 500, result: .error) }
+  package static var serverError: ServerAnswer { ServerAnswer(status: 500, result: .error) }
 
   /// A portal or proxy answered instead of the server: a page with status 200.
   @inlinable
-  public static var portal: ServerAnswer { ServerAnswer(status: 200, result: nil) }
+  package static var portal: ServerAnswer { ServerAnswer(status: 200, result: nil) }
 
   /// The credentials are not good.
   @inlinable
-  public static var unauthorized: ServerAnswer {
+  package static var unauthorized: ServerAnswer {
     ServerAnswer(status: 401, result: .error, code: "UNAUTHORIZED")
   }
 
   /// Too many requests.
   @inlinable
-  public static func rateLimited(after: TimeSpan?) -> ServerAnswer {
+  package static func rateLimited(after: TimeSpan?) -> ServerAnswer {
     ServerAnswer(status: 429, result: .error, code: "RATE_LIMIT_HIT", retryAfter: after)
   }
 }

@@ -13,7 +13,7 @@
     private var count: UInt64 = 0
 
     /// How long an empty wait lasts. A real server's is about 50 s.
-    public static var heartbeat: TimeSpan { .seconds(50) }
+    package static var heartbeat: TimeSpan { .seconds(50) }
 
     public init(
       truth: Truth, configuration: QueueServerConfiguration = QueueServerConfiguration(),

@@ -4,13 +4,13 @@ public enum JSONError: Error, Hashable, Sendable {
   case unexpected(at: Int)
   /// The text ends in the middle of a value.
   case unfinished
-  /// Nested deeper than ``JSON/depthMaximum``.
+  /// Nested deeper than `JSON.depthMaximum`.
   case tooDeep(at: Int)
   /// An object has a duplicate name. The offset is where the object ends.
   case duplicateName(at: Int)
   /// An escape that JSON does not have, or half of a surrogate pair.
   case badEscape(at: Int)
-  /// A number with an exponent beyond ``JSONNumber/exponentMaximum``.
+  /// A number with an exponent beyond `JSONNumber.exponentMaximum`.
   case numberOutOfRange(at: Int)
 }
 

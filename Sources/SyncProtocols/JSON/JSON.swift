@@ -16,7 +16,7 @@ public enum JSON: Sendable {
 
   /// The deepest nesting that is parsed. More would need a larger stack than WebAssembly has.
   @inlinable
-  public static var depthMaximum: Int { 64 }
+  package static var depthMaximum: Int { 64 }
 }
 
 /// The members of an object: each name once, ascending by its UTF-8 bytes.
@@ -35,7 +35,7 @@ public struct JSONObject: Sendable {
   public private(set) var members: [Member]
 
   /// Makes an empty object.
-  public init() { members = [] }
+  package init() { members = [] }
 
   /// Makes an object of members in any order; `nil` if a name occurs twice. O(n log n).
   public init?(_ members: [Member]) {

@@ -10,12 +10,12 @@ public struct JSONNumber: Hashable, Sendable {
   /// The greatest exponent, positive or negative. It is out of all practical range, and keeps
   /// arithmetic from overflowing.
   @inlinable
-  public static var exponentMaximum: Int64 { 999_999 }
+  package static var exponentMaximum: Int64 { 999_999 }
 
   public init(_ number: Int64) { text = "\(number)" }
 
   /// The number, if it is an integer and fits.
-  public var int64: Int64? { Int64(text) }
+  @usableFromInline package var int64: Int64? { Int64(text) }
 
   /// Makes a number from a sign, digits, and the power of ten of the last digit; `nil` if the
   /// exponent is too great.

@@ -29,7 +29,7 @@ public struct EndedWait<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
   public var reply: ServerReply<Snapshot, Sync>
 
   @inlinable
-  public init(waiter: UInt64, reply: ServerReply<Snapshot, Sync>) {
+  package init(waiter: UInt64, reply: ServerReply<Snapshot, Sync>) {
     self.waiter = waiter
     self.reply = reply
   }

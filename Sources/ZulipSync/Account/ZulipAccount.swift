@@ -8,7 +8,7 @@ public import SyncProtocols
 public import UpdateMachine
 
 /// A realm's state, and messages by narrow. Messages that the user has sent and that are not among
-/// them yet are in the outbox, beside the account (``echoes(_:in:)``).
+/// them yet are in the outbox, beside the account (``ZulipEcho``).
 ///
 /// The subscriptions decide which channels send events: at a register, and then as events change
 /// them. An event that cannot be applied to the state changes no messages either.
@@ -21,7 +21,7 @@ public struct ZulipAccount: Sendable {
   /// Messages, and the lists of those in each narrow.
   public var lists: MessageStore<ZulipMessageList>
   /// The form of all contents.
-  public let form: ZulipContent.Form
+  package let form: ZulipContent.Form
   /// The client whose changes are in the outbox. The first register names it, and the name stays as
   /// long as the account is kept.
   public let client: ClientID?
@@ -44,12 +44,12 @@ extension ZulipAccount: MessageModel {
 
   /// The answer to a register.
   public struct Snapshot: Hashable, Sendable {
-    public var state: ZulipSnapshot
-    public var form: ZulipContent.Form
+    package var state: ZulipSnapshot
+    package var form: ZulipContent.Form
     /// The client's name, if there is no older account.
-    public var client: ClientID
+    package var client: ClientID
 
-    public init(
+    package init(
       _ state: ZulipSnapshot, _ form: ZulipContent.Form, client: ClientID = ClientID(0)
     ) {
       self.state = state
@@ -187,14 +187,15 @@ extension ZulipAccount: CustomStringConvertible, CustomReflectable {
 ///     let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
 ///     let views = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
 ///
-/// The machine sets the deadlines, as with ``ZulipSource``.
+/// The machine sets the deadlines, and cancels requests that take too long. Those of the connection
+/// never come first.
 public struct ZulipAccountSource: Source {
   public typealias Model = ZulipAccount
   public typealias Sync = EventQueue<ZulipEvent>
 
-  public let stateSource: ZulipSource
+  package let stateSource: ZulipSource
 
-  public var connection: ZulipConnection { stateSource.connection }
+  package var connection: ZulipConnection { stateSource.connection }
 
   private var form: ZulipContent.Form { stateSource.parameters.form }
 

@@ -7,14 +7,14 @@ public import UpdateMachine
 public struct ZulipMessageList: MessageNarrow {
   public typealias Content = ZulipContent
 
-  public let narrow: ZulipNarrow
-  public let filter: MessageFilter<ZulipContent>
+  package let narrow: ZulipNarrow
+  package let filter: MessageFilter<ZulipContent>
 
   /// - Parameters:
   ///   - narrow: the narrow to ask the server for.
-  ///   - directory: the current state's (``ZulipState/directory``). A channel's name means the
+  ///   - directory: the current state's (`ZulipState.directory`). A channel's name means the
   ///     channel that has it now.
-  public init(_ narrow: ZulipNarrow, _ directory: ZulipNarrow.Directory) {
+  package init(_ narrow: ZulipNarrow, _ directory: ZulipNarrow.Directory) {
     self.narrow = narrow
     filter = narrow.filter(directory)
   }

@@ -1,6 +1,6 @@
 import Foundation
 import SyncProtocols
-public import UpdateMachine
+package import UpdateMachine
 
 /// An HTTP answer as received, with as much of its body as is allowed.
 struct ZulipAnswer: Sendable {
@@ -115,7 +115,7 @@ extension ZulipAnswer {
 extension TimeSpan {
   /// Converts seconds with a fraction, rounded up to the millisecond: a server that says 54.3147 s
   /// refuses requests after 54.314 s. Returns `nil` for a negative or non-finite number.
-  public init?(wholeOrNotSeconds seconds: Double) {
+  package init?(wholeOrNotSeconds seconds: Double) {
     guard seconds.isFinite, seconds >= 0 else { return nil }
     let milliseconds = (seconds * 1000).rounded(.up)
     self = milliseconds < 9e18 ? .milliseconds(Int64(milliseconds)) : .forever

@@ -1,10 +1,10 @@
 public import MessageSync
-public import SyncProtocols
+package import SyncProtocols
 public import UpdateMachine
 
 extension ZulipConnection {
   /// `GET /messages`: fetches some messages of a narrow.
-  public func messages(
+  package func messages(
     _ request: ZulipPageRequest, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> ZulipPage {
     try await ask(.get, "messages", request.parameters, within: deadline) {
@@ -38,30 +38,37 @@ extension ZulipConnection {
   }
 
   /// The link between a sent message and its event.
-  public struct Echo: Hashable, Sendable {
-    /// The queue whose `message` event will carry ``localID``.
-    public var queue: QueueID
+  package struct Echo: Hashable, Sendable {
+    /// The queue whose `message` event will carry `localID`.
+    package var queue: QueueID
     /// The client's own name for the message.
-    public var localID: String
+    package var localID: String
 
-    public init(queue: QueueID, localID: String) {
+    package init(queue: QueueID, localID: String) {
       self.queue = queue
       self.localID = localID
     }
   }
 
   /// `POST /messages`: sends a message. Calling it twice sends two messages. After a failure with
-  /// ``ZulipFailure/hasLeft``, only the echo can tell whether the message was sent.
+  /// ``ZulipFailure/hasLeft`` nobody can tell whether it was sent; what goes through the outbox
+  /// (``ZulipOutgoing``) is recognised by its event.
   /// - Parameters:
   ///   - recipient: the destination.
   ///   - content: the text as typed, in Markdown.
-  ///   - echo: identifies the message in its event; `nil` for no identification.
   ///   - deadline: for the whole answer; `nil` means ``ZulipSettings/deadline``.
   /// - Returns: the message's ID. Its event may have arrived before.
   @discardableResult
   public func send(
-    _ recipient: Recipient, _ content: String, echo: Echo? = nil,
-    within deadline: TimeSpan? = nil
+    _ recipient: Recipient, _ content: String, within deadline: TimeSpan? = nil
+  ) async throws(ZulipFailure) -> MessageID {
+    try await send(recipient, content, echo: nil, within: deadline)
+  }
+
+  /// Sends a message that its event will identify, if there is an echo.
+  @discardableResult
+  package func send(
+    _ recipient: Recipient, _ content: String, echo: Echo?, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> MessageID {
     var form = ZulipForm()
     switch recipient {
@@ -84,9 +91,9 @@ extension ZulipConnection {
   /// The changes of an edit. A `nil` part stays as it is.
   public struct Edit: Hashable, Sendable {
     /// The new content. It cannot be changed together with the channel.
-    public var content: String?
-    public var topic: String?
-    public var channel: ChannelID?
+    package var content: String?
+    package var topic: String?
+    package var channel: ChannelID?
     /// Which other messages of the topic move along. Ignored if only the content changes.
     public var moves: Moves = .one
     /// Whether to post a notice of the move in the old topic, and in the new one.
@@ -127,11 +134,11 @@ extension ZulipConnection {
 
   /// An emoji as the server names it.
   public struct Emoji: Hashable, Sendable {
-    public var name: String
-    /// The emoji's code, within ``type``. Needed where the name alone is ambiguous.
-    public var code: String?
+    package var name: String
+    /// The emoji's code, within `type`. Needed where the name alone is ambiguous.
+    package var code: String?
     /// "unicode_emoji", "realm_emoji" or "zulip_extra_emoji".
-    public var type: String?
+    package var type: String?
 
     public init(_ name: String, code: String? = nil, type: String? = nil) {
       self.name = name

@@ -1,21 +1,21 @@
-public import SyncProtocols
+package import SyncProtocols
 public import UpdateMachine
 
 /// The parameters of a register.
 public struct ZulipRegister: Hashable, Sendable {
   /// The client's capabilities, as far as they change the state.
-  public var client: ZulipRegistration
+  package var client: ZulipRegistration
   /// The form of message contents.
-  public var form: ZulipContent.Form
+  package var form: ZulipContent.Form
   /// The event types to receive; `nil` for all, which ``ZulipState`` needs to stay level.
-  public var eventTypes: [String]?
-  /// The event types whose state to receive; `nil` for the same as ``eventTypes``.
-  public var fetchTypes: [String]?
+  package var eventTypes: [String]?
+  /// The event types whose state to receive; `nil` for the same as `eventTypes`.
+  package var fetchTypes: [String]?
   /// How long the server keeps the queue while no poll waits; `nil` for its default, 600 s.
-  public var lifetime: TimeSpan?
+  package var lifetime: TimeSpan?
   /// The lowest feature level that is accepted. 185 is Zulip 7, the first that knows all parameters
   /// sent here.
-  public var leastFeatureLevel: Int64 = 185
+  package var leastFeatureLevel: Int64 = 185
 
   public init(
     client: ZulipRegistration = .full, form: ZulipContent.Form = .rendered,
@@ -70,7 +70,7 @@ extension ZulipRegistration {
 
 extension ZulipConnection {
   /// `POST /register`: fetches the state, and opens a queue for the events from then on.
-  public func register(
+  package func register(
     _ register: ZulipRegister = ZulipRegister(), within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> Registered<ZulipSnapshot, QueueFinger> {
     let (registered, level) = try await ask(
@@ -116,9 +116,9 @@ extension ZulipConnection {
   ///   - finger: the position up to which every event was applied.
   ///   - waits: whether the server may hold the request until there is an event; `false` for an
   ///     answer at once.
-  ///   - deadline: `nil` means ``ZulipSettings/pollDeadline``, or ``ZulipSettings/deadline`` if it
+  ///   - deadline: `nil` means `ZulipSettings.pollDeadline`, or ``ZulipSettings/deadline`` if it
   ///     does not wait. It should be longer than the server waits (`Terms.longDeadline`).
-  public func events(
+  package func events(
     after finger: QueueFinger, waits: Bool, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> QueueBatch<ZulipEvent> {
     var form = ZulipForm()
@@ -135,7 +135,7 @@ extension ZulipConnection {
   }
 
   /// `DELETE /events`: tells the server that the queue is not needed any more.
-  public func release(_ queue: QueueID) async throws(ZulipFailure) {
+  package func release(_ queue: QueueID) async throws(ZulipFailure) {
     var form = ZulipForm()
     form.add("queue_id", .text(queue.text))
     try await ask(.delete, "events", form) { _ throws(ZulipError) in }

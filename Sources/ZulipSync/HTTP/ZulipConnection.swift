@@ -24,7 +24,7 @@ public import UpdateMachine
 /// any part of a request.
 public final class ZulipConnection: Sendable {
   public let site: ZulipSite
-  public let settings: ZulipSettings
+  package let settings: ZulipSettings
   private let authorization: @Sendable () -> String
   let transport: ZulipTransport
   private let clock: any DriverClock
@@ -149,10 +149,10 @@ public struct ZulipSettings: Hashable, Sendable {
   /// with much history takes seconds.
   public var deadline: TimeSpan = .seconds(30)
   /// The same for a register, which is a server's slowest answer.
-  public var registerDeadline: TimeSpan = .seconds(60)
+  package var registerDeadline: TimeSpan = .seconds(60)
   /// The same for a waiting poll, if the server has not said how long it waits. It answers by
   /// itself after about 50 s.
-  public var pollDeadline: TimeSpan = .seconds(100)
+  package var pollDeadline: TimeSpan = .seconds(100)
   /// The most bytes of the answer to a register, uncompressed. A realm with 50,000 users
   /// sends 30 million.
   public var registerLimit = 64 << 20

@@ -8,7 +8,7 @@ public struct ZulipFailure: Error, Hashable, Sendable {
   /// What was observed.
   public var reason: Reason
   /// The HTTP status; `nil` if there was none.
-  public var status: Int?
+  package var status: Int?
   /// Whether the server may have received the request. `false` only if it certainly has not.
   public var hasLeft: Bool
 

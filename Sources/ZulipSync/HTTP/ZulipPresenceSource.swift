@@ -12,7 +12,7 @@ public struct ZulipPresenceSource: Source {
   public typealias Model = ZulipPresence
   public typealias Sync = EventQueue<ZulipHeard>
 
-  public let connection: ZulipConnection
+  package let connection: ZulipConnection
   private let clock: any DriverClock
 
   /// The state of `realm` says how long a sign of presence holds.

@@ -1,6 +1,6 @@
 import Foundation
-public import SyncProtocols
-public import UpdateMachine
+package import SyncProtocols
+package import UpdateMachine
 
 /// The driver's source for a realm's state on a Zulip server, without messages.
 ///
@@ -8,13 +8,13 @@ public import UpdateMachine
 ///
 /// The machine sets the deadlines, and cancels requests that take too long. The deadlines here are
 /// so long that they never come first.
-public struct ZulipSource: Source {
-  public typealias Model = ZulipState
-  public typealias Sync = EventQueue<ZulipEvent>
+package struct ZulipSource: Source {
+  package typealias Model = ZulipState
+  package typealias Sync = EventQueue<ZulipEvent>
 
-  public let connection: ZulipConnection
+  package let connection: ZulipConnection
   /// The parameters of a register. A ``ZulipState`` stays level only with all event types.
-  public let parameters: ZulipRegister
+  package let parameters: ZulipRegister
 
   /// The queue of the last register or poll.
   let queue = AskedQueue()
@@ -22,12 +22,12 @@ public struct ZulipSource: Source {
   /// The longest time that the machine lets a request run, with a margin.
   static let ceiling: TimeSpan = .minutes(11)
 
-  public init(_ connection: ZulipConnection, _ parameters: ZulipRegister = ZulipRegister()) {
+  package init(_ connection: ZulipConnection, _ parameters: ZulipRegister = ZulipRegister()) {
     self.connection = connection
     self.parameters = parameters
   }
 
-  public func register() async throws(SyncFailure) -> Registered<ZulipSnapshot, QueueFinger> {
+  package func register() async throws(SyncFailure) -> Registered<ZulipSnapshot, QueueFinger> {
     do throws(ZulipFailure) {
       let registered = try await connection.register(parameters, within: ZulipSource.ceiling)
       queue.note(registered.finger.queue)
@@ -37,7 +37,7 @@ public struct ZulipSource: Source {
     }
   }
 
-  public func poll(
+  package func poll(
     after finger: QueueFinger, waits: Bool
   ) async throws(SyncFailure) -> QueueBatch<ZulipEvent> {
     queue.note(finger.queue)
@@ -50,7 +50,7 @@ public struct ZulipSource: Source {
   }
 
   /// Releases a queue. A failure is ignored: the server forgets a queue without polls.
-  public func release(_ queue: QueueID) async { try? await connection.release(queue) }
+  package func release(_ queue: QueueID) async { try? await connection.release(queue) }
 }
 
 /// The queue that a source's machine follows. A message that is sent names it, so that the

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 /// A server's answer that violates its protocol.
 ///
@@ -22,7 +22,7 @@ extension ZulipError: CustomStringConvertible {
 
 extension ZulipError {
   /// Decodes one value from JSON. No input makes it trap.
-  public static func decode<Value: Decodable>(
+  package static func decode<Value: Decodable>(
     _ type: Value.Type, from bytes: Data
   ) throws(ZulipError) -> Value {
     try decode(type, from: ZulipValue(json: bytes))
@@ -40,7 +40,7 @@ extension ZulipError {
   }
 
   /// Keeps a decoding error's path and drops its message, which may quote the server.
-  public init(_ error: any Error) {
+  package init(_ error: any Error) {
     if let error = error as? ZulipError {
       self = error
       return

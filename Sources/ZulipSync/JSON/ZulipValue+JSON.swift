@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 extension ZulipValue {
   /// The deepest nesting of objects and lists. A server's answers have 6; more is an attack on the
@@ -10,7 +10,7 @@ extension ZulipValue {
   ///
   /// Foundation may accept more than JSON: on Linux a trailing comma, and UTF-16. If a name occurs
   /// twice, Foundation decides which value counts.
-  public init(json bytes: Data) throws(ZulipError) {
+  package init(json bytes: Data) throws(ZulipError) {
     let object: Any
     do {
       object = try JSONSerialization.jsonObject(with: bytes, options: .fragmentsAllowed)

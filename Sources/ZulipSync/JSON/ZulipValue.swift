@@ -23,7 +23,7 @@ public struct ZulipFields: Hashable, Sendable {
     public var name: String
     public var value: ZulipValue
 
-    public init(_ name: String, _ value: ZulipValue) {
+    package init(_ name: String, _ value: ZulipValue) {
       self.name = name
       self.value = value
     }
@@ -33,7 +33,7 @@ public struct ZulipFields: Hashable, Sendable {
   public private(set) var entries: [Entry]
 
   /// Sorts the entries. Of a name that occurs twice the last one counts, as in most JSON parsers.
-  public init(_ entries: [Entry] = []) {
+  package init(_ entries: [Entry] = []) {
     var sorted = entries
     // Few need sorting, and most are short: checking first is faster than a stable sort of all.
     for index in sorted.indices.dropFirst() where sorted[index].name <= sorted[index - 1].name {

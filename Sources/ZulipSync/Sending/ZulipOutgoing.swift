@@ -11,7 +11,7 @@ public import UpdateMachine
 ///       ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?"))
 ///
 /// It does not change the realm's state: until its event comes, it is an echo
-/// (``ZulipAccount/echoes(_:in:)``). A Zulip server cannot tell a second copy from the first. So a
+/// (``ZulipEcho``). A Zulip server cannot tell a second copy from the first. So a
 /// message is sent only when the server has the one before it. A message that may have arrived is
 /// not sent again by itself: it is *uncertain* until its event comes or the user decides.
 public struct ZulipOutgoing: Hashable, Sendable {

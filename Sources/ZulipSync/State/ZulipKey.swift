@@ -10,14 +10,14 @@ public struct ZulipKey: Hashable, Comparable, Sendable {
   let bytes: [UInt8]
 
   /// The key of a whole field.
-  public init(_ field: String) { bytes = Array(field.utf8) + [0] }
+  package init(_ field: String) { bytes = Array(field.utf8) + [0] }
 
   /// The key of one object, named by a number, a text, or both.
-  public init(_ field: String, _ number: Int64, _ text: String = "") {
+  package init(_ field: String, _ number: Int64, _ text: String = "") {
     bytes = Array(field.utf8) + [0] + number.keyBytes + Array(text.utf8)
   }
 
-  public init(_ field: String, _ text: String) { self.init(field, 0, text) }
+  package init(_ field: String, _ text: String) { self.init(field, 0, text) }
 
   fileprivate init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -33,10 +33,10 @@ public struct ZulipKey: Hashable, Comparable, Sendable {
   static func end(of field: String) -> ZulipKey { ZulipKey(bytes: Array(field.utf8) + [1]) }
 
   /// The field's name in `/register`.
-  public var field: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
+  package var field: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
   /// Whether it is a field's own row.
-  public var isWhole: Bool { bytes.last == 0 && bytes.firstIndex(of: 0) == bytes.count - 1 }
+  package var isWhole: Bool { bytes.last == 0 && bytes.firstIndex(of: 0) == bytes.count - 1 }
 
   /// The object's number; 0 if it has none.
   public var number: Int64 {

@@ -1,5 +1,5 @@
 public import MessageSync
-public import SyncProtocols
+package import SyncProtocols
 public import UpdateMachine
 
 /// Who is present, and who is typing: a model of its own, on a queue of its own (event types
@@ -9,11 +9,11 @@ public import UpdateMachine
 /// clock; the source records when an answer came (``ZulipHeard``).
 public struct ZulipPresence: Hashable, Sendable {
   /// The last signs of a user, in the server's seconds since the epoch.
-  public struct Person: Hashable, Sendable {
+  package struct Person: Hashable, Sendable {
     /// When the user was last active.
-    public var lastActive: Int64
-    /// When one of the user's clients was last connected; not before ``lastActive``.
-    public var lastConnected: Int64
+    package var lastActive: Int64
+    /// When one of the user's clients was last connected; not before `lastActive`.
+    package var lastConnected: Int64
   }
 
   public enum Status: Hashable, Sendable {
@@ -25,23 +25,23 @@ public struct ZulipPresence: Hashable, Sendable {
   }
 
   /// A user who is typing.
-  public struct Typist: Hashable, Sendable {
-    public var user: UserID
-    public var place: MessagePlace
+  package struct Typist: Hashable, Sendable {
+    package var user: UserID
+    package var place: MessagePlace
     /// When this expires, unless the server repeats it.
-    public var until: Moment
+    package var until: Moment
   }
 
   /// The users that the server has reported.
-  public private(set) var people: VersionedMap<UserID, Person> = [:]
+  package private(set) var people: VersionedMap<UserID, Person> = [:]
   /// The same for deactivated users. It holds again when they are reactivated.
   private var gone: VersionedMap<UserID, Person> = [:]
   /// In the order in which they began. Some may have expired.
-  public private(set) var typists: [Typist] = []
+  package private(set) var typists: [Typist] = []
   /// How long a status holds after its last sign.
-  public let offlineAfter: TimeSpan
+  package let offlineAfter: TimeSpan
   /// How long a user counts as typing after the last sign.
-  public let typingEndsAfter: TimeSpan
+  package let typingEndsAfter: TimeSpan
   /// The server's clock, in milliseconds since the epoch, at our moment `heardAt`.
   private var serverTime: Int64
   private var heardAt: Moment
@@ -55,10 +55,10 @@ public struct ZulipPresence: Hashable, Sendable {
 
 /// An event, and the moment when its answer came.
 public struct ZulipHeard: Hashable, Sendable {
-  public var event: ZulipEvent
-  public var at: Moment
+  package var event: ZulipEvent
+  package var at: Moment
 
-  public init(_ event: ZulipEvent, at moment: Moment) {
+  package init(_ event: ZulipEvent, at moment: Moment) {
     self.event = event
     at = moment
   }
@@ -66,7 +66,7 @@ public struct ZulipHeard: Hashable, Sendable {
 
 extension QueueBatch<ZulipEvent> {
   /// Returns the batch for a replica of a ``ZulipPresence``.
-  public func heard(at moment: Moment) -> QueueBatch<ZulipHeard> {
+  package func heard(at moment: Moment) -> QueueBatch<ZulipHeard> {
     QueueBatch<ZulipHeard>(
       queue: queue,
       events: events.map { queued in
@@ -112,10 +112,10 @@ extension ZulipPresence {
 extension ZulipPresence: SyncModel {
   /// The answer to `/register` with `slim_presence`, and the moment when it came.
   public struct Snapshot: Hashable, Sendable {
-    public var fields: ZulipFields
-    public var at: Moment
+    package var fields: ZulipFields
+    package var at: Moment
 
-    public init(_ fields: ZulipFields, at moment: Moment) {
+    package init(_ fields: ZulipFields, at moment: Moment) {
       self.fields = fields
       at = moment
     }

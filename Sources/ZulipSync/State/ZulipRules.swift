@@ -46,7 +46,7 @@ struct ZulipRule {
     /// Adds, changes or removes objects.
     case objects(Objects)
     case users, groups, channels, subscriptions, topic, status
-    /// Applies what ``ZulipEvent/kind`` says of messages.
+    /// Applies what `ZulipEvent.kind` says of messages.
     case messages
   }
 

@@ -19,8 +19,6 @@ public struct ZulipUser: Hashable, Sendable {
   public var isBot: Bool { fields["is_bot"]?.bool ?? false }
   /// The avatar's URL; `nil` if Gravatar has it, under the user's e-mail address.
   public var avatar: String? { fields["avatar_url"]?.text }
-  /// A name from the tz database; empty if the user has not set it.
-  public var timeZone: String { fields["timezone"]?.text ?? "" }
 }
 
 /// A channel that the user sees.
@@ -45,17 +43,15 @@ public struct ZulipChannel: Hashable, Sendable {
 }
 
 /// A group of users.
-public struct ZulipGroup: Hashable, Sendable {
-  public var id: Int64
-  public var fields: ZulipFields
+package struct ZulipGroup: Hashable, Sendable {
+  package var id: Int64
+  package var fields: ZulipFields
 
-  public var name: String { fields["name"]?.text ?? "" }
+  package var name: String { fields["name"]?.text ?? "" }
   /// The direct members, in ascending order.
-  public var members: [UserID] { (fields["members"]?.numbers ?? []).map { UserID($0) } }
+  package var members: [UserID] { (fields["members"]?.numbers ?? []).map { UserID($0) } }
   /// Groups whose members are all members of this group.
-  public var subgroups: [Int64] { fields["direct_subgroup_ids"]?.numbers ?? [] }
-  /// Whether it is one of the server's own groups, one for each role.
-  public var isSystemGroup: Bool { fields["is_system_group"]?.bool ?? false }
+  package var subgroups: [Int64] { fields["direct_subgroup_ids"]?.numbers ?? [] }
 }
 
 /// A user's setting for a topic.
@@ -69,7 +65,7 @@ public enum ZulipVisibility: Int64, Sendable {
 
 extension ZulipState {
   /// The fields of `/register` that are not part of the state, each with the reason.
-  public static var leftOut: [String: String] { ZulipTable.leftOut }
+  package static var leftOut: [String: String] { ZulipTable.leftOut }
 
   // MARK: Any field
 
@@ -80,7 +76,7 @@ extension ZulipState {
   }
 
   /// One object of a field, or one entry of a dictionary.
-  public subscript(key: ZulipKey) -> ZulipValue? { rows[key] }
+  package subscript(key: ZulipKey) -> ZulipValue? { rows[key] }
 
   /// Returns a realm's setting by the name that its events use: "name", "description".
   public func realmSetting(_ name: String) -> ZulipValue? { self["realm_" + name] }
@@ -118,13 +114,13 @@ extension ZulipState {
   }
 
   /// All groups, by ID.
-  public var groups: [ZulipGroup] {
+  package var groups: [ZulipGroup] {
     objects(of: "realm_user_groups").compactMap { key, value in
       value.fields.map { ZulipGroup(id: key.number, fields: $0) }
     }
   }
 
-  public func group(_ id: Int64) -> ZulipGroup? {
+  package func group(_ id: Int64) -> ZulipGroup? {
     object(ZulipKey("realm_user_groups", id)).map { ZulipGroup(id: id, fields: $0) }
   }
 
@@ -159,7 +155,7 @@ extension ZulipState {
   }
 
   /// The facts needed to read legacy narrows and direct conversations.
-  public var directory: ZulipNarrow.Directory {
+  package var directory: ZulipNarrow.Directory {
     var names: [String: ChannelID] = [:]
     for channel in channels { names[channel.name] = channel.id }
     return ZulipNarrow.Directory(me: myself, channels: names)

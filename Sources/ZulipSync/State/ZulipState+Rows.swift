@@ -5,7 +5,7 @@ extension ZulipState {
   // MARK: Reading
 
   /// Whether the server gave this field.
-  public func holds(_ field: String) -> Bool { rows.contains(ZulipKey(field)) }
+  package func holds(_ field: String) -> Bool { rows.contains(ZulipKey(field)) }
 
   /// Returns the rows of a field's objects, or of a dictionary's entries, in ascending order:
   /// drafts, emoji, statuses, … Empty if there are none, or if the field is one row. O(rows).

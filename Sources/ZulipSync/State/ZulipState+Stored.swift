@@ -15,7 +15,7 @@ extension ZulipState: StorableModel {
   ///   - old: an older state of the same replica; `nil` to write everything.
   ///   - rows: receives the rows.
   ///   - first: the first of the state's two tables.
-  public func store(
+  package func store(
     since old: ZulipState?, into rows: inout RowWriter, from first: StoredTable
   ) {
     rows.put(first, registration, since: old?.registration)
@@ -23,7 +23,7 @@ extension ZulipState: StorableModel {
   }
 
   /// Reads a state that was stored as a part of a model.
-  public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
+  package init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
     let registration: ZulipRegistration? = try rows.value(of: first)
     guard let registration else { throw StoredFormError(expected: "a registration") }
     self.registration = registration

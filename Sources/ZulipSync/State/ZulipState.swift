@@ -7,32 +7,32 @@ public import UpdateMachine
 /// A realm's and a user's state from `/register`, kept level by events: users, channels,
 /// subscriptions, groups, settings, emoji, drafts, and which messages are unread.
 ///
-/// It is a map of ``rows``: a field of `/register` is one row, or has a row for each of its
+/// It is a map of `rows`: a field of `/register` is one row, or has a row for each of its
 /// objects. Many parts have Swift properties (``users``, ``channels``, ``unreadCount``, …); read
 /// the rest by ``subscript(_:)-(String)``. Unknown fields are kept as they came. Copies cost
 /// nothing, and a comparison costs only what differs.
 ///
 /// An event that lacks a required field, or has one of another type, is refused (``ZulipError``)
-/// and changes nothing. Anything unknown is not refused but counted (``counts``).
+/// and changes nothing. Anything unknown is not refused but counted (`counts`).
 ///
 /// It holds neither messages nor presence: ZulipSync's documentation lists what is left out.
 public struct ZulipState: Sendable {
   /// The rows, in ascending order. The row of a whole field is its value. The row of a field with
   /// objects only says that the server gave the field.
-  public internal(set) var rows: VersionedMap<ZulipKey, ZulipValue>
+  package internal(set) var rows: VersionedMap<ZulipKey, ZulipValue>
   /// The capabilities of the client's register.
-  public let registration: ZulipRegistration
+  package let registration: ZulipRegistration
   /// Counts of what was ignored since the snapshot. They do not affect equality.
-  public internal(set) var counts = ZulipCounts()
+  package internal(set) var counts = ZulipCounts()
 }
 
 /// The answer to `/register`, and the client's capabilities.
 public struct ZulipSnapshot: Hashable, Sendable {
   /// All fields of the answer.
-  public var fields: ZulipFields
-  public var registration: ZulipRegistration
+  package var fields: ZulipFields
+  package var registration: ZulipRegistration
 
-  public init(_ fields: ZulipFields, _ registration: ZulipRegistration = ZulipRegistration()) {
+  package init(_ fields: ZulipFields, _ registration: ZulipRegistration = ZulipRegistration()) {
     self.fields = fields
     self.registration = registration
   }
@@ -42,18 +42,18 @@ public struct ZulipSnapshot: Hashable, Sendable {
 /// answers. The answer does not repeat them.
 public struct ZulipRegistration: Hashable, Sendable {
   /// `archived_channels`: an archived channel stays where it was.
-  public var keepsArchivedChannels = false
+  package var keepsArchivedChannels = false
   /// `linkifier_url_template`: without it there are no linkifiers, but their events come anyway.
-  public var readsLinkifiers = false
+  package var readsLinkifiers = false
   /// `notification_settings_null`: a setting of a subscription may be unset.
-  public var readsUnsetNotifications = false
+  package var readsUnsetNotifications = false
   /// `include_subscribers`: channels carry their subscribers.
   public var includesSubscribers = false
 
-  public init() {}
+  package init() {}
 
   /// Reads the capabilities from a request's parameters.
-  public init(parameters: ZulipFields) {
+  package init(parameters: ZulipFields) {
     let client = parameters["client_capabilities"]?.fields ?? ZulipFields()
     keepsArchivedChannels = client["archived_channels"]?.bool ?? false
     readsLinkifiers = client["linkifier_url_template"]?.bool ?? false
@@ -63,20 +63,20 @@ public struct ZulipRegistration: Hashable, Sendable {
 }
 
 /// Counts of what was ignored in a server's answers.
-public struct ZulipCounts: Hashable, Sendable {
+package struct ZulipCounts: Hashable, Sendable {
   /// Events of unknown types, by type.
-  public private(set) var unknownTypes: [String: Int64] = [:]
+  package private(set) var unknownTypes: [String: Int64] = [:]
   /// Unknown fields of events, by type and name: "message.mood".
-  public private(set) var unknownFields: [String: Int64] = [:]
+  package private(set) var unknownFields: [String: Int64] = [:]
   /// Events about fields that were not requested.
-  public internal(set) var notHeld: Int64 = 0
+  package internal(set) var notHeld: Int64 = 0
   /// Changes of objects that are not there. Servers send them where a user cannot see everything.
-  public internal(set) var strays: Int64 = 0
+  package internal(set) var strays: Int64 = 0
 
   /// The most names kept, since a server may invent them. Further ones are counted under "".
   private static let namesMaximum = 100
 
-  public init() {}
+  package init() {}
 
   mutating func noteUnknown(type: String) { ZulipCounts.note(type, in: &unknownTypes) }
 

@@ -14,7 +14,7 @@ public struct ZulipContent: Hashable, Sendable {
     case raw
   }
 
-  public init(_ text: String, _ form: Form) {
+  package init(_ text: String, _ form: Form) {
     self.text = text
     self.form = form
   }
@@ -26,19 +26,19 @@ extension MessageFlags {
   public static var mentionedByName: MessageFlags { MessageFlags(rawValue: 128) }
 
   /// The flags that depend on a message's content: an edit states them again.
-  public static var contentFlags: MessageFlags {
+  package static var contentFlags: MessageFlags {
     [.mentioned, .mentionedByName, .wildcardMentioned, .hasAlertWord]
   }
 
   /// Reads Zulip's names. Unknown names are ignored. A wildcard mention has an old alias that pages
   /// carry and events may lack, so either name alone counts.
-  public init(zulip names: [String]) {
+  package init(zulip names: [String]) {
     self = []
     for name in names { formUnion(MessageFlags(zulip: name)) }
   }
 
   /// Reads one of Zulip's names; empty if it is unknown.
-  public init(zulip name: String) {
+  package init(zulip name: String) {
     self =
       switch name {
       case "read": .read

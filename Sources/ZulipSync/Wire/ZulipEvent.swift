@@ -3,23 +3,23 @@
 //
 // Wire may use: JSON.
 
-public import MessageSync
-public import SyncProtocols
+package import MessageSync
+package import SyncProtocols
 internal import UpdateMachine
 
-/// One event of a queue: what it says of messages (``kind``), and everything that the server wrote
-/// (``fields``). ``kind`` is decoded once, when the answer arrives, and ``ZulipState`` uses it. For
+/// One event of a queue: what it says of messages (`kind`), and everything that the server wrote
+/// (`fields`). `kind` is decoded once, when the answer arrives, and ``ZulipState`` uses it. For
 /// other events the state reads the fields.
 public struct ZulipEvent: Hashable, Sendable {
   /// The event's position in the queue.
-  public var id: Int64
+  package var id: Int64
   /// The server's name for its type.
-  public let type: String
-  public var kind: Kind
+  package let type: String
+  package var kind: Kind
   /// The event's fields as they came.
-  public var fields: ZulipFields
+  package var fields: ZulipFields
 
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// `message`.
     case sent(ZulipMessage)
     /// `update_message`.
@@ -39,7 +39,7 @@ public struct ZulipEvent: Hashable, Sendable {
   /// Returns the events for the library, in order; empty if this one is ignored.
   /// - Parameter form: the form of contents that the queue was registered with. The other is never
   ///   held.
-  public func changes(_ form: ZulipContent.Form) -> [MessageEvent<ZulipContent>] {
+  package func changes(_ form: ZulipContent.Form) -> [MessageEvent<ZulipContent>] {
     switch kind {
     case .sent(let message): [.new(message.message)]
     case .updated(let update): update.change(form).map { [.updated($0)] } ?? []
@@ -53,25 +53,25 @@ public struct ZulipEvent: Hashable, Sendable {
 }
 
 /// The content of `update_message`: an edit, a move, or both.
-public struct ZulipUpdate: Hashable, Sendable {
-  public var edit: Edit?
-  public var move: MessageUpdate<ZulipContent>.Move?
+package struct ZulipUpdate: Hashable, Sendable {
+  package var edit: Edit?
+  package var move: MessageUpdate<ZulipContent>.Move?
   /// The messages that were moved.
-  public var moved: [MessageID]
+  package var moved: [MessageID]
   /// The new topic of all of them; `nil` if each keeps its own, in its own spelling.
-  public var newTopic: String?
+  package var newTopic: String?
   /// The time of the change, in seconds since the epoch. `nil` if only the rendering is new: the
   /// message then counts as no newer (PartialKnowledge R13).
-  public var version: Int64?
+  package var version: Int64?
 
   /// The new content of one message, in both forms.
-  public struct Edit: Hashable, Sendable {
-    public var id: MessageID
-    public var rendered: String
-    public var raw: String
+  package struct Edit: Hashable, Sendable {
+    package var id: MessageID
+    package var rendered: String
+    package var raw: String
     /// The flags of `MessageFlags.contentFlags` that it has now. The server sends all its flags,
     /// but the others have their own events, and the ones sent here may be older than those.
-    public var flags: MessageFlags
+    package var flags: MessageFlags
   }
 
   /// Returns the update for the library; `nil` if no message changed.
@@ -93,24 +93,24 @@ public struct ZulipUpdate: Hashable, Sendable {
 }
 
 /// The content of `update_message_flags`: messages gain or lose a flag.
-public struct ZulipFlagging: Hashable, Sendable {
-  public var ids: [MessageID]
-  /// Whether it concerns every message, also those that ``ids`` does not name.
-  public var isAll: Bool
+package struct ZulipFlagging: Hashable, Sendable {
+  package var ids: [MessageID]
+  /// Whether it concerns every message, also those that `ids` does not name.
+  package var isAll: Bool
   /// The flags; empty if they are unknown here.
-  public var flags: MessageFlags
-  public var isSet: Bool
+  package var flags: MessageFlags
+  package var isSet: Bool
   /// The messages that are unread again, as far as the user can see them; `nil` if the server does
   /// not say.
-  public var unread: [Unread]?
+  package var unread: [Unread]?
 
   /// A message that is unread again.
-  public struct Unread: Hashable, Sendable {
-    public var id: MessageID
-    public var place: Place
-    public var mentionsUser: Bool
+  package struct Unread: Hashable, Sendable {
+    package var id: MessageID
+    package var place: Place
+    package var mentionsUser: Bool
 
-    public enum Place: Hashable, Sendable {
+    package enum Place: Hashable, Sendable {
       case channel(ChannelID, topic: String)
       /// The other users. A single one writes to oneself.
       case direct([UserID])
@@ -125,14 +125,14 @@ public struct ZulipFlagging: Hashable, Sendable {
 }
 
 /// The answer to a poll.
-public struct ZulipEvents: Hashable, Sendable {
+package struct ZulipEvents: Hashable, Sendable {
   /// The events in the order of the queue.
-  public var events: [ZulipEvent]
+  package var events: [ZulipEvent]
 
-  public init(_ events: [ZulipEvent]) { self.events = events }
+  package init(_ events: [ZulipEvent]) { self.events = events }
 
   /// The batch for a replica. A heartbeat has a position in the queue, and nothing for a model.
-  public var batch: QueueBatch<ZulipEvent> {
+  package var batch: QueueBatch<ZulipEvent> {
     QueueBatch(
       events: events.map { QueuedEvent(id: $0.id, event: $0.type == "heartbeat" ? nil : $0) })
   }
@@ -140,7 +140,7 @@ public struct ZulipEvents: Hashable, Sendable {
 
 extension ZulipEvents: Decodable {
   /// Throws errors that ``ZulipError/init(_:)`` turns into a path.
-  public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
+  package init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
 
   init(_ answer: ZulipReading) throws(ZulipError) {
     events = []

@@ -3,24 +3,24 @@ internal import UpdateMachine
 
 /// A message as pages and `message` events carry it.
 public struct ZulipMessage: Hashable, Sendable {
-  public var id: MessageID
-  public var sender: UserID
+  package var id: MessageID
+  package var sender: UserID
   /// In seconds since the epoch; 0 if the server did not say.
-  public var sentAt: Int64
-  public var place: MessagePlace
+  package var sentAt: Int64
+  package var place: MessagePlace
   /// The topic as it was written; empty in a direct conversation.
-  public var topic: String
+  package var topic: String
   /// In a channel: its name at that time, which Zulip's legacy narrows use.
-  public var channelName: String?
+  package var channelName: String?
   /// In a direct conversation: all participants, oneself included.
-  public var participants: [UserID]
-  public var content: ZulipContent
+  package var participants: [UserID]
+  package var content: ZulipContent
   /// The time of the last edit or move, in seconds since the epoch; 0 if there was none. The server
   /// gives whole seconds, so several changes may share one.
-  public var version: Int64
-  public var flags: MessageFlags
+  package var version: Int64
+  package var flags: MessageFlags
   /// Unique, in ascending order.
-  public var reactions: [Reaction]
+  package var reactions: [Reaction]
 
   /// The message as the library holds it.
   public var message: Message<ZulipContent> {

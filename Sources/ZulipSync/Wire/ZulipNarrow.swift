@@ -1,4 +1,4 @@
-public import MessageSync
+package import MessageSync
 internal import UpdateMachine
 
 /// A narrow in Zulip's terms: operators that must all hold.
@@ -9,9 +9,9 @@ public struct ZulipNarrow: Hashable, Sendable {
 
   /// One operator with its operand.
   public struct Term: Hashable, Sendable {
-    public var name: String
-    public var operand: Operand
-    public var isNegated: Bool
+    package var name: String
+    package var operand: Operand
+    package var isNegated: Bool
 
     public init(_ name: String, _ operand: Operand, isNegated: Bool = false) {
       self.name = name
@@ -28,20 +28,20 @@ public struct ZulipNarrow: Hashable, Sendable {
   }
 
   /// The facts needed to read legacy narrows and direct conversations.
-  public struct Directory: Hashable, Sendable {
+  package struct Directory: Hashable, Sendable {
     /// The user's own ID; `nil` if unknown: direct conversations are then left to the server.
-    public var me: UserID?
+    package var me: UserID?
     /// Channel IDs by name.
-    public var channels: [String: ChannelID]
+    package var channels: [String: ChannelID]
 
-    public init(me: UserID? = nil, channels: [String: ChannelID] = [:]) {
+    package init(me: UserID? = nil, channels: [String: ChannelID] = [:]) {
       self.me = me
       self.channels = channels
     }
   }
 
   /// The single message that the narrow asks for, whatever list it is in (`id`).
-  public var message: MessageID? {
+  package var message: MessageID? {
     guard terms.count == 1, terms[0].name == "id", !terms[0].isNegated else { return nil }
     switch terms[0].operand {
     case .number(let number): return MessageID(number)
@@ -53,7 +53,7 @@ public struct ZulipNarrow: Hashable, Sendable {
   /// Returns the filter that the library can evaluate. Its terms have a fixed order, so equal
   /// narrows give equal filters. An operator that only the server can evaluate becomes a text, and
   /// its list is never called complete.
-  public func filter(_ directory: Directory = Directory()) -> MessageFilter<ZulipContent> {
+  package func filter(_ directory: Directory = Directory()) -> MessageFilter<ZulipContent> {
     var filter = MessageFilter<ZulipContent>()
     for term in terms {
       for (subject, isNegated) in term.subjects(directory) {

@@ -1,22 +1,22 @@
-public import MessageSync
-public import UpdateMachine
+package import MessageSync
+package import UpdateMachine
 
 /// The answer to `GET /messages`: some messages of a narrow.
-public struct ZulipPage: Hashable, Sendable {
+package struct ZulipPage: Hashable, Sendable {
   /// In ascending order of IDs, if the server keeps its promise; the store refuses other orders.
-  public var messages: [ZulipMessage]
+  package var messages: [ZulipMessage]
   /// The ID that the page is about. If the request had a word, it is the server's number for it,
   /// which need not be near any message.
-  public var anchor: Int64
-  public var foundAnchor: Bool
-  public var foundOldest: Bool
-  public var foundNewest: Bool
-  public var isHistoryLimited: Bool
+  package var anchor: Int64
+  package var foundAnchor: Bool
+  package var foundOldest: Bool
+  package var foundNewest: Bool
+  package var isHistoryLimited: Bool
 }
 
 extension ZulipPage: Decodable {
   /// Throws what ``ZulipError/init(_:)`` makes a path of.
-  public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
+  package init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
 
   init(_ answer: ZulipReading) throws(ZulipError) {
     messages = []
@@ -36,7 +36,7 @@ extension ZulipPage {
   /// included is known to be on the page or nowhere (PartialKnowledge R5). Returns `nil` if the
   /// anchor was excluded between messages on both sides: the page has a hole then, which no page of
   /// ours has.
-  public func page(for request: ZulipPageRequest) -> MessagePage<ZulipContent>? {
+  package func page(for request: ZulipPageRequest) -> MessagePage<ZulipContent>? {
     var about: MessageID?
     switch request.anchor {
     case .newest, .oldest: break
@@ -60,16 +60,16 @@ extension ZulipPage {
 }
 
 /// The parameters of `GET /messages`.
-public struct ZulipPageRequest: Hashable, Sendable {
-  public var narrow: ZulipNarrow
-  public var anchor: PageAnchor<MessageID>
-  public var before: Int64
-  public var after: Int64
-  public var includesAnchor: Bool
+package struct ZulipPageRequest: Hashable, Sendable {
+  package var narrow: ZulipNarrow
+  package var anchor: PageAnchor<MessageID>
+  package var before: Int64
+  package var after: Int64
+  package var includesAnchor: Bool
   /// The form of the contents.
-  public var form: ZulipContent.Form
+  package var form: ZulipContent.Form
 
-  public init(
+  package init(
     _ narrow: ZulipNarrow, _ anchor: PageAnchor<MessageID>, before: Int64, after: Int64,
     includesAnchor: Bool = true, form: ZulipContent.Form = .rendered
   ) {
@@ -92,7 +92,7 @@ extension ZulipPageRequest: Decodable {
   }
 
   /// Decodes the parameters before form encoding. Missing ones get the server's defaults.
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
     narrow = try fields.decodeIfPresent(ZulipNarrow.self, forKey: .narrow) ?? ZulipNarrow([])
     before = try fields.numberIfPresent(.before) ?? 0
