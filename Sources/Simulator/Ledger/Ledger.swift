@@ -51,7 +51,7 @@ public enum Ledger: SimulatedApp {
     return snapshot
   }
 
-  public static func request(_ push: Outbox<LedgerChange>.Push) -> MutationPush {
+  public static func request(_ push: PushRequest<LedgerChange>) -> MutationPush {
     MutationPush(push)
   }
 

@@ -235,7 +235,7 @@ public struct MessageRace: Sendable {
   }
 
   /// Shows a part of a list: its known part is in memory from here on.
-  public mutating func look(at window: ListWindow<MessageID>, of narrow: Narrow) -> ListExcerpt<
+  package mutating func look(at window: ListWindow<MessageID>, of narrow: Narrow) -> ListExcerpt<
     MessageID
   > {
     load { $0.unloaded(under: window, of: narrow) }

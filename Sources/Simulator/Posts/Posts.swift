@@ -37,7 +37,7 @@ public enum Posts: SimulatedApp {
     return snapshot
   }
 
-  public static func request(_ push: Outbox<PostChange>.Push) -> MutationPush {
+  public static func request(_ push: PushRequest<PostChange>) -> MutationPush {
     MutationPush(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {

@@ -116,7 +116,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
   }
 
   /// Whether this version wrote the rows, so that a step may be appended to them.
-  public static func isCurrent(_ rows: StoredRows) throws(StoredFormError) -> Bool {
+  package static func isCurrent(_ rows: StoredRows) throws(StoredFormError) -> Bool {
     try head(of: rows).model == Model.storedVersion
   }
 

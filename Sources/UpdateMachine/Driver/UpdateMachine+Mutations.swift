@@ -173,8 +173,8 @@
     /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
     public var view: Model.Change.State? { local?.view.state }
 
-    /// How many mutations the server has not confirmed, without those that were refused.
-    public var pendingCount: Int { local?.outbox.pending.count ?? 0 }
+    /// Mutations that the server has not confirmed, in order, without those that it refused.
+    public var pending: [PendingMutation<Model.Change>] { local?.outbox.pending ?? [] }
 
     /// Mutations without effect on the view, which wait for the app or for a newer state.
     public var setAside: [MutationSetAside<Model.Change>] { local?.outbox.setAside ?? [] }

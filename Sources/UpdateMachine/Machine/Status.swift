@@ -49,7 +49,7 @@ public struct Outstanding: Hashable, Sendable {
   public var waits: Bool
 
   @inlinable
-  public init(id: RequestID, sent: Moment, waits: Bool) {
+  package init(id: RequestID, sent: Moment, waits: Bool) {
     self.id = id
     self.sent = sent
     self.waits = waits
@@ -94,7 +94,7 @@ extension MachineStatus {
 
   /// A small number for each state, for tables and hashes: its index in ``names``.
   @inlinable
-  public var code: Int {
+  package var code: Int {
     switch self {
     case .stale: 0
     case .idle: 1
@@ -111,7 +111,7 @@ extension MachineStatus {
   }
 
   /// Every state's name, by ``code``.
-  public static var names: [String] {
+  package static var names: [String] {
     [
       "stale", "idle", "registering", "registerFailed", "live.polling", "live.writing",
       "live.pausing", "pollFailed", "halted(credentials)", "halted(unsupported)",

@@ -14,7 +14,7 @@ extension StoredTable {
 extension Outbox where Change: Storable {
   /// Writes the rows that differ from `old`; all rows if `old` is `nil` or another client's outbox.
   /// O(n) for n mutations here, plus the rows written.
-  public func store(since old: Outbox?, into rows: inout RowWriter) {
+  package func store(since old: Outbox?, into rows: inout RowWriter) {
     let isSame = old?.client == client
     rows.put(.pendingMutations, queue, since: old?.queue ?? [], isSame: isSame)
     rows.put(.refusedMutations, refused, since: old?.refused ?? [], isSame: isSame)
@@ -22,7 +22,7 @@ extension Outbox where Change: Storable {
   }
 
   /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next.
-  public init(
+  package init(
     stored rows: StoredRows, settings: OutboxSettings = OutboxSettings()
   ) throws(StoredFormError) {
     let found: OutboxNumbers? = try rows.value(of: .outbox)
@@ -209,7 +209,7 @@ extension PendingMutation: KeptMutation where Change: Storable {
 }
 
 extension RefusedMutation: Storable where Change: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  @usableFromInline package func put(into bytes: inout ByteWriter) {
     bytes.put(StoredTickets(tickets))
     bytes.put(version.number)
     bytes.put(mayHaveCopy)
@@ -217,7 +217,7 @@ extension RefusedMutation: Storable where Change: Storable {
     bytes.put(change)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  @usableFromInline package init(from bytes: inout ByteReader) throws(StoredFormError) {
     let tickets: StoredTickets = try bytes.take()
     let version = OutboxVersion(try bytes.takeCounter())
     let mayHaveCopy = try bytes.takeBool()

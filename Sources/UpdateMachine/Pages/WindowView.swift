@@ -31,7 +31,7 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
 
   /// A view with nothing in it.
   @inlinable
-  public init(_ narrow: Narrow, _ window: ListWindow<ID>) {
+  package init(_ narrow: Narrow, _ window: ListWindow<ID>) {
     self.narrow = narrow
     self.window = window
   }
@@ -49,7 +49,7 @@ extension PagePlanner {
   /// The present view through a window; `nil`: the window is not open. Without lists nothing is
   /// known. O(rows + log *n*), besides finding the list.
   @inlinable
-  public func view(_ id: WindowID, of lists: Lists?) -> WindowView<Lists>? {
+  package func view(_ id: WindowID, of lists: Lists?) -> WindowView<Lists>? {
     guard let (narrow, window) = window(id) else { return nil }
     var view = WindowView<Lists>(narrow, window)
     let excerpt = (lists?.list(of: narrow) ?? PartialList()).excerpt(of: window)
@@ -72,7 +72,7 @@ extension PagePlanner {
 extension PagePlanner {
   /// The view last shown through a window; `nil`: the window is not open.
   @inlinable
-  public func shown(_ id: WindowID) -> WindowView<Lists>? {
+  package func shown(_ id: WindowID) -> WindowView<Lists>? {
     windows.first { $0.id == id }?.view
   }
 

@@ -63,7 +63,7 @@ public struct RowWriter: Sendable {
   @usableFromInline var _cleared: [RowRange] = []
 
   @inlinable
-  public init() {}
+  package init() {}
 
   /// Deletes the rows that older steps wrote in this range. Rows of this step stay.
   @inlinable

@@ -5,7 +5,7 @@ extension ZulipAccount {
   /// Returns all messages that the user has sent and the account does not have yet, oldest first.
   ///
   /// - Parameter local: the local changes, which are kept beside the account.
-  public func echoes(_ local: LocalChanges<ZulipOutgoing>) -> [ZulipEcho] {
+  package func echoes(_ local: LocalChanges<ZulipOutgoing>) -> [ZulipEcho] {
     let outbox = local.outbox
     var echoes: [ZulipEcho] = []
     for pending in outbox.pending where pending.refusal == nil {
@@ -29,7 +29,7 @@ extension ZulipAccount {
   }
 
   /// Returns the echoes that will certainly be in a list, oldest first.
-  public func echoes(
+  package func echoes(
     _ local: LocalChanges<ZulipOutgoing>, in list: ZulipMessageList
   ) -> [ZulipEcho] {
     echoes(local).filter { list.verdict(on: glimpse(of: $0.message)) == .yes }
@@ -73,7 +73,7 @@ extension ZulipAccountSource {
   /// Sends the mutations. If a queue is known, it asks that each message's event identify the
   /// message. A server without idempotency gets one mutation at a time.
   public func push(
-    _ push: Outbox<ZulipOutgoing>.Push
+    _ push: PushRequest<ZulipOutgoing>
   ) async throws(PushFailure) -> PushAnswer {
     for item in push.mutations {
       let local = ZulipLocalID(push.client, item.ticket)
