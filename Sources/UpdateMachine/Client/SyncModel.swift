@@ -225,7 +225,7 @@ extension Holding: Equatable where Model: Equatable {}
 /// A replica as it is on disk. Model, finger and outbox are saved as one (SyncBugs 81).
 public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   /// The model as of the finger.
-  public var model: Model
+  @usableFromInline package var model: Model
   /// The place up to which the model has taken everything; `nil`: it was given up, and the next
   /// snapshot replaces the server's part of the model.
   @usableFromInline package var finger: Place?

@@ -51,13 +51,12 @@
   /// States in between are skipped, so a slow reader costs nothing. Ends when the machine goes. For
   /// one reader.
   public struct ReplicaStates<Model: SyncModel>: AsyncSequence, Sendable {
-    public typealias Element = ReplicaState<Model>
-    public typealias Failure = Never
-
-    let stream: AsyncStream<Element>
+    let stream: AsyncStream<ReplicaState<Model>>
 
     /// Returns an iterator, for one reader: iterators of one sequence share one position.
-    public func makeAsyncIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
+    public func makeAsyncIterator() -> AsyncStream<ReplicaState<Model>>.Iterator {
+      stream.makeAsyncIterator()
+    }
   }
 
 #endif

@@ -144,9 +144,6 @@
   /// and never gets the same answer twice in a row. For one reader. The query ends when the
   /// sequence and its iterator are dropped, or the reader's task is cancelled.
   public struct ViewAnswers<Answer: Equatable & Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Answer
-    public typealias Failure = Never
-
     let stream: AsyncStream<Answer>
 
     /// An iterator over the answers.

@@ -60,7 +60,7 @@ public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   /// One ID alone.
   @inlinable
-  public init(_ id: ID) { self.init(low: id.number, high: id.number) }
+  package init(_ id: ID) { self.init(low: id.number, high: id.number) }
 
   /// From the very beginning to the very end.
   @inlinable

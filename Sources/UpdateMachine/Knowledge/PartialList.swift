@@ -11,7 +11,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// The held rows of the narrow, known or not; ascending.
   @inlinable
-  public var ids: VersionedMap<ID, Present> { _ids }
+  package var ids: VersionedMap<ID, Present> { _ids }
 
   /// Where ``ids``, together with what is ``unloaded``, is everything that the server has.
   @inlinable
@@ -44,7 +44,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   }
 
   /// An empty value: only the presence of its ID counts.
-  public struct Present: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline package struct Present: BitwiseCopyable, Hashable, Sendable {
     @inlinable
     package init() {}
   }
@@ -55,7 +55,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   /// Creates a list that knows nothing and keeps another as former. If the other knew nothing, its
   /// own former list is kept instead.
   @inlinable
-  public init(forgetting other: PartialList) {
+  package init(forgetting other: PartialList) {
     let isWorthMore = !other.knowledge.isEmpty || other.former == nil
     _former = isWorthMore ? Former(ids: other.ids, knowledge: other.knowledge) : other.former
   }
@@ -119,22 +119,22 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Notes that what was saved of these IDs is not in memory, and is read when it is needed.
   @inlinable
-  public mutating func unload(_ interval: Interval<ID>) { _unloaded.insert(interval) }
+  package mutating func unload(_ interval: Interval<ID>) { _unloaded.insert(interval) }
 
   /// Adds the IDs that were saved in an interval and have been read.
   @inlinable
-  public mutating func load(_ interval: Interval<ID>, _ there: [ID]) {
+  package mutating func load(_ interval: Interval<ID>, _ there: [ID]) {
     _unloaded.remove(interval)
     for id in there { _ids[id] = Present() }
   }
 
   /// Adds a row that was unloaded.
   @inlinable
-  public mutating func load(_ id: ID) { _ids[id] = Present() }
+  package mutating func load(_ id: ID) { _ids[id] = Present() }
 
   /// Gives up the unloaded rows, which cannot be read or are of no use. Nothing is known there.
   @inlinable
-  public mutating func forgetUnloaded() {
+  package mutating func forgetUnloaded() {
     for interval in _unloaded.intervals { _knowledge.remove(interval) }
     _unloaded = Knowledge()
   }

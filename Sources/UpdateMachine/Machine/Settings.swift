@@ -7,10 +7,10 @@ public struct MachineSettings: Hashable, Sendable {
   /// How long a register may be out; doubles with each timeout.
   public var registerDeadline: TimeSpan = .seconds(60)
   /// How often the server looks for logs whose lifetime is over.
-  public var collector: TimeSpan = .seconds(60)
+  @usableFromInline package var collector: TimeSpan = .seconds(60)
   /// The span over which a herd returns: clients that lost their logs together. Up to clients ÷
   /// snapshots a second, it costs nothing.
-  public var spread: TimeSpan = .seconds(5)
+  @usableFromInline package var spread: TimeSpan = .seconds(5)
   /// A waiting poll that was out this long is productive, even if it brought nothing.
   @usableFromInline package var productive: TimeSpan = .seconds(5)
   /// A waiting poll that was out this long really waited at the server.
@@ -18,9 +18,9 @@ public struct MachineSettings: Hashable, Sendable {
   /// Whether applied events must be written before they are acknowledged.
   @usableFromInline package var isDurable = true
   /// How late a timer or a write may be before we assume that the device slept.
-  public var late: TimeSpan = .seconds(2)
+  @usableFromInline package var late: TimeSpan = .seconds(2)
   /// How long a write may take before freshness says so.
-  public var writeDue: TimeSpan = .seconds(10)
+  @usableFromInline package var writeDue: TimeSpan = .seconds(10)
   /// How long an outage is kept from the user.
   public var debounce: TimeSpan = .milliseconds(300)
   /// How often a client polls in the background; `nil`: never.

@@ -39,7 +39,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
 
   /// Its ID, once it has one.
   @inlinable
-  public var id: MutationID? {
+  package var id: MutationID? {
     switch stage {
     case .unsent: nil
     case .marked(let id), .sent(let id), .accepted(let id, _), .uncertain(let id): id

@@ -153,13 +153,3 @@ extension Array: Storable where Element: Storable {
     self = try bytes.takeArray()
   }
 }
-
-extension TimeSpan: Storable {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(milliseconds) }
-
-  @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self = .milliseconds(try bytes.takeInt64())
-  }
-}

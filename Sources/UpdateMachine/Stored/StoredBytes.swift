@@ -122,7 +122,7 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeUInt64() throws(StoredFormError) -> UInt64 {
+  package mutating func takeUInt64() throws(StoredFormError) -> UInt64 {
     var number: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -138,13 +138,13 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeInt64() throws(StoredFormError) -> Int64 {
+  package mutating func takeInt64() throws(StoredFormError) -> Int64 {
     let number = try takeUInt64()
     return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
   }
 
   @inlinable
-  public mutating func takeBool() throws(StoredFormError) -> Bool {
+  package mutating func takeBool() throws(StoredFormError) -> Bool {
     switch try takeByte() {
     case 0: return false
     case 1: return true
@@ -153,7 +153,7 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeString() throws(StoredFormError) -> String {
+  package mutating func takeString() throws(StoredFormError) -> String {
     let count = try takeCount()
     let utf8 = bytes[place..<place + count]
     place += count
@@ -197,7 +197,7 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeArray<Value: Storable>(
+  package mutating func takeArray<Value: Storable>(
     of type: Value.Type = Value.self
   ) throws(StoredFormError) -> [Value] {
     let count = try takeCount()

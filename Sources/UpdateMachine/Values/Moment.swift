@@ -30,7 +30,7 @@ public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 
   @inlinable
-  public static func - (moment: Moment, span: TimeSpan) -> Moment {
+  package static func - (moment: Moment, span: TimeSpan) -> Moment {
     Moment(milliseconds: moment.milliseconds.subtractingSaturated(span.milliseconds))
   }
 
@@ -46,7 +46,7 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var milliseconds: Int64
 
   @inlinable
-  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   @inlinable
   public static func milliseconds(_ count: Int64) -> TimeSpan { TimeSpan(milliseconds: count) }
@@ -66,7 +66,7 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
 
   /// Longer than any wait.
   @inlinable
-  public static var forever: TimeSpan { TimeSpan(milliseconds: .max) }
+  package static var forever: TimeSpan { TimeSpan(milliseconds: .max) }
 
   @inlinable
   public static func < (one: TimeSpan, other: TimeSpan) -> Bool {
@@ -74,12 +74,12 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 
   @inlinable
-  public static func + (one: TimeSpan, other: TimeSpan) -> TimeSpan {
+  package static func + (one: TimeSpan, other: TimeSpan) -> TimeSpan {
     TimeSpan(milliseconds: one.milliseconds.addingSaturated(other.milliseconds))
   }
 
   @inlinable
-  public static func * (span: TimeSpan, count: Int64) -> TimeSpan {
+  package static func * (span: TimeSpan, count: Int64) -> TimeSpan {
     TimeSpan(milliseconds: span.milliseconds.multipliedSaturated(count))
   }
 

@@ -28,7 +28,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
 
   /// A map with these entries, all of which are digested. O(n).
   @inlinable
-  public init(_ map: VersionedMap<Key, Value>) {
+  package init(_ map: VersionedMap<Key, Value>) {
     entries = map
     sum = map.checksum
   }
@@ -56,7 +56,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   /// Sets a value; returns the old one. O(log n).
   @inlinable
   @discardableResult
-  public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
+  package mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
     // The existing key stays, and may be spelled differently.
     let old = entries.entry(for: key)
     if let old { sum &-= entries.digest(old.key, old.value) }

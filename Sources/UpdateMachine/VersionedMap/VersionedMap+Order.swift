@@ -50,7 +50,7 @@ extension VersionedMap: Sequence {
 
   /// All entries, descending.
   @inlinable
-  public func descending() -> Descending { Descending(root: root, below: nil) }
+  package func descending() -> Descending { Descending(root: root, below: nil) }
 
   /// All entries from a key down, including its own. O(log n) for the first, then O(1) for each.
   @inlinable
@@ -192,7 +192,7 @@ extension VersionedMap {
 
   /// The entries of one version, descending. It keeps what it needs of that version.
   @safe
-  public struct Descending: Sequence, IteratorProtocol {
+  @usableFromInline package struct Descending: Sequence, IteratorProtocol {
     @usableFromInline let root: Node?
     /// The leaf with the next entry; `nil`: there is none.
     @usableFromInline var run: MapRun<Key, Value>?
@@ -214,7 +214,7 @@ extension VersionedMap {
     }
 
     @inlinable
-    public mutating func next() -> Element? {
+    package mutating func next() -> Element? {
       guard let run else { return nil }
       return withExtendedLifetime(root) {
         let entry = run.entry(index)
