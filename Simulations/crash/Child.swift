@@ -201,7 +201,7 @@ struct ToldSource: Source {
   func release(_ log: ViewLog) async {}
 
   func push(
-    _ push: Outbox<Entry>.Push
+    _ push: PushRequest<Entry>
   ) async throws(PushFailure) -> PushAnswer {
     let request = MutationPush(push)
     guard case .pushed(_, let answer) = await line.ask({ .push($0, request) }) else {

@@ -99,7 +99,7 @@ struct Entry {
   static func lifeOfOutbox() {
     var outbox = Outbox<Count>(client: ClientID(1), life: Life(1))
     var view = LocalView<Count>(of: 0)
-    var push: Outbox<Count>.Push?
+    var push: PushRequest<Count>?
     var (digest, now) = (Digest(), Moment(milliseconds: 0))
     func note(_ effects: Outbox<Count>.Effects) {
       push = effects.push ?? push

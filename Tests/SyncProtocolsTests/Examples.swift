@@ -201,7 +201,7 @@ extension Wish: Storable {
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self = .reserve(hour: try bytes.takeInt64(), who: try bytes.takeString())
+    self = .reserve(hour: try bytes.take(), who: try bytes.take())
   }
 }
 

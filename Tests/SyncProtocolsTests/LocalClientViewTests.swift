@@ -43,7 +43,7 @@ import UpdateMachine
     func release(_ log: ViewLog) async {}
 
     func push(
-      _ push: Outbox<Change>.Push
+      _ push: PushRequest<Change>
     ) async throws(PushFailure) -> PushAnswer {
       do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
       return try await source.push(push)
@@ -106,10 +106,10 @@ import UpdateMachine
     let wish = try await machine.mutate(.reserve(hour: 9, who: "me"))
     await wait(for: machine) { $0.local?.outbox.status == .confirming }
     #expect(await machine.state(of: wish.ticket) == .sent)
-    #expect(await machine.state.pendingCount == 1)
+    #expect(await machine.state.pending.count == 1)
     await server.runPushes()
     #expect(await machine.acknowledged(wish.ticket) == .acknowledged)
-    #expect(await machine.state.pendingCount == 0)
+    #expect(await machine.state.pending.isEmpty)
     await machine.stop()
     await following
   }

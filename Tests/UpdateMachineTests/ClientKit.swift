@@ -14,7 +14,7 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
   var store: StoreScript?
   /// The register or poll that is out.
   var request: RequestID?
-  var pushes: [Outbox<Model.Change>.Push] = []
+  var pushes: [PushRequest<Model.Change>] = []
   /// Every fetch that there ever was.
   var fetches: [(id: RequestID, request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>)] = []
   /// What the store was asked last.

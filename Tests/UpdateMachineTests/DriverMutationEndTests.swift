@@ -103,7 +103,7 @@ import Testing
     bench.serve()
     bench.advance(.minutes(2))
     #expect(bench.pushes.isEmpty, "another user may have come")
-    #expect(bench.state.pendingCount == 0)
+    #expect(bench.state.pending.isEmpty)
   }
 
   @Test func `log-out gives up a push that is out`() {
@@ -241,7 +241,7 @@ import Testing
       #expect(sum <= 1 + Int64(count) + 1, "killed after \(steps) steps")
       #expect(Int64(next.server.ran.count) == sum - 1)
       #expect(next.values?["a"] == sum, "killed after \(steps) steps")
-      #expect(next.state.pendingCount == 0)
+      #expect(next.state.pending.isEmpty)
     }
     #expect((20..<180).contains(notStored), "some were stored, and some were not")
   }
@@ -288,7 +288,7 @@ import Testing
     #expect(stored.value == true)
     #expect(bench.pushes == [["1 set", "2 set"]])
     bench.serve()
-    #expect(bench.state.pendingCount == 0)
+    #expect(bench.state.pending.isEmpty)
   }
 
   @Test func `a save makes durable what it has in it, and nothing newer`() {

@@ -12,7 +12,7 @@ import Testing
     let mutated = try bench.mutate(.reserve(9, by: "me")).get()
     #expect(mutated.value == "RESERVED")
     #expect(bench.state.view?.hours[9] == "me")
-    #expect(bench.state.pendingCount == 1)
+    #expect(bench.state.pending.count == 1)
     let stored = bench.awaitStored(mutated.ticket)
     let acknowledged = bench.awaitAcknowledged(mutated.ticket)
     #expect(stored.value == true)
@@ -24,7 +24,7 @@ import Testing
     #expect(bench.state(of: mutated.ticket) == .sent)
     bench.answerPoll()
     #expect(acknowledged.value == .acknowledged)
-    #expect(bench.state.pendingCount == 0)
+    #expect(bench.state.pending.isEmpty)
     #expect(bench.state.view?.hours[9] == "me")
     #expect(bench.server.ran == ["reserve"])
   }
@@ -121,7 +121,7 @@ import Testing
     bench.advance(.seconds(10))
     bench.serve()
     #expect(bench.server.board.values == ["background": 1, "halted": 2, "stale": 3])
-    #expect(bench.state.pendingCount == 0)
+    #expect(bench.state.pending.isEmpty)
     #expect(bench.server.ran.count == 3)
   }
 

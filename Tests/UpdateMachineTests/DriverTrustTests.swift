@@ -21,7 +21,7 @@ import Testing
     }
     #expect(told.value == nil)
     #expect(bench.state(of: ticket) == .sent)
-    #expect(bench.state.pendingCount == 1)
+    #expect(bench.state.pending.count == 1)
     #expect(bench.values == ["a": 1])
     #expect(bench.pushes == [["1 set"]], "it is given some time")
     bench.advance(.seconds(30))

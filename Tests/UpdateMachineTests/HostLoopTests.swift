@@ -112,12 +112,12 @@ final class AppParts {
     return Life(lives)
   }
 
-  func log(_ report: Machine<Spot>.Report) { reports += 1 }
+  func log(_ report: SyncReport) { reports += 1 }
 
   func release(_ log: String) { released.append(log) }
 
   func show(_ client: Client) {
-    shown.append(client.local?.view.state.values)
+    shown.append(client.view?.values)
     claims.append(client.freshness(at: now).claim)
   }
 
@@ -180,7 +180,7 @@ final class AppParts {
     }
   }
 
-  func push(_ push: Outbox<BoardChange>.Push, then feed: @escaping Feed) {
+  func push(_ push: PushRequest<BoardChange>, then feed: @escaping Feed) {
     ask(push.id, then: feed) { parts in
       let before = parts.server.news
       let answer = parts.server.run(push)

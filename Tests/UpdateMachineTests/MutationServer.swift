@@ -78,7 +78,7 @@ struct BoardServer: Sendable {
     )
   }
 
-  mutating func run(_ push: Outbox<BoardChange>.Push) -> PushAnswer {
+  mutating func run(_ push: PushRequest<BoardChange>) -> PushAnswer {
     for item in push.mutations {
       if let refusal, refusal.id > push.knownRefusal { return .refused(refusal) }
       guard item.id == last.next else { continue }

@@ -118,7 +118,7 @@ struct TinyServer {
   var refusals = 0
   var ignored = 0
 
-  mutating func take(_ push: Outbox<Note>.Push) -> PushAnswer {
+  mutating func take(_ push: PushRequest<Note>) -> PushAnswer {
     if let lastRefusal, lastRefusal.id > push.knownRefusal,
       !push.voided.contains(lastRefusal.id)
     {
@@ -141,7 +141,7 @@ struct TinyServer {
   }
 
   /// Without IDs: whatever comes is run.
-  mutating func takeUnnamed(_ push: Outbox<Note>.Push) -> PushAnswer {
+  mutating func takeUnnamed(_ push: PushRequest<Note>) -> PushAnswer {
     for item in push.mutations {
       guard run(item.change) else { return .refused(MutationRefusal(item.id)) }
       echoes.append(item.ticket)

@@ -22,7 +22,7 @@ import Testing
 
     var client: SyncClient<BoardModel, Sync> { hand.client }
     var outbox: Outbox<BoardChange>? { client.local?.outbox }
-    var pushes: [Outbox<BoardChange>.Push] { hand.pushes }
+    var pushes: [PushRequest<BoardChange>] { hand.pushes }
     var request: RequestID? { hand.request }
 
     mutating func begin(every cadence: TimeSpan) {

@@ -361,7 +361,7 @@
     }
 
     func send(
-      _ push: Outbox<App.Model.Change>.Push, _ call: SimulatedCall<SimulatedSource<App>.Pushed>,
+      _ push: PushRequest<App.Model.Change>, _ call: SimulatedCall<SimulatedSource<App>.Pushed>,
       _ life: SimulatedLife<App>
     ) {
       call.client = life.client

@@ -84,7 +84,7 @@
     func release(_ log: Sync.Place.Log) async { life.engine?.release(log, life) }
 
     func push(
-      _ push: Outbox<Model.Change>.Push
+      _ push: PushRequest<Model.Change>
     ) async throws(PushFailure) -> PushAnswer {
       let call = SimulatedCall<Pushed>()
       let pushed = await withTaskCancellationHandler {

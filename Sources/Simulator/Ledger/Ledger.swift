@@ -51,7 +51,7 @@ package enum Ledger: SimulatedApp {
     return snapshot
   }
 
-  package static func request(_ push: Outbox<LedgerChange>.Push) -> MutationPush {
+  package static func request(_ push: PushRequest<LedgerChange>) -> MutationPush {
     MutationPush(push)
   }
 

@@ -37,7 +37,7 @@ package enum Posts: SimulatedApp {
     return snapshot
   }
 
-  package static func request(_ push: Outbox<PostChange>.Push) -> MutationPush {
+  package static func request(_ push: PushRequest<PostChange>) -> MutationPush {
     MutationPush(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {

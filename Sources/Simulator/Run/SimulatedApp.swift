@@ -57,7 +57,7 @@ public protocol SimulatedApp: Sendable {
   static func snapshotToRefuse(_ truth: Truth) -> Truth.Snapshot?
 
   /// The request of a push. Supplied where the model takes no changes.
-  static func request(_ push: Outbox<Model.Change>.Push) -> MutationPush
+  static func request(_ push: PushRequest<Model.Change>) -> MutationPush
 
   /// The server's answer to a request for a page. It chose what to answer in the state `found`, and
   /// reads it a little `later`. Supplied where the model holds everything.
@@ -128,7 +128,7 @@ extension SimulatedApp {
 
 extension SimulatedApp where Model.Change == Never {
   /// Nothing is ever pushed.
-  public static func request(_ push: Outbox<Never>.Push) -> MutationPush {
+  public static func request(_ push: PushRequest<Never>) -> MutationPush {
     MutationPush(client: push.client, knownRefusal: .none, mutations: [])
   }
 }

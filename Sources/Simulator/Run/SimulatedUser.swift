@@ -84,7 +84,7 @@ public protocol SimulatedUser: Sendable {
 
   /// Returns the objection to a push that is being sent; `nil`: none. `disk`: the durable state.
   func objection(
-    toSending push: Outbox<Model.Change>.Push, disk: Saved?
+    toSending push: PushRequest<Model.Change>, disk: Saved?
   ) -> UserObjection?
 
   /// Returns the objection to the client's state; `nil`: none. Called after every step of the
@@ -200,7 +200,7 @@ extension SimulatedUser {
     _ id: RequestID, readAt position: Int64
   ) {}
   public func objection(
-    toSending push: Outbox<Model.Change>.Push, disk: Saved?
+    toSending push: PushRequest<Model.Change>, disk: Saved?
   ) -> UserObjection? { nil }
   public mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,

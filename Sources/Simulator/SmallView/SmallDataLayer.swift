@@ -136,7 +136,7 @@ struct SmallPush: Equatable {
 
 extension SmallPush {
   /// `nil`: such a push does not occur in a small world.
-  init?(_ push: Outbox<SmallEdit>.Push) {
+  init?(_ push: PushRequest<SmallEdit>) {
     var (voided, ids, last): (UInt64, UInt64, UInt64) = (0, 0, 0)
     for id in push.voided { voided |= 1 << (id.number - 1) }
     for item in push.mutations {

@@ -56,7 +56,7 @@ extension SmallViewLife {
     operation = next
   }
 
-  private mutating func send(_ push: Outbox<SmallEdit>.Push) {
+  private mutating func send(_ push: PushRequest<SmallEdit>) {
     guard self.push == nil, var content = SmallPush(push) else { return breaks(.walls) }
     if let disk {
       let outbox = saved(disk).outbox

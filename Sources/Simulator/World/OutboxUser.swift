@@ -41,7 +41,7 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   /// A process begins.
   mutating func begin() { judged = nil }
 
-  mutating func note(_ push: Outbox<Change>.Push) {
+  mutating func note(_ push: PushRequest<Change>) {
     guard let id = push.mutations.last?.id else { return }
     if let index = newest.firstIndex(where: { $0.client == push.client }) {
       newest[index].id = max(newest[index].id, id)
@@ -99,7 +99,7 @@ extension OutboxUser {
   /// Whatever is sent must be on the disk, and unchanged: a crash would otherwise turn it into
   /// another change.
   package func objection(
-    toSending push: Outbox<Model.Change>.Push, disk: Saved?
+    toSending push: PushRequest<Model.Change>, disk: Saved?
   ) -> UserObjection? {
     let durable = disk?.outbox
     for item in push.mutations {

@@ -10,7 +10,7 @@ final class SimulatedClient<App: SimulatedApp> {
   typealias Body = SyncClient<App.Model, Sync>
   typealias Saved = SavedReplica<App.Model, Sync.Place>
   typealias Lists = App.Model.Lists
-  typealias Push = Outbox<App.Model.Change>.Push
+  typealias Push = PushRequest<App.Model.Change>
 
   /// The client; while no process runs, the last one.
   var held: Held

@@ -48,7 +48,7 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
 
 extension MutationPush {
   /// Converts an outbox's push.
-  public init<Change: ViewMutation>(_ push: Outbox<Change>.Push) {
+  public init<Change: ViewMutation>(_ push: PushRequest<Change>) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {

@@ -149,7 +149,7 @@
     public func release(_ log: ViewLog) async {}
 
     public func push(
-      _ push: Outbox<Change>.Push
+      _ push: PushRequest<Change>
     ) async throws(PushFailure) -> PushAnswer {
       do throws(SyncFailure) {
         return try await server.push(MutationPush(push))

@@ -63,7 +63,7 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
     bytes.put(StoredHead.version)
     bytes.put(model)
     bytes.put(finger)
-    bytes.put(terms)
+    terms.put(into: &bytes)
   }
 
   @usableFromInline
@@ -75,7 +75,7 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
     }
     model = try bytes.takeUInt64()
     finger = try bytes.takeOptional()
-    terms = try bytes.take()
+    terms = try Terms(from: &bytes)
   }
 }
 
@@ -116,7 +116,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
   }
 
   /// Whether this version wrote the rows, so that a step may be appended to them.
-  public static func isCurrent(_ rows: StoredRows) throws(StoredFormError) -> Bool {
+  package static func isCurrent(_ rows: StoredRows) throws(StoredFormError) -> Bool {
     try head(of: rows).model == Model.storedVersion
   }
 
@@ -132,28 +132,26 @@ extension StoredTable {
   @usableFromInline static var head: StoredTable { StoredTable(0) }
 }
 
-extension Terms: Storable {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) {
-    bytes.put(longDeadline)
-    bytes.put(lifetime)
+extension Terms {
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(longDeadline.milliseconds)
+    bytes.put(lifetime.milliseconds)
     switch cadence {
     case .waits: bytes.put(UInt8(0))
     case .every(let period):
       bytes.put(UInt8(1))
-      bytes.put(period)
+      bytes.put(period.milliseconds)
     case .pushed: bytes.put(UInt8(2))
     }
   }
 
-  @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    let longDeadline: TimeSpan = try bytes.take()
-    let lifetime: TimeSpan = try bytes.take()
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let longDeadline = TimeSpan(milliseconds: try bytes.takeInt64())
+    let lifetime = TimeSpan(milliseconds: try bytes.takeInt64())
     let cadence: Cadence
     switch try bytes.takeByte() {
     case 0: cadence = .waits
-    case 1: cadence = .every(try bytes.take())
+    case 1: cadence = .every(TimeSpan(milliseconds: try bytes.takeInt64()))
     case 2: cadence = .pushed
     default: throw StoredFormError(expected: "a cadence")
     }

@@ -6,7 +6,7 @@ extension SyncClient {
     /// Keep the timer from firing.
     case disarm(TimerID)
     /// Tell the app's log what went wrong.
-    case report(Machine<Place>.Report)
+    case report(SyncReport)
     /// Tell the server that a log is no longer wanted: best effort, never retried, not answered.
     case release(Place.Log)
     /// Read the saved form. The store does one operation at a time: this, ``save(_:)``,
@@ -24,7 +24,7 @@ extension SyncClient {
     /// subscription continues from the next finger under the same request.
     case poll(RequestID, finger: Place, waits: Bool)
     /// Send mutations.
-    case push(Outbox<Change>.Push)
+    case push(PushRequest<Change>)
     /// Ask for a page.
     case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
     /// Feed `fired` once, at a moment drawn from the range.
@@ -48,11 +48,11 @@ extension SyncClient {
     /// The windows whose view changed (``SyncClient/view(of:)``).
     public var windows: [WindowID] = []
     /// What the machine was told, in order, for a checker.
-    public var heard = Few<MachineHeard<Place>>()
+    @usableFromInline package var heard = Few<MachineHeard<Place>>()
 
     /// Nothing to do, and nothing changed.
     @inlinable
-    public init() {}
+    package init() {}
 
     /// Calls `perform` with each effect in the order in which they must be performed: cancel,
     /// disarm, report, release, the store, the requests, arm.
@@ -110,7 +110,7 @@ public struct ClientChanges: OptionSet, Sendable {
 }
 
 /// One thing that a machine was told.
-public enum MachineHeard<Place: Finger>: Equatable, Sendable {
+@usableFromInline package enum MachineHeard<Place: Finger>: Equatable, Sendable {
   /// The machine is a new one, restored with a saved finger.
   case restored(Place, Terms, age: TimeSpan?)
   case input(Machine<Place>.Input)
@@ -126,7 +126,7 @@ extension SyncClient.Effects {
   }
 
   /// One line per effect, with moments relative to `now`.
-  public func texts(at now: Moment) -> [String] {
+  package func texts(at now: Moment) -> [String] {
     var texts: [String] = []
     each { texts.append($0.text(at: now)) }
     return texts
@@ -134,7 +134,7 @@ extension SyncClient.Effects {
 
   /// Whether there is nothing to do.
   @inlinable
-  public var isEmpty: Bool {
+  package var isEmpty: Bool {
     var isEmpty = true
     each { _ in isEmpty = false }
     return isEmpty

@@ -4,10 +4,10 @@
 
 extension SyncClient {
   /// Whether it starts as soon as the saved form has been read.
-  public var isStartPending: Bool { startsWhenLoaded }
+  package var isStartPending: Bool { startsWhenLoaded }
 
   /// Packs everything except model, finger, outbox and windows into `bits`, relative to `now`.
-  public func pack(into bits: inout Bits, at now: Moment, _ packing: Machine<Place>.Packing) {
+  package func pack(into bits: inout Bits, at now: Moment, _ packing: Machine<Place>.Packing) {
     bits.put(isLoaded)
     bits.put(startsWhenLoaded)
     _machine.pack(into: &bits, at: now, packing)
@@ -15,7 +15,7 @@ extension SyncClient {
   }
 
   /// Restores a packed client, relative to the moment 0.
-  public init(
+  package init(
     unpacking bits: inout Bits, model: Model?, finger: Place?, life: Life,
     settings: ClientSettings, _ packing: Machine<Place>.Packing
   ) {
@@ -35,7 +35,7 @@ extension SyncClient {
   ///   - bits: where to put it.
   ///   - now: the present moment.
   ///   - tickets: how many mutations there may be.
-  public func packOutbox(into bits: inout Bits, at now: Moment, tickets: UInt64) {
+  package func packOutbox(into bits: inout Bits, at now: Moment, tickets: UInt64) {
     var ranks = _local?.outbox.versionRanks ?? OutboxVersionRanks(base: OutboxVersion(0))
     storage.noteVersions(in: &ranks)
     storage.packOutbox(into: &bits, at: now, ranks)
@@ -45,7 +45,7 @@ extension SyncClient {
 
   /// The inverse of ``packOutbox(into:at:tickets:)``, over the unpacked model. `change`: returns
   /// the change of a ticket.
-  public mutating func unpackOutbox(
+  package mutating func unpackOutbox(
     from bits: inout Bits, tickets: UInt64, change: (MutationTicket) -> Change
   ) {
     storage.unpackOutbox(from: &bits, of: model?.client)

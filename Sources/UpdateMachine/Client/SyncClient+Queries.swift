@@ -13,19 +13,28 @@ extension SyncClient {
   /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
   /// changes.
   @inlinable
-  public var local: LocalChanges<Change>? { _local }
+  package var local: LocalChanges<Change>? { _local }
+
+  /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
+  public var view: Change.State? { _local?.view.state }
+
+  /// Mutations that the server has not confirmed, in order, without those that it refused.
+  public var pending: [PendingMutation<Change>] { _local?.outbox.pending ?? [] }
+
+  /// Mutations without effect on the view, which wait for the app or for a newer state.
+  public var setAside: [MutationSetAside<Change>] { _local?.outbox.setAside ?? [] }
 
   @inlinable
-  public var machine: Machine<Place> { _machine }
+  package var machine: Machine<Place> { _machine }
 
   @inlinable
   public var status: MachineStatus { _machine.status }
 
   @inlinable
-  public var finger: Place? { _machine.finger }
+  package var finger: Place? { _machine.finger }
 
   @inlinable
-  public var isLoaded: Bool {
+  package var isLoaded: Bool {
     if case .unknown = _holding { false } else { true }
   }
 
@@ -59,17 +68,17 @@ extension SyncClient {
 
   /// The windows that are open, oldest first.
   @inlinable
-  public var openWindows: [WindowID] { planner.openWindows }
+  package var openWindows: [WindowID] { planner.openWindows }
 
   /// The list and the part of it that a window shows; `nil`: the window is not open.
   @inlinable
-  public func window(
+  package func window(
     _ id: WindowID
   ) -> (narrow: Lists.Narrow, window: ListWindow<Lists.ID>)? { planner.window(id) }
 
   /// How many fetches are out.
   @inlinable
-  public var fetchesOut: Int { planner.fetchesOut }
+  package var fetchesOut: Int { planner.fetchesOut }
 
   /// How many timers are armed.
   package var timersArmed: Int {
@@ -146,7 +155,7 @@ extension SyncClient {
 extension SyncClient {
   /// The first invariant that does not hold; `nil`: all hold. Checked after every input.
   @inlinable
-  public func violation() -> Violation? {
+  package func violation() -> Violation? {
     if let violation = _machine.violation() { return violation }
     if _machine.finger != nil, model == nil { return violated("a finger is held with its model") }
     if Change.isPossible {

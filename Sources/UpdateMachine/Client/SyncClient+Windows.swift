@@ -50,7 +50,7 @@ extension SyncClient {
   /// Whether pages are fetched now: the log is followed, so that a page can be brought level, and
   /// the user sees the app. While stopped, halted or in the background, open fetches are given up.
   @inlinable
-  public var fetchesPages: Bool {
+  package var fetchesPages: Bool {
     finger != nil && _machine.isInForeground && !status.isResting && !status.isHalted
   }
 

@@ -45,7 +45,7 @@ where Sync.Batch.Event == Model.Event {
   @usableFromInline typealias Planner = PagePlanner<Lists>
 
   /// The settings of this client, which never change.
-  public let settings: ClientSettings
+  @usableFromInline package let settings: ClientSettings
 
   @usableFromInline var _holding: Holding<Model> = .unknown
   /// While nothing has been loaded: a machine that is not started, and hears the app's signals.

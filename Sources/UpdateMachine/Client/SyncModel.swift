@@ -225,17 +225,17 @@ extension Holding: Equatable where Model: Equatable {}
 /// A replica as it is on disk. Model, finger and outbox are saved as one (SyncBugs 81).
 public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   /// The model as of the finger.
-  public var model: Model
+  @usableFromInline package var model: Model
   /// The place up to which the model has taken everything; `nil`: it was given up, and the next
   /// snapshot replaces the server's part of the model.
-  public var finger: Place?
+  @usableFromInline package var finger: Place?
   /// What the server promised with the last snapshot.
-  public var terms: Terms
+  @usableFromInline package var terms: Terms
   /// The user's changes; `nil`: the model takes no changes.
-  public var outbox: Outbox<Model.Change>?
+  @usableFromInline package var outbox: Outbox<Model.Change>?
 
   @inlinable
-  public init(
+  package init(
     model: Model, finger: Place?, terms: Terms, outbox: Outbox<Model.Change>? = nil
   ) {
     self.model = model

@@ -43,7 +43,7 @@
   }
 
   /// A driver's source of chance. Called on the actor, and while the actor is made; must not block.
-  public protocol Chance: Sendable {
+  package protocol Chance: Sendable {
     /// Returns a random moment of the range, both ends included, all equally likely.
     func draw(from range: MomentRange) -> Moment
 
@@ -52,18 +52,18 @@
   }
 
   /// The system's generator.
-  public struct SystemChance: Chance {
+  package struct SystemChance: Chance {
     /// All instances draw from the same generator.
-    public init() {}
+    package init() {}
 
-    public func draw(from range: MomentRange) -> Moment {
+    package func draw(from range: MomentRange) -> Moment {
       var generator = SystemRandomNumberGenerator()
       return Moment(
         milliseconds: Int64.random(
           in: range.earliest.milliseconds...range.latest.milliseconds, using: &generator))
     }
 
-    public func newLife() -> Life {
+    package func newLife() -> Life {
       var generator = SystemRandomNumberGenerator()
       return Life(generator.next())
     }

@@ -14,7 +14,7 @@
 
     case register(RequestID)
     case poll(RequestID, after: Place, waits: Bool)
-    case push(Outbox<Origin.Model.Change>.Push)
+    case push(PushRequest<Origin.Model.Change>)
     case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
     case release(Place.Log)
     case load

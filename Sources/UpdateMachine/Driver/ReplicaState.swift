@@ -6,7 +6,7 @@
     /// What there is to show. *Unknown* until the saved form was read; stays readable while stale.
     public var holding: Holding<Model>
     /// The user's changes; `nil`: no state is held, or the model takes no changes.
-    public var local: LocalChanges<Model.Change>?
+    package var local: LocalChanges<Model.Change>?
     /// `nil` until the saved form was read.
     public var status: MachineStatus?
     /// What to tell the user, as of ``at``.
@@ -15,7 +15,7 @@
     public var at: Moment
 
     /// A state for a preview or a test.
-    public init(
+    package init(
       holding: Holding<Model>, local: LocalChanges<Model.Change>? = nil, status: MachineStatus?,
       freshness: Freshness, at: Moment
     ) {
@@ -33,7 +33,7 @@
 
     /// The latest moment, by the driver's clock, at which the model is known to have equalled the
     /// server's state; `nil`: unknown.
-    public var levelAsOf: Moment? { freshness.levelAsOf }
+    package var levelAsOf: Moment? { freshness.levelAsOf }
   }
 
   extension ReplicaState: Equatable where Model: Equatable {
@@ -51,13 +51,12 @@
   /// States in between are skipped, so a slow reader costs nothing. Ends when the machine goes. For
   /// one reader.
   public struct ReplicaStates<Model: SyncModel>: AsyncSequence, Sendable {
-    public typealias Element = ReplicaState<Model>
-    public typealias Failure = Never
-
-    let stream: AsyncStream<Element>
+    let stream: AsyncStream<ReplicaState<Model>>
 
     /// Returns an iterator, for one reader: iterators of one sequence share one position.
-    public func makeAsyncIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
+    public func makeAsyncIterator() -> AsyncStream<ReplicaState<Model>>.Iterator {
+      stream.makeAsyncIterator()
+    }
   }
 
 #endif

@@ -39,7 +39,7 @@
     func poll(after finger: Sync.Place, waits: Bool) async throws(SyncFailure) -> Sync.Batch
 
     /// Tells the server that a log is no longer wanted. Best effort: called once, never repeated,
-    /// and cancelled after ``UpdateMachine/releaseTime``.
+    /// and cancelled after `UpdateMachine.releaseTime`.
     func release(_ log: Sync.Place.Log) async
 
     /// Sends mutations, to be run in their order. One push is out at a time, beside a register, a
@@ -51,7 +51,7 @@
     /// - Returns: that the server has them, or which of them it refuses. Neither acknowledges
     ///   anything: the server may run them later.
     func push(
-      _ push: Outbox<Model.Change>.Push
+      _ push: PushRequest<Model.Change>
     ) async throws(PushFailure) -> PushAnswer
 
     /// Asks for some items of a list, or for one item by its ID. Several calls may be out at once,
@@ -79,7 +79,7 @@
   /// The source of a model that takes no changes: nothing is ever pushed.
   extension Source where Model.Change == Never {
     public func push(
-      _ push: Outbox<Never>.Push
+      _ push: PushRequest<Never>
     ) async throws(PushFailure) -> PushAnswer { .accepted }
   }
 

@@ -144,9 +144,6 @@
   /// and never gets the same answer twice in a row. For one reader. The query ends when the
   /// sequence and its iterator are dropped, or the reader's task is cancelled.
   public struct ViewAnswers<Answer: Equatable & Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Answer
-    public typealias Failure = Never
-
     let stream: AsyncStream<Answer>
 
     /// An iterator over the answers.
@@ -173,8 +170,8 @@
     /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
     public var view: Model.Change.State? { local?.view.state }
 
-    /// How many mutations the server has not confirmed, without those that were refused.
-    public var pendingCount: Int { local?.outbox.pending.count ?? 0 }
+    /// Mutations that the server has not confirmed, in order, without those that it refused.
+    public var pending: [PendingMutation<Model.Change>] { local?.outbox.pending ?? [] }
 
     /// Mutations without effect on the view, which wait for the app or for a newer state.
     public var setAside: [MutationSetAside<Model.Change>] { local?.outbox.setAside ?? [] }

@@ -191,7 +191,7 @@
     }
 
     private nonisolated func send(
-      _ push: Outbox<Change>.Push, _ job: OperationTable<Origin>.Job
+      _ push: PushRequest<Change>, _ job: OperationTable<Origin>.Job
     ) async {
       guard !job.cancelled.isSet else { return }
       do throws(PushFailure) {

@@ -59,15 +59,14 @@
   /// the window is closed, or the machine goes. For one reader. The window is closed when the
   /// sequence and its iterator are dropped, or the reader's task is cancelled.
   public struct WindowViews<Lists: PartialLists>: AsyncSequence, Sendable {
-    public typealias Element = WindowView<Lists>
-    public typealias Failure = Never
-
     /// The window of these views, to move it or to close it.
     public let id: WindowID
-    let stream: AsyncStream<Element>
+    let stream: AsyncStream<WindowView<Lists>>
 
     /// Returns an iterator, for one reader: iterators of one sequence share one position.
-    public func makeAsyncIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
+    public func makeAsyncIterator() -> AsyncStream<WindowView<Lists>>.Iterator {
+      stream.makeAsyncIterator()
+    }
   }
 
 #endif

@@ -25,7 +25,7 @@
     /// The app's model.
     public typealias Model = Origin.Model
     /// The protocol's finger.
-    public typealias Place = Origin.Sync.Place
+    package typealias Place = Origin.Sync.Place
     /// What the app sees.
     public typealias State = ReplicaState<Model>
     /// What the user can do.
@@ -33,22 +33,22 @@
     /// The model's partial lists.
     public typealias Lists = Model.Lists
     /// The value that decides everything.
-    public typealias Client = SyncClient<Model, Origin.Sync>
+    package typealias Client = SyncClient<Model, Origin.Sync>
     /// A closure that gets every input after it was taken, before its effects are performed, for
     /// logs and tests. It gets the input, its effects, the client as it is then, and the moment.
     /// Inputs come in the order in which they are taken. A `nil` input means that the app changed
     /// something or opened a window. Called on the actor, synchronously; must not block.
-    public typealias Tap = @Sendable (Client.Input?, Client.Effects, Client, Moment) -> Void
+    package typealias Tap = @Sendable (Client.Input?, Client.Effects, Client, Moment) -> Void
 
     /// A closure that gets the entries for the app's log, in the order in which they happen. Called
     /// on the actor, synchronously; must not block.
     public typealias Reporter = @Sendable (DriverReport) -> Void
 
     /// How long the release of a server's log may take before its task is cancelled.
-    public static var releaseTime: TimeSpan { .seconds(5) }
+    package static var releaseTime: TimeSpan { .seconds(5) }
 
     /// Runs the actor's jobs, one after the other.
-    public nonisolated let executor: any SerialExecutor
+    package nonisolated let executor: any SerialExecutor
 
     /// For the runtime: ``executor``, which lives as long as the actor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -85,37 +85,41 @@
     ///   - acknowledges: whether the server is told of a finger before or after that is saved.
     ///   - settings: the machine's settings; the defaults suit most apps.
     ///   - clock: the source of moments and of wall time.
-    ///   - chance: draws waits, and the number of this start.
-    ///   - executor: runs the actor's jobs; must run them one after the other.
     ///   - reporter: gets the entries for the app's log; `nil`: none are made.
-    ///   - tap: gets every input; `nil`: there is none.
     public init(
       source: Origin, store: any Store, acknowledges: Acknowledgement = .afterSaving,
       settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
-      chance: any Chance = SystemChance(),
-      executor: any SerialExecutor = SerialQueueExecutor(), reporter: Reporter? = nil,
-      tap: Tap? = nil
-    ) where Model: StorableModel, Place: Storable {
+      reporter: Reporter? = nil
+    ) where Model: StorableModel, Origin.Sync.Place: Storable {
       self.init(
         source: source, replicas: RowStore(store), acknowledges: acknowledges,
-        settings: settings, clock: clock, chance: chance, executor: executor,
-        reporter: reporter, tap: tap)
+        settings: settings, clock: clock, reporter: reporter)
+    }
+
+    /// The same, looked at.
+    package init(
+      source: Origin, store: any Store, settings: MachineSettings = MachineSettings(),
+      tap: @escaping Tap
+    ) where Model: StorableModel, Origin.Sync.Place: Storable {
+      self.init(source: source, replicas: RowStore(store), settings: settings, tap: tap)
     }
 
     /// The same without a store. The state is lost with the process, as is right for presence and
     /// typing, which are worth nothing after a restart.
     public init(
       source: Origin, settings: MachineSettings = MachineSettings(),
-      clock: any DriverClock = SystemClock(), chance: any Chance = SystemChance(),
-      executor: any SerialExecutor = SerialQueueExecutor(), reporter: Reporter? = nil,
-      tap: Tap? = nil
+      clock: any DriverClock = SystemClock(), reporter: Reporter? = nil
     ) {
       self.init(
-        source: source, replicas: nil, settings: settings, clock: clock, chance: chance,
-        executor: executor, reporter: reporter, tap: tap)
+        source: source, replicas: nil, settings: settings, clock: clock, reporter: reporter)
     }
 
-    /// The same with a store of whole replicas.
+    /// The same with a store of whole replicas, and all that a simulator decides.
+    ///
+    /// - Parameters:
+    ///   - chance: draws waits, and the number of this start.
+    ///   - executor: runs the actor's jobs; must run them one after the other.
+    ///   - tap: gets every input; `nil`: there is none.
     package init(
       source: Origin, replicas store: (any ReplicaStore<Model, Place>)?,
       acknowledges acknowledgement: Acknowledgement = .afterSaving,

@@ -60,7 +60,7 @@ public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   /// One ID alone.
   @inlinable
-  public init(_ id: ID) { self.init(low: id.number, high: id.number) }
+  package init(_ id: ID) { self.init(low: id.number, high: id.number) }
 
   /// From the very beginning to the very end.
   @inlinable
@@ -75,21 +75,21 @@ public struct Interval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   public var upperEnd: Point { Point(place: high) }
 
   @inlinable
-  public func contains(_ point: Point) -> Bool {
+  package func contains(_ point: Point) -> Bool {
     // Without a branch: for points in random order, half of the predictions would be wrong.
     (low <= point.place ? 1 : 0) & (point.place <= high ? 1 : 0) == 1
   }
 
   @inlinable
-  public func contains(_ id: ID) -> Bool { contains(.id(id)) }
+  package func contains(_ id: ID) -> Bool { contains(.id(id)) }
 
   /// Whether it contains every point of `other`.
   @inlinable
-  public func covers(_ other: Interval) -> Bool { low <= other.low && other.high <= high }
+  package func covers(_ other: Interval) -> Bool { low <= other.low && other.high <= high }
 
   /// The points that are in both; `nil`: none.
   @inlinable
-  public func intersection(_ other: Interval) -> Interval? {
+  package func intersection(_ other: Interval) -> Interval? {
     let both = Interval(low: max(low, other.low), high: min(high, other.high))
     return both.isNone ? nil : both
   }

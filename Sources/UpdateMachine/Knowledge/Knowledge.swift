@@ -14,7 +14,7 @@
 /// each with its greatest point beside it. So a change moves at most one chunk, and a copy shares
 /// the chunks that neither side has changed. In the complexities below, *n* is the number of
 /// intervals. Nothing here traps.
-public struct Knowledge<ID: ListID>: Sendable {
+@usableFromInline package struct Knowledge<ID: ListID>: Sendable {
   /// Up to two intervals, the lower one first, if there are no chunks. A free slot ends them.
   @usableFromInline var first: Interval<ID>
   @usableFromInline var second: Interval<ID>
@@ -23,7 +23,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// Nothing.
   @inlinable
-  public init() {
+  package init() {
     first = .none
     second = .none
     chunks = []
@@ -31,14 +31,14 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// One interval.
   @inlinable
-  public init(_ interval: Interval<ID>) {
+  package init(_ interval: Interval<ID>) {
     self.init()
     first = interval
   }
 
   /// Creates the union of these intervals, which may overlap, in any order.
   @inlinable
-  public init(_ intervals: some Sequence<Interval<ID>>) {
+  package init(_ intervals: some Sequence<Interval<ID>>) {
     self.init()
     for interval in intervals { insert(interval) }
   }
@@ -47,7 +47,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// Adds every point of an interval. O(log *n*), plus one step for each interval that it swallows.
   @inlinable
-  public mutating func insert(_ interval: Interval<ID>) {
+  package mutating func insert(_ interval: Interval<ID>) {
     let below = interval.low == .min ? .min : interval.low &- 1
     let above = interval.high == .max ? .max : interval.high &+ 1
     let start = spot(of: below)
@@ -67,18 +67,18 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// Adds one ID. O(log *n*).
   @inlinable
-  public mutating func insert(_ id: ID) { insert(Interval(id)) }
+  package mutating func insert(_ id: ID) { insert(Interval(id)) }
 
   /// Adds what the other knows. O(*m* log *n*), where the other has *m* intervals.
   @inlinable
-  public mutating func formUnion(_ other: Knowledge) {
+  package mutating func formUnion(_ other: Knowledge) {
     for interval in other.intervals { insert(interval) }
   }
 
   /// Removes every point of an interval, and splits one that contains it. O(log *n*), plus one step
   /// for each interval that loses a point.
   @inlinable
-  public mutating func remove(_ interval: Interval<ID>) {
+  package mutating func remove(_ interval: Interval<ID>) {
     let start = spot(of: interval.low)
     var end = start
     var below = Interval<ID>.none
@@ -101,45 +101,45 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// Removes one ID. O(log *n*).
   @inlinable
-  public mutating func remove(_ id: ID) { remove(Interval(id)) }
+  package mutating func remove(_ id: ID) { remove(Interval(id)) }
 
   // MARK: Queries
 
   /// Whether nothing is known. O(1).
   @inlinable
-  public var isEmpty: Bool { first.isNone && chunks.isEmpty }
+  package var isEmpty: Bool { first.isNone && chunks.isEmpty }
 
   /// Whether everything is known, from the very beginning to the very end. O(1).
   @inlinable
-  public var isComplete: Bool { first == .everything }
+  package var isComplete: Bool { first == .everything }
 
   /// How many intervals there are. O(*n*), but very fast.
   @inlinable
-  public var count: Int {
+  package var count: Int {
     guard !chunks.isEmpty else { return (first.isNone ? 0 : 1) + (second.isNone ? 0 : 1) }
     return chunks.reduce(0) { $0 + $1.intervals.count }
   }
 
   /// O(log *n*).
   @inlinable
-  public func contains(_ point: Interval<ID>.Point) -> Bool {
+  package func contains(_ point: Interval<ID>.Point) -> Bool {
     guard !chunks.isEmpty else { return first.contains(point) || second.contains(point) }
     return self[spotInChunks(of: point.place)].contains(point)
   }
 
   /// O(log *n*).
   @inlinable
-  public func contains(_ id: ID) -> Bool { contains(.id(id)) }
+  package func contains(_ id: ID) -> Bool { contains(.id(id)) }
 
   /// Whether every point of an interval is known. O(log *n*).
   @inlinable
-  public func covers(_ interval: Interval<ID>) -> Bool {
+  package func covers(_ interval: Interval<ID>) -> Bool {
     self[spot(of: interval.low)].covers(interval)
   }
 
   /// The known interval that holds a point; `nil`: the point is not known. O(log *n*).
   @inlinable
-  public func interval(holding point: Interval<ID>.Point) -> Interval<ID>? {
+  package func interval(holding point: Interval<ID>.Point) -> Interval<ID>? {
     let next = self[spot(of: point.place)]
     return next.contains(point) ? next : nil
   }
@@ -148,7 +148,7 @@ public struct Knowledge<ID: ListID>: Sendable {
   /// above the point if the point itself is not known. `nil`: everything down to the very beginning
   /// is known. O(log *n*).
   @inlinable
-  public func gap(atOrBelow point: Interval<ID>.Point) -> Interval<ID>? {
+  package func gap(atOrBelow point: Interval<ID>.Point) -> Interval<ID>? {
     let spot = spot(of: point.place)
     let next = self[spot]
     guard !next.isNone else { return gap(from: before(spot), to: .none) }
@@ -159,7 +159,7 @@ public struct Knowledge<ID: ListID>: Sendable {
   /// below the point if the point itself is not known. `nil`: everything up to the very end is
   /// known. O(log *n*).
   @inlinable
-  public func gap(atOrAbove point: Interval<ID>.Point) -> Interval<ID>? {
+  package func gap(atOrAbove point: Interval<ID>.Point) -> Interval<ID>? {
     let spot = spot(of: point.place)
     let next = self[spot]
     guard next.contains(point) else { return gap(from: before(spot), to: next) }
@@ -171,7 +171,7 @@ public struct Knowledge<ID: ListID>: Sendable {
   /// What both know. O(*m* log *n*), where *m* is the smaller number of intervals, plus one step
   /// for each interval of the result.
   @inlinable
-  public func intersection(_ other: Knowledge) -> Knowledge {
+  package func intersection(_ other: Knowledge) -> Knowledge {
     let (fewer, more) = count < other.count ? (self, other) : (other, self)
     var both = Knowledge()
     for interval in fewer.intervals { more.forEach(in: interval) { both.append($0) } }
@@ -180,7 +180,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// What is known of an interval. O(log *n*), plus one step for each interval of the result.
   @inlinable
-  public func intersection(_ interval: Interval<ID>) -> Knowledge {
+  package func intersection(_ interval: Interval<ID>) -> Knowledge {
     var known = Knowledge()
     forEach(in: interval) { known.append($0) }
     return known
@@ -188,7 +188,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// What is known here but not there. O(*n* + *m* log *n*), where the other has *m* intervals.
   @inlinable
-  public func subtracting(_ other: Knowledge) -> Knowledge {
+  package func subtracting(_ other: Knowledge) -> Knowledge {
     var rest = self
     for interval in other.intervals { rest.remove(interval) }
     return rest
@@ -196,7 +196,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 
   /// What is known here or there. O(*m* log *n*), where the other has *m* intervals.
   @inlinable
-  public func union(_ other: Knowledge) -> Knowledge {
+  package func union(_ other: Knowledge) -> Knowledge {
     var either = self
     either.formUnion(other)
     return either
@@ -205,7 +205,7 @@ public struct Knowledge<ID: ListID>: Sendable {
   /// What is not known of an interval, by default of everything. O(log *n*), plus one step for each
   /// interval of the result.
   @inlinable
-  public func gaps(in interval: Interval<ID> = .everything) -> Knowledge {
+  package func gaps(in interval: Interval<ID> = .everything) -> Knowledge {
     var unknown = Knowledge()
     var low = interval.low
     var isDone = false
@@ -241,7 +241,7 @@ public struct Knowledge<ID: ListID>: Sendable {
 extension Knowledge: Equatable {
   /// O(*n*).
   @inlinable
-  public static func == (one: Knowledge, other: Knowledge) -> Bool {
+  package static func == (one: Knowledge, other: Knowledge) -> Bool {
     guard one.chunks.isEmpty, other.chunks.isEmpty else {
       return one.intervals.elementsEqual(other.intervals)
     }
@@ -251,7 +251,7 @@ extension Knowledge: Equatable {
 
 extension Knowledge: Hashable {
   @inlinable
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     for interval in intervals { hasher.combine(interval) }
     hasher.combine(Interval<ID>.none)
   }
@@ -260,10 +260,10 @@ extension Knowledge: Hashable {
 extension Knowledge {
   /// The intervals in order, from below.
   @inlinable
-  public var intervals: Intervals { Intervals(self) }
+  package var intervals: Intervals { Intervals(self) }
 
   /// The intervals of some knowledge, in order.
-  public struct Intervals: Sequence, IteratorProtocol, Sendable {
+  @usableFromInline package struct Intervals: Sequence, IteratorProtocol, Sendable {
     @usableFromInline let knowledge: Knowledge
     @usableFromInline var spot = Spot(chunk: 0, offset: 0)
 
@@ -271,7 +271,7 @@ extension Knowledge {
     init(_ knowledge: Knowledge) { self.knowledge = knowledge }
 
     @inlinable
-    public mutating func next() -> Interval<ID>? {
+    package mutating func next() -> Interval<ID>? {
       let interval = knowledge[spot]
       guard !interval.isNone else { return nil }
       spot = knowledge.after(spot)
@@ -282,14 +282,14 @@ extension Knowledge {
 
 extension Knowledge: CustomStringConvertible {
   /// The intervals in one line: "[begin…17] [20…29] [40…end]"; "nothing".
-  public var description: String {
+  @usableFromInline package var description: String {
     isEmpty ? "nothing" : intervals.map { $0.description }.joined(separator: " ")
   }
 }
 
 extension Knowledge: Storable {
   @inlinable
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(UInt64(count))
     for interval in intervals {
       bytes.put(interval.low)
@@ -298,7 +298,7 @@ extension Knowledge: Storable {
   }
 
   @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init()
     for _ in 0..<(try bytes.takeCount()) {
       let low = try bytes.takeInt64()
@@ -312,11 +312,11 @@ extension Knowledge: Storable {
 #if !hasFeature(Embedded)
   /// A list of intervals.
   extension Knowledge: Codable {
-    public init(from decoder: any Decoder) throws {
+    @usableFromInline package init(from decoder: any Decoder) throws {
       self.init(try decoder.singleValueContainer().decode([Interval<ID>].self))
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    @usableFromInline package func encode(to encoder: any Encoder) throws {
       var list = encoder.singleValueContainer()
       try list.encode(Array(intervals))
     }

@@ -11,30 +11,30 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// The held rows of the narrow, known or not; ascending.
   @inlinable
-  public var ids: VersionedMap<ID, Present> { _ids }
+  package var ids: VersionedMap<ID, Present> { _ids }
 
   /// Where ``ids``, together with what is ``unloaded``, is everything that the server has.
   @inlinable
-  public var knowledge: Knowledge<ID> { _knowledge }
+  package var knowledge: Knowledge<ID> { _knowledge }
 
   /// The list as it was before all of it was forgotten; for reading only.
   @inlinable
-  public var former: Former? { _former }
+  package var former: Former? { _former }
 
   /// The server hides everything older than this ID, so nothing older is asked for. The greatest
   /// ID: it hides everything.
   @inlinable
-  public var historyLimit: ID? { _historyLimit }
+  package var historyLimit: ID? { _historyLimit }
 
   /// Where ``ids`` was saved by an earlier process and has not been read yet. IDs there may be
   /// known, but are not in memory.
   @inlinable
-  public var unloaded: Knowledge<ID> { _unloaded }
+  package var unloaded: Knowledge<ID> { _unloaded }
 
   /// An earlier state of a list, and where it was complete then.
-  public struct Former: Equatable, Sendable {
-    public var ids: VersionedMap<ID, Present>
-    public var knowledge: Knowledge<ID>
+  @usableFromInline package struct Former: Equatable, Sendable {
+    @usableFromInline package var ids: VersionedMap<ID, Present>
+    @usableFromInline package var knowledge: Knowledge<ID>
 
     @inlinable
     init(ids: VersionedMap<ID, Present>, knowledge: Knowledge<ID>) {
@@ -44,9 +44,9 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   }
 
   /// An empty value: only the presence of its ID counts.
-  public struct Present: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline package struct Present: BitwiseCopyable, Hashable, Sendable {
     @inlinable
-    public init() {}
+    package init() {}
   }
 
   @inlinable
@@ -55,14 +55,14 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   /// Creates a list that knows nothing and keeps another as former. If the other knew nothing, its
   /// own former list is kept instead.
   @inlinable
-  public init(forgetting other: PartialList) {
+  package init(forgetting other: PartialList) {
     let isWorthMore = !other.knowledge.isEmpty || other.former == nil
     _former = isWorthMore ? Former(ids: other.ids, knowledge: other.knowledge) : other.former
   }
 
   /// Creates a list that never knows anything, and shows these rows as former.
   @inlinable
-  public init(showing ids: VersionedMap<ID, Present>) {
+  package init(showing ids: VersionedMap<ID, Present>) {
     _former = Former(ids: ids, knowledge: Knowledge())
   }
 
@@ -92,7 +92,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Replaces all held rows.
   @inlinable
-  public mutating func hold(_ all: VersionedMap<ID, Present>) {
+  package mutating func hold(_ all: VersionedMap<ID, Present>) {
     _ids = all
     _unloaded = Knowledge()
   }
@@ -103,7 +103,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// The same for several intervals.
   @inlinable
-  public mutating func learn(_ intervals: Knowledge<ID>) { _knowledge.formUnion(intervals) }
+  package mutating func learn(_ intervals: Knowledge<ID>) { _knowledge.formUnion(intervals) }
 
   /// Forgets what is known of an ID.
   @inlinable
@@ -119,22 +119,22 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Notes that what was saved of these IDs is not in memory, and is read when it is needed.
   @inlinable
-  public mutating func unload(_ interval: Interval<ID>) { _unloaded.insert(interval) }
+  package mutating func unload(_ interval: Interval<ID>) { _unloaded.insert(interval) }
 
   /// Adds the IDs that were saved in an interval and have been read.
   @inlinable
-  public mutating func load(_ interval: Interval<ID>, _ there: [ID]) {
+  package mutating func load(_ interval: Interval<ID>, _ there: [ID]) {
     _unloaded.remove(interval)
     for id in there { _ids[id] = Present() }
   }
 
   /// Adds a row that was unloaded.
   @inlinable
-  public mutating func load(_ id: ID) { _ids[id] = Present() }
+  package mutating func load(_ id: ID) { _ids[id] = Present() }
 
   /// Gives up the unloaded rows, which cannot be read or are of no use. Nothing is known there.
   @inlinable
-  public mutating func forgetUnloaded() {
+  package mutating func forgetUnloaded() {
     for interval in _unloaded.intervals { _knowledge.remove(interval) }
     _unloaded = Knowledge()
   }
@@ -145,11 +145,11 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Whether the server is known to hide this ID.
   @inlinable
-  public func hides(_ id: ID) -> Bool { historyLimit.map { id < $0 } ?? false }
+  package func hides(_ id: ID) -> Bool { historyLimit.map { id < $0 } ?? false }
 
   /// Whether the list claims anything about an ID: it is held, known or unloaded.
   @inlinable
-  public func speaks(of id: ID) -> Bool {
+  package func speaks(of id: ID) -> Bool {
     ids.contains(id) || knowledge.contains(id) || unloaded.contains(id)
   }
 
@@ -192,7 +192,7 @@ public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   /// The anchor's point on the line of IDs; `nil`: only the server knows.
   @inlinable
-  public var point: Interval<ID>.Point? {
+  package var point: Interval<ID>.Point? {
     switch self {
     case .oldest: .veryBeginning
     case .newest: .veryEnd
@@ -210,26 +210,26 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 }
 
 /// What a window shows of a list.
-public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
+@usableFromInline package struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   /// From the oldest to the newest. Before the first row that is no gap and after the last one
   /// nothing is claimed, except by ``reachesBeginning`` and ``reachesEnd``.
-  public var rows: [Row] = []
+  @usableFromInline package var rows: [Row] = []
   /// Whether the first row is the oldest there is.
-  public var reachesBeginning = false
+  @usableFromInline package var reachesBeginning = false
   /// Whether the last row is the newest there is.
-  public var reachesEnd = false
+  @usableFromInline package var reachesEnd = false
   /// Requests that would fill the gaps, the most urgent first; at most one per gap.
-  public var wants: [PageWant<ID>] = []
+  @usableFromInline package var wants: [PageWant<ID>] = []
   /// Parts that are known but unloaded: to be read, not fetched.
-  public var unloaded: [Unloaded] = []
+  @usableFromInline package var unloaded: [Unloaded] = []
 
   /// A part of a list that is saved but not in memory.
-  public struct Unloaded: BitwiseCopyable, Hashable, Sendable {
-    public var interval: Interval<ID>
+  @usableFromInline package struct Unloaded: BitwiseCopyable, Hashable, Sendable {
+    @usableFromInline package var interval: Interval<ID>
     /// Whether to read from its end, not from its beginning.
-    public var isFromEnd: Bool
+    @usableFromInline package var isFromEnd: Bool
     /// How many rows are wanted.
-    public var count: Int64
+    @usableFromInline package var count: Int64
 
     @inlinable
     init(interval: Interval<ID>, isFromEnd: Bool, count: Int64) {
@@ -241,10 +241,10 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
 
   /// Nothing to show, and nothing to fetch.
   @inlinable
-  public init() {}
+  package init() {}
 
   /// One line of an excerpt.
-  public enum Row: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline package enum Row: BitwiseCopyable, Hashable, Sendable {
     /// A held row. Between two of them without a gap there is no other.
     case item(ID)
     /// A row that was in the list formerly, and may no longer be. Only beside a gap.
@@ -255,7 +255,7 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
 
   /// Whether all that was asked for is there.
   @inlinable
-  public var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
+  package var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
 }
 
 extension ListExcerpt.Row {

@@ -1,6 +1,13 @@
+/// What a machine reports to the app's log.
+public enum SyncReport: Hashable, Sendable {
+  case failure(SyncFailure)
+  /// A write failed.
+  case store
+}
+
 extension Machine {
   /// One instruction to the host (TheMachine §3). The host performs it and decides nothing.
-  public enum Effect: Equatable, Sendable {
+  @usableFromInline package enum Effect: Equatable, Sendable {
     /// Cancel a request. Its answer may still arrive.
     case cancel(RequestID)
     /// Disarm a timer: it must not fire any more.
@@ -21,42 +28,37 @@ extension Machine {
     case arm(TimerID, MomentRange)
   }
 
-  /// What a machine reports to the app's log.
-  public enum Report: Hashable, Sendable {
-    case failure(SyncFailure)
-    /// A write failed.
-    case store
-  }
+  @usableFromInline package typealias Report = SyncReport
 
   /// The effects of one input, in the order in which they must be performed: cancel, disarm,
   /// report, release, erase, persist, register or poll, arm (TheMachine §3). Each occurs at most
   /// once and has its own field. So the order holds by construction, and nothing is allocated.
-  public struct Effects: Equatable, Sendable {
+  @usableFromInline package struct Effects: Equatable, Sendable {
     /// The request to cancel.
-    public var cancel: RequestID?
+    @usableFromInline package var cancel: RequestID?
     /// The timer to disarm.
-    public var disarm: TimerID?
+    @usableFromInline package var disarm: TimerID?
     /// The report for the app's log.
-    public var report: Report?
+    @usableFromInline package var report: Report?
     /// The log to release.
-    public var release: Place.Log?
+    @usableFromInline package var release: Place.Log?
     /// Whether to delete the saved form, after any write that is under way.
-    public var erase = false
+    @usableFromInline package var erase = false
     /// The write to begin, of the replica as it is now.
-    public var persist: WriteID?
+    @usableFromInline package var persist: WriteID?
     /// The request to send.
-    public var request: Request?
+    @usableFromInline package var request: Request?
     /// The timer to arm.
-    public var arm: TimerArm?
+    @usableFromInline package var arm: TimerArm?
 
     /// A request to the server.
-    public enum Request: Equatable, Sendable {
+    @usableFromInline package enum Request: Equatable, Sendable {
       case register(RequestID)
       case poll(RequestID, finger: Place, waits: Bool)
 
       /// The request's ID.
       @inlinable
-      public var id: RequestID {
+      package var id: RequestID {
         switch self {
         case .register(let id), .poll(let id, _, _): id
         }
@@ -64,18 +66,18 @@ extension Machine {
     }
 
     @inlinable
-    public init() {}
+    package init() {}
 
     /// Whether the input was absorbed.
     @inlinable
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
       cancel == nil && disarm == nil && report == nil && release == nil && !erase
         && persist == nil && request == nil && arm == nil
     }
 
     /// Calls `perform` with each effect, in order.
     @inlinable
-    public func each(_ perform: (Effect) -> Void) {
+    package func each(_ perform: (Effect) -> Void) {
       if let cancel { perform(.cancel(cancel)) }
       if let disarm { perform(.disarm(disarm)) }
       if let report { perform(.report(report)) }
@@ -94,14 +96,14 @@ extension Machine {
 
 extension Machine.Effects {
   /// The effects in order, for tests and texts. Allocates.
-  public var list: [Machine.Effect] {
+  package var list: [Machine.Effect] {
     var list: [Machine.Effect] = []
     each { list.append($0) }
     return list
   }
 
   /// Returns one line for each effect, with moments as seen at `now`.
-  public func texts(at now: Moment) -> [String] {
+  package func texts(at now: Moment) -> [String] {
     var texts: [String] = []
     each { texts.append($0.text(at: now)) }
     return texts
@@ -110,7 +112,7 @@ extension Machine.Effects {
 
 extension Machine.Effect {
   /// Returns one line: "persist 41", "arm 3 in (0, 0.8 s]".
-  public func text(at now: Moment) -> String {
+  package func text(at now: Moment) -> String {
     switch self {
     case .arm(let timer, let range): "arm \(timer) \(range.text(at: now))"
     case .cancel, .disarm, .report, .release, .erase, .persist, .register, .poll: description
@@ -120,7 +122,7 @@ extension Machine.Effect {
 
 extension Machine.Effect: CustomStringConvertible {
   /// One line, with moments in milliseconds of the machine's clock.
-  public var description: String {
+  @usableFromInline package var description: String {
     switch self {
     case .cancel(let id): "cancel \(id)"
     case .disarm(let timer): "disarm \(timer)"
@@ -136,7 +138,7 @@ extension Machine.Effect: CustomStringConvertible {
   }
 }
 
-extension Machine.Report: CustomStringConvertible {
+extension SyncReport: CustomStringConvertible {
   public var description: String {
     switch self {
     case .failure(let failure): failure.description

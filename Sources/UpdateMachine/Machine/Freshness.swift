@@ -23,7 +23,7 @@ public struct Freshness: Hashable, Sendable {
   }
 
   @inlinable
-  public init(_ claim: Claim, levelAsOf: Moment?) {
+  package init(_ claim: Claim, levelAsOf: Moment?) {
     self.claim = claim
     self.levelAsOf = levelAsOf
   }
@@ -51,42 +51,42 @@ extension Freshness.Claim: CustomStringConvertible {
 }
 
 /// The bookkeeping behind ``Freshness``: when we were last level, and the current outage.
-public struct Outage: Hashable, Sendable {
+@usableFromInline package struct Outage: Hashable, Sendable {
   /// The latest moment at which the model is known to have equalled the server's state.
-  public var levelAsOf: Moment?
+  @usableFromInline package var levelAsOf: Moment?
   /// Since when we cannot vouch for the model; `nil` while we can. Set once per outage, so that the
   /// claim does not flicker between attempts.
-  public var lostSince: Moment?
+  @usableFromInline package var lostSince: Moment?
   /// Whether an attempt has failed since then.
-  public var hasFailed = false
+  @usableFromInline package var hasFailed = false
 
   @inlinable
-  public init() {}
+  package init() {}
 
   /// Notes that we cannot vouch for the model from `moment` on. A current outage keeps its
   /// beginning.
   @inlinable
-  public mutating func lose(at moment: Moment) {
+  package mutating func lose(at moment: Moment) {
     if lostSince == nil { lostSince = moment }
   }
 
   /// Restarts the outage at `moment`, when the user comes back.
   @inlinable
-  public mutating func restart(at moment: Moment) {
+  package mutating func restart(at moment: Moment) {
     lostSince = moment
     hasFailed = false
   }
 
   /// Notes a failed attempt: we cannot vouch for the model, and the user may hear why.
   @inlinable
-  public mutating func fail(at moment: Moment) {
+  package mutating func fail(at moment: Moment) {
     lose(at: moment)
     hasFailed = true
   }
 
   /// Notes an answer which proves that the model equalled the server's state at `moment`.
   @inlinable
-  public mutating func recover(levelAsOf moment: Moment) {
+  package mutating func recover(levelAsOf moment: Moment) {
     levelAsOf = moment
     lostSince = nil
     hasFailed = false

@@ -1,6 +1,6 @@
 extension Machine {
   /// What happened (TheMachine §2). Inputs are the only way into a machine.
-  public enum Input: Equatable, Sendable {
+  @usableFromInline package enum Input: Equatable, Sendable {
     case app(AppSignal)
     /// A register was answered, and the model has taken the snapshot.
     case snapshotArrived(RequestID, finger: Place, terms: Terms)
@@ -19,7 +19,7 @@ extension Machine {
 }
 
 extension Machine.Input: CustomStringConvertible {
-  public var description: String {
+  @usableFromInline package var description: String {
     switch self {
     case .app(let signal): signal.description
     case .snapshotArrived(let id, let finger, let terms):

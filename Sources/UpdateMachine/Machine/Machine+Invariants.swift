@@ -1,12 +1,12 @@
 /// A broken invariant, as a value. A simulation reports and shrinks it; a debug build of an app
 /// traps on it.
-public struct Violation: Hashable, Sendable {
+@usableFromInline package struct Violation: Hashable, Sendable {
   /// The rule, stated positively.
-  public var rule: String
+  package var rule: String
   /// What was found instead: the offending values and the machine in one line.
-  public var found: String
+  package var found: String
 
-  public init(rule: String, found: String) {
+  package init(rule: String, found: String) {
     self.rule = rule
     self.found = found
   }
@@ -19,7 +19,7 @@ extension Machine {
   /// The first rule of TheMachine §4's table that does not hold; `nil` if all do. Checked after
   /// every input.
   @inlinable
-  public func violation() -> Violation? {
+  package func violation() -> Violation? {
     switch _status {
     case .stale:
       if _finger != nil { return violated("stale holds no finger") }
@@ -63,7 +63,7 @@ extension Machine {
 
 extension Machine: CustomStringConvertible {
   /// The whole machine in one line.
-  public var description: String {
+  @usableFromInline package var description: String {
     var text = "\(_status)"
     if let request = _status.outstanding { text += " request \(request.id)" }
     text += " finger \(_finger.map { $0.description } ?? "none")"

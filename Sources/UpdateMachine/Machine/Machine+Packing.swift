@@ -5,9 +5,9 @@
 extension Machine {
   /// How to pack machines with the same settings and terms, and from what age a moment is merely
   /// past.
-  public struct Packing: Hashable, Sendable {
-    public let settings: MachineSettings
-    public let terms: Terms
+  @usableFromInline package struct Packing: Hashable, Sendable {
+    @usableFromInline package let settings: MachineSettings
+    @usableFromInline package let terms: Terms
     /// The machine compares nothing with a moment that is older than this.
     @usableFromInline let past: TimeSpan
     @usableFromInline let transientMaximum: UInt8
@@ -22,7 +22,7 @@ extension Machine {
     ///   - settings: spans of at most some ten milliseconds, as made up for a small world.
     ///   - terms: the terms of every snapshot.
     @inlinable
-    public init(settings: MachineSettings, terms: Terms) {
+    package init(settings: MachineSettings, terms: Terms) {
       self.settings = settings
       self.terms = terms
       let one = TimeSpan.milliseconds(1)
@@ -62,7 +62,7 @@ extension Machine {
 
   /// Puts everything but the finger into `bits`, with moments as seen from `now`.
   @inlinable
-  public func pack(into bits: inout Bits, at now: Moment, _ packing: Packing) {
+  package func pack(into bits: inout Bits, at now: Moment, _ packing: Packing) {
     let width = Packing.width
     let past = packing.past
     bits.put(UInt64(_status.code), width: 4)
@@ -102,7 +102,7 @@ extension Machine {
   /// Unpacks a machine that behaves as the packed one would, with moments as seen from the moment
   /// 0. Only its numbers differ: the request, timer and write that are out are each number 8.
   @inlinable
-  public init(
+  package init(
     unpacking bits: inout Bits, finger: Place?, life: Life, _ packing: Packing
   ) {
     self.init(life: life, settings: packing.settings)

@@ -2,32 +2,32 @@
 
 extension Machine {
   @inlinable
-  public var status: MachineStatus { _status }
+  package var status: MachineStatus { _status }
 
   /// Our place in the server's log, if we have one.
   @inlinable
-  public var finger: Place? { _finger }
+  package var finger: Place? { _finger }
 
   /// What the server promised with the last snapshot.
   @inlinable
-  public var terms: Terms { _terms }
+  package var terms: Terms { _terms }
 
   /// Whether the app is in the foreground.
   @inlinable
-  public var isInForeground: Bool { isForeground }
+  package var isInForeground: Bool { isForeground }
 
   /// Whether an attempt has failed since the state was last level.
   @inlinable
-  public var hasFailed: Bool { outage.hasFailed }
+  package var hasFailed: Bool { outage.hasFailed }
 
   /// Whether an answer to this request would be believed. To be asked before a model sees the
   /// answer.
   @inlinable
-  public func isCurrent(_ id: RequestID) -> Bool { _status.outstanding?.id == id }
+  package func isCurrent(_ id: RequestID) -> Bool { _status.outstanding?.id == id }
 
   /// What the app may tell its user at `now`.
   @inlinable
-  public func freshness(at now: Moment) -> Freshness {
+  package func freshness(at now: Moment) -> Freshness {
     Freshness(claim(at: now), levelAsOf: outage.levelAsOf)
   }
 
@@ -46,7 +46,7 @@ extension Machine {
   /// When ``freshness(at:)`` next changes without further input: the first moment after `now` at
   /// which it differs. `nil`: never.
   @inlinable
-  public func freshnessChange(after now: Moment) -> Moment? {
+  package func freshnessChange(after now: Moment) -> Moment? {
     guard case .connected = claim(at: now) else { return nil }
     if let since = lostSince(at: now) { return excusedUntil(lostSince: since) }
     guard let due else { return nil }
@@ -79,7 +79,7 @@ extension Machine {
 
   /// Whether a live machine is so late that the device slept or the process was stuck.
   @inlinable
-  public func isOverdue(at now: Moment) -> Bool {
+  package func isOverdue(at now: Moment) -> Bool {
     guard let due else { return false }
     return now > due + settings.late
   }

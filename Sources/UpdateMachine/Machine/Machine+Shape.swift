@@ -9,7 +9,7 @@ extension Machine {
   /// `touched` is known, the server's floor lies ahead, the protocol's next poll lies ahead, the
   /// pace is spent, the wakes are spent, transient backoff above 0, deadline doubled, slow backoff
   /// above 0, a slow wait is on, level at some time, an outage, a failure in it.
-  public func shape(at now: Moment) -> UInt64 {
+  package func shape(at now: Moment) -> UInt64 {
     let numbers = settings.retry
     var bits = Bits()
     bits.put(UInt64(_status.code), width: 4)

@@ -20,11 +20,11 @@
 ///
 /// `Place` is the protocol's finger. Source: the article TheMachine, whose rules were
 /// model-checked; the design is that of Zulip's note on "update machines".
-public struct Machine<Place: Finger>: Equatable, Sendable {
+@usableFromInline package struct Machine<Place: Finger>: Equatable, Sendable {
   /// The machine's numbers; they never change.
-  public let settings: MachineSettings
+  @usableFromInline package let settings: MachineSettings
   /// Identifies this run of the machine; part of every request's ID.
-  public let life: Life
+  @usableFromInline package let life: Life
 
   @usableFromInline var _status: MachineStatus
   @usableFromInline var _finger: Place?
@@ -58,7 +58,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
 
   /// A machine without a finger, not started, in the foreground.
   @inlinable
-  public init(life: Life, settings: MachineSettings = MachineSettings()) {
+  package init(life: Life, settings: MachineSettings = MachineSettings()) {
     self.life = life
     self.settings = settings
     _status = .stale
@@ -76,7 +76,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
   ///   - life: a number that no other start of this replica has used.
   ///   - settings: the machine's numbers.
   @inlinable
-  public init(
+  package init(
     restoring finger: Place, terms: Terms, age: TimeSpan?, at now: Moment, life: Life,
     settings: MachineSettings = MachineSettings()
   ) {
@@ -90,7 +90,7 @@ public struct Machine<Place: Finger>: Equatable, Sendable {
   /// Takes one input, and returns what to do about it, in order. Never fails: inputs that are late,
   /// repeated or out of place are absorbed. Moments never go back from one call to the next.
   @inlinable
-  public mutating func handle(_ input: Input, at now: Moment) -> Effects {
+  package mutating func handle(_ input: Input, at now: Moment) -> Effects {
     var effects = Effects()
     handle(input, at: now, &effects)
     return effects

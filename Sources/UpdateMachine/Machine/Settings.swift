@@ -1,26 +1,26 @@
 /// The numbers of the machine (TheMachine §1, table). TheMachine §5 and §6 give the reasons.
 public struct MachineSettings: Hashable, Sendable {
   /// Backoffs, the cap of deadlines, pace and wakes.
-  public var retry = RetrySettings()
+  @usableFromInline package var retry = RetrySettings()
   /// How long a quick poll may be out; doubles with each timeout.
   public var quickDeadline: TimeSpan = .seconds(10)
   /// How long a register may be out; doubles with each timeout.
   public var registerDeadline: TimeSpan = .seconds(60)
   /// How often the server looks for logs whose lifetime is over.
-  public var collector: TimeSpan = .seconds(60)
+  @usableFromInline package var collector: TimeSpan = .seconds(60)
   /// The span over which a herd returns: clients that lost their logs together. Up to clients ÷
   /// snapshots a second, it costs nothing.
-  public var spread: TimeSpan = .seconds(5)
+  @usableFromInline package var spread: TimeSpan = .seconds(5)
   /// A waiting poll that was out this long is productive, even if it brought nothing.
-  public var productive: TimeSpan = .seconds(5)
+  @usableFromInline package var productive: TimeSpan = .seconds(5)
   /// A waiting poll that was out this long really waited at the server.
-  public var reallyWaited: TimeSpan = .seconds(1)
+  @usableFromInline package var reallyWaited: TimeSpan = .seconds(1)
   /// Whether applied events must be written before they are acknowledged.
-  public var isDurable = true
+  @usableFromInline package var isDurable = true
   /// How late a timer or a write may be before we assume that the device slept.
-  public var late: TimeSpan = .seconds(2)
+  @usableFromInline package var late: TimeSpan = .seconds(2)
   /// How long a write may take before freshness says so.
-  public var writeDue: TimeSpan = .seconds(10)
+  @usableFromInline package var writeDue: TimeSpan = .seconds(10)
   /// How long an outage is kept from the user.
   public var debounce: TimeSpan = .milliseconds(300)
   /// How often a client polls in the background; `nil`: never.
@@ -32,7 +32,7 @@ public struct MachineSettings: Hashable, Sendable {
 
 extension MachineSettings {
   /// Sets one span by its name in TheMachine §1; `false` if no span has that name.
-  public mutating func set(_ name: String, to span: TimeSpan) -> Bool {
+  package mutating func set(_ name: String, to span: TimeSpan) -> Bool {
     switch name {
     case "transientFirst": retry.transientFirst = span
     case "transientCap": retry.transientCap = span

@@ -42,14 +42,14 @@ public enum MachineStatus: Hashable, Sendable {
 /// The one request that is out.
 public struct Outstanding: Hashable, Sendable {
   /// Its ID; only an answer to it is believed.
-  public var id: RequestID
+  @usableFromInline package var id: RequestID
   /// When it was sent. The server's notes about it are never earlier.
-  public var sent: Moment
+  @usableFromInline package var sent: Moment
   /// Whether the server may hold it open until there is news.
-  public var waits: Bool
+  @usableFromInline package var waits: Bool
 
   @inlinable
-  public init(id: RequestID, sent: Moment, waits: Bool) {
+  package init(id: RequestID, sent: Moment, waits: Bool) {
     self.id = id
     self.sent = sent
     self.waits = waits
@@ -59,7 +59,7 @@ public struct Outstanding: Hashable, Sendable {
 extension MachineStatus {
   /// The request that is out.
   @inlinable
-  public var outstanding: Outstanding? {
+  package var outstanding: Outstanding? {
     switch self {
     case .registering(let request), .live(.polling(let request)): request
     case .stale, .idle, .registerFailed, .live(.writing), .live(.pausing), .pollFailed, .halted:
@@ -68,7 +68,7 @@ extension MachineStatus {
   }
 
   @inlinable
-  public var isLive: Bool {
+  package var isLive: Bool {
     switch self {
     case .live: true
     case .stale, .idle, .registering, .registerFailed, .pollFailed, .halted: false
@@ -76,7 +76,7 @@ extension MachineStatus {
   }
 
   @inlinable
-  public var isHalted: Bool {
+  package var isHalted: Bool {
     switch self {
     case .halted: true
     case .stale, .idle, .registering, .registerFailed, .live, .pollFailed: false
@@ -85,7 +85,7 @@ extension MachineStatus {
 
   /// Whether the machine is at rest: it wants nothing from the server for now.
   @inlinable
-  public var isResting: Bool {
+  package var isResting: Bool {
     switch self {
     case .stale, .idle: true
     case .registering, .registerFailed, .live, .pollFailed, .halted: false
@@ -94,7 +94,7 @@ extension MachineStatus {
 
   /// A small number for each state, for tables and hashes: its index in ``names``.
   @inlinable
-  public var code: Int {
+  package var code: Int {
     switch self {
     case .stale: 0
     case .idle: 1
@@ -111,7 +111,7 @@ extension MachineStatus {
   }
 
   /// Every state's name, by ``code``.
-  public static var names: [String] {
+  package static var names: [String] {
     [
       "stale", "idle", "registering", "registerFailed", "live.polling", "live.writing",
       "live.pausing", "pollFailed", "halted(credentials)", "halted(unsupported)",

@@ -19,7 +19,7 @@ public struct Terms: Hashable, Sendable {
 
   /// The terms until a server has given some: Zulip's defaults, with a margin on the deadline.
   @inlinable
-  public static var unspoken: Terms {
+  package static var unspoken: Terms {
     Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
   }
 }

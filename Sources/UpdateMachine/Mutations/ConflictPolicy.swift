@@ -57,7 +57,7 @@ public struct Conflict<Value: Equatable & Sendable>: Error, Equatable {
   public var new: Value
 
   @inlinable
-  public init(base: Value, current: Value, new: Value) {
+  package init(base: Value, current: Value, new: Value) {
     self.base = base
     self.current = current
     self.new = new

@@ -1,10 +1,10 @@
 /// An outbox and its view, as one value.
-public struct LocalChanges<Change: Mutation>: Sendable {
-  public private(set) var outbox: Outbox<Change>
-  public private(set) var view: LocalView<Change>
+@usableFromInline package struct LocalChanges<Change: Mutation>: Sendable {
+  @usableFromInline package private(set) var outbox: Outbox<Change>
+  @usableFromInline package private(set) var view: LocalView<Change>
 
   /// Creates a view of this confirmed state, and replays nothing yet.
-  public init(_ outbox: Outbox<Change>, over confirmed: Change.State) {
+  @usableFromInline package init(_ outbox: Outbox<Change>, over confirmed: Change.State) {
     self.outbox = outbox
     view = LocalView(of: confirmed)
   }
@@ -17,7 +17,7 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   }
 
   /// Calls ``Outbox/mutate(_:_:at:)`` with the view.
-  public mutating func mutate(
+  package mutating func mutate(
     _ change: Change, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Outbox<Change>.Mutated {
     try outbox.mutate(change, &view, at: now)
@@ -32,7 +32,7 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   }
 
   /// Takes one input and updates the view. Returns what to do, in order.
-  public mutating func handle(
+  package mutating func handle(
     _ input: Outbox<Change>.Input, at now: Moment
   ) -> Outbox<Change>.Effects {
     var effects = Outbox<Change>.Effects()
@@ -62,7 +62,7 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   // MARK: Confirmed state
 
   /// Takes a newer confirmed state, which has run the client's mutations up to `last`.
-  public mutating func confirm(
+  @usableFromInline package mutating func confirm(
     _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?
   ) {
     outbox.confirm(through: last, refusal: refusal)
@@ -70,26 +70,28 @@ public struct LocalChanges<Change: Mutation>: Sendable {
   }
 
   /// Takes a newer confirmed state, which contains the mutation of `ticket`, if there is one.
-  public mutating func confirm(_ confirmed: Change.State, echo ticket: MutationTicket?) {
+  @usableFromInline package mutating func confirm(
+    _ confirmed: Change.State, echo ticket: MutationTicket?
+  ) {
     if let ticket { outbox.echo(of: ticket) }
     view.confirm(confirmed)
   }
 
   /// Calls ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot requested at
   /// `sent`.
-  public mutating func confirmAccepted(before sent: Moment) {
+  @usableFromInline package mutating func confirmAccepted(before sent: Moment) {
     outbox.confirmAccepted(before: sent)
   }
 
   /// Calls ``Outbox/pollLeft()``.
-  public mutating func pollLeft() { outbox.pollLeft() }
+  @usableFromInline package mutating func pollLeft() { outbox.pollLeft() }
 
   /// Calls ``Outbox/pollWasAnswered()``. The answer's events have been applied.
-  public mutating func pollWasAnswered() { outbox.pollWasAnswered() }
+  @usableFromInline package mutating func pollWasAnswered() { outbox.pollWasAnswered() }
 
   /// Calls ``Outbox/restored(in:)``, with a new view of what was confirmed then. `settings`: those
   /// of this version of the app; `nil` keeps the outbox's.
-  public mutating func restored(
+  @usableFromInline package mutating func restored(
     over confirmed: Change.State, in life: Life = Life(0), settings: OutboxSettings? = nil
   ) {
     outbox.restored(in: life)

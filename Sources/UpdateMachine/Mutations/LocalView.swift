@@ -7,22 +7,22 @@
 /// for ever.
 ///
 /// Each outbox has its own view. A new outbox gets a new view, which goes on counting versions.
-public struct LocalView<Change: Mutation>: Sendable {
+@usableFromInline package struct LocalView<Change: Mutation>: Sendable {
   /// The state that the server has told. Pending mutations are only in ``state``.
-  public private(set) var confirmed: Change.State
+  package private(set) var confirmed: Change.State
   /// The state to show.
-  public private(set) var state: Change.State
+  package private(set) var state: Change.State
   /// Counts the changes of ``state``.
-  public private(set) var version: UInt64 = 0
+  @usableFromInline package private(set) var version: UInt64 = 0
   /// Counts the rebuilds.
-  public private(set) var replays: UInt64 = 0
+  package private(set) var replays: UInt64 = 0
 
   private var isConfirmedNew = true
   /// The outbox's `queueVersion` at the last rebuild; 0: not rebuilt yet.
   private var queueVersion: UInt64 = 0
 
   /// Creates a view of a confirmed state, with nothing replayed over it.
-  public init(of confirmed: Change.State) {
+  package init(of confirmed: Change.State) {
     self.init(of: confirmed, after: 0)
   }
 
@@ -35,7 +35,7 @@ public struct LocalView<Change: Mutation>: Sendable {
   }
 
   /// Takes a newer confirmed state. It shows after the next replay.
-  public mutating func confirm(_ confirmed: Change.State) {
+  package mutating func confirm(_ confirmed: Change.State) {
     self.confirmed = confirmed
     isConfirmedNew = true
   }
@@ -62,7 +62,7 @@ extension Outbox {
   ///
   /// A mutation that throws has no effect, and does not hold up others: those after it are replayed
   /// without it. It is tried again over the next state.
-  public mutating func replay(_ view: inout LocalView<Change>, at now: Moment) -> Effects {
+  package mutating func replay(_ view: inout LocalView<Change>, at now: Moment) -> Effects {
     var effects = Effects()
     replay(&view, at: now, &effects)
     return effects

@@ -106,7 +106,7 @@ public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
   public static var none: MutationID { MutationID(0) }
 
   @inlinable
-  public var next: MutationID { MutationID(counting: number + 1) }
+  package var next: MutationID { MutationID(counting: number + 1) }
 
   /// Not defined for ``none``.
   @inlinable
@@ -127,14 +127,14 @@ public struct ClientID: BitwiseCopyable, Hashable, Sendable {
 
 /// A count of the outbox's changes that must be durable before something is sent. A saved form is
 /// the outbox as of one version.
-public struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
-  public var number: UInt64
+@usableFromInline package struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
+  @usableFromInline package var number: UInt64
 
   @inlinable
-  public init(_ number: UInt64) { self.number = number }
+  package init(_ number: UInt64) { self.number = number }
 
   @inlinable
-  public static func < (one: OutboxVersion, other: OutboxVersion) -> Bool {
+  package static func < (one: OutboxVersion, other: OutboxVersion) -> Bool {
     one.number < other.number
   }
 }
@@ -164,7 +164,7 @@ extension ClientID: CustomStringConvertible {
 }
 
 extension OutboxVersion: CustomStringConvertible {
-  public var description: String { "v\(number)" }
+  @usableFromInline package var description: String { "v\(number)" }
 }
 
 extension MutationRefusal: CustomStringConvertible {

@@ -10,7 +10,7 @@ extension Outbox {
   ///
   /// A `last` that is not above an earlier one changes nothing: it came with an old state, which
   /// the protocol does not take.
-  public mutating func confirm(through last: MutationID, refusal: MutationRefusal? = nil) {
+  package mutating func confirm(through last: MutationID, refusal: MutationRefusal? = nil) {
     guard last > confirmed else { return }
     if let refusal, refusal.id <= last {
       knownRefusal = max(knownRefusal, refusal.id)
@@ -54,7 +54,7 @@ extension Outbox {
 
   /// Acknowledges one mutation: an event echoed its ticket, or the model knows by other means that
   /// the confirmed state contains it. Harmless if it has left the outbox already.
-  public mutating func echo(of ticket: MutationTicket) {
+  package mutating func echo(of ticket: MutationTicket) {
     if let index = index(of: ticket) {
       size -= queue.remove(at: index).change.boundedSize
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
@@ -69,14 +69,14 @@ extension Outbox {
   /// Acknowledges what the server had accepted before `sent`, when the snapshot was requested. The
   /// snapshot contains all of that. Its echo may be in a log that is no longer read. Only for
   /// servers without IDs; others report the last mutation ID.
-  public mutating func confirmAccepted(before sent: Moment) {
+  package mutating func confirmAccepted(before sent: Moment) {
     guard !isIdempotent else { return }
     confirmAccepted { _, moment in moment < sent }
   }
 
   /// Notes what is accepted at the moment when a poll leaves. The server has put all of that into
   /// its logs. If our log is younger, it was in the snapshot instead.
-  public mutating func pollLeft() {
+  package mutating func pollLeft() {
     sending.askedThrough = .none
     guard !isIdempotent else { return }
     for pending in queue {
@@ -88,7 +88,7 @@ extension Outbox {
   /// Acknowledges what was accepted when the answered poll left. Call it once the whole answer has
   /// been applied. What has had no echo by then was in the log's first snapshot: the two were on
   /// their way at the same time. Only for servers without IDs.
-  public mutating func pollWasAnswered() {
+  package mutating func pollWasAnswered() {
     let last = sending.askedThrough
     sending.askedThrough = .none
     guard !isIdempotent, last > .none else { return }
@@ -167,14 +167,14 @@ extension Outbox {
   // MARK: The app's decisions
 
   /// Whether the app may retry it unchanged: it is refused or uncertain.
-  public func canRetry(_ ticket: MutationTicket) -> Bool {
+  package func canRetry(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return queue[index].isUncertain }
     return refused.contains { $0.tickets.contains(ticket) }
   }
 
   /// Whether the app may change it: it is refused or has never left, and the server can have no
   /// copy.
-  public func canEdit(_ ticket: MutationTicket) -> Bool {
+  package func canEdit(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return hasNeverLeft(queue[index]) }
     return refused.contains { $0.tickets.contains(ticket) && !$0.mayHaveCopy }
   }
@@ -191,14 +191,14 @@ extension Outbox {
   /// and is tried again, or that was refused with a whole push, perhaps by a proxy, while a copy
   /// was on its way. It may be retried, on idempotent servers under its own ID. It may not be
   /// edited. If it is discarded, it may take effect all the same.
-  public func mayHaveCopy(of ticket: MutationTicket) -> Bool {
+  package func mayHaveCopy(of ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return !hasNeverLeft(queue[index]) }
     return refused.contains { $0.tickets.contains(ticket) && $0.mayHaveCopy }
   }
 
   /// Whether the app may discard it: it is refused, uncertain, or has not left. A mutation that has
   /// left cannot be called back.
-  public func canDiscard(_ ticket: MutationTicket) -> Bool {
+  package func canDiscard(_ ticket: MutationTicket) -> Bool {
     guard let index = index(of: ticket) else { return canRetry(ticket) }
     switch queue[index].stage {
     case .unsent, .uncertain: return true

@@ -1,68 +1,70 @@
-extension Outbox {
-  /// A request that carries mutations to the server.
-  public struct Push: Sendable {
-    public var id: RequestID
-    public var client: ClientID
-    /// The greatest refused ID that the server has told us. A server that has refused a greater
-    /// one, not in ``voided``, ignores the push and repeats the refusal.
-    public var knownRefusal: MutationID
-    /// Void IDs. Their mutations were refused with a whole push, so the server may never have seen
-    /// them; or the IDs were taken back together with such ones. The server consumes each in its
-    /// turn, like a mutation that it refuses itself. Otherwise it would wait for it for ever.
-    /// Ascending; almost always empty; idempotent servers only.
-    public var voided: [MutationID]
-    /// The mutations, in the order in which they must run. Their IDs are consecutive.
-    public var mutations: [Item]
+/// A request that carries mutations to the server.
+public struct PushRequest<Change: Mutation>: Sendable {
+  public var id: RequestID
+  public var client: ClientID
+  /// The greatest refused ID that the server has told us. A server that has refused a greater
+  /// one, not in ``voided``, ignores the push and repeats the refusal.
+  public var knownRefusal: MutationID
+  /// Void IDs. Their mutations were refused with a whole push, so the server may never have seen
+  /// them; or the IDs were taken back together with such ones. The server consumes each in its
+  /// turn, like a mutation that it refuses itself. Otherwise it would wait for it for ever.
+  /// Ascending; almost always empty; idempotent servers only.
+  public var voided: [MutationID]
+  /// The mutations, in the order in which they must run. Their IDs are consecutive.
+  public var mutations: [Item]
 
-    /// One mutation on its way.
-    public struct Item: Sendable {
-      public var id: MutationID
-      /// The ticket for the server to echo, if it echoes a client's own ID.
-      public var ticket: MutationTicket
-      public var change: Change
+  /// One mutation on its way.
+  public struct Item: Sendable {
+    public var id: MutationID
+    /// The ticket for the server to echo, if it echoes a client's own ID.
+    public var ticket: MutationTicket
+    public var change: Change
 
-      @inlinable
-      public init(id: MutationID, ticket: MutationTicket, change: Change) {
-        self.id = id
-        self.ticket = ticket
-        self.change = change
-      }
+    @inlinable
+    package init(id: MutationID, ticket: MutationTicket, change: Change) {
+      self.id = id
+      self.ticket = ticket
+      self.change = change
     }
   }
+}
+
+extension Outbox {
+  @usableFromInline package typealias Push = PushRequest<Change>
 
   /// The effects of one input. Perform them in this order: cancel, disarm, report, persist, push,
   /// arm. Each occurs at most once.
-  public struct Effects: Sendable {
+  @usableFromInline package struct Effects: Sendable {
     /// The push to cancel. Its answer may still come.
-    public var cancel: RequestID?
+    @usableFromInline package var cancel: RequestID?
     /// The timer to disarm.
-    public var disarm: TimerID?
+    @usableFromInline package var disarm: TimerID?
     /// A failure for the app's log.
-    public var report: SyncFailure?
+    @usableFromInline package var report: SyncFailure?
     /// Save the outbox, as it is now or later. The outbox waits for `stored` of at least this
     /// version.
-    public var persist: OutboxVersion?
+    @usableFromInline package var persist: OutboxVersion?
     /// The push to send. It gets one answer or one failure.
-    public var push: Push?
+    @usableFromInline package var push: Push?
     /// The timer to arm. Feed `fired` once, at a moment drawn from the range.
-    public var arm: TimerArm?
+    @usableFromInline package var arm: TimerArm?
 
     @inlinable
-    public init() {}
+    package init() {}
 
     /// Whether the input was absorbed.
     @inlinable
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
       cancel == nil && disarm == nil && report == nil && persist == nil && push == nil && arm == nil
     }
   }
 }
 
-extension Outbox.Push.Item: Equatable where Change: Equatable {}
-extension Outbox.Push: Equatable where Change: Equatable {}
+extension PushRequest.Item: Equatable where Change: Equatable {}
+extension PushRequest: Equatable where Change: Equatable {}
 extension Outbox.Effects: Equatable where Change: Equatable {}
 
-extension Outbox.Push: CustomStringConvertible {
+extension PushRequest: CustomStringConvertible {
   /// "push 3: 7 rename, 8 reserve", "push 3 knowing 6: 7 rename".
   public var description: String {
     var text = "push \(id.number)"
@@ -79,7 +81,7 @@ extension Outbox.Push: CustomStringConvertible {
 
 extension Outbox.Effects {
   /// Returns one line for each effect, with moments as seen at `now`.
-  public func texts(at now: Moment) -> [String] {
+  package func texts(at now: Moment) -> [String] {
     var texts: [String] = []
     if let cancel { texts.append("cancel \(cancel)") }
     if let disarm { texts.append("disarm \(disarm)") }

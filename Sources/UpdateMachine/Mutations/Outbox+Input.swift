@@ -1,7 +1,7 @@
 extension Outbox {
   /// An event that the host feeds to the outbox. News from the confirmed state does not come here.
   /// The model passes it on as it takes it: ``confirm(through:refusal:)`` and ``echo(of:)``.
-  public enum Input: Sendable {
+  @usableFromInline package enum Input: Sendable {
     /// A signal from the app. ``AppSignal/started(foreground:)``: it wants its changes sent from
     /// now on.
     case app(AppSignal)
@@ -48,7 +48,7 @@ extension PushAnswer: CustomStringConvertible {
 }
 
 extension Outbox.Input: CustomStringConvertible {
-  public var description: String {
+  @usableFromInline package var description: String {
     switch self {
     case .app(let signal): signal.description
     case .heldBack(true): "held back"

@@ -4,7 +4,7 @@ extension Outbox {
 
   /// Returns the first invariant that does not hold; `nil` if all do. Checked after every input.
   @inlinable
-  public func violation() -> Violation? { violationOfQueue() ?? violationOfStatus() }
+  package func violation() -> Violation? { violationOfQueue() ?? violationOfStatus() }
 
   @inlinable
   func violationOfQueue() -> Violation? {
@@ -83,7 +83,7 @@ extension Outbox {
 
 extension Outbox: CustomStringConvertible {
   /// The whole outbox in one line.
-  public var description: String {
+  @usableFromInline package var description: String {
     var text = "\(sending.status), \(queue.count) pending"
     let sent = queue.count { $0.id != nil }
     if sent > 0 { text += " (\(sent) sent)" }

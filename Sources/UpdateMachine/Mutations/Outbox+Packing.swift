@@ -21,7 +21,7 @@ extension Outbox {
   // MARK: The saved part
 
   /// Packs what a saved form keeps, except its versions.
-  public func packSaved(into bits: inout Bits, tickets: UInt64) {
+  package func packSaved(into bits: inout Bits, tickets: UInt64) {
     pack(into: &bits, tickets: tickets, nil)
   }
 
@@ -33,7 +33,7 @@ extension Outbox {
   ///   - tickets: how many tickets were packed.
   ///   - settings: its numbers.
   ///   - change: returns the change of a ticket.
-  public init(
+  package init(
     unpackingSaved bits: inout Bits, of client: ClientID, tickets: UInt64,
     settings: OutboxSettings, change: (MutationTicket) -> Change
   ) {

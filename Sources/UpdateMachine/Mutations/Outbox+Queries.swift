@@ -2,10 +2,10 @@
 
 extension Outbox {
   /// The pending mutations, in the order of sending and of replay.
-  public var pending: [Pending] { queue }
+  package var pending: [Pending] { queue }
 
   /// The number of mutations here, pending and refused.
-  public var count: Int { queue.count + refused.count }
+  package var count: Int { queue.count + refused.count }
 
   /// The sum of the sizes of all mutations here. O(n).
   @inlinable
@@ -13,10 +13,10 @@ extension Outbox {
     refused.reduce(queue.reduce(0) { $0 + $1.change.boundedSize }) { $0 + $1.change.boundedSize }
   }
 
-  public var isEmpty: Bool { queue.isEmpty && refused.isEmpty }
+  package var isEmpty: Bool { queue.isEmpty && refused.isEmpty }
 
   /// The mutations without effect on the view, by ticket.
-  public var setAside: [MutationSetAside<Change>] {
+  package var setAside: [MutationSetAside<Change>] {
     var list: [MutationSetAside<Change>] = []
     for pending in queue {
       guard let refusal = pending.refusal else { continue }
@@ -33,35 +33,37 @@ extension Outbox {
   }
 
   /// The mutations that may or may not be at the server, and wait for an echo or for the app.
-  public var uncertain: [Pending] { queue.filter { $0.isUncertain } }
+  package var uncertain: [Pending] { queue.filter { $0.isUncertain } }
 
-  public var status: OutboxStatus { sending.status }
+  @usableFromInline package var status: OutboxStatus { sending.status }
 
   /// Whether the app wants its changes sent: started, and not stopped since.
-  public var isStarted: Bool { sending.isStarted }
+  @usableFromInline package var isStarted: Bool { sending.isStarted }
 
   /// Whether it waits for a pull before it pushes.
-  public var isHeldBack: Bool { sending.isHeldBack }
+  @usableFromInline package var isHeldBack: Bool { sending.isHeldBack }
 
   /// Whether a pull should bring news: a push was answered since the last pull was asked for, and
   /// what the server has accepted is not confirmed.
-  public var wantsPull: Bool { sending.wantsPull && queue.first?.isAccepted == true }
+  @usableFromInline package var wantsPull: Bool {
+    sending.wantsPull && queue.first?.isAccepted == true
+  }
 
   /// The present version. It counts every change that must be durable.
-  public var currentVersion: OutboxVersion { version }
+  @usableFromInline package var currentVersion: OutboxVersion { version }
 
   /// The last version that is known to be durable.
-  public var storedVersion: OutboxVersion { stored }
+  @usableFromInline package var storedVersion: OutboxVersion { stored }
 
   /// The last of this client's mutations that the confirmed state has run.
-  public var confirmedID: MutationID { confirmed }
+  package var confirmedID: MutationID { confirmed }
 
   /// The last ticket given.
-  public var newestTicket: MutationTicket { lastTicket }
+  package var newestTicket: MutationTicket { lastTicket }
 
   /// Returns what became of a mutation. `nil`: the ticket was never given, or was resolved so long
   /// ago that acknowledged and discarded are no longer told apart. O(log n).
-  public func state(of ticket: MutationTicket) -> MutationState? {
+  package func state(of ticket: MutationTicket) -> MutationState? {
     guard ticket.number > 0, ticket <= lastTicket else { return nil }
     if let index = index(of: ticket) { return state(of: queue[index]) }
     if refused.contains(where: { $0.tickets.contains(ticket) }) { return .setAside }
@@ -79,7 +81,7 @@ extension Outbox {
   }
 
   /// Whether the mutation's present form is durable, so that no crash can lose it.
-  public func isStored(_ ticket: MutationTicket) -> Bool {
+  package func isStored(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return queue[index].version <= stored }
     if let refused = refused.first(where: { $0.tickets.contains(ticket) }) {
       return refused.version <= stored
@@ -88,7 +90,7 @@ extension Outbox {
   }
 
   /// Whether an answer to this push would be believed.
-  public func isCurrent(_ id: RequestID) -> Bool {
+  package func isCurrent(_ id: RequestID) -> Bool {
     if case .pushing(let push) = sending.status { push.id == id } else { false }
   }
 }

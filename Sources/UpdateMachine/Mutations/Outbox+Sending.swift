@@ -4,7 +4,7 @@
 extension Outbox {
   /// Whether it may send.
   @inlinable
-  public var isActive: Bool { sending.isStarted && sending.isForeground }
+  package var isActive: Bool { sending.isStarted && sending.isForeground }
 
   private var maySend: Bool { isActive && !sending.isHeldBack && refused.isEmpty }
 
@@ -60,7 +60,7 @@ extension Outbox {
 
   /// The reason why the next mutation cannot be sent; `nil`: none.
   @inlinable
-  public var block: OutboxBlock? {
+  package var block: OutboxBlock? {
     if sending.isHeldBack { return .heldBack }
     if let first = refused.first { return .refused(first.ticket) }
     guard let next = queue.first(where: { !$0.isAccepted }) else { return nil }

@@ -14,7 +14,7 @@ extension StoredTable {
 extension Outbox where Change: Storable {
   /// Writes the rows that differ from `old`; all rows if `old` is `nil` or another client's outbox.
   /// O(n) for n mutations here, plus the rows written.
-  public func store(since old: Outbox?, into rows: inout RowWriter) {
+  package func store(since old: Outbox?, into rows: inout RowWriter) {
     let isSame = old?.client == client
     rows.put(.pendingMutations, queue, since: old?.queue ?? [], isSame: isSame)
     rows.put(.refusedMutations, refused, since: old?.refused ?? [], isSame: isSame)
@@ -22,7 +22,7 @@ extension Outbox where Change: Storable {
   }
 
   /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next.
-  public init(
+  package init(
     stored rows: StoredRows, settings: OutboxSettings = OutboxSettings()
   ) throws(StoredFormError) {
     let found: OutboxNumbers? = try rows.value(of: .outbox)
@@ -69,12 +69,12 @@ extension OutboxNumbers {
   func put(into bytes: inout ByteWriter) {
     bytes.put(client.number)
     bytes.put(isIdempotent)
-    bytes.put(lastTicket)
+    bytes.put(lastTicket.number)
     bytes.put(lastID)
     bytes.put(confirmed)
     bytes.put(knownRefusal)
     bytes.put(voided)
-    bytes.put(forgotten)
+    bytes.put(forgotten.number)
     bytes.put(discards)
     bytes.put(version.number)
   }
@@ -82,12 +82,12 @@ extension OutboxNumbers {
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     client = ClientID(try bytes.takeUInt64())
     isIdempotent = try bytes.takeBool()
-    lastTicket = try bytes.take()
+    lastTicket = MutationTicket(try bytes.takeCounter())
     lastID = try bytes.take()
     confirmed = try bytes.take()
     knownRefusal = try bytes.take()
     voided = try bytes.takeArray()
-    forgotten = try bytes.take()
+    forgotten = MutationTicket(try bytes.takeCounter())
     discards = try bytes.takeArray()
     version = OutboxVersion(try bytes.takeCounter())
   }
@@ -100,13 +100,13 @@ private struct StoredTickets: Storable, Equatable {
   init(_ tickets: ClosedRange<MutationTicket>) { self.tickets = tickets }
 
   func put(into bytes: inout ByteWriter) {
-    bytes.put(tickets.lowerBound)
-    bytes.put(tickets.upperBound)
+    bytes.put(tickets.lowerBound.number)
+    bytes.put(tickets.upperBound.number)
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
-    let first: MutationTicket = try bytes.take()
-    let last: MutationTicket = try bytes.take()
+    let first = MutationTicket(try bytes.takeCounter())
+    let last = MutationTicket(try bytes.takeCounter())
     guard first <= last else { throw StoredFormError(expected: "tickets in their order") }
     tickets = first...last
   }
@@ -115,8 +115,12 @@ private struct StoredTickets: Storable, Equatable {
 // MARK: Mutations as rows
 
 /// A mutation that has a row of its own.
-private protocol KeptMutation: Storable {
+private protocol KeptMutation {
   var tickets: ClosedRange<MutationTicket> { get }
+
+  func put(into bytes: inout ByteWriter)
+
+  init(from bytes: inout ByteReader) throws(StoredFormError)
 
   /// Whether both have equal rows. Only for two of the same outbox.
   func isStoredAs(_ other: Self) -> Bool
@@ -137,7 +141,9 @@ extension RowWriter {
         before.removeFirst()
         if isSame, item.isStoredAs(first) { continue }
       }
-      put(table, item.tickets.lowerBound.number.keyBytes, item.storedBytes)
+      var bytes = ByteWriter()
+      item.put(into: &bytes)
+      put(table, item.tickets.lowerBound.number.keyBytes, bytes.bytes)
     }
     for item in before { remove(table, item.tickets.lowerBound.number.keyBytes) }
   }
@@ -149,7 +155,9 @@ extension StoredRows {
   ) throws(StoredFormError) -> [Item] {
     var items: [Item] = []
     for row in self[table] {
-      let item = try Item(storedBytes: row.value)
+      var bytes = ByteReader(row.value)
+      let item = try Item(from: &bytes)
+      try bytes.end()
       guard item.tickets.lowerBound.number.keyBytes == row.key.bytes else {
         throw StoredFormError(expected: "a mutation in its own row")
       }
@@ -159,8 +167,8 @@ extension StoredRows {
   }
 }
 
-extension PendingMutation: Storable where Change: Storable {
-  public func put(into bytes: inout ByteWriter) {
+extension PendingMutation where Change: Storable {
+  fileprivate func put(into bytes: inout ByteWriter) {
     bytes.put(StoredTickets(tickets))
     bytes.put(version.number)
     bytes.put(mayHaveCopy)
@@ -182,7 +190,7 @@ extension PendingMutation: Storable where Change: Storable {
     bytes.put(change)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
     let tickets: StoredTickets = try bytes.take()
     let version = OutboxVersion(try bytes.takeCounter())
     let mayHaveCopy = try bytes.takeBool()
@@ -208,8 +216,8 @@ extension PendingMutation: KeptMutation where Change: Storable {
   }
 }
 
-extension RefusedMutation: Storable where Change: Storable {
-  public func put(into bytes: inout ByteWriter) {
+extension RefusedMutation where Change: Storable {
+  fileprivate func put(into bytes: inout ByteWriter) {
     bytes.put(StoredTickets(tickets))
     bytes.put(version.number)
     bytes.put(mayHaveCopy)
@@ -217,7 +225,7 @@ extension RefusedMutation: Storable where Change: Storable {
     bytes.put(change)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
     let tickets: StoredTickets = try bytes.take()
     let version = OutboxVersion(try bytes.takeCounter())
     let mayHaveCopy = try bytes.takeBool()
@@ -244,14 +252,6 @@ extension ByteReader {
     let number = try takeUInt64()
     guard number <= 1 << 62 else { throw StoredFormError(expected: "a number to count from") }
     return number
-  }
-}
-
-extension MutationTicket: Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
-
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self.init(try bytes.takeCounter())
   }
 }
 

@@ -40,16 +40,16 @@
 ///
 /// Source: the client's side of push in Replicache's design document; refusals, marks and
 /// *uncertain* are ours.
-public struct Outbox<Change: Mutation>: Sendable {
-  public typealias Pending = PendingMutation<Change>
-  public typealias Refused = RefusedMutation<Change>
+@usableFromInline package struct Outbox<Change: Mutation>: Sendable {
+  @usableFromInline package typealias Pending = PendingMutation<Change>
+  @usableFromInline package typealias Refused = RefusedMutation<Change>
 
   /// Its name at the server.
-  public let client: ClientID
+  @usableFromInline package let client: ClientID
   /// Whether the server recognises a second copy of a mutation.
-  public let isIdempotent: Bool
+  @usableFromInline package let isIdempotent: Bool
   /// The next version of the app may have others.
-  public var settings: OutboxSettings
+  package var settings: OutboxSettings
 
   /// The pending mutations, by ticket. Those that may have left precede those that have not.
   @usableFromInline var queue: [Pending] = []
@@ -108,7 +108,7 @@ public struct Outbox<Change: Mutation>: Sendable {
   ///   - isIdempotent: whether the server recognises a mutation by its ID. If not, mutations that
   ///     may have been lost become uncertain.
   ///   - settings: its numbers.
-  public init(
+  package init(
     client: ClientID, isIdempotent: Bool = true, settings: OutboxSettings = OutboxSettings(),
     life: Life = Life(0)
   ) {
@@ -139,7 +139,7 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// on. Mutations that never left are sent under the new ID. Those that may be at the server would
   /// count as new there, and could be made twice. So they are set aside with
   /// ``RejectionCode/nameLost``, and the app decides whether to make them again.
-  public init(client: ClientID, takingOver old: Outbox) {
+  @usableFromInline package init(client: ClientID, takingOver old: Outbox) {
     self.init(
       client: client, isIdempotent: old.isIdempotent, settings: old.settings,
       life: old.sending.life, names: old.names)
@@ -175,7 +175,7 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// is durable. Answers to old pushes are ignored. Nothing is sent before it is started and
   /// replayed once. What had left without an answer is sent again, or is uncertain if the server is
   /// not idempotent.
-  public mutating func restored(in life: Life = Life(0)) {
+  package mutating func restored(in life: Life = Life(0)) {
     sending = Sending()
     sending.life = life
     stored = version
@@ -194,7 +194,7 @@ public struct Outbox<Change: Mutation>: Sendable {
   /// Takes one input and returns what to do, in order. Never fails: late, repeated or misplaced
   /// input is absorbed. If the input may change the view (retried, edited, discarded, or a refusal
   /// in an answer), call ``replay(_:at:)`` next.
-  public mutating func handle(_ input: Input, at now: Moment) -> Effects {
+  package mutating func handle(_ input: Input, at now: Moment) -> Effects {
     var effects = Effects()
     handle(input, at: now, &effects)
     return effects
@@ -223,18 +223,18 @@ public struct Outbox<Change: Mutation>: Sendable {
   // MARK: The app's change
 
   /// The immediate result of a mutation.
-  public struct Mutated: Sendable {
-    public var ticket: MutationTicket
+  @usableFromInline package struct Mutated: Sendable {
+    package var ticket: MutationTicket
     /// What the mutator returned.
-    public var value: Change.Value
-    public var effects: Effects
+    package var value: Change.Value
+    package var effects: Effects
   }
 
   /// Makes a change in the view and queues it. If it throws, nothing has changed.
   ///
   /// The mutation is *stored* once ``isStored(_:)`` says so, and *acknowledged* once ``state(of:)``
   /// does. Storing never waits for a server.
-  public mutating func mutate(
+  package mutating func mutate(
     _ change: Change, _ view: inout LocalView<Change>, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Mutated {
     var effects = Effects()

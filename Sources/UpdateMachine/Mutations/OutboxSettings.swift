@@ -2,7 +2,7 @@
 public struct OutboxSettings: Hashable, Sendable {
   /// The machine's own settings: waits after failures, pace, wakes, bounds of retry-after, and
   /// whether there is a store. The outbox has budgets of its own, with these numbers.
-  public var machine = MachineSettings()
+  @usableFromInline package var machine = MachineSettings()
   /// The most mutations kept. Each is replayed over every newer state. A thousand take a few
   /// milliseconds, too few to notice.
   public var pendingMaximum = 1000
@@ -17,11 +17,11 @@ public struct OutboxSettings: Hashable, Sendable {
   public var pushDeadline = TimeSpan.seconds(30)
   /// The first wait before accepted mutations that are not confirmed are sent again, because a
   /// server may say yes and forget. The next wait is twice as long …
-  public var resendFirst = TimeSpan.seconds(30)
+  package var resendFirst = TimeSpan.seconds(30)
   /// … up to this.
-  public var resendCap = TimeSpan.minutes(10)
+  package var resendCap = TimeSpan.minutes(10)
   /// How many discards are remembered as such (``Outbox/state(of:)``).
-  public var discardsRemembered = 100
+  package var discardsRemembered = 100
 
   @inlinable
   public init() {}

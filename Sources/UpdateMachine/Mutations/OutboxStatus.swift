@@ -1,5 +1,5 @@
 /// The activity of an outbox.
-public enum OutboxStatus: Hashable, Sendable {
+@usableFromInline package enum OutboxStatus: Hashable, Sendable {
   /// It wants nothing of the server: it is not started, in the background, has nothing to send, or
   /// is blocked (``OutboxBlock``).
   case resting
@@ -18,15 +18,15 @@ public enum OutboxStatus: Hashable, Sendable {
 }
 
 /// The push that is out.
-public struct OutstandingPush: Hashable, Sendable {
+@usableFromInline package struct OutstandingPush: Hashable, Sendable {
   /// Its ID. Only an answer to this ID is believed.
-  public var id: RequestID
+  @usableFromInline package var id: RequestID
   /// The first and the last ID that it carries. It carries all between them too.
-  public var first: MutationID
-  public var last: MutationID
+  @usableFromInline package var first: MutationID
+  @usableFromInline package var last: MutationID
 
   @inlinable
-  public init(id: RequestID, first: MutationID, last: MutationID) {
+  package init(id: RequestID, first: MutationID, last: MutationID) {
     self.id = id
     self.first = first
     self.last = last
@@ -34,7 +34,7 @@ public struct OutstandingPush: Hashable, Sendable {
 }
 
 /// The reason why an outbox sends nothing though it is started, in the foreground and not empty.
-public enum OutboxBlock: Hashable, Sendable {
+@usableFromInline package enum OutboxBlock: Hashable, Sendable {
   /// The server has refused this mutation for good. Retry, edit or discard it.
   case refused(MutationTicket)
   /// The next mutation to send threw in replay. A newer state may heal it; otherwise edit or
@@ -48,7 +48,7 @@ public enum OutboxBlock: Hashable, Sendable {
 }
 
 extension OutboxStatus: CustomStringConvertible {
-  public var description: String {
+  @usableFromInline package var description: String {
     switch self {
     case .resting: "resting"
     case .storing: "storing"
@@ -62,7 +62,7 @@ extension OutboxStatus: CustomStringConvertible {
 }
 
 extension OutboxBlock: CustomStringConvertible {
-  public var description: String {
+  @usableFromInline package var description: String {
     switch self {
     case .refused(let ticket): "refused \(ticket)"
     case .threw(let ticket): "threw \(ticket)"

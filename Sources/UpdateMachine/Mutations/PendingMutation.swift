@@ -1,7 +1,7 @@
 /// A mutation in the queue: made by the app, and not known to be in the confirmed state.
 public struct PendingMutation<Change: Mutation>: Sendable {
   /// The app's handle. Coalesced mutations have several, one after the other.
-  public internal(set) var tickets: ClosedRange<MutationTicket>
+  @usableFromInline package internal(set) var tickets: ClosedRange<MutationTicket>
   public internal(set) var change: Change
   public internal(set) var stage: Stage = .unsent
   /// The error of its last replay; `nil`: it did not throw, and is in the view.
@@ -39,7 +39,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
 
   /// Its ID, once it has one.
   @inlinable
-  public var id: MutationID? {
+  package var id: MutationID? {
     switch stage {
     case .unsent: nil
     case .marked(let id), .sent(let id), .accepted(let id, _), .uncertain(let id): id
@@ -63,19 +63,19 @@ public struct PendingMutation<Change: Mutation>: Sendable {
 
 /// A mutation that the server refused for good. It is not in the view. Nothing is sent until the
 /// app retries, edits or discards it.
-public struct RefusedMutation<Change: Mutation>: Sendable {
-  public internal(set) var tickets: ClosedRange<MutationTicket>
-  public internal(set) var change: Change
+@usableFromInline package struct RefusedMutation<Change: Mutation>: Sendable {
+  @usableFromInline package internal(set) var tickets: ClosedRange<MutationTicket>
+  @usableFromInline package internal(set) var change: Change
   /// Its ID, and the refuser's reason code. The server has consumed the ID, or will when it is told
   /// that the ID is void. 0: the ID was given under an earlier client ID, now lost.
-  public internal(set) var refusal: MutationRefusal
+  @usableFromInline package internal(set) var refusal: MutationRefusal
   /// Whether the server may have it all the same (``Outbox/mayHaveCopy(of:)``).
   var mayHaveCopy: Bool
   var version: OutboxVersion
 
   /// The last of its tickets.
   @inlinable
-  public var ticket: MutationTicket { tickets.upperBound }
+  package var ticket: MutationTicket { tickets.upperBound }
 }
 
 /// A mutation that has no effect on the view, for the app to show.
@@ -94,7 +94,7 @@ public struct MutationSetAside<Change: Mutation>: Sendable {
   }
 
   @inlinable
-  public init(ticket: MutationTicket, change: Change, reason: Reason) {
+  package init(ticket: MutationTicket, change: Change, reason: Reason) {
     self.ticket = ticket
     self.change = change
     self.reason = reason

@@ -26,20 +26,20 @@ extension ViewQuery {
 
 /// A query that follows the view. It returns the first answer, and then only answers that differ
 /// from the last one.
-public struct ViewSubscription<Query: ViewQuery>: Sendable {
-  public let query: Query
+@usableFromInline package struct ViewSubscription<Query: ViewQuery>: Sendable {
+  package let query: Query
   private var known: (state: Query.State, version: UInt64, answer: Query.Answer)?
   /// How often the query computed an answer.
-  public private(set) var timesAsked: UInt64 = 0
+  package private(set) var timesAsked: UInt64 = 0
 
-  public init(_ query: Query) { self.query = query }
+  package init(_ query: Query) { self.query = query }
 
   /// The last answer; `nil`: none yet.
-  public var answer: Query.Answer? { known?.answer }
+  package var answer: Query.Answer? { known?.answer }
 
   /// Returns the answer if it is the first or has changed. O(1) if the view is the same; otherwise
   /// the cost of the query's ``ViewQuery/mayDiffer(from:to:)``, and of an answer if that is true.
-  public mutating func update<Change: Mutation>(_ view: LocalView<Change>) -> Query.Answer?
+  package mutating func update<Change: Mutation>(_ view: LocalView<Change>) -> Query.Answer?
   where Change.State == Query.State {
     guard let known else { return ask(view.state, view.version) }
     guard known.version != view.version else { return nil }

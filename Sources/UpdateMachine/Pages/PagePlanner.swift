@@ -9,12 +9,12 @@
 /// Fetches are beside the machine's one request, with waits and a budget of their own (oracle D).
 /// They go only while the machine has a finger and the user sees the app. Fetches of one generation
 /// are void in the next. Like the machine, the planner takes inputs and returns effects.
-public struct PagePlanner<Lists: PartialLists>: Sendable {
-  public typealias Narrow = Lists.Narrow
-  public typealias ID = Lists.ID
-  public typealias Request = PageRequest<Narrow, ID>
+@usableFromInline package struct PagePlanner<Lists: PartialLists>: Sendable {
+  @usableFromInline package typealias Narrow = Lists.Narrow
+  @usableFromInline package typealias ID = Lists.ID
+  @usableFromInline package typealias Request = PageRequest<Narrow, ID>
 
-  public let settings: PageSettings
+  @usableFromInline package let settings: PageSettings
   @usableFromInline let life: Life
   /// In the order in which they were opened.
   @usableFromInline var windows: [Window] = []
@@ -90,13 +90,13 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
 
   /// Creates a planner. `life` must differ from that of any other planner of the same client.
   @inlinable
-  public init(life: Life, settings: PageSettings = PageSettings()) {
+  package init(life: Life, settings: PageSettings = PageSettings()) {
     self.life = life
     self.settings = settings
   }
 
   /// What happened.
-  public enum Input: Sendable {
+  @usableFromInline package enum Input: Sendable {
     /// A window shows another part of its list.
     case moved(WindowID, ListWindow<ID>)
     case closed(WindowID)
@@ -107,29 +107,29 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
   }
 
   /// What to do, in this order.
-  public struct Effects: Sendable {
+  @usableFromInline package struct Effects: Sendable {
     /// Fetches to give up. Their answers may still come.
-    public var cancel: [RequestID] = []
+    @usableFromInline package var cancel: [RequestID] = []
     /// A timer that must no longer fire.
-    public var disarm: TimerID?
+    @usableFromInline package var disarm: TimerID?
     /// A failure for the app's log: the server refuses what we ask, or sends what we cannot use.
-    public var report: SyncFailure?
+    @usableFromInline package var report: SyncFailure?
     /// Requests to send; each gets one answer or one failure.
-    public var fetch: [(id: RequestID, request: Request)] = []
+    @usableFromInline package var fetch: [(id: RequestID, request: Request)] = []
     /// Feed `fired` once, at a moment drawn from the range.
-    public var arm: TimerArm?
+    @usableFromInline package var arm: TimerArm?
     /// The outcomes of pages that came, for a checker. A host does nothing about them.
-    public var answered: [(id: RequestID, outcome: PageOutcome)] = []
+    @usableFromInline package var answered: [(id: RequestID, outcome: PageOutcome)] = []
 
     @inlinable
-    public init() {}
+    package init() {}
   }
 
   // MARK: Inputs
 
   /// Opens a window. The list says what there is to show. Call ``plan(_:_:isLive:at:)`` next.
   @inlinable
-  public mutating func open(_ narrow: Narrow, _ window: ListWindow<Lists.ID>) -> WindowID {
+  package mutating func open(_ narrow: Narrow, _ window: ListWindow<Lists.ID>) -> WindowID {
     let id = WindowID(nextWindow)
     nextWindow += 1
     windows.append(Window(id: id, narrow: narrow, window: window))
@@ -138,7 +138,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
 
   /// Takes one input. `lists` is as it is after the input. Call ``plan(_:_:isLive:at:)`` next.
   @inlinable
-  public mutating func note(
+  package mutating func note(
     _ input: Input, _ lists: inout Lists, _ effects: inout Effects, at now: Moment
   ) {
     switch input {
@@ -240,7 +240,7 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
   /// Plans what to fetch now. Runs after every input of the client. Opens lists and begins fetches.
   /// `isLive`: pages are fetched at all, because there is a finger and the user sees the app.
   @inlinable
-  public mutating func plan(
+  package mutating func plan(
     _ lists: inout Lists, _ effects: inout Effects, isLive: Bool, at now: Moment
   ) {
     guard isLive else {
@@ -423,21 +423,21 @@ public struct PagePlanner<Lists: PartialLists>: Sendable {
 
   /// The windows that are open, oldest first.
   @inlinable
-  public var openWindows: [WindowID] { windows.map { $0.id } }
+  package var openWindows: [WindowID] { windows.map { $0.id } }
 
   /// The list and the part of it that a window shows; `nil`: it is not open.
   @inlinable
-  public func window(_ id: WindowID) -> (narrow: Narrow, window: ListWindow<ID>)? {
+  package func window(_ id: WindowID) -> (narrow: Narrow, window: ListWindow<ID>)? {
     windows.first { $0.id == id }.map { ($0.narrow, $0.window) }
   }
 
   /// Whether a fetch is out.
   @inlinable
-  public func isOut(_ id: RequestID) -> Bool { fetches.contains { $0.id == id } }
+  package func isOut(_ id: RequestID) -> Bool { fetches.contains { $0.id == id } }
 
   /// How many fetches are out.
   @inlinable
-  public var fetchesOut: Int { fetches.count }
+  package var fetchesOut: Int { fetches.count }
 
   /// How many requests it remembers, so that none is repeated too soon.
   @inlinable

@@ -7,7 +7,7 @@ public struct PageSettings: Hashable, Sendable {
   /// Waits after failures, from half a second to a minute; the bounds of a server's retry-after;
   /// and the pace: 16 fetches at once, then one every half second. Pages have no slow backoff and
   /// no wakes, and their deadline does not double.
-  public var retry: RetrySettings = {
+  @usableFromInline package var retry: RetrySettings = {
     var retry = RetrySettings()
     retry.transientFirst = .milliseconds(500)
     retry.transientCap = .seconds(60)
@@ -18,9 +18,9 @@ public struct PageSettings: Hashable, Sendable {
   }()
   /// The wait before a request is repeated whose answer did not help. It doubles each time, up to
   /// a minute.
-  public var repeatFirst = TimeSpan.seconds(1)
+  @usableFromInline package var repeatFirst = TimeSpan.seconds(1)
   /// How long after an item became suspect it is read again.
-  public var secondReadingAfter = TimeSpan.seconds(10)
+  @usableFromInline package var secondReadingAfter = TimeSpan.seconds(10)
 
   @inlinable
   public init() {}
@@ -28,8 +28,8 @@ public struct PageSettings: Hashable, Sendable {
 
 /// The name of one window. Windows count up from 1.
 public struct WindowID: BitwiseCopyable, Hashable, Sendable {
-  public var number: UInt64
+  @usableFromInline package var number: UInt64
 
   @inlinable
-  public init(_ number: UInt64) { self.number = number }
+  package init(_ number: UInt64) { self.number = number }
 }

@@ -1,13 +1,9 @@
 /// The view through a window, as one value: what is known, what was known formerly, and the gaps.
 public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
-  public typealias Narrow = Lists.Narrow
-  public typealias ID = Lists.ID
-  public typealias Item = Lists.Item
-
   /// The list that the window shows.
-  public var narrow: Narrow
+  public var narrow: Lists.Narrow
   /// The part of the list. *First unread* becomes an ID as soon as a page has said which.
-  public var window: ListWindow<ID>
+  public var window: ListWindow<Lists.ID>
   /// From the oldest to the newest.
   public var rows: [Row] = []
   /// Whether the first row is the oldest there is.
@@ -21,25 +17,25 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   /// One line of a view.
   public enum Row: Hashable, Sendable {
     /// A held item. Between two of them without a gap there is no other.
-    case item(Item)
+    case item(Lists.Item)
     /// An item that was in the list formerly, and may no longer be. With its content, if that is
     /// still there. Only beside a gap.
-    case former(ID, Item?)
+    case former(Lists.ID, Lists.Item?)
     /// A span that is not known.
-    case gap(Interval<ID>)
+    case gap(Interval<Lists.ID>)
   }
 
   /// A view with nothing in it.
   @inlinable
-  public init(_ narrow: Narrow, _ window: ListWindow<ID>) {
+  package init(_ narrow: Lists.Narrow, _ window: ListWindow<Lists.ID>) {
     self.narrow = narrow
     self.window = window
   }
 
   /// The items that are held, from the oldest to the newest.
   @inlinable
-  public var items: [Item] {
-    var items: [Item] = []
+  public var items: [Lists.Item] {
+    var items: [Lists.Item] = []
     for case .item(let item) in rows { items.append(item) }
     return items
   }
@@ -49,7 +45,7 @@ extension PagePlanner {
   /// The present view through a window; `nil`: the window is not open. Without lists nothing is
   /// known. O(rows + log *n*), besides finding the list.
   @inlinable
-  public func view(_ id: WindowID, of lists: Lists?) -> WindowView<Lists>? {
+  package func view(_ id: WindowID, of lists: Lists?) -> WindowView<Lists>? {
     guard let (narrow, window) = window(id) else { return nil }
     var view = WindowView<Lists>(narrow, window)
     let excerpt = (lists?.list(of: narrow) ?? PartialList()).excerpt(of: window)
@@ -72,7 +68,7 @@ extension PagePlanner {
 extension PagePlanner {
   /// The view last shown through a window; `nil`: the window is not open.
   @inlinable
-  public func shown(_ id: WindowID) -> WindowView<Lists>? {
+  package func shown(_ id: WindowID) -> WindowView<Lists>? {
     windows.first { $0.id == id }?.view
   }
 

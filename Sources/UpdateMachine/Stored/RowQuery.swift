@@ -16,7 +16,7 @@ public struct RowRange: Hashable, Sendable {
 
   /// A range of one row.
   @inlinable
-  public init(_ key: StoredKey) { self.init(key.table, from: key.bytes, through: key.bytes) }
+  package init(_ key: StoredKey) { self.init(key.table, from: key.bytes, through: key.bytes) }
 
   @inlinable
   public func contains(_ key: StoredKey) -> Bool {
@@ -40,7 +40,7 @@ public struct RowQuery: Hashable, Sendable {
 
   /// The largest limit, and the default.
   @inlinable
-  public static var limitMaximum: Int { 10_000 }
+  package static var limitMaximum: Int { 10_000 }
 
   @inlinable
   public init(
@@ -67,7 +67,7 @@ public struct RowAnswer: Sendable {
   /// The part of the query's range that these rows cover completely. If the limit was reached, more
   /// rows may follow the last one.
   @inlinable
-  public var covered: RowRange {
+  package var covered: RowRange {
     var covered = query.range
     guard rows.count >= query.limit, let last = rows.last else { return covered }
     switch query.order {
@@ -81,7 +81,7 @@ public struct RowAnswer: Sendable {
 extension VersionedMap<StoredKey, [UInt8]> {
   /// Returns the rows that match a query.
   @inlinable
-  public func answer(to query: RowQuery) -> [(key: StoredKey, value: [UInt8])] {
+  package func answer(to query: RowQuery) -> [(key: StoredKey, value: [UInt8])] {
     let range = query.range
     var found: [(key: StoredKey, value: [UInt8])] = []
     switch query.order {
@@ -101,7 +101,7 @@ extension VersionedMap<StoredKey, [UInt8]> {
 
   /// Removes all rows in a range.
   @inlinable
-  public mutating func clear(_ range: RowRange) {
+  package mutating func clear(_ range: RowRange) {
     let (first, last) = (StoredKey(range.table, range.first), StoredKey(range.table, range.last))
     if first <= last { removeAll(in: first...last) }
   }

@@ -11,7 +11,7 @@ public protocol Storable: Sendable {
 extension Storable {
   /// The value's saved form.
   @inlinable
-  public var storedBytes: [UInt8] {
+  package var storedBytes: [UInt8] {
     var writer = ByteWriter()
     put(into: &writer)
     return writer.bytes
@@ -19,7 +19,7 @@ extension Storable {
 
   /// Creates the value whose saved form is exactly this.
   @inlinable
-  public init(storedBytes: [UInt8]) throws(StoredFormError) {
+  package init(storedBytes: [UInt8]) throws(StoredFormError) {
     var reader = ByteReader(storedBytes)
     self = try Self(from: &reader)
     try reader.end()
@@ -151,15 +151,5 @@ extension Array: Storable where Element: Storable {
   @inlinable
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self = try bytes.takeArray()
-  }
-}
-
-extension TimeSpan: Storable {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(milliseconds) }
-
-  @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self = .milliseconds(try bytes.takeInt64())
   }
 }

@@ -28,18 +28,18 @@ extension StoredFormError: CustomStringConvertible {
 public struct ByteWriter: Sendable {
   /// The bytes written so far.
   @inlinable
-  public var bytes: [UInt8] { _bytes }
+  package var bytes: [UInt8] { _bytes }
   @usableFromInline var _bytes: [UInt8] = []
 
   @inlinable
-  public init() {}
+  package init() {}
 
   @inlinable
   public mutating func put(_ byte: UInt8) { _bytes.append(byte) }
 
   /// Seven bits a byte, the lowest first (LEB128), so small numbers are short.
   @inlinable
-  public mutating func put(_ number: UInt64) {
+  package mutating func put(_ number: UInt64) {
     var rest = number
     while rest >= 0x80 {
       _bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -50,16 +50,16 @@ public struct ByteWriter: Sendable {
 
   /// Zigzag: the sign is the lowest bit, so numbers near 0 are short.
   @inlinable
-  public mutating func put(_ number: Int64) {
+  package mutating func put(_ number: Int64) {
     put(UInt64(bitPattern: number << 1) ^ UInt64(bitPattern: number >> 63))
   }
 
   @inlinable
-  public mutating func put(_ flag: Bool) { _bytes.append(flag ? 1 : 0) }
+  package mutating func put(_ flag: Bool) { _bytes.append(flag ? 1 : 0) }
 
   /// Its length in bytes, then its UTF-8.
   @inlinable
-  public mutating func put(_ text: String) {
+  package mutating func put(_ text: String) {
     put(UInt64(text.utf8.count))
     _bytes.append(contentsOf: text.utf8)
   }
@@ -83,7 +83,7 @@ public struct ByteWriter: Sendable {
 
   /// The count, then the values.
   @inlinable
-  public mutating func put<Value: Storable>(_ values: [Value]) {
+  package mutating func put<Value: Storable>(_ values: [Value]) {
     put(UInt64(values.count))
     for value in values { put(value) }
   }
@@ -96,21 +96,21 @@ public struct ByteReader: Sendable {
   @usableFromInline var place: Int
 
   @inlinable
-  public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+  package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
   @inlinable
-  public init(_ bytes: ArraySlice<UInt8>) {
+  package init(_ bytes: ArraySlice<UInt8>) {
     self.bytes = bytes
     place = bytes.startIndex
   }
 
   /// How many bytes are left.
   @inlinable
-  public var left: Int { bytes.endIndex - place }
+  package var left: Int { bytes.endIndex - place }
 
   /// Throws if bytes are left.
   @inlinable
-  public func end() throws(StoredFormError) {
+  package func end() throws(StoredFormError) {
     guard left == 0 else { throw StoredFormError(expected: "the end") }
   }
 
@@ -122,7 +122,7 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeUInt64() throws(StoredFormError) -> UInt64 {
+  package mutating func takeUInt64() throws(StoredFormError) -> UInt64 {
     var number: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -138,13 +138,13 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeInt64() throws(StoredFormError) -> Int64 {
+  package mutating func takeInt64() throws(StoredFormError) -> Int64 {
     let number = try takeUInt64()
     return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
   }
 
   @inlinable
-  public mutating func takeBool() throws(StoredFormError) -> Bool {
+  package mutating func takeBool() throws(StoredFormError) -> Bool {
     switch try takeByte() {
     case 0: return false
     case 1: return true
@@ -153,7 +153,7 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeString() throws(StoredFormError) -> String {
+  package mutating func takeString() throws(StoredFormError) -> String {
     let count = try takeCount()
     let utf8 = bytes[place..<place + count]
     place += count
@@ -176,7 +176,7 @@ public struct ByteReader: Sendable {
 
   /// Takes a count. Each item takes at least a byte, so no count demands more memory than there is.
   @inlinable
-  public mutating func takeCount() throws(StoredFormError) -> Int {
+  package mutating func takeCount() throws(StoredFormError) -> Int {
     let count = try takeUInt64()
     guard count <= UInt64(left) else { throw StoredFormError(expected: "a length") }
     return Int(count)
@@ -197,7 +197,7 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  public mutating func takeArray<Value: Storable>(
+  package mutating func takeArray<Value: Storable>(
     of type: Value.Type = Value.self
   ) throws(StoredFormError) -> [Value] {
     let count = try takeCount()

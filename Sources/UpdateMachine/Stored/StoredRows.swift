@@ -11,7 +11,7 @@ public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
 
   /// The table that is `count` above this one.
   @inlinable
-  public func advanced(by count: UInt8) -> StoredTable { StoredTable(number + count) }
+  package func advanced(by count: UInt8) -> StoredTable { StoredTable(number + count) }
 
   @inlinable
   public static func < (one: StoredTable, other: StoredTable) -> Bool {
@@ -63,7 +63,7 @@ public struct RowWriter: Sendable {
   @usableFromInline var _cleared: [RowRange] = []
 
   @inlinable
-  public init() {}
+  package init() {}
 
   /// Deletes the rows that older steps wrote in this range. Rows of this step stay.
   @inlinable
@@ -125,7 +125,7 @@ public struct RowWriter: Sendable {
 public struct StoredRows: Sendable {
   /// Ascending by key, each once.
   @inlinable
-  public var rows: [(key: StoredKey, value: [UInt8])] { _rows }
+  package var rows: [(key: StoredKey, value: [UInt8])] { _rows }
   @usableFromInline var _rows: [(key: StoredKey, value: [UInt8])]
   /// The tables whose rows were not read: they are unloaded.
   public let unloaded: [StoredTable]

@@ -3,13 +3,13 @@
 ///
 /// The machine has two budgets: the *pace* of requests and the *wakes*. `burst + 1` can be spent at
 /// once, then one per interval. So any window *w* sees at most `burst + 1 + w / interval`.
-public struct Allowance: Hashable, Sendable {
+@usableFromInline package struct Allowance: Hashable, Sendable {
   /// When everything spent so far will have been refilled.
   @usableFromInline var level: Moment
 
   /// A full budget.
   @inlinable
-  public init() { level = .distantPast }
+  package init() { level = .distantPast }
 
   /// A budget that is full again at `level`.
   @inlinable
@@ -17,19 +17,19 @@ public struct Allowance: Hashable, Sendable {
 
   /// The first moment at which one more may be spent.
   @inlinable
-  public func ready(burst: Int64, interval: TimeSpan) -> Moment {
+  package func ready(burst: Int64, interval: TimeSpan) -> Moment {
     level - interval * burst
   }
 
   /// Spends one, even if none is left.
   @inlinable
-  public mutating func spend(at now: Moment, interval: TimeSpan) {
+  package mutating func spend(at now: Moment, interval: TimeSpan) {
     level = max(now, level) + interval
   }
 
   /// Spends one if one is left; returns whether it did.
   @inlinable
-  public mutating func trySpending(at now: Moment, burst: Int64, interval: TimeSpan) -> Bool {
+  package mutating func trySpending(at now: Moment, burst: Int64, interval: TimeSpan) -> Bool {
     guard now >= ready(burst: burst, interval: interval) else { return false }
     spend(at: now, interval: interval)
     return true

@@ -3,33 +3,33 @@
 ///
 /// With the transient default (100 ms, 10 s) the waits are 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10,
 /// 10 … s; with the slow one (1 s, 60 s) they are 1, 2, 4, 8, 16, 32, 60, 60 … s.
-public struct Backoff: Hashable, Sendable {
+@usableFromInline package struct Backoff: Hashable, Sendable {
   /// The largest exponent. More would never matter (2²⁰ × 100 ms is 29 hours) and could only
   /// overflow (SyncBugs 3).
   @inlinable
-  public static var exponentMaximum: UInt8 { 20 }
+  package static var exponentMaximum: UInt8 { 20 }
 
   /// How many waits were taken since the last reset, up to ``exponentMaximum``.
   @inlinable
-  public var exponent: UInt8 { count }
+  package var exponent: UInt8 { count }
 
   @usableFromInline var count: UInt8
 
   @inlinable
-  public init() { self.init(exponent: 0) }
+  package init() { self.init(exponent: 0) }
 
   @inlinable
-  public init(exponent: UInt8) { count = Swift.min(exponent, Backoff.exponentMaximum) }
+  package init(exponent: UInt8) { count = Swift.min(exponent, Backoff.exponentMaximum) }
 
   /// Returns what the next wait would be: from `first`, never more than `cap`.
   @inlinable
-  public func next(first: TimeSpan, cap: TimeSpan) -> TimeSpan {
+  package func next(first: TimeSpan, cap: TimeSpan) -> TimeSpan {
     first.doubled(times: Int64(count), cap: cap)
   }
 
   /// Returns the next wait, and doubles the one after it.
   @inlinable
-  public mutating func take(first: TimeSpan, cap: TimeSpan) -> TimeSpan {
+  package mutating func take(first: TimeSpan, cap: TimeSpan) -> TimeSpan {
     let wait = next(first: first, cap: cap)
     lengthen()
     return wait
@@ -37,10 +37,10 @@ public struct Backoff: Hashable, Sendable {
 
   /// Counts one more failure.
   @inlinable
-  public mutating func lengthen() {
+  package mutating func lengthen() {
     count = Swift.min(count + 1, Backoff.exponentMaximum)
   }
 
   @inlinable
-  public mutating func reset() { count = 0 }
+  package mutating func reset() { count = 0 }
 }

@@ -4,13 +4,13 @@
 /// Not for secrets. The mixing step is the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", 2014).
 public struct Digest: Hashable, Sendable {
-  public var value: UInt64
+  @usableFromInline package var value: UInt64
 
   @inlinable
-  public init() { self.init(value: 0x9E37_79B9_7F4A_7C15) }
+  package init() { self.init(value: 0x9E37_79B9_7F4A_7C15) }
 
   @inlinable
-  public init(value: UInt64) { self.value = value }
+  package init(value: UInt64) { self.value = value }
 
   /// Adds one word. Order matters.
   @inlinable

@@ -23,16 +23,6 @@ extension Int: Digestible {
   public func fold(into digest: inout Digest) { digest.fold(Int64(self)) }
 }
 
-extension Int32: Digestible {
-  @inlinable
-  public func fold(into digest: inout Digest) { digest.fold(Int64(self)) }
-}
-
-extension UInt32: Digestible {
-  @inlinable
-  public func fold(into digest: inout Digest) { digest.fold(UInt64(self)) }
-}
-
 extension UInt8: Digestible {
   @inlinable
   public func fold(into digest: inout Digest) { digest.fold(UInt64(self)) }
@@ -67,19 +57,4 @@ extension Array: Digestible where Element: Digestible {
     digest.fold(UInt64(count))
     for element in self { element.fold(into: &digest) }
   }
-}
-
-extension Moment: Digestible {
-  @inlinable
-  public func fold(into digest: inout Digest) { digest.fold(milliseconds) }
-}
-
-extension TimeSpan: Digestible {
-  @inlinable
-  public func fold(into digest: inout Digest) { digest.fold(milliseconds) }
-}
-
-extension Digest: Digestible {
-  @inlinable
-  public func fold(into digest: inout Digest) { digest.fold(value) }
 }

@@ -1,22 +1,22 @@
 /// A short list that allocates nothing for up to two elements. Most steps do at most a few things
 /// of one kind.
-public struct Few<Element: Sendable>: Sendable {
+@usableFromInline package struct Few<Element: Sendable>: Sendable {
   @usableFromInline var first: Element?
   @usableFromInline var second: Element?
   /// The elements after the second.
   @usableFromInline var rest: [Element] = []
 
   @inlinable
-  public init() {}
+  package init() {}
 
   @inlinable
-  public var count: Int { (first == nil ? 0 : 1) + (second == nil ? 0 : 1) + rest.count }
+  package var count: Int { (first == nil ? 0 : 1) + (second == nil ? 0 : 1) + rest.count }
 
   @inlinable
-  public var isEmpty: Bool { first == nil }
+  package var isEmpty: Bool { first == nil }
 
   @inlinable
-  public mutating func append(_ element: Element) {
+  package mutating func append(_ element: Element) {
     if first == nil {
       first = element
     } else if second == nil {
@@ -28,7 +28,7 @@ public struct Few<Element: Sendable>: Sendable {
 
   /// Calls `body` with each element, in the order in which they were appended.
   @inlinable
-  public func each(_ body: (Element) -> Void) {
+  package func each(_ body: (Element) -> Void) {
     if let first { body(first) }
     if let second { body(second) }
     for element in rest { body(element) }

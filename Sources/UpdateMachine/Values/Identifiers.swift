@@ -10,7 +10,7 @@ public struct Life: BitwiseCopyable, Hashable, Sendable {
 
 /// The part of a client that asked for something. Each part numbers its own requests and timers.
 /// Their IDs name the part, so a host needs one table of each.
-public enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
+@usableFromInline package enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
   /// Follows the log: registers and polls.
   case machine
   /// Sends the user's changes.
@@ -23,12 +23,12 @@ public enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
 
 /// Identifies one request. Requests are numbered from 1 within one incarnation and part.
 public struct RequestID: BitwiseCopyable, Hashable, Sendable {
-  public var life: Life
-  public var part: ClientPart
-  public var number: UInt64
+  @usableFromInline package var life: Life
+  @usableFromInline package var part: ClientPart
+  @usableFromInline package var number: UInt64
 
   @inlinable
-  public init(life: Life, part: ClientPart = .machine, number: UInt64) {
+  package init(life: Life, part: ClientPart = .machine, number: UInt64) {
     self.life = life
     self.part = part
     self.number = number
@@ -37,11 +37,11 @@ public struct RequestID: BitwiseCopyable, Hashable, Sendable {
 
 /// Identifies one timer of a client. Timers are numbered from 1 within one part.
 public struct TimerID: BitwiseCopyable, Hashable, Sendable {
-  public var part: ClientPart
-  public var number: UInt64
+  @usableFromInline package var part: ClientPart
+  @usableFromInline package var number: UInt64
 
   @inlinable
-  public init(part: ClientPart = .machine, _ number: UInt64) {
+  package init(part: ClientPart = .machine, _ number: UInt64) {
     self.part = part
     self.number = number
   }
@@ -49,10 +49,10 @@ public struct TimerID: BitwiseCopyable, Hashable, Sendable {
 
 /// Identifies one write of a machine. Writes are numbered from 1.
 public struct WriteID: Hashable, Sendable {
-  public var number: UInt64
+  @usableFromInline package var number: UInt64
 
   @inlinable
-  public init(_ number: UInt64) { self.number = number }
+  package init(_ number: UInt64) { self.number = number }
 }
 
 extension Life: CustomStringConvertible {
@@ -71,7 +71,7 @@ extension TimerID: CustomStringConvertible {
 }
 
 extension ClientPart: CustomStringConvertible {
-  public var description: String {
+  @usableFromInline package var description: String {
     switch self {
     case .machine: "machine"
     case .outbox: "outbox"

@@ -17,7 +17,7 @@ public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
 
   /// Earlier than every moment that a clock shows.
   @inlinable
-  public static var distantPast: Moment { Moment(milliseconds: .min) }
+  package static var distantPast: Moment { Moment(milliseconds: .min) }
 
   @inlinable
   public static func < (one: Moment, other: Moment) -> Bool {
@@ -30,7 +30,7 @@ public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 
   @inlinable
-  public static func - (moment: Moment, span: TimeSpan) -> Moment {
+  package static func - (moment: Moment, span: TimeSpan) -> Moment {
     Moment(milliseconds: moment.milliseconds.subtractingSaturated(span.milliseconds))
   }
 
@@ -46,7 +46,7 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
   public var milliseconds: Int64
 
   @inlinable
-  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   @inlinable
   public static func milliseconds(_ count: Int64) -> TimeSpan { TimeSpan(milliseconds: count) }
@@ -66,7 +66,7 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
 
   /// Longer than any wait.
   @inlinable
-  public static var forever: TimeSpan { TimeSpan(milliseconds: .max) }
+  package static var forever: TimeSpan { TimeSpan(milliseconds: .max) }
 
   @inlinable
   public static func < (one: TimeSpan, other: TimeSpan) -> Bool {
@@ -74,18 +74,18 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 
   @inlinable
-  public static func + (one: TimeSpan, other: TimeSpan) -> TimeSpan {
+  package static func + (one: TimeSpan, other: TimeSpan) -> TimeSpan {
     TimeSpan(milliseconds: one.milliseconds.addingSaturated(other.milliseconds))
   }
 
   @inlinable
-  public static func * (span: TimeSpan, count: Int64) -> TimeSpan {
+  package static func * (span: TimeSpan, count: Int64) -> TimeSpan {
     TimeSpan(milliseconds: span.milliseconds.multipliedSaturated(count))
   }
 
   /// This span doubled `times` times, but never more than `cap`.
   @inlinable
-  public func doubled(times: Int64, cap: TimeSpan) -> TimeSpan {
+  package func doubled(times: Int64, cap: TimeSpan) -> TimeSpan {
     let factor = Int64(1) << Swift.min(Swift.max(times, 0), 62)
     return Swift.min(cap, self * factor)
   }
@@ -100,13 +100,13 @@ public struct MomentRange: BitwiseCopyable, Hashable, Sendable {
   public var latest: Moment
 
   @inlinable
-  public init(from earliest: Moment, to latest: Moment) {
+  package init(from earliest: Moment, to latest: Moment) {
     self.earliest = earliest
     self.latest = latest
   }
 
   @inlinable
-  public init(at moment: Moment) { self.init(from: moment, to: moment) }
+  package init(at moment: Moment) { self.init(from: moment, to: moment) }
 }
 
 extension Int64 {
@@ -156,7 +156,7 @@ extension TimeSpan: CustomStringConvertible {
 extension MomentRange {
   /// Returns how long until then, as seen at `now`: "in 60 s"; "in (0, 0.8 s]" if any moment after
   /// now will do; "in [54.37 s, 59.8 s]".
-  public func text(at now: Moment) -> String {
+  package func text(at now: Moment) -> String {
     let last = latest - now
     guard earliest != latest else { return "in \(last)" }
     guard earliest - now != .milliseconds(1) else { return "in (0, \(last)]" }

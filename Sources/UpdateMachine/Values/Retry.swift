@@ -1,32 +1,32 @@
 /// The settings of backoffs, deadlines, pace and wakes.
-public struct RetrySettings: Hashable, Sendable {
+@usableFromInline package struct RetrySettings: Hashable, Sendable {
   /// The first wait after a failure that is likely to pass; it doubles: 0.1, 0.2, 0.4 … 10 s.
-  public var transientFirst: TimeSpan = .milliseconds(100)
+  @usableFromInline package var transientFirst: TimeSpan = .milliseconds(100)
   /// The longest wait after a failure that is likely to pass.
-  public var transientCap: TimeSpan = .seconds(10)
+  @usableFromInline package var transientCap: TimeSpan = .seconds(10)
   /// The first wait after a failure that costs the server much; it doubles: 1, 2, 4 … 60 s.
-  public var slowFirst: TimeSpan = .seconds(1)
+  @usableFromInline package var slowFirst: TimeSpan = .seconds(1)
   /// The longest wait after a failure that costs the server much.
-  public var slowCap: TimeSpan = .seconds(60)
+  @usableFromInline package var slowCap: TimeSpan = .seconds(60)
   /// How long after a slow failure the slow wait is short again.
-  public var healthy: TimeSpan = .seconds(60)
+  @usableFromInline package var healthy: TimeSpan = .seconds(60)
   /// The longest deadline. Deadlines double with each timeout.
-  public var deadlineCap: TimeSpan = .minutes(5)
+  @usableFromInline package var deadlineCap: TimeSpan = .minutes(5)
   /// The least that a server's retry-after counts as.
-  public var retryAfterFloor: TimeSpan = .milliseconds(100)
+  @usableFromInline package var retryAfterFloor: TimeSpan = .milliseconds(100)
   /// The most that a server's retry-after counts as.
-  public var retryAfterCap: TimeSpan = .minutes(10)
+  @usableFromInline package var retryAfterCap: TimeSpan = .minutes(10)
   /// The pace, which all requests pass: 11 at once, then one per 400 ms.
-  public var paceInterval: TimeSpan = .milliseconds(400)
+  @usableFromInline package var paceInterval: TimeSpan = .milliseconds(400)
   /// One less than the number of requests that may be sent at once; at least 0.
-  public var paceBurst: Int64 = 10
+  @usableFromInline package var paceBurst: Int64 = 10
   /// Wakes, which may cut a wait short: 3 at once, then one per 10 s.
-  public var wakeInterval: TimeSpan = .seconds(10)
+  @usableFromInline package var wakeInterval: TimeSpan = .seconds(10)
   /// How many wakes may be spent at once; at least 1.
-  public var wakeBurst: Int64 = 3
+  @usableFromInline package var wakeBurst: Int64 = 3
 
   @inlinable
-  public init() {}
+  package init() {}
 }
 
 /// Decides when a request may be sent, and when it is sent again after a failure. It holds pace,
@@ -164,25 +164,25 @@ struct Retry: Hashable, Sendable {
 }
 
 /// An armed timer.
-public struct ArmedTimer: BitwiseCopyable, Hashable, Sendable {
-  public var id: TimerID
+@usableFromInline package struct ArmedTimer: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline package var id: TimerID
   /// The end of its range.
-  public var latest: Moment
+  @usableFromInline package var latest: Moment
 
   @inlinable
-  public init(id: TimerID, latest: Moment) {
+  package init(id: TimerID, latest: Moment) {
     self.id = id
     self.latest = latest
   }
 }
 
 /// A timer to arm: feed `fired` once, at a moment drawn from the range.
-public struct TimerArm: BitwiseCopyable, Hashable, Sendable {
-  public var timer: TimerID
-  public var range: MomentRange
+@usableFromInline package struct TimerArm: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline package var timer: TimerID
+  @usableFromInline package var range: MomentRange
 
   @inlinable
-  public init(timer: TimerID, range: MomentRange) {
+  package init(timer: TimerID, range: MomentRange) {
     self.timer = timer
     self.range = range
   }
@@ -194,19 +194,19 @@ public struct TimerArm: BitwiseCopyable, Hashable, Sendable {
 /// gives good snapshots and then refuses what follows would be flooded. Story: a quick poll is
 /// good, then an event is refused, for ever: 1,041 requests in ten minutes without this rule, 42
 /// with it.
-public struct SlowBackoff: Hashable, Sendable {
+@usableFromInline package struct SlowBackoff: Hashable, Sendable {
   @usableFromInline var backoff = Backoff()
   /// When the last slow failure was, and the wait that it got.
   @usableFromInline var lastFailure: Moment?
   @usableFromInline var lastWait: TimeSpan = .zero
 
   @inlinable
-  public init() {}
+  package init() {}
 
   /// Returns the wait after a slow failure at `now`. It is short again if the last failure was
   /// longer ago than `healthy` plus the wait that this one would get.
   @inlinable
-  public mutating func take(at now: Moment, _ settings: RetrySettings) -> TimeSpan {
+  package mutating func take(at now: Moment, _ settings: RetrySettings) -> TimeSpan {
     let next = backoff.next(first: settings.slowFirst, cap: settings.slowCap)
     if let lastFailure, now - lastFailure > settings.healthy + next { backoff.reset() }
     lastFailure = now
@@ -216,7 +216,7 @@ public struct SlowBackoff: Hashable, Sendable {
 
   /// How much of the last wait is left, whatever moment was drawn; zero or less if it is over.
   @inlinable
-  public func left(at now: Moment) -> TimeSpan {
+  package func left(at now: Moment) -> TimeSpan {
     guard let lastFailure else { return .zero }
     return lastFailure + lastWait - now
   }

@@ -13,7 +13,7 @@ public struct WallTime: BitwiseCopyable, Hashable, Comparable, Sendable {
   }
 
   /// Returns how long ago `earlier` was; `nil` if it lies ahead, because the clock went back.
-  public func age(of earlier: WallTime) -> TimeSpan? {
+  package func age(of earlier: WallTime) -> TimeSpan? {
     guard earlier <= self else { return nil }
     return Moment(milliseconds: milliseconds) - Moment(milliseconds: earlier.milliseconds)
   }

@@ -28,7 +28,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
 
   /// A map with these entries, all of which are digested. O(n).
   @inlinable
-  public init(_ map: VersionedMap<Key, Value>) {
+  package init(_ map: VersionedMap<Key, Value>) {
     entries = map
     sum = map.checksum
   }
@@ -56,7 +56,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   /// Sets a value; returns the old one. O(log n).
   @inlinable
   @discardableResult
-  public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
+  package mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
     // The existing key stays, and may be spelled differently.
     let old = entries.entry(for: key)
     if let old { sum &-= entries.digest(old.key, old.value) }
@@ -80,7 +80,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   /// Removes the entries in the range; returns how many there were. O(log n + removed).
   @inlinable
   @discardableResult
-  public mutating func removeAll(in range: Range<Key>) -> Int {
+  package mutating func removeAll(in range: Range<Key>) -> Int {
     for (key, value) in entries.ascending(from: range.lowerBound) {
       guard key < range.upperBound else { break }
       sum &-= entries.digest(key, value)
@@ -91,7 +91,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   /// Removes the entries in the range; returns how many there were. O(log n + removed).
   @inlinable
   @discardableResult
-  public mutating func removeAll(in range: ClosedRange<Key>) -> Int {
+  package mutating func removeAll(in range: ClosedRange<Key>) -> Int {
     for (key, value) in entries.ascending(from: range.lowerBound) {
       guard key <= range.upperBound else { break }
       sum &-= entries.digest(key, value)
@@ -102,7 +102,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   /// Gives every key in the difference its new value. Old values are not checked. O(changes × log
   /// n).
   @inlinable
-  public mutating func apply(_ difference: VersionedMap<Key, Value>.Difference) {
+  package mutating func apply(_ difference: VersionedMap<Key, Value>.Difference) {
     for change in difference.changes { self[change.key] = change.new }
   }
 }
@@ -119,7 +119,7 @@ extension ChecksummedMap: Sendable where Key: Sendable, Value: Sendable {}
 extension VersionedMap where Key: Digestible, Value: Digestible {
   /// The checksum that a ``ChecksummedMap`` of these entries has. O(n).
   @inlinable
-  public var checksum: UInt64 {
+  package var checksum: UInt64 {
     var sum: UInt64 = 0
     for (key, value) in self { sum &+= digest(key, value) }
     return sum

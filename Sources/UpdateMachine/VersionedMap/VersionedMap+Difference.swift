@@ -2,17 +2,17 @@
 
 extension VersionedMap {
   /// The changes that lead from one map to another.
-  public struct Difference {
+  @usableFromInline package struct Difference {
     /// The change of one key.
-    public struct Change {
-      public var key: Key
+    @usableFromInline package struct Change {
+      @usableFromInline package var key: Key
       /// The old value; `nil`: the key had none.
-      public var old: Value?
+      @usableFromInline package var old: Value?
       /// The new value; `nil`: the key has none.
-      public var new: Value?
+      @usableFromInline package var new: Value?
 
       @inlinable
-      public init(key: Key, old: Value?, new: Value?) {
+      package init(key: Key, old: Value?, new: Value?) {
         self.key = key
         self.old = old
         self.new = new
@@ -20,17 +20,17 @@ extension VersionedMap {
     }
 
     /// Ascending by key, each key once, and only keys whose value changed, came or went.
-    public var changes: [Change]
+    @usableFromInline package var changes: [Change]
 
     @inlinable
-    public init(changes: [Change] = []) { self.changes = changes }
+    package init(changes: [Change] = []) { self.changes = changes }
 
     @inlinable
-    public var isEmpty: Bool { changes.isEmpty }
+    package var isEmpty: Bool { changes.isEmpty }
 
     /// The changes that lead back. O(changes).
     @inlinable
-    public var inverted: Difference {
+    package var inverted: Difference {
       Difference(changes: changes.map { Change(key: $0.key, old: $0.new, new: $0.old) })
     }
   }
@@ -38,7 +38,7 @@ extension VersionedMap {
   /// Gives every key in the difference its new value. Old values are not checked. O(changes × log
   /// n).
   @inlinable
-  public mutating func apply(_ difference: Difference) {
+  package mutating func apply(_ difference: Difference) {
     for change in difference.changes { self[change.key] = change.new }
   }
 }
@@ -55,7 +55,7 @@ extension VersionedMap where Value: Equatable {
   /// share). If one was made from the other by *k* changes, these are at most *k* times the height
   /// in either tree, plus a few where nodes were split or merged.
   @inlinable
-  public func difference(from old: VersionedMap) -> Difference {
+  package func difference(from old: VersionedMap) -> Difference {
     var difference = Difference()
     old.compare(with: self) { key, old, new in
       difference.changes.append(Difference.Change(key: key, old: old, new: new))

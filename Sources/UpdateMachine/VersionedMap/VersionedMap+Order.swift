@@ -20,19 +20,19 @@ extension VersionedMap: Sequence {
 
   /// The entry of a key, or the next above it if the key has none. O(log n).
   @inlinable
-  public func first(from key: Key) -> Element? { ascending(from: key).peek() }
+  package func first(from key: Key) -> Element? { ascending(from: key).peek() }
 
   /// The next entry above a key. O(log n).
   @inlinable
-  public func first(after key: Key) -> Element? { ascending(after: key).peek() }
+  package func first(after key: Key) -> Element? { ascending(after: key).peek() }
 
   /// The entry of a key, or the next below it if the key has none. O(log n).
   @inlinable
-  public func last(through key: Key) -> Element? { descending(from: key).peek() }
+  package func last(through key: Key) -> Element? { descending(from: key).peek() }
 
   /// The next entry below a key. O(log n).
   @inlinable
-  public func last(before key: Key) -> Element? { descending(before: key).peek() }
+  package func last(before key: Key) -> Element? { descending(before: key).peek() }
 
   // MARK: Many
 
@@ -44,23 +44,23 @@ extension VersionedMap: Sequence {
 
   /// All entries above a key. O(log n) for the first, then O(1) for each.
   @inlinable
-  public func ascending(after key: Key) -> Ascending {
+  package func ascending(after key: Key) -> Ascending {
     Ascending(root: root, above: MapEdge(after: key))
   }
 
   /// All entries, descending.
   @inlinable
-  public func descending() -> Descending { Descending(root: root, below: nil) }
+  package func descending() -> Descending { Descending(root: root, below: nil) }
 
   /// All entries from a key down, including its own. O(log n) for the first, then O(1) for each.
   @inlinable
-  public func descending(from key: Key) -> Descending {
+  package func descending(from key: Key) -> Descending {
     Descending(root: root, below: MapEdge(after: key))
   }
 
   /// All entries below a key, descending. O(log n) for the first, then O(1) for each.
   @inlinable
-  public func descending(before key: Key) -> Descending {
+  package func descending(before key: Key) -> Descending {
     Descending(root: root, below: MapEdge(before: key))
   }
 }
@@ -192,7 +192,7 @@ extension VersionedMap {
 
   /// The entries of one version, descending. It keeps what it needs of that version.
   @safe
-  public struct Descending: Sequence, IteratorProtocol {
+  @usableFromInline package struct Descending: Sequence, IteratorProtocol {
     @usableFromInline let root: Node?
     /// The leaf with the next entry; `nil`: there is none.
     @usableFromInline var run: MapRun<Key, Value>?
@@ -214,7 +214,7 @@ extension VersionedMap {
     }
 
     @inlinable
-    public mutating func next() -> Element? {
+    package mutating func next() -> Element? {
       guard let run else { return nil }
       return withExtendedLifetime(root) {
         let entry = run.entry(index)

@@ -9,7 +9,7 @@ extension VersionedMap {
 
   /// Returns how many keys are in the range. O(log n).
   @inlinable
-  public func count(in range: ClosedRange<Key>) -> Int {
+  package func count(in range: ClosedRange<Key>) -> Int {
     countBelow(MapEdge(after: range.upperBound)) - countBelow(MapEdge(before: range.lowerBound))
   }
 
@@ -23,21 +23,21 @@ extension VersionedMap {
   /// Removes the entries in the range; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
-  public mutating func removeAll(in range: ClosedRange<Key>) -> Int {
+  package mutating func removeAll(in range: ClosedRange<Key>) -> Int {
     removeAll(above: MapEdge(before: range.lowerBound), below: MapEdge(after: range.upperBound))
   }
 
   /// Removes the entries from a key on; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
-  public mutating func removeAll(in range: PartialRangeFrom<Key>) -> Int {
+  package mutating func removeAll(in range: PartialRangeFrom<Key>) -> Int {
     removeAll(above: MapEdge(before: range.lowerBound), below: nil)
   }
 
   /// Removes the entries below a key; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
-  public mutating func removeAll(in range: PartialRangeUpTo<Key>) -> Int {
+  package mutating func removeAll(in range: PartialRangeUpTo<Key>) -> Int {
     removeAll(above: nil, below: MapEdge(before: range.upperBound))
   }
 
@@ -45,7 +45,7 @@ extension VersionedMap {
   /// plus freeing them.
   @inlinable
   @discardableResult
-  public mutating func removeAll(in range: PartialRangeThrough<Key>) -> Int {
+  package mutating func removeAll(in range: PartialRangeThrough<Key>) -> Int {
     removeAll(above: nil, below: MapEdge(after: range.upperBound))
   }
 

@@ -84,7 +84,7 @@ public struct VersionedMap<Key: Comparable, Value> {
   /// Sets a value; returns the old one. O(log n).
   @inlinable
   @discardableResult
-  public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
+  package mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
     if root == nil { root = Node.make(level: 0, limit: Node.leafLimitAtFirst) }
     var old: Value?
     if let second = Node.set(value, for: key, in: &root!, old: &old) {
@@ -97,7 +97,7 @@ public struct VersionedMap<Key: Comparable, Value> {
   /// `nil` without calling `body`. O(log n).
   @inlinable
   @discardableResult
-  public mutating func modifyValue<Result, Failure: Error>(
+  package mutating func modifyValue<Result, Failure: Error>(
     forKey key: Key, _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     guard contains(key) else { return nil }
@@ -134,7 +134,7 @@ public struct VersionedMap<Key: Comparable, Value> {
   /// Whether both are the same version: one is a copy of the other, and neither was changed since.
   /// Returns `false` for maps that are equal by chance. O(1).
   @inlinable
-  public func isIdentical(to other: VersionedMap) -> Bool { root === other.root }
+  package func isIdentical(to other: VersionedMap) -> Bool { root === other.root }
 }
 
 extension VersionedMap: ExpressibleByDictionaryLiteral {

@@ -73,7 +73,7 @@ extension ZulipAccountSource {
   /// Sends the mutations. If a queue is known, it asks that each message's event identify the
   /// message. A server without idempotency gets one mutation at a time.
   public func push(
-    _ push: Outbox<ZulipOutgoing>.Push
+    _ push: PushRequest<ZulipOutgoing>
   ) async throws(PushFailure) -> PushAnswer {
     for item in push.mutations {
       let local = ZulipLocalID(push.client, item.ticket)
