@@ -13,7 +13,7 @@ package struct Check {
 
   /// - Parameters:
   ///   - orders: so many of one race of pages at most.
-  ///   - isInterrupted: whether the user wants no more.
+  ///   - isInterrupted: whether the user wants no more; asked again and again while it works.
   package init(
     _ interpretation: Interpretation = .own, orders: Int = Check.defaultOrders,
     isInterrupted: @escaping () -> Bool = { false }
@@ -175,7 +175,7 @@ extension Check {
   }
 
   /// All files together.
-  var total: FileReport {
+  package var total: FileReport {
     files.reduce(into: FileReport(file: "")) { total, file in
       total.lines += file.lines
       total.queues += file.queues
@@ -214,7 +214,9 @@ extension Check.FileReport {
       "  differences  \(findings.differences.count)",
     ]
     texts += findings.departures.map { $0.text(in: file) }
-    texts += findings.differences.map { $0.text(in: file) }
-    return texts
+    return texts + differences
   }
+
+  /// Each difference, whole.
+  package var differences: [String] { findings.differences.map { $0.text(in: file) } }
 }

@@ -4,31 +4,31 @@ import UpdateMachine
 
 /// `simulate conform`: whether the machine answers recorded conversations to the letter.
 package struct Conformance {
-  private var conversations = 0
-  private var steps = 0
-  /// How many conversations, and how many of the steps gone through, agree.
-  private var agreeing = 0
-  private var agreeingSteps = 0
+  private var counts = Counts()
   private var firstDifference: String?
+  package private(set) var agrees = true
   /// Whether the user wants no more.
   private let isInterrupted: () -> Bool
 
   package init(isInterrupted: @escaping () -> Bool) { self.isInterrupted = isInterrupted }
 
-  package var agrees: Bool { agreeing == conversations }
-
-  /// The first difference, if there is one, and how many agree.
-  package var texts: [String] {
-    (firstDifference.map { [$0] } ?? []) + [
-      "conform: \(agreeing) of \(conversations) conversations agree, "
-        + "\(agreeingSteps) of \(steps) steps"
-    ]
+  /// Of one file.
+  private struct Counts {
+    var conversations = 0
+    var steps = 0
+    /// How many conversations, and how many of the steps gone through, agree.
+    var agreeing = 0
+    var agreeingSteps = 0
   }
 
-  package mutating func add(file: String) throws(RecordingError) {
+  /// Replays a file. Returns its first difference, if there is one, and how many agree.
+  ///
+  /// - Parameter name: what the file is called in the last line.
+  package mutating func add(file: String, name: String) throws(RecordingError) -> [String] {
+    (counts, firstDifference) = (Counts(), nil)
     let lines = try numberedLines(of: file)
     guard !lines.isEmpty else {
-      throw RecordingError(message: "\(file): holds no conversation")
+      throw RecordingError(message: "\(file): has no conversation in it")
     }
     for (number, line) in lines {
       if isInterrupted() { break }
@@ -40,11 +40,16 @@ package struct Conformance {
       }
       add(conversation, at: "\(file):\(number)")
     }
+    if counts.agreeing < counts.conversations { agrees = false }
+    let count =
+      "\(name): \(counts.agreeing) of \(counts.conversations) conversations agree, "
+      + "\(counts.agreeingSteps) of \(counts.steps) steps"
+    return (firstDifference.map { [$0] } ?? []) + [count]
   }
 
   private mutating func add(_ conversation: Conversation, at place: String) {
-    conversations += 1
-    steps += conversation.steps.count
+    counts.conversations += 1
+    counts.steps += conversation.steps.count
     var machine = Machine<QueueFinger>(life: conversationLife, settings: conversation.settings)
     if let restored = conversation.restored {
       machine = Machine(
@@ -68,9 +73,9 @@ package struct Conformance {
         }
         return
       }
-      agreeingSteps += 1
+      counts.agreeingSteps += 1
     }
-    agreeing += 1
+    counts.agreeing += 1
   }
 
   private func difference(

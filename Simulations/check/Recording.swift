@@ -20,7 +20,7 @@ package struct Recording {
   ) throws(RecordingError) {
     self.file = file
     let lines = try numberedLines(of: file)
-    guard !lines.isEmpty else { throw RecordingError(message: "\(file): holds no exchange") }
+    guard !lines.isEmpty else { throw RecordingError(message: "\(file): has no exchange in it") }
     lineCount = lines.count
     exchanges = []
     let decoder = JSONDecoder()

@@ -8,7 +8,7 @@ package struct RecordingError: Error {
 /// A text file's lines with their numbers from 1, without empty ones.
 func numberedLines(of path: String) throws(RecordingError) -> [(number: Int, line: Data)] {
   guard let data = FileManager.default.contents(atPath: path) else {
-    throw RecordingError(message: "\(path): cannot be read. Is it there?")
+    throw RecordingError(message: "\(path): cannot be read. Does it exist?")
   }
   return data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     .enumerated().filter { !$0.element.isEmpty }.map { ($0.offset + 1, Data($0.element)) }

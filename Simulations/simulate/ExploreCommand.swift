@@ -48,7 +48,9 @@ struct ExploreOptions {
         let names = known.joined(separator: ", ")
         throw UsageError(message: "unknown \(kind) \"\(name)\". There are: \(names)")
       }
-      if let found { throw UsageError(message: "--\(kind) does not go with --\(found.option)") }
+      if let found {
+        throw UsageError(message: "--\(kind) cannot be combined with --\(found.option)")
+      }
       found = (kind, name)
     }
     return found?.name ?? "register-poll"
@@ -64,7 +66,7 @@ struct ExploreOptions {
     ]
     for (models, option) in own
     where !models.contains(name) && (arguments.values[option] != nil || arguments.has(option)) {
-      throw UsageError(message: "\(option) does not go with the model \(name)")
+      throw UsageError(message: "\(option) has no meaning for the model \(name)")
     }
   }
 
@@ -113,40 +115,50 @@ extension Simulate {
     help: """
       Usage: simulate explore [OPTIONS]
 
-      Visits every reachable state of a small world, each once, and checks that nothing is wrong in
-      any; and that from each, once nothing goes wrong any more, everybody becomes live and level.
-      If something is wrong, the way there is told, and no way is shorter.
+      Visits every reachable state of a small world once. It checks each state, and checks that from
+      each state, if nothing more goes wrong, every client becomes up to date. If something is wrong,
+      it prints a shortest path to it.
 
-        --clients N       clients, 1 to 3 (1): real replicas, whichever is which making no difference
+      What to explore:
+        --model NAME      register-poll: clients and a server (default)
+                          two-phase-commit: Gray and Lamport's TwoPhase, whose number of states
+                          is known
+        --protocol NAME   register-poll, as above
+                          client-view: one client that makes changes by Replicache's protocol,
+                          with its outbox and its data layer
+        --world NAME      messages: a window on a list, and one page that is on its way while
+                          other things happen
+
+      How large it is:
+        --clients N       clients in register-poll, 1 to 3 (1); they are interchangeable
         --queue-length N  events that the server holds for a client, 1 to 3 (1)
-        --depth N         states on the longest way, the first included (no limit)
-        --memory MB       how much memory it may take (2048)
-        --json            one JSON object on the last line
-        --model NAME      register-poll: ours, the default; or
-                          two-phase-commit: Gray and Lamport's TwoPhase, whose states are known
-        --lives N         says how much of register-poll the lives of the seeds 1 to N reach, as
-                          simulate run lives them: by the shapes that a machine has, which is what it
-                          is, and not how much of it
-        --protocol NAME   register-poll, the default; or client-view: one client that changes a view
-                          by Replicache's protocol, its outbox and its data layer
-        --world NAME      messages: one window on a list, and a page that is out while things happen
-        --changes N       changes that the user of client-view makes, 1 to 3 (1), or that happen in
+        --changes N       changes that the user makes in client-view, 1 to 3 (1), or changes in
                           messages, 0 to 4 (2)
-        --refusals N      refusals in client-view, 0 to 2 (1)
-        --signals         in client-view the app is stopped and sent to the background, too
-        --participants N  resource managers of two-phase-commit, 1 to 15 (3)
-        --votes N         votes after which its manager commits (all): with fewer it is wrong
+        --refusals N      changes that the server refuses in client-view, 0 to 2 (1)
+        --signals         in client-view, the app also stops and goes to the background
+        --participants N  resource managers in two-phase-commit, 1 to 15 (3)
+        --votes N         votes after which the manager commits (all); with fewer it is wrong
+        --depth N         states on the longest path, with the first one (no limit)
+        --memory MB       memory that it may use (2048)
 
-      Time is abstract: it passes in ticks, a timer may fire at any of them within its range, and
-      what is out takes as long as it likes. One client and one event are all that there is within
-      seconds; of two clients there are more states than memory, so give a --depth.
+      What to print:
+        --lives N         also simulate the seeds 1 to N, as simulate run does, and print how many
+                          of register-poll's states they reach; numbers in a state do not count
+        --json            print one JSON object as the last line
 
-      Generated states count as TLC counts them: the initial one, and every successor of every
-      state, seen before or not; statesPerSecond is of these. The depth is in states, the initial
-      one being the first. bytesPerState is the most memory taken, by distinct states.
+      Time is abstract. It passes in ticks: a timer fires at any tick of its range, and an answer
+      takes any number of ticks. One client with one event takes seconds. Two clients have more
+      states than memory holds, so give a --depth.
 
-      Exit codes: 0 all is well; 1 something is wrong, and the shortest way there is told; 2 bad
-      usage, or out of memory; 130 interrupted, with what was done so far.
+      "states generated" counts as TLC does: the initial state, and every successor of every state,
+      also if it was visited before; statesPerSecond is of these. bytesPerState is the greatest
+      memory used, divided by the number of distinct states.
+
+      Exit codes:
+        0    nothing is wrong
+        1    something is wrong
+        2    bad usage, or out of memory
+        130  interrupted; the results so far are printed
       """,
     run: { words, console in
       let arguments = try Arguments(
@@ -192,8 +204,8 @@ extension Simulate {
     case .memoryLimit:
       console.error(
         "simulate explore: \(options.megabytes) MB are full, and "
-          + "\(exploration.counts.waiting) states wait. "
-          + "Give it more with --memory, less to visit with --depth, or a smaller world")
+          + "\(exploration.counts.waiting) states are not visited yet. "
+          + "Allow more with --memory, limit the depth with --depth, or choose a smaller world")
       return .usage
     }
   }

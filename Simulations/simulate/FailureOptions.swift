@@ -15,7 +15,7 @@ struct FailureOptions {
     hasCurve = arguments.has("--curve")
     file = arguments.values["--save"]
     if let file, FileManager.default.fileExists(atPath: file) {
-      throw UsageError(message: "\(file) is there already. --save FILE writes a new file")
+      throw UsageError(message: "\(file) exists already. --save FILE writes a new file")
     }
   }
 
@@ -23,7 +23,7 @@ struct FailureOptions {
   /// repeated.
   func tell(_ token: RunToken?, _ console: Console) throws(FileError) {
     guard let token else {
-      if isAsked { console.out("There is no failure to tell more of.") }
+      if isAsked { console.out("No run failed: there is nothing to save or to measure.") }
       return
     }
     if hasCurve { tellCurve(of: token, console) }
@@ -43,7 +43,7 @@ struct FailureOptions {
       case .posts: Simulation<Posts>.curve(of: token, while: goesOn)
       }
     console.progress(nil)
-    guard let told else { return console.out("No oracle objects: there is no curve.") }
+    guard let told else { return console.out("The run does not fail: there is no curve.") }
     console.out("\n" + told.curve.lines(told.trace, oracle: told.oracle).joined(separator: "\n"))
   }
 
@@ -53,7 +53,7 @@ struct FailureOptions {
     let (result, trace) = LibraryWorld.traceReplay(token)
     guard let story = Story(result, trace), let client = story.finding.client,
       let transcript = Transcript(of: client, trace)
-    else { return console.out("\(file): not written, for there is no client with whom it fails") }
+    else { return console.out("\(file) is not written: the failure concerns no single client") }
     let comment = story.head + ["", "simulate replay \(token.text)", ""]
     let text: String
     do throws(ScenarioError) {

@@ -4,31 +4,34 @@ import Simulator
 extension Simulate {
   static let replayCommand = Command(
     name: "replay",
-    summary: "repeat one run from the token that a failure was told with",
+    summary: "repeat a failed run from its token",
     help: """
       Usage: simulate replay TOKEN [--curve] [--save FILE]
 
-      Repeats the run that a token stands for: what was simulated, and every choice that mattered.
-      Prints its conversation, one line an event, and what an oracle found.
+      Repeats a run. A failed run prints the token, which holds the configuration and all random
+      choices that the failure needs. Like simulate trace, it prints one line for each event; then
+      what failed, if it fails still.
 
-        --curve         how likely the failure was after each step: where it jumps, the cause is
-        --save FILE     the life of the client that failed, as a scenario that can be checked in
+        --curve      print how likely the failure was after each step; it rises at the cause
+        --save FILE  save the failing client's life as a scenario in a new file
 
-      Exit codes: 0 nothing was found, 1 the oracle objects still, 2 that is no token, or
-      FILE is there already.
+      Exit codes:
+        0    the run does not fail any more
+        1    the run fails
+        2    the token is not one of this version, or FILE exists already
       """,
     run: { words, console in
       let arguments = try Arguments(
         words, options: ["--save"], flags: ["--curve"], takesFiles: true)
       guard let text = arguments.files.first, arguments.files.count == 1 else {
-        throw UsageError(message: "needs one token, as a failing run prints it")
+        throw UsageError(message: "give it one token, as a failed run prints it")
       }
       let token: RunToken
       do throws(RunToken.Malformed) {
         token = try RunToken(text)
       } catch {
         throw UsageError(
-          message: "\"\(text)\" is no token of this version. A failing run prints one")
+          message: "\"\(text)\" is not a token of this version. A failed run prints one")
       }
       let failure = try FailureOptions(arguments)
       let (result, trace) = LibraryWorld.traceReplay(token)

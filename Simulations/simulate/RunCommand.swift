@@ -13,6 +13,7 @@ struct RunOptions {
   var seeds: UInt64 = 5000
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var json = false
+  var isVerbose = false
   var untilFailure = false
   /// After so long no run is begun; `nil`: all of them are.
   var budget: Duration?
@@ -60,7 +61,7 @@ struct RunOptions {
     try setWorld(arguments.values["--world"])
     if let number = try arguments.number("--seed", in: 0...UInt64.max) {
       guard arguments.values["--seeds"] == nil, arguments.values["--first"] == nil else {
-        throw UsageError(message: "--seed is one seed; it goes with neither --seeds nor --first")
+        throw UsageError(message: "--seed names one seed. Leave out --seeds and --first")
       }
       first = number
       seeds = 1
@@ -78,10 +79,11 @@ struct RunOptions {
     }
     untilFailure = arguments.has("--until-failure")
     json = arguments.has("--json")
+    isVerbose = arguments.has("--verbose")
     failure = try FailureOptions(arguments)
     guard shrinks || !failure.isAsked else {
       throw UsageError(
-        message: "--curve and --save go with the engine \"value\" only, and not with --shrink 0")
+        message: "--curve and --save need --engine value, and cannot be combined with --shrink 0")
     }
     configuration.seed = first
   }
@@ -98,7 +100,7 @@ struct RunOptions {
   private mutating func setWorld(_ name: String?) throws(UsageError) {
     if let name {
       guard spoken != .clientView else {
-        throw UsageError(message: "--world goes with the protocol event-queue only")
+        throw UsageError(message: "--world needs --protocol event-queue")
       }
       spoken = .eventQueue
       let world = LibraryWorld(rawValue: name)
@@ -117,17 +119,17 @@ struct RunOptions {
     switch configuration.plant {
     case .page:
       guard world == nil || world == .messages else {
-        throw UsageError(message: "that plant is in the world messages only")
+        throw UsageError(message: "this plant needs --world messages")
       }
       world = .messages
     case .view:
       guard spoken != .eventQueue else {
-        throw UsageError(message: "that plant goes with the protocol client-view only")
+        throw UsageError(message: "this plant needs --protocol client-view")
       }
       world = .ledger
     case .breach:
       guard world != .ledger else {
-        throw UsageError(message: "that plant goes with the protocol event-queue only")
+        throw UsageError(message: "this plant needs --protocol event-queue")
       }
       spoken = .eventQueue
     case .neverAnswersAgain, nil: break
@@ -192,48 +194,61 @@ struct RunOptions {
 extension Simulate {
   static let runCommand = Command(
     name: "run",
-    summary: "live many lives under faults, each from its seed",
+    summary: "simulate many worlds under faults, each from its seed",
     help: """
       Usage: simulate run [OPTIONS]
 
-      Runs whole worlds, each from one seed: clients, a server, and everything that can go wrong
-      between them. Then the faults stop, and every client must be live and level within a bound.
-      Oracles look after every step.
+      Simulates worlds of clients and a server. One seed determines everything in a world. At first,
+      all kinds of faults strike. Then the faults stop, and every client must be up to date again
+      within a bound. Checks called oracles run after every step.
 
         --seeds N       how many seeds (5000)
-        --first S       the first of them (1)
-        --seed S        one seed only
-        --clients N     devices in each world (4)
+        --first S       the first seed (1)
+        --seed S        this seed only
+        --clients N     clients in each world (4)
         --steps N       steps until the faults stop (300)
-        --faults LIST   all (each seed draws some of them), none, or names joined by commas (each
-                        seed has all of these)
-        --plant NAME    the server breaks its contract: an oracle must notice
-        --protocol NAME event-queue: Zulip's; client-view: Replicache's, and users change things;
+        --faults LIST   all: each seed draws some faults; none; or names joined by commas: every
+                        seed has all of these (all)
+        --plant NAME    the server breaks its contract in this way, and an oracle must notice
+        --protocol NAME event-queue: Zulip's; client-view: Replicache's, where users make changes;
                         all: each seed draws one (all)
-        --world NAME    of event-queue: directory: clients hold everything; messages: they hold a
-                        part, and fetch pages; posts: users post, and the server knows no post
-                        again; all: each seed draws one (all)
-        --engine NAME   value: bare clients; actor: real drivers, on the world's executor (value)
+        --world NAME    a world of event-queue (all):
+                          directory  clients hold everything
+                          messages   clients hold a part, and fetch pages
+                          posts      users post, and the server does not recognise a post sent twice
+                          all        each seed draws one
+        --engine NAME   value: clients without their drivers; actor: real drivers, scheduled by the
+                        simulation (value)
         --no-swarm      all faults are on in every seed
-        --no-liveness   a run ends when the faults stop: nobody must become level again
-        --until-failure stop at the first run that fails, and make it small
-        --seconds N     begin no run after so long
-        --shrink MS     make a failing run small for so many milliseconds; 0: leave it (1500)
-        --jobs N        threads (one a core)
-        --curve         how likely the failure was after each step: where it jumps, the cause is
-        --save FILE     the life of the client that failed, as a scenario that can be checked in
-        --json          one JSON object on the last line
+        --no-liveness   end each run when the faults stop; clients need not become up to date
+        --until-failure stop at the first failure
+        --seconds N     start no run after N seconds
+        --shrink MS     spend at most so many milliseconds on making a failure smaller (1500);
+                        0: do not try
+        --jobs N        threads (one for each core)
+        --curve         print how likely the failure was after each step; it rises at the cause
+        --save FILE     save the failing client's life as a scenario in a new file
+        --verbose       also print how often each fault struck
+        --json          print one JSON object as the last line
         --list-faults, --list-plants
-                        their names, one a line
+                        print their names, one a line
 
-      Exit codes: 0 all is well; 1 a run failed: the failing run of fewest steps is told, with the
-      command that repeats it; 2 bad usage; 130 interrupted, with what was done so far.
+      If runs fail, it prints the one with the fewest steps, made as small as possible, and the
+      command that repeats it.
+
+      Exit codes:
+        0    no run failed
+        1    a run failed
+        2    bad usage
+        130  interrupted; the results so far are printed
       """,
     run: { words, console in
       let arguments = try Arguments(
         words, options: RunOptions.names,
         flags: RunOptions.ways
-          + ["--curve", "--json", "--until-failure", "--list-faults", "--list-plants"])
+          + [
+            "--curve", "--json", "--until-failure", "--list-faults", "--list-plants", "--verbose",
+          ])
       if arguments.has("--list-faults") {
         for fault in Fault.allCases { console.out(fault.name) }
         return .success
@@ -242,10 +257,12 @@ extension Simulate {
         for plant in Plant.known { console.out(plant.name) }
         return .success
       }
-      return try run(try RunOptions(arguments), console)
+      return try run(try RunOptions(arguments), .usual, console)
     })
 
-  static func run(_ options: RunOptions, _ console: Console) throws(FileError) -> ExitCode {
+  static func run(
+    _ options: RunOptions, _ detail: Detail = .usual, _ console: Console
+  ) throws(FileError) -> ExitCode {
     let runner = Runner(
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
@@ -253,13 +270,13 @@ extension Simulate {
       world: options.world, spoken: options.spoken)
     let outcome = runner.run(console)
     var report = RunReport(options: options, outcome: outcome)
-    console.out(report.table)
+    console.out(detail == .brief ? report.summary : report.table)
     if let failure = report.firstWord { console.out(failure) }
     let shrunk = report.shrunk(while: goesOn(for: options.shrinking, console))
     if let story = report.story(shrunk) { console.out(story) }
     console.progress(nil)
     try options.failure.tell(shrunk?.token, console)
-    if outcome.wasInterrupted { console.out("Interrupted: this is what was done so far.") }
+    if outcome.wasInterrupted { console.out("Interrupted. These are the results so far.") }
     if options.json { console.out(report.json) }
     if outcome.wasInterrupted { return .interrupted }
     return outcome.statistics.failures == 0 ? .success : .failure
@@ -272,52 +289,9 @@ extension Simulate {
     return { shrinker in
       if shrinker.runs % 200 == 0 {
         console.progress(
-          "making it small: \(shrinker.runs) runs, \(shrinker.best.choicesLeft) choices left")
+          "run: shrinking the failure, \(shrinker.runs) runs, \(shrinker.best.choicesLeft) choices")
       }
       return !Interrupt.wasAsked && start.duration(to: clock.now) < time
     }
   }
-
-  static let traceCommand = Command(
-    name: "trace",
-    summary: "show the conversation of one seed, one line an event",
-    help: """
-      Usage: simulate trace --seed S [--clients N] [--steps N] [--faults LIST] [--plant NAME]
-                            [--protocol NAME] [--world NAME] [--engine NAME] [--no-swarm]
-                            [--no-liveness]
-
-      Prints one line an event: virtual time, who, what it was told, and what came of it; then the
-      hash of the run, which is that of `simulate run --seed S`. In the world messages each list of
-      a client is shown when it has changed, over the range of IDs that the line names:
-
-        [==#==..o.--:.]   = known, . unknown, - known formerly, : known in part, # a message where
-                          the list is known, o where it is not; [ and ] known to the very ends
-
-        --hash          only the hash
-
-      Exit codes: 0 all is well, 1 an oracle found something, 2 bad usage.
-      """,
-    run: { words, console in
-      let arguments = try Arguments(
-        words,
-        options: [
-          "--seed", "--clients", "--steps", "--faults", "--plant", "--engine", "--world",
-          "--protocol",
-        ],
-        flags: RunOptions.ways + ["--hash"])
-      guard arguments.values["--seed"] != nil else {
-        throw UsageError(message: "which seed? Try --seed 1")
-      }
-      let options = try RunOptions(arguments)
-      if arguments.has("--hash") {
-        let result = options.engine.run(options.configuration(ofSeed: options.first))
-        console.out("\(result.hash)")
-        return result.finding == nil ? .success : .failure
-      }
-      let (result, trace) = options.engine.trace(options.configuration(ofSeed: options.first))
-      for line in trace.lines { console.out(line) }
-      if let finding = result.finding { console.out(RunReport.tell(finding)) }
-      console.out("hash \(result.hash)")
-      return result.finding == nil ? .success : .failure
-    })
 }

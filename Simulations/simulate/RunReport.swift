@@ -21,8 +21,28 @@ struct RunReport {
     }
   }
 
+  /// The table in two lines.
+  var summary: String {
+    let passed = statistics.seeds - statistics.failures
+    let figures = String(
+      format: "%.1f simulated days in %.1f s", simulatedSeconds / 86_400, outcome.seconds)
+    return """
+      \(passed) of \(statistics.seeds) worlds passed, \(options.configuration.clients) clients each, \
+      \(figures)
+      Reached: \(reached(faults.count, missingFaults)) faults, \
+      \(reached(MachineStatus.names.count, statistics.missingStatuses)) statuses, \
+      \(reached(FailureRows.names.count * 2 + 1, statistics.missingRows)) rows of the failure table
+      """
+  }
+
+  private var simulatedSeconds: Double { Double(statistics.simulatedMilliseconds) / 1000 }
+
+  private var missingFaults: [String] {
+    faults.filter { statistics.faults[$0] == 0 }.map(\.name)
+  }
+
   var table: String {
-    let simulated = Double(statistics.simulatedMilliseconds) / 1000
+    let simulated = simulatedSeconds
     var lines = [
       row("seeds", "\(statistics.seeds) of \(options.configuration.clients) clients each"),
       row("steps", "\(statistics.steps)"),
@@ -37,11 +57,11 @@ struct RunReport {
       row("longest to converge", "\(statistics.longestConvergence)"),
       row(
         "faults struck",
-        reached(faults.count, faults.filter { statistics.faults[$0] == 0 }.map(\.name))),
-      row("  how often", "\(faultLines)"),
+        reached(faults.count, missingFaults)),
       row("statuses reached", reached(MachineStatus.names.count, statistics.missingStatuses)),
       row("failure rows", reached(FailureRows.names.count * 2 + 1, statistics.missingRows)),
     ]
+    if options.isVerbose { lines.insert(row("  how often", faultLines), at: 7) }
     lines.append(row("audits of pages", audits))
     if let plant = options.configuration.plant {
       lines.append(row("plant", "\(plant.name), contract broken \(statistics.breaches) times"))

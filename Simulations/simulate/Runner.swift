@@ -122,7 +122,7 @@ struct Runner: Sendable {
   private func progressLine(_ done: RunStatistics, since start: ContinuousClock.Instant) -> String {
     let elapsed = seconds(since: start)
     let rate = Double(done.seeds) / max(elapsed, 0.001)
-    return "\(done.seeds) of \(seeds) seeds, \(Int(rate)) a second, \(done.failures) failures"
+    return "run: \(done.seeds) of \(seeds) worlds, \(Int(rate)) a second, \(done.failures) failures"
   }
 
   private func seconds(since start: ContinuousClock.Instant) -> Double {

@@ -4,18 +4,22 @@ import Simulator
 extension Simulate {
   static let scenarioCommand = Command(
     name: "scenario",
-    summary: "play conversations written as text, and compare what they give",
+    summary: "play conversations that are written as text",
     help: """
       Usage: simulate scenario [--rewrite] [FILE…]
 
-      Plays scenarios: text files of directives, each followed by its output. Says which files'
-      output is as it is written there, and for the others the first line that differs.
+      Plays scenarios. A scenario is a text file of directives, each followed by its output. If the
+      fresh output differs from the file, it prints the first line that differs.
 
-      --rewrite   writes the fresh output into the files instead. Review the difference like code.
+        --rewrite   write the fresh output into the files; review it like code
 
-      A folder stands for the .scenario files in it and below it. Without a file: the folder
-      Simulations/Scenarios, as seen from the project's.
-      Exit codes: 0 all are as written, 1 one differs, 2 a file cannot be read or makes no sense.
+      If FILE is a folder, it plays all .scenario files below it. Without a file, it plays those
+      below Simulations/Scenarios in the working directory.
+
+      Exit codes:
+        0    no output differs
+        1    an output differs
+        2    a file cannot be read or makes no sense
       """,
     run: { words, console in
       let arguments = try Arguments(words, flags: ["--rewrite"], takesFiles: true)
@@ -58,7 +62,7 @@ extension Simulate {
   private static func scenarioText(of file: String) throws(FileError) -> String {
     guard let data = FileManager.default.contents(atPath: file),
       let text = String(data: data, encoding: .utf8)
-    else { throw FileError(message: "\(file): cannot be read as text. Is it there?") }
+    else { throw FileError(message: "\(file): cannot be read as text. Does it exist?") }
     return text
   }
 
@@ -74,12 +78,12 @@ extension Simulate {
   private static func scenarioFiles(at path: String) throws(FileError) -> [String] {
     let values = try? URL(fileURLWithPath: path).resourceValues(forKeys: [.isDirectoryKey])
     guard let isFolder = values?.isDirectory else {
-      throw FileError(message: "\(path): is not there")
+      throw FileError(message: "\(path): does not exist")
     }
     guard isFolder else { return [path] }
     let names = FileManager.default.enumerator(atPath: path)?.allObjects ?? []
     let files = names.compactMap { $0 as? String }.filter { $0.hasSuffix(".scenario") }
-    guard !files.isEmpty else { throw FileError(message: "\(path): holds no .scenario file") }
+    guard !files.isEmpty else { throw FileError(message: "\(path): has no .scenario file in it") }
     return files.sorted().map { path + "/" + $0 }
   }
 

@@ -23,6 +23,7 @@ enum Simulate {
     var name: String?
     do {
       guard let first = words.first else { return try runAll(console) }
+      if words == ["--verbose"] { return try runAll(isVerbose: true, console) }
       if ["--help", "-h", "help"].contains(first) {
         console.out(help)
         return .success
@@ -54,18 +55,51 @@ enum Simulate {
     }
   }
 
-  /// `simulate` alone: the main job. Everything that ships with the project is tried, whatever the
-  /// part before it said; the exit code is the first that is not 0.
-  static func runAll(_ console: Console) throws -> ExitCode {
+  /// `simulate` alone: the main job. Every part runs, whatever the part before it found; the exit
+  /// code is the first that is not 0.
+  static func runAll(
+    worlds plain: RunOptions? = nil, sessions: [String] = shippedSessions,
+    orders: Int = Check.defaultOrders, isVerbose: Bool = false, _ console: Console
+  ) throws -> ExitCode {
+    let detail = isVerbose ? Detail.verbose : .brief
+    var options = try plain ?? RunOptions(Arguments([]))
+    options.isVerbose = isVerbose
+    let parts: [(title: String, run: () throws -> ExitCode)] = [
+      ("Simulated worlds (simulate run):", { try run(options, detail, console.indented) }),
+      (
+        "Recorded sessions with a real server (simulate check):",
+        {
+          try check(
+            sessions, asJSON: false, orders: orders, detail, console.indented)
+        }
+      ),
+      (
+        "Recorded conversations with the machine (simulate conform):",
+        { try conform([shippedConversations], console.indented) }
+      ),
+    ]
     var first = ExitCode.success
-    for (index, command) in [runCommand, checkCommand, conformCommand].enumerated() {
-      if index > 0 { console.out("") }
-      let code = try command.run([], console)
+    for part in parts {
+      console.out(part.title)
+      let code = try part.run()
       if code == .interrupted { return code }
       if first == .success { first = code }
     }
+    console.out("")
+    console.out(first == .success ? allIsWell : "Something is wrong. Look for the failures above.")
     return first
   }
+
+  private static let allIsWell = """
+    A world passes if all its clients are up to date again after the faults. A departure is what a
+    recorded client did wrong on purpose (--verbose lists them); a difference is an error of ours.
+    Next, after swift run -c release:
+      simulate trace      print what happens to one client, line by line
+      simulate scenario   play conversations that are written as text
+      simulate explore    visit every state of a small world
+      simulate --help     list all commands
+    All is well.
+    """
 
   static var help: String {
     let width = commands.map(\.name.count).max() ?? 0
@@ -74,18 +108,24 @@ enum Simulate {
         + command.summary
     }
     return """
-      Keeps clients level with a server, in a simulated world, and checks that they are.
+      Tests the library: simulates clients and servers, and replays recordings.
 
-      Usage: swift run -c release simulate [COMMAND] [OPTIONS]
+      Usage: swift run -c release simulate [--verbose]
+             swift run -c release simulate COMMAND [OPTIONS]
 
-      Without a command: 5,000 seeds, then the recordings and the conversations that ship with
-      the project.
+      Without a command, it does run, check and conform with all that ships with the project.
+      --verbose prints everything that they find, also what is no failure.
 
       Commands:
       \(lines.joined(separator: "\n"))
 
-      simulate COMMAND --help tells more. Exit codes: 0 all is well, 1 something is wrong,
-      2 bad usage or an unreadable file, 130 interrupted.
+      simulate COMMAND --help explains a command and its options.
+
+      Exit codes:
+        0    all is well
+        1    something is wrong
+        2    bad usage, or a file cannot be read
+        130  interrupted
       """
   }
 }

@@ -21,11 +21,11 @@ struct Ran {
     (out, error) = paper.lines.withLock { ($0.out, $0.error) }
   }
 
-  /// Runs `check` with answers understood in another way.
+  /// Runs `check --verbose` with answers understood in another way.
   init(checking files: [String], _ interpretation: Interpretation, orders: Int = 1) throws {
     let paper = Paper()
     code = try Simulate.check(
-      files, asJSON: false, interpretation, orders: orders, paper.console)
+      files, asJSON: false, interpretation, orders: orders, .verbose, paper.console)
     (out, error) = paper.lines.withLock { ($0.out, $0.error) }
   }
 

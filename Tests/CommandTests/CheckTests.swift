@@ -57,7 +57,7 @@ struct CheckTests {
 
   @Test func `a departure says what was sent and what an honest client would have sent`() {
     let file = Shipped.recording("tornado-restart.jsonl")
-    let ran = Ran("check", file)
+    let ran = Ran("check", "--verbose", file)
     #expect(ran.code == .success)
     #expect(
       ran.out.contains(
@@ -259,7 +259,7 @@ struct WrittenSessionTests {
       (register, registered), (poll(-1), refusal(status, code)),
       (poll(-1), refusal(status, code)),
     ])
-    let ran = Ran("check", scratch.path)
+    let ran = Ran("check", "--verbose", scratch.path)
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
       ran.out.contains(
@@ -275,7 +275,7 @@ struct WrittenSessionTests {
         #"{"status":200,"body":{"result":"success"}}"#
       ),
     ])
-    let ran = Ran("check", scratch.path)
+    let ran = Ran("check", "--verbose", scratch.path)
     #expect(ran.code == .success)
     #expect(ran.text.contains("departures   0"), "\(ran.text)")
   }
@@ -287,7 +287,7 @@ struct WrittenSessionTests {
       (register, #"{"status":200,"body":{"result":"success","queue_id":7,"last_event_id":0}}"#),
       (register, #"{"status":500,"body":{"result":"error","msg":"Internal server error"}}"#),
     ])
-    let ran = Ran("check", scratch.path)
+    let ran = Ran("check", "--verbose", scratch.path)
     #expect(ran.code == .success, "\(ran.text)")
     #expect(ran.text.contains("answers      4: 3 malformed, 1 serverFault"), "\(ran.text)")
     #expect(ran.text.contains("queues       0, and 4 registers refused"))
@@ -297,7 +297,7 @@ struct WrittenSessionTests {
     let scratch = try session([
       (register, registered), (poll(-1), events(0, 2, 1)), (poll(2), empty),
     ])
-    let ran = Ran("check", scratch.path)
+    let ran = Ran("check", "--verbose", scratch.path)
     #expect(ran.text.contains("no poll of it, for line 2 was malformed"), "\(ran.text)")
   }
 
@@ -310,7 +310,7 @@ struct WrittenSessionTests {
     late["response"] = ["status": 400, "body": ["result": "error", "code": "BAD_EVENT_QUEUE_ID"]]
     let lines = try String(contentsOfFile: scratch.path, encoding: .utf8).split(separator: "\n")
     let both = try Scratch(lines.map(String.init) + [try late.line])
-    let ran = Ran("check", both.path)
+    let ran = Ran("check", "--verbose", both.path)
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
       ran.text.contains("3: departure, after a silence that no queue survives"), "\(ran.text)")

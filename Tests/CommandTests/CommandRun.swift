@@ -11,6 +11,12 @@ struct CommandRun {
   var errors: [String]
 
   init(_ typed: String) {
+    self.init { console in
+      Simulate.run(typed.split(separator: " ").map(String.init), console: console)
+    }
+  }
+
+  init(_ run: (Console) throws -> ExitCode) rethrows {
     final class Lines: Sendable {
       let output = Mutex<[String]>([])
       let errors = Mutex<[String]>([])
@@ -20,7 +26,7 @@ struct CommandRun {
       out: { line in lines.output.withLock { $0.append(line) } },
       error: { line in lines.errors.withLock { $0.append(line) } },
       progress: { _ in })
-    code = Simulate.run(typed.split(separator: " ").map(String.init), console: console)
+    code = try run(console)
     output = lines.output.withLock { $0 }
     errors = lines.errors.withLock { $0 }
   }

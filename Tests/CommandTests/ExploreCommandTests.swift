@@ -13,14 +13,14 @@ struct ExploreCommandTests {
     ),
     (
       "explore --model two-phase-commit --protocol client-view",
-      "--protocol does not go with --model"
+      "--protocol cannot be combined with --model"
     ),
     ("explore --world x", "unknown world \"x\". There are: messages"),
-    ("explore --changes 2", "--changes does not go with the model register-poll"),
-    ("explore --signals", "--signals does not go with the model register-poll"),
+    ("explore --changes 2", "--changes has no meaning for the model register-poll"),
+    ("explore --signals", "--signals has no meaning for the model register-poll"),
     (
       "explore --protocol client-view --clients 2",
-      "--clients does not go with the model client-view"
+      "--clients has no meaning for the model client-view"
     ),
     (
       "explore --protocol client-view --changes 4",
@@ -29,10 +29,10 @@ struct ExploreCommandTests {
     ("explore --clients 4", "--clients needs a whole number from 1 to 3, found \"4\""),
     ("explore --queue-length 0", "--queue-length needs a whole number from 1 to 3, found \"0\""),
     ("explore --depth 0", "--depth needs a whole number from 1 to 1000000, found \"0\""),
-    ("explore --votes 2", "--votes does not go with the model register-poll"),
+    ("explore --votes 2", "--votes has no meaning for the model register-poll"),
     (
       "explore --model two-phase-commit --clients 2",
-      "--clients does not go with the model two-phase-commit"
+      "--clients has no meaning for the model two-phase-commit"
     ),
     ("explore --json=1", "--json takes no value"),
     ("explore two-phase-commit", "unexpected \"two-phase-commit\""),

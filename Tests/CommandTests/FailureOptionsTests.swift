@@ -40,7 +40,7 @@ struct FailureOptionsTests {
         let refused = CommandRun("\(typed) --save \(file)")
         #expect(refused.code == .usage)
         #expect(refused.output == [])
-        #expect(refused.errors.first?.contains("\(file) is there already") == true)
+        #expect(refused.errors.first?.contains("\(file) exists already") == true)
       }
       let again = CommandRun("replay \(token) --save \(file).2")
       #expect(again.code == .failure)
@@ -72,7 +72,7 @@ struct FailureOptionsTests {
       let file = "\(folder)/none.scenario"
       let run = CommandRun("run --seeds 2 --curve --save \(file)")
       #expect(run.code == .success)
-      #expect(run.output.last == "There is no failure to tell more of.")
+      #expect(run.output.last == "No run failed: there is nothing to save or to measure.")
       #expect(!FileManager.default.fileExists(atPath: file))
     }
   }
@@ -97,7 +97,7 @@ struct FailureOptionsTests {
   func `what is not made small cannot be measured or saved`(typed: String) {
     let run = CommandRun("run --seeds 1 --shrink 0 \(typed)")
     #expect(run.code == .usage)
-    #expect(run.errors.first?.contains("not with --shrink 0") == true)
+    #expect(run.errors.first?.contains("cannot be combined with --shrink 0") == true)
   }
 
   @Test func `replay's help names its options`() {

@@ -13,7 +13,7 @@ struct MessageCheckTests {
 
   @Test func `the shipped recording ends as its pages show, in every order that was tried`() throws
   {
-    let ran = Ran("check", "--orders", "10", "--json", Shipped.recording(Self.file))
+    let ran = Ran("check", "--verbose", "--orders", "10", "--json", Shipped.recording(Self.file))
     #expect(ran.code == .success, "\(ran.text)")
     let last = try Tree(try #require(ran.out.last))
     #expect(last["pages"] as? Int == 190)
@@ -29,7 +29,7 @@ struct MessageCheckTests {
   }
 
   @Test func `a recording without pages says nothing of them`() {
-    let ran = Ran("check", Shipped.recording("session.jsonl"))
+    let ran = Ran("check", "--verbose", Shipped.recording("session.jsonl"))
     #expect(!ran.text.contains("  pages"))
   }
 
@@ -90,7 +90,7 @@ struct MessageCheckTests {
     lines[tampering.line - 1] = line.replacingOccurrences(of: tampering.old, with: tampering.new)
     #expect(lines[tampering.line - 1] != line, "\(line)")
     let scratch = try Scratch(lines)
-    let ran = Ran("check", "--orders", "10", scratch.path)
+    let ran = Ran("check", "--verbose", "--orders", "10", scratch.path)
     #expect(ran.code == .failure)
     let told = ran.out.first {
       $0.hasPrefix("\(scratch.path):\(tampering.noticed): \(tampering.what), in ")
@@ -106,7 +106,7 @@ struct MessageCheckTests {
     var lines = try shippedLines(Self.file)
     lines[113] = lines[113].replacingOccurrences(of: #""sender_id":7"#, with: #""sender_id":"me""#)
     let scratch = try Scratch(lines)
-    let ran = Ran("check", "--orders", "1", scratch.path)
+    let ran = Ran("check", "--verbose", "--orders", "1", scratch.path)
     #expect(ran.code == .failure)
     #expect(
       ran.out.contains(
@@ -140,7 +140,7 @@ struct MessageCheckTests {
     // As if another had sent it. Its content is never held against anything.
     lines[place] = lines[place].replacingOccurrences(of: old, with: old + "1")
     let scratch = try Scratch(lines)
-    let ran = Ran("check", "--orders", "1", scratch.path)
+    let ran = Ran("check", "--verbose", "--orders", "1", scratch.path)
     #expect(ran.code == .failure)
     #expect(
       ran.out.contains {
@@ -150,7 +150,7 @@ struct MessageCheckTests {
       legacy.map {
         $0.replacingOccurrences(of: #""content":"<p>"#, with: #""content":"<p>Not so: "#)
       })
-    let otherRan = Ran("check", "--orders", "1", other.path)
+    let otherRan = Ran("check", "--verbose", "--orders", "1", other.path)
     #expect(otherRan.code == .success, "\(other.path): \(otherRan.text)")
   }
 

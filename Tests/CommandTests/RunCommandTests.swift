@@ -41,28 +41,28 @@ struct RunCommandTests {
     ),
     (
       "run --protocol client-view --world messages",
-      "--world goes with the protocol event-queue only"
+      "--world needs --protocol event-queue"
     ),
-    ("run --protocol client-view --world all", "--world goes with the protocol event-queue only"),
+    ("run --protocol client-view --world all", "--world needs --protocol event-queue"),
     ("run --world ledger", "unknown world \"ledger\". There are: directory, messages, posts, all"),
-    ("run --world posts --plant page-misses-one", "that plant is in the world messages only"),
-    ("run --world posts --protocol client-view", "--world goes with the protocol event-queue only"),
+    ("run --world posts --plant page-misses-one", "this plant needs --world messages"),
+    ("run --world posts --protocol client-view", "--world needs --protocol event-queue"),
     (
       "run --protocol event-queue --plant wrong-delta",
-      "that plant goes with the protocol client-view only"
+      "this plant needs --protocol client-view"
     ),
     (
       "run --protocol client-view --plant lost-event",
-      "that plant goes with the protocol event-queue only"
+      "this plant needs --protocol event-queue"
     ),
     (
       "run --protocol client-view --plant page-misses-one",
-      "that plant is in the world messages only"
+      "this plant needs --world messages"
     ),
-    ("run --seed 3 --seeds 5", "--seed is one seed; it goes with neither --seeds nor --first"),
-    ("run --seed 3 --first 5", "--seed is one seed; it goes with neither --seeds nor --first"),
-    ("trace", "simulate trace: which seed? Try --seed 1"),
+    ("run --seed 3 --seeds 5", "--seed names one seed. Leave out --seeds and --first"),
+    ("run --seed 3 --first 5", "--seed names one seed. Leave out --seeds and --first"),
     ("trace --hash", "simulate trace: which seed? Try --seed 1"),
+    ("trace --clients 2", "simulate trace: which seed? Try --seed 1"),
     ("trace --seed", "simulate trace: --seed needs a value"),
     ("trace --seed x", "simulate trace: --seed needs a whole number"),
     ("trace --seed 1 --seeds 4", "simulate trace: unknown option --seeds"),
@@ -120,7 +120,7 @@ struct RunCommandTests {
   @Test func `run's help names every option that there is, and no other`() {
     let flags = [
       "--curve", "--json", "--list-faults", "--list-plants", "--until-failure", "--no-swarm",
-      "--no-liveness",
+      "--no-liveness", "--verbose",
     ]
     let known = Set(RunCommandTests.values + flags)
     #expect(Set(RunOptions.names) == Set(RunCommandTests.values))

@@ -79,7 +79,7 @@ import Testing
   @Test func `what is not there is said to be`() throws {
     let (code, text) = scenario(folder.path + "/none.scenario")
     #expect(code == .usage)
-    #expect(text.hasSuffix("none.scenario: is not there"))
-    #expect(scenario(folder.path).text.hasSuffix("holds no .scenario file"))
+    #expect(text.hasSuffix("none.scenario: does not exist"))
+    #expect(scenario(folder.path).text.hasSuffix("has no .scenario file in it"))
   }
 }

@@ -44,7 +44,7 @@ struct StateCheckTests {
   ]
 
   @Test func `five observers are level, but for what their server keeps from them`() throws {
-    let ran = Ran("check", "--orders", "1", Self.file)
+    let ran = Ran("check", "--verbose", "--orders", "1", Self.file)
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
       ran.out.filter { $0.hasPrefix("  state        ") }
@@ -174,20 +174,21 @@ struct StateCheckTests {
   }
 
   @Test func `other sessions are followed as far as they have a state`() throws {
-    let ran = Ran("check", "--orders", "1", Shipped.recording("pages-and-races.jsonl"))
+    let ran = Ran("check", "--verbose", "--orders", "1", Shipped.recording("pages-and-races.jsonl"))
     #expect(ran.out.contains { $0.hasPrefix("  state        hamlet: 4 registered, 31 events") })
-    let restarts = Ran("check", Shipped.recording("tornado-restart.jsonl"))
+    let restarts = Ran("check", "--verbose", Shipped.recording("tornado-restart.jsonl"))
     #expect(
       restarts.out.contains { $0.hasPrefix("  state        hamlet/all-types: 1 registered, 6") })
     // Cut down to what the machine reads.
-    #expect(!Ran("check", Shipped.recording("session.jsonl")).text.contains("  state  "))
+    #expect(
+      !Ran("check", "--verbose", Shipped.recording("session.jsonl")).text.contains("  state  "))
   }
 
   // MARK: Tampered sessions
 
   private static func ran(_ lines: [String]) throws -> (Ran, Scratch) {
     let scratch = try Scratch(lines)
-    return (Ran("check", "--orders", "1", scratch.path), scratch)
+    return (Ran("check", "--verbose", "--orders", "1", scratch.path), scratch)
   }
 
   @Test func `an event that was changed is told by key, with both values`() throws {

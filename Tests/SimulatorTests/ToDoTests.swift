@@ -62,7 +62,7 @@ import UpdateMachine
       await expectRight(app, seeds: 1...50)
     } matching: { issue in
       let story = issue.comments.map(\.rawValue).joined()
-      return ["Oracle A replica", "  expected  ", "  difference  ", "server    commits event"]
+      return ["Oracle A replica", "  expected  ", "  difference  ", "server    commit"]
         .allSatisfy { story.contains($0) }
         && story.contains("try Simulation<\(app)>.replay(\"")
         && story.split(separator: "\n").count <= 24

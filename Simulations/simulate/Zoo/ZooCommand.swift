@@ -83,33 +83,38 @@ struct ZooOptions {
 extension Simulate {
   static let zooCommand = Command(
     name: "zoo",
-    summary: "plant known bugs in the sources, one at a time, and find them",
+    summary: "put known bugs into the sources, and check that they are found",
     help: """
       Usage: simulate zoo [OPTIONS]
 
-      Hunts mutants: small changes to the real sources, each a bug that somebody once had. One copy
-      of the package is built in which every change stands beside the original; then each mutant is
-      hunted in a process of its own with the default run, until an oracle objects or its budget is
-      spent; what survives that, and is not the driver's, the explorer looks at. A trap is found; a
-      run that never ends is not.
+      Hunts mutants: small changes of the sources, each of which is a bug that somebody once had. It
+      copies the package and builds the copy with all mutants; each process turns one of them on.
+      It hunts each mutant with simulate run, until a check fails or the budget is spent. Then
+      simulate explore hunts the survivors, except for those in the driver. A mutant that crashes
+      counts as found; a mutant that never ends does not.
 
-        --only NAME,…   these only
-        --budget N      seconds for each (10)
-        --shrink MS     milliseconds to make what fails small; 0: leave it (1500)
-        --jobs N        how many at a time (one a core)
-        --technique T   default; no-swarm: all faults in every seed; no-liveness: nobody must become
-                        level after the faults; explorer: every state of a small world
-        --compare       all of these, and one row for each
-        --list          only the mutants' names, bugs, oracles expected, and what they do
-        --json          one JSON object on the last line
+        --only NAME,…   hunt these mutants only
+        --budget N      seconds for each mutant (10)
+        --shrink MS     milliseconds to make each failure smaller (1500); 0: do not try
+        --jobs N        mutants at the same time (one for each core)
+        --technique T   default
+                        no-swarm: all faults in every seed
+                        no-liveness: clients need not become up to date after the faults
+                        explorer: every state of a small world
+        --compare       use all techniques, and print a row for each
+        --list          only list the mutants: name, bug, oracles expected, change
+        --json          print one JSON object as the last line
         --from FOLDER   where the mutants are (Simulations/Zoo)
         --package-path FOLDER
                         the package, or a folder in it (the working directory)
         --scratch FOLDER
                         where the copy goes (.build/zoo)
 
-      Exit codes: 0 all were found; 1 one survived; 2 bad usage, or a mutant that does not apply or
-      compile; 130 interrupted, with what was done so far.
+      Exit codes:
+        0    every mutant was found
+        1    a mutant survived
+        2    bad usage, or a mutant does not apply or does not compile
+        130  interrupted; the results so far are printed
       """,
     run: { words, console in
       let arguments = try Arguments(words, options: ZooOptions.names, flags: ZooOptions.flags)
@@ -146,7 +151,7 @@ extension Simulate {
     guard let first = totals.first else { return .interrupted }
     console.out(first.table)
     if options.techniques.count > 1 { console.out("\n" + ZooTotals.comparison(totals)) }
-    if Interrupt.wasAsked { console.out("Interrupted: this is what was done so far.") }
+    if Interrupt.wasAsked { console.out("Interrupted. These are the results so far.") }
     if options.json {
       console.out(try first.json(compared: options.techniques.count > 1 ? totals : []))
     }
@@ -160,7 +165,7 @@ extension Simulate {
   ) throws -> String {
     let package = ScratchPackage(original: options.root, copy: options.scratch)
     try package.write(mutants)
-    console.progress("building…")
+    console.progress("zoo: building")
     try package.build()
     console.progress(nil)
     return package.executable.path

@@ -52,6 +52,21 @@ package enum Chat: SimulatedApp {
   package static func describe(_ model: ChatModel) -> String { model.state.description }
 
   package static func describe(_ truth: ChatState) -> String { truth.description }
+
+  package static func describe(_ event: ChatEvent) -> String {
+    switch event {
+    case .new(let id, let content): return "new message \(id) with content \(content)"
+    case .edit(let id, let content): return "message \(id) edited to content \(content)"
+    case .delete(let id): return "message \(id) deleted"
+    case .flags(let adds, let flag, let slots):
+      var list = ""
+      for slot in UInt8(0)..<8 where slots & (1 << slot) != 0 { list += " \(slot)" }
+      return "flag \(flag) \(adds ? "set" : "cleared") in slots\(list.isEmpty ? " none" : list)"
+    case .setting(let key, let value):
+      return "setting \(key % 4) \(key % 4 == 2 ? "grows by" : "becomes") \(value)"
+    case .unreadable: return "something that no client can read"
+    }
+  }
 }
 
 /// One change in the chat.

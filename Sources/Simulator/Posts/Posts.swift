@@ -52,6 +52,17 @@ package enum Posts: SimulatedApp {
   package static func describe(_ model: Model) -> String { model.state.description }
 
   package static func describe(_ truth: PostsTruth) -> String { truth.board.description }
+
+  package static func describe(_ event: BoardEvent) -> String {
+    switch event {
+    case .posted(let post, _):
+      let author = post.author.map { "of client \($0.number)" } ?? "of another author"
+      return "post \(post.entry) \(author) in channel \(post.channel)"
+    case .closed(let channel): return "channel \(channel) closed"
+    case .opened(let channel): return "channel \(channel) opened"
+    case .unreadable: return "something that no client can read"
+    }
+  }
 }
 
 /// The server's state.

@@ -240,7 +240,7 @@ extension World {
   /// Stops the faults. Their consequences remain: dead connections, long waits, lost queues.
   mutating func calmDown() {
     phase = .calm(since: now, until: now + faultBound)
-    if isTraced { note("world", "the faults stop; everybody must be level within \(faultBound)") }
+    if isTraced { note("world", "no more faults: every client must be up to date within \(faultBound)") }
     breaches = climate.faults.list.filter { $0.breaksContract }
     climate.calm()
     if let change = App.endOfBreaches(server.truth) { commit(change) }
@@ -281,7 +281,7 @@ extension World {
 
   mutating func commitLastEvent() {
     phase = .lastEvent(until: now + faultBound)
-    if isTraced { note("world", "everybody is level; one more event") }
+    if isTraced { note("world", "every client is up to date; one more commit follows") }
     commit(App.nextEvent(server.truth, &choices))
     if isTraced { noteBreach() }
     agenda.add(.judgement, at: now + faultBound)

@@ -73,7 +73,7 @@ extension World {
   /// All clients are level; each looks at everything once more.
   mutating func lookAnew(_ look: Look) {
     phase = .looking(look, until: now + faultBound + World.lookBound)
-    if isTraced { note("world", "everybody looks at everything anew: \(look.rawValue)") }
+    if isTraced { note("world", "every client looks at everything again: \(look.rawValue)") }
     for client in clients.indices where !clients[client].isLostForEver {
       for action in clients[client].user.lookAnew(clients[client].body) {
         perform(action, by: client)

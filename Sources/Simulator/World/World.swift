@@ -251,7 +251,7 @@ struct World<App: SimulatedApp> {
     if World.isPartial { history.append(server.truth) }
     if isTraced {
       let what = App.describe(event)
-      note("server", "commits event \(server.position)" + (what.isEmpty ? "" : ": \(what)"))
+      note("server", "commit \(server.position)" + (what.isEmpty ? "" : ": \(what)"))
     }
     deliverFinished()
   }
