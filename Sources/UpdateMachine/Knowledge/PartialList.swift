@@ -24,7 +24,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   /// The server hides everything older than this ID, so nothing older is asked for. The greatest
   /// ID: it hides everything.
   @inlinable
-  package var historyLimit: ID? { _historyLimit }
+  public var historyLimit: ID? { _historyLimit }
 
   /// Where ``ids`` was saved by an earlier process and has not been read yet. IDs there may be
   /// known, but are not in memory.
@@ -210,14 +210,14 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 }
 
 /// What a window shows of a list.
-@usableFromInline package struct ListExcerpt<ID: ListID>: Hashable, Sendable {
+public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   /// From the oldest to the newest. Before the first row that is no gap and after the last one
   /// nothing is claimed, except by ``reachesBeginning`` and ``reachesEnd``.
-  @usableFromInline package var rows: [Row] = []
+  public var rows: [Row] = []
   /// Whether the first row is the oldest there is.
-  @usableFromInline package var reachesBeginning = false
+  public var reachesBeginning = false
   /// Whether the last row is the newest there is.
-  @usableFromInline package var reachesEnd = false
+  public var reachesEnd = false
   /// Requests that would fill the gaps, the most urgent first; at most one per gap.
   @usableFromInline package var wants: [PageWant<ID>] = []
   /// Parts that are known but unloaded: to be read, not fetched.
@@ -244,7 +244,7 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   package init() {}
 
   /// One line of an excerpt.
-  @usableFromInline package enum Row: BitwiseCopyable, Hashable, Sendable {
+  public enum Row: BitwiseCopyable, Hashable, Sendable {
     /// A held row. Between two of them without a gap there is no other.
     case item(ID)
     /// A row that was in the list formerly, and may no longer be. Only beside a gap.
@@ -255,7 +255,7 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   /// Whether all that was asked for is there.
   @inlinable
-  package var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
+  public var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
 }
 
 extension ListExcerpt.Row {
