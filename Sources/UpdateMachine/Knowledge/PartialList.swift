@@ -32,7 +32,8 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   package var unloaded: Knowledge<ID> { _unloaded }
 
   /// An earlier state of a list, and where it was complete then.
-  @usableFromInline package struct Former: Equatable, Sendable {
+  @usableFromInline
+  package struct Former: Equatable, Sendable {
     @usableFromInline package var ids: VersionedMap<ID, Present>
     @usableFromInline package var knowledge: Knowledge<ID>
 
@@ -44,7 +45,8 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   }
 
   /// An empty value: only the presence of its ID counts.
-  @usableFromInline package struct Present: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline
+  package struct Present: BitwiseCopyable, Hashable, Sendable {
     @inlinable
     package init() {}
   }
@@ -224,7 +226,8 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   @usableFromInline package var unloaded: [Unloaded] = []
 
   /// A part of a list that is saved but not in memory.
-  @usableFromInline package struct Unloaded: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline
+  package struct Unloaded: BitwiseCopyable, Hashable, Sendable {
     @usableFromInline package var interval: Interval<ID>
     /// Whether to read from its end, not from its beginning.
     @usableFromInline package var isFromEnd: Bool
