@@ -107,10 +107,7 @@ import Testing
     #expect(digest(nil as Int64??) != digest(.some(nil) as Int64??))
     #expect(digest(true) != digest(false))
     #expect(digest(-1 as Int64) == digest(-1 as Int))
-    #expect(digest(7 as UInt8) == digest(7 as UInt32))
-    #expect(digest(-7 as Int32) == digest(-7 as Int64))
+    #expect(digest(7 as UInt8) == digest(7 as UInt64))
     #expect(digest(["a", ""]) != digest(["", "a"]))
-    #expect(digest(Moment(milliseconds: 5)) == digest(TimeSpan(milliseconds: 5)))
-    #expect(digest(Digest(value: 3)) == digest(3 as UInt64))
   }
 }

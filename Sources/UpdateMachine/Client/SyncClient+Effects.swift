@@ -110,7 +110,8 @@ public struct ClientChanges: OptionSet, Sendable {
 }
 
 /// One thing that a machine was told.
-@usableFromInline package enum MachineHeard<Place: Finger>: Equatable, Sendable {
+@usableFromInline
+package enum MachineHeard<Place: Finger>: Equatable, Sendable {
   /// The machine is a new one, restored with a saved finger.
   case restored(Place, Terms, age: TimeSpan?)
   case input(Machine<Place>.Input)

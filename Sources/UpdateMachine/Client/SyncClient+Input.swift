@@ -66,7 +66,7 @@ extension SyncClient {
     /// Tries a refused or uncertain mutation again, unchanged.
     case retried(MutationTicket)
     /// Replaces a mutation that the server itself refused, or changes one that never left
-    /// (``Outbox/canEdit(_:)``). Accepted even if that fills the outbox.
+    /// (`Outbox.canEdit`). Accepted even if that fills the outbox.
     case edited(MutationTicket, Change)
     /// Gives up a mutation that is refused, uncertain, or never left.
     case discarded(MutationTicket)

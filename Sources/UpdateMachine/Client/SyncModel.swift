@@ -48,7 +48,7 @@ public protocol SyncModel: Sendable {
   /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
 
-  /// Whether the server recognises a second copy of a change by its ID (``Outbox/isIdempotent``).
+  /// Whether the server recognises a second copy of a change by its ID (`Outbox.isIdempotent`).
   /// True by default.
   static var knowsMutationsAgain: Bool { get }
 

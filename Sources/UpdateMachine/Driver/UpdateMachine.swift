@@ -50,7 +50,7 @@
     /// Runs the actor's jobs, one after the other.
     package nonisolated let executor: any SerialExecutor
 
-    /// For the runtime: ``executor``, which lives as long as the actor.
+    /// For the runtime: `executor`, which lives as long as the actor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe executor.asUnownedSerialExecutor()
     }
@@ -189,7 +189,7 @@
     }
 
     /// Logs the account out. The model is dropped at once. The saved form is erased, after any
-    /// write under way. The server's log is released, which may take ``releaseTime``. Returns when
+    /// write under way. The server's log is released, which may take `releaseTime`. Returns when
     /// all that is done and `run()`, if it was going on, has nothing more to do. May be called
     /// without `run()`: then it reads the saved form first, to know what to release.
     ///

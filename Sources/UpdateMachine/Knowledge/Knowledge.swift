@@ -14,7 +14,8 @@
 /// each with its greatest point beside it. So a change moves at most one chunk, and a copy shares
 /// the chunks that neither side has changed. In the complexities below, *n* is the number of
 /// intervals. Nothing here traps.
-@usableFromInline package struct Knowledge<ID: ListID>: Sendable {
+@usableFromInline
+package struct Knowledge<ID: ListID>: Sendable {
   /// Up to two intervals, the lower one first, if there are no chunks. A free slot ends them.
   @usableFromInline var first: Interval<ID>
   @usableFromInline var second: Interval<ID>
@@ -263,7 +264,8 @@ extension Knowledge {
   package var intervals: Intervals { Intervals(self) }
 
   /// The intervals of some knowledge, in order.
-  @usableFromInline package struct Intervals: Sequence, IteratorProtocol, Sendable {
+  @usableFromInline
+  package struct Intervals: Sequence, IteratorProtocol, Sendable {
     @usableFromInline let knowledge: Knowledge
     @usableFromInline var spot = Spot(chunk: 0, offset: 0)
 
@@ -312,11 +314,13 @@ extension Knowledge: Storable {
 #if !hasFeature(Embedded)
   /// A list of intervals.
   extension Knowledge: Codable {
-    @usableFromInline package init(from decoder: any Decoder) throws {
+    @usableFromInline
+    package init(from decoder: any Decoder) throws {
       self.init(try decoder.singleValueContainer().decode([Interval<ID>].self))
     }
 
-    @usableFromInline package func encode(to encoder: any Encoder) throws {
+    @usableFromInline
+    package func encode(to encoder: any Encoder) throws {
       var list = encoder.singleValueContainer()
       try list.encode(Array(intervals))
     }

@@ -24,7 +24,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   /// The server hides everything older than this ID, so nothing older is asked for. The greatest
   /// ID: it hides everything.
   @inlinable
-  package var historyLimit: ID? { _historyLimit }
+  public var historyLimit: ID? { _historyLimit }
 
   /// Where ``ids`` was saved by an earlier process and has not been read yet. IDs there may be
   /// known, but are not in memory.
@@ -32,7 +32,8 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   package var unloaded: Knowledge<ID> { _unloaded }
 
   /// An earlier state of a list, and where it was complete then.
-  @usableFromInline package struct Former: Equatable, Sendable {
+  @usableFromInline
+  package struct Former: Equatable, Sendable {
     @usableFromInline package var ids: VersionedMap<ID, Present>
     @usableFromInline package var knowledge: Knowledge<ID>
 
@@ -44,7 +45,8 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   }
 
   /// An empty value: only the presence of its ID counts.
-  @usableFromInline package struct Present: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline
+  package struct Present: BitwiseCopyable, Hashable, Sendable {
     @inlinable
     package init() {}
   }
@@ -210,21 +212,22 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 }
 
 /// What a window shows of a list.
-@usableFromInline package struct ListExcerpt<ID: ListID>: Hashable, Sendable {
+public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   /// From the oldest to the newest. Before the first row that is no gap and after the last one
   /// nothing is claimed, except by ``reachesBeginning`` and ``reachesEnd``.
-  @usableFromInline package var rows: [Row] = []
+  public var rows: [Row] = []
   /// Whether the first row is the oldest there is.
-  @usableFromInline package var reachesBeginning = false
+  public var reachesBeginning = false
   /// Whether the last row is the newest there is.
-  @usableFromInline package var reachesEnd = false
+  public var reachesEnd = false
   /// Requests that would fill the gaps, the most urgent first; at most one per gap.
   @usableFromInline package var wants: [PageWant<ID>] = []
   /// Parts that are known but unloaded: to be read, not fetched.
   @usableFromInline package var unloaded: [Unloaded] = []
 
   /// A part of a list that is saved but not in memory.
-  @usableFromInline package struct Unloaded: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline
+  package struct Unloaded: BitwiseCopyable, Hashable, Sendable {
     @usableFromInline package var interval: Interval<ID>
     /// Whether to read from its end, not from its beginning.
     @usableFromInline package var isFromEnd: Bool
@@ -244,7 +247,7 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   package init() {}
 
   /// One line of an excerpt.
-  @usableFromInline package enum Row: BitwiseCopyable, Hashable, Sendable {
+  public enum Row: BitwiseCopyable, Hashable, Sendable {
     /// A held row. Between two of them without a gap there is no other.
     case item(ID)
     /// A row that was in the list formerly, and may no longer be. Only beside a gap.
@@ -255,7 +258,7 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   /// Whether all that was asked for is there.
   @inlinable
-  package var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
+  public var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
 }
 
 extension ListExcerpt.Row {

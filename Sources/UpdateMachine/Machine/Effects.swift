@@ -7,7 +7,8 @@ public enum SyncReport: Hashable, Sendable {
 
 extension Machine {
   /// One instruction to the host (TheMachine §3). The host performs it and decides nothing.
-  @usableFromInline package enum Effect: Equatable, Sendable {
+  @usableFromInline
+  package enum Effect: Equatable, Sendable {
     /// Cancel a request. Its answer may still arrive.
     case cancel(RequestID)
     /// Disarm a timer: it must not fire any more.
@@ -28,12 +29,14 @@ extension Machine {
     case arm(TimerID, MomentRange)
   }
 
-  @usableFromInline package typealias Report = SyncReport
+  @usableFromInline
+  package typealias Report = SyncReport
 
   /// The effects of one input, in the order in which they must be performed: cancel, disarm,
   /// report, release, erase, persist, register or poll, arm (TheMachine §3). Each occurs at most
   /// once and has its own field. So the order holds by construction, and nothing is allocated.
-  @usableFromInline package struct Effects: Equatable, Sendable {
+  @usableFromInline
+  package struct Effects: Equatable, Sendable {
     /// The request to cancel.
     @usableFromInline package var cancel: RequestID?
     /// The timer to disarm.
@@ -52,7 +55,8 @@ extension Machine {
     @usableFromInline package var arm: TimerArm?
 
     /// A request to the server.
-    @usableFromInline package enum Request: Equatable, Sendable {
+    @usableFromInline
+    package enum Request: Equatable, Sendable {
       case register(RequestID)
       case poll(RequestID, finger: Place, waits: Bool)
 

@@ -51,7 +51,8 @@ extension Freshness.Claim: CustomStringConvertible {
 }
 
 /// The bookkeeping behind ``Freshness``: when we were last level, and the current outage.
-@usableFromInline package struct Outage: Hashable, Sendable {
+@usableFromInline
+package struct Outage: Hashable, Sendable {
   /// The latest moment at which the model is known to have equalled the server's state.
   @usableFromInline package var levelAsOf: Moment?
   /// Since when we cannot vouch for the model; `nil` while we can. Set once per outage, so that the

@@ -1,6 +1,7 @@
 extension Machine {
   /// What happened (TheMachine §2). Inputs are the only way into a machine.
-  @usableFromInline package enum Input: Equatable, Sendable {
+  @usableFromInline
+  package enum Input: Equatable, Sendable {
     case app(AppSignal)
     /// A register was answered, and the model has taken the snapshot.
     case snapshotArrived(RequestID, finger: Place, terms: Terms)

@@ -1,6 +1,7 @@
 /// A broken invariant, as a value. A simulation reports and shrinks it; a debug build of an app
 /// traps on it.
-@usableFromInline package struct Violation: Hashable, Sendable {
+@usableFromInline
+package struct Violation: Hashable, Sendable {
   /// The rule, stated positively.
   package var rule: String
   /// What was found instead: the offending values and the machine in one line.

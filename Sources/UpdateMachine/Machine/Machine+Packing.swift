@@ -5,7 +5,8 @@
 extension Machine {
   /// How to pack machines with the same settings and terms, and from what age a moment is merely
   /// past.
-  @usableFromInline package struct Packing: Hashable, Sendable {
+  @usableFromInline
+  package struct Packing: Hashable, Sendable {
     @usableFromInline package let settings: MachineSettings
     @usableFromInline package let terms: Terms
     /// The machine compares nothing with a moment that is older than this.

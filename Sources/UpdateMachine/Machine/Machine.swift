@@ -20,7 +20,8 @@
 ///
 /// `Place` is the protocol's finger. Source: the article TheMachine, whose rules were
 /// model-checked; the design is that of Zulip's note on "update machines".
-@usableFromInline package struct Machine<Place: Finger>: Equatable, Sendable {
+@usableFromInline
+package struct Machine<Place: Finger>: Equatable, Sendable {
   /// The machine's numbers; they never change.
   @usableFromInline package let settings: MachineSettings
   /// Identifies this run of the machine; part of every request's ID.

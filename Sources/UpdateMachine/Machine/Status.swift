@@ -1,5 +1,5 @@
 /// The state of a machine (TheMachine §4). It holds only the data of the request that is out. Data
-/// that must survive a change of status is stored in ``Machine``.
+/// that must survive a change of status is stored in `Machine`.
 public enum MachineStatus: Hashable, Sendable {
   /// Resting without a finger: not started, or in the background.
   case stale

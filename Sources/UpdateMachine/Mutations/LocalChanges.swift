@@ -1,10 +1,12 @@
 /// An outbox and its view, as one value.
-@usableFromInline package struct LocalChanges<Change: Mutation>: Sendable {
+@usableFromInline
+package struct LocalChanges<Change: Mutation>: Sendable {
   @usableFromInline package private(set) var outbox: Outbox<Change>
   @usableFromInline package private(set) var view: LocalView<Change>
 
   /// Creates a view of this confirmed state, and replays nothing yet.
-  @usableFromInline package init(_ outbox: Outbox<Change>, over confirmed: Change.State) {
+  @usableFromInline
+  package init(_ outbox: Outbox<Change>, over confirmed: Change.State) {
     self.outbox = outbox
     view = LocalView(of: confirmed)
   }
@@ -62,7 +64,8 @@
   // MARK: Confirmed state
 
   /// Takes a newer confirmed state, which has run the client's mutations up to `last`.
-  @usableFromInline package mutating func confirm(
+  @usableFromInline
+  package mutating func confirm(
     _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?
   ) {
     outbox.confirm(through: last, refusal: refusal)
@@ -70,7 +73,8 @@
   }
 
   /// Takes a newer confirmed state, which contains the mutation of `ticket`, if there is one.
-  @usableFromInline package mutating func confirm(
+  @usableFromInline
+  package mutating func confirm(
     _ confirmed: Change.State, echo ticket: MutationTicket?
   ) {
     if let ticket { outbox.echo(of: ticket) }
@@ -79,19 +83,23 @@
 
   /// Calls ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot requested at
   /// `sent`.
-  @usableFromInline package mutating func confirmAccepted(before sent: Moment) {
+  @usableFromInline
+  package mutating func confirmAccepted(before sent: Moment) {
     outbox.confirmAccepted(before: sent)
   }
 
   /// Calls ``Outbox/pollLeft()``.
-  @usableFromInline package mutating func pollLeft() { outbox.pollLeft() }
+  @usableFromInline
+  package mutating func pollLeft() { outbox.pollLeft() }
 
   /// Calls ``Outbox/pollWasAnswered()``. The answer's events have been applied.
-  @usableFromInline package mutating func pollWasAnswered() { outbox.pollWasAnswered() }
+  @usableFromInline
+  package mutating func pollWasAnswered() { outbox.pollWasAnswered() }
 
   /// Calls ``Outbox/restored(in:)``, with a new view of what was confirmed then. `settings`: those
   /// of this version of the app; `nil` keeps the outbox's.
-  @usableFromInline package mutating func restored(
+  @usableFromInline
+  package mutating func restored(
     over confirmed: Change.State, in life: Life = Life(0), settings: OutboxSettings? = nil
   ) {
     outbox.restored(in: life)

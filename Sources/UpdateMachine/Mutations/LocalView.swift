@@ -7,7 +7,8 @@
 /// for ever.
 ///
 /// Each outbox has its own view. A new outbox gets a new view, which goes on counting versions.
-@usableFromInline package struct LocalView<Change: Mutation>: Sendable {
+@usableFromInline
+package struct LocalView<Change: Mutation>: Sendable {
   /// The state that the server has told. Pending mutations are only in ``state``.
   package private(set) var confirmed: Change.State
   /// The state to show.

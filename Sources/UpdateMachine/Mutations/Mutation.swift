@@ -127,7 +127,8 @@ public struct ClientID: BitwiseCopyable, Hashable, Sendable {
 
 /// A count of the outbox's changes that must be durable before something is sent. A saved form is
 /// the outbox as of one version.
-@usableFromInline package struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
+@usableFromInline
+package struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
   @usableFromInline package var number: UInt64
 
   @inlinable

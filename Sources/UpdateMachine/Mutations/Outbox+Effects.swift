@@ -30,11 +30,13 @@ public struct PushRequest<Change: Mutation>: Sendable {
 }
 
 extension Outbox {
-  @usableFromInline package typealias Push = PushRequest<Change>
+  @usableFromInline
+  package typealias Push = PushRequest<Change>
 
   /// The effects of one input. Perform them in this order: cancel, disarm, report, persist, push,
   /// arm. Each occurs at most once.
-  @usableFromInline package struct Effects: Sendable {
+  @usableFromInline
+  package struct Effects: Sendable {
     /// The push to cancel. Its answer may still come.
     @usableFromInline package var cancel: RequestID?
     /// The timer to disarm.

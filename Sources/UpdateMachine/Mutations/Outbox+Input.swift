@@ -1,7 +1,8 @@
 extension Outbox {
   /// An event that the host feeds to the outbox. News from the confirmed state does not come here.
   /// The model passes it on as it takes it: ``confirm(through:refusal:)`` and ``echo(of:)``.
-  @usableFromInline package enum Input: Sendable {
+  @usableFromInline
+  package enum Input: Sendable {
     /// A signal from the app. ``AppSignal/started(foreground:)``: it wants its changes sent from
     /// now on.
     case app(AppSignal)

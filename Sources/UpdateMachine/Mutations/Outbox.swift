@@ -40,9 +40,12 @@
 ///
 /// Source: the client's side of push in Replicache's design document; refusals, marks and
 /// *uncertain* are ours.
-@usableFromInline package struct Outbox<Change: Mutation>: Sendable {
-  @usableFromInline package typealias Pending = PendingMutation<Change>
-  @usableFromInline package typealias Refused = RefusedMutation<Change>
+@usableFromInline
+package struct Outbox<Change: Mutation>: Sendable {
+  @usableFromInline
+  package typealias Pending = PendingMutation<Change>
+  @usableFromInline
+  package typealias Refused = RefusedMutation<Change>
 
   /// Its name at the server.
   @usableFromInline package let client: ClientID
@@ -139,7 +142,8 @@
   /// on. Mutations that never left are sent under the new ID. Those that may be at the server would
   /// count as new there, and could be made twice. So they are set aside with
   /// ``RejectionCode/nameLost``, and the app decides whether to make them again.
-  @usableFromInline package init(client: ClientID, takingOver old: Outbox) {
+  @usableFromInline
+  package init(client: ClientID, takingOver old: Outbox) {
     self.init(
       client: client, isIdempotent: old.isIdempotent, settings: old.settings,
       life: old.sending.life, names: old.names)
@@ -223,7 +227,8 @@
   // MARK: The app's change
 
   /// The immediate result of a mutation.
-  @usableFromInline package struct Mutated: Sendable {
+  @usableFromInline
+  package struct Mutated: Sendable {
     package var ticket: MutationTicket
     /// What the mutator returned.
     package var value: Change.Value

@@ -1,5 +1,6 @@
 /// The activity of an outbox.
-@usableFromInline package enum OutboxStatus: Hashable, Sendable {
+@usableFromInline
+package enum OutboxStatus: Hashable, Sendable {
   /// It wants nothing of the server: it is not started, in the background, has nothing to send, or
   /// is blocked (``OutboxBlock``).
   case resting
@@ -18,7 +19,8 @@
 }
 
 /// The push that is out.
-@usableFromInline package struct OutstandingPush: Hashable, Sendable {
+@usableFromInline
+package struct OutstandingPush: Hashable, Sendable {
   /// Its ID. Only an answer to this ID is believed.
   @usableFromInline package var id: RequestID
   /// The first and the last ID that it carries. It carries all between them too.
@@ -34,7 +36,8 @@
 }
 
 /// The reason why an outbox sends nothing though it is started, in the foreground and not empty.
-@usableFromInline package enum OutboxBlock: Hashable, Sendable {
+@usableFromInline
+package enum OutboxBlock: Hashable, Sendable {
   /// The server has refused this mutation for good. Retry, edit or discard it.
   case refused(MutationTicket)
   /// The next mutation to send threw in replay. A newer state may heal it; otherwise edit or

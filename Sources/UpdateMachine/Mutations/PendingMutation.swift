@@ -63,7 +63,8 @@ public struct PendingMutation<Change: Mutation>: Sendable {
 
 /// A mutation that the server refused for good. It is not in the view. Nothing is sent until the
 /// app retries, edits or discards it.
-@usableFromInline package struct RefusedMutation<Change: Mutation>: Sendable {
+@usableFromInline
+package struct RefusedMutation<Change: Mutation>: Sendable {
   @usableFromInline package internal(set) var tickets: ClosedRange<MutationTicket>
   @usableFromInline package internal(set) var change: Change
   /// Its ID, and the refuser's reason code. The server has consumed the ID, or will when it is told

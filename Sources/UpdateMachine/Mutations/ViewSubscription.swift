@@ -26,7 +26,8 @@ extension ViewQuery {
 
 /// A query that follows the view. It returns the first answer, and then only answers that differ
 /// from the last one.
-@usableFromInline package struct ViewSubscription<Query: ViewQuery>: Sendable {
+@usableFromInline
+package struct ViewSubscription<Query: ViewQuery>: Sendable {
   package let query: Query
   private var known: (state: Query.State, version: UInt64, answer: Query.Answer)?
   /// How often the query computed an answer.

@@ -9,10 +9,14 @@
 /// Fetches are beside the machine's one request, with waits and a budget of their own (oracle D).
 /// They go only while the machine has a finger and the user sees the app. Fetches of one generation
 /// are void in the next. Like the machine, the planner takes inputs and returns effects.
-@usableFromInline package struct PagePlanner<Lists: PartialLists>: Sendable {
-  @usableFromInline package typealias Narrow = Lists.Narrow
-  @usableFromInline package typealias ID = Lists.ID
-  @usableFromInline package typealias Request = PageRequest<Narrow, ID>
+@usableFromInline
+package struct PagePlanner<Lists: PartialLists>: Sendable {
+  @usableFromInline
+  package typealias Narrow = Lists.Narrow
+  @usableFromInline
+  package typealias ID = Lists.ID
+  @usableFromInline
+  package typealias Request = PageRequest<Narrow, ID>
 
   @usableFromInline package let settings: PageSettings
   @usableFromInline let life: Life
@@ -96,7 +100,8 @@
   }
 
   /// What happened.
-  @usableFromInline package enum Input: Sendable {
+  @usableFromInline
+  package enum Input: Sendable {
     /// A window shows another part of its list.
     case moved(WindowID, ListWindow<ID>)
     case closed(WindowID)
@@ -107,7 +112,8 @@
   }
 
   /// What to do, in this order.
-  @usableFromInline package struct Effects: Sendable {
+  @usableFromInline
+  package struct Effects: Sendable {
     /// Fetches to give up. Their answers may still come.
     @usableFromInline package var cancel: [RequestID] = []
     /// A timer that must no longer fire.

@@ -1,6 +1,6 @@
 /// The partial lists of a model: what it holds of the server's lists, and what is known of them.
 ///
-/// ``PagePlanner`` asks it what is missing and tells it what is fetched. It must be a value: equal
+/// `PagePlanner` asks it what is missing and tells it what is fetched. It must be a value: equal
 /// inputs in equal order give equal answers.
 public protocol PartialLists: Sendable {
   /// A filter that says which items a list shows.

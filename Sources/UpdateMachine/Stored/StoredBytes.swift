@@ -1,7 +1,7 @@
 // Stored: the room of saved forms. It turns values into bytes and rows, and back. It imports
 // nothing.
 //
-// Stored may use: Values, VersionedMap.
+// Stored may use: VersionedMap.
 
 /// Why a saved form cannot be read. The client starts without it, and it is kept aside.
 public enum StoredFormError: Error, Hashable, Sendable {

@@ -3,7 +3,8 @@
 ///
 /// The machine has two budgets: the *pace* of requests and the *wakes*. `burst + 1` can be spent at
 /// once, then one per interval. So any window *w* sees at most `burst + 1 + w / interval`.
-@usableFromInline package struct Allowance: Hashable, Sendable {
+@usableFromInline
+package struct Allowance: Hashable, Sendable {
   /// When everything spent so far will have been refilled.
   @usableFromInline var level: Moment
 

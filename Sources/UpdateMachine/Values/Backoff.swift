@@ -3,7 +3,8 @@
 ///
 /// With the transient default (100 ms, 10 s) the waits are 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10,
 /// 10 … s; with the slow one (1 s, 60 s) they are 1, 2, 4, 8, 16, 32, 60, 60 … s.
-@usableFromInline package struct Backoff: Hashable, Sendable {
+@usableFromInline
+package struct Backoff: Hashable, Sendable {
   /// The largest exponent. More would never matter (2²⁰ × 100 ms is 29 hours) and could only
   /// overflow (SyncBugs 3).
   @inlinable

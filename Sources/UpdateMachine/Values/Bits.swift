@@ -1,6 +1,7 @@
 /// Small numbers packed into 128 bits, and taken out in the order in which they were put in. Hosts
 /// that keep millions of states pack each into one of these.
-@usableFromInline package struct Bits: BitwiseCopyable, Hashable, Sendable {
+@usableFromInline
+package struct Bits: BitwiseCopyable, Hashable, Sendable {
   // Two halves: shifting 128 bits by a variable needs a function that Embedded Swift lacks.
   @usableFromInline var low: UInt64
   @usableFromInline var high: UInt64

@@ -1,6 +1,7 @@
 /// A short list that allocates nothing for up to two elements. Most steps do at most a few things
 /// of one kind.
-@usableFromInline package struct Few<Element: Sendable>: Sendable {
+@usableFromInline
+package struct Few<Element: Sendable>: Sendable {
   @usableFromInline var first: Element?
   @usableFromInline var second: Element?
   /// The elements after the second.

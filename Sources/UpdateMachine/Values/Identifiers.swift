@@ -10,7 +10,8 @@ public struct Life: BitwiseCopyable, Hashable, Sendable {
 
 /// The part of a client that asked for something. Each part numbers its own requests and timers.
 /// Their IDs name the part, so a host needs one table of each.
-@usableFromInline package enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
+@usableFromInline
+package enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
   /// Follows the log: registers and polls.
   case machine
   /// Sends the user's changes.

@@ -1,5 +1,6 @@
 /// The settings of backoffs, deadlines, pace and wakes.
-@usableFromInline package struct RetrySettings: Hashable, Sendable {
+@usableFromInline
+package struct RetrySettings: Hashable, Sendable {
   /// The first wait after a failure that is likely to pass; it doubles: 0.1, 0.2, 0.4 … 10 s.
   @usableFromInline package var transientFirst: TimeSpan = .milliseconds(100)
   /// The longest wait after a failure that is likely to pass.
@@ -164,7 +165,8 @@ struct Retry: Hashable, Sendable {
 }
 
 /// An armed timer.
-@usableFromInline package struct ArmedTimer: BitwiseCopyable, Hashable, Sendable {
+@usableFromInline
+package struct ArmedTimer: BitwiseCopyable, Hashable, Sendable {
   @usableFromInline package var id: TimerID
   /// The end of its range.
   @usableFromInline package var latest: Moment
@@ -177,7 +179,8 @@ struct Retry: Hashable, Sendable {
 }
 
 /// A timer to arm: feed `fired` once, at a moment drawn from the range.
-@usableFromInline package struct TimerArm: BitwiseCopyable, Hashable, Sendable {
+@usableFromInline
+package struct TimerArm: BitwiseCopyable, Hashable, Sendable {
   @usableFromInline package var timer: TimerID
   @usableFromInline package var range: MomentRange
 
@@ -194,7 +197,8 @@ struct Retry: Hashable, Sendable {
 /// gives good snapshots and then refuses what follows would be flooded. Story: a quick poll is
 /// good, then an event is refused, for ever: 1,041 requests in ten minutes without this rule, 42
 /// with it.
-@usableFromInline package struct SlowBackoff: Hashable, Sendable {
+@usableFromInline
+package struct SlowBackoff: Hashable, Sendable {
   @usableFromInline var backoff = Backoff()
   /// When the last slow failure was, and the wait that it got.
   @usableFromInline var lastFailure: Moment?

@@ -2,9 +2,11 @@
 
 extension VersionedMap {
   /// The changes that lead from one map to another.
-  @usableFromInline package struct Difference {
+  @usableFromInline
+  package struct Difference {
     /// The change of one key.
-    @usableFromInline package struct Change {
+    @usableFromInline
+    package struct Change {
       @usableFromInline package var key: Key
       /// The old value; `nil`: the key had none.
       @usableFromInline package var old: Value?

@@ -192,7 +192,8 @@ extension VersionedMap {
 
   /// The entries of one version, descending. It keeps what it needs of that version.
   @safe
-  @usableFromInline package struct Descending: Sequence, IteratorProtocol {
+  @usableFromInline
+  package struct Descending: Sequence, IteratorProtocol {
     @usableFromInline let root: Node?
     /// The leaf with the next entry; `nil`: there is none.
     @usableFromInline var run: MapRun<Key, Value>?

@@ -97,7 +97,7 @@ public struct VersionedMap<Key: Comparable, Value> {
   /// `nil` without calling `body`. O(log n).
   @inlinable
   @discardableResult
-  package mutating func modifyValue<Result, Failure: Error>(
+  public mutating func modifyValue<Result, Failure: Error>(
     forKey key: Key, _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     guard contains(key) else { return nil }
