@@ -41,13 +41,13 @@ struct Departure: Equatable {
   enum Kind: String {
     /// The file shows nobody of this user register it.
     case strangeQueue = "a queue that the user never registered"
-    case malformed = "no request of this protocol"
-    case twoAtOnce = "two at once"
-    case afterTheEnd = "after the end"
-    case oldPlace = "an old place"
-    case future = "a place from the future"
+    case malformed = "not a request of this protocol"
+    case twoAtOnce = "two requests at once"
+    case afterTheEnd = "after the end of the queue"
+    case oldPlace = "an old event ID"
+    case future = "an event ID from the future"
     /// Merged away, or never there.
-    case unknownPlace = "a place it was never given"
+    case unknownPlace = "an event ID that the client never received"
     case tooLate = "after a silence that no queue survives"
   }
 }
@@ -64,8 +64,8 @@ extension Departure {
   func text(in file: String) -> String {
     let times = repeats == 1 ? "once" : "\(repeats) times"
     let more = repeats == 0 ? "" : " (and \(times) more, to line \(lastLine))"
-    return "\(file):\(line): departure, \(kind.rawValue): sent \(sent); "
-      + "an honest client: \(honest)\(more)"
+    return "\(file):\(line): departure, \(kind.rawValue): \(sent); "
+      + "a correct client sends \(honest)\(more)"
   }
 }
 

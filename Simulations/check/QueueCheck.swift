@@ -96,7 +96,7 @@ struct QueueCheck {
   private mutating func begin(_ first: Exchange) {
     guard first.request.kind == .register else {
       if let flaw = QueueCheck.flaw(of: first) {
-        return depart(.malformed, first, honest: "one of a queue that it registered", but: flaw)
+        return depart(.malformed, first, honest: "a poll to a queue that it registered", but: flaw)
       }
       return depart(.strangeQueue, first, honest: "register")
     }
@@ -138,7 +138,7 @@ struct QueueCheck {
     if ledger.knows(id), id < ledger.newest {
       if case .polled(let batch) = reply, let lost = ledger.missing(from: batch, askedFrom: id) {
         return differ(
-          exchange, "asked from an old place",
+          exchange, "the answer to an old event ID",
           expected: "event \(lost) again, which was not acknowledged",
           found: "events \(batch.events.map(\.id))")
       }
@@ -160,7 +160,7 @@ struct QueueCheck {
   /// What an honest client asks next.
   var honestPoll: String {
     guard let ledger else { return "register" }
-    return ledger.left.map { "no poll of it, for \($0)" } ?? "poll \(ledger.finger)"
+    return ledger.left.map { "no poll to this queue, because \($0)" } ?? "poll \(ledger.finger)"
   }
 
   /// The recorder lets the queue go: it logs out, or does what the machine has done already.
@@ -276,7 +276,7 @@ struct QueueCheck {
     if exchange.request.kind == .poll { findings.pollsDeparting += 1 }
     let departure = Departure(
       line: exchange.line, kind: kind,
-      sent: "\(exchange.want)\(flaw.map { ", \($0)" } ?? "") by \(exchange.client)",
+      sent: "\(exchange.client) sent \(exchange.want)\(flaw.map { ", \($0)" } ?? "")",
       honest: honest)
     if let last = findings.departures.last, last.isRepeated(by: departure) {
       findings.departures[findings.departures.count - 1].repeats += 1
@@ -296,8 +296,8 @@ struct QueueCheck {
       return
     }
     let left = ledger?.left ?? "the register failed"
-    let what = exchange.request.kind == .release ? "nothing" : "no poll of it"
-    depart(.afterTheEnd, exchange, honest: "\(what), for \(left)")
+    let what = exchange.request.kind == .release ? "nothing" : "no poll to this queue"
+    depart(.afterTheEnd, exchange, honest: "\(what), because \(left)")
   }
 
   mutating func differ(
@@ -311,7 +311,7 @@ struct QueueCheck {
   /// Why a request to the queues is none of this protocol's; `nil`: it is one.
   static func flaw(of exchange: Exchange) -> String? {
     let request = exchange.request
-    if request.queue == nil { return "naming none" }
+    if request.queue == nil { return "without a queue" }
     guard request.kind == .poll else { return nil }
     if request.method != "GET" { return "as \(request.method)" }
     if request.isConditional { return "with If-None-Match" }

@@ -37,13 +37,13 @@ struct QueueLedger {
   /// A poll had an outcome after which an honest client does not ask again.
   mutating func leave(_ outcome: Outcome, on line: Int) {
     guard left == nil else { return }
-    left = "line \(line) was \(outcome.rawValue)"
+    left = "the answer on line \(line) was \(outcome.rawValue)"
     mayLetGo = Expectation.releases(after: outcome, isRegister: false)
   }
 
   mutating func letGo(on line: Int) {
     mayLetGo = false
-    if left == nil { left = "it was let go on line \(line)" }
+    if left == nil { left = "line \(line) deleted it" }
   }
 
   /// Notes what a poll gave; says whether it follows on what was given before, as the events of

@@ -26,12 +26,16 @@ struct RunReport {
     let passed = statistics.seeds - statistics.failures
     let figures = String(
       format: "%.1f simulated days in %.1f s", simulatedSeconds / 86_400, outcome.seconds)
+    func reached(_ total: Int, _ missing: Int) -> String {
+      missing == 0 ? "all \(total)" : "\(total - missing) of \(total)"
+    }
+    let rows = FailureRows.names.count * 2 + 1
     return """
       \(passed) of \(statistics.seeds) worlds passed, \(options.configuration.clients) clients each, \
       \(figures)
-      Reached: \(reached(faults.count, missingFaults)) faults, \
-      \(reached(MachineStatus.names.count, statistics.missingStatuses)) statuses, \
-      \(reached(FailureRows.names.count * 2 + 1, statistics.missingRows)) rows of the failure table
+      Reached: \(reached(faults.count, missingFaults.count)) faults, \
+      \(reached(MachineStatus.names.count, statistics.missingStatuses.count)) statuses, \
+      \(reached(rows, statistics.missingRows.count)) rows of the failure table
       """
   }
 

@@ -92,7 +92,7 @@ enum Simulate {
 
   private static let allIsWell = """
     A world passes if all its clients are up to date again after the faults. A departure is what a
-    recorded client did wrong on purpose (--verbose lists them); a difference is an error of ours.
+    recorded client did wrong on purpose (--verbose lists them); a difference would be our error.
     Next, after swift run -c release:
       simulate trace      print what happens to one client, line by line
       simulate scenario   play conversations that are written as text

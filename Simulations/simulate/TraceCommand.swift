@@ -17,8 +17,8 @@ extension Simulate {
       Without options, it shows one short life of one client without faults, which is
       simulate trace \(beginnersWords)
 
-      With --seed, it shows the world of that seed as simulate run creates it: several clients and
-      faults. simulate run --help explains the options.
+      With --seed, it shows the world of that seed as simulate run creates it, with several clients
+      and faults. The options are those of simulate run.
 
         --hash   print the hash only
 

@@ -61,8 +61,9 @@ struct CheckTests {
     #expect(ran.code == .success)
     #expect(
       ran.out.contains(
-        "\(file):27: departure, an old place: sent poll 3f2f77a5-23ee-429a-9f88-db3f6ecaa922:2 "
-          + "by hamlet/longpoll; an honest client: poll 3f2f77a5-23ee-429a-9f88-db3f6ecaa922:5"))
+        "\(file):27: departure, an old event ID: hamlet/longpoll sent "
+          + "poll 3f2f77a5-23ee-429a-9f88-db3f6ecaa922:2; a correct client sends "
+          + "poll 3f2f77a5-23ee-429a-9f88-db3f6ecaa922:5"))
   }
 
   // MARK: Tampered recordings
@@ -263,8 +264,9 @@ struct WrittenSessionTests {
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
       ran.out.contains(
-        "\(scratch.path):3: departure, after the end: sent poll q:-1 by ann; "
-          + "an honest client: no poll of it, for line 2 was \(outcome)"))
+        "\(scratch.path):3: departure, after the end of the queue: ann sent poll q:-1; "
+          + "a correct client sends no poll to this queue, because the answer on line 2 was "
+          + outcome))
   }
 
   @Test func `a queue that was refused may be let go, for the machine does`() throws {
@@ -298,7 +300,7 @@ struct WrittenSessionTests {
       (register, registered), (poll(-1), events(0, 2, 1)), (poll(2), empty),
     ])
     let ran = Ran("check", "--verbose", scratch.path)
-    #expect(ran.text.contains("no poll of it, for line 2 was malformed"), "\(ran.text)")
+    #expect(ran.text.contains("because the answer on line 2 was malformed"), "\(ran.text)")
   }
 
   @Test func `an honest client does not come back to a queue after an hour`() throws {

@@ -130,7 +130,7 @@ struct ExploreCommandTests {
     #expect(ran.code == .usage)
     let error = try #require(ran.errors.first)
     #expect(error.contains("1 MB are full"))
-    #expect(error.contains("Give it more with --memory, less to visit with --depth"))
+    #expect(error.contains("Allow more with --memory, limit the depth with --depth"))
     #expect(try ran.json()["ending"] as? String == "memoryLimit")
   }
 }

@@ -240,7 +240,9 @@ extension World {
   /// Stops the faults. Their consequences remain: dead connections, long waits, lost queues.
   mutating func calmDown() {
     phase = .calm(since: now, until: now + faultBound)
-    if isTraced { note("world", "no more faults: every client must be up to date within \(faultBound)") }
+    if isTraced {
+      note("world", "no more faults: every client must be up to date within \(faultBound)")
+    }
     breaches = climate.faults.list.filter { $0.breaksContract }
     climate.calm()
     if let change = App.endOfBreaches(server.truth) { commit(change) }
