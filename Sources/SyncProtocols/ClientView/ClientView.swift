@@ -137,13 +137,14 @@ public struct ViewLog: Hashable, Sendable {
 }
 
 /// A request to the diff server.
-public struct PullRequest: Hashable, Sendable {
-  public var client: ClientID
+@usableFromInline
+package struct PullRequest: Hashable, Sendable {
+  @usableFromInline package var client: ClientID
   /// The state that the client has; `nil`: none, so it needs the full view.
-  public var state: ServerStateID?
+  @usableFromInline package var state: ServerStateID?
 
   @inlinable
-  public init(client: ClientID, state: ServerStateID?) {
+  package init(client: ClientID, state: ServerStateID?) {
     self.client = client
     self.state = state
   }

@@ -1,19 +1,19 @@
 public import UpdateMachine
 
 /// One user's data layer and diff server, with the credentials that guard pushes and pulls.
-public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
-  public typealias Value = Mutators.Value
+package struct ClientViewServer<Mutators: ViewMutators>: Sendable {
+  package typealias Value = Mutators.Value
 
-  public var dataLayer: DataLayer<Mutators>
-  public var diffServer: DiffServer<Value>
+  package var dataLayer: DataLayer<Mutators>
+  package var diffServer: DiffServer<Value>
   /// May be changed at any time; takes effect at once.
-  public var pushCredential: PushCredential
+  package var pushCredential: PushCredential
   /// May be changed at any time; takes effect at once.
-  public var pullCredential: PullCredential
+  package var pullCredential: PullCredential
   /// Whether a push is run before it is answered. If not, call ``DataLayer/runNext()``.
-  public var runsAtOnce = true
+  package var runsAtOnce = true
 
-  public init(
+  package init(
     _ dataLayer: DataLayer<Mutators>, _ diffServer: DiffServer<Value>,
     pushCredential: PushCredential, pullCredential: PullCredential
   ) {
@@ -24,7 +24,7 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
   }
 
   /// Handles a push from a client. Throws `unauthorized` or `busy`, and then nothing was run.
-  public mutating func push(
+  package mutating func push(
     _ push: MutationPush, with credential: PushCredential
   ) throws(ClientViewFailure) -> PushAnswer {
     guard credential == pushCredential else { throw .unauthorized }
@@ -35,7 +35,7 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
 
   /// Handles a pull from a client. The client view is fetched as of an existing commit; `nil`: the
   /// newest. Throws `unauthorized` or `viewTooLarge`.
-  public mutating func pull(
+  package mutating func pull(
     _ pull: PullRequest, with credential: PullCredential, asOf commit: CommitNumber? = nil
   ) throws(ClientViewFailure) -> PulledView<Value> {
     guard credential == pullCredential else { throw .unauthorized }
@@ -58,43 +58,46 @@ public struct ClientViewServer<Mutators: ViewMutators>: Sendable {
 
 /// Permits a client to push to the data layer. The diff server, which others may run, never sees
 /// it.
-public struct PushCredential: Hashable, Sendable {
+@usableFromInline
+package struct PushCredential: Hashable, Sendable {
   @usableFromInline package var text: String
 
   @inlinable
-  public init(_ text: String) { self.text = text }
+  package init(_ text: String) { self.text = text }
 }
 
 /// Permits a client to pull from the diff server.
-public struct PullCredential: Hashable, Sendable {
+@usableFromInline
+package struct PullCredential: Hashable, Sendable {
   @usableFromInline package var text: String
 
   @inlinable
-  public init(_ text: String) { self.text = text }
+  package init(_ text: String) { self.text = text }
 }
 
 // Credentials never appear in a description or mirror, nor in that of their owner.
 
 extension PushCredential: CustomStringConvertible {
-  public var description: String { "a push credential" }
+  @usableFromInline package var description: String { "a push credential" }
 }
 
 extension PullCredential: CustomStringConvertible {
-  public var description: String { "a pull credential" }
+  @usableFromInline package var description: String { "a pull credential" }
 }
 
 #if !hasFeature(Embedded)
   extension PushCredential: CustomReflectable {
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    @usableFromInline package var customMirror: Mirror { Mirror(self, children: []) }
   }
 
   extension PullCredential: CustomReflectable {
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    @usableFromInline package var customMirror: Mirror { Mirror(self, children: []) }
   }
 #endif
 
 /// The reason why a push or a pull was not answered.
-public enum ClientViewFailure: Error, Hashable, Sendable {
+@usableFromInline
+package enum ClientViewFailure: Error, Hashable, Sendable {
   /// The credential is wrong, or belongs to the other endpoint. Only the app can go on.
   case unauthorized
   /// Too many pushes wait to run. Try again later.
@@ -106,7 +109,7 @@ public enum ClientViewFailure: Error, Hashable, Sendable {
 
 extension ClientViewFailure {
   /// The failure that the machine is told.
-  public var failure: SyncFailure {
+  package var failure: SyncFailure {
     switch self {
     case .unauthorized: .unauthorized
     case .busy: .serverFault

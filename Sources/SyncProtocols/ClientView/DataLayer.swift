@@ -13,8 +13,10 @@ public import UpdateMachine
 /// are ignored, because they were meant to follow the missing effects. This rule is ours. It lets a
 /// client that has heard of the refusal reuse the IDs above it. However late old pushes arrive, an
 /// ID never names two mutations that could both run.
-public struct DataLayer<Mutators: ViewMutators>: Sendable {
-  public typealias Value = Mutators.Value
+@usableFromInline
+package struct DataLayer<Mutators: ViewMutators>: Sendable {
+  @usableFromInline
+  package typealias Value = Mutators.Value
 
   package let mutators: Mutators
   /// Whether the client view includes its commit's number.
@@ -38,8 +40,9 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   package static var acceptedMaximum: Int { 1000 }
 
   /// One state, and what led to it.
-  public struct Commit: Sendable {
-    public fileprivate(set) var view = ViewMap<Value>()
+  @usableFromInline
+  package struct Commit: Sendable {
+    package fileprivate(set) var view = ViewMap<Value>()
     package fileprivate(set) var cause = Cause.beginning
     fileprivate var clients = VersionedMap<UInt64, ClientRecord>()
 
@@ -58,7 +61,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
     case refusal(ClientID, MutationID)
   }
 
-  public init(_ mutators: Mutators, tellsCommits: Bool = true) {
+  package init(_ mutators: Mutators, tellsCommits: Bool = true) {
     self.mutators = mutators
     self.tellsCommits = tellsCommits
   }
@@ -74,7 +77,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   /// Runs the oldest accepted push; `nil`: none waits.
   @discardableResult
-  public mutating func runNext() -> PushAnswer? {
+  package mutating func runNext() -> PushAnswer? {
     guard !accepted.isEmpty else { return nil }
     return run(accepted.removeFirst())
   }
@@ -180,7 +183,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
 
   /// Commits all writes of a transaction from outside; none if it throws.
   @discardableResult
-  public mutating func change<Result, Failure: Error>(
+  package mutating func change<Result, Failure: Error>(
     _ body: (inout ViewTransaction<Value>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     var commit = last
@@ -193,7 +196,7 @@ public struct DataLayer<Mutators: ViewMutators>: Sendable {
   // MARK: Queries
 
   /// The newest commit.
-  public var last: Commit { commits[commits.count - 1] }
+  package var last: Commit { commits[commits.count - 1] }
 
   /// Its number.
   package var lastNumber: CommitNumber { CommitNumber(UInt64(commits.count - 1)) }

@@ -17,7 +17,8 @@ public import UpdateMachine
 /// States share common parts with each other and, in one process, with the data layer. The cost of
 /// a pull is the comparison with the last fetched view, plus O(changes × log n). The comparison is
 /// O(n) for a view read anew from the network, and O(changes × log n) for a fork.
-public struct DiffServer<Value: ViewValue>: Sendable {
+@usableFromInline
+package struct DiffServer<Value: ViewValue>: Sendable {
   /// Identifies this start. It must differ between all starts of one diff server.
   @inlinable
   package var epoch: UInt64 { _epoch }
@@ -60,7 +61,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
   package static var historyMaximumDefault: Int { 64 }
 
   @inlinable
-  public init(
+  package init(
     epoch: UInt64, historyMaximum: Int = DiffServer.historyMaximumDefault,
     byteCountMaximum: Int64 = ViewSize.byteCountMaximum
   ) {
@@ -104,7 +105,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
 
   /// Loses the history, so clients get full views.
   @inlinable
-  public mutating func forget() {
+  package mutating func forget() {
     let number = lastNumber
     self = emptied(epoch: epoch)
     lastNumber = number + 1
@@ -113,7 +114,7 @@ public struct DiffServer<Value: ViewValue>: Sendable {
 
   /// Starts anew without anything, even the last number. So it needs a new epoch.
   @inlinable
-  public mutating func restart(epoch: UInt64) { self = emptied(epoch: epoch) }
+  package mutating func restart(epoch: UInt64) { self = emptied(epoch: epoch) }
 
   // MARK: Queries
 
