@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 import UpdateMachine
 
@@ -139,23 +138,5 @@ private func upTo(_ high: Int64) -> Interval<RowID> {
     #expect("\(Knowledge<RowID>())" == "nothing")
     #expect(
       "\(Knowledge<RowID>([from(40), upTo(17), ids(20, 29)]))" == "[begin…17] [20…29] [40…end]")
-  }
-
-  @Test func `it is written as pairs of numbers, and read back`() throws {
-    let known = Knowledge<RowID>([upTo(17), ids(20, 29), from(40), ids(33, 33)])
-    let data = try JSONEncoder().encode(known)
-    #expect(
-      String(decoding: data, as: UTF8.self)
-        == "[[\(Int64.min),17],[20,29],[33,33],[40,\(Int64.max)]]")
-    #expect(try JSONDecoder().decode(Knowledge<RowID>.self, from: data) == known)
-    let untidy = Data("[[4,9],[1,3],[20,20]]".utf8)
-    #expect(
-      try JSONDecoder().decode(Knowledge<RowID>.self, from: untidy)
-        == Knowledge<RowID>([ids(1, 9), ids(20, 20)]))
-    for text in ["[[4,3]]", "[[4]]", "[[4,5,6]]"] {
-      #expect(throws: DecodingError.self) {
-        try JSONDecoder().decode(Knowledge<RowID>.self, from: Data(text.utf8))
-      }
-    }
   }
 }

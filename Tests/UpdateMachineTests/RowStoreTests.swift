@@ -117,7 +117,7 @@ import Testing
     head.put(library)
     head.put(model)
     head.put(saved.replica.finger)
-    head.put(saved.replica.terms)
+    saved.replica.terms.put(into: &head)
     rows[0].value = head.bytes
     return StoredForm(rows: rows, writtenAt: saved.writtenAt)
   }

@@ -119,25 +119,3 @@ extension Interval: CustomStringConvertible {
     low == high ? "[\(lowerEnd)]" : "[\(lowerEnd)…\(upperEnd)]"
   }
 }
-
-#if !hasFeature(Embedded)
-  /// Two numbers, the ends. The least and the greatest 64-bit number are the ends of the line.
-  extension Interval: Codable {
-    public init(from decoder: any Decoder) throws {
-      var ends = try decoder.unkeyedContainer()
-      low = try ends.decode(Int64.self)
-      high = try ends.decode(Int64.self)
-      guard low <= high, ends.isAtEnd else {
-        throw DecodingError.dataCorrupted(
-          DecodingError.Context(
-            codingPath: decoder.codingPath, debugDescription: "an interval has two ends in order"))
-      }
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-      var ends = encoder.unkeyedContainer()
-      try ends.encode(low)
-      try ends.encode(high)
-    }
-  }
-#endif

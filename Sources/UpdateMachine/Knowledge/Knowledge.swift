@@ -310,19 +310,3 @@ extension Knowledge: Storable {
     }
   }
 }
-
-#if !hasFeature(Embedded)
-  /// A list of intervals.
-  extension Knowledge: Codable {
-    @usableFromInline
-    package init(from decoder: any Decoder) throws {
-      self.init(try decoder.singleValueContainer().decode([Interval<ID>].self))
-    }
-
-    @usableFromInline
-    package func encode(to encoder: any Encoder) throws {
-      var list = encoder.singleValueContainer()
-      try list.encode(Array(intervals))
-    }
-  }
-#endif

@@ -11,7 +11,7 @@ public protocol Storable: Sendable {
 extension Storable {
   /// The value's saved form.
   @inlinable
-  package var storedBytes: [UInt8] {
+  public var storedBytes: [UInt8] {
     var writer = ByteWriter()
     put(into: &writer)
     return writer.bytes
@@ -19,7 +19,7 @@ extension Storable {
 
   /// Creates the value whose saved form is exactly this.
   @inlinable
-  package init(storedBytes: [UInt8]) throws(StoredFormError) {
+  public init(storedBytes: [UInt8]) throws(StoredFormError) {
     var reader = ByteReader(storedBytes)
     self = try Self(from: &reader)
     try reader.end()

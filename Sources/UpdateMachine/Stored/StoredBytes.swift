@@ -197,7 +197,7 @@ public struct ByteReader: Sendable {
   }
 
   @inlinable
-  package mutating func takeArray<Value: Storable>(
+  public mutating func takeArray<Value: Storable>(
     of type: Value.Type = Value.self
   ) throws(StoredFormError) -> [Value] {
     let count = try takeCount()
