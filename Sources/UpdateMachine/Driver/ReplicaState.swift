@@ -14,9 +14,15 @@
     /// The moment of this state, by the driver's clock.
     public var at: Moment
 
-    /// A state for a preview or a test.
+    /// A state for a preview or a test, of a replica without changes of the user's.
+    public init(
+      holding: Holding<Model>, status: MachineStatus?, freshness: Freshness, at: Moment
+    ) {
+      self.init(holding: holding, local: nil, status: status, freshness: freshness, at: at)
+    }
+
     package init(
-      holding: Holding<Model>, local: LocalChanges<Model.Change>? = nil, status: MachineStatus?,
+      holding: Holding<Model>, local: LocalChanges<Model.Change>?, status: MachineStatus?,
       freshness: Freshness, at: Moment
     ) {
       self.holding = holding

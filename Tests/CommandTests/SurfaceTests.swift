@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// `public` is a promise for years. Each product promises no more than is written here.
+@Suite struct SurfaceTests {
+  /// The most public declarations of each product: lines that begin with `public`, whatever
+  /// attributes stand before it. Cases of enums and requirements of protocols are not counted.
+  static let most = [
+    ("UpdateMachine", 584), ("MessageSync", 206), ("SyncProtocols", 250), ("ZulipSync", 250),
+    ("Simulator", 250), ("SQLiteStore", 35), ("LoopbackServer", 92),
+  ]
+
+  @Test(arguments: most)
+  func `a product promises no more than an app or its tests need`(
+    product: String, most: Int
+  ) {
+    let files = Repository().swift.filter { $0.path.hasPrefix("Sources/\(product)/") }
+    #expect(!files.isEmpty)
+    let count = files.map(\.publicDeclarations.count).reduce(0, +)
+    #expect(
+      count <= most,
+      """
+      \(product) has \(count) public declarations. What only this package needs is `package`. If an
+      app needs the new ones, raise the number in this test.
+      """)
+    #expect(count > most - 20, "\(product) has \(count) public declarations: lower the number")
+  }
+
+  /// The module's name is also that of its actor, so an app cannot write `UpdateMachine.Message` for
+  /// a type of the module that it has a name of its own for.
+  @Test func `no type that an app gets by importing UpdateMachine has a name that apps use`() {
+    let general = [
+      "Advance", "Backoff", "Bits", "Change", "Chance", "Client", "Clock", "Conflict", "Digest",
+      "Event", "Interval", "Item", "Life", "List", "Message", "Moment", "Page", "Place", "Reaction",
+      "Request", "Row", "Settings", "Source", "State", "Store", "Terms", "Topic", "User", "View",
+      "Violation", "Window",
+    ]
+    let types = Repository().swift.filter { $0.path.hasPrefix("Sources/UpdateMachine/") }
+      .flatMap(\.publicTypes)
+    #expect(types.count > 30)
+    #expect(types.filter(general.contains) == [])
+  }
+
+  @Test func `attributes before public are looked through`() {
+    let file = SourceFile(
+      path: "x.swift",
+      text: """
+        @frozen public struct Shown {
+          @inlinable public init() {}
+          package var hidden = 0
+          // public in a comment
+          public struct Inner {}
+        }
+        #if os(Linux)
+          public final class Indented {}
+        #endif
+        @usableFromInline package struct Ours {}
+        """)
+    #expect(file.publicDeclarations.count == 4)
+    #expect(file.publicTypes == ["Shown", "Indented"])
+  }
+}
+
+extension SourceFile {
+  var publicDeclarations: [Substring] {
+    lines.filter { $0.prefixMatch(of: #/ *(?:@\w+(?:\([^)]*\))? )*public (?!import )/#) != nil }
+  }
+
+  /// Names of public types that no other type surrounds.
+  var publicTypes: [String] {
+    let type =
+      #/(?:@\w+(?:\([^)]*\))? )*public (?:final |indirect )?(?:struct|enum|class|actor|protocol|typealias) (\w+)/#
+    var names: [String] = []
+    var isConditional = false
+    for line in lines {
+      if line.hasPrefix("#if") { isConditional = true }
+      if line.hasPrefix("#endif") { isConditional = false }
+      let outer = isConditional && line.hasPrefix("  ") ? line.dropFirst(2) : line[...]
+      if let found = outer.prefixMatch(of: type) { names.append(String(found.1)) }
+    }
+    return names
+  }
+}
