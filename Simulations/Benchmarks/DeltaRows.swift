@@ -7,8 +7,8 @@ import UpdateMachine
 /// Nothing is pushed here: the view is changed from outside.
 struct NoMutators: ViewMutators {
   func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(ChangeRefusal) -> JSON {
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
     throw ChangeRefusal("no mutator \(name)")
   }
 }
@@ -21,18 +21,18 @@ struct Deltas {
   static let pullCredential = PullCredential("pull")
 
   /// An item and its key are 1,000 bytes, with a colon and a comma.
-  static func item(_ number: Int64, revision: Int64 = 0) -> JSON {
+  static func item(_ number: Int64, revision: Int64 = 0) -> JSONValue {
     .item(number, revision: revision, bytes: 986)
   }
 
   /// Has given the view to the client, and holds a hundred changes since.
   let server: ClientViewServer<NoMutators>
   /// What the client was given.
-  let first: PulledView<JSON>
+  let first: PulledView<JSONValue>
   /// The client.
-  let model: ClientViewModel<JSON>
+  let model: ClientViewModel<JSONValue>
   /// What the data layer has before and after, in values that share nothing with it.
-  let (before, after): (VersionedMap<ViewKey, JSON>, VersionedMap<ViewKey, JSON>)
+  let (before, after): (VersionedMap<ViewKey, JSONValue>, VersionedMap<ViewKey, JSONValue>)
 
   init() {
     let changed = shuffled(Int(Deltas.count)).prefix(100)
@@ -55,7 +55,7 @@ struct Deltas {
       }
     }
     let revised = Set(changed)
-    func read(_ isNew: Bool) -> VersionedMap<ViewKey, JSON> {
+    func read(_ isNew: Bool) -> VersionedMap<ViewKey, JSONValue> {
       VersionedMap(
         sorted: (0..<Deltas.count).lazy.map { number in
           let revision: Int64 = isNew && revised.contains(number) ? 1 : 0
@@ -72,7 +72,7 @@ struct Deltas {
   /// Answers a pull from that state, where the data layer is in this process and its view is a fork of
   /// the one that was fetched before.
   func answer(from state: ServerStateID?, _ server: inout ClientViewServer<NoMutators>)
-    -> PulledView<JSON>
+    -> PulledView<JSONValue>
   {
     let pulled = try? server.pull(
       PullRequest(client: Deltas.client, state: state), with: Deltas.pullCredential)
@@ -90,7 +90,9 @@ func benchmarkDeltas() {
 /// The time of a pull, without its JSON text: with a view that shares its nodes with the one that was
 /// fetched before, and with one that was read anew and shares nothing. Naive: a dictionary that was
 /// read anew is compared with the last one, key by key.
-func benchmarkDiffServer(_ deltas: Deltas) -> (delta: PulledView<JSON>, full: PulledView<JSON>) {
+func benchmarkDiffServer(_ deltas: Deltas) -> (
+  delta: PulledView<JSONValue>, full: PulledView<JSONValue>
+) {
   var server = deltas.server
   var delta = deltas.first
   let fork = timed(
@@ -109,7 +111,7 @@ func benchmarkDiffServer(_ deltas: Deltas) -> (delta: PulledView<JSON>, full: Pu
   precondition(deltaAnew == delta, "shared nodes save time, and nothing else")
   let old = Dictionary(uniqueKeysWithValues: deltas.before.map { ($0.text, $1) })
   let new = Dictionary(uniqueKeysWithValues: deltas.after.map { ($0.text, $1) })
-  var changes: [(String, JSON?)] = []
+  var changes: [(String, JSONValue?)] = []
   let naive = timed(
     { changes = [] },
     {
@@ -129,7 +131,9 @@ func benchmarkDiffServer(_ deltas: Deltas) -> (delta: PulledView<JSON>, full: Pu
 /// The bytes of both answers as JSON text; what that text costs; and the time that a client takes to
 /// apply an answer that was read. Naive: the full view is printed, read, and compared key by key with
 /// what the client has.
-func benchmarkPulled(_ deltas: Deltas, _ delta: PulledView<JSON>, _ full: PulledView<JSON>) {
+func benchmarkPulled(
+  _ deltas: Deltas, _ delta: PulledView<JSONValue>, _ full: PulledView<JSONValue>
+) {
   var (deltaText, fullText) = ("", "")
   let printing = seconds { deltaText = delta.content.json.description }
   let printingFull = seconds { fullText = full.content.json.description }
@@ -139,9 +143,9 @@ func benchmarkPulled(_ deltas: Deltas, _ delta: PulledView<JSON>, _ full: Pulled
     "  its JSON text", .bytes(delta.content.byteCount),
     beside: ["the full view": .bytes(full.content.byteCount)])
   row("  printed", .time(printing), beside: ["the full view": .time(printingFull)])
-  let parsing = seconds { _ = try? JSON(parsing: deltaText) }
-  var read = JSON.null
-  let parsingFull = seconds { read = (try? JSON(parsing: fullText)) ?? .null }
+  let parsing = seconds { _ = try? JSONValue(parsing: deltaText) }
+  var read = JSONValue.null
+  let parsingFull = seconds { read = (try? JSONValue(parsing: fullText)) ?? .null }
   row("  parsed", .time(parsing), beside: ["the full view": .time(parsingFull)])
 
   let held = Dictionary(uniqueKeysWithValues: deltas.before.map { ($0.text, $1) })
@@ -159,7 +163,7 @@ func benchmarkPulled(_ deltas: Deltas, _ delta: PulledView<JSON>, _ full: Pulled
   begun.content = .full(deltas.before)
   begun.checksum = deltas.first.checksum
   var model = deltas.model
-  func apply(_ pulled: PulledView<JSON>) -> Double {
+  func apply(_ pulled: PulledView<JSONValue>) -> Double {
     timed(
       { model = deltas.model },
       { precondition((try? model.apply(pulled)) != nil, "what was pulled is taken") })
@@ -177,9 +181,9 @@ func benchmarkPulled(_ deltas: Deltas, _ delta: PulledView<JSON>, _ full: Pulled
   row("client: takes its first full view of 20 MB", .time(first))
 }
 
-extension ViewContent where Value == JSON {
+extension ViewContent where Value == JSONValue {
   /// What is sent: see ``byteCount``.
-  var json: JSON {
+  var json: JSONValue {
     switch self {
     case .delta(_, let changes):
       .array(

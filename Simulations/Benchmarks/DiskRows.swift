@@ -15,10 +15,10 @@ struct Depot {
     return (key: StoredKey(table, UInt64(number).keyBytes), value: value)
   }
 
-  var form: StoredForm {
+  var form: SavedRows {
     var rows = [(key: StoredKey(StoredTable(0), []), value: [UInt8](repeating: 1, count: 30))]
     for number in 0..<Int64(count) { rows.append(Depot.row(number, 0)) }
-    return StoredForm(rows: rows, writtenAt: WallTime(milliseconds: 1))
+    return SavedRows(rows: rows, writtenAt: WallTime(milliseconds: 1))
   }
 
   /// A step that changes so many messages, near the end but not in a row, and the finger.
@@ -27,7 +27,7 @@ struct Depot {
       StoredRow(StoredKey(StoredTable(0), []), [UInt8](repeating: UInt8(time % 100), count: 30))
     ]
     for index in 0..<Int64(rows) {
-      let place = Digest.mixed(UInt64(time * 1000 + index))
+      let place = StateDigest.mixed(UInt64(time * 1000 + index))
       let row = Depot.row(Int64(place % UInt64(count)), time)
       changed.append(StoredRow(row.key, row.value))
     }

@@ -15,12 +15,12 @@ protocol IntervalSet {
 }
 
 extension Knowledge<MessageID>: IntervalSet {
-  mutating func insert(_ interval: ClosedRange<Int64>) { insert(Interval(interval)) }
-  mutating func remove(_ interval: ClosedRange<Int64>) { remove(Interval(interval)) }
+  mutating func insert(_ interval: ClosedRange<Int64>) { insert(IDInterval(interval)) }
+  mutating func remove(_ interval: ClosedRange<Int64>) { remove(IDInterval(interval)) }
   func contains(_ number: Int64) -> Bool { contains(MessageID(number)) }
 }
 
-extension Interval<MessageID> {
+extension IDInterval<MessageID> {
   init(_ range: ClosedRange<Int64>) {
     self.init(from: MessageID(range.lowerBound), to: MessageID(range.upperBound))
   }
@@ -84,7 +84,7 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
   var chance: UInt64 = 1
   func below(_ bound: Int) -> Int {
     chance &+= 0x9E37_79B9_7F4A_7C15
-    return Int(Digest.mixed(chance).multipliedFullWidth(by: UInt64(bound)).high)
+    return Int(StateDigest.mixed(chance).multipliedFullWidth(by: UInt64(bound)).high)
   }
   let sets = max(1, 40_000 / count)
   let more = max(1, count / 20)
@@ -153,11 +153,11 @@ func benchmarkSmallKnowledge() {
   var seen: Int64 = 0
   func live() {
     for round in 0..<rounds {
-      var known = Knowledge(Interval(from: .id(MessageID(round + 1000)), to: .veryEnd))
-      known.insert(Interval(from: MessageID(round + 10), to: MessageID(round + 110)))
-      known.insert(Interval(from: MessageID(round + 900), to: MessageID(round + 999)))
-      known.remove(Interval(from: .id(MessageID(round + 60)), to: .veryEnd))
-      known.insert(Interval(from: .id(MessageID(round + 70)), to: .veryEnd))
+      var known = Knowledge(IDInterval(from: .id(MessageID(round + 1000)), to: .veryEnd))
+      known.insert(IDInterval(from: MessageID(round + 10), to: MessageID(round + 110)))
+      known.insert(IDInterval(from: MessageID(round + 900), to: MessageID(round + 999)))
+      known.remove(IDInterval(from: .id(MessageID(round + 60)), to: .veryEnd))
+      known.insert(IDInterval(from: .id(MessageID(round + 70)), to: .veryEnd))
       let gap = known.gap(atOrBelow: .veryEnd)
       seen &+= (gap?.upperEnd.id?.number ?? 0) &+ (known.contains(MessageID(round)) ? 1 : 0)
       for interval in known.intervals { seen &+= interval.lowerEnd.id?.number ?? 0 }

@@ -41,7 +41,7 @@ extension PartialList<MessageID> {
   /// A page of a server whose messages have one number each.
   mutating func merge(_ page: ClosedRange<Int64>) {
     for number in page { insert(MessageID(number)) }
-    learn(Interval(page))
+    learn(IDInterval(page))
   }
 }
 
@@ -77,7 +77,7 @@ func benchmarkBuilding() {
       (key: MessageID($0), value: PartialList<MessageID>.Present())
     }
     list.hold(VersionedMap(sorted: all))
-    for page in pages { list.learn(Interval(page)) }
+    for page in pages { list.learn(IDInterval(page)) }
     seen += list.ids.count
   }
   let set = seconds {
@@ -118,7 +118,7 @@ func benchmarkFilling() {
     naive.known.append((gap.lowerBound - 80)...(gap.lowerBound - 1))
   }
   var list = holed
-  let learning = timed({ list = holed }, { for gap in gaps { list.learn(Interval(gap)) } })
+  let learning = timed({ list = holed }, { for gap in gaps { list.learn(IDInterval(gap)) } })
   precondition(list.knowledge.count == 1, "no gap is left")
   let whole = timed({ list = PartialList(copying: holed) }, { for gap in gaps { list.merge(gap) } })
   var other = naive

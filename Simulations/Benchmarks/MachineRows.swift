@@ -14,7 +14,7 @@ import UpdateMachine
 func rounds(_ count: Int, look: (Machine<QueueFinger>.Effects) -> Void) {
   var settings = MachineSettings()
   settings.retry.paceInterval = .milliseconds(1)
-  var machine = Machine<QueueFinger>(life: Life(1), settings: settings)
+  var machine = Machine<QueueFinger>(incarnation: Incarnation(1), settings: settings)
   let queue = QueueID("q1")
   var now = Moment(milliseconds: 0)
   var request: UInt64 = 1
@@ -22,9 +22,9 @@ func rounds(_ count: Int, look: (Machine<QueueFinger>.Effects) -> Void) {
   look(
     machine.handle(
       .snapshotArrived(
-        RequestID(life: Life(1), part: .machine, number: request),
+        RequestID(incarnation: Incarnation(1), part: .machine, number: request),
         finger: QueueFinger(queue: queue, lastEventID: -1),
-        terms: Terms(longDeadline: .seconds(100), lifetime: .seconds(600))), at: now))
+        terms: ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))), at: now))
   look(machine.handle(.written(WriteID(1)), at: now))
   for event in 0..<Int64(count) {
     now = now + .milliseconds(10)
@@ -32,7 +32,7 @@ func rounds(_ count: Int, look: (Machine<QueueFinger>.Effects) -> Void) {
     look(
       machine.handle(
         .polled(
-          RequestID(life: Life(1), part: .machine, number: request),
+          RequestID(incarnation: Incarnation(1), part: .machine, number: request),
           movedTo: QueueFinger(queue: queue, lastEventID: event)), at: now))
     look(machine.handle(.fired(TimerID(part: .machine, 0)), at: now))  // A late timer: absorbed.
     look(machine.handle(.written(WriteID(UInt64(event) + 2)), at: now))
@@ -72,7 +72,8 @@ func simulate(seeds: UInt64, jobs: Int, faults: FaultSet) -> (seconds: Double, R
   DispatchQueue.concurrentPerform(iterations: jobs) { job in
     var statistics = RunStatistics()
     for seed in stride(from: UInt64(job + 1), through: seeds, by: jobs) {
-      statistics.add(Simulation<Chat>.run(SimulationConfiguration(seed: seed, faults: faults)))
+      statistics.add(
+        Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed, faults: faults)))
     }
     sum.lock.withLock { sum.statistics.add(statistics) }
   }
@@ -110,7 +111,7 @@ func benchmarkActors() {
   var jobs: Int64 = 0
   let actors = elapsed {
     for seed in seeds {
-      let run = Simulation<Chat>.runActors(SimulationConfiguration(seed: seed))
+      let run = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: seed))
       precondition(run.result.finding == nil, "every run is well")
       steps += run.result.steps
       jobs += run.jobs
@@ -119,7 +120,7 @@ func benchmarkActors() {
   var valueSteps: Int64 = 0
   let values = elapsed {
     for seed in seeds {
-      valueSteps += Simulation<Chat>.run(SimulationConfiguration(seed: seed)).steps
+      valueSteps += Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed)).steps
     }
   }
   let rate = Double(steps) / actors
@@ -206,7 +207,9 @@ func benchmarkMemory() {
   let beforeClients = allocated_bytes()
   var clients: [SyncClient<CountModel, EventQueue<Int64>>] = []
   clients.reserveCapacity(count)
-  for life in 0..<count { clients.append(SyncClient(life: Life(UInt64(life)))) }
+  for incarnation in 0..<count {
+    clients.append(SyncClient(incarnation: Incarnation(UInt64(incarnation))))
+  }
   let client = (allocated_bytes() - beforeClients) / Int64(clients.count)
   row(
     "memory of an idle machine", .bytes(before < 0 ? -1 : each),

@@ -19,7 +19,7 @@ struct Mail: MessageModel, StorableModel {
     lists.store(since: old?.lists, into: &rows, from: .firstOfModel)
   }
 
-  init(stored rows: StoredRows) throws(StoredFormError) {
+  init(stored rows: RowReader) throws(StoredFormError) {
     lists = try MessageStore(stored: rows, from: .firstOfModel)
   }
 
@@ -27,10 +27,10 @@ struct Mail: MessageModel, StorableModel {
     MessageStore<MessageFilter<String>>.unloadedTables(from: .firstOfModel)
   }
 
-  static func message(_ number: Int64) -> Message<String> {
-    Message(
+  static func message(_ number: Int64) -> ChatMessage<String> {
+    ChatMessage(
       id: MessageID(number), sender: UserID(number % 50),
-      place: .channel(ChannelID(number % 20), topic: Topic("topic \(number % 7)")),
+      place: .channel(ChannelID(number % 20), topic: MessageTopic("topic \(number % 7)")),
       content: String(repeating: "word ", count: 40))
   }
 
@@ -42,7 +42,7 @@ struct Mail: MessageModel, StorableModel {
     for (number, narrow) in narrows.enumerated() {
       // Nothing is there, and that is known: so what comes is held.
       lists.open(narrow)
-      let id = RequestID(life: Life(1), part: .pages, number: UInt64(number))
+      let id = RequestID(incarnation: Incarnation(1), part: .pages, number: UInt64(number))
       lists.begin(id, PageRequest(narrow, .newest, before: 10, after: 0))
       _ = lists.take(MessagePage(messages: [], foundOldest: true, foundNewest: true), for: id)
     }
@@ -57,7 +57,7 @@ func benchmarkMailOnDisk() async {
   let folder = FileManager.default.temporaryDirectory.appending(path: "mail-\(UUID().uuidString)")
   try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(at: folder) }
-  let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+  let terms = ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))
   func saved(_ mail: Mail, _ event: Int64) -> SavedMail {
     SavedMail(
       model: mail, finger: QueueFinger(queue: QueueID("q"), lastEventID: event), terms: terms)
@@ -96,8 +96,8 @@ func benchmarkMailOnDisk() async {
   }
 }
 
-private func form(of saved: SavedMail) -> StoredForm {
-  StoredForm(
+private func form(of saved: SavedMail) -> SavedRows {
+  SavedRows(
     rows: saved.rows(since: nil).map { (key: $0.key, value: $0.value!) },
     writtenAt: WallTime(milliseconds: 1))
 }
@@ -111,7 +111,7 @@ private func benchmarkStart(_ path: String) async {
       let file = try! await SQLiteFile.open(at: path, checkLimit: 0)
       let store = file.store(named: "mail")
       let form = try! await store.load(leaving: leaves ? Mail.unloadedTables : [])!
-      var mail = try! SavedMail(stored: try! StoredRows(form.rows, unloaded: form.unloaded)).model
+      var mail = try! SavedMail(stored: try! RowReader(form.rows, unloaded: form.unloaded)).model
       mail.lists.restored()
       await show(&mail, store)
       times[index].append(since(start))

@@ -7,7 +7,7 @@ import UpdateMachine
 
 typealias Filter = MessageFilter<UInt32>
 typealias Letters = MessageStore<Filter>
-typealias Letter = Message<UInt32>
+typealias Letter = ChatMessage<UInt32>
 
 /// So many topics in each of 100 channels; the message of each number is in the topic of that number.
 struct Library {
@@ -15,7 +15,7 @@ struct Library {
 
   func place(_ number: Int64) -> MessagePlace {
     let topic = number % topics
-    return .channel(ChannelID(topic % 100), topic: Topic("topic \(topic)"))
+    return .channel(ChannelID(topic % 100), topic: MessageTopic("topic \(topic)"))
   }
 
   func letter(_ number: Int64) -> Letter {
@@ -25,7 +25,7 @@ struct Library {
   }
 
   func narrow(_ topic: Int64) -> Filter {
-    Filter([.channel(ChannelID(topic % 100)), .topic(Topic("topic \(topic)"))])
+    Filter([.channel(ChannelID(topic % 100)), .topic(MessageTopic("topic \(topic)"))])
   }
 
   /// All lists are open, all messages are held, and everything is known: a page without an anchor
@@ -40,7 +40,7 @@ struct Library {
   func fill(_ store: inout Letters, _ count: Int64) {
     for topic in 0..<topics {
       let numbers = stride(from: topic, to: count, by: Int(topics))
-      let fetch = RequestID(life: Life(1), part: .pages, number: UInt64(topic + 1))
+      let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: UInt64(topic + 1))
       store.begin(fetch, PageRequest(narrow(topic), .newest, before: 1000, after: 0))
       let page = MessagePage(
         messages: numbers.map(letter), foundOldest: true, foundNewest: true)
@@ -62,7 +62,7 @@ struct NaiveNarrows {
     for index in lists.indices {
       let place = lists[index].ids.firstIndex { $0 >= message.id } ?? lists[index].ids.count
       let isThere = place < lists[index].ids.count && lists[index].ids[place] == message.id
-      let isIn = lists[index].narrow.verdict(on: MessageGlimpse(message)) == .yes
+      let isIn = lists[index].narrow.verdict(on: PartialMessage(message)) == .yes
       if isIn, !isThere { lists[index].ids.insert(message.id, at: place) }
       if !isIn, isThere { lists[index].ids.remove(at: place) }
     }
@@ -147,7 +147,7 @@ func benchmarkPages() {
       { store = full },
       {
         fetch += 1
-        let id = RequestID(life: Life(1), part: .pages, number: fetch)
+        let id = RequestID(incarnation: Incarnation(1), part: .pages, number: fetch)
         store.begin(id, PageRequest(library.narrow(0), .newest, before: 100, after: 0))
         let messages = (0..<100).map { library.letter(200_000 + $0 * topics) }
         let outcome = store.take(MessagePage(messages: messages, foundNewest: true), for: id)
@@ -181,7 +181,8 @@ func benchmarkReturns() {
         var settings = PageSettings()
         settings.retry.paceBurst = 1000
         settings.fetchesMaximum = 4
-        var planner = PagePlanner<MessageStore<Filter>>(life: Life(2), settings: settings)
+        var planner = PagePlanner<MessageStore<Filter>>(
+          incarnation: Incarnation(2), settings: settings)
         var store = Letters(following: (0..<100).map { ChannelID($0) }, after: full)
         var now = Moment(milliseconds: 0)
         var waiting: [(id: RequestID, request: PageRequest<Filter, MessageID>)] = []

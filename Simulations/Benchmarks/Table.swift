@@ -135,7 +135,7 @@ func shuffled(_ count: Int) -> [Int64] {
   var numbers = (0..<Int64(count)).map { $0 }
   for last in stride(from: count - 1, to: 0, by: -1) {
     state &+= 0x9E37_79B9_7F4A_7C15
-    let other = Digest.mixed(state).multipliedFullWidth(by: UInt64(last + 1)).high
+    let other = StateDigest.mixed(state).multipliedFullWidth(by: UInt64(last + 1)).high
     numbers.swapAt(last, Int(other))
   }
   return numbers

@@ -7,21 +7,21 @@ import UpdateMachine
 
 func benchmarkViews() {
   benchmarkViewThroughput()
-  benchmarkRebase(over: "1,000 numbers", Change.add) { JSON(integerLiteral: $0) }
-  benchmarkRebase(over: "1,000 values of 1 KB", Change.retitle) { JSON.item($0, bytes: 1024) }
+  benchmarkRebase(over: "1,000 numbers", Change.add) { JSONValue(integerLiteral: $0) }
+  benchmarkRebase(over: "1,000 values of 1 KB", Change.retitle) { JSONValue.item($0, bytes: 1024) }
   benchmarkMutates()
   benchmarkDeltas()
 }
 
 // MARK: What is in the views
 
-extension JSON {
+extension JSONValue {
   /// An object with a number, a title and as much text as makes it so many bytes of JSON text. It
   /// shares nothing with any other.
-  static func item(_ number: Int64, revision: Int64 = 0, bytes: Int64) -> JSON {
-    func object(_ text: String) -> JSON {
+  static func item(_ number: Int64, revision: Int64 = 0, bytes: Int64) -> JSONValue {
+    func object(_ text: String) -> JSONValue {
       [
-        "number": JSON(integerLiteral: number), "text": .string(text),
+        "number": JSONValue(integerLiteral: number), "text": .string(text),
         "title": .string("revision \(revision) of item \(number)"),
       ]
     }
@@ -42,9 +42,9 @@ func itemKey(_ number: Int64) -> String {
 
 /// So many items, whose numbers count from 0.
 func items(
-  _ count: Int64, _ value: (Int64) -> JSON
-) -> (view: ViewMap<JSON>, dictionary: [String: JSON]) {
-  var dictionary: [String: JSON] = [:]
+  _ count: Int64, _ value: (Int64) -> JSONValue
+) -> (view: ViewMap<JSONValue>, dictionary: [String: JSONValue]) {
+  var dictionary: [String: JSONValue] = [:]
   for number in 0..<count { dictionary[itemKey(number)] = value(number) }
   let sorted = (0..<count).map { number in
     (key: ViewKey(itemKey(number)), value: dictionary[itemKey(number)] ?? .null)
@@ -54,7 +54,7 @@ func items(
 
 /// What the user does: each reads the value of one key, and writes another there.
 enum Change: ViewMutation {
-  typealias State = ViewMap<JSON>
+  typealias State = ViewMap<JSONValue>
   typealias Refusal = Never
 
   /// Makes a number one more.
@@ -75,12 +75,12 @@ enum Change: ViewMutation {
     }
   }
 
-  var arguments: JSON { JSON(integerLiteral: number) }
+  var arguments: JSONValue { JSONValue(integerLiteral: number) }
 
   /// What it makes of the value that is there.
-  func applied(to old: JSON?) -> JSON {
+  func applied(to old: JSONValue?) -> JSONValue {
     switch self {
-    case .add: return JSON(integerLiteral: (old?.int64 ?? 0) + 1)
+    case .add: return JSONValue(integerLiteral: (old?.int64 ?? 0) + 1)
     case .retitle:
       var object = old?.object ?? JSONObject()
       object["title"] = "another title"
@@ -88,7 +88,7 @@ enum Change: ViewMutation {
     }
   }
 
-  func apply(to state: inout ViewMap<JSON>) throws(Never) {
+  func apply(to state: inout ViewMap<JSONValue>) throws(Never) {
     let key = ViewKey(itemKey(number))
     state.transact { transaction in
       transaction.put(key, applied(to: transaction.get(key)))
@@ -96,7 +96,7 @@ enum Change: ViewMutation {
   }
 
   /// The same in a dictionary.
-  func apply(toDictionary state: inout [String: JSON]) {
+  func apply(toDictionary state: inout [String: JSONValue]) {
     let key = itemKey(number)
     state[key] = applied(to: state[key])
   }
@@ -114,17 +114,17 @@ func bytesHeld<Result>(_ body: () -> Result) -> Int64 {
 /// Every byte is written when a value is made and digested when it is put in, for a view has a
 /// checksum; and read when it is scanned. One transaction each.
 func benchmarkViewThroughput() {
-  func sum(_ value: JSON) -> UInt64 {
+  func sum(_ value: JSONValue) -> UInt64 {
     unsafe value.string?.utf8.withContiguousStorageIfAvailable { bytes in
       unsafe bytes.reduce(0 as UInt64) { $0 &+ UInt64($1) }
     } ?? 0
   }
   let few = shuffled(1000).map { (key: itemKey($0), number: $0) }
   let many = shuffled(10_000).map { (key: itemKey($0), number: $0) }
-  func value(_ number: Int64) -> JSON { .string(JSON.text(number, 1022)) }
-  var view = ViewMap<JSON>()
-  var map = VersionedMap<ViewKey, JSON>()
-  var dictionary: [String: JSON] = [:]
+  func value(_ number: Int64) -> JSONValue { .string(JSONValue.text(number, 1022)) }
+  var view = ViewMap<JSONValue>()
+  var map = VersionedMap<ViewKey, JSONValue>()
+  var dictionary: [String: JSONValue] = [:]
   var seen: UInt64 = 0
   func fill(_ body: () -> Void) -> Figure { .rate(1000 * 1024 / seconds(body) / 1e6, "MB/s") }
   func scan(_ body: () -> Void) -> Figure { .rate(10_000 * 1024 / seconds(body) / 1e6, "MB/s") }
@@ -173,7 +173,7 @@ func benchmarkViewThroughput() {
 /// Naive is a dictionary that is copied for each mutation, so that one which throws has no effect,
 /// and sorted once, to be shown; less naive is one that is copied once, where none may throw.
 func benchmarkRebase(
-  over things: String, _ change: (Int64) -> Change, _ value: (Int64) -> JSON
+  over things: String, _ change: (Int64) -> Change, _ value: (Int64) -> JSONValue
 ) {
   let count: Int64 = 1000
   let now = Moment(milliseconds: 0)
@@ -197,7 +197,7 @@ func benchmarkRebase(
     _ = other.handle(.heldBack(false), at: now)
     return other
   }
-  func naive(copiesEach: Bool) -> [(key: String, value: JSON)] {
+  func naive(copiesEach: Bool) -> [(key: String, value: JSONValue)] {
     var state = dictionary
     for change in changes {
       let before = copiesEach ? state : [:]
@@ -224,7 +224,7 @@ func benchmarkRebase(
 
 // MARK: Mutate
 
-typealias ViewClient = SyncClient<ConfirmedView<Change>, ClientView<JSON>>
+typealias ViewClient = SyncClient<ConfirmedView<Change>, ClientView<JSONValue>>
 
 /// The user changes one of 16,000 values of 1 KB: by the outbox and its view alone, and through a
 /// whole client, which is live and has so many mutations pending already. Naive is a dictionary that
@@ -233,7 +233,7 @@ func benchmarkMutates() {
   let count: Int64 = 16_000
   let now = Moment(milliseconds: 0)
   let order = shuffled(Int(count))
-  let (view, dictionary) = items(count) { JSON.item($0, bytes: 1024) }
+  let (view, dictionary) = items(count) { JSONValue.item($0, bytes: 1024) }
   var bare = LocalChanges(Outbox<Change>(client: ClientID(1)), over: view)
   _ = bare.handle(.heldBack(false), at: now)
   let client = liveClient(of: view, at: now)
@@ -295,17 +295,18 @@ func benchmarkMutates() {
 }
 
 /// A client that has just registered, got this view, and saved it.
-func liveClient(of view: ViewMap<JSON>, at now: Moment) -> ViewClient {
+func liveClient(of view: ViewMap<JSONValue>, at now: Moment) -> ViewClient {
   let pulled = PulledView(
     client: ClientID(1), state: ServerStateID(epoch: 1, number: 1), checksum: view.checksum,
     lastMutation: .none, content: .full(view.map))
-  var client = ViewClient(life: Life(1))
+  var client = ViewClient(incarnation: Incarnation(1))
   func take(_ input: ViewClient.Input) { _ = client.handle(input, at: now) }
   take(.app(.started(foreground: true)))
   take(.loaded(nil, age: nil))
   take(
     .snapshotArrived(
-      RequestID(life: Life(1), part: .machine, number: 1), pulled, finger: pulled.finger,
+      RequestID(incarnation: Incarnation(1), part: .machine, number: 1), pulled,
+      finger: pulled.finger,
       terms: .clientView()))
   take(.written(WriteID(1)))
   precondition(client.status.isLive, "the benchmark's client is healthy")

@@ -152,7 +152,7 @@ private func benchmarkRowsWritten(_ start: ZulipAccount, _ answers: [ZulipEvents
 private func knowing(_ account: ZulipAccount) -> ZulipAccount {
   var account = account
   let everything = account.list(ZulipNarrow([]))
-  let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+  let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
   account.lists.open(everything)
   account.lists.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
   _ = account.lists.take(

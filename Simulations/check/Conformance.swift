@@ -50,11 +50,13 @@ package struct Conformance {
   private mutating func add(_ conversation: Conversation, at place: String) {
     counts.conversations += 1
     counts.steps += conversation.steps.count
-    var machine = Machine<QueueFinger>(life: conversationLife, settings: conversation.settings)
+    var machine = Machine<QueueFinger>(
+      incarnation: conversationIncarnation, settings: conversation.settings)
     if let restored = conversation.restored {
       machine = Machine(
         restoring: restored.finger, terms: restored.terms, age: restored.age,
-        at: Moment(milliseconds: 0), life: conversationLife, settings: conversation.settings)
+        at: Moment(milliseconds: 0), incarnation: conversationIncarnation,
+        settings: conversation.settings)
     }
     for (index, step) in conversation.steps.enumerated() {
       let before = machine

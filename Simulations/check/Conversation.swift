@@ -15,7 +15,7 @@ struct Conversation: Decodable {
 
   struct Restored: Decodable {
     var finger: QueueFinger
-    var terms: Terms
+    var terms: ServerTerms
     var age: TimeSpan?
 
     init(from decoder: any Decoder) throws {
@@ -53,7 +53,7 @@ struct Conversation: Decodable {
 }
 
 /// Every request of a conversation is of this life.
-let conversationLife = Life(1)
+let conversationIncarnation = Incarnation(1)
 
 /// The input of a step, before it is known where the machine stands.
 enum Said: Decodable {
@@ -69,7 +69,7 @@ enum Said: Decodable {
     let fields = try decoder.container(keyedBy: Key.self)
     func id(_ key: Key) throws -> UInt64 { try fields.decode(UInt64.self, forKey: key) }
     func request(_ key: Key) throws -> RequestID {
-      RequestID(life: conversationLife, number: try id(key))
+      RequestID(incarnation: conversationIncarnation, number: try id(key))
     }
     if fields.contains("started") {
       let place = try fields.decode(String.self, forKey: "started")
@@ -125,7 +125,7 @@ private struct ExpectedEffect: Decodable {
     let fields = try decoder.container(keyedBy: Key.self)
     func id(_ key: Key) throws -> UInt64 { try fields.decode(UInt64.self, forKey: key) }
     func request(_ key: Key) throws -> RequestID {
-      RequestID(life: conversationLife, number: try id(key))
+      RequestID(incarnation: conversationIncarnation, number: try id(key))
     }
     func moment(_ key: Key) throws -> Moment {
       Moment(milliseconds: try fields.decode(Int64.self, forKey: key))
@@ -208,9 +208,9 @@ extension KeyedDecodingContainer where Key == RecordingCheck.Key {
       lastEventID: try fields.decode(Int64.self, forKey: "event"))
   }
 
-  fileprivate func terms(_ key: Key) throws -> Terms {
+  fileprivate func terms(_ key: Key) throws -> ServerTerms {
     let fields = try nestedContainer(keyedBy: RecordingCheck.Key.self, forKey: key)
-    return Terms(
+    return ServerTerms(
       longDeadline: .milliseconds(try fields.decode(Int64.self, forKey: "longDeadline")),
       lifetime: .milliseconds(try fields.decode(Int64.self, forKey: "lifetime")))
   }

@@ -18,19 +18,19 @@ struct FedMachine {
   var released: QueueID?
   private var armed: TimerArm?
 
-  private static let life = Life(1)
+  private static let incarnation = Incarnation(1)
 
   /// One that must register.
   init(at moment: Moment) {
-    machine = Machine(life: FedMachine.life)
+    machine = Machine(incarnation: FedMachine.incarnation)
     clock = moment
     give(.app(.started(foreground: true)), at: moment)
   }
 
   /// One that finds a saved finger.
-  init(restoring finger: QueueFinger, terms: Terms, at moment: Moment) {
+  init(restoring finger: QueueFinger, terms: ServerTerms, at moment: Moment) {
     machine = Machine(
-      restoring: finger, terms: terms, age: nil, at: moment, life: FedMachine.life)
+      restoring: finger, terms: terms, age: nil, at: moment, incarnation: FedMachine.incarnation)
     clock = moment
     give(.app(.started(foreground: true)), at: moment)
   }

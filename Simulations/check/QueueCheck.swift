@@ -47,7 +47,7 @@ struct QueueCheck {
   var findings = Findings()
   var fed: FedMachine
   var ledger: QueueLedger?
-  private var terms = Terms.unspoken
+  private var terms = ServerTerms.unspoken
   /// The request that both have sent and that is not answered yet.
   private(set) var out: Exchange?
   private var lastSign: Int64
@@ -194,9 +194,9 @@ struct QueueCheck {
     var outcome = Expectation.outcome(of: exchange) ?? Outcome(reply)
     switch reply {
     case .registered(let finger, let longPoll):
-      terms = Terms(
+      terms = ServerTerms(
         longDeadline: (longPoll ?? QueueCheck.longPoll) + QueueCheck.longPollMargin,
-        lifetime: exchange.request.lifespan.map(TimeSpan.seconds) ?? Terms.unspoken.lifetime)
+        lifetime: exchange.request.lifespan.map(TimeSpan.seconds) ?? ServerTerms.unspoken.lifetime)
       ledger = QueueLedger(finger)
       fed.answer(exchange) { [terms] in .snapshotArrived($0, finger: finger, terms: terms) }
     case .polled(let batch):

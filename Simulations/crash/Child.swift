@@ -171,14 +171,14 @@ final class Line: Sendable {
 }
 
 /// The way to the parent's server.
-struct ToldSource: Source {
+struct ToldSource: SyncSource {
   typealias Model = Child.Model
-  typealias Sync = ClientView<JSON>
+  typealias Sync = ClientView<JSONValue>
 
   let line: Line
   let client: ClientID
 
-  func register() async throws(SyncFailure) -> Registered<PulledView<JSON>, ViewFinger> {
+  func register() async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
     let pulled = try await pull(from: nil)
     return Registered(
       snapshot: pulled, finger: pulled.finger,
@@ -187,11 +187,11 @@ struct ToldSource: Source {
 
   func poll(
     after finger: ViewFinger, waits: Bool
-  ) async throws(SyncFailure) -> PulledView<JSON> {
+  ) async throws(SyncFailure) -> PulledView<JSONValue> {
     try await pull(from: finger.state)
   }
 
-  private func pull(from state: ServerStateID?) async throws(SyncFailure) -> PulledView<JSON> {
+  private func pull(from state: ServerStateID?) async throws(SyncFailure) -> PulledView<JSONValue> {
     guard case .pulled(_, let pulled) = await line.ask({ .pull($0, state, client) }) else {
       throw .unreachable
     }
@@ -216,7 +216,7 @@ struct ToldStore<Base: Store>: Store {
   let store: Base
   let line: Line
 
-  func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
+  func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
     line.tell(.phase(.loading))
     defer { line.tell(.phase(.between)) }
     return try await store.load(leaving: tables)
@@ -234,7 +234,7 @@ struct ToldStore<Base: Store>: Store {
     try await store.append(entry)
   }
 
-  func checkpoint(_ form: StoredForm) async throws(StoreError) {
+  func checkpoint(_ form: SavedRows) async throws(StoreError) {
     line.tell(.phase(.checkpointing))
     defer { line.tell(.phase(.between)) }
     try await store.checkpoint(form)

@@ -7,9 +7,9 @@ enum Entry: ViewMutation {
 
   var name: String { "add" }
 
-  var arguments: JSON {
+  var arguments: JSONValue {
     switch self {
-    case .add(let number): ["number": JSON(integerLiteral: number)]
+    case .add(let number): ["number": JSONValue(integerLiteral: number)]
     }
   }
 
@@ -25,7 +25,7 @@ enum Entry: ViewMutation {
     return ViewKey("entry/" + String(repeating: "0", count: max(0, 10 - digits.count)) + digits)
   }
 
-  func apply(to view: inout ViewMap<JSON>) -> JSON {
+  func apply(to view: inout ViewMap<JSONValue>) -> JSONValue {
     view[Entry.key(number)] = .null  // Which one it is, the server will say.
     return .null
   }
@@ -41,21 +41,21 @@ extension Entry: Storable {
 
 /// The server's side of it: each number is written down with how many were before it.
 struct EntryMutators: ViewMutators {
-  typealias Value = JSON
+  typealias Value = JSONValue
 
   /// One that the server never takes.
   static func refuses(_ number: Int64) -> Bool { number % 37 == 0 }
 
   func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(ChangeRefusal) -> JSON {
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
     guard name == "add", let number = arguments["number"]?.int64 else {
       throw ChangeRefusal("UNKNOWN")
     }
     guard !EntryMutators.refuses(number) else { throw ChangeRefusal("UNWANTED") }
     let count = transaction.get("count")?.int64 ?? 0
-    transaction.put("count", JSON(integerLiteral: count + 1))
-    transaction.put(Entry.key(number), JSON(integerLiteral: count))
+    transaction.put("count", JSONValue(integerLiteral: count + 1))
+    transaction.put(Entry.key(number), JSONValue(integerLiteral: count))
     return .null
   }
 }

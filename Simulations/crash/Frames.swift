@@ -39,7 +39,7 @@ extension Report {
 enum Order: Sendable {
   /// Numbers are to be made from this one on; or none, and it shall become level.
   case start(from: Int64, client: ClientID, finishes: Bool)
-  case pulled(UInt64, PulledView<JSON>)
+  case pulled(UInt64, PulledView<JSONValue>)
   case pushed(UInt64, PushAnswer)
 }
 
@@ -199,17 +199,17 @@ extension Order: Storable {
 
   private static func content(
     from bytes: inout ByteReader
-  ) throws(StoredFormError) -> ViewContent<JSON> {
+  ) throws(StoredFormError) -> ViewContent<JSONValue> {
     guard try bytes.takeBool() else {
       let base: [UInt64] = try bytes.takeArray()
       guard base.count == 2 else { throw StoredFormError(expected: "a state") }
-      var changes: [ViewChange<JSON>] = []
+      var changes: [ViewChange<JSONValue>] = []
       for _ in 0..<(try bytes.takeCount()) {
         changes.append(ViewChange(key: try bytes.take(), value: try bytes.takeOptional()))
       }
       return .delta(from: ServerStateID(epoch: base[0], number: base[1]), changes)
     }
-    var entries: [VersionedMap<ViewKey, JSON>.Element] = []
+    var entries: [VersionedMap<ViewKey, JSONValue>.Element] = []
     for _ in 0..<(try bytes.takeCount()) {
       entries.append((key: try bytes.take(), value: try bytes.take()))
     }

@@ -58,7 +58,7 @@ final class Parent {
 
   private func draw(below count: UInt64) -> UInt64 {
     chance &+= 0x9E37_79B9_7F4A_7C15
-    return Digest.mixed(chance) % count
+    return StateDigest.mixed(chance) % count
   }
 
   /// One child, killed at a moment that chance draws: as likely within the first tenth of a millisecond
@@ -94,9 +94,9 @@ final class Parent {
   }
 
   private func changeFromOutside() {
-    server.dataLayer.change { (transaction: inout ViewTransaction<JSON>) in
+    server.dataLayer.change { (transaction: inout ViewTransaction<JSONValue>) in
       let count = transaction.get("outside")?.int64 ?? 0
-      transaction.put("outside", JSON(integerLiteral: count + 1))
+      transaction.put("outside", JSONValue(integerLiteral: count + 1))
     }
   }
 

@@ -82,7 +82,7 @@ struct ExploreOptions {
           hasSignals: arguments.has("--signals")))
     case "messages":
       return .messages(
-        changes: try arguments.number("--changes", in: SmallMail.changesAllowed) ?? 2)
+        changes: try arguments.number("--changes", in: SmallMessages.changesAllowed) ?? 2)
     case "two-phase-commit":
       let participants =
         try arguments.number("--participants", in: TwoPhaseCommit.participantsAllowed) ?? 3
@@ -168,7 +168,7 @@ extension Simulate {
       case .registerPoll(let model): return explore(model, options, console)
       case .clientView(let model): return explore(model, options, console)
       case .messages(let changes):
-        return explore(SmallMail(changes: changes), options, console)
+        return explore(SmallMessages(changes: changes), options, console)
       case .twoPhaseCommit(let model): return explore(model, options, console)
       }
     })

@@ -37,10 +37,10 @@ struct FailureOptions {
     }
     let told =
       switch token.configuration.world {
-      case .directory: Simulation<Chat>.curve(of: token, while: goesOn)
-      case .messages: Simulation<Mail>.curve(of: token, while: goesOn)
-      case .ledger: Simulation<Ledger>.curve(of: token, while: goesOn)
-      case .posts: Simulation<Posts>.curve(of: token, while: goesOn)
+      case .directory: Simulation<DirectoryApp>.curve(of: token, while: goesOn)
+      case .messages: Simulation<MessagesApp>.curve(of: token, while: goesOn)
+      case .ledger: Simulation<LedgerApp>.curve(of: token, while: goesOn)
+      case .posts: Simulation<PostsApp>.curve(of: token, while: goesOn)
       }
     console.progress(nil)
     guard let told else { return console.out("The run does not fail: there is no curve.") }
@@ -66,7 +66,8 @@ struct FailureOptions {
     } catch {
       throw FileError(message: "\(file): cannot be written: \(error.localizedDescription)")
     }
-    console.out("Saved \(file): life \(transcript.life) of client \(client). Play it:")
+    console.out(
+      "Saved \(file): incarnation \(transcript.incarnation) of client \(client). Play it:")
     console.out("  swift run -c release simulate scenario \(file)")
   }
 }

@@ -70,7 +70,7 @@ struct RunReport {
     if let plant = options.configuration.plant {
       lines.append(row("plant", "\(plant.name), contract broken \(statistics.breaches) times"))
     }
-    lines.append(row("trace hash", "\(Digest(value: statistics.traceHash))"))
+    lines.append(row("trace hash", "\(StateDigest(value: statistics.traceHash))"))
     lines.append(row("failures", "\(statistics.failures)"))
     return lines.joined(separator: "\n")
   }
@@ -139,7 +139,7 @@ struct RunReport {
       + "\"audits\":\(auditsJSON),\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
       + "\"oracle\":\(oracle),"
       + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
-      + "\"traceHash\":\"\(Digest(value: statistics.traceHash))\""
+      + "\"traceHash\":\"\(StateDigest(value: statistics.traceHash))\""
       + (options.untilFailure ? ",\"failure\":\(failureJSON)" : "") + "}"
   }
 

@@ -7,19 +7,19 @@ typealias Engine = SimulationEngine
 extension Engine {
   func run(_ configuration: SimulationConfiguration, twice: Bool = false) -> RunResult {
     switch configuration.world {
-    case .directory: Simulation<Chat>.run(configuration, engine: self, twice: twice)
-    case .messages: Simulation<Mail>.run(configuration, engine: self, twice: twice)
-    case .ledger: Simulation<Ledger>.run(configuration, engine: self, twice: twice)
-    case .posts: Simulation<Posts>.run(configuration, engine: self, twice: twice)
+    case .directory: Simulation<DirectoryApp>.run(configuration, engine: self, twice: twice)
+    case .messages: Simulation<MessagesApp>.run(configuration, engine: self, twice: twice)
+    case .ledger: Simulation<LedgerApp>.run(configuration, engine: self, twice: twice)
+    case .posts: Simulation<PostsApp>.run(configuration, engine: self, twice: twice)
     }
   }
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
     switch configuration.world {
-    case .directory: Simulation<Chat>.trace(configuration, engine: self)
-    case .messages: Simulation<Mail>.trace(configuration, engine: self)
-    case .ledger: Simulation<Ledger>.trace(configuration, engine: self)
-    case .posts: Simulation<Posts>.trace(configuration, engine: self)
+    case .directory: Simulation<DirectoryApp>.trace(configuration, engine: self)
+    case .messages: Simulation<MessagesApp>.trace(configuration, engine: self)
+    case .ledger: Simulation<LedgerApp>.trace(configuration, engine: self)
+    case .posts: Simulation<PostsApp>.trace(configuration, engine: self)
     }
   }
 }
@@ -93,7 +93,7 @@ struct Runner: Sendable {
         if isEnough(shared) { break }
         configuration.seed = first &+ offset
         configuration.world = world ?? LibraryWorld.drawn(by: configuration.seed, of: spoken)
-        let twice = Simulation<Chat>.isRunTwice(offset)
+        let twice = Simulation<DirectoryApp>.isRunTwice(offset)
         statistics.add(engine.run(configuration, twice: twice))
         if untilFailure, statistics.failures > 0 { shared.hasFailed.withLock { $0 = true } }
       }

@@ -17,7 +17,7 @@ final class EventLoop {
   typealias Instant = ContinuousClock.Instant
 
   private let listener: Socket.Descriptor
-  private let mailbox: Mailbox
+  private let orderQueue: OrderQueue
   private let settings: LoopbackServer.Settings
   private let answer: LoopbackServer.Answer
   private let clock = ContinuousClock()
@@ -34,11 +34,11 @@ final class EventLoop {
   private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
   init(
-    listener: Socket.Descriptor, mailbox: Mailbox, settings: LoopbackServer.Settings,
+    listener: Socket.Descriptor, orderQueue: OrderQueue, settings: LoopbackServer.Settings,
     answer: @escaping LoopbackServer.Answer
   ) {
     self.listener = listener
-    self.mailbox = mailbox
+    self.orderQueue = orderQueue
     self.settings = settings
     self.answer = answer
     now = clock.now
@@ -58,7 +58,7 @@ final class EventLoop {
       connections.removeAll { $0.isOver }
       tell()
     }
-    mailbox.close()
+    orderQueue.close()
     for observer in observers { observer.continuation.resume(returning: counters) }
     for stop in stops { stop.resume() }
   }
@@ -67,7 +67,7 @@ final class EventLoop {
 
   /// Waits for events or the next deadline, and returns the events.
   private func wait() -> (connections: [(Connection, Int16)], listener: Bool) {
-    var polled = [pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)]
+    var polled = [pollfd(fd: orderQueue.descriptor, events: Int16(POLLIN), revents: 0)]
     let accepts = !isStopping && connections.count < settings.connectionLimit && nextAccept == nil
     if accepts { polled.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0)) }
     let first = polled.count
@@ -78,7 +78,7 @@ final class EventLoop {
       polled.append(pollfd(fd: socket, events: connection.events, revents: 0))
     }
     guard unsafe poll(&polled, nfds_t(polled.count), patience) > 0 else { return ([], false) }
-    if polled[0].revents != 0 { Socket.drain(mailbox.descriptor) }
+    if polled[0].revents != 0 { Socket.drain(orderQueue.descriptor) }
     let moved = zip(watched, polled[first...]).filter { $0.1.revents != 0 }
     return (moved.map { ($0.0, $0.1.revents) }, accepts && polled[1].revents != 0)
   }
@@ -117,7 +117,7 @@ final class EventLoop {
     counters.open = connections.count { $0.socket != nil }
     counters.openMaximum = max(counters.openMaximum, counters.open)
     counters.answering = connections.count { $0.answer != nil }
-    mailbox.counters = counters
+    orderQueue.counters = counters
     observers.removeAll { observer in
       guard observer.isSatisfied(counters) || observer.deadline <= now else { return false }
       observer.continuation.resume(returning: counters)
@@ -128,7 +128,7 @@ final class EventLoop {
   // MARK: Orders
 
   private func obey() {
-    for order in mailbox.take() {
+    for order in orderQueue.take() {
       switch order {
       case .answered(let number, let response):
         guard let connection = connections.first(where: { $0.number == number }) else { continue }
@@ -242,10 +242,10 @@ final class EventLoop {
   /// connection keeps its place until the task has ended; only then can the loop end too.
   private func ask(_ request: LoopbackServer.Request, on connection: Connection) {
     counters.requests += 1
-    let (number, answer, mailbox) = (connection.number, answer, mailbox)
+    let (number, answer, orderQueue) = (connection.number, answer, orderQueue)
     connection.answer = Task {
       let response = await answer(request)
-      mailbox.send(.answered(number, response))
+      orderQueue.send(.answered(number, response))
     }
   }
 

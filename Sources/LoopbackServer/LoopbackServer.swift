@@ -28,7 +28,7 @@ public final class LoopbackServer: Sendable {
   /// The address family that it listens on.
   public let family: Family
   public let port: UInt16
-  private let mailbox: Mailbox
+  private let orderQueue: OrderQueue
   private let thread: OwnThread
 
   /// Starts the server. Clients can connect when this returns.
@@ -46,14 +46,15 @@ public final class LoopbackServer: Sendable {
       min(settings.headLimit, settings.bodyLimit, settings.connectionLimit) > 0,
       "a limit below 1: \(settings)")
     let (listener, port) = try Socket.listen(on: family, port: port)
-    var made: Mailbox?
+    var made: OrderQueue?
     do throws(LoopbackServerError) {
-      let mailbox = try Mailbox()
-      made = mailbox
+      let orderQueue = try OrderQueue()
+      made = orderQueue
       thread = try OwnThread {
-        EventLoop(listener: listener, mailbox: mailbox, settings: settings, answer: answer).run()
+        EventLoop(listener: listener, orderQueue: orderQueue, settings: settings, answer: answer)
+          .run()
       }
-      self.mailbox = mailbox
+      self.orderQueue = orderQueue
       self.family = family
       self.port = port
     } catch {
@@ -64,7 +65,7 @@ public final class LoopbackServer: Sendable {
   }
 
   /// A server that is released without `stop()` stops by itself, some time later.
-  deinit { mailbox.send(.stop(nil)) }
+  deinit { orderQueue.send(.stop(nil)) }
 
   /// Runs a server while `body` runs, and returns when it has stopped.
   public static func serving<Result>(
@@ -91,7 +92,7 @@ public final class LoopbackServer: Sendable {
   }
 
   /// The counters as they are now.
-  public var counters: Counters { mailbox.counters }
+  public var counters: Counters { orderQueue.counters }
 
   /// Waits until the counters satisfy `isRight`, for `time` at most, and returns them.
   public func counters(
@@ -100,19 +101,19 @@ public final class LoopbackServer: Sendable {
     let deadline = ContinuousClock().now + time
     return await withCheckedContinuation { continuation in
       let observer = Observer(isSatisfied: isRight, deadline: deadline, continuation: continuation)
-      if !mailbox.send(.observe(observer)) { continuation.resume(returning: counters) }
+      if !orderQueue.send(.observe(observer)) { continuation.resume(returning: counters) }
     }
   }
 
   /// Changes how connections are accepted from now on.
-  public func welcome(_ welcome: Welcome) { mailbox.send(.welcome(welcome)) }
+  public func welcome(_ welcome: Welcome) { orderQueue.send(.welcome(welcome)) }
 
   /// Closes the listener and every connection, and cancels every answer. Returns when all have
   /// ended, and no thread or descriptor is left. A second call does nothing. An answer must not
   /// call this: it would wait for itself.
   public func stop() async {
     await withCheckedContinuation { continuation in
-      if !mailbox.send(.stop(continuation)) { continuation.resume() }
+      if !orderQueue.send(.stop(continuation)) { continuation.resume() }
     }
     thread.join()  // The thread has already announced its end: this blocks for microseconds.
   }

@@ -5,7 +5,7 @@ public import UpdateMachine
 extension SQLiteFile {
   func load(
     _ name: String, leaving tables: [StoredTable]
-  ) throws(StoreError) -> StoredForm? {
+  ) throws(StoreError) -> SavedRows? {
     try perform { connection throws(SQLiteFailure) in
       guard let kept = try connection.replica(named: name) else { return nil }
       var rows: [(key: StoredKey, value: [UInt8])] = []
@@ -16,7 +16,7 @@ extension SQLiteFile {
         first = Int64(left.number) + 1
       }
       try connection.load(kept.id, tables: first..<256, into: &rows)
-      return StoredForm(rows: rows, writtenAt: kept.writtenAt, unloaded: tables)
+      return SavedRows(rows: rows, writtenAt: kept.writtenAt, unloaded: tables)
     }
   }
 
@@ -48,7 +48,7 @@ extension SQLiteFile {
     }
   }
 
-  func checkpoint(_ form: StoredForm, to name: String) throws(StoreError) {
+  func checkpoint(_ form: SavedRows, to name: String) throws(StoreError) {
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         let id: Int64

@@ -5,14 +5,14 @@ public import UpdateMachine
 /// Each row is a row of a table, so a step costs what it changes, however much is saved. Calls run
 /// on the file's own queue, one after the other. A call that has begun finishes, even if its task
 /// is cancelled.
-public struct SQLiteStore: Store {
+public struct SQLiteStore: SyncStore {
   /// The file that contains it.
   public let file: SQLiteFile
   /// Its name in the file.
   public let name: String
 
   /// Loads the rows in key order. Throws `unreadable` if one of them is damaged.
-  public func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
+  public func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
     try await file.load(name, leaving: tables)
   }
 
@@ -23,7 +23,7 @@ public struct SQLiteStore: Store {
   }
 
   /// Writes one transaction.
-  public func checkpoint(_ form: StoredForm) async throws(StoreError) {
+  public func checkpoint(_ form: SavedRows) async throws(StoreError) {
     try await file.checkpoint(form, to: name)
   }
 

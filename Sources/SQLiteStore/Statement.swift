@@ -128,7 +128,7 @@ enum RowSum {
     var state = UInt64(table.number)
     unsafe fold(key, into: &state)
     unsafe fold(value, into: &state)
-    return Int64(Int32(truncatingIfNeeded: Digest.mixed(state) >> 32))
+    return Int64(Int32(truncatingIfNeeded: StateDigest.mixed(state) >> 32))
   }
 
   /// Folds in eight bytes at a time, lowest first, and then the rest with the count.

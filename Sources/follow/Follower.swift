@@ -232,10 +232,10 @@ actor Follower {
 
   /// Returns the newest messages at a first start; `nil` if they are not known yet. If a server
   /// hides old messages, it returns those that it shows.
-  private func newest(_ view: View, _ model: ZulipAccount) -> [Message<ZulipContent>]? {
+  private func newest(_ view: View, _ model: ZulipAccount) -> [ChatMessage<ZulipContent>]? {
     let isCut = model.messages.list(of: view.narrow)?.historyLimit != nil
     guard view.isComplete || view.reachesEnd && isCut else { return nil }
-    var tail: [Message<ZulipContent>] = []
+    var tail: [ChatMessage<ZulipContent>] = []
     for row in view.rows {
       if case .item(let message) = row { tail.append(message) } else { tail = [] }
     }

@@ -71,7 +71,7 @@ struct PrintMark {
 
   func save(_ printed: Printed) async throws(StoreError) {
     try await store.checkpoint(
-      StoredForm(
+      SavedRows(
         rows: [(key: PrintMark.key, value: printed.storedBytes)],
         writtenAt: SystemClock().wallTime))
   }

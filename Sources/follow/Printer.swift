@@ -20,7 +20,7 @@ struct Printer {
   }
 
   /// Prints one message on standard output.
-  func show(_ message: Message<ZulipContent>, in state: ZulipState) throws {
+  func show(_ message: ChatMessage<ZulipContent>, in state: ZulipState) throws {
     let line = isJSON ? try Printer.json(message, state) : Printer.text(message, state)
     clear()
     try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
@@ -59,7 +59,7 @@ struct Printer {
 
   // MARK: A message as a line
 
-  static func text(_ message: Message<ZulipContent>, _ state: ZulipState) -> String {
+  static func text(_ message: ChatMessage<ZulipContent>, _ state: ZulipState) -> String {
     let text = lines(message.content.text).replacingOccurrences(of: "\n", with: "\n    ")
     let time = message.sentAt == 0 ? "" : time(message.sentAt) + " "
     return "\(time)\(place(message.place, state)) \(name(message.sender, state)): \(text)"
@@ -89,7 +89,7 @@ struct Printer {
     }
   }
 
-  static func json(_ message: Message<ZulipContent>, _ state: ZulipState) throws -> String {
+  static func json(_ message: ChatMessage<ZulipContent>, _ state: ZulipState) throws -> String {
     var fields: [String: Any] = [
       "id": message.id.number, "sender": message.sender.number,
       "content": message.content.text, "is_read": message.flags.contains(.read),

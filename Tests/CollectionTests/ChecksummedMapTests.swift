@@ -96,7 +96,7 @@ import Testing
 
   @Test func `what is digestible folds apart`() {
     func digest(_ value: some Digestible) -> UInt64 {
-      var digest = Digest()
+      var digest = StateDigest()
       value.fold(into: &digest)
       return digest.value
     }

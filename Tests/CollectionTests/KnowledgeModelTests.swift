@@ -25,13 +25,13 @@ import Testing
     ]
 
     /// The points of the long line that a range of the short one stands for.
-    func interval(_ range: ClosedRange<Int>) -> Interval<RowID> {
-      Interval(
+    func interval(_ range: ClosedRange<Int>) -> IDInterval<RowID> {
+      IDInterval(
         from: range.lowerBound == 0 ? .veryBeginning : point(range.lowerBound),
         to: range.upperBound == count - 1 ? .veryEnd : point(range.upperBound))
     }
 
-    func point(_ index: Int) -> Interval<RowID>.Point {
+    func point(_ index: Int) -> IDInterval<RowID>.Point {
       // The first is [begin…base - 1], the last [its number…end]: one point where that is the end.
       let (place, overflow) = base.addingReportingOverflow(Int64(index) - 1)
       precondition(!overflow, "the line is where the test says it is")
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// What it should be made of: not one interval more, for they do not touch.
-    var expected: [Interval<RowID>] { runs(of: true).map { line.interval($0) } }
+    var expected: [IDInterval<RowID>] { runs(of: true).map { line.interval($0) } }
   }
 
   @Test(arguments: Line.all)
@@ -191,7 +191,7 @@ import Testing
   @Test func `a small chunk is joined to its neighbour only if there is room`() {
     let limit = Knowledge<RowID>.Chunk.limit
     func known(_ numbers: some Sequence<Int>) -> Knowledge<RowID> {
-      Knowledge<RowID>(numbers.map { Interval(RowID(Int64($0) * 2)) })
+      Knowledge<RowID>(numbers.map { IDInterval(RowID(Int64($0) * 2)) })
     }
     // One more than fits is two halves; then the upper one is full.
     let two = known(0..<(limit + limit / 2))
@@ -228,7 +228,7 @@ import Testing
     #expect(knowledge.count == 2)
     // Almost empty chunks were joined.
     #expect(knowledge.chunks.count == 1)
-    #expect(knowledge == Knowledge<RowID>(order.suffix(2).map { Interval(RowID($0 * 2)) }))
+    #expect(knowledge == Knowledge<RowID>(order.suffix(2).map { IDInterval(RowID($0 * 2)) }))
     knowledge.remove(RowID(order[4998] * 2))
     #expect(knowledge.chunks.isEmpty)
     #expect(all.count == 5000)

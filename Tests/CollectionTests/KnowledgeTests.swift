@@ -1,25 +1,27 @@
 import Testing
 import UpdateMachine
 
-private func ids(_ low: Int64, _ high: Int64) -> Interval<RowID> {
-  Interval(from: RowID(low), to: RowID(high))
+private func ids(_ low: Int64, _ high: Int64) -> IDInterval<RowID> {
+  IDInterval(from: RowID(low), to: RowID(high))
 }
 
-private func from(_ low: Int64) -> Interval<RowID> { Interval(from: .id(RowID(low)), to: .veryEnd) }
+private func from(_ low: Int64) -> IDInterval<RowID> {
+  IDInterval(from: .id(RowID(low)), to: .veryEnd)
+}
 
-private func upTo(_ high: Int64) -> Interval<RowID> {
-  Interval(from: .veryBeginning, to: .id(RowID(high)))
+private func upTo(_ high: Int64) -> IDInterval<RowID> {
+  IDInterval(from: .veryBeginning, to: .id(RowID(high)))
 }
 
 @Suite struct IntervalTests {
   @Test func `the line has an end on each side of all IDs`() {
-    let least = Interval<RowID>.Point.id(RowID(.min))
-    let greatest = Interval<RowID>.Point.id(RowID(.max))
-    #expect(Interval<RowID>.Point.veryBeginning < least)
+    let least = IDInterval<RowID>.Point.id(RowID(.min))
+    let greatest = IDInterval<RowID>.Point.id(RowID(.max))
+    #expect(IDInterval<RowID>.Point.veryBeginning < least)
     #expect(least < greatest)
     #expect(greatest < .veryEnd)
     #expect(
-      Interval<RowID>.Point.veryBeginning.id == nil && Interval<RowID>.Point.veryEnd.id == nil)
+      IDInterval<RowID>.Point.veryBeginning.id == nil && IDInterval<RowID>.Point.veryEnd.id == nil)
     #expect(least.id?.number == .min + 1 && greatest.id?.number == .max - 1)
   }
 
@@ -27,7 +29,7 @@ private func upTo(_ high: Int64) -> Interval<RowID> {
     let interval = ids(3, 9)
     #expect([2, 3, 9, 10].map { interval.contains(RowID($0)) } == [false, true, true, false])
     #expect(interval.lowerEnd == .id(RowID(3)) && interval.upperEnd == .id(RowID(9)))
-    #expect(Interval(RowID(4)) == ids(4, 4))
+    #expect(IDInterval(RowID(4)) == ids(4, 4))
   }
 
   @Test func `the very end means every greater ID`() {
@@ -35,7 +37,7 @@ private func upTo(_ high: Int64) -> Interval<RowID> {
     #expect(!ids(20, .max).contains(.veryEnd))
     #expect(upTo(17).contains(RowID(.min)) && upTo(17).contains(.veryBeginning))
     #expect(!ids(.min, 17).contains(.veryBeginning))
-    #expect(Interval<RowID>.everything == Interval(from: .veryBeginning, to: .veryEnd))
+    #expect(IDInterval<RowID>.everything == IDInterval(from: .veryBeginning, to: .veryEnd))
   }
 
   @Test func `what two share is an interval or nothing`() {
@@ -48,19 +50,19 @@ private func upTo(_ high: Int64) -> Interval<RowID> {
   }
 
   @Test(arguments: [
-    (Interval(RowID(5)), "[5]"), (ids(3, 9), "[3…9]"), (upTo(17), "[begin…17]"),
+    (IDInterval(RowID(5)), "[5]"), (ids(3, 9), "[3…9]"), (upTo(17), "[begin…17]"),
     (from(20), "[20…end]"), (.everything, "[begin…end]"), (ids(-4, -1), "[-4…-1]"),
   ])
-  func `it reads as its ends`(interval: Interval<RowID>, text: String) {
+  func `it reads as its ends`(interval: IDInterval<RowID>, text: String) {
     #expect("\(interval)" == text)
   }
 
   @Test func `an upper end below the lower one is a mistake`() async {
     await #expect(processExitsWith: .failure) {
-      _ = Interval(from: RowID(4), to: RowID(3))
+      _ = IDInterval(from: RowID(4), to: RowID(3))
     }
     await #expect(processExitsWith: .failure) {
-      _ = Interval<RowID>(from: .veryEnd, to: .veryBeginning)
+      _ = IDInterval<RowID>(from: .veryEnd, to: .veryBeginning)
     }
   }
 }
@@ -71,7 +73,7 @@ private func upTo(_ high: Int64) -> Interval<RowID> {
     #expect(Knowledge<RowID>([ids(4, 9), ids(1, 3)]) == Knowledge<RowID>(ids(1, 9)))
     #expect(Knowledge<RowID>([ids(1, 3), ids(5, 9)]).count == 2)
     #expect(
-      Knowledge<RowID>([ids(1, 3), ids(5, 9), Interval(RowID(4))]) == Knowledge<RowID>(ids(1, 9)))
+      Knowledge<RowID>([ids(1, 3), ids(5, 9), IDInterval(RowID(4))]) == Knowledge<RowID>(ids(1, 9)))
     #expect(Knowledge<RowID>([upTo(3), from(4)]).isComplete)
     #expect(Knowledge<RowID>([ids(1, .max), from(.max)]) == Knowledge<RowID>(from(1)))
   }
@@ -106,9 +108,13 @@ private func upTo(_ high: Int64) -> Interval<RowID> {
 
   @Test func `a gap is told from either side and from within`() {
     let known = Knowledge<RowID>([upTo(17), ids(20, 29), from(40)])
-    func below(_ point: Interval<RowID>.Point) -> Interval<RowID>? { known.gap(atOrBelow: point) }
-    func above(_ point: Interval<RowID>.Point) -> Interval<RowID>? { known.gap(atOrAbove: point) }
-    func id(_ number: Int64) -> Interval<RowID>.Point { .id(RowID(number)) }
+    func below(_ point: IDInterval<RowID>.Point) -> IDInterval<RowID>? {
+      known.gap(atOrBelow: point)
+    }
+    func above(_ point: IDInterval<RowID>.Point) -> IDInterval<RowID>? {
+      known.gap(atOrAbove: point)
+    }
+    func id(_ number: Int64) -> IDInterval<RowID>.Point { .id(RowID(number)) }
     #expect(below(.veryEnd) == ids(30, 39) && below(id(40)) == ids(30, 39))
     #expect(below(id(35)) == ids(30, 39) && below(id(29)) == ids(18, 19))
     #expect(below(id(17)) == nil && below(.veryBeginning) == nil)

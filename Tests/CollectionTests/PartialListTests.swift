@@ -129,9 +129,9 @@ import UpdateMachine
     list.forget(RowID(5))
     let excerpt = list.excerpt(of: .newest(8))
     #expect(excerpt.wants == [.item(RowID(5))])
-    #expect(excerpt.rows.count == 9 && excerpt.rows[4] == .gap(Interval(RowID(5))))
+    #expect(excerpt.rows.count == 9 && excerpt.rows[4] == .gap(IDInterval(RowID(5))))
     #expect(excerpt.reachesBeginning && excerpt.reachesEnd && !excerpt.isComplete)
-    list.learn(Interval(RowID(5)))
+    list.learn(IDInterval(RowID(5)))
     #expect(list.excerpt(of: .newest(9)).isComplete)
     #expect(list.excerpt(of: .newest(9)).reachesBeginning)
     #expect(!list.excerpt(of: .newest(7)).reachesBeginning)
@@ -153,13 +153,13 @@ import UpdateMachine
       list.excerpt(of: .newest(2)).rows == [
         .former(RowID(7)), .former(RowID(9)), .gap(.everything),
       ])
-    list.learn(Interval(from: .id(RowID(8)), to: .veryEnd))
+    list.learn(IDInterval(from: .id(RowID(8)), to: .veryEnd))
     list.insert(RowID(9))
     let excerpt = list.excerpt(of: .newest(3))
     #expect(
       excerpt.rows == [
         .former(RowID(6)), .former(RowID(7)),
-        .gap(Interval(from: .veryBeginning, to: .id(RowID(7)))), .item(RowID(9)),
+        .gap(IDInterval(from: .veryBeginning, to: .id(RowID(7)))), .item(RowID(9)),
       ])
     #expect(excerpt.wants == [.about(.id(RowID(8)), before: 20, after: 0)])
   }
@@ -167,7 +167,7 @@ import UpdateMachine
   @Test func `where the server hides what is older there is no asking on`() {
     var list = PartialList<RowID>()
     for number in [50, 60] { list.insert(RowID(Int64(number))) }
-    list.learn(Interval(from: .id(RowID(50)), to: .veryEnd))
+    list.learn(IDInterval(from: .id(RowID(50)), to: .veryEnd))
     list.limitHistory(to: RowID(50))
     for window in [.newest(10), ListWindow<RowID>(.oldest, before: 0, after: 5)] {
       let excerpt = list.excerpt(of: window)
@@ -218,8 +218,8 @@ struct LineModel {
     return ListWindow<RowID>(anchor, before: dice.roll(12), after: dice.roll(12))
   }
 
-  static func interval(_ low: Int64, _ high: Int64) -> Interval<RowID> {
-    Interval(
+  static func interval(_ low: Int64, _ high: Int64) -> IDInterval<RowID> {
+    IDInterval(
       from: low <= 0 ? .veryBeginning : .id(RowID(low)),
       to: high >= end ? .veryEnd : .id(RowID(high)))
   }
@@ -395,7 +395,7 @@ struct TruthfulServer {
     switch want {
     case .item(let id):
       if visible.contains(id.number) { list.insert(id) }
-      list.learn(Interval(id))
+      list.learn(IDInterval(id))
     case .about(let anchor, let before, let after):
       let point = anchor.point.map { $0.id?.number ?? ($0 == .veryEnd ? .max : .min) } ?? .max
       let (before, after) = (min(Int(before), cap), min(Int(after), cap))
@@ -411,7 +411,7 @@ struct TruthfulServer {
       let beginsAtOldest = foundOldest && !isLimited
       if let (low, high) = ends {
         list.learn(
-          Interval(
+          IDInterval(
             from: beginsAtOldest ? .veryBeginning : .id(low),
             to: foundNewest ? .veryEnd : .id(high)))
       } else if beginsAtOldest, foundNewest {

@@ -121,7 +121,7 @@ struct DecodedReplyTests {
 
   /// A replica with a poll out.
   private func polling() throws -> (Subject, RequestID) {
-    var replica = Subject(life: Life(1))
+    var replica = Subject(incarnation: Incarnation(1))
     let zero = Moment(milliseconds: 0)
     _ = replica.handle(.app(.started(foreground: true)), at: zero)
     _ = replica.handle(.loaded(nil, age: nil), at: zero)

@@ -7,8 +7,8 @@ import Testing
 /// stand in for one.
 struct DeterminismTests {
   private func report() throws -> RunReport {
-    var result = Simulation<Chat>.run(SimulationConfiguration(seed: 3))
-    result.compare(with: Simulation<Chat>.run(SimulationConfiguration(seed: 4)))
+    var result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3))
+    result.compare(with: Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 4)))
     var outcome = Runner.Outcome()
     outcome.statistics.add(result)
     return RunReport(options: try RunOptions(Arguments([])), outcome: outcome)
@@ -22,15 +22,15 @@ struct DeterminismTests {
   }
 
   @Test func `both hashes are told`() throws {
-    let one = Simulation<Chat>.run(SimulationConfiguration(seed: 3)).hash
-    let other = Simulation<Chat>.run(SimulationConfiguration(seed: 4)).hash
+    let one = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3)).hash
+    let other = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 4)).hash
     let story = try #require(try report().story(nil))
     #expect(story.contains("seed 3 told two stories: hash \(one) and \(other), "))
   }
 
   @Test func `the same run twice is no failure`() {
-    var result = Simulation<Chat>.run(SimulationConfiguration(seed: 3))
-    result.compare(with: Simulation<Chat>.run(SimulationConfiguration(seed: 3)))
+    var result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3))
+    result.compare(with: Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3)))
     #expect(result.finding == nil)
   }
 }

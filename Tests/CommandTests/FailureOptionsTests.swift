@@ -24,7 +24,7 @@ struct FailureOptionsTests {
         "run --world \(world.rawValue) --seeds 60 --clients 3 --plant \(plant.name) --save \(file)")
       #expect(run.code == .failure)
       #expect(run.errors == [])
-      #expect(run.output.contains { $0.hasPrefix("Saved \(file): life 1 of client ") })
+      #expect(run.output.contains { $0.hasPrefix("Saved \(file): incarnation 1 of client ") })
       let played = CommandRun("scenario \(file)")
       #expect(played.code == .success)
       #expect(played.output == ["scenario: 1 of 1 are as written"])

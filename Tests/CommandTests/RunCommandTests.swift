@@ -164,7 +164,7 @@ struct RunCommandTests {
 
   // MARK: Running
 
-  @Test func `run tells what was done, and its last line is one JSON object`() throws {
+  @Test func `run tells what was done, and its last line is one JSONValue object`() throws {
     let run = CommandRun("run --seeds 50 --json")
     #expect(run.code == .success)
     #expect(run.errors == [])
@@ -195,7 +195,7 @@ struct RunCommandTests {
     #expect(run.output.joined().contains("trace hash            \(hash)"))
   }
 
-  @Test func `without --json there is no JSON`() {
+  @Test func `without --json there is no JSONValue`() {
     let run = CommandRun("run --seeds 1")
     #expect(run.code == .success)
     #expect(!run.output.joined().contains("{"))
@@ -277,7 +277,7 @@ struct RunCommandTests {
     #expect(hash.code == .success)
     #expect(hash.output.count == 1)
     #expect(trace.output.last == "hash \(hash.output[0])")
-    let result = Simulation<Chat>.run(SimulationConfiguration(seed: 3))
+    let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3))
     #expect(hash.output == ["\(result.hash)"])
   }
 
@@ -285,7 +285,7 @@ struct RunCommandTests {
     let trace = CommandRun("trace --seed 4 --clients 2 --steps 60 --faults crash,gentle-restart")
     #expect(trace.code == .success)
     #expect(trace.output.allSatisfy { !$0.contains("\n") })
-    #expect(trace.output.contains { $0.contains("begins life 1") })
+    #expect(trace.output.contains { $0.contains("begins incarnation 1") })
     let again = CommandRun("trace --seed=4 --clients=2 --steps=60 --faults=crash,gentle-restart")
     #expect(again.output == trace.output)
   }

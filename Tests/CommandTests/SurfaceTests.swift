@@ -6,7 +6,7 @@ import Testing
   /// The most public declarations of each product: lines that begin with `public`, whatever
   /// attributes stand before it. Cases of enums and requirements of protocols are not counted.
   static let most = [
-    ("UpdateMachine", 584), ("MessageSync", 206), ("SyncProtocols", 250), ("ZulipSync", 250),
+    ("UpdateMachine", 585), ("MessageSync", 206), ("SyncProtocols", 250), ("ZulipSync", 250),
     ("Simulator", 250), ("SQLiteStore", 35), ("LoopbackServer", 92),
   ]
 
@@ -26,7 +26,7 @@ import Testing
     #expect(count > most - 20, "\(product) has \(count) public declarations: lower the number")
   }
 
-  /// The module's name is also that of its actor, so an app cannot write `UpdateMachine.Message` for
+  /// The module's name is also that of its actor, so an app cannot write `UpdateMachine.ChatMessage` for
   /// a type of the module that it has a name of its own for.
   @Test func `no type that an app gets by importing UpdateMachine has a name that apps use`() {
     let general = [

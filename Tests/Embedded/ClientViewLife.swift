@@ -4,8 +4,8 @@ internal import UpdateMachine
 /// What a data layer of the walls' program can do.
 private struct Sums: ViewMutators {
   func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(ChangeRefusal) -> JSON {
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
     guard name == "add", let number = arguments["number"]?.int64 else {
       throw ChangeRefusal("no mutator \(name)")
     }
@@ -27,10 +27,10 @@ func lifeOfClientView() -> String {
     DataLayer(Sums()), DiffServer(epoch: 1, historyMaximum: 3), pushCredential: PushCredential("a"),
     pullCredential: PullCredential("b"))
   let client = ClientID(1)
-  var model: ClientViewModel<JSON>?
-  var answers = Digest()
+  var model: ClientViewModel<JSONValue>?
+  var answers = StateDigest()
   for step in 0..<2000 as Range<UInt64> {
-    let chance = Digest.mixed(step)
+    let chance = StateDigest.mixed(step)
     let last = server.dataLayer.last.record(of: client)
     if chance % 3 > 0 {
       let push = MutationPush(
@@ -59,6 +59,6 @@ func lifeOfClientView() -> String {
   }
   guard let model else { return "no model" }
   let text = "{\"é\\u00e9\\n\":[1.50,-0,1e21,\(model.view["sum/1"] ?? .null)],\"a\":{}}"
-  let json = (try? JSON(parsing: text)).map { "\($0) \($0.byteCount)" } ?? "not JSON"
-  return "view \(model.finger) \(Digest(value: model.view.checksum)), \(answers), \(json)"
+  let json = (try? JSONValue(parsing: text)).map { "\($0) \($0.byteCount)" } ?? "not JSON"
+  return "view \(model.finger) \(StateDigest(value: model.view.checksum)), \(answers), \(json)"
 }

@@ -27,7 +27,7 @@ struct Entry {
     print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
     let view = Explorer(SmallView(changes: 2), depthLimit: 9).run()
     print("small view \(view.counts.generated), \(view.counts.distinct), \(view.coverage)")
-    let mail = Explorer(SmallMail(changes: 1)).run()
+    let mail = Explorer(SmallMessages(changes: 1)).run()
     print("small mail \(mail.counts.generated), \(mail.counts.distinct)")
     knowledge()
     print(lifeOfMap())
@@ -38,11 +38,11 @@ struct Entry {
   /// Prints a digest of what a long history of inserts and removals leaves known.
   static func knowledge() {
     var known = Knowledge<MessageID>()
-    var digest = Digest()
+    var digest = StateDigest()
     for step in 0..<3000 as Range<UInt64> {
-      let chance = Digest.mixed(step)
+      let chance = StateDigest.mixed(step)
       let low = Int64(chance % 2000)
-      let span = Interval(from: MessageID(low), to: MessageID(low + Int64(chance >> 32 & 3)))
+      let span = IDInterval(from: MessageID(low), to: MessageID(low + Int64(chance >> 32 & 3)))
       if chance >> 40 & 3 == 0 { known.remove(span) } else { known.insert(span) }
       let gap = known.gap(atOrBelow: span.upperEnd)
       digest.fold(gap?.lowerEnd.id?.number ?? 0)
@@ -97,17 +97,17 @@ struct Entry {
 
   /// Prints what an outbox says and does that is answered, refused and confirmed by chance.
   static func lifeOfOutbox() {
-    var outbox = Outbox<Count>(client: ClientID(1), life: Life(1))
+    var outbox = Outbox<Count>(client: ClientID(1), incarnation: Incarnation(1))
     var view = LocalView<Count>(of: 0)
     var push: PushRequest<Count>?
-    var (digest, now) = (Digest(), Moment(milliseconds: 0))
+    var (digest, now) = (StateDigest(), Moment(milliseconds: 0))
     func note(_ effects: Outbox<Count>.Effects) {
       push = effects.push ?? push
       for text in effects.texts(at: now) { text.fold(into: &digest) }
     }
     note(outbox.handle(.app(.started(foreground: true)), at: now))
     for step in 0..<500 as Range<UInt64> {
-      let chance = Digest.mixed(step)
+      let chance = StateDigest.mixed(step)
       now = now + .milliseconds(Int64(chance >> 32 & 1023))
       let change = Count(step: Int64(chance >> 8 & 7) - 3)
       do throws(MutationError<Count.Below>) {

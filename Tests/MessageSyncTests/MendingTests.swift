@@ -22,20 +22,20 @@ import Testing
       _ request: PageRequest<MessageFilter<Int>, MessageID>, isAudit: Bool = false
     ) -> RequestID {
       fetchCount += 1
-      let fetch = RequestID(life: Life(1), part: .pages, number: fetchCount)
+      let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: fetchCount)
       store.begin(fetch, request, isAudit: isAudit)
       return fetch
     }
 
     /// The whole list.
-    mutating func take(_ messages: [Message<Int>]) {
+    mutating func take(_ messages: [ChatMessage<Int>]) {
       let fetch = begin(PageRequest(MendingTests.narrow, .newest, before: 9, after: 0))
       let page = MessagePage(messages: messages, foundOldest: true, foundNewest: true)
       #expect(store.take(page, for: fetch) == .taken)
     }
 
     /// One message, or its lack.
-    mutating func take(_ message: Message<Int>?, for fetch: RequestID) {
+    mutating func take(_ message: ChatMessage<Int>?, for fetch: RequestID) {
       let messages = message.map { [$0] } ?? []
       #expect(store.take(MessagePage(messages: messages), for: fetch) == .taken)
     }
@@ -47,13 +47,13 @@ import Testing
     }
   }
 
-  static func message(_ number: Int, in channel: Int64) -> Message<Int> {
-    Message(
+  static func message(_ number: Int, in channel: Int64) -> ChatMessage<Int> {
+    ChatMessage(
       id: MessageID(Int64(number)), sender: UserID(1),
       place: .channel(ChannelID(channel), topic: "a"), content: number)
   }
 
-  static func message(_ flags: MessageFlags) -> Message<Int> {
+  static func message(_ flags: MessageFlags) -> ChatMessage<Int> {
     var message = MendingTests.message(500, in: 1)
     message.flags = flags
     return message
@@ -124,7 +124,7 @@ import Testing
     MessageEvent<Int>.flagged([stranger, MessageID(1)], .starred, isSet: $0)
   }
 
-  private static func stranger(_ flags: MessageFlags) -> Message<Int> {
+  private static func stranger(_ flags: MessageFlags) -> ChatMessage<Int> {
     var message = MendingTests.message(400, in: 1)
     message.flags = flags
     return message

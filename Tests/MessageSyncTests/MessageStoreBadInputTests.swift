@@ -39,15 +39,16 @@ import UpdateMachine
       // Now and then the same number twice.
       if dice.roll(8) > 0 { fetches += 1 }
       store.begin(
-        RequestID(life: Life(0), part: .pages, number: fetches), request(&dice),
+        RequestID(incarnation: Incarnation(0), part: .pages, number: fetches), request(&dice),
         isAudit: dice.roll(4) == 0)
     case 10, 11, 12:
       let number = UInt64(dice.roll(Int64(fetches) + 1))
-      _ = store.take(page(&dice), for: RequestID(life: Life(0), part: .pages, number: number))
+      _ = store.take(
+        page(&dice), for: RequestID(incarnation: Incarnation(0), part: .pages, number: number))
     case 13:
       for id in store.suspects {
         fetches += 1
-        let fetch = RequestID(life: Life(0), part: .pages, number: fetches)
+        let fetch = RequestID(incarnation: Incarnation(0), part: .pages, number: fetches)
         store.begin(fetch, PageRequest(id), isAudit: true)
         if dice.flip() { _ = store.take(page(&dice), for: fetch) }
       }
@@ -57,7 +58,9 @@ import UpdateMachine
       case 1: store.drop(id(&dice))
       case 2: store.reconsider(narrow(&dice))
       case 3: store.abandonFetches()
-      case 4: store.abandon(RequestID(life: Life(0), part: .pages, number: UInt64(dice.roll(9))))
+      case 4:
+        store.abandon(
+          RequestID(incarnation: Incarnation(0), part: .pages, number: UInt64(dice.roll(9))))
       default: store = Store(following: [ChannelID(1)], after: store)
       }
     default: store.open(narrow(&dice))
@@ -71,7 +74,7 @@ import UpdateMachine
     for narrow in store.narrows {
       var expected: [MessageID] = []
       for message in store.messages
-      where store.canBeKnown(narrow) && narrow.verdict(on: MessageGlimpse(message)) == .yes {
+      where store.canBeKnown(narrow) && narrow.verdict(on: PartialMessage(message)) == .yes {
         expected.append(message.id)
       }
       guard store.list(of: narrow)?.ids.map(\.key) == expected else { return false }
@@ -105,9 +108,9 @@ import UpdateMachine
     MessageFlags(rawValue: UInt16(dice.roll(4)))
   }
 
-  static func message(_ dice: inout SplitMix) -> Message<Int64> {
-    let one = Reaction(user: UserID(dice.roll(2)), emoji: "+1")
-    return Message(
+  static func message(_ dice: inout SplitMix) -> ChatMessage<Int64> {
+    let one = MessageReaction(user: UserID(dice.roll(2)), emoji: "+1")
+    return ChatMessage(
       id: id(&dice), sender: UserID(1), place: place(&dice), content: number(&dice),
       version: number(&dice), flags: flags(&dice), reactions: dice.flip() ? [one, one] : [])
   }
@@ -129,7 +132,7 @@ import UpdateMachine
     case 5: return .flaggedAll(flags(&dice), isSet: dice.flip())
     case 6:
       return .reacted(
-        id(&dice), Reaction(user: UserID(dice.roll(2)), emoji: "+1"), isSet: dice.flip())
+        id(&dice), MessageReaction(user: UserID(dice.roll(2)), emoji: "+1"), isSet: dice.flip())
     default: return .covered(ChannelID(dice.roll(4)), follows: dice.flip())
     }
   }
@@ -154,11 +157,11 @@ import UpdateMachine
   @Test func `a page out of order, with a message twice, or of another ID is refused whole`() {
     var store = Store(following: [ChannelID(1)])
     store.open(Narrow())
-    let one = Message<Int64>(
+    let one = ChatMessage<Int64>(
       id: MessageID(1), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 0)
     var two = one
     two.id = MessageID(2)
-    let whole = { (messages: [Message<Int64>], anchor: MessageID?) in
+    let whole = { (messages: [ChatMessage<Int64>], anchor: MessageID?) in
       MessagePage(messages: messages, anchor: anchor, foundOldest: true, foundNewest: true)
     }
     let about = PageRequest(Narrow(), .id(MessageID(1)), before: 1, after: 1)
@@ -168,7 +171,7 @@ import UpdateMachine
       (PageRequest(MessageID(1)), whole([one, two], nil)),
     ]
     for (number, (request, page)) in refused.enumerated() {
-      let fetch = RequestID(life: Life(0), part: .pages, number: UInt64(number))
+      let fetch = RequestID(incarnation: Incarnation(0), part: .pages, number: UInt64(number))
       store.begin(fetch, request)
       #expect(store.take(page, for: fetch) == .malformed)
       #expect(store.openFetches == [] && store.count == 0)
@@ -179,9 +182,9 @@ import UpdateMachine
   @Test func `a new message where no events come from is not held, and no longer if it was`() {
     var store = Store(following: [ChannelID(1)])
     store.open(Narrow())
-    var one = Message<Int64>(
+    var one = ChatMessage<Int64>(
       id: MessageID(1), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 0)
-    let fetch = RequestID(life: Life(0), part: .pages, number: 1)
+    let fetch = RequestID(incarnation: Incarnation(0), part: .pages, number: 1)
     store.begin(fetch, PageRequest(Narrow(), .newest, before: 9, after: 0))
     store.apply(.new(one))
     #expect(store.count == 1)
@@ -197,16 +200,16 @@ import UpdateMachine
     let search = Narrow([.text("x")])
     var store = Store(following: [ChannelID(1)])
     let id = MessageID(1)
-    let one = Message<Int64>(
+    let one = ChatMessage<Int64>(
       id: id, sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 0)
     for narrow in [Narrow(), search] {
       store.open(narrow)
       store.begin(
-        RequestID(life: Life(0), part: .pages, number: 1),
+        RequestID(incarnation: Incarnation(0), part: .pages, number: 1),
         PageRequest(narrow, .newest, before: 9, after: 0))
       _ = store.take(
         MessagePage(messages: [one], foundOldest: true, foundNewest: true),
-        for: RequestID(life: Life(0), part: .pages, number: 1))
+        for: RequestID(incarnation: Incarnation(0), part: .pages, number: 1))
     }
     store = Store(following: [ChannelID(1)], after: store)
     for narrow in [Narrow(), search] {

@@ -9,8 +9,8 @@ import UpdateMachine
 
   private static let narrow = Narrow([.channel(ChannelID(1))])
 
-  private static func message(_ number: Int64) -> Message<Int> {
-    Message(
+  private static func message(_ number: Int64) -> ChatMessage<Int> {
+    ChatMessage(
       id: MessageID(number), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"),
       content: 1)
   }
@@ -19,7 +19,7 @@ import UpdateMachine
   private static func store() -> MessageStore<Narrow> {
     var store = MessageStore<Narrow>(following: [ChannelID(1)])
     store.open(narrow)
-    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
     store.begin(fetch, PageRequest(narrow, .newest, before: 9, after: 0))
     let page = MessagePage(
       messages: [message(1), message(2)], foundOldest: true, foundNewest: true)
@@ -28,7 +28,7 @@ import UpdateMachine
   }
 
   @Test func `every event and every change of the lists counts`() {
-    let reaction = Reaction(user: UserID(2), emoji: "x")
+    let reaction = MessageReaction(user: UserID(2), emoji: "x")
     let changes: [(String, (inout MessageStore<Narrow>) -> Void)] = [
       ("event", { $0.apply(.new(Self.message(3))) }),
       ("reaction", { $0.apply(.reacted(MessageID(1), reaction, isSet: true)) }),
@@ -63,8 +63,8 @@ import UpdateMachine
   @Test func `a page counts, unless nobody waits for it`() {
     var store = RevisionTests.store()
     let (one, other) = (
-      RequestID(life: Life(1), part: .pages, number: 2),
-      RequestID(life: Life(1), part: .pages, number: 3)
+      RequestID(incarnation: Incarnation(1), part: .pages, number: 2),
+      RequestID(incarnation: Incarnation(1), part: .pages, number: 3)
     )
     store.begin(one, PageRequest(MessageID(2)))
     let before = store.revision

@@ -11,13 +11,13 @@ import Testing
   /// One message that is held, starred; its list is open.
   struct Client {
     var store = MessageStore<Narrow>(following: [ChannelID(1)])
-    var planner = Planner(life: Life(1))
+    var planner = Planner(incarnation: Incarnation(1))
     var now = Moment(milliseconds: 0)
     let id = MessageID(7)
     let window: WindowID
 
-    var message: Message<UInt32> {
-      Message(
+    var message: ChatMessage<UInt32> {
+      ChatMessage(
         id: id, sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 1,
         flags: .starred)
     }
@@ -31,7 +31,7 @@ import Testing
     }
 
     mutating func answer(
-      _ fetch: RequestID, _ messages: [Message<UInt32>], isWhole: Bool = false
+      _ fetch: RequestID, _ messages: [ChatMessage<UInt32>], isWhole: Bool = false
     ) -> Planner.Effects {
       let page = MessagePage(messages: messages, foundOldest: isWhole, foundNewest: isWhole)
       let outcome = store.take(page, for: fetch)

@@ -53,7 +53,7 @@ struct Saved: Equatable, Sendable {
 
   init() {}
 
-  init?(_ form: StoredForm?) {
+  init?(_ form: SavedRows?) {
     guard let form else { return nil }
     rows = Dictionary(uniqueKeysWithValues: form.rows.map { ($0.key, $0.value) })
     writtenAt = form.writtenAt
@@ -64,8 +64,8 @@ struct Saved: Equatable, Sendable {
     writtenAt = entry.writtenAt
   }
 
-  var form: StoredForm {
-    StoredForm(rows: rows.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt)
+  var form: SavedRows {
+    SavedRows(rows: rows.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt)
   }
 }
 
@@ -76,18 +76,18 @@ func entry(_ time: Int64, _ rows: (StoredKey, [UInt8]?)...) -> JournalEntry {
     rows: rows.map { StoredRow($0.0, $0.1) }, writtenAt: WallTime(milliseconds: time))
 }
 
-func form(_ time: Int64, _ rows: (StoredKey, [UInt8])...) -> StoredForm {
-  StoredForm(
+func form(_ time: Int64, _ rows: (StoredKey, [UInt8])...) -> SavedRows {
+  SavedRows(
     rows: rows.map { (key: $0.0, value: $0.1) }, writtenAt: WallTime(milliseconds: time))
 }
 
 /// So many rows of 300 bytes in table 16, and one in table 0.
-func bigForm(_ count: Int) -> StoredForm {
+func bigForm(_ count: Int) -> SavedRows {
   var rows = [(key: key(0), value: [UInt8](repeating: 1, count: 20))]
   for number in 0..<count {
     var value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 300)
     value[7] = UInt8(truncatingIfNeeded: number >> 8)
     rows.append((key: StoredKey(StoredTable(16), UInt64(number).keyBytes), value: value))
   }
-  return StoredForm(rows: rows, writtenAt: WallTime(milliseconds: 1))
+  return SavedRows(rows: rows, writtenAt: WallTime(milliseconds: 1))
 }

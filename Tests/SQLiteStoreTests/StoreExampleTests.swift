@@ -27,7 +27,7 @@ private struct PeopleModel: StorableModel, Equatable {
     rows.put(.firstOfModel, names, since: old?.names)
   }
 
-  init(stored rows: StoredRows) throws(StoredFormError) {
+  init(stored rows: RowReader) throws(StoredFormError) {
     names = try rows.value(of: .firstOfModel) ?? []
   }
 }
@@ -78,7 +78,7 @@ private struct PeopleModel: StorableModel, Equatable {
     let file = try await SQLiteFile.open(at: shelf.path)
     let store = file.store(named: "directory")
     try await store.checkpoint(
-      StoredForm(
+      SavedRows(
         rows: [(key: StoredKey(StoredTable(0), []), value: [99])],
         writtenAt: WallTime(milliseconds: 1)))
     let server = LocalEventQueue(truth: People(names: ["Ada"]))

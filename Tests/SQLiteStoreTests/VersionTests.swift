@@ -33,21 +33,21 @@ private struct Names<Version: AppVersion>: StorableModel, Equatable {
     rows.put(Names.table(Version.number), names, since: old?.names)
   }
 
-  init(stored rows: StoredRows) throws(StoredFormError) {
+  init(stored rows: RowReader) throws(StoredFormError) {
     let found: [String]? = try rows.value(of: Names.table(Version.number))
     guard let found else { throw StoredFormError(expected: "names") }
     names = found
   }
 
   static func migrate(
-    _ rows: StoredRows, from version: UInt64
-  ) throws(StoredFormError) -> StoredRows {
+    _ rows: RowReader, from version: UInt64
+  ) throws(StoredFormError) -> RowReader {
     guard version >= Version.oldest else { throw StoredFormError(expected: "a newer version") }
     var migrated = rows.rows
     for index in migrated.indices where migrated[index].key.table == table(version) {
       migrated[index].key.table = table(Version.number)
     }
-    return try StoredRows(migrated)
+    return try RowReader(migrated)
   }
 }
 

@@ -15,7 +15,7 @@ struct ActorEngineTests {
   func `sixty lives under every fault find nothing`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 20 {
-      let run = Simulation<Chat>.runActors(SimulationConfiguration(seed: seed))
+      let run = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: seed))
       if let finding = run.result.finding { Issue.record("seed \(seed): \(finding)") }
       #expect(run.jobs > run.result.requests)
       statistics.add(run.result)
@@ -28,14 +28,15 @@ struct ActorEngineTests {
   @Test(arguments: [1, 2, 7])
   func `a world may have any number of drivers`(clients: Int) {
     for seed: UInt64 in 1...8 {
-      let result = Simulation<Chat>.runActors(SimulationConfiguration(seed: seed, clients: clients))
+      let result = Simulation<DirectoryApp>.runActors(
+        SimulationConfiguration(seed: seed, clients: clients))
       #expect(result.result.finding == nil, "seed \(seed)")
     }
   }
 
   @Test func `a log-out before the saved form was read ends the run all the same`() {
     // The story of seed 490: the simulated reading was left unanswered, so run() never ended.
-    let result = Simulation<Chat>.runActors(SimulationConfiguration(seed: 490)).result
+    let result = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: 490)).result
     #expect(result.finding == nil)
   }
 
@@ -49,8 +50,9 @@ struct ActorEngineTests {
     for seed: UInt64 in 1...25 {
       let configuration = SimulationConfiguration(
         seed: seed, clients: clients, steps: 150, faults: .none)
-      let (expected, trace) = Simulation<Chat>.trace(configuration)
-      let run = Simulation<Chat>.runActors(configuration, choosesJobs: choosesJobs, isTraced: true)
+      let (expected, trace) = Simulation<DirectoryApp>.trace(configuration)
+      let run = Simulation<DirectoryApp>.runActors(
+        configuration, choosesJobs: choosesJobs, isTraced: true)
       #expect(run.result.finding == nil, "seed \(seed)")
       #expect(run.result.hash.value == expected.hash.value, "seed \(seed)")
       #expect(run.trace.lines == trace.lines, "seed \(seed)")
@@ -64,8 +66,9 @@ struct ActorEngineTests {
     var hashes: Set<UInt64> = []
     for seed: UInt64 in 1...10 {
       let configuration = SimulationConfiguration(seed: seed, clients: 3)
-      let once = Simulation<Chat>.runActors(configuration, choosesJobs: choosesJobs, isTraced: true)
-      let again = Simulation<Chat>.runActors(
+      let once = Simulation<DirectoryApp>.runActors(
+        configuration, choosesJobs: choosesJobs, isTraced: true)
+      let again = Simulation<DirectoryApp>.runActors(
         configuration, choosesJobs: choosesJobs, isTraced: true)
       #expect(text(once.result) == text(again.result), "seed \(seed)")
       #expect(once.jobs == again.jobs, "seed \(seed)")
@@ -78,8 +81,8 @@ struct ActorEngineTests {
   @Test func `writing a run down changes nothing`() {
     for seed: UInt64 in 1...5 {
       let configuration = SimulationConfiguration(seed: seed)
-      let plain = Simulation<Chat>.runActors(configuration)
-      let traced = Simulation<Chat>.runActors(configuration, isTraced: true)
+      let plain = Simulation<DirectoryApp>.runActors(configuration)
+      let traced = Simulation<DirectoryApp>.runActors(configuration, isTraced: true)
       #expect(text(plain.result) == text(traced.result))
       #expect(plain.trace.lines.isEmpty)
       #expect(traced.trace.lines.count > 100)
@@ -91,7 +94,8 @@ struct ActorEngineTests {
   @Test(arguments: Plant.all)
   func `every plant is found with drivers, too`(plant: Plant) {
     let found = (UInt64(1)...200).first { seed in
-      Simulation<Chat>.runActors(SimulationConfiguration(seed: seed, plant: plant)).result.finding
+      Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: seed, plant: plant)).result
+        .finding
         != nil
     }
     #expect(found != nil)

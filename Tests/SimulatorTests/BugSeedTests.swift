@@ -15,7 +15,7 @@ import Testing
     let lines: [String]
 
     init(seed: UInt64, steps: Int64 = 250, faults: FaultSet, plant: Plant? = nil) {
-      let (result, trace) = Simulation<Chat>.trace(
+      let (result, trace) = Simulation<DirectoryApp>.trace(
         SimulationConfiguration(
           seed: seed, clients: 2, steps: steps, faults: faults, plant: plant))
       self.result = result

@@ -246,7 +246,7 @@ import UpdateMachine
     desk.endWrite()
     desk.exchange()  // Acknowledges what came.
     let older = QueueFinger(queue: QueueID("q1"), lastEventID: 900)
-    desk.replica = Desk.Follower(life: Life(2))
+    desk.replica = Desk.Follower(incarnation: Incarnation(2))
     desk.put(.started(foreground: true))
     desk.put(
       .loaded(

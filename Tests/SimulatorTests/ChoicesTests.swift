@@ -44,7 +44,7 @@ struct ChoicesTests {
   @Test func `the mixing step is SplitMix64's`() {
     // The published output for seed 1234567.
     let step: UInt64 = 0x9E37_79B9_7F4A_7C15
-    let words = (UInt64(1)...5).map { Digest.mixed(1_234_567 &+ step &* $0) }
+    let words = (UInt64(1)...5).map { StateDigest.mixed(1_234_567 &+ step &* $0) }
     #expect(
       words == [
         6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,

@@ -6,16 +6,16 @@ import UpdateMachine
 
 /// The disk under a client, and the faults of disks in every world.
 @Suite struct DiskFaultTests {
-  private typealias Disk = RowDisk<ChatModel, QueueFinger>
+  private typealias Disk = RowDisk<DirectoryModel, QueueFinger>
 
   private func saved(_ number: Int64) throws -> Disk.Saved {
-    var state = ChatState()
+    var state = DirectoryState()
     state.apply(.new(id: number + 1, content: UInt32(number)))
     state.apply(.flags(adds: true, flag: 3, slots: .max))
     state.apply(.setting(key: 2, value: 7))
-    let model = try ChatModel(snapshot: ChatSnapshot(state: state, isReadable: true))
+    let model = try DirectoryModel(snapshot: DirectorySnapshot(state: state, isReadable: true))
     let finger = QueueFinger(queue: QueueID("q1"), lastEventID: number)
-    let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+    let terms = ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))
     return Disk.Saved(model: model, finger: finger, terms: terms)
   }
 
@@ -126,7 +126,7 @@ import UpdateMachine
       let configuration = SimulationConfiguration(
         seed: seed, clients: 2, faults: [fault, .crash, .logOut], isSwarm: false)
       let engine = ActorEngine(
-        world: World<Chat>(configuration: configuration, choices: Choices(seed: seed)),
+        world: World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed)),
         choosesJobs: true)
       let result = engine.run()
       #expect(result.finding == nil, "seed \(seed)")
@@ -143,7 +143,7 @@ import UpdateMachine
   @Test func `on a full disk saving is tried again and again, and then goes on by itself`() throws {
     let configuration = SimulationConfiguration(
       seed: 8, clients: 1, faults: [.fullDisk], isSwarm: false)
-    let (result, trace) = Simulation<Chat>.trace(configuration)
+    let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
     #expect(result.finding == nil)
     let lines = trace.lines.filter { $0.contains("  client 0  ") }
     let first = try #require(lines.firstIndex { $0.contains("writeFailed") })

@@ -9,8 +9,8 @@ import UpdateMachine
   /// 2, 4 and 8; known up to 5, and from 7 on.
   private func list() -> PartialList<MessageID> {
     var list = PartialList<MessageID>()
-    list.learn(Interval(from: .veryBeginning, to: .id(MessageID(5))))
-    list.learn(Interval(from: .id(MessageID(7)), to: .veryEnd))
+    list.learn(IDInterval(from: .veryBeginning, to: .id(MessageID(5))))
+    list.learn(IDInterval(from: .id(MessageID(7)), to: .veryEnd))
     for id: Int64 in [2, 4, 8] { list.insert(MessageID(id)) }
     return list
   }
@@ -40,7 +40,7 @@ import UpdateMachine
 
   @Test func `a hole that is not shown`() {
     let found = complaint(.newest(3), list()) {
-      $0.rows.removeAll { $0 == .gap(Interval(MessageID(6))) }
+      $0.rows.removeAll { $0 == .gap(IDInterval(MessageID(6))) }
     }
     #expect(found == "nothing is left out before 8")
   }
@@ -86,7 +86,7 @@ import UpdateMachine
     #expect(gone == "6 is shown as known only where it is")
     let former = complaint(.newest(1), list()) { $0.rows.append(.former(MessageID(9))) }
     #expect(former == "9 is former only where nothing is known")
-    let wrong = complaint(.newest(1), list()) { $0.rows = [.gap(Interval(MessageID(5)))] }
+    let wrong = complaint(.newest(1), list()) { $0.rows = [.gap(IDInterval(MessageID(5)))] }
     #expect(wrong == "a gap where nothing is known")
   }
 }

@@ -50,11 +50,12 @@ struct FaultSetTests {
     var drew = 0
     for seed: UInt64 in 1...40 {
       var choices = Choices(seed: seed)
-      let climate = Climate(&choices, allowed: allowed)
-      #expect(climate.faults == allowed || climate.faults == .none)
-      let strikes = climate.outgoing + climate.answering + climate.incoming + climate.writing
-      #expect((strikes + climate.disturbances).allSatisfy { $0 == fault })
-      if climate.faults == allowed { drew += 1 }
+      let faultPlan = FaultPlan(&choices, allowed: allowed)
+      #expect(faultPlan.faults == allowed || faultPlan.faults == .none)
+      let strikes =
+        faultPlan.outgoing + faultPlan.answering + faultPlan.incoming + faultPlan.writing
+      #expect((strikes + faultPlan.disturbances).allSatisfy { $0 == fault })
+      if faultPlan.faults == allowed { drew += 1 }
     }
     #expect((1..<40).contains(drew))
   }
@@ -64,9 +65,9 @@ struct FaultSetTests {
     var sizes: Set<Int> = []
     for seed: UInt64 in 1...60 {
       var choices = Choices(seed: seed)
-      let climate = Climate(&choices, allowed: .all)
-      sizes.insert(climate.faults.list.count)
-      for fault in climate.faults.list { union.insert(fault) }
+      let faultPlan = FaultPlan(&choices, allowed: .all)
+      sizes.insert(faultPlan.faults.list.count)
+      for fault in faultPlan.faults.list { union.insert(fault) }
     }
     #expect(union == .all)
     #expect(sizes.count > 5)
@@ -77,20 +78,20 @@ struct FaultSetTests {
     for fault in Fault.allCases where !fault.isOfPages { others.insert(fault) }
     for seed: UInt64 in 1...40 {
       var (one, another) = (Choices(seed: seed), Choices(seed: seed))
-      let climate = Climate(&one, allowed: .all, hasPages: false)
-      let plain = Climate(&another, allowed: others)
-      #expect(climate.faults == plain.faults)
-      #expect(climate.disturbances == plain.disturbances)
+      let faultPlan = FaultPlan(&one, allowed: .all, hasPages: false)
+      let plain = FaultPlan(&another, allowed: others)
+      #expect(faultPlan.faults == plain.faults)
+      #expect(faultPlan.disturbances == plain.disturbances)
       #expect(one.record == another.record)
     }
   }
 
   @Test func `in the calm there are no faults`() {
     var choices = Choices(seed: 1)
-    var climate = Climate(&choices, allowed: .all)
-    climate.calm()
-    #expect(climate.faults == .none)
-    let strikes = climate.outgoing + climate.answering + climate.incoming + climate.writing
-    #expect((strikes + climate.disturbances).isEmpty)
+    var faultPlan = FaultPlan(&choices, allowed: .all)
+    faultPlan.calm()
+    #expect(faultPlan.faults == .none)
+    let strikes = faultPlan.outgoing + faultPlan.answering + faultPlan.incoming + faultPlan.writing
+    #expect((strikes + faultPlan.disturbances).isEmpty)
   }
 }

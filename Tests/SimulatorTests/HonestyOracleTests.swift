@@ -6,7 +6,7 @@ import UpdateMachine
 struct HonestyOracleTests {
   private static let since = Moment(milliseconds: 5)
   private static let request = Outstanding(
-    id: RequestID(life: Life(1), number: 1), sent: since, waits: true)
+    id: RequestID(incarnation: Incarnation(1), number: 1), sent: since, waits: true)
 
   private static let claims: [Freshness.Claim] = [
     .unknown, .halted(.credentials), .halted(.unsupported), .halted(.stopped), .resting, .connected,

@@ -19,27 +19,27 @@ import UpdateMachine
 
   @Test func `ends, known parts and messages`() {
     var list = PartialList<MessageID>()
-    list.learn(Interval(from: .veryBeginning, to: .id(MessageID(3))))
-    list.learn(Interval(from: MessageID(6), to: MessageID(8)))
+    list.learn(IDInterval(from: .veryBeginning, to: .id(MessageID(3))))
+    list.learn(IDInterval(from: MessageID(6), to: MessageID(8)))
     for id: Int64 in [2, 5, 7] { list.insert(MessageID(id)) }
     #expect(bar(list) == "[=#=.o=#=" + dots(33) + " 1…40")
-    list.learn(Interval(from: .id(MessageID(8)), to: .veryEnd))
+    list.learn(IDInterval(from: .id(MessageID(8)), to: .veryEnd))
     #expect(bar(list) == "[=#=.o=#" + dots(33, "=") + "] 1…40")
   }
 
   @Test func `what was known formerly`() {
     var list = PartialList<MessageID>()
-    list.learn(Interval(from: .veryBeginning, to: .id(MessageID(3))))
+    list.learn(IDInterval(from: .veryBeginning, to: .id(MessageID(3))))
     list.insert(MessageID(2))
     var next = PartialList(forgetting: list)
     #expect(bar(next) == "----" + dots(38) + " 1…40")
-    next.learn(Interval(MessageID(2)))
+    next.learn(IDInterval(MessageID(2)))
     #expect(bar(next) == "--=-" + dots(38) + " 1…40")
   }
 
   @Test func `many IDs share a column, and the width stays`() {
     var list = PartialList<MessageID>()
-    list.learn(Interval(from: MessageID(3), to: MessageID(7)))
+    list.learn(IDInterval(from: MessageID(3), to: MessageID(7)))
     list.insert(MessageID(4))
     #expect(bar(list, through: 101) == ".:#:" + dots(38) + " 1…120")
     list.insert(MessageID(1_000_000))

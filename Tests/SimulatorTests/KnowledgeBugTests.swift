@@ -110,7 +110,7 @@ import UpdateMachine
     if !isPageFirst { tale.answer(page) }
     #expect(tale.list(Tale.inA) == "1 9 10 of [begin…1] [9…end]")
     let rows = tale.store.list(of: Tale.inA)?.excerpt(of: .newest(5)).rows
-    #expect(rows?[1] == .gap(Interval(from: MessageID(2), to: MessageID(8))))
+    #expect(rows?[1] == .gap(IDInterval(from: MessageID(2), to: MessageID(8))))
   }
 
   @Test(arguments: [true, false])

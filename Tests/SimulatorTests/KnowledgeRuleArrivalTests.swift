@@ -160,7 +160,9 @@ import UpdateMachine
   @Test func `R7: a flag in doubt closes no hole`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.a, []), lists: [Tale.starred])
     tale.look(Tale.starred)
-    for change in [Mailbox.Change.unstarred(1), .starred(1), .unstarred(2)] { tale.commit(change) }
+    for change in [ServerMessages.Change.unstarred(1), .starred(1), .unstarred(2)] {
+      tale.commit(change)
+    }
     tale.hear(isMerged: true)
     #expect(!tale.knows(1, Tale.starred))
     tale.answer(tale.fetch(1))

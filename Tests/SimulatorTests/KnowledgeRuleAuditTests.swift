@@ -63,7 +63,9 @@ import UpdateMachine
     #expect(tale.store.suspects == [])
     let other = tale.fetch(Tale.inA)
     tale.read(other)
-    for change in [Mailbox.Change.unstarred(3), .starred(3), .unstarred(1)] { tale.commit(change) }
+    for change in [ServerMessages.Change.unstarred(3), .starred(3), .unstarred(1)] {
+      tale.commit(change)
+    }
     tale.hear(isMerged: true)
     tale.answer(other)
     tale.hear()
@@ -73,7 +75,9 @@ import UpdateMachine
   @Test func `R13: what is in a list only by a flag in doubt is no lack`() {
     var tale = Tale((1, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA, Tale.starred])
     tale.look(Tale.inA)
-    for change in [Mailbox.Change.starred(3), .unstarred(3), .starred(1)] { tale.commit(change) }
+    for change in [ServerMessages.Change.starred(3), .unstarred(3), .starred(1)] {
+      tale.commit(change)
+    }
     tale.hear(isMerged: true)
     #expect(tale.list(Tale.starred) == "1 3 of nothing")
     tale.look(Tale.starred)
@@ -102,7 +106,7 @@ import UpdateMachine
   }
 
   @Test func `R13: an edit, a move and a reaction that were not announced are mended`() {
-    for change in [Mailbox.Change.edited(1, 100), .moved(1, to: Tale.b), .reacted(1)] {
+    for change in [ServerMessages.Change.edited(1, 100), .moved(1, to: Tale.b), .reacted(1)] {
       var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB, Tale.all])
       tale.look(Tale.inA)
       tale.look(Tale.inB)
@@ -321,7 +325,7 @@ import UpdateMachine
 
   @Test(arguments: [true, false])
   func `R13: whatever names a message ends its audit`(isAsked: Bool) {
-    for change in [Mailbox.Change.reacted(1, by: 2), .flaggedAll(.read, isSet: true)] {
+    for change in [ServerMessages.Change.reacted(1, by: 2), .flaggedAll(.read, isSet: true)] {
       var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
       tale.look(Tale.inA)
       tale.commitUnannounced(.starred(1))

@@ -267,7 +267,8 @@ import UpdateMachine
     #expect(store.openFetches.map { $0.number } == [other])
     let answer = MessagePage<UInt32>(messages: [], foundOldest: true, foundNewest: true)
     #expect(
-      store.take(answer, for: RequestID(life: Life(0), part: .pages, number: page)) == .absorbed)
+      store.take(answer, for: RequestID(incarnation: Incarnation(0), part: .pages, number: page))
+        == .absorbed)
   }
 
   // MARK: R12

@@ -267,7 +267,9 @@ import UpdateMachine
     let old = tale.fetch(Tale.inA)
     tale.read(old)
     tale.answer(tale.fetch(5))
-    for change in [Mailbox.Change.unstarred(5), .starred(5), .unstarred(1)] { tale.commit(change) }
+    for change in [ServerMessages.Change.unstarred(5), .starred(5), .unstarred(1)] {
+      tale.commit(change)
+    }
     tale.hear(isMerged: true)
     #expect(tale.store.doubt(about: MessageID(5)) == .starred)
     let new = tale.fetch(5)
@@ -283,16 +285,18 @@ import UpdateMachine
     let page = tale.fetch(Tale.inA)
     tale.read(page)
     var store = tale.store
-    store.abandon(RequestID(life: Life(0), part: .pages, number: page))
+    store.abandon(RequestID(incarnation: Incarnation(0), part: .pages, number: page))
     let answer = MessagePage<UInt32>(messages: [], foundOldest: true, foundNewest: true)
     #expect(
-      store.take(answer, for: RequestID(life: Life(0), part: .pages, number: page)) == .absorbed)
+      store.take(answer, for: RequestID(incarnation: Incarnation(0), part: .pages, number: page))
+        == .absorbed)
     #expect(store.list(of: Tale.inA)?.knowledge.isEmpty == true)
     // And an answer that comes twice counts once.
     #expect(tale.answer(page) == .taken)
     var again = tale.store
     #expect(
-      again.take(answer, for: RequestID(life: Life(0), part: .pages, number: page)) == .absorbed)
+      again.take(answer, for: RequestID(incarnation: Incarnation(0), part: .pages, number: page))
+        == .absorbed)
   }
 
   // MARK: R6

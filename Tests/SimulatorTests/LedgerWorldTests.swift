@@ -9,8 +9,8 @@ struct LedgerWorldTests {
   func `each change is made once and in order, or is set aside`(first: UInt64) {
     for seed in first..<(first + 100) {
       let configuration = SimulationConfiguration(seed: seed)
-      guard let finding = Simulation<Ledger>.run(configuration).finding else { continue }
-      let (_, trace) = Simulation<Ledger>.trace(configuration)
+      guard let finding = Simulation<LedgerApp>.run(configuration).finding else { continue }
+      let (_, trace) = Simulation<LedgerApp>.trace(configuration)
       Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
       return
     }
@@ -21,7 +21,7 @@ struct LedgerWorldTests {
     configuration.world = .ledger
     let result = LibraryWorld.run(configuration)
     #expect(LibraryWorld.run(configuration).hash == result.hash)
-    let record = Simulation<Ledger>.choices(of: configuration)
+    let record = Simulation<LedgerApp>.choices(of: configuration)
     let token = RunToken(configuration, ChoiceLists(record))
     #expect((try? RunToken(token.text))?.configuration.world == .ledger)
     #expect(LibraryWorld.traceReplay(token).0.steps == result.steps)
@@ -39,7 +39,7 @@ struct LedgerWorldTests {
   @Test func `changes are refused, set aside, coalesced and pushed again`() {
     var text = ""
     for seed: UInt64 in 1...40 {
-      text += Simulation<Ledger>.trace(SimulationConfiguration(seed: seed)).1.text
+      text += Simulation<LedgerApp>.trace(SimulationConfiguration(seed: seed)).1.text
     }
     for words in [
       "refused", "set aside", "threw", "accepted", "knowing", "halted(credentials)", "confirming",

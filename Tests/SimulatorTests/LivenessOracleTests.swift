@@ -7,7 +7,7 @@ import UpdateMachine
 
 struct LivenessOracleTests {
   private func bound(
-    _ settings: MachineSettings = MachineSettings(), terms: Terms = .unspoken,
+    _ settings: MachineSettings = MachineSettings(), terms: ServerTerms = .unspoken,
     retryAfter: TimeSpan = .zero, trip: TimeSpan = .zero
   ) -> TimeSpan {
     LivenessOracle.bound(settings: settings, terms: terms, retryAfter: retryAfter, trip: trip)
@@ -50,7 +50,7 @@ struct LivenessOracleTests {
       change(&settings)
       #expect(bound(settings) > bound())
     }
-    let terms = Terms(longDeadline: .seconds(1000), lifetime: .seconds(600))
+    let terms = ServerTerms(longDeadline: .seconds(1000), lifetime: .seconds(600))
     #expect(bound(terms: terms) > bound())
   }
 
@@ -59,7 +59,7 @@ struct LivenessOracleTests {
   /// A client whose registers are all swallowed, until its deadline and its waits are the longest
   /// that there are. Every timer fires as late as it may.
   private struct ScriptedLife {
-    var machine = Machine<QueueFinger>(life: Life(1))
+    var machine = Machine<QueueFinger>(incarnation: Incarnation(1))
     var now = Moment(milliseconds: 0)
     var effects = Machine<QueueFinger>.Effects()
     var arm: TimerArm?
@@ -146,7 +146,7 @@ struct LivenessOracleTests {
   @Test(arguments: [false, true])
   func `an age says nothing of a log that was asked on about since`(isAsked: Bool) {
     let configuration = SimulationConfiguration(seed: 1, clients: 1, faults: .none)
-    var world = World<Chat>(configuration: configuration, choices: Choices(seed: 1))
+    var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: 1))
     #expect(world.run().finding == nil)
     let client = world.clients[0]
     client.writtenAt = world.now - .seconds(300)
@@ -154,7 +154,7 @@ struct LivenessOracleTests {
     world.begin(0)
     world.load(0)
     #expect(client.body.isLoaded)
-    #expect(world.jury.accounts[0].hasWrongAge == isAsked)
+    #expect(world.checker.accounts[0].hasWrongAge == isAsked)
   }
 
   @Test func `a world that does not converge is found out at the bound, to the millisecond`() throws
@@ -163,7 +163,7 @@ struct LivenessOracleTests {
     for seed: UInt64 in 1...10 {
       let configuration = SimulationConfiguration(
         seed: seed, clients: 2, steps: 100, plant: .neverAnswersAgain)
-      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
       let result = world.run()
       guard let finding = result.finding, case .calm(let since, let until) = world.phase else {
         continue

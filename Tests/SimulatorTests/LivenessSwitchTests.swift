@@ -7,9 +7,9 @@ import UpdateMachine
 struct LivenessSwitchTests {
   @Test func `without liveness a run ends when the faults stop`() {
     var configuration = SimulationConfiguration(seed: 1, steps: 120)
-    let judged = Simulation<Chat>.run(configuration)
+    let judged = Simulation<DirectoryApp>.run(configuration)
     configuration.judgesLiveness = false
-    let unjudged = Simulation<Chat>.run(configuration)
+    let unjudged = Simulation<DirectoryApp>.run(configuration)
     #expect(unjudged.steps == 120)
     #expect(judged.steps > 120)
     #expect(unjudged.convergence == .zero)
@@ -17,9 +17,9 @@ struct LivenessSwitchTests {
 
   @Test func `a server that never answers again is found only by who judges liveness`() {
     var configuration = SimulationConfiguration(seed: 3, faults: .none, plant: .neverAnswersAgain)
-    #expect(Simulation<Chat>.run(configuration).finding?.oracle == .liveness)
+    #expect(Simulation<DirectoryApp>.run(configuration).finding?.oracle == .liveness)
     configuration.judgesLiveness = false
-    #expect(Simulation<Chat>.run(configuration).finding == nil)
+    #expect(Simulation<DirectoryApp>.run(configuration).finding == nil)
   }
 
   @Test(arguments: [true, false], [true, false])

@@ -39,10 +39,10 @@ struct MessageRaceTests {
   func `what a server never announced is mended by looks at everything`(share: Int) {
     for seed in 0..<100 {
       var choices = Choices(seed: UInt64(share * 100 + seed))
-      var race = MessageRace(Mailbox.beginning)
+      var race = MessageRace(ServerMessages.beginning)
       race.register()
-      race.open(Mailbox.Narrow())
-      for _ in 0..<3 { race.open(choices.pick(.users, Mailbox.narrows)) }
+      race.open(ServerMessages.Narrow())
+      for _ in 0..<3 { race.open(choices.pick(.users, ServerMessages.narrows)) }
       var pages = 0
       var breaches = 0
       for _ in 0..<80 {
@@ -53,11 +53,12 @@ struct MessageRaceTests {
         }
       }
       for number in race.openFetches { race.abandon(number) }
-      race.open(Mailbox.Narrow())
+      race.open(ServerMessages.Narrow())
       for _ in 0..<3 {
         race.poll()
         race.answerPoll()
-        race.answer(race.fetch(PageRequest(Mailbox.Narrow(), .newest, before: 100, after: 0)))
+        race.answer(
+          race.fetch(PageRequest(ServerMessages.Narrow(), .newest, before: 100, after: 0)))
         race.poll()
         race.answerPoll()
         for id in race.store.suspects {
@@ -77,7 +78,7 @@ struct MessageRaceTests {
     case .reacted, .covered, .untold, .aged, .renewed: return 0
     }
     // Nothing that is announced has the same version.
-    let nothing = Mailbox.Change.deleted([])
+    let nothing = ServerMessages.Change.deleted([])
     for _ in 0..<3 { race.commit(nothing) }
     race.commitUnannounced(change)
     for _ in 0..<3 { race.commit(nothing) }
@@ -189,11 +190,11 @@ struct MessageRaceTests {
     _ more: (inout MessageRace, inout Choices) throws -> Void = { _, _ in }
   ) rethrows -> Outcome {
     var choices = Choices(seed: seed)
-    var race = MessageRace(Mailbox.beginning)
+    var race = MessageRace(ServerMessages.beginning)
     var outcome = Outcome()
     for _ in 0..<choices.draw(.swarm, below: 6) { race.commit(race.truth.nextChange(&choices)) }
     race.register()
-    for _ in 0..<3 { race.open(choices.pick(.users, Mailbox.narrows)) }
+    for _ in 0..<3 { race.open(choices.pick(.users, ServerMessages.narrows)) }
     let isMerged = choices.happens(.swarm, 1, in: 2)
     for _ in 0..<steps {
       outcome.story.append(step(&race, &choices, isMerged: isMerged, &outcome.pages))
@@ -240,7 +241,7 @@ struct MessageRaceTests {
       for id in race.store.suspects { race.fetch(PageRequest(id), isAudit: true) }
       return "second readings"
     default:
-      race.open(choices.pick(.users, Mailbox.narrows))
+      race.open(choices.pick(.users, ServerMessages.narrows))
       return "open a list"
     }
   }
@@ -255,7 +256,7 @@ struct MessageRaceTests {
       race.abandon(number)
       return "give \(number) up"
     case 3:
-      race.close(choices.pick(.users, Mailbox.narrows))
+      race.close(choices.pick(.users, ServerMessages.narrows))
       return "close a list"
     default:
       let id = MessageID(choices.draw(.users, in: 1...12))
@@ -270,7 +271,7 @@ struct MessageRaceTests {
 
   private static func anyRequest(
     _ race: MessageRace, _ choices: inout Choices
-  ) -> PageRequest<Mailbox.Narrow, MessageID> {
+  ) -> PageRequest<ServerMessages.Narrow, MessageID> {
     let id = MessageID(choices.draw(.users, in: 1...12))
     if race.store.narrows.isEmpty || choices.happens(.users, 1, in: 4) { return PageRequest(id) }
     let anchor: PageAnchor<MessageID> = choices.pick(

@@ -81,7 +81,7 @@ struct Desk {
   private(set) var disk: Follower.Saved?
 
   init(_ events: [NoteEvent] = [.write(1, "a")]) {
-    replica = Follower(life: Life(1))
+    replica = Follower(incarnation: Incarnation(1))
     server = EventQueueServer(truth: NoteTruth(), at: now)
     for event in events { server.commit(event, at: now) }
   }
@@ -114,7 +114,7 @@ struct Desk {
 
   /// The request that is out; the tests ask only when there is one.
   var request: RequestID {
-    replica.status.outstanding?.id ?? RequestID(life: Life(0), number: 0)
+    replica.status.outstanding?.id ?? RequestID(incarnation: Incarnation(0), number: 0)
   }
 
   mutating func commit(_ events: [NoteEvent]) {
@@ -165,7 +165,7 @@ struct Desk {
   @discardableResult
   mutating func restart(after span: TimeSpan = .zero) -> [String] {
     now = now + span
-    replica = Follower(life: Life(replica.machine.life.number + 1))
+    replica = Follower(incarnation: Incarnation(replica.machine.incarnation.number + 1))
     timer = nil
     write = nil
     put(.app(.started(foreground: true)))

@@ -24,7 +24,7 @@ import Testing
     }
 
     /// The newest fetch.
-    var id: RequestID { RequestID(life: Life(1), part: .pages, number: count) }
+    var id: RequestID { RequestID(incarnation: Incarnation(1), part: .pages, number: count) }
 
     mutating func fail(_ failure: SyncFailure, at now: Int64) {
       oracle.noteFailure(id, failure, at: Moment(milliseconds: now))
@@ -128,7 +128,7 @@ import Testing
     var desk = Desk()
     for number in 1...3 { #expect(desk.fetch(older(Int64(number)), at: 0) == nil) }
     for number in 1...3 {
-      let id = RequestID(life: Life(1), part: .pages, number: UInt64(number))
+      let id = RequestID(incarnation: Incarnation(1), part: .pages, number: UInt64(number))
       desk.oracle.noteFailure(id, .unreachable, at: Moment(milliseconds: 100))
     }
     #expect(desk.fetch(older(4), at: 350) == nil)

@@ -68,7 +68,7 @@ import Testing
 
   @Test func `first unread becomes the ID that the page names`() {
     var desk = Desk()
-    desk.mailbox.apply(.flagged((1...50).map { MessageID($0 * 10) }, .read, isSet: true))
+    desk.serverMessages.apply(.flagged((1...50).map { MessageID($0 * 10) }, .read, isSet: true))
     let window = desk.open(Desk.a, ListWindow(.firstUnread, before: 1, after: 2))
     #expect(desk.view(window).rows.isEmpty)
     #expect(!desk.view(window).isComplete)
@@ -235,7 +235,7 @@ import Testing
   @Test func `a page that makes no sense is a failure`() {
     var desk = Desk()
     desk.open(Desk.a, .newest(3))
-    var page = desk.mailbox.page(desk.out[0].request, later: desk.mailbox)
+    var page = desk.serverMessages.page(desk.out[0].request, later: desk.serverMessages)
     page.messages.reverse()
     desk.answer(as: page)
     #expect(desk.reports == [.malformed])
@@ -323,7 +323,7 @@ import Testing
         desk.move(windows[Int(draw(Int64(windows.count)))], anyWindow())
       case 4, 5: if !desk.out.isEmpty { desk.answer() }
       case 6: if !desk.out.isEmpty { desk.fail(failures[Int(draw(4))]) }
-      case 7: if desk.isLive { desk.hearNew(1000 + Int64(desk.mailbox.messages.count)) }
+      case 7: if desk.isLive { desk.hearNew(1000 + Int64(desk.serverMessages.messages.count)) }
       case 8 where draw(6) == 0: desk.isLive ? desk.loseFinger() : desk.register()
       default: desk.pass(.milliseconds(draw(draw(8) == 0 ? 40_000 : 600)))
       }
@@ -406,7 +406,7 @@ import Testing
       while let (_, request) = desk.out.first {
         switch (trouble, request.want) {
         case (.bringsTheAnchorAlone, .about(.id(let id), _, _)):
-          desk.answer(as: MessagePage(messages: [desk.mailbox[id]!], anchor: id))
+          desk.answer(as: MessagePage(messages: [desk.serverMessages[id]!], anchor: id))
         case (.fails, _): desk.fail(.serverFault)
         case (.isEmpty, _), (.bringsTheAnchorAlone, _): desk.answer(as: MessagePage(messages: []))
         }

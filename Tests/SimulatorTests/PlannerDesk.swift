@@ -7,13 +7,13 @@ import Testing
 /// A planner with its store, a server of messages that answers when a test says so, and a clock that
 /// is moved by hand. Oracle D looks on.
 struct PlannerDesk {
-  typealias Narrow = Mailbox.Narrow
+  typealias Narrow = ServerMessages.Narrow
   typealias Planner = PagePlanner<MessageStore<Narrow>>
   typealias Page = MessagePage<UInt32>
 
   var planner: Planner
   var store = MessageStore<Narrow>(following: [ChannelID(1), ChannelID(2)])
-  var mailbox = Mailbox(following: [ChannelID(1), ChannelID(2)], hidden: [])
+  var serverMessages = ServerMessages(following: [ChannelID(1), ChannelID(2)], hidden: [])
   var oracle: PageBudgetOracle<Narrow>
   var now = Moment(milliseconds: 0)
   var isLive = true
@@ -33,7 +33,7 @@ struct PlannerDesk {
   /// So many messages are there in the first channel, 10, 20, 30 and so on, and as many in the second,
   /// each greater by one.
   init(messages: Int64 = 100, settings: PageSettings = PageSettings()) {
-    planner = Planner(life: Life(1), settings: settings)
+    planner = Planner(incarnation: Incarnation(1), settings: settings)
     oracle = PageBudgetOracle(settings: settings)
     for number in 1...messages {
       send(number * 10, to: 1)
@@ -43,7 +43,7 @@ struct PlannerDesk {
 
   private mutating func send(_ number: Int64, to channel: Int64) {
     let place = MessagePlace.channel(ChannelID(channel), topic: "a")
-    mailbox.apply(.sent(MessageID(number), by: UserID(1), to: place, 1, []))
+    serverMessages.apply(.sent(MessageID(number), by: UserID(1), to: place, 1, []))
   }
 
   // MARK: Steps
@@ -74,7 +74,7 @@ struct PlannerDesk {
   /// The oldest question is answered, as the server has it.
   mutating func answer() {
     guard let request = out.first?.request else { return noteNothingAsked() }
-    answer(as: mailbox.page(request, later: mailbox))
+    answer(as: serverMessages.page(request, later: serverMessages))
   }
 
   /// The oldest question is answered like this.
@@ -112,9 +112,9 @@ struct PlannerDesk {
   private func noteNothingAsked() { Issue.record("no page is asked for") }
 
   /// Something happens on the server, and a poll brings it.
-  mutating func hear(_ change: Mailbox.Change) {
-    let event = mailbox.announcement(of: change)
-    mailbox.apply(change)
+  mutating func hear(_ change: ServerMessages.Change) {
+    let event = serverMessages.announcement(of: change)
+    serverMessages.apply(change)
     store.asked()
     if let event { store.apply(event) }
     store.answered()
@@ -134,7 +134,7 @@ struct PlannerDesk {
   }
 
   mutating func register() {
-    store = MessageStore(following: mailbox.followed, after: store)
+    store = MessageStore(following: serverMessages.followed, after: store)
     isLive = true
     look()
   }

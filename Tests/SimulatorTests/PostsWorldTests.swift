@@ -10,8 +10,8 @@ struct PostsWorldTests {
   func `each post is made as often as it was sent, or is uncertain or set aside`(first: UInt64) {
     for seed in first..<(first + 100) {
       let configuration = SimulationConfiguration(seed: seed)
-      guard let finding = Simulation<Posts>.run(configuration).finding else { continue }
-      let (_, trace) = Simulation<Posts>.trace(configuration)
+      guard let finding = Simulation<PostsApp>.run(configuration).finding else { continue }
+      let (_, trace) = Simulation<PostsApp>.trace(configuration)
       Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
       return
     }
@@ -22,7 +22,7 @@ struct PostsWorldTests {
     configuration.world = .posts
     let result = LibraryWorld.run(configuration)
     #expect(LibraryWorld.run(configuration).hash == result.hash)
-    let record = Simulation<Posts>.choices(of: configuration)
+    let record = Simulation<PostsApp>.choices(of: configuration)
     let token = RunToken(configuration, ChoiceLists(record))
     #expect((try? RunToken(token.text))?.configuration.world == .posts)
     #expect(LibraryWorld.traceReplay(token).0.steps == result.steps)
@@ -32,7 +32,7 @@ struct PostsWorldTests {
   @Test func `sends are uncertain, refused and set aside, and sent again`() {
     var text = ""
     for seed: UInt64 in 1...40 {
-      text += Simulation<Posts>.trace(SimulationConfiguration(seed: seed)).1.text
+      text += Simulation<PostsApp>.trace(SimulationConfiguration(seed: seed)).1.text
     }
     for words in [
       "uncertain", "refused", "set aside", "threw", "accepted", "halted(credentials)", "waiting",
@@ -55,7 +55,7 @@ struct PostsWorldTests {
       return
     }
     #expect(snapshot.client == ClientID(1))
-    var model = try Posts.Model(snapshot: snapshot)
+    var model = try PostsApp.Model(snapshot: snapshot)
 
     let arguments = JSONObject([
       .init("entry", 1), .init("channel", 0), .init("local", 1),
@@ -68,7 +68,7 @@ struct PostsWorldTests {
       ])
     #expect(server.push(push, at: now) == .accepted)
     #expect(server.push(push, at: now) == .accepted)
-    #expect(server.truth.board.posts.count == 2)
+    #expect(server.truth.posted.posts.count == 2)
 
     let reply = server.poll(
       finger, waits: false, waiter: 1, heartbeatAfter: .seconds(50), at: now)
@@ -77,14 +77,14 @@ struct PostsWorldTests {
       return
     }
     for event in batch.events { if let event = event.event { try model.apply(event) } }
-    #expect(Posts.checksum(of: model) == server.truth.checksum)
+    #expect(PostsApp.checksum(of: model) == server.truth.checksum)
   }
 
   /// A client whose store succeeds at once.
   private struct Hand {
     typealias Client = PostsUser.Body
 
-    var client = Client(life: Life(1))
+    var client = Client(incarnation: Incarnation(1))
     var request: RequestID?
     var now = Moment(milliseconds: 0)
     /// The pushes that left, and the outbox's timer that was armed last.
@@ -142,7 +142,7 @@ struct PostsWorldTests {
   @Test(arguments: Plant.all)
   func `a server of posts that breaks its contract is seen`(plant: Plant) {
     for seed: UInt64 in 1...200 {
-      let result = Simulation<Posts>.run(SimulationConfiguration(seed: seed, plant: plant))
+      let result = Simulation<PostsApp>.run(SimulationConfiguration(seed: seed, plant: plant))
       guard result.finding != nil else { continue }
       #expect(result.breaches > 0, "seed \(seed)")
       return

@@ -56,8 +56,10 @@ import Testing
   ) throws -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle) {
     for seed in UInt64(1)...200 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
-      guard let shrunk = Simulation<Chat>.shrunk(configuration, budget: 600) else { continue }
-      return try #require(Simulation<Chat>.curve(of: shrunk.token))
+      guard let shrunk = Simulation<DirectoryApp>.shrunk(configuration, budget: 600) else {
+        continue
+      }
+      return try #require(Simulation<DirectoryApp>.curve(of: shrunk.token))
     }
     throw NotFound()
   }
@@ -96,7 +98,7 @@ import Testing
 
   @Test func `there is no curve of a run in which all is well`() {
     let configuration = SimulationConfiguration(seed: 1)
-    let lists = ChoiceLists(Simulation<Chat>.choices(of: configuration))
-    #expect(Simulation<Chat>.curve(of: RunToken(configuration, lists)) == nil)
+    let lists = ChoiceLists(Simulation<DirectoryApp>.choices(of: configuration))
+    #expect(Simulation<DirectoryApp>.curve(of: RunToken(configuration, lists)) == nil)
   }
 }

@@ -29,7 +29,7 @@ struct SupersededOracleTests {
 
   /// A machine that has asked for its first snapshot.
   private func started() -> Place {
-    var machine = Place(life: Life(1))
+    var machine = Place(incarnation: Incarnation(1))
     _ = machine.handle(.started(foreground: true), at: Moment(milliseconds: 0))
     return machine
   }
@@ -49,7 +49,7 @@ struct SupersededOracleTests {
   }
 
   @Test func `any other effect is wrong`() {
-    let id = RequestID(life: Life(1), number: 9)
+    let id = RequestID(incarnation: Incarnation(1), number: 9)
     let range = MomentRange(at: Moment(milliseconds: 5))
     #expect(!holds { $0.cancel = id })
     #expect(!holds { $0.disarm = TimerID(1) })
@@ -75,10 +75,10 @@ struct SupersededOracleTests {
   @Test func `the machine's own late answers are right, its awaited ones are not late`() {
     let before = started()
     let now = Moment(milliseconds: 40)
-    for life: UInt64 in 0...2 {
+    for incarnation: UInt64 in 0...2 {
       for number: UInt64 in 0...2 {
         var after = before
-        let id = RequestID(life: Life(life), number: number)
+        let id = RequestID(incarnation: Incarnation(incarnation), number: number)
         let effects = after.handle(.failed(id, .unreachable), at: now)
         let isLate = SupersededOracle.holds(before: before, after: after, effects: effects)
         #expect(isLate == !before.isCurrent(id))

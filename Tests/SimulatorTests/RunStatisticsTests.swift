@@ -15,7 +15,8 @@ struct RunStatisticsTests {
   private func results() -> [RunResult] {
     (UInt64(1)...24).map { seed in
       let plant: Plant? = seed % 3 == 0 ? .breach(.lostEvent) : nil
-      return Simulation<Chat>.run(SimulationConfiguration(seed: seed, clients: 2, plant: plant))
+      return Simulation<DirectoryApp>.run(
+        SimulationConfiguration(seed: seed, clients: 2, plant: plant))
     }
   }
 

@@ -11,9 +11,10 @@ import UpdateMachine
   @Test func `every seed is run and added up`() async {
     var expected = RunStatistics()
     for seed in UInt64(5)...70 {
-      expected.add(Simulation<Chat>.run(SimulationConfiguration(seed: seed, clients: 2, steps: 50)))
+      expected.add(
+        Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed, clients: 2, steps: 50)))
     }
-    let runs = await Simulation<Chat>.run(seeds: 5...70, clients: 2, steps: 50)
+    let runs = await Simulation<DirectoryApp>.run(seeds: 5...70, clients: 2, steps: 50)
     #expect(runs.statistics.seeds == 66)
     #expect(runs.statistics.steps == expected.steps)
     #expect(runs.statistics.faults == expected.faults)
@@ -26,55 +27,58 @@ import UpdateMachine
     let first = try #require(
       (UInt64(1)...600).first { seed in
         let configuration = SimulationConfiguration(seed: seed, clients: 2, steps: 20, plant: plant)
-        return Simulation<Chat>.run(configuration).finding != nil
+        return Simulation<DirectoryApp>.run(configuration).finding != nil
       })
     try #require(first > 17, "it is not of the first task")
     for last in [first, first + 1, first + 200] {
-      let runs = await Simulation<Chat>.run(seeds: 1...last, clients: 2, steps: 20, plant: plant)
+      let runs = await Simulation<DirectoryApp>.run(
+        seeds: 1...last, clients: 2, steps: 20, plant: plant)
       #expect(runs.failure?.seed == first)
       #expect(runs.statistics.seeds == Int64(first))
       #expect(runs.statistics.failures == 1)
     }
-    let before = await Simulation<Chat>.run(
+    let before = await Simulation<DirectoryApp>.run(
       seeds: 1...(first - 1), clients: 2, steps: 20, plant: plant)
     #expect(before.failure == nil)
   }
 
   @Test func `a failure that is not to be made small is repeated as it was drawn`() async throws {
     let plant = Plant.breach(.lostEvent)
-    let runs = await Simulation<Chat>.run(seeds: 1...100, plant: plant, shrinking: 0)
+    let runs = await Simulation<DirectoryApp>.run(seeds: 1...100, plant: plant, shrinking: 0)
     let failure = try #require(runs.failure)
     let seed = try #require(failure.seed)
-    let drawn = Simulation<Chat>.trace(SimulationConfiguration(seed: seed, plant: plant))
+    let drawn = Simulation<DirectoryApp>.trace(SimulationConfiguration(seed: seed, plant: plant))
     #expect(failure.finding == drawn.0.finding)
     #expect(failure.trace.lines == drawn.1.lines)
     let token = try #require(failure.token)
-    let again = try #require(try Simulation<Chat>.replay(token))
+    let again = try #require(try Simulation<DirectoryApp>.replay(token))
     #expect(again.trace.lines == drawn.1.lines)
   }
 
   @Test func `a failure of actors is made small as one of bare clients`() async throws {
     let plant = Plant.breach(.lostEvent)
     // Both fail with this seed.
-    let runs = await Simulation<Chat>.run(seeds: 3...3, plant: plant, engine: .actor)
+    let runs = await Simulation<DirectoryApp>.run(seeds: 3...3, plant: plant, engine: .actor)
     let failure = try #require(runs.failure)
     let token = try #require(failure.token)
-    #expect(try Simulation<Chat>.replay(token)?.finding == failure.finding)
+    #expect(try Simulation<DirectoryApp>.replay(token)?.finding == failure.finding)
   }
 
   @Test func `seeds up to the greatest number are fine`() async {
-    let runs = await Simulation<Chat>.run(seeds: (.max - 17)...(.max), clients: 1, steps: 5)
+    let runs = await Simulation<DirectoryApp>.run(seeds: (.max - 17)...(.max), clients: 1, steps: 5)
     #expect(runs.statistics.seeds == 18)
   }
 
   @Test func `a cancelled task gets what was done so far`() async {
-    let task = Task { await Simulation<Chat>.run(seeds: 1...1_000_000_000) }
+    let task = Task { await Simulation<DirectoryApp>.run(seeds: 1...1_000_000_000) }
     task.cancel()
     #expect(await task.value.statistics.seeds < 100_000)
   }
 
   @Test func `what is no token is refused`() {
-    #expect(throws: RunToken.Malformed.notAToken) { try Simulation<Chat>.replay("no token!") }
+    #expect(throws: RunToken.Malformed.notAToken) {
+      try Simulation<DirectoryApp>.replay("no token!")
+    }
   }
 
   // MARK: Determinism
@@ -100,54 +104,56 @@ import UpdateMachine
   }
 
   @Test func `the first seed and every 64th are run twice`() async {
-    #expect((0..<200).filter { Simulation<Chat>.isRunTwice($0) } == [0, 64, 128, 192])
+    #expect((0..<200).filter { Simulation<DirectoryApp>.isRunTwice($0) } == [0, 64, 128, 192])
     let configuration = SimulationConfiguration(seed: 3)
     #expect(Simulation<MoodyApp>.run(configuration, engine: .value).finding == nil)
     let twice = Simulation<MoodyApp>.run(configuration, engine: .value, twice: true)
     #expect(twice.finding?.oracle == .determinism)
-    let calm = Simulation<Chat>.run(configuration, engine: .value, twice: true)
-    #expect(calm.finding == nil && calm.hash == Simulation<Chat>.run(configuration).hash)
+    let calm = Simulation<DirectoryApp>.run(configuration, engine: .value, twice: true)
+    #expect(calm.finding == nil && calm.hash == Simulation<DirectoryApp>.run(configuration).hash)
   }
 }
 
 /// A chat in which what happens hangs on what happened in other worlds.
 private enum MoodyApp: SimulatedApp {
-  typealias Model = ChatModel
+  typealias Model = DirectoryModel
 
   private static let mood = Atomic<UInt32>(0)
 
-  static func beginning(_ choices: inout Choices) -> ChatState { Chat.beginning(&choices) }
+  static func beginning(_ choices: inout Choices) -> DirectoryState {
+    DirectoryApp.beginning(&choices)
+  }
 
-  static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
+  static func nextEvent(_ truth: DirectoryState, _ choices: inout Choices) -> DirectoryEvent {
     .setting(key: 1, value: mood.wrappingAdd(1, ordering: .relaxed).newValue)
   }
 
-  static func checksum(of model: ChatModel) -> UInt64 { Chat.checksum(of: model) }
-  static func describe(_ model: ChatModel) -> String { Chat.describe(model) }
-  static func describe(_ truth: ChatState) -> String { Chat.describe(truth) }
-  static func describe(_ event: ChatEvent) -> String { "\(event)" }
+  static func checksum(of model: DirectoryModel) -> UInt64 { DirectoryApp.checksum(of: model) }
+  static func describe(_ model: DirectoryModel) -> String { DirectoryApp.describe(model) }
+  static func describe(_ truth: DirectoryState) -> String { DirectoryApp.describe(truth) }
+  static func describe(_ event: DirectoryEvent) -> String { "\(event)" }
 }
 
 /// A chat whose model is wrong in the third world that there is: in the second seed, for the first is
 /// run twice.
 private enum OnceWrongApp: SimulatedApp {
-  typealias Model = ChatModel
+  typealias Model = DirectoryModel
 
   private static let worlds = Atomic<UInt32>(0)
 
-  static func beginning(_ choices: inout Choices) -> ChatState {
+  static func beginning(_ choices: inout Choices) -> DirectoryState {
     worlds.wrappingAdd(1, ordering: .relaxed)
-    return Chat.beginning(&choices)
+    return DirectoryApp.beginning(&choices)
   }
 
-  static func nextEvent(_ truth: ChatState, _ choices: inout Choices) -> ChatEvent {
-    Chat.nextEvent(truth, &choices)
+  static func nextEvent(_ truth: DirectoryState, _ choices: inout Choices) -> DirectoryEvent {
+    DirectoryApp.nextEvent(truth, &choices)
   }
 
-  static func checksum(of model: ChatModel) -> UInt64 {
-    Chat.checksum(of: model) &+ (worlds.load(ordering: .relaxed) == 3 ? 1 : 0)
+  static func checksum(of model: DirectoryModel) -> UInt64 {
+    DirectoryApp.checksum(of: model) &+ (worlds.load(ordering: .relaxed) == 3 ? 1 : 0)
   }
 
-  static func describe(_ model: ChatModel) -> String { Chat.describe(model) }
-  static func describe(_ truth: ChatState) -> String { Chat.describe(truth) }
+  static func describe(_ model: DirectoryModel) -> String { DirectoryApp.describe(model) }
+  static func describe(_ truth: DirectoryState) -> String { DirectoryApp.describe(truth) }
 }

@@ -8,7 +8,7 @@ import Testing
   private func failure(_ plant: Plant) throws -> (SimulationConfiguration, Oracle) {
     for seed in UInt64(1)...200 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
-      if let finding = Simulation<Chat>.run(configuration).finding {
+      if let finding = Simulation<DirectoryApp>.run(configuration).finding {
         return (configuration, finding.oracle)
       }
     }
@@ -20,18 +20,18 @@ import Testing
   @Test(arguments: Plant.all)
   func `a plant shrinks to few choices, and the same oracle objects`(plant: Plant) throws {
     let (configuration, oracle) = try failure(plant)
-    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 3000))
+    let shrunk = try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 3000))
     #expect(shrunk.choicesLeft < shrunk.choicesBefore)
     #expect(shrunk.choicesLeft <= 40)
-    let (result, trace) = Simulation<Chat>.traceReplay(shrunk.token)
+    let (result, trace) = Simulation<DirectoryApp>.traceReplay(shrunk.token)
     #expect(result.finding?.oracle == oracle)
     #expect(!trace.lines.isEmpty)
   }
 
   @Test func `a fault that was not needed is gone`() throws {
     let (configuration, _) = try failure(.breach(.wrongFinger))
-    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 3000))
-    let (result, _) = Simulation<Chat>.traceReplay(shrunk.token)
+    let shrunk = try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 3000))
+    let (result, _) = Simulation<DirectoryApp>.traceReplay(shrunk.token)
     #expect(Fault.allCases.allSatisfy { result.faults[$0] == 0 })
     #expect(shrunk.choicesLeft <= 6)
   }
@@ -39,24 +39,24 @@ import Testing
   @Test(arguments: [Plant.breach(.lostEvent), .breach(.staleSnapshot), .neverAnswersAgain])
   func `clients and steps that were not needed are gone`(plant: Plant) throws {
     let (configuration, _) = try failure(plant)
-    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 3000))
+    let shrunk = try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 3000))
     #expect(shrunk.token.configuration.clients == 1)
     #expect(shrunk.token.configuration.steps <= 5)
     #expect(shrunk.choicesLeft == 1)
   }
 
   @Test func `a run that is well cannot be made small`() {
-    #expect(Simulation<Chat>.shrunk(SimulationConfiguration(seed: 1)) == nil)
+    #expect(Simulation<DirectoryApp>.shrunk(SimulationConfiguration(seed: 1)) == nil)
   }
 
   @Test func `the budget bounds the runs`() throws {
     let (configuration, _) = try failure(.breach(.lostEvent))
-    #expect(try #require(Simulation<Chat>.shrunk(configuration, budget: 10)).runs <= 10)
+    #expect(try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 10)).runs <= 10)
   }
 
   @Test func `whoever is asked after every run can stop it`() throws {
     let (configuration, _) = try failure(.breach(.lostEvent))
-    let shrunk = Simulation<Chat>.shrunk(configuration) { $0.runs < 5 }
+    let shrunk = Simulation<DirectoryApp>.shrunk(configuration) { $0.runs < 5 }
     #expect(try #require(shrunk).runs == 5)
   }
 
@@ -97,7 +97,7 @@ import Testing
   @Test(arguments: Plant.all)
   func `a token's text says all of it`(plant: Plant) throws {
     let (configuration, _) = try failure(plant)
-    let lists = ChoiceLists(Simulation<Chat>.choices(of: configuration))
+    let lists = ChoiceLists(Simulation<DirectoryApp>.choices(of: configuration))
     let token = RunToken(configuration, lists)
     let read = try RunToken(token.text)
     #expect(read.choices == lists)
@@ -113,8 +113,8 @@ import Testing
       })
     var unseeded = configuration
     unseeded.seed = 0  // A token needs none.
-    let replayed = Simulation<Chat>.replay(lists.record, unseeded)
-    #expect(Simulation<Chat>.traceReplay(read).0.hash == replayed.hash)
+    let replayed = Simulation<DirectoryApp>.replay(lists.record, unseeded)
+    #expect(Simulation<DirectoryApp>.traceReplay(read).0.hash == replayed.hash)
   }
 
   @Test(arguments: ["", "A", "!!", "AQ", "____", "AgQ", "AQAAAAAA", "AQRL______8BAw", "ä"])

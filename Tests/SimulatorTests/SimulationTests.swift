@@ -16,7 +16,7 @@ struct SimulationTests {
   func `three hundred lives find nothing`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 100 {
-      let result = Simulation<Chat>.run(SimulationConfiguration(seed: seed))
+      let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed))
       if let finding = result.finding { Issue.record("seed \(seed): \(finding)") }
       statistics.add(result)
     }
@@ -30,7 +30,7 @@ struct SimulationTests {
   @Test func `three hundred lives reach every status, every row and every fault`() {
     var statistics = RunStatistics()
     for seed: UInt64 in 1000..<1300 {
-      statistics.add(Simulation<Chat>.run(SimulationConfiguration(seed: seed)))
+      statistics.add(Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed)))
     }
     #expect(statistics.missingStatuses == [])
     #expect(statistics.missingRows == [])
@@ -44,7 +44,7 @@ struct SimulationTests {
   func `a world may have any number of clients`(clients: Int) {
     for seed: UInt64 in 1...25 {
       let configuration = SimulationConfiguration(seed: seed, clients: clients)
-      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
       let result = world.run()
       #expect(result.finding == nil, "seed \(seed)")
       #expect(world.clients.count == clients)
@@ -56,7 +56,7 @@ struct SimulationTests {
   @Test func `at the end of a world every client shows what the server says`() {
     for seed: UInt64 in 1...40 {
       let configuration = SimulationConfiguration(seed: seed)
-      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
       _ = world.run()
       var lost = 0
       for client in world.clients {
@@ -74,7 +74,7 @@ struct SimulationTests {
 
   @Test func `a world has the steps that it was asked for, and the calm after them`() {
     for steps: Int64 in [1, 50, 700] {
-      let result = Simulation<Chat>.run(SimulationConfiguration(seed: 5, steps: steps))
+      let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 5, steps: steps))
       #expect(result.steps > steps)
       #expect(result.finding == nil)
     }
@@ -92,11 +92,11 @@ struct SimulationTests {
     var near = 0
     for seed: UInt64 in 1...100 {
       let configuration = SimulationConfiguration(seed: seed, faults: .none)
-      var world = World<Chat>(configuration: configuration, choices: Choices(seed: seed))
+      var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
       // Far away a quick poll can take longer than its deadline, and a queue that lives for less
       // than a wait can be lost between two; neither is a fault of the world.
-      guard world.climate.latencyMaximum <= .milliseconds(200),
-        world.climate.server.lifetime == .seconds(600)
+      guard world.faultPlan.latencyMaximum <= .milliseconds(200),
+        world.faultPlan.server.lifetime == .seconds(600)
       else { continue }
       near += 1
       let result = world.run()
@@ -110,7 +110,7 @@ struct SimulationTests {
 
   @Test func `without faults no world finds anything, however far away`() {
     for seed: UInt64 in 1...60 {
-      let result = Simulation<Chat>.run(SimulationConfiguration(seed: seed, faults: .none))
+      let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed, faults: .none))
       #expect(result.finding == nil)
       #expect(result.faults == FaultCounts())
       #expect(result.convergence <= .seconds(60), "seed \(seed): \(result.convergence)")
@@ -130,7 +130,7 @@ struct SimulationTests {
     var seed: UInt64 = 0
     while seed < 20 || statistics.faults[fault] == 0, seed < 200 {
       seed += 1
-      let result = Simulation<Chat>.run(
+      let result = Simulation<DirectoryApp>.run(
         SimulationConfiguration(seed: seed, clients: 2, faults: faults))
       #expect(result.finding == nil, "seed \(seed)")
       statistics.add(result)
@@ -144,7 +144,7 @@ struct SimulationTests {
   @Test func `a fault is counted when it strikes, not when it might have`() {
     var strikes: Int64 = 0
     for seed: UInt64 in 1...40 {
-      let (result, trace) = Simulation<Chat>.trace(
+      let (result, trace) = Simulation<DirectoryApp>.trace(
         SimulationConfiguration(seed: seed, clients: 2, faults: [.expiredRegister]))
       let told = trace.lines.count { $0.contains("  fault  ") }
       #expect(result.faults[.expiredRegister] == Int64(told))
@@ -164,8 +164,8 @@ struct SimulationTests {
     var hashes: Set<UInt64> = []
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
-      let once = Simulation<Chat>.run(configuration)
-      #expect(text(once) == text(Simulation<Chat>.run(configuration)))
+      let once = Simulation<DirectoryApp>.run(configuration)
+      #expect(text(once) == text(Simulation<DirectoryApp>.run(configuration)))
       hashes.insert(once.hash.value)
     }
     #expect(hashes.count == 30)
@@ -174,9 +174,9 @@ struct SimulationTests {
   @Test func `a trace is of the run itself, and the same every time`() {
     for seed: UInt64 in 1...15 {
       let configuration = SimulationConfiguration(seed: seed, clients: 3)
-      let (result, trace) = Simulation<Chat>.trace(configuration)
-      #expect(text(result) == text(Simulation<Chat>.run(configuration)))
-      #expect(trace.lines == Simulation<Chat>.trace(configuration).1.lines)
+      let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
+      #expect(text(result) == text(Simulation<DirectoryApp>.run(configuration)))
+      #expect(trace.lines == Simulation<DirectoryApp>.trace(configuration).1.lines)
       #expect(trace.lines.count > 100)
       #expect(trace.lines.contains { $0.contains("the faults stop") })
     }
@@ -185,10 +185,10 @@ struct SimulationTests {
   @Test func `a run from its own choices is the same run`() {
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
-      let choices = Simulation<Chat>.choices(of: configuration)
-      let result = Simulation<Chat>.run(configuration)
+      let choices = Simulation<DirectoryApp>.choices(of: configuration)
+      let result = Simulation<DirectoryApp>.run(configuration)
       #expect(Int64(choices.count) == result.choices)
-      #expect(text(Simulation<Chat>.replay(choices, configuration)) == text(result))
+      #expect(text(Simulation<DirectoryApp>.replay(choices, configuration)) == text(result))
     }
   }
 
@@ -196,7 +196,7 @@ struct SimulationTests {
     var mutations = Choices(seed: 77)
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
-      var choices = Simulation<Chat>.choices(of: configuration)
+      var choices = Simulation<DirectoryApp>.choices(of: configuration)
       for _ in 0..<20 {
         let index = Int(mutations.draw(.faults, below: UInt64(choices.count)))
         switch mutations.draw(.faults, below: 3) {
@@ -206,13 +206,13 @@ struct SimulationTests {
         }
       }
       choices.removeLast(choices.count / 3)
-      let result = Simulation<Chat>.replay(choices, configuration)
+      let result = Simulation<DirectoryApp>.replay(choices, configuration)
       #expect(result.finding == nil, "seed \(seed)")
     }
   }
 
   @Test func `a run from no choices is the tamest life`() {
-    let result = Simulation<Chat>.replay([], SimulationConfiguration(seed: 1))
+    let result = Simulation<DirectoryApp>.replay([], SimulationConfiguration(seed: 1))
     #expect(result.finding == nil)
     #expect(result.faults == FaultCounts())
     #expect(result.rows == FailureRows())
@@ -258,7 +258,7 @@ struct SimulationTests {
   @Test(arguments: Plant.all)
   func `a plant that never broke anything is never found`(plant: Plant) {
     for seed: UInt64 in 1...40 {
-      let result = Simulation<Chat>.run(
+      let result = Simulation<DirectoryApp>.run(
         SimulationConfiguration(seed: seed, steps: 30, plant: plant))
       if result.breaches == 0 { #expect(result.finding == nil, "seed \(seed)") }
     }
@@ -267,10 +267,10 @@ struct SimulationTests {
   @Test func `a failing run fails again in the same words, from seed and from choices`() throws {
     let configuration = try #require(
       (UInt64(1)...50).lazy.map { SimulationConfiguration(seed: $0, plant: .breach(.lostEvent)) }
-        .first { Simulation<Chat>.run($0).finding != nil })
-    let finding = try #require(Simulation<Chat>.run(configuration).finding)
-    #expect(Simulation<Chat>.trace(configuration).0.finding == finding)
-    let choices = Simulation<Chat>.choices(of: configuration)
-    #expect(Simulation<Chat>.replay(choices, configuration).finding == finding)
+        .first { Simulation<DirectoryApp>.run($0).finding != nil })
+    let finding = try #require(Simulation<DirectoryApp>.run(configuration).finding)
+    #expect(Simulation<DirectoryApp>.trace(configuration).0.finding == finding)
+    let choices = Simulation<DirectoryApp>.choices(of: configuration)
+    #expect(Simulation<DirectoryApp>.replay(choices, configuration).finding == finding)
   }
 }

@@ -56,8 +56,8 @@ import Testing
     var refused: UInt64
 
     func run(
-      _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<SmallList>
-    ) throws(ChangeRefusal) -> JSON {
+      _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<SmallList>
+    ) throws(ChangeRefusal) -> JSONValue {
       let number = UInt64(arguments.int64 ?? 0)
       if number == refused { throw ChangeRefusal("refused") }
       let list = transaction.get(SmallList.key) ?? SmallList()
@@ -68,11 +68,11 @@ import Testing
 
   @Test func `the small data layer answers and commits as the real one does`() {
     for seed in 0..<2000 as Range<UInt64> {
-      let refused = Digest.mixed(seed) % 4
+      let refused = StateDigest.mixed(seed) % 4
       var real = DataLayer(Adding(refused: refused), tellsCommits: false)
       var small = SmallDataLayer()
       for step in 0..<6 as Range<UInt64> where small.count < 5 {
-        let chance = Digest.mixed(seed << 8 | step)
+        let chance = StateDigest.mixed(seed << 8 | step)
         var push = MutationPush(
           client: SmallView.client, knownRefusal: MutationID(chance & 3),
           voided: chance >> 2 & 3 == 0 ? [MutationID(chance >> 4 & 3 + 1)] : [], mutations: [])

@@ -8,8 +8,8 @@ import Testing
   private func failure(_ plant: Plant) throws -> (RunResult, Trace) {
     for seed in UInt64(1)...200 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
-      guard Simulation<Chat>.run(configuration).finding != nil else { continue }
-      return Simulation<Chat>.trace(configuration)
+      guard Simulation<DirectoryApp>.run(configuration).finding != nil else { continue }
+      return Simulation<DirectoryApp>.trace(configuration)
     }
     throw NotFound()
   }
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func `there is no story of a run in which all is well`() {
-    let (result, trace) = Simulation<Chat>.trace(SimulationConfiguration(seed: 1))
+    let (result, trace) = Simulation<DirectoryApp>.trace(SimulationConfiguration(seed: 1))
     #expect(Story(result, trace) == nil)
   }
 
@@ -54,8 +54,8 @@ import Testing
     let drawn = try #require(Story(result, trace)).left
     #expect(drawn.hasPrefix("In all: choices \(result.choices), steps \(result.steps), "))
     let configuration = SimulationConfiguration(seed: result.seed, plant: .breach(.wrongFinger))
-    let shrunk = try #require(Simulation<Chat>.shrunk(configuration, budget: 3000))
-    let (small, smallTrace) = Simulation<Chat>.traceReplay(shrunk.token)
+    let shrunk = try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 3000))
+    let (small, smallTrace) = Simulation<DirectoryApp>.traceReplay(shrunk.token)
     let left = try #require(Story(small, smallTrace, shrunk: shrunk)).left
     #expect(left.hasPrefix("Left: choices \(shrunk.choicesLeft) of \(shrunk.choicesBefore), "))
     #expect(left.contains(", user actions 0, faults 0; made small in \(shrunk.runs) runs"))
@@ -66,7 +66,7 @@ import Testing
     for fault in [Fault.background, .networkChanges] { faults.insert(fault) }
     let configuration = SimulationConfiguration(
       seed: 3, faults: faults, isSwarm: false, plant: .neverAnswersAgain)
-    let (result, trace) = Simulation<Chat>.trace(configuration)
+    let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
     let signals = ["backgrounded →", "foregrounded →", "networkChanged →"]
     let count = trace.events.filter { event in signals.contains { event.what.hasPrefix($0) } }.count
     #expect(count > 2)
@@ -79,7 +79,7 @@ import Testing
   @Test func `what the network does to a message is told`() throws {
     var faults = FaultSet.none
     faults.insert(.lostRequest)
-    let (result, trace) = Simulation<Chat>.trace(
+    let (result, trace) = Simulation<DirectoryApp>.trace(
       SimulationConfiguration(seed: 3, faults: faults, isSwarm: false))
     let told = trace.events.filter { event in
       event.who == "fault" && event.what.hasPrefix("lost-request, client ")
@@ -90,7 +90,7 @@ import Testing
 
   @Test func `each step says how many choices there were`() {
     let configuration = SimulationConfiguration(seed: 5)
-    let (result, trace) = Simulation<Chat>.trace(configuration)
+    let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
     #expect(Int64(trace.choices.count) == result.steps + 1)
     #expect(zip(trace.choices, trace.choices.dropFirst()).allSatisfy { $0 <= $1 })
     #expect(trace.choices.last == result.choices)

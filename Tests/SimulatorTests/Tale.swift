@@ -6,11 +6,11 @@ import UpdateMachine
 /// A history of one client and one server, told step by step, as PartialKnowledge tells them. After each
 /// step what the client claims must be true.
 struct Tale {
-  typealias Narrow = Mailbox.Narrow
+  typealias Narrow = ServerMessages.Narrow
   typealias Store = MessageRace.Store
 
   private(set) var race = MessageRace(
-    Mailbox(following: [ChannelID(1), ChannelID(2)], hidden: [ChannelID(3)]))
+    ServerMessages(following: [ChannelID(1), ChannelID(2)], hidden: [ChannelID(3)]))
   /// Whether the server of this tale keeps its contract; if not, the client may be wrong for a while.
   private var isHonest = true
 
@@ -50,11 +50,11 @@ struct Tale {
   }
 
   mutating func commit(
-    _ change: Mailbox.Change, _ where: SourceLocation = #_sourceLocation
+    _ change: ServerMessages.Change, _ where: SourceLocation = #_sourceLocation
   ) { step(`where`) { $0.commit(change) } }
 
   /// Something of which nobody is ever told. From here on the server is not honest.
-  mutating func commitUnannounced(_ change: Mailbox.Change) {
+  mutating func commitUnannounced(_ change: ServerMessages.Change) {
     isHonest = false
     race.commitUnannounced(change)
   }
@@ -132,7 +132,7 @@ struct Tale {
   var store: Store { race.store }
   var position: Int64 { race.position }
 
-  func message(_ number: Int64) -> Message<UInt32>? { store[MessageID(number)] }
+  func message(_ number: Int64) -> ChatMessage<UInt32>? { store[MessageID(number)] }
 
   /// The list, and where it is everything: "1 3 of [begin…end]".
   func list(_ narrow: Narrow) -> String {
@@ -152,7 +152,7 @@ struct Tale {
   }
 }
 
-extension Mailbox.Change {
+extension ServerMessages.Change {
   static func sent(_ number: Int64, to place: MessagePlace, _ flags: MessageFlags = []) -> Self {
     .sent(MessageID(number), by: UserID(1), to: place, UInt32(number), flags)
   }
@@ -176,6 +176,6 @@ extension Mailbox.Change {
   }
 
   static func reacted(_ number: Int64, by user: Int64 = 1, isSet: Bool = true) -> Self {
-    .reacted(MessageID(number), Reaction(user: UserID(user), emoji: "+1"), isSet: isSet)
+    .reacted(MessageID(number), MessageReaction(user: UserID(user), emoji: "+1"), isSet: isSet)
   }
 }

@@ -65,7 +65,7 @@ struct ToldLife {
     var keeping: [Int: Int] = [:]
     for line in lines {
       guard let client = line.client else { continue }
-      if line.text.contains("begins life") { out[client] = nil }
+      if line.text.contains("begins incarnation") { out[client] = nil }
       for word in ["snapshotArrived ", "batchArrived "] where line.text.hasPrefix(word) {
         guard let request = number(after: word, in: line.text) else { continue }
         if keeping[client] == request, out[client] == request { return true }
@@ -91,7 +91,7 @@ struct ToldLife {
     var seen: Set<Int> = []
     for line in lines {
       guard let client = line.client else { continue }
-      if line.text.contains("begins life") { last[client] = nil }
+      if line.text.contains("begins incarnation") { last[client] = nil }
       if line.text.hasPrefix("foregrounded"),
         line.text.contains("→ registering") || line.text.contains("→ live.polling")
       {
@@ -132,7 +132,7 @@ struct ToldLife {
         if overtaken.contains(push) { return true }
         arrived.remove(push)
       }
-      if line.text.contains("begins life") {
+      if line.text.contains("begins incarnation") {
         for (push, owner) in owners where owner == client { arrived.remove(push) }
       }
     }

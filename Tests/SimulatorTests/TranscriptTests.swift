@@ -17,7 +17,7 @@ import UpdateMachine
   /// The same as the run tells it, from the moment at which the transcript begins.
   private func statuses(of transcript: Transcript, _ trace: Trace) -> [String] {
     let own = trace.events.filter { $0.client == transcript.client }
-    let first = own.lastIndex { $0.what == "begins life \(transcript.life)" } ?? 0
+    let first = own.lastIndex { $0.what == "begins incarnation \(transcript.incarnation)" } ?? 0
     let told = own[first...].filter { $0.who == "client \(transcript.client)" }
     return told.compactMap { event in
       guard let arrow = event.what.firstRange(of: " → ") else { return nil }
@@ -30,12 +30,14 @@ import UpdateMachine
     var lives: Set<UInt64> = []
     for seed in UInt64(1)...25 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
-      let (result, trace) = Simulation<Chat>.trace(configuration)
+      let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
       guard let client = result.finding?.client else { continue }
       let transcript = try #require(Transcript(of: client, trace))
       let scenario = try transcript.scenario(["What it is.", ""])
       #expect(try Scenario.rewritten(scenario) == scenario)
-      #expect(scenario.hasPrefix("# What it is.\n#\n# Life \(transcript.life) of client \(client)"))
+      #expect(
+        scenario.hasPrefix(
+          "# What it is.\n#\n# Incarnation \(transcript.incarnation) of client \(client)"))
       #expect(transcript.unsaidCount == 0)
       // What the run told before the saved form was read is not the machine's; and a machine that is
       // made for an app that was stopped meanwhile is stale until it hears of it.
@@ -43,7 +45,7 @@ import UpdateMachine
       let played = Array(statuses(of: scenario).drop { $0 == "stale" })
       #expect(!played.isEmpty)
       #expect(Array(told.suffix(played.count)) == played, "seed \(seed)")
-      lives.insert(transcript.life)
+      lives.insert(transcript.incarnation)
     }
     #expect(lives.contains(1))
   }
@@ -52,7 +54,8 @@ import UpdateMachine
   {
     var found: [String] = []
     for seed in UInt64(1)...80 {
-      let (_, trace) = Simulation<Chat>.trace(SimulationConfiguration(seed: seed, steps: 120))
+      let (_, trace) = Simulation<DirectoryApp>.trace(
+        SimulationConfiguration(seed: seed, steps: 120))
       for client in 0..<4 {
         guard let transcript = Transcript(of: client, trace) else { continue }
         found.append(try transcript.scenario([]))
@@ -60,7 +63,7 @@ import UpdateMachine
     }
     for words in [
       "\nrestored q", " age ", "\nterms longDeadline=100s lifetime=45s\n", "\nmachine durable=no\n",
-      "\nmachine refreshPeriod=1min\n", "; 0 is ", " rateLimited -5s\n", " of life 0 ",
+      "\nmachine refreshPeriod=1min\n", "; 0 is ", " rateLimited -5s\n", " of incarnation 0 ",
       "restored q",
       " started in background\n", " loggedOut\n", " failed modelRefused\n", " failed malformed\n",
     ] {
@@ -73,11 +76,12 @@ import UpdateMachine
     func hear(_ what: MachineInput.What, at milliseconds: Int64) {
       trace.noteInput(
         MachineInput(
-          at: Moment(milliseconds: milliseconds), client: 2, life: 3, settings: MachineSettings(),
+          at: Moment(milliseconds: milliseconds), client: 2, incarnation: 3,
+          settings: MachineSettings(),
           what: what))
     }
     hear(.input(.started(foreground: true)), at: 60_000)
-    let id = RequestID(life: Life(3), number: 1)
+    let id = RequestID(incarnation: Incarnation(3), number: 1)
     hear(.input(.failed(id, .rejected(RejectionCode("two words")))), at: 60_100)
     hear(.input(.failed(id, .rejected(RejectionCode("ONE")))), at: 61_000)
     let transcript = try #require(Transcript(of: 2, trace))
@@ -87,7 +91,7 @@ import UpdateMachine
     }
     #expect(
       directives == [
-        "# Life 3 of client 2; moments are the run's.",
+        "# Incarnation 3 of client 2; moments are the run's.",
         "at 1min started",
         "# Left out, for the language has no words for it: at 60100ms "
           + "failed 1 rejected(two words)",

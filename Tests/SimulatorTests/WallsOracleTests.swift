@@ -10,7 +10,7 @@ struct WallsOracleTests {
   private static let now = Moment(milliseconds: 1000)
 
   private static func id(_ number: UInt64) -> RequestID {
-    RequestID(life: Life(1), number: number)
+    RequestID(incarnation: Incarnation(1), number: number)
   }
 
   private static func polling(_ number: UInt64) -> MachineStatus {

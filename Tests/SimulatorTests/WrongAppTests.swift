@@ -119,7 +119,7 @@ private struct Stock: ServerTruth, Hashable, CustomStringConvertible {
   var snapshot: Stock { self }
 
   var checksum: UInt64 {
-    var digest = Digest()
+    var digest = StateDigest()
     for list in [shelves, settings] {
       for (key, value) in list.sorted(by: { $0.key < $1.key }) {
         digest.fold(Int64(key))

@@ -5,14 +5,14 @@ import UpdateMachine
 /// Reserving an hour, which somebody else may have reserved meanwhile.
 struct Reservations: ViewMutators {
   func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(ChangeRefusal) -> JSON {
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
     guard name == "reserve", let hour = arguments["hour"]?.int64, let who = arguments["who"]?.string
     else { throw ChangeRefusal("reserve takes an hour and who wants it") }
     let slot = ViewKey("hour/\(hour)")
     let isFree = !transaction.has(slot)
     if isFree { transaction.put(slot, .string(who)) }
-    let status: JSON = isFree ? "RESERVED" : "UNAVAILABLE"
+    let status: JSONValue = isFree ? "RESERVED" : "UNAVAILABLE"
     transaction.put(ViewKey("status/\(who)"), status)
     return status
   }
@@ -23,7 +23,7 @@ struct ClientViewConflictTests {
   @Test func `an hour is RESERVED here, and UNAVAILABLE once we hear of the others`() throws {
     let (me, mutators) = (ClientID(1), Reservations())
     var dataLayer = DataLayer(mutators)
-    var diffServer = DiffServer<JSON>(epoch: 1)
+    var diffServer = DiffServer<JSONValue>(epoch: 1)
     var confirmed = try ClientViewModel(snapshot: try diffServer.pull(nil, dataLayer.view(for: me)))
 
     // Offline, we reserve 9 o'clock. It runs on what we have, and is kept as what was meant.

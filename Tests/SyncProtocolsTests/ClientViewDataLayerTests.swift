@@ -44,7 +44,7 @@ struct ClientViewDataLayerTests {
   @Test func `a refused mutation has no effects, is the last, and stops the push`() throws {
     var desk = ViewDesk()
     desk.put(["closed": true])
-    let note: JSON = ["client": 1, "token": "a"]
+    let note: JSONValue = ["client": 1, "token": "a"]
     #expect(
       try desk.push(from: 1, ("add", 1), ("note", note), ("add", 10)) == "refused 2 (closed)")
     #expect(desk.text() == "closed=true sum=1, last 2 refused 2 (closed)")
@@ -110,7 +110,7 @@ struct ClientViewDataLayerTests {
     try desk.push(from: 3, knowing: 2, ("add", 100))
     #expect(desk.text() == "sum=100, last 3 refused 2 (no mutator fly)")
     for (first, known, number) in [(1, 0, 1), (2, 1, 10), (3, 1, 10), (3, 2, 100)]
-      as [(UInt64, UInt64, JSON)]
+      as [(UInt64, UInt64, JSONValue)]
     {
       try desk.push(from: first, knowing: known, ("add", number), ("add", number))
       if known < 2 { #expect(desk.text() == "sum=100, last 3 refused 2 (no mutator fly)") }

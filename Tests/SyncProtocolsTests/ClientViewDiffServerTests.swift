@@ -60,7 +60,7 @@ struct ClientViewDiffServerTests {
     var desk = ViewDesk()
     desk.server.diffServer.historyMaximum = 2
     for number in 1...3 as ClosedRange<Int64> {
-      desk.put(["a": JSON(integerLiteral: number)])
+      desk.put(["a": JSONValue(integerLiteral: number)])
       _ = try desk.pull()
     }
     #expect(desk.server.diffServer.states == [state(2), state(3)])
@@ -104,28 +104,29 @@ struct ClientViewDiffServerTests {
     #expect(model.lastMutation == MutationID(1))
   }
 
-  @Test func `sizes are those of the JSON text`() throws {
+  @Test func `sizes are those of the JSONValue text`() throws {
     var size = ViewSize()
     #expect(size.byteCount == "{}".utf8.count)
-    size.change("a\"", from: nil as JSON?, to: 12)
+    size.change("a\"", from: nil as JSONValue?, to: 12)
     #expect(size.byteCount == "{\"a\\\"\":12}".utf8.count)
-    size.change("b", from: nil as JSON?, to: [true])
+    size.change("b", from: nil as JSONValue?, to: [true])
     #expect(size.byteCount == "{\"a\\\"\":12,\"b\":[true]}".utf8.count)
-    size.change("b", from: [true] as JSON, to: .null)
+    size.change("b", from: [true] as JSONValue, to: .null)
     #expect(size.byteCount == "{\"a\\\"\":12,\"b\":null}".utf8.count)
-    let delta = ViewContent<JSON>.delta(
+    let delta = ViewContent<JSONValue>.delta(
       from: state(1), [ViewChange(key: "a", value: 1), ViewChange(key: "b", value: nil)])
     #expect(delta.byteCount == "[[\"a\",1],[\"b\"]]".utf8.count)
     #expect(
-      ViewContent.full(["a": 1, "b": "" as JSON]).byteCount == "{\"a\":1,\"b\":\"\"}".utf8.count)
+      ViewContent.full(["a": 1, "b": "" as JSONValue]).byteCount
+        == "{\"a\":1,\"b\":\"\"}".utf8.count)
     #expect(ViewSize.byteCountMaximum == 20_000_000)
   }
 
   @Test func `a view that is read anew, and shares nothing, is compared by its values`() throws {
-    var server = DiffServer<JSON>(epoch: 1)
-    func fetched(_ numbers: [Int64]) -> FetchedView<JSON> {
+    var server = DiffServer<JSONValue>(epoch: 1)
+    func fetched(_ numbers: [Int64]) -> FetchedView<JSONValue> {
       let view = VersionedMap(
-        sorted: numbers.map { (key: ViewKey("\($0)"), value: JSON(integerLiteral: $0)) })
+        sorted: numbers.map { (key: ViewKey("\($0)"), value: JSONValue(integerLiteral: $0)) })
       return FetchedView(client: ClientID(1), view: view, lastMutation: .none)
     }
     #expect(try server.pull(nil, fetched([1, 2, 3])).finger.state == state(1))
@@ -161,7 +162,7 @@ struct Sealed: ViewValue, Equatable {
   init(_ text: String, with key: UInt8) { bytes = text.utf8.map { $0 ^ key } }
 
   func opened(with key: UInt8) -> String { String(decoding: bytes.map { $0 ^ key }, as: UTF8.self) }
-  func fold(into digest: inout Digest) { bytes.fold(into: &digest) }
+  func fold(into digest: inout StateDigest) { bytes.fold(into: &digest) }
 
   /// As text of hexadecimal digits.
   var byteCount: Int64 { Int64(2 + 2 * bytes.count) }
@@ -171,8 +172,8 @@ struct SealedNotes: ViewMutators {
   var key: UInt8
 
   func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<Sealed>
-  ) throws(ChangeRefusal) -> JSON {
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<Sealed>
+  ) throws(ChangeRefusal) -> JSONValue {
     let number = transaction.view.count + 1
     transaction.put(ViewKey("\(number)"), Sealed(arguments.string ?? "", with: key))
     return .null

@@ -3,10 +3,10 @@ import UpdateMachine
 
 /// The real client, on a clock that leaps to whatever is due.
 struct ViewFollower {
-  typealias Model = ClientViewModel<JSON>
-  typealias Answer = Result<PulledView<JSON>, ClientViewFailure>
+  typealias Model = ClientViewModel<JSONValue>
+  typealias Answer = Result<PulledView<JSONValue>, ClientViewFailure>
 
-  private(set) var client: SyncClient<Model, ClientView<JSON>>
+  private(set) var client: SyncClient<Model, ClientView<JSONValue>>
   /// The question that is out: the state that it names; `nil` within: it is a register.
   private(set) var question: (id: RequestID, state: ServerStateID?)?
   private var timer: TimerArm?
@@ -15,7 +15,7 @@ struct ViewFollower {
   init() {
     var settings = ClientSettings()
     settings.hasStore = false
-    client = SyncClient(life: Life(1), settings: settings)
+    client = SyncClient(incarnation: Incarnation(1), settings: settings)
     hear(.app(.started(foreground: true)))
   }
 
@@ -55,7 +55,7 @@ struct ViewFollower {
     hear(.fired(due.timer))
   }
 
-  private mutating func hear(_ input: SyncClient<Model, ClientView<JSON>>.Input) {
+  private mutating func hear(_ input: SyncClient<Model, ClientView<JSONValue>>.Input) {
     for effect in client.handle(input, at: now).list {
       switch effect {
       case .cancel(let id): if id == question?.id { question = nil }

@@ -14,9 +14,9 @@ struct ClientViewJSONTests {
     ),
   ])
   func `a text is parsed, and printed in one spelling`(text: String, spelling: String) throws {
-    let value = try JSON(parsing: text)
+    let value = try JSONValue(parsing: text)
     #expect("\(value)" == spelling)
-    #expect(try JSON(parsing: spelling) == value)
+    #expect(try JSONValue(parsing: spelling) == value)
     #expect(value.byteCount == Int64(spelling.utf8.count))
   }
 
@@ -31,18 +31,18 @@ struct ClientViewJSONTests {
     ("0.10000000000000000000000000000000001", "0.10000000000000000000000000000000001"),
   ])
   func `a number has one spelling`(text: String, spelling: String) throws {
-    let number = try JSON(parsing: text)
+    let number = try JSONValue(parsing: text)
     #expect("\(number)" == spelling)
-    #expect(try JSON(parsing: spelling) == number)
+    #expect(try JSONValue(parsing: spelling) == number)
   }
 
   @Test func `whole numbers and floating point come and go`() throws {
     for number in [0, 1, -1, 100, .max, .min] as [Int64] {
       #expect(JSONNumber(number).int64 == number)
-      #expect(try JSON(parsing: "\(number)") == JSON(integerLiteral: number))
+      #expect(try JSONValue(parsing: "\(number)") == JSONValue(integerLiteral: number))
     }
-    #expect(try JSON(parsing: "1.5").int64 == nil)
-    #expect(try JSON(parsing: "9223372036854775808").int64 == nil)
+    #expect(try JSONValue(parsing: "1.5").int64 == nil)
+    #expect(try JSONValue(parsing: "9223372036854775808").int64 == nil)
     for number in [0.1, -2.5e-9, 1e300, 2.5e-300, 1.7976931348623157e308] {
       #expect(JSONNumber(number)?.double == number)
     }
@@ -66,29 +66,29 @@ struct ClientViewJSONTests {
     ("[1e1000000]", .numberOutOfRange(at: 1)),
     ("1e-99999999999999999999", .numberOutOfRange(at: 0)),
   ])
-  func `what is not JSON is an error`(text: String, error: JSONError) {
-    #expect(throws: error) { try JSON(parsing: text) }
+  func `what is not JSONValue is an error`(text: String, error: JSONError) {
+    #expect(throws: error) { try JSONValue(parsing: text) }
   }
 
   @Test func `values nest to a bound`() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
-    #expect("\(try JSON(parsing: nested(64)))" == nested(64))
-    #expect(throws: JSONError.tooDeep(at: 64)) { try JSON(parsing: nested(65)) }
-    #expect(throws: JSONError.tooDeep(at: 64)) { try JSON(parsing: nested(1_000_000)) }
+    #expect("\(try JSONValue(parsing: nested(64)))" == nested(64))
+    #expect(throws: JSONError.tooDeep(at: 64)) { try JSONValue(parsing: nested(65)) }
+    #expect(throws: JSONError.tooDeep(at: 64)) { try JSONValue(parsing: nested(1_000_000)) }
   }
 
   @Test func `two spellings of one letter are two values, two names and two keys`() throws {
     let (composed, apart) = ("\u{e9}", "e\u{301}")
     #expect(composed == apart)
-    #expect(JSON.string(composed) != JSON.string(apart))
+    #expect(JSONValue.string(composed) != JSONValue.string(apart))
     #expect(ViewKey(composed) != ViewKey(apart))
     #expect(ViewKey(apart) < ViewKey(composed))
-    let object = try #require(JSON(parsing: "{\"\(composed)\":1,\"\(apart)\":2}").object)
+    let object = try #require(JSONValue(parsing: "{\"\(composed)\":1,\"\(apart)\":2}").object)
     #expect(object[composed] == 1)
     #expect(object[apart] == 2)
-    var map = ViewMap<JSON>()
+    var map = ViewMap<JSONValue>()
     map[ViewKey(composed)] = 1
     map[ViewKey(apart)] = 2
     #expect(map.count == 2)
@@ -100,7 +100,7 @@ struct ClientViewJSONTests {
     #expect(object.members.map(\.name) == ["a", "m", "z", "ä"])
     object["m"] = nil
     object["x"] = nil
-    #expect("\(JSON.object(object))" == "{\"a\":\"a\",\"z\":\"z\",\"ä\":\"ä\"}")
+    #expect("\(JSONValue.object(object))" == "{\"a\":\"a\",\"z\":\"z\",\"ä\":\"ä\"}")
     #expect(JSONObject([.init("a", 1), .init("a", 2)]) == nil)
   }
 
@@ -111,12 +111,12 @@ struct ClientViewJSONTests {
       "-1",
     ]
     let digests = try texts.map { text in
-      var digest = Digest()
-      try JSON(parsing: text).fold(into: &digest)
+      var digest = StateDigest()
+      try JSONValue(parsing: text).fold(into: &digest)
       return digest.value
     }
     #expect(Set(digests).count == texts.count)
-    #expect(Set(try texts.map { try JSON(parsing: $0) }).count == texts.count)
+    #expect(Set(try texts.map { try JSONValue(parsing: $0) }).count == texts.count)
   }
 
   @Test func `whatever is printed is read back`() throws {
@@ -124,7 +124,7 @@ struct ClientViewJSONTests {
       var draws = Draws(seed: seed)
       let value = Self.value(&draws, depth: 4)
       let text = "\(value)"
-      #expect(try JSON(parsing: text) == value)
+      #expect(try JSONValue(parsing: text) == value)
       #expect(value.byteCount == Int64(text.utf8.count))
     }
   }
@@ -141,17 +141,17 @@ struct ClientViewJSONTests {
         case _: bytes.removeSubrange(index...)
         }
       }
-      if let value = try? JSON(parsing: String(decoding: bytes, as: UTF8.self)) {
-        #expect(try JSON(parsing: "\(value)") == value)
+      if let value = try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self)) {
+        #expect(try JSONValue(parsing: "\(value)") == value)
       }
     }
   }
 
-  private static func value(_ draws: inout Draws, depth: Int) -> JSON {
+  private static func value(_ draws: inout Draws, depth: Int) -> JSONValue {
     switch draws.below(depth == 0 ? 5 : 7) {
     case 0: .null
     case 1: .bool(draws.happens(1, in: 2))
-    case 2: JSON(integerLiteral: Int64(draws.below(2000) - 1000))
+    case 2: JSONValue(integerLiteral: Int64(draws.below(2000) - 1000))
     case 3: .number(JSONNumber(Double(draws.below(1_000_000)) / Double(1 + draws.below(1000)))!)
     case 4: .string(text(&draws))
     case 5: .array((0..<draws.below(4)).map { _ in value(&draws, depth: depth - 1) })

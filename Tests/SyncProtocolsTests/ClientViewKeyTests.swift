@@ -22,16 +22,16 @@ struct ClientViewKeyTests {
       let otherBytes = Array(other.utf8)
       #expect((ViewKey(text) < ViewKey(other)) == bytes.lexicographicallyPrecedes(otherBytes))
       #expect((ViewKey(text) == ViewKey(other)) == (bytes == otherBytes))
-      #expect((JSON.string(text) == JSON.string(other)) == (bytes == otherBytes))
+      #expect((JSONValue.string(text) == JSONValue.string(other)) == (bytes == otherBytes))
     }
   }
 
   @Test func `a text is itself, and one that is written anew is the same`() {
     let text = String(repeating: "as long as no other ", count: 100)
     let anew = String(decoding: Array(text.utf8), as: UTF8.self)
-    #expect(JSON.string(text) == JSON.string(text))
-    #expect(JSON.string(text) == JSON.string(anew))
-    #expect(JSON.string(text) != JSON.string(anew + "!"))
+    #expect(JSONValue.string(text) == JSONValue.string(text))
+    #expect(JSONValue.string(text) == JSONValue.string(anew))
+    #expect(JSONValue.string(text) != JSONValue.string(anew + "!"))
     #expect(!(ViewKey(text) < ViewKey(text)) && !(ViewKey(text) < ViewKey(anew)))
   }
 }

@@ -11,10 +11,10 @@ struct ClientViewLifeTests {
   ) {
     var occasions = ViewLife.Occasions()
     for seed in block * 20..<(block + 1) * 20 {
-      var life = ViewLife(seed: seed)
-      life.run()
-      #expect(life.violation == nil, "seed \(seed)")
-      occasions.add(life.occasions)
+      var incarnation = ViewLife(seed: seed)
+      incarnation.run()
+      #expect(incarnation.violation == nil, "seed \(seed)")
+      occasions.add(incarnation.occasions)
     }
     // Nothing is tested that does not happen.
     #expect(occasions.unbelieved > 20)
@@ -28,9 +28,9 @@ struct ClientViewLifeTests {
   func `every broken contract breaks what a client may rely on`(breach: ViewBreach) {
     var found = 0
     for seed in 0..<30 as Range<UInt64> {
-      var life = ViewLife(seed: seed, breach: breach)
-      life.run()
-      if life.violation != nil { found += 1 }
+      var incarnation = ViewLife(seed: seed, breach: breach)
+      incarnation.run()
+      if incarnation.violation != nil { found += 1 }
     }
     #expect(found > 5)
   }
@@ -124,7 +124,7 @@ struct ViewLife {
         if draws.happens(1, in: 3) {
           transaction.del(key)
         } else {
-          transaction.put(key, JSON(integerLiteral: Int64(draws.below(4))))
+          transaction.put(key, JSONValue(integerLiteral: Int64(draws.below(4))))
         }
       }
     }
@@ -153,8 +153,8 @@ struct ViewLife {
         NamedMutation(
           id: id, name: "note",
           arguments: [
-            "client": JSON(integerLiteral: Int64(client.id.number)),
-            "token": JSON(integerLiteral: token),
+            "client": JSONValue(integerLiteral: Int64(client.id.number)),
+            "token": JSONValue(integerLiteral: token),
           ]))
     }
     if !whole, draws.happens(1, in: 3) { mutations.removeFirst(draws.below(mutations.count + 1)) }
@@ -194,7 +194,7 @@ struct ViewLife {
   }
 
   private mutating func note(
-    _ pulled: PulledView<JSON>, _ state: ServerStateID?, _ finger: ViewFinger?
+    _ pulled: PulledView<JSONValue>, _ state: ServerStateID?, _ finger: ViewFinger?
   ) {
     if state == nil { occasions.registers += 1 }
     if state != nil, case .full = pulled.content { occasions.fullAnswers += 1 }
@@ -253,7 +253,7 @@ struct ViewLife {
   // MARK: Judgement
 
   /// What a client holds is one commit, with its last mutation ID and refusal, and not an earlier one.
-  private mutating func judge(_ model: ClientViewModel<JSON>, _ index: Int) {
+  private mutating func judge(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }
     if model.lastMutation < client.confirmed {
@@ -273,7 +273,7 @@ struct ViewLife {
   }
 
   private func isState(
-    _ model: ClientViewModel<JSON>, of client: ClientID, at number: CommitNumber
+    _ model: ClientViewModel<JSONValue>, of client: ClientID, at number: CommitNumber
   ) -> Bool {
     let commit = desk.dataLayer.commit(number)
     let record = commit.record(of: client)
@@ -283,16 +283,16 @@ struct ViewLife {
 
   /// Each mutation up to the last took effect exactly once, in order, or was refused; and none above
   /// it did. The data layer is not asked.
-  private mutating func judgeLog(_ model: ClientViewModel<JSON>, _ index: Int) {
+  private mutating func judgeLog(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }
-    var expected: [JSON] = []
+    var expected: [JSONValue] = []
     for id in 1..<(model.lastMutation.number + 1) where !client.refused.contains(id) {
       guard let token = client.tokens[id] else {
         violation = "\(client.id) is told of \(id), which it never pushed"
         return
       }
-      expected.append(JSON(integerLiteral: token))
+      expected.append(JSONValue(integerLiteral: token))
     }
     let found = model.view[ViewKey("log/\(client.id.number)")]?.array ?? []
     if found != expected { violation = "\(client.id) finds \(found), not \(expected)" }

@@ -4,16 +4,16 @@ import UpdateMachine
 /// What the tests' data layer can do.
 struct Ledger: ViewMutators {
   func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(ChangeRefusal) -> JSON {
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
     switch name {
     case "put":
       transaction.put(ViewKey(arguments["key"]?.string ?? ""), arguments["value"] ?? .null)
       return .null
     case "add":
       let sum = (transaction.get("sum")?.int64 ?? 0) + (arguments.int64 ?? 0)
-      transaction.put("sum", JSON(integerLiteral: sum))
-      return JSON(integerLiteral: sum)
+      transaction.put("sum", JSONValue(integerLiteral: sum))
+      return JSONValue(integerLiteral: sum)
     case "note":
       // Who writes, and what: one entry in a list that tells what took effect, how often, and when.
       let key = ViewKey("log/\(arguments["client"]?.int64 ?? 0)")
@@ -43,7 +43,7 @@ struct ViewDesk {
   }
 
   /// Somebody else puts values.
-  mutating func put(_ values: KeyValuePairs<ViewKey, JSON>) {
+  mutating func put(_ values: KeyValuePairs<ViewKey, JSONValue>) {
     dataLayer.change { transaction in
       for (key, value) in values { transaction.put(key, value) }
     }
@@ -53,7 +53,7 @@ struct ViewDesk {
   @discardableResult
   mutating func push(
     _ client: ClientID = one, from first: UInt64, knowing refusal: UInt64 = 0,
-    without voided: [UInt64] = [], _ mutations: (String, JSON)...
+    without voided: [UInt64] = [], _ mutations: (String, JSONValue)...
   ) throws -> String {
     let numbered = mutations.enumerated().map {
       NamedMutation(
@@ -70,14 +70,14 @@ struct ViewDesk {
 
   mutating func pull(
     _ client: ClientID = one, from state: ServerStateID? = nil, asOf commit: UInt64? = nil
-  ) throws -> PulledView<JSON> {
+  ) throws -> PulledView<JSONValue> {
     try server.pull(
       PullRequest(client: client, state: state), with: PullCredential("down"),
       asOf: commit.map { CommitNumber($0) })
   }
 
   /// A client that has just registered.
-  mutating func model(_ client: ClientID = one) throws -> ClientViewModel<JSON> {
+  mutating func model(_ client: ClientID = one) throws -> ClientViewModel<JSONValue> {
     try ClientViewModel(snapshot: try pull(client))
   }
 
@@ -89,12 +89,12 @@ struct ViewDesk {
   }
 }
 
-extension ViewMap<JSON> {
+extension ViewMap<JSONValue> {
   /// "a=1 b=[2]".
   var text: String { map.map { "\($0.key)=\($0.value)" }.joined(separator: " ") }
 }
 
-extension PulledView<JSON> {
+extension PulledView<JSONValue> {
   /// "1.2:0 from 1.1: a=1 b-", or "1.2:0 full: a=1".
   var text: String {
     switch content {
@@ -110,10 +110,10 @@ extension PulledView<JSON> {
 
 /// Draws from a seed.
 struct Draws {
-  private var digest: Digest
+  private var digest: StateDigest
 
   init(seed: UInt64) {
-    digest = Digest()
+    digest = StateDigest()
     digest.fold(seed)
   }
 

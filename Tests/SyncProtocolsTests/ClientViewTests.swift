@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 struct ClientViewTests {
-  private typealias View = ClientView<JSON>
+  private typealias View = ClientView<JSONValue>
 
   private func finger(
     _ state: UInt64, last: UInt64 = 0, refused: UInt64 = 0, commit: UInt64? = nil,
@@ -16,7 +16,9 @@ struct ClientViewTests {
       commit: commit.map { CommitNumber($0) })
   }
 
-  private func pulled(_ finger: ViewFinger, _ content: ViewContent<JSON>) -> PulledView<JSON> {
+  private func pulled(_ finger: ViewFinger, _ content: ViewContent<JSONValue>) -> PulledView<
+    JSONValue
+  > {
     let isRefused = finger.lastRefusal != .none
     return PulledView(
       client: finger.client, state: finger.state, checksum: finger.checksum,
@@ -25,7 +27,7 @@ struct ClientViewTests {
       commit: finger.commit, content: content)
   }
 
-  private func delta(_ finger: ViewFinger, from base: UInt64) -> PulledView<JSON> {
+  private func delta(_ finger: ViewFinger, from base: UInt64) -> PulledView<JSONValue> {
     pulled(finger, .delta(from: ServerStateID(epoch: 1, number: base), []))
   }
 
@@ -94,7 +96,7 @@ struct ClientViewTests {
     var desk = ViewDesk()
     desk.dataLayer.change { transaction in
       for number in 0..<10_000 as Range<Int64> {
-        transaction.put(ViewKey("\(number)"), JSON(integerLiteral: number))
+        transaction.put(ViewKey("\(number)"), JSONValue(integerLiteral: number))
       }
     }
     let model = try desk.model()
@@ -117,7 +119,7 @@ struct ClientViewTests {
     var pulled = try desk.pull(from: model.finger.state)
     let right = pulled.checksum
     pulled.content = .delta(from: model.finger.state, [ViewChange(key: "b", value: 3)])
-    let wrong = ViewMap<JSON>(["a": 1, "b": 3]).checksum
+    let wrong = ViewMap<JSONValue>(["a": 1, "b": 3]).checksum
     #expect(throws: ClientViewRefusal.checksum(expected: right, found: wrong)) {
       try model.apply(pulled)
     }
@@ -149,7 +151,7 @@ struct ClientViewTests {
 
   private func turn(
     _ follower: inout ViewFollower, _ desk: inout ViewDesk, asOf commit: UInt64? = nil,
-    damage: (inout PulledView<JSON>) -> Void = { _ in }
+    damage: (inout PulledView<JSONValue>) -> Void = { _ in }
   ) throws -> String {
     follower.ask()
     let question = try #require(follower.question)

@@ -3,9 +3,9 @@ import Testing
 import UpdateMachine
 
 struct ClientViewTransactionTests {
-  private var view: ViewMap<JSON> {
-    var view = ViewMap<JSON>()
-    for (key, value) in ["a": 1, "b": 2, "d": 4] as KeyValuePairs<ViewKey, JSON> {
+  private var view: ViewMap<JSONValue> {
+    var view = ViewMap<JSONValue>()
+    for (key, value) in ["a": 1, "b": 2, "d": 4] as KeyValuePairs<ViewKey, JSONValue> {
       view[key] = value
     }
     return view

@@ -15,7 +15,7 @@ struct EventQueueServerTruthTests {
     else { return #expect(Bool(false), "registered") }
     #expect(inbox.messages == [1])
     #expect(finger == QueueFinger(queue: queue, lastEventID: -1))
-    #expect(terms == Terms(longDeadline: .seconds(100), lifetime: .seconds(33)))
+    #expect(terms == ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(33)))
   }
 
   @Test func `without a lifetime of its own a queue has the server's`() throws {
@@ -27,7 +27,7 @@ struct EventQueueServerTruthTests {
     guard case .registered(_, _, let terms) = desk.server.finishRegister(queue, at: desk.now) else {
       return #expect(Bool(false), "registered")
     }
-    #expect(terms == Terms(longDeadline: .seconds(70), lifetime: .seconds(45)))
+    #expect(terms == ServerTerms(longDeadline: .seconds(70), lifetime: .seconds(45)))
     #expect(terms == configuration.terms)
   }
 

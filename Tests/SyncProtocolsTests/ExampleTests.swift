@@ -33,7 +33,7 @@ import UpdateMachine
 
   @Test func `the article's change is seen, stored and acknowledged`() async throws {
     var shown: [String] = []
-    func show(_ status: JSON) { shown.append(status.string ?? "") }
+    func show(_ status: JSONValue) { shown.append(status.string ?? "") }
     func show(_ refused: [MutationSetAside<Wish>]) { shown.append("\(refused.count) refused") }
     let server = LocalClientView(Reservations())
     let client = ClientID(1)
@@ -99,7 +99,7 @@ import UpdateMachine
   }
 
   /// Returns when a state is as it should be. Nothing is waited for but the state itself.
-  private func wait<Origin: Source>(
+  private func wait<Origin: SyncSource>(
     for machine: UpdateMachine<Origin>, until isRight: (ReplicaState<Origin.Model>) -> Bool
   ) async {
     for await state in await machine.states() where isRight(state) { return }
@@ -113,7 +113,7 @@ import UpdateMachine
     var server = EventQueueServer(
       truth: Counter(count: 40), configuration: QueueServerConfiguration(), at: start)
     var app = HandDrivenApp(
-      store: HandDrivenApp.Store(drafts: ["dear all"]), life: Life(1), at: start)
+      store: HandDrivenApp.SyncStore(drafts: ["dear all"]), incarnation: Incarnation(1), at: start)
     while app.ask(&server) {}
     #expect(app.client.model?.count == 40)
     #expect(app.client.freshness(at: app.now).claim == .connected)
@@ -125,7 +125,7 @@ import UpdateMachine
 
     // The process is killed. What is left is the app's store.
     server.commit(1, at: app.now)
-    app = HandDrivenApp(store: app.store, life: Life(2), at: app.now)
+    app = HandDrivenApp(store: app.store, incarnation: Incarnation(2), at: app.now)
     #expect(app.client.model?.count == 42)
     while app.ask(&server) {}
     #expect(app.client.model?.count == 43)

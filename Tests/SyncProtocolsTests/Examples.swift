@@ -33,7 +33,7 @@ struct Directory: ServerTruth, Equatable {
   var snapshot: [String] { names }
   var checksum: UInt64 {
     names.reduce(UInt64(names.count)) { sum, name in
-      name.utf8.reduce(sum) { Digest.mixed($0 ^ UInt64($1)) }
+      name.utf8.reduce(sum) { StateDigest.mixed($0 ^ UInt64($1)) }
     }
   }
   mutating func apply(_ event: String) { names.append(event) }
@@ -56,7 +56,7 @@ extension DirectoryModel: StorableModel {
     rows.put(.firstOfModel, names, since: old?.names)
   }
 
-  init(stored rows: StoredRows) throws(StoredFormError) {
+  init(stored rows: RowReader) throws(StoredFormError) {
     names = try rows.value(of: .firstOfModel) ?? []
   }
 }
@@ -102,7 +102,7 @@ struct Account: Sendable {
 /// A server's messages, to which more are added.
 struct Postbox: ServerTruth {
   typealias Narrow = MessageFilter<String>
-  var messages: [Message<String>] = []
+  var messages: [ChatMessage<String>] = []
 
   /// The channels that the user follows: messages come by pages alone.
   var snapshot: [ChannelID] { [Postbox.general] }
@@ -112,8 +112,8 @@ struct Postbox: ServerTruth {
   }
 
   static let general = ChannelID(1)
-  static func message(_ number: Int64, _ text: String) -> Message<String> {
-    Message(
+  static func message(_ number: Int64, _ text: String) -> ChatMessage<String> {
+    ChatMessage(
       id: MessageID(number), sender: UserID(1), place: .channel(general, topic: "lunch"),
       content: text)
   }
@@ -123,7 +123,7 @@ struct Postbox: ServerTruth {
     guard let narrow = request.narrow, case .about(.newest, let before, _) = request.want else {
       throw .rejected(RejectionCode("NOT_HERE"))
     }
-    let all = messages.filter { narrow.verdict(on: MessageGlimpse($0)) == .yes }
+    let all = messages.filter { narrow.verdict(on: PartialMessage($0)) == .yes }
     return MessagePage(
       messages: all.suffix(Int(before)), foundOldest: all.count < before, foundNewest: true)
   }
@@ -144,7 +144,7 @@ struct PostboxModel: MessageModel {
 }
 
 /// The log as any source has it, and pages beside it.
-struct PostboxSource: Source {
+struct PostboxSource: SyncSource {
   typealias Model = PostboxModel
   typealias Sync = EventQueue<MessageEvent<String>>
   let server: LocalEventQueue<Postbox>
@@ -176,14 +176,14 @@ enum Wish: ViewMutation {
 
   var name: String { "reserve" }
 
-  var arguments: JSON {
+  var arguments: JSONValue {
     switch self {
     case .reserve(let hour, let who):
-      ["hour": JSON(integerLiteral: hour), "who": .string(who)]
+      ["hour": JSONValue(integerLiteral: hour), "who": .string(who)]
     }
   }
 
-  func apply(to view: inout ViewMap<JSON>) throws(ChangeRefusal) -> JSON {
+  func apply(to view: inout ViewMap<JSONValue>) throws(ChangeRefusal) -> JSONValue {
     try view.transact { transaction throws(ChangeRefusal) in
       try Reservations().run(name, arguments, in: &transaction)
     }
@@ -208,7 +208,9 @@ extension Wish: Storable {
 /// Who has an hour.
 struct Hour: ViewQuery {
   var hour: Int64
-  func answer(in view: ViewMap<JSON>) -> String { view[ViewKey("hour/\(hour)")]?.string ?? "free" }
+  func answer(in view: ViewMap<JSONValue>) -> String {
+    view[ViewKey("hour/\(hour)")]?.string ?? "free"
+  }
 }
 
 // MARK: An app that owns the loop
@@ -233,11 +235,11 @@ struct HandDrivenApp {
   var store: Store
   var now: Moment
 
-  /// - Parameter life: a number that no start of this app ever had.
-  init(store: Store, life: Life, at now: Moment) {
+  /// - Parameter incarnation: a number that no start of this app ever had.
+  init(store: Store, incarnation: Incarnation, at now: Moment) {
     self.store = store
     self.now = now
-    client = Client(life: life)
+    client = Client(incarnation: incarnation)
     feed(.app(.started(foreground: true)))
   }
 

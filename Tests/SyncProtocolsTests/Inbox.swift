@@ -16,7 +16,7 @@ struct Inbox: ServerTruth, Hashable {
   var snapshot: Inbox { self }
 
   var checksum: UInt64 {
-    var digest = Digest()
+    var digest = StateDigest()
     for message in messages.sorted() { digest.fold(Int64(message)) }
     digest.fold(Int64(-1))
     for message in read.sorted() { digest.fold(Int64(message)) }

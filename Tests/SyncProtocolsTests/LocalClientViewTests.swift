@@ -9,7 +9,7 @@ import UpdateMachine
   typealias Model = ConfirmedView<Wish>
 
   /// A client's way to the server, which a test can close.
-  struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: Source
+  struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: SyncSource
   where Change.Content == Mutators.Value {
     typealias Model = ConfirmedView<Change>
     typealias Sync = ClientView<Change.Content>

@@ -24,7 +24,7 @@ import UpdateMachine
   }
 
   @Test func `all that was pushed meanwhile is applied when the rows are there`() throws {
-    var client = SyncClient<Numbers, EventQueue<Int>>(life: Life(1))
+    var client = SyncClient<Numbers, EventQueue<Int>>(incarnation: Incarnation(1))
     var now = Moment(milliseconds: 0)
     var read: (id: RequestID, queries: [RowQuery])?
     var inputs: [SyncClient<Numbers, EventQueue<Int>>.Input] = []
@@ -39,7 +39,7 @@ import UpdateMachine
           case .read(let id, let queries): read = (id, queries)
           case .poll(let id, let finger, waits: true): asked.append("\(id) after \(finger)")
           case .register(let id):
-            var terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+            var terms = ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))
             terms.cadence = .pushed
             let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
             inputs.append(.snapshotArrived(id, 0, finger: finger, terms: terms))

@@ -8,7 +8,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
 
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
-    return Digest.mixed(state)
+    return StateDigest.mixed(state)
   }
 
   /// A number from 0 to `count` − 1.

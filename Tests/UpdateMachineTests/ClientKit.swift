@@ -26,9 +26,11 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
 
   enum StoreScript { case works, fails }
 
-  init(life: UInt64 = 1, settings: ClientSettings = ClientSettings(), store: StoreScript? = .works)
-  {
-    client = Client(life: Life(life), settings: settings)
+  init(
+    incarnation: UInt64 = 1, settings: ClientSettings = ClientSettings(),
+    store: StoreScript? = .works
+  ) {
+    client = Client(incarnation: Incarnation(incarnation), settings: settings)
     self.store = store
   }
 

@@ -44,7 +44,9 @@ import Testing
     #expect(hand.client.fetchesOut == 0)
 
     // The same once more, and one that nobody asked for, are absorbed.
-    for fetch in [hand.fetches[0].id, RequestID(life: Life(1), part: .pages, number: 9)] {
+    for fetch in [
+      hand.fetches[0].id, RequestID(incarnation: Incarnation(1), part: .pages, number: 9),
+    ] {
       #expect(hand.put(.pageArrived(fetch, Self.page(30))) == [])
       #expect(hand.effects?.windows == [] && hand.changes == [])
     }

@@ -177,16 +177,16 @@ final class FixedChance: Chance {
 
   func draw(from range: MomentRange) -> Moment { range.latest }
 
-  func newLife() -> Life {
+  func newIncarnation() -> Incarnation {
     lives.change { count in
       count += 1
-      return Life(count)
+      return Incarnation(count)
     }
   }
 }
 
 /// A source that answers when and what a test says.
-final class ScriptedSource: Source {
+final class ScriptedSource: SyncSource {
   typealias Model = Ledger
   typealias Sync = LedgerSync
 
@@ -205,7 +205,7 @@ final class ScriptedSource: Source {
   }
 
   enum Answer: Sendable {
-    case snapshot([Int], Spot, Terms)
+    case snapshot([Int], Spot, ServerTerms)
     case batch(LedgerBatch)
     case failure(SyncFailure)
     case done
@@ -258,7 +258,7 @@ final class ScriptedSource: Source {
     self.answer(call.number, answer)
   }
 
-  func snapshot(_ entries: [Int], _ spot: Spot, terms: Terms = testTerms) {
+  func snapshot(_ entries: [Int], _ spot: Spot, terms: ServerTerms = testTerms) {
     answer(.snapshot(entries, spot, terms))
   }
 
@@ -275,7 +275,7 @@ final class ScriptedStore: ReplicaStore {
   typealias Place = Spot
 
   private struct State {
-    var stored: StoredReplica<Ledger, Spot>?
+    var stored: DatedReplica<Ledger, Spot>?
     var notes: [String] = []
     var begun: [(number: Int, note: String)] = []
     var count = 0
@@ -289,7 +289,7 @@ final class ScriptedStore: ReplicaStore {
   init(_ stored: SavedReplica<Ledger, Spot>? = nil, writtenAt: Int64 = 940_000) {
     guard let stored else { return }
     state.withLock {
-      $0.stored = StoredReplica(
+      $0.stored = DatedReplica(
         replica: stored, writtenAt: WallTime(milliseconds: writtenAt))
     }
   }
@@ -335,12 +335,12 @@ final class ScriptedStore: ReplicaStore {
     waiters.tell(number, true)
   }
 
-  func load() async throws(StoreError) -> StoredReplica<Ledger, Spot>? {
+  func load() async throws(StoreError) -> DatedReplica<Ledger, Spot>? {
     try await perform("load")
     return state.withLock { $0.stored }
   }
 
-  func save(_ replica: StoredReplica<Ledger, Spot>) async throws(StoreError) {
+  func save(_ replica: DatedReplica<Ledger, Spot>) async throws(StoreError) {
     try await perform("save \(fingerText(replica.replica.finger))")
     state.withLock { $0.stored = replica }
   }

@@ -168,7 +168,7 @@ import Testing
 
     // The device is locked still: its files cannot be read.
     store.failure = .failed("locked")
-    let bench = MutationBench(store: store, server: first.server, life: 2)
+    let bench = MutationBench(store: store, server: first.server, incarnation: 2)
     let running = bench.start { await $0.run() }
     bench.advance(.seconds(30))
     #expect(bench.source.open.isEmpty, "it does not begin anew")
@@ -231,7 +231,7 @@ import Testing
       let count = stored.value.count
       if count < 3 { notStored += 1 }
 
-      let next = MutationBench(store: store, server: bench.server, life: 2)
+      let next = MutationBench(store: store, server: bench.server, incarnation: 2)
       next.start { await $0.run() }
       next.serve()
       next.advance(.seconds(1))
@@ -252,7 +252,7 @@ import Testing
     bench.tell { $0.enterBackground() }
     let ticket = bench.ticket(.set("a", 1))
     bench.drain()
-    let next = MutationBench(store: store, server: bench.server, life: 2)
+    let next = MutationBench(store: store, server: bench.server, incarnation: 2)
     next.start { await $0.run() }
     next.drain()
     #expect(next.values == ["a": 1])

@@ -74,7 +74,7 @@ import Testing
     #expect(bench.state(of: ticket) == .acknowledged)
   }
 
-  private func driver<Origin: Source>(of source: Origin) -> UpdateMachine<Origin> {
+  private func driver<Origin: SyncSource>(of source: Origin) -> UpdateMachine<Origin> {
     UpdateMachine(source: source)
   }
 

@@ -12,7 +12,7 @@ struct Started: Sendable {
 
 /// One driver, with the executor and the clock that it stands on.
 protocol DriverStand: AnyObject {
-  associatedtype Origin: Source
+  associatedtype Origin: SyncSource
 
   var executor: StepExecutor { get }
   var clock: HandClock { get }

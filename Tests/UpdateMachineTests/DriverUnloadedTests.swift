@@ -110,7 +110,9 @@ import Testing
     store.state.change { $0.failure = nil }
     bench.page()
     #expect(viewer.rows.last == "990 1000 2000")
-    bench.batch([.reacted(MessageID(990), Reaction(user: UserID(2), emoji: "a"), isSet: true)])
+    bench.batch([
+      .reacted(MessageID(990), MessageReaction(user: UserID(2), emoji: "a"), isSet: true)
+    ])
     bench.tell { $0.stop() }
     #expect(run.isOver.value)
     // What was given up is gone from the store, too.
@@ -177,7 +179,7 @@ import Testing
 }
 
 /// A store in memory that a test can look into, hold and make fail.
-final class HandStore: Store {
+final class HandStore: SyncStore {
   struct State: Sendable {
     var rows = VersionedMap<StoredKey, [UInt8]>()
     var aside: [VersionedMap<StoredKey, [UInt8]>] = []
@@ -203,10 +205,10 @@ final class HandStore: Store {
     for continuation in held { continuation.resume(returning: failure) }
   }
 
-  func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
+  func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
     state.change { state in
       state.writtenAt.map { time in
-        StoredForm(
+        SavedRows(
           rows: state.rows.filter { !tables.contains($0.key.table) }
             .map { (key: $0.key, value: $0.value) }, writtenAt: time, unloaded: tables)
       }
@@ -244,7 +246,7 @@ final class HandStore: Store {
     }
   }
 
-  func checkpoint(_ form: StoredForm) async throws(StoreError) {
+  func checkpoint(_ form: SavedRows) async throws(StoreError) {
     state.change { state in
       state.rows = VersionedMap()
       for row in form.rows { state.rows[row.key] = row.value }

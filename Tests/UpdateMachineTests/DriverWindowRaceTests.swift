@@ -4,7 +4,7 @@ import Testing
 @testable import UpdateMachine
 
 /// A source that answers at once, from any thread.
-struct QuickPages: Source {
+struct QuickPages: SyncSource {
   typealias Model = Shelf
   typealias Sync = ShelfSync
 
@@ -36,9 +36,9 @@ struct QuickPages: Source {
     await Task.yield()
     if Task.isCancelled { throw .unreachable }
     guard let narrow = request.narrow else { return MessagePage(messages: []) }
-    var messages: [Message<Int>] = []
+    var messages: [ChatMessage<Int>] = []
     for number in 1...40 { messages.append(PageBench.message(number, in: Int64(number % 2 + 1))) }
-    messages = messages.filter { narrow.verdict(on: MessageGlimpse($0)) == .yes }
+    messages = messages.filter { narrow.verdict(on: PartialMessage($0)) == .yes }
     return MessagePage(messages: messages, foundOldest: true, foundNewest: true)
   }
 }
@@ -98,7 +98,7 @@ struct QuickPages: Source {
     bench.page()
     #expect(seen.value == [[], [id]])
     #expect(bench.read { $0.client.saved?.model.heard } == [id])
-    bench.batch([.reacted(id, Reaction(user: UserID(1), emoji: "a"), isSet: true)])
+    bench.batch([.reacted(id, MessageReaction(user: UserID(1), emoji: "a"), isSet: true)])
     #expect(bench.read { $0.state.model?.heard } == [id])
   }
 }

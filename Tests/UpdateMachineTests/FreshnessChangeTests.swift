@@ -93,7 +93,7 @@ import UpdateMachine
   }
 
   private func step(
-    _ steps: inout SplitMix, _ client: Attended, terms: Terms
+    _ steps: inout SplitMix, _ client: Attended, terms: ServerTerms
   ) -> SpotMachine.Input {
     switch steps.below(16) {
     case 0: .started(foreground: steps.below(4) > 0)

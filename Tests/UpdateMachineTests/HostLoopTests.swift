@@ -12,7 +12,7 @@ final class Host {
 
   init(_ parts: AppParts) {
     self.parts = parts
-    client = Client(life: parts.newLife())
+    client = Client(incarnation: parts.newIncarnation())
   }
 
   /// The one way in for what happens, one thing after the other: never from within `perform`.
@@ -107,9 +107,9 @@ final class AppParts {
     if waiting.map({ AnyHashable($0.id) }) == AnyHashable(name) { waiting = nil }
   }
 
-  func newLife() -> Life {
+  func newIncarnation() -> Incarnation {
     lives += 1
-    return Life(lives)
+    return Incarnation(lives)
   }
 
   func log(_ report: SyncReport) { reports += 1 }

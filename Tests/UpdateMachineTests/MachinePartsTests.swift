@@ -123,15 +123,15 @@ import UpdateMachine
 /// What a server promises, made into something that can be lived with.
 @Suite struct TermsTests {
   @Test func `spans that make no sense are the least that do`() {
-    let terms = Terms(longDeadline: .seconds(-5), lifetime: .milliseconds(.min))
+    let terms = ServerTerms(longDeadline: .seconds(-5), lifetime: .milliseconds(.min))
     #expect(terms.longDeadline == .milliseconds(1))
     #expect(terms.lifetime == .zero)
-    let whole = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+    let whole = ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))
     #expect(whole.longDeadline == .seconds(100) && whole.lifetime == .seconds(600))
   }
 
   @Test func `ends of numbers stay what they are`() {
-    let terms = Terms(longDeadline: .forever, lifetime: .forever, cadence: .pushed)
+    let terms = ServerTerms(longDeadline: .forever, lifetime: .forever, cadence: .pushed)
     #expect(terms.longDeadline == .forever && terms.lifetime == .forever)
     #expect(terms.cadence == .pushed)
   }

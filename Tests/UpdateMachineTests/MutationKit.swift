@@ -6,7 +6,7 @@ import Testing
 // hand, a store that fails and waits, and a bench for the driver.
 
 /// A source of mutations that answers when and what a test says.
-final class PushScript: Source {
+final class PushScript: SyncSource {
   typealias Model = BoardModel
   typealias Sync = BoardSync
   typealias Box = Outbox<BoardChange>
@@ -26,11 +26,11 @@ final class PushScript: Source {
     case done
   }
 
-  let terms: Terms
+  let terms: ServerTerms
   typealias Call = ScriptedCalls<Ask, Answer>.Call
   private let calls = ScriptedCalls<Ask, Answer>(whenCancelled: .failure(.malformed))
 
-  init(terms: Terms) { self.terms = terms }
+  init(terms: ServerTerms) { self.terms = terms }
 
   var all: [Call] { calls.all }
   /// What has not ended yet.
@@ -78,7 +78,7 @@ final class BoardStore: ReplicaStore {
   typealias Place = Spot
 
   private struct State {
-    var stored: StoredReplica<BoardModel, Spot>?
+    var stored: DatedReplica<BoardModel, Spot>?
     var saves = 0
     var isBusy = false
     var isSlow = false
@@ -104,12 +104,12 @@ final class BoardStore: ReplicaStore {
 
   func finish() { waiters.tell(saves, true) }
 
-  func load() async throws(StoreError) -> StoredReplica<BoardModel, Spot>? {
+  func load() async throws(StoreError) -> DatedReplica<BoardModel, Spot>? {
     if let failure { throw failure }
     return state.withLock { $0.stored }
   }
 
-  func save(_ replica: StoredReplica<BoardModel, Spot>) async throws(StoreError) {
+  func save(_ replica: DatedReplica<BoardModel, Spot>) async throws(StoreError) {
     let (number, isSlow) = state.withLock { state in
       #expect(!state.isBusy, "the store is asked one thing at a time")
       state.isBusy = true
@@ -141,15 +141,15 @@ final class MutationBench: DriverStand {
   let reports = Box<[DriverReport]>([])
 
   init(
-    store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(), life: UInt64 = 1,
-    terms: Terms = testTerms
+    store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(), incarnation: UInt64 = 1,
+    terms: ServerTerms = testTerms
   ) {
     executor = StepExecutor()
     source = PushScript(terms: terms)
     self.store = store
     self.server = server
     let chance = FixedChance()
-    for _ in 1..<life { _ = chance.newLife() }
+    for _ in 1..<incarnation { _ = chance.newIncarnation() }
     let reports = reports
     machine = BoardDriver(
       source: source, replicas: store, clock: clock, chance: chance, executor: executor,
@@ -159,7 +159,7 @@ final class MutationBench: DriverStand {
   /// A bench whose driver follows, level, with a waiting poll out, and all of it saved.
   static func following(
     store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(),
-    terms: Terms = testTerms
+    terms: ServerTerms = testTerms
   ) -> (MutationBench, Started) {
     let bench = MutationBench(store: store, server: server, terms: terms)
     let run = bench.start { await $0.run() }

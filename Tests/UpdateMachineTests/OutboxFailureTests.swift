@@ -161,7 +161,8 @@ import UpdateMachine
     desk.feed(.fired(TimerID(part: .outbox, 1)))
     #expect(desk.box == before)
     // Nor does an answer to an earlier life's push of the same number count.
-    desk.feed(.answered(RequestID(life: Life(9), number: desk.push!.id.number), .accepted))
+    desk.feed(
+      .answered(RequestID(incarnation: Incarnation(9), number: desk.push!.id.number), .accepted))
     #expect(desk.box == before)
   }
 
@@ -187,7 +188,7 @@ import UpdateMachine
     desk.disk = desk.box
     desk.restart()
     #expect(desk.pushed == [1])
-    #expect(desk.push?.id.life == Life(2))
+    #expect(desk.push?.id.incarnation == Incarnation(2))
   }
 
   @Test func `after a restart nothing is sent before it has been replayed`() throws {

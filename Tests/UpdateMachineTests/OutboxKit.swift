@@ -77,7 +77,8 @@ struct Desk {
     settings: OutboxSettings = OutboxSettings()
   ) {
     box = Box(
-      client: ClientID(7), isIdempotent: isIdempotent, settings: settings, life: Life(1))
+      client: ClientID(7), isIdempotent: isIdempotent, settings: settings,
+      incarnation: Incarnation(1))
     view = LocalView(of: board)
     _ = box.replay(&view, at: now)
   }
@@ -158,11 +159,11 @@ struct Desk {
   }
 
   /// The process ends, and the next reads what is on disk.
-  mutating func restart(life: UInt64 = 2) {
+  mutating func restart(incarnation: UInt64 = 2) {
     var rows = RowDisk()
     rows.write(disk!.rows(since: nil))
     box = try! Box(stored: rows.rows, settings: disk!.settings)
-    box.restored(in: Life(life))
+    box.restored(in: Incarnation(incarnation))
     view = LocalView(of: view.confirmed)
     replay()
     feed(.started(foreground: true))

@@ -199,7 +199,7 @@ struct OutboxWorld {
   /// How many echoes are in the confirmed state.
   var heard = 0
   var now = Moment(milliseconds: 0)
-  var life: UInt64 = 1
+  var incarnation: UInt64 = 1
   var disk: Saved
   var writing: Saved?
   var isDirty = false
@@ -229,7 +229,8 @@ struct OutboxWorld {
     settings.pendingMaximum = 30
     settings.batchMaximum = 4
     box = Box(
-      client: ClientID(1), isIdempotent: isIdempotent, settings: settings, life: Life(1))
+      client: ClientID(1), isIdempotent: isIdempotent, settings: settings,
+      incarnation: Incarnation(1))
     view = LocalView(of: Book())
     _ = box.replay(&view, at: now)
     disk = Saved(box: box, confirmed: Book(), heard: 0)
@@ -398,7 +399,7 @@ struct OutboxWorld {
     writing = nil
     isDirty = false
     timer = nil
-    life += 1
+    incarnation += 1
     read()
     heard = disk.heard
     story.append("crash; what is on disk: \(box)")
@@ -408,7 +409,7 @@ struct OutboxWorld {
     }
     ledger = disk.ledger
     doubtful = disk.doubtful
-    box.restored(in: Life(life))
+    box.restored(in: Incarnation(incarnation))
     view = LocalView(of: disk.confirmed)
     perform(box.replay(&view, at: now))
     feed(.started(foreground: true))

@@ -127,7 +127,7 @@ import Testing
     desk.confirm(Board(), through: .max, refusal: MutationRefusal(MutationID(.max)))
     #expect(desk.box.violation() == nil)
     _ = try desk.send(.set("c", 3), .set("d", 4))
-    desk.feed(.failed(RequestID(life: Life(9), number: .max), bad, hasLeft: true))
+    desk.feed(.failed(RequestID(incarnation: Incarnation(9), number: .max), bad, hasLeft: true))
     #expect(desk.box.violation() == nil)
   }
 

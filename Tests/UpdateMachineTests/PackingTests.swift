@@ -37,7 +37,7 @@ import UpdateMachine
       "deadlineCap", "retryAfterFloor", "retryAfterCap", "collector", "spread", "healthy",
       "productive", "reallyWaited", "paceInterval", "wakeInterval", "late", "writeDue", "debounce",
     ].enumerated() {
-      let span = 1 + Int64(Digest.mixed(number &* 64 &+ UInt64(place)) % 3)
+      let span = 1 + Int64(StateDigest.mixed(number &* 64 &+ UInt64(place)) % 3)
       precondition(settings.set(name, to: .milliseconds(span)), "no span has this name")
     }
     settings.retry.transientCap = settings.retry.transientFirst * 2
@@ -91,18 +91,18 @@ import UpdateMachine
   @Test(arguments: UInt64(1)...40)
   func `packing changes nothing`(number: UInt64) {
     let settings = Self.settings(number)
-    let terms = Terms(
+    let terms = ServerTerms(
       longDeadline: .milliseconds(2 + Int64(number % 3)),
       lifetime: .milliseconds(1 + Int64(number % 5)))
     let packing = Body.Packing(settings: settings, terms: terms)
     let fresh = Body(
       restoring: Spot("a", 1), terms: terms, age: number % 2 == 0 ? .zero : nil,
-      at: Moment(milliseconds: 0), life: Life(1), settings: settings)
+      at: Moment(milliseconds: 0), incarnation: Incarnation(1), settings: settings)
     var plain = Side(machine: fresh, now: Moment(milliseconds: 0))
     var packed = plain
     var chance = number
     for step in 0..<3000 {
-      chance = Digest.mixed(chance &+ 1)
+      chance = StateDigest.mixed(chance &+ 1)
       let passed = TimeSpan.milliseconds([0, 0, 0, 1, 1, 2, 5, 9][Int(chance >> 8 & 7)])
       plain.now = plain.now + passed
       packed.now = packed.now + passed
@@ -129,7 +129,7 @@ import UpdateMachine
 
   /// The input of this kind as this side would name it; `nil`: nothing of the kind is out.
   static func input(_ kind: UInt64, _ failure: SyncFailure, _ side: Side) -> Body.Input? {
-    let none = RequestID(life: Life(0), number: 8)
+    let none = RequestID(incarnation: Incarnation(0), number: 8)
     let finger = side.machine.finger
     switch kind {
     case 0: return .started(foreground: true)
@@ -166,7 +166,8 @@ extension MachinePackingTests.Side {
     var bits = Bits()
     machine.pack(into: &bits, at: now, packing)
     var taken = Bits(word: bits.word)
-    let again = Machine<Spot>(unpacking: &taken, finger: machine.finger, life: Life(1), packing)
+    let again = Machine<Spot>(
+      unpacking: &taken, finger: machine.finger, incarnation: Incarnation(1), packing)
     #expect(again.status.code == machine.status.code)
     machine = again
     now = Moment(milliseconds: 0)

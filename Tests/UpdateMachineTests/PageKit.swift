@@ -48,7 +48,7 @@ enum ShelfSync: SyncProtocol {
 }
 
 /// A source with pages that answers when and what a test says.
-final class PageScript: Source {
+final class PageScript: SyncSource {
   typealias Model = Shelf
   typealias Sync = ShelfSync
   typealias Request = PageRequest<ShelfNarrow, MessageID>
@@ -126,7 +126,7 @@ final class PageBench: DriverStand {
   let source: PageScript
   var machine: ShelfDriver!
   let reports = Box<[DriverReport]>([])
-  var messages: [Message<Int>] = []
+  var messages: [ChatMessage<Int>] = []
   private var spot = Spot("a", 0)
 
   static let a = ShelfNarrow([.channel(ChannelID(1))])
@@ -153,8 +153,8 @@ final class PageBench: DriverStand {
     }
   }
 
-  static func message(_ number: Int, in channel: Int64) -> Message<Int> {
-    Message(
+  static func message(_ number: Int, in channel: Int64) -> ChatMessage<Int> {
+    ChatMessage(
       id: MessageID(Int64(number)), sender: UserID(1),
       place: .channel(ChannelID(channel), topic: "a"), content: number)
   }
@@ -236,7 +236,7 @@ final class PageBench: DriverStand {
       guard case .item(let id) = request.want else { return MessagePage(messages: []) }
       return MessagePage(messages: messages.filter { $0.id == id })
     }
-    let all = messages.filter { request.narrow!.verdict(on: MessageGlimpse($0)) == .yes }
+    let all = messages.filter { request.narrow!.verdict(on: PartialMessage($0)) == .yes }
     let point =
       switch anchor {
       case .oldest: Int64.min

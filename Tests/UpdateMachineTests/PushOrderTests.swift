@@ -99,7 +99,7 @@ import Testing
     // It stops, comes back from what was saved, and does not know yet what has happened.
     let saved = hand.client.saved
     let (pushed, now) = (hand.pushes, hand.hand.now)
-    hand.hand = ClientHand(life: 2, store: nil)
+    hand.hand = ClientHand(incarnation: 2, store: nil)
     (hand.hand.pushes, hand.hand.now) = (pushed, now)
     hand.hand.put(.started(foreground: true))
     hand.hand.put(.loaded(saved, age: .seconds(5)))

@@ -9,7 +9,7 @@ struct RowDisk: Equatable {
   }
 
   /// What was written, as it is read again.
-  var rows: StoredRows { try! StoredRows(map.map { (key: $0.key, value: $0.value) }) }
+  var rows: RowReader { try! RowReader(map.map { (key: $0.key, value: $0.value) }) }
 }
 
 extension Outbox where Change: Storable {

@@ -5,13 +5,13 @@ import Testing
 /// Replicas in a store of rows: steps, versions, and what cannot be read.
 @Suite struct RowStoreTests {
   /// A store that counts, and fails when it is told to.
-  private actor CountingStore: Store {
-    var form: StoredForm?
+  private actor CountingStore: SyncStore {
+    var form: SavedRows?
     var log: [String] = []
     var failure: StoreError?
-    var aside: [StoredForm] = []
+    var aside: [SavedRows] = []
 
-    init(_ form: StoredForm? = nil) { self.form = form }
+    init(_ form: SavedRows? = nil) { self.form = form }
 
     func fail(with failure: StoreError?) { self.failure = failure }
 
@@ -21,7 +21,7 @@ import Testing
     }
 
     /// It leaves nothing.
-    func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
+    func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
       try note("load")
       return form
     }
@@ -35,10 +35,10 @@ import Testing
       var disk = RowDisk()
       disk.write(form!.rows.map { StoredRow($0.key, $0.value) })
       disk.write(entry.rows)
-      form = StoredForm(rows: disk.rows.rows, writtenAt: entry.writtenAt)
+      form = SavedRows(rows: disk.rows.rows, writtenAt: entry.writtenAt)
     }
 
-    func checkpoint(_ form: StoredForm) async throws(StoreError) {
+    func checkpoint(_ form: SavedRows) async throws(StoreError) {
       try note("checkpoint \(form.rows.count)")
       self.form = form
     }
@@ -71,21 +71,21 @@ import Testing
       rows.put(.firstOfModel, names, since: old?.names)
     }
 
-    init(stored rows: StoredRows) throws(StoredFormError) {
+    init(stored rows: RowReader) throws(StoredFormError) {
       names = try rows.map(of: .firstOfModel)
     }
 
     /// Version 2 had them in capitals.
     static func migrate(
-      _ rows: StoredRows, from version: UInt64
-    ) throws(StoredFormError) -> StoredRows {
+      _ rows: RowReader, from version: UInt64
+    ) throws(StoredFormError) -> RowReader {
       guard version == 2 else { throw StoredFormError(expected: "version 2 or 3") }
       var migrated = rows.rows
       for index in migrated.indices where migrated[index].key.table == .firstOfModel {
         let name = try String(storedBytes: migrated[index].value)
         migrated[index].value = name.lowercased().storedBytes
       }
-      return try StoredRows(migrated)
+      return try RowReader(migrated)
     }
   }
 
@@ -101,8 +101,8 @@ import Testing
     init(from bytes: inout ByteReader) throws(StoredFormError) { number = try bytes.takeInt64() }
   }
 
-  private func saved(_ names: [String], at place: Int64?) -> StoredReplica<Names, Place> {
-    StoredReplica(
+  private func saved(_ names: [String], at place: Int64?) -> DatedReplica<Names, Place> {
+    DatedReplica(
       replica: Saved(
         model: Names(snapshot: names), finger: place.map(Place.init), terms: testTerms),
       writtenAt: WallTime(milliseconds: 5))
@@ -110,8 +110,8 @@ import Testing
 
   /// What is saved, with the head of another version.
   private func form(
-    _ saved: StoredReplica<Names, Place>, library: UInt64 = 1, model: UInt64 = 3
-  ) -> StoredForm {
+    _ saved: DatedReplica<Names, Place>, library: UInt64 = 1, model: UInt64 = 3
+  ) -> SavedRows {
     var rows = saved.replica.rows(since: nil).map { (key: $0.key, value: $0.value!) }
     var head = ByteWriter()
     head.put(library)
@@ -119,7 +119,7 @@ import Testing
     head.put(saved.replica.finger)
     saved.replica.terms.put(into: &head)
     rows[0].value = head.bytes
-    return StoredForm(rows: rows, writtenAt: saved.writtenAt)
+    return SavedRows(rows: rows, writtenAt: saved.writtenAt)
   }
 
   @Test func `first all is written, then steps, and each reads as the whole`() async throws {
@@ -242,12 +242,12 @@ import Testing
     var saved = SavedReplica<Settings, Place>(
       model: Settings(snapshot: 4), finger: Place(1), terms: testTerms)
     let now = WallTime(milliseconds: 5)
-    try await store.save(StoredReplica(replica: saved, writtenAt: now))
+    try await store.save(DatedReplica(replica: saved, writtenAt: now))
     saved.finger = Place(2)
-    try await store.save(StoredReplica(replica: saved, writtenAt: now))
+    try await store.save(DatedReplica(replica: saved, writtenAt: now))
     saved.model.apply(2)
     saved.finger = Place(3)
-    try await store.save(StoredReplica(replica: saved, writtenAt: now))
+    try await store.save(DatedReplica(replica: saved, writtenAt: now))
     #expect(await counting.log == ["load", "checkpoint 2", "append 1", "append 2"])
     let read = try await RowStore<Settings, Place>(counting).load()
     #expect(read?.replica == saved)

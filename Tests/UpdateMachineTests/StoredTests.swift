@@ -81,9 +81,9 @@ import Testing
 
   @Test func `rows that are out of order or twice are damaged`() {
     let key = StoredKey(StoredTable(1), [1])
-    #expect(throws: StoredFormError.self) { try StoredRows([(key, []), (key, [])]) }
+    #expect(throws: StoredFormError.self) { try RowReader([(key, []), (key, [])]) }
     #expect(throws: StoredFormError.self) {
-      try StoredRows([(key, []), (StoredKey(StoredTable(0), []), [])])
+      try RowReader([(key, []), (StoredKey(StoredTable(0), []), [])])
     }
   }
 
@@ -110,7 +110,7 @@ import Testing
         damaged[index].value[byte] = UInt8(steps.below(256))
       }
       do throws(StoredFormError) {
-        var box = try Outbox<BoardChange>(stored: try StoredRows(damaged))
+        var box = try Outbox<BoardChange>(stored: try RowReader(damaged))
         box.restored()
         #expect(box.violation() == nil)
         wholes += 1
@@ -152,15 +152,15 @@ import Testing
     var saved = SavedReplica(model: shelf, finger: QueuePlace(0), terms: testTerms)
     var disk = RowDisk()
     disk.write(saved.rows(since: nil))
-    let id = RequestID(life: Life(1), part: .pages, number: 1)
+    let id = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
     saved.model.lists.begin(id, PageRequest(narrow, .newest, before: 10, after: 0))
-    let message = Message(
+    let message = ChatMessage(
       id: MessageID(5), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 1)
     let page = MessagePage(messages: [message], foundOldest: true, foundNewest: true)
     #expect(saved.model.lists.take(page, for: id) == .taken)
     saved.model.apply(
       .new(
-        Message(
+        ChatMessage(
           id: MessageID(6), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"), content: 2
         )))
     saved.finger = QueuePlace(1)
@@ -182,7 +182,7 @@ import Testing
     for number in 1...1000 as ClosedRange<Int64> {
       shelf.apply(
         .new(
-          Message(
+          ChatMessage(
             id: MessageID(number), sender: UserID(1), place: .channel(ChannelID(1), topic: "a"),
             content: 1)))
     }
@@ -210,7 +210,7 @@ extension Shelf: StorableModel {
     lists.store(since: old?.lists, into: &rows, from: .firstOfModel)
   }
 
-  init(stored rows: StoredRows) throws(StoredFormError) {
+  init(stored rows: RowReader) throws(StoredFormError) {
     lists = try MessageStore(stored: rows, from: .firstOfModel)
   }
 

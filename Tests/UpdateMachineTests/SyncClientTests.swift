@@ -53,7 +53,7 @@ extension SyncClient where Model: Equatable {
     model: Ledger(entries: [1]), finger: Spot("a", 7), terms: testTerms)
 
   @Test func `before it is loaded everything is unknown`() {
-    let client = LedgerClient(life: Life(1))
+    let client = LedgerClient(incarnation: Incarnation(1))
     #expect(client.holding == .unknown)
     #expect(client.freshness(at: .ms(0)) == Freshness(.unknown, levelAsOf: nil))
     #expect(client.saved == nil)
@@ -61,7 +61,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `a start waits for the saved form`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     #expect(client.handle(.started(foreground: true), at: .ms(0)).texts(at: .ms(0)) == ["load"])
     #expect(client.freshness(at: .ms(0)).claim == .unknown)
     #expect(
@@ -73,7 +73,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `without a saved form there is nothing, and a start registers`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(
       client.handle(.loaded(nil, age: nil), at: .ms(1)).texts(at: .ms(1)) == [
@@ -83,7 +83,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `an empty model is not nothing`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     var empty = Self.saved
     empty.model = Ledger(entries: [])
     _ = client.handle(.started(foreground: false), at: .ms(0))
@@ -95,7 +95,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `the foreground is remembered from before`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     _ = client.handle(.backgrounded, at: .ms(1))
     #expect(client.handle(.loaded(Self.saved, age: nil), at: .ms(2)).isEmpty)
@@ -106,7 +106,7 @@ extension SyncClient where Model: Equatable {
   /// Found by seed 23593.
   @Test func `a user who left before it is loaded has left after, stopped or not`() {
     for isStopped in [false, true] {
-      var client = LedgerClient(life: Life(1))
+      var client = LedgerClient(incarnation: Incarnation(1))
       _ = client.handle(.started(foreground: true), at: .ms(0))
       _ = client.handle(.backgrounded, at: .ms(1))
       if isStopped { _ = client.handle(.stopped, at: .ms(2)) }
@@ -117,7 +117,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `stopped before it is loaded means stopped after`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(client.handle(.stopped, at: .ms(1)).isEmpty)
     #expect(client.handle(.loaded(Self.saved, age: nil), at: .ms(2)).isEmpty)
@@ -130,7 +130,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `logged out before it is loaded erases, and lets go of the log that is read`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(client.handle(.loggedOut, at: .ms(1)).isEmpty, "what is saved is being read")
     #expect(client.holding == .nothing)
@@ -143,7 +143,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `so it does if it was started anew meanwhile`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     #expect(client.handle(.loggedOut, at: .ms(1)).texts(at: .ms(1)) == ["load"])
     #expect(
       client.handle(.started(foreground: true), at: .ms(2)).texts(at: .ms(2)) == [
@@ -158,7 +158,7 @@ extension SyncClient where Model: Equatable {
 
   /// Found by seed 2429 of all worlds: the logs of a protocol may all have one name.
   @Test func `a log that is followed again is not let go by a form that is read late`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.loggedOut, at: .ms(1))
     _ = client.handle(.started(foreground: true), at: .ms(2))
     _ = client.handle(
@@ -170,7 +170,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `a saved form that is read twice changes nothing`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     _ = client.handle(.loaded(Self.saved, age: nil), at: .ms(0))
     _ = client.handle(.stopped, at: .ms(1))
@@ -180,12 +180,12 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `what the store says unasked is not believed`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     let before = client
     for answer: LedgerClient.Input in [
       .loaded(Self.saved, age: nil), .loadFailed(.failed), .erased(succeeded: false),
       .written(WriteID(1)),
-      .rowsFailed(RequestID(life: Life(1), part: .storage, number: 1), .failed),
+      .rowsFailed(RequestID(incarnation: Incarnation(1), part: .storage, number: 1), .failed),
     ] {
       #expect(client.handle(answer, at: .ms(0)).isEmpty)
       #expect(client.isSame(as: before))
@@ -196,7 +196,7 @@ extension SyncClient where Model: Equatable {
 @Suite struct ClientAnswerTests {
   /// A client at a:7 that holds [1], with a waiting poll out.
   func polling() -> LedgerClient {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     _ = client.handle(.loaded(ClientLoadingTests.saved, age: .seconds(60)), at: .ms(0))
     _ = client.handle(.batchArrived(.of(1), LedgerBatch(first: 8, events: [])), at: .ms(50))
@@ -258,7 +258,7 @@ extension SyncClient where Model: Equatable {
   @Test func `late batches never reach the model`() {
     var client = polling()
     let before = client
-    for id in [RequestID.of(1), .of(3), .of(2, life: 9)] {
+    for id in [RequestID.of(1), .of(3), .of(2, incarnation: 9)] {
       #expect(
         client.handle(.batchArrived(id, LedgerBatch(first: 8, events: [2])), at: .ms(60)).isEmpty)
     }
@@ -302,7 +302,7 @@ extension SyncClient where Model: Equatable {
   }
 
   @Test func `a batch in answer to a register is malformed`() {
-    var client = LedgerClient(life: Life(1))
+    var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     _ = client.handle(.loaded(nil, age: nil), at: .ms(0))
     let effects = client.handle(

@@ -15,15 +15,15 @@ struct Spot: Finger {
 
 typealias SpotMachine = Machine<Spot>
 
-let testTerms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+let testTerms = ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))
 
 extension Moment {
   static func ms(_ count: Int64) -> Moment { Moment(milliseconds: count) }
 }
 
 extension RequestID {
-  static func of(_ number: UInt64, life: UInt64 = 1) -> RequestID {
-    RequestID(life: Life(life), number: number)
+  static func of(_ number: UInt64, incarnation: UInt64 = 1) -> RequestID {
+    RequestID(incarnation: Incarnation(incarnation), number: number)
   }
 }
 
@@ -34,11 +34,13 @@ struct Attended {
   var timer: TimerID?
   var write: WriteID?
 
-  init(restored: Spot?, terms: Terms = testTerms, settings: MachineSettings = MachineSettings()) {
-    machine = SpotMachine(life: Life(1), settings: settings)
+  init(
+    restored: Spot?, terms: ServerTerms = testTerms, settings: MachineSettings = MachineSettings()
+  ) {
+    machine = SpotMachine(incarnation: Incarnation(1), settings: settings)
     if let restored {
       machine = SpotMachine(
-        restoring: restored, terms: terms, age: .seconds(60), at: now, life: Life(1),
+        restoring: restored, terms: terms, age: .seconds(60), at: now, incarnation: Incarnation(1),
         settings: settings)
     }
   }

@@ -80,9 +80,9 @@ import UpdateMachine
   }
 }
 
-@Suite struct AllowanceTests {
+@Suite struct TokenBucketTests {
   @Test func `burst and one more at once, then one per interval`() {
-    var pace = Allowance()
+    var pace = TokenBucket()
     func spend(_ now: Int64) -> Bool {
       pace.trySpending(at: .ms(now), burst: 10, interval: .milliseconds(400))
     }
@@ -95,7 +95,7 @@ import UpdateMachine
   }
 
   @Test func `what is refused costs nothing`() {
-    var wakes = Allowance()
+    var wakes = TokenBucket()
     for _ in 0..<3 { wakes.spend(at: .ms(0), interval: .seconds(10)) }
     let before = wakes
     let isPaid = wakes.trySpending(at: .ms(9_999), burst: 2, interval: .seconds(10))
@@ -105,7 +105,7 @@ import UpdateMachine
   }
 
   @Test func `it refills to the burst and no further`() {
-    var pace = Allowance()
+    var pace = TokenBucket()
     pace.spend(at: .ms(0), interval: .milliseconds(400))
     let later = (0..<12).map { _ in
       pace.trySpending(at: .ms(1_000_000), burst: 10, interval: .milliseconds(400))
@@ -114,7 +114,7 @@ import UpdateMachine
   }
 
   @Test func `in any window it gives at most burst and one and the window's share`() {
-    var pace = Allowance()
+    var pace = TokenBucket()
     var steps = SplitMix(7)
     var spent: [Int64] = []
     var now: Int64 = 0
@@ -134,16 +134,16 @@ import UpdateMachine
 
 @Suite struct DigestTests {
   @Test func `equal words in equal order give equal digests, in every process`() {
-    var one = Digest()
+    var one = StateDigest()
     one.fold(UInt64(1))
     one.fold(Int64(-1))
     one.fold("finger")
-    var other = Digest()
+    var other = StateDigest()
     other.fold(UInt64(1))
     other.fold(Int64(-1))
     other.fold("finger")
     #expect(one == other)
-    #expect(Digest().description == "9e3779b97f4a7c15")
+    #expect(StateDigest().description == "9e3779b97f4a7c15")
   }
 
   @Test(arguments: 0...40)
@@ -152,7 +152,7 @@ import UpdateMachine
       String(repeating: "aé\u{0}€", count: 8), "the quick brown fox jumps over the dogs",
     ] {
       let text = String(decoding: text.utf8.prefix(length), as: UTF8.self)
-      var expected = Digest()
+      var expected = StateDigest()
       var word: UInt64 = 0
       for (index, byte) in text.utf8.enumerated() {
         word = word << 8 | UInt64(byte)
@@ -162,15 +162,15 @@ import UpdateMachine
       }
       expected.fold(word)
       expected.fold(UInt64(text.utf8.count))
-      var digest = Digest()
+      var digest = StateDigest()
       digest.fold(text)
       #expect(digest == expected)
     }
   }
 
   @Test func `order, length and every byte count`() {
-    func digest(_ texts: String...) -> Digest {
-      var digest = Digest()
+    func digest(_ texts: String...) -> StateDigest {
+      var digest = StateDigest()
       for text in texts { digest.fold(text) }
       return digest
     }
@@ -184,20 +184,21 @@ import UpdateMachine
 
   @Test func `mixing is the finaliser of SplitMix64`() {
     // The first two words of java.util.SplittableRandom's generator, seeded with 0.
-    #expect(Digest.mixed(0x9E37_79B9_7F4A_7C15) == 0xE220_A839_7B1D_CDAF)
-    #expect(Digest.mixed(0x9E37_79B9_7F4A_7C15 &* 2) == 0x6E78_9E6A_A1B9_65F4)
-    #expect(Digest.mixed(0) == 0)
+    #expect(StateDigest.mixed(0x9E37_79B9_7F4A_7C15) == 0xE220_A839_7B1D_CDAF)
+    #expect(StateDigest.mixed(0x9E37_79B9_7F4A_7C15 &* 2) == 0x6E78_9E6A_A1B9_65F4)
+    #expect(StateDigest.mixed(0) == 0)
   }
 
   @Test func `it reads as sixteen digits`() {
-    #expect(Digest(value: 0xABC).description == "0000000000000abc")
-    #expect(Digest(value: .max).description == "ffffffffffffffff")
+    #expect(StateDigest(value: 0xABC).description == "0000000000000abc")
+    #expect(StateDigest(value: .max).description == "ffffffffffffffff")
   }
 }
 
 @Suite struct IdentifierTests {
-  @Test func `the same number in another life is another request`() {
-    #expect(RequestID.of(1, life: 1) != RequestID.of(1, life: 2))
-    #expect("\(RequestID.of(3)) \(TimerID(4)) \(WriteID(5)) \(Life(6))" == "3 4 5 life 6")
+  @Test func `the same number in another incarnation is another request`() {
+    #expect(RequestID.of(1, incarnation: 1) != RequestID.of(1, incarnation: 2))
+    #expect(
+      "\(RequestID.of(3)) \(TimerID(4)) \(WriteID(5)) \(Incarnation(6))" == "3 4 5 incarnation 6")
   }
 }

@@ -155,7 +155,7 @@ import Testing
     #expect(try edit.resolved(over: 1, .firstWriterWins) == 2)
     #expect(try edit.resolved(over: 1, .ask) == 2)
     #expect(try edit.resolved(over: 2, .ask) == 2)
-    #expect(throws: Conflict(base: 1, current: 9, new: 2)) {
+    #expect(throws: EditConflict(base: 1, current: 9, new: 2)) {
       try edit.resolved(over: 9, .ask)
     }
   }

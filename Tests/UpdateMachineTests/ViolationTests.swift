@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: cases.indices)
   func `a status that lacks its data is found`(index: Int) {
     let (status, finger, timer, rule) = Self.cases[index]
-    var machine = SpotMachine(life: Life(1))
+    var machine = SpotMachine(incarnation: Incarnation(1))
     machine.isStarted = true
     machine._status = status
     machine._finger = finger ? Spot("a", 1) : nil
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `rest in the foreground is found`() {
-    var machine = SpotMachine(life: Life(1))
+    var machine = SpotMachine(incarnation: Incarnation(1))
     #expect(machine.violation() == nil)
     machine.isStarted = true
     #expect(machine.violation()?.rule == "never at rest in the foreground")
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func `work before the start is found`() {
-    var machine = SpotMachine(life: Life(1))
+    var machine = SpotMachine(incarnation: Incarnation(1))
     machine._status = .halted(.credentials)
     #expect(machine.violation()?.rule == "nothing goes on before the start")
     machine._status = .halted(.stopped)
@@ -57,12 +57,12 @@ import Testing
   }
 
   @Test func `writes of nothing, or of a machine that is not durable, are found`() {
-    var machine = SpotMachine(life: Life(1))
+    var machine = SpotMachine(incarnation: Incarnation(1))
     machine.isUnwritten = true
     #expect(machine.violation()?.rule == "only what is held can be unwritten")
     var settings = MachineSettings()
     settings.isDurable = false
-    var forgetful = SpotMachine(life: Life(1), settings: settings)
+    var forgetful = SpotMachine(incarnation: Incarnation(1), settings: settings)
     forgetful.writing = WriteID(1)
     #expect(forgetful.violation()?.rule == "a machine that is not durable writes nothing")
   }

@@ -127,13 +127,13 @@ import UpdateMachine
       default: break
       }
     }
-    let again = try SavedReplica<ZulipAccount, QueueFinger>(stored: StoredRows(rows))
+    let again = try SavedReplica<ZulipAccount, QueueFinger>(stored: RowReader(rows))
     #expect(again.model.client == ClientID(5) && again.model.form == .rendered)
     #expect(again.model.state == account.state)
     #expect(again.outbox?.pending.map(\.change) == [Self.outgoing])
     rows.removeAll { $0.key.table == .firstOfModel.advanced(by: 2) }
     #expect(throws: StoredFormError.self) {
-      try SavedReplica<ZulipAccount, QueueFinger>(stored: StoredRows(rows))
+      try SavedReplica<ZulipAccount, QueueFinger>(stored: RowReader(rows))
     }
   }
 }
@@ -141,7 +141,7 @@ import UpdateMachine
 extension SavedReplica<ZulipAccount, QueueFinger> {
   /// With the outbox that goes with an account; `nil`: an empty one.
   init(
-    _ account: ZulipAccount, _ finger: QueueFinger, _ terms: Terms,
+    _ account: ZulipAccount, _ finger: QueueFinger, _ terms: ServerTerms,
     _ outbox: Outbox<ZulipOutgoing>? = nil
   ) {
     let empty = account.client.map {
@@ -151,12 +151,12 @@ extension SavedReplica<ZulipAccount, QueueFinger> {
   }
 
   /// As a store gives them.
-  var storedRows: StoredRows {
+  var storedRows: RowReader {
     get throws {
       let rows = rows(since: nil).compactMap { row in
         row.value.map { (key: row.key, value: $0) }
       }
-      return try StoredRows(rows.sorted { $0.key < $1.key })
+      return try RowReader(rows.sorted { $0.key < $1.key })
     }
   }
 }

@@ -19,7 +19,7 @@ import ZulipSync
   /// Opens a list and knows that nothing is in it.
   private static func learnAll(of list: ZulipMessageList, _ account: inout ZulipAccount) {
     account.lists.open(list)
-    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
     account.lists.begin(fetch, PageRequest(list, .newest, before: 1, after: 0))
     let nothing = MessagePage<ZulipContent>(messages: [], foundOldest: true, foundNewest: true)
     #expect(account.lists.take(nothing, for: fetch) == .taken)
@@ -58,16 +58,16 @@ import ZulipSync
     Self.learnAll(of: account.list(ZulipNarrow([])), &account)
     let half = observer.events.count / 2
     for event in observer.events.prefix(half) { try account.apply(event) }
-    let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+    let terms = ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))
     let saved = SavedReplica(
       account, QueueFinger(queue: QueueID("q"), lastEventID: 7), terms)
     let store = MemoryStore()
     try await store.checkpoint(
-      StoredForm(
+      SavedRows(
         rows: saved.rows(since: nil).map { (key: $0.key, value: $0.value ?? []) },
         writtenAt: WallTime(milliseconds: 0)))
     let form = try #require(try await store.load(leaving: ZulipAccount.unloadedTables))
-    let rows = try StoredRows(form.rows, unloaded: form.unloaded)
+    let rows = try RowReader(form.rows, unloaded: form.unloaded)
     var read = try SavedReplica<ZulipAccount, QueueFinger>(stored: rows).model
     read.lists.restored()
     #expect(read.state == account.state)
@@ -110,7 +110,7 @@ import ZulipSync
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: 0)
     let saved = SavedReplica(account, finger, .unspoken)
     let again = try SavedReplica<ZulipAccount, QueueFinger>(
-      stored: StoredRows(
+      stored: RowReader(
         saved.rows(since: nil).compactMap { row in row.value.map { (key: row.key, value: $0) } }))
     #expect(again.model.state == account.state)
     #expect(again.model.form == .rendered)

@@ -16,7 +16,7 @@ struct ZulipEventTests {
   private let verona = ChannelID(3)
 
   @Test func `a new message has its flags from the event`() throws {
-    let new = Message(
+    let new = ChatMessage(
       id: MessageID(2140), sender: UserID(7), sentAt: 1_795_220_766,
       place: .channel(verona, topic: "race"),
       content: ZulipContent("<p>r1 old</p>", .rendered), flags: .hasAlertWord)
@@ -112,7 +112,8 @@ struct ZulipEventTests {
     #expect(
       try changes(RecordedLines.reaction) == [
         .reacted(
-          MessageID(2147), Reaction(user: UserID(7), emoji: "unicode_emoji:1f389"), isSet: true)
+          MessageID(2147), MessageReaction(user: UserID(7), emoji: "unicode_emoji:1f389"),
+          isSet: true)
       ])
     let other = RecordedLines.changed(RecordedLines.reaction, "unicode_emoji", "realm_emoji")
     #expect(try changes(other) != changes(RecordedLines.reaction))

@@ -14,7 +14,7 @@ struct ZulipFuzzTests {
       var store = MessageStore<MessageFilter<ZulipContent>>(following: [ChannelID(3)])
       store.open(MessageFilter())
       store.begin(
-        RequestID(life: Life(1), part: .pages, number: 1),
+        RequestID(incarnation: Incarnation(1), part: .pages, number: 1),
         PageRequest(MessageFilter(), .newest, before: 9, after: 0))
       for event in answer.events {
         for change in event.changes(.rendered) { store.apply(change) }
@@ -28,7 +28,7 @@ struct ZulipFuzzTests {
         let narrow = MessageFilter<ZulipContent>()
         var store = MessageStore<MessageFilter<ZulipContent>>(following: [ChannelID(4)])
         store.open(narrow)
-        let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+        let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
         store.begin(fetch, PageRequest(narrow, anchor, before: 5, after: 5))
         let request = ZulipPageRequest(ZulipNarrow([]), anchor, before: 5, after: 5)
         if let page = page.page(for: request) { _ = store.take(page, for: fetch) }

@@ -47,11 +47,11 @@ import ZulipSync
 
   /// As a client does it.
   private static func take(
-    _ messages: [Message<ZulipContent>], _ account: inout ZulipAccount,
+    _ messages: [ChatMessage<ZulipContent>], _ account: inout ZulipAccount,
     _ request: PageRequest<ZulipMessageList, MessageID>, isWhole: Bool = false,
     isAudit: Bool = false
   ) {
-    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
     account.lists.begin(fetch, request, isAudit: isAudit)
     let page = MessagePage(messages: messages, foundOldest: isWhole, foundNewest: isWhole)
     #expect(account.lists.take(page, for: fetch) == .taken)
@@ -59,7 +59,7 @@ import ZulipSync
   }
 
   private static func page(
-    of id: Int64, _ account: inout ZulipAccount, _ change: (inout Message<ZulipContent>) -> Void
+    of id: Int64, _ account: inout ZulipAccount, _ change: (inout ChatMessage<ZulipContent>) -> Void
   ) throws {
     var copy = try #require(account.messages[MessageID(id)])
     change(&copy)
@@ -102,7 +102,7 @@ import ZulipSync
     let rows = saved.rows(since: nil).compactMap { row in
       row.value.map { (key: row.key, value: $0) }
     }
-    account = try SavedReplica<ZulipAccount, QueueFinger>(stored: StoredRows(rows)).model
+    account = try SavedReplica<ZulipAccount, QueueFinger>(stored: RowReader(rows)).model
     #expect(account.messages.doubtful == [MessageID(5)])
     var copy = try #require(account.messages[MessageID(9)])
     copy.id = MessageID(5)
@@ -205,7 +205,7 @@ import ZulipSync
       snapshot: ZulipAccount.Snapshot(ZulipSnapshot(["user_id": 50]), .rendered))
     let all = account.list(ZulipNarrow([.init("is", .text("dm"))]))
     account.lists.open(all)
-    let message = Message(
+    let message = ChatMessage(
       id: MessageID(9), sender: UserID(7),
       place: .direct(ConversationID(zulip: [7, 50].map { UserID($0) })),
       content: ZulipContent("", .rendered))

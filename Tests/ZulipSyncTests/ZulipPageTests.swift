@@ -23,15 +23,15 @@ struct ZulipPageTests {
     let conversation = ConversationID(zulip: [UserID(50), UserID(7)])
     #expect(
       taken.messages == [
-        Message(
+        ChatMessage(
           id: MessageID(998), sender: UserID(8), place: .channel(ChannelID(4), topic: "b"),
           content: ZulipContent("a", .raw), version: 1_795_220_699,
           flags: [.read, .mentioned, .wildcardMentioned],
           reactions: [
-            Reaction(user: UserID(6), emoji: "unicode_emoji:2764"),
-            Reaction(user: UserID(7), emoji: "unicode_emoji:2764"),
+            MessageReaction(user: UserID(6), emoji: "unicode_emoji:2764"),
+            MessageReaction(user: UserID(7), emoji: "unicode_emoji:2764"),
           ]),
-        Message(
+        ChatMessage(
           id: MessageID(1000), sender: UserID(50), place: .direct(conversation),
           content: ZulipContent("<p>x</p>", .rendered)),
       ])

@@ -84,11 +84,12 @@ struct ZulipStateFuzzTests {
     let now = Moment(milliseconds: 0)
     var settings = ClientSettings()
     settings.hasStore = false
-    var client = SyncClient<ZulipState, EventQueue<ZulipEvent>>(life: Life(1), settings: settings)
+    var client = SyncClient<ZulipState, EventQueue<ZulipEvent>>(
+      incarnation: Incarnation(1), settings: settings)
     _ = client.handle(.app(.started(foreground: true)), at: now)
     let register = try #require(client.status.outstanding)
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
-    let terms = Terms(longDeadline: .seconds(100), lifetime: .seconds(600))
+    let terms = ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(600))
     let effects = client.handle(
       .snapshotArrived(register.id, observer.start, finger: finger, terms: terms), at: now)
     if let arm = effects.machine.arm, client.status.outstanding == nil {
@@ -157,7 +158,7 @@ struct ZulipStateFuzzTests {
       default: damaged[index].key.bytes.removeLast()
       }
       do {
-        var wrong = try ZulipState(stored: StoredRows(damaged))
+        var wrong = try ZulipState(stored: RowReader(damaged))
         _ = Self.look(at: wrong)
         for event in observer.events.suffix(80) { try? wrong.apply(event) }
         counts.read += 1

@@ -129,14 +129,14 @@ struct ZulipStateTests {
     }
     // One event may change many rows, as when a user goes; none changes most of them.
     #expect((1...70).contains(most), "\(most)")
-    let rows = try StoredRows(
+    let rows = try RowReader(
       disk.map { (key: $0.key, value: $0.value) }.sorted { $0.key < $1.key })
     let restored = try ZulipState(stored: rows)
     #expect(restored == state)
     #expect(restored.registration.keepsArchivedChannels)
     var other = RowWriter()
     state.store(since: nil, into: &other, from: .firstOfModel.advanced(by: 9))
-    let moved = try StoredRows(
+    let moved = try RowReader(
       other.rows.compactMap { row in row.value.map { (key: row.key, value: $0) } })
     #expect(try ZulipState(stored: moved, from: .firstOfModel.advanced(by: 9)) == state)
     #expect(throws: StoredFormError.self) { try ZulipState(stored: moved) }
@@ -147,15 +147,15 @@ struct ZulipStateTests {
     var writer = RowWriter()
     state.store(since: nil, into: &writer)
     let rows = writer.rows.compactMap { row in row.value.map { (key: row.key, value: $0) } }
-    #expect(throws: Never.self) { try ZulipState(stored: StoredRows(rows)) }
+    #expect(throws: Never.self) { try ZulipState(stored: RowReader(rows)) }
     for index in rows.indices {
       var fewer = rows
       fewer.remove(at: index)
       let isField = rows[index].key.bytes == ZulipKey("realm_users").keyBytes
       if index == 0 || isField {
-        #expect(throws: StoredFormError.self) { try ZulipState(stored: StoredRows(fewer)) }
+        #expect(throws: StoredFormError.self) { try ZulipState(stored: RowReader(fewer)) }
       } else {
-        #expect(throws: Never.self) { try ZulipState(stored: StoredRows(fewer)) }
+        #expect(throws: Never.self) { try ZulipState(stored: RowReader(fewer)) }
       }
     }
   }

@@ -296,7 +296,7 @@ struct MessageLifeCheck {
   }
 }
 
-extension Message<ZulipContent> {
+extension ChatMessage<ZulipContent> {
   /// One field of it, as it is told.
   fileprivate func words(_ field: KnowledgeRules.Field, but doubt: MessageFlags) -> String {
     switch field {
@@ -322,7 +322,7 @@ extension MessageFlags {
   }
 }
 
-extension [Reaction] {
+extension [MessageReaction] {
   /// "unicode_emoji:1f389 of 7"; "none".
   fileprivate var words: String {
     isEmpty ? "none" : map { "\($0.emoji) of \($0.user)" }.joined(separator: ", ")

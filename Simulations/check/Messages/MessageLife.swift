@@ -32,7 +32,7 @@ struct MessageLife {
     var page: MessagePage<ZulipContent>
 
     /// Of which IDs it says everything; `nil`: of none.
-    var interval: Interval<MessageID>? { KnowledgeRules.interval(of: page, for: request) }
+    var interval: IDInterval<MessageID>? { KnowledgeRules.interval(of: page, for: request) }
   }
 
   /// The narrows that were asked for, each once, in the order of their first page.
@@ -63,12 +63,12 @@ struct MessageLife {
     for event in polls.flatMap(\.events) {
       switch event {
       case .new(let message):
-        if narrow.verdict(on: MessageGlimpse(message)) != .no { ids.insert(message.id) }
+        if narrow.verdict(on: PartialMessage(message)) != .no { ids.insert(message.id) }
       case .updated(let update):
         guard let move = update.move, let id = update.moved.first else { break }
-        var glimpse = MessageGlimpse<ZulipContent>(id)
-        (glimpse.place, glimpse.channel) = (move.target, move.target.channel)
-        if narrow.verdict(on: glimpse) != .no { ids.formUnion(update.moved) }
+        var partialMessage = PartialMessage<ZulipContent>(id)
+        (partialMessage.place, partialMessage.channel) = (move.target, move.target.channel)
+        if narrow.verdict(on: partialMessage) != .no { ids.formUnion(update.moved) }
       case .deleted, .flagged, .flaggedAll, .reacted, .covered: break
       }
     }

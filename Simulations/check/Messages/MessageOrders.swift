@@ -170,11 +170,11 @@ extension MessageOrders.Order {
 
 /// The same numbers in every process, by SplitMix64.
 private struct Chance {
-  private var state = Digest.mixed(0x3C6E_F372_FE94_F82B)
+  private var state = StateDigest.mixed(0x3C6E_F372_FE94_F82B)
 
   /// A number from 0 to `bound` − 1.
   mutating func draw(below bound: UInt64) -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
-    return Digest.mixed(state).multipliedFullWidth(by: bound).high
+    return StateDigest.mixed(state).multipliedFullWidth(by: bound).high
   }
 }

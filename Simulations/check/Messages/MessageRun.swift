@@ -58,7 +58,7 @@ struct MessageRun {
 
   private mutating func begin(_ request: PageRequest<ZulipFilter, MessageID>) -> RequestID {
     fetchCount += 1
-    let id = RequestID(life: Life(1), part: .pages, number: fetchCount)
+    let id = RequestID(incarnation: Incarnation(1), part: .pages, number: fetchCount)
     store.begin(id, request)
     return id
   }
@@ -136,7 +136,7 @@ struct MessageRun {
     for (id, moment) in truth.lastNamed where moment > page.sent && interval.contains(id) {
       if listed.contains(id) { return false }
       guard let message = truth.messages[id]?.message else { continue }
-      if narrow.verdict(on: MessageGlimpse(message)) != .no { return false }
+      if narrow.verdict(on: PartialMessage(message)) != .no { return false }
     }
     return true
   }

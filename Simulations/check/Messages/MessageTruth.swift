@@ -6,7 +6,7 @@ import ZulipSync
 /// page says the truth of its time, and every event whose answer ended after the page was asked for
 /// is applied once more, in order. Nothing of the library's knowledge is in it.
 struct MessageTruth {
-  typealias Shown = Message<ZulipContent>
+  typealias Shown = ChatMessage<ZulipContent>
 
   /// What is shown of a message at the end, and where that is from.
   struct Expected {
@@ -83,7 +83,7 @@ struct MessageTruth {
     // Where events came after the page that covers an ID, what they lead to decides.
     for (id, moment) in lastNamed {
       guard let page = list.pages[id], moment > life.pages[page].sent else { continue }
-      if let message = messages[id]?.message, narrow.verdict(on: MessageGlimpse(message)) == .yes {
+      if let message = messages[id]?.message, narrow.verdict(on: PartialMessage(message)) == .yes {
         listed.insert(id)
       } else {
         listed.remove(id)

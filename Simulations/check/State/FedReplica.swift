@@ -27,7 +27,7 @@ struct FedReplica {
     settings.hasStore = false
     // It asks for nothing by itself: the recording says what was asked for.
     settings.pages.fetchesMaximum = 0
-    client = Client(life: Life(1), settings: settings)
+    client = Client(incarnation: Incarnation(1), settings: settings)
     give(.app(.started(foreground: true)))
   }
 
@@ -96,7 +96,7 @@ struct FedReplica {
   ) -> RequestID? {
     guard client.fetchesPages else { return nil }
     fetchCount += 1
-    let id = RequestID(life: Life(1), part: .pages, number: fetchCount)
+    let id = RequestID(incarnation: Incarnation(1), part: .pages, number: fetchCount)
     tend { store in
       if let narrow = request.narrow { store.open(narrow) }
       store.begin(id, request, isAudit: isAudit)

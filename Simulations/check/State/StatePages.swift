@@ -45,7 +45,7 @@ struct LatePage {
 
   /// What it says of a message; `nil`: nothing.
   enum Word {
-    case shown(Message<ZulipContent>)
+    case shown(ChatMessage<ZulipContent>)
     case gone
   }
 
@@ -91,7 +91,7 @@ extension StateEvidence {
 
   /// Whether a copy is newer than all that events have told of a message's place: else it may be from an
   /// old cache. Both are whole seconds.
-  private func isNewer(_ copy: Message<ZulipContent>) -> Bool {
+  private func isNewer(_ copy: ChatMessage<ZulipContent>) -> Bool {
     events.allSatisfy { event in
       switch event.kind {
       case .sent(let message): message.id != copy.id || message.version < copy.version

@@ -187,7 +187,7 @@ extension Simulate {
       let runner = Runner(
         configuration: SimulationConfiguration(seed: 1), engine: engine, first: 1, seeds: seeds,
         jobs: 1, world: nil)
-      let hash = "\(Digest(value: runner.run(.silent).statistics.traceHash))"
+      let hash = "\(StateDigest(value: runner.run(.silent).statistics.traceHash))"
       guard let answer = RunAnswer(end.output), answer.failures == 0, answer.traceHash == hash
       else {
         return "the copy without any mutant tells another story than this command: "

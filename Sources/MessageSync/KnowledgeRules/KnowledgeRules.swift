@@ -27,7 +27,7 @@ package enum KnowledgeRules {
     /// The message's existence.
     @usableFromInline package var isThere = false
     @usableFromInline package var flags: MessageFlags
-    @usableFromInline package var reactions: [Reaction] = []
+    @usableFromInline package var reactions: [MessageReaction] = []
 
     @usableFromInline
     package init(flags: MessageFlags = []) { self.flags = flags }
@@ -37,7 +37,7 @@ package enum KnowledgeRules {
   /// ``Field``.
   @inlinable
   package static func wrongFields<Content>(
-    of held: Message<Content>, among truths: [Message<Content>], _ excuse: Excuse
+    of held: ChatMessage<Content>, among truths: [ChatMessage<Content>], _ excuse: Excuse
   ) -> [Field] {
     var wrong: [Field] = []
     if !excuse.place, !truths.contains(where: { $0.place == held.place }) { wrong.append(.place) }
@@ -50,7 +50,7 @@ package enum KnowledgeRules {
       flags.formUnion(MessageFlags.all.subtracting(held.flags.symmetricDifference(truth.flags)))
     }
     if flags != .all { wrong.append(.flags) }
-    let isWrong = { (reaction: Reaction) in
+    let isWrong = { (reaction: MessageReaction) in
       let isThere = held.reactions.contains(reaction)
       return !excuse.reactions.contains(reaction)
         && !truths.contains { $0.reactions.contains(reaction) == isThere }
@@ -71,9 +71,9 @@ package enum KnowledgeRules {
   @inlinable
   package static func interval<Narrow: MessageNarrow>(
     of page: MessagePage<Narrow.Content>, for request: PageRequest<Narrow, MessageID>
-  ) -> Interval<MessageID>? {
+  ) -> IDInterval<MessageID>? {
     guard page.isInOrder else { return nil }
-    if case .item(let id) = request.want { return Interval(id) }
+    if case .item(let id) = request.want { return IDInterval(id) }
     return page.interval
   }
 
@@ -114,13 +114,13 @@ package enum KnowledgeRules {
       if isListed { count += 1 }
       let doubt = store.doubt(about: id)
       if !doubt.isEmpty, list.knowledge.contains(id),
-        narrow.verdict(on: MessageGlimpse(message, doubt: doubt)) == .unknown
+        narrow.verdict(on: PartialMessage(message, doubt: doubt)) == .unknown
       {
         return .init(
           expected: "\(narrow) does not know of \(id), for its flags are in doubt",
           found: "knows \(list.knowledge)")
       }
-      let belongs = narrow.verdict(on: MessageGlimpse(message)) == .yes
+      let belongs = narrow.verdict(on: PartialMessage(message)) == .yes
       guard belongs != isListed else { continue }
       return .init(
         expected: "\(id) is \(belongs ? "" : "not ")in the list of \(narrow)",

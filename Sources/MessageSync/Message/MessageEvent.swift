@@ -1,7 +1,7 @@
 /// One change of the messages that a user can see, as the server announces it.
 public enum MessageEvent<Content: Hashable & Sendable>: Hashable, Sendable {
   /// A message was sent. Assigns every field, even if the message is held already.
-  case new(Message<Content>)
+  case new(ChatMessage<Content>)
   /// Content, place or both were changed.
   case updated(MessageUpdate<Content>)
   /// The messages were deleted, or the user can no longer see them. In any order.
@@ -11,7 +11,7 @@ public enum MessageEvent<Content: Hashable & Sendable>: Hashable, Sendable {
   case flagged([MessageID], MessageFlags, isSet: Bool)
   /// Flags were set or cleared on every message.
   case flaggedAll(MessageFlags, isSet: Bool)
-  case reacted(MessageID, Reaction, isSet: Bool)
+  case reacted(MessageID, MessageReaction, isSet: Bool)
   /// From now on the server sends events for this channel, or none any more: the user has
   /// subscribed or lost access. All knowledge of the channel becomes void (PartialKnowledge R11).
   case covered(ChannelID, follows: Bool)

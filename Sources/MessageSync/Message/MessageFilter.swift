@@ -23,7 +23,7 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
   public enum Subject: Hashable, Sendable {
     case channel(ChannelID)
     /// In any channel.
-    case topic(Topic)
+    case topic(MessageTopic)
     case direct(ConversationID)
     /// In any direct conversation.
     case anyDirect
@@ -66,10 +66,10 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
   }
 
   @inlinable
-  public func verdict(on glimpse: MessageGlimpse<Content>) -> Verdict {
+  public func verdict(on partialMessage: PartialMessage<Content>) -> Verdict {
     var verdict = Verdict.yes
     for term in terms {
-      let plain = MessageFilter.verdict(of: term.subject, on: glimpse)
+      let plain = MessageFilter.verdict(of: term.subject, on: partialMessage)
       verdict = verdict && (term.isNegated ? !plain : plain)
       if verdict == .no { return .no }
     }
@@ -77,25 +77,29 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
   }
 
   @inlinable
-  static func verdict(of subject: Subject, on glimpse: MessageGlimpse<Content>) -> Verdict {
+  static func verdict(of subject: Subject, on partialMessage: PartialMessage<Content>) -> Verdict {
     switch subject {
     case .channel(let channel):
-      if glimpse.place == nil, glimpse.channel == nil { return .unknown }
-      return Verdict(glimpse.channel == channel)
+      if partialMessage.place == nil, partialMessage.channel == nil { return .unknown }
+      return Verdict(partialMessage.channel == channel)
     case .topic(let topic):
-      guard let place = glimpse.place else { return .unknown }
+      guard let place = partialMessage.place else { return .unknown }
       guard case .channel(_, let shown) = place else { return .no }
       return Verdict(shown == topic)
     case .direct(let conversation):
-      guard let place = glimpse.place else { return glimpse.channel == nil ? .unknown : .no }
+      guard let place = partialMessage.place else {
+        return partialMessage.channel == nil ? .unknown : .no
+      }
       return Verdict(place == .direct(conversation))
     case .anyDirect:
-      guard let place = glimpse.place else { return glimpse.channel == nil ? .unknown : .no }
+      guard let place = partialMessage.place else {
+        return partialMessage.channel == nil ? .unknown : .no
+      }
       return Verdict(place.channel == nil)
     case .sender(let sender):
-      guard let shown = glimpse.sender else { return .unknown }
+      guard let shown = partialMessage.sender else { return .unknown }
       return Verdict(shown == sender)
-    case .flags(let flags): return glimpse.has(flags)
+    case .flags(let flags): return partialMessage.has(flags)
     case .text: return .unknown
     }
   }
@@ -106,7 +110,7 @@ extension MessageFilter.Term {
   public static func channel(_ channel: ChannelID) -> Self { Self(.channel(channel)) }
 
   @inlinable
-  public static func topic(_ topic: Topic) -> Self { Self(.topic(topic)) }
+  public static func topic(_ topic: MessageTopic) -> Self { Self(.topic(topic)) }
 
   @inlinable
   public static func direct(_ conversation: ConversationID) -> Self { Self(.direct(conversation)) }

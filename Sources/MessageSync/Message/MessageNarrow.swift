@@ -18,7 +18,7 @@ public protocol MessageNarrow: Hashable, Sendable {
   var channel: ChannelID? { get }
 
   /// Whether a message is in the narrow, as far as the known fields decide it.
-  func verdict(on glimpse: MessageGlimpse<Content>) -> Verdict
+  func verdict(on partialMessage: PartialMessage<Content>) -> Verdict
 }
 
 /// The answer of a narrow about a message.
@@ -87,7 +87,7 @@ public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
 
 /// The known part of a message. For a held message this is everything except flags in doubt. For a
 /// message that an event names, it is what the event says.
-public struct MessageGlimpse<Content: Hashable & Sendable>: Sendable {
+public struct PartialMessage<Content: Hashable & Sendable>: Sendable {
   public var id: MessageID
   public var sender: UserID?
   /// `nil`: unknown. The channel may be known all the same.
@@ -95,7 +95,7 @@ public struct MessageGlimpse<Content: Hashable & Sendable>: Sendable {
   public var channel: ChannelID?
   public var content: Content?
   /// In ascending order.
-  public var reactions: [Reaction]?
+  public var reactions: [MessageReaction]?
   /// The known flags that are set.
   public var flags: MessageFlags
   /// The flags that are known, set or not.
@@ -111,7 +111,7 @@ public struct MessageGlimpse<Content: Hashable & Sendable>: Sendable {
 
   /// Makes a message of which everything is known except the flags in doubt.
   @inlinable
-  public init(_ message: Message<Content>, doubt: MessageFlags = []) {
+  public init(_ message: ChatMessage<Content>, doubt: MessageFlags = []) {
     id = message.id
     sender = message.sender
     place = message.place

@@ -4,7 +4,7 @@ public import UpdateMachine
 /// last.
 public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
   /// Ascending by ID, each once.
-  public var messages: [Message<Content>]
+  public var messages: [ChatMessage<Content>]
   /// The ID that the page is about, if there is one and the request included it. The page need not
   /// contain a message of that ID.
   public var anchor: MessageID?
@@ -17,7 +17,7 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
 
   @inlinable
   public init(
-    messages: [Message<Content>], anchor: MessageID? = nil, foundOldest: Bool = false,
+    messages: [ChatMessage<Content>], anchor: MessageID? = nil, foundOldest: Bool = false,
     foundNewest: Bool = false, isHistoryLimited: Bool = false
   ) {
     self.messages = messages
@@ -39,10 +39,10 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
   /// The IDs about which the page is complete (PartialKnowledge R5); `nil`: none. It spans the
   /// messages and the anchor, and extends to each end that was found.
   @inlinable
-  package var interval: Interval<MessageID>? {
+  package var interval: IDInterval<MessageID>? {
     let beginsAtOldest = foundOldest && !isHistoryLimited
-    var low: Interval<MessageID>.Point?
-    var high: Interval<MessageID>.Point?
+    var low: IDInterval<MessageID>.Point?
+    var high: IDInterval<MessageID>.Point?
     if let first = messages.first, let last = messages.last {
       low = .id(first.id)
       high = .id(last.id)
@@ -52,7 +52,7 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
       high = high.map { max($0, .id(anchor)) } ?? .id(anchor)
     }
     if let low, let high {
-      return Interval(
+      return IDInterval(
         from: beginsAtOldest ? .veryBeginning : low, to: foundNewest ? .veryEnd : high)
     }
     return beginsAtOldest && foundNewest ? .everything : nil

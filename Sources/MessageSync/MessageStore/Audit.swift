@@ -15,7 +15,7 @@ extension MessageStore {
     @usableFromInline
     enum Evidence: Hashable, Sendable {
       /// The page brought this copy. No event has been applied to it.
-      case copy(Message<Content>)
+      case copy(ChatMessage<Content>)
       /// Pages of these narrows lacked the message, though it is held and belongs to them.
       case lack([Narrow])
     }
@@ -147,7 +147,7 @@ extension MessageStore {
   /// Compares a page, as it came, with the held messages, and opens cases.
   @inlinable
   mutating func examine(
-    _ page: Page, _ fetch: Fetch, _ interval: Interval<MessageID>?, _ replay: Replay
+    _ page: Page, _ fetch: Fetch, _ interval: IDInterval<MessageID>?, _ replay: Replay
   ) {
     for message in page.messages {
       guard let held = held[message.id], replay.isUnnamed(message.id),
@@ -167,16 +167,16 @@ extension MessageStore {
 
   @inlinable
   mutating func examineLacks(
-    of narrow: Narrow, _ page: Page, _ interval: Interval<MessageID>, _ replay: Replay
+    of narrow: Narrow, _ page: Page, _ interval: IDInterval<MessageID>, _ replay: Replay
   ) {
-    guard let shelf = shelf(of: narrow), let ids = lists[shelf]?.list.ids else { return }
+    guard let listKey = listKey(of: narrow), let ids = lists[listKey]?.list.ids else { return }
     var next = page.messages.startIndex
     for (id, _) in ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
       guard interval.contains(id) else { return }
       while next < page.messages.endIndex, page.messages[next].id < id { next += 1 }
       if next < page.messages.endIndex, page.messages[next].id == id { continue }
       guard let held = held[id], replay.isUnnamed(id) else { continue }
-      let certain = MessageGlimpse(held.message, doubt: doubt(about: id))
+      let certain = PartialMessage(held.message, doubt: doubt(about: id))
       if narrow.verdict(on: certain) == .yes { audit.open(id, .lack([narrow])) }
     }
   }
@@ -186,7 +186,7 @@ extension MessageStore {
   /// Handles the second reading of a suspect. What both readings say is taken: one repair.
   @inlinable
   mutating func repair(
-    _ id: MessageID, _ copy: Message<Content>?, by reading: RequestID, isUnnamed: Bool
+    _ id: MessageID, _ copy: ChatMessage<Content>?, by reading: RequestID, isUnnamed: Bool
   ) {
     guard isUnnamed, let evidence = audit.evidence(for: reading), let held = held[id] else {
       return
@@ -207,9 +207,9 @@ extension MessageStore {
         return drop(id)
       }
       let mended = MessageStore.mended(held, copy, MessageStore.differences(copy, held, doubt))
-      let glimpse = MessageGlimpse(mended.message, doubt: doubt)
+      let partialMessage = PartialMessage(mended.message, doubt: doubt)
       let isOut =
-        !follows(mended.message.place) || narrows.contains { $0.verdict(on: glimpse) == .no }
+        !follows(mended.message.place) || narrows.contains { $0.verdict(on: partialMessage) == .no }
       if isOut { accept(mended) }
     }
   }
@@ -227,7 +227,7 @@ extension MessageStore {
   /// Returns a held message with some fields taken from a copy.
   @inlinable
   static func mended(
-    _ held: Held, _ copy: Message<Content>, _ fields: Differences
+    _ held: Held, _ copy: ChatMessage<Content>, _ fields: Differences
   ) -> Held {
     var mended = held
     if fields.content {
@@ -255,7 +255,7 @@ extension MessageStore {
     @usableFromInline var content = false
     @usableFromInline var place = false
     @usableFromInline var flags: MessageFlags = []
-    @usableFromInline var reactions: [Reaction] = []
+    @usableFromInline var reactions: [MessageReaction] = []
 
     @inlinable
     init() {}
@@ -266,7 +266,7 @@ extension MessageStore {
 
   @inlinable
   static func counts(
-    _ copy: Message<Content>, against held: Held, doubt: MessageFlags
+    _ copy: ChatMessage<Content>, against held: Held, doubt: MessageFlags
   ) -> Bool { !differences(copy, held, doubt).isEmpty }
 
   /// Returns the differences that count. In a copy of an older version only flags count. A field
@@ -274,7 +274,7 @@ extension MessageStore {
   /// brought also yields to an equal one. A reaction that an event has named never counts.
   @inlinable
   static func differences(
-    _ copy: Message<Content>, _ held: Held, _ doubt: MessageFlags
+    _ copy: ChatMessage<Content>, _ held: Held, _ doubt: MessageFlags
   ) -> Differences {
     var differences = Differences()
     let message = held.message
@@ -296,7 +296,7 @@ extension MessageStore {
 
   @inlinable
   static func agree(
-    _ one: Message<Content>, _ other: Message<Content>, in fields: Differences
+    _ one: ChatMessage<Content>, _ other: ChatMessage<Content>, in fields: Differences
   ) -> Bool {
     if fields.content, one.content != other.content { return false }
     if fields.place, one.place != other.place { return false }

@@ -55,7 +55,7 @@ extension MessageStore {
   /// What an event says about one message.
   @usableFromInline
   enum Touch {
-    case replaced(Message<Content>)
+    case replaced(ChatMessage<Content>)
     /// The message no longer exists for this user.
     case gone
     /// The message moved here from a place that is not followed. Only its place is known.
@@ -63,7 +63,7 @@ extension MessageStore {
     case moved(MessagePlace, version: Int64?)
     case edited(MessageUpdate<Content>.Edit, version: Int64?)
     case flagged(MessageFlags, isSet: Bool)
-    case reacted(Reaction, isSet: Bool)
+    case reacted(MessageReaction, isSet: Bool)
     case doubted(MessageFlags)
 
     /// The fields that it assigns.
@@ -80,23 +80,23 @@ extension MessageStore {
 
     /// What it tells about a message that is not held.
     @inlinable
-    func glimpse(of id: MessageID) -> MessageGlimpse<Content> {
-      var glimpse = MessageGlimpse<Content>(id)
+    func partialMessage(of id: MessageID) -> PartialMessage<Content> {
+      var partialMessage = PartialMessage<Content>(id)
       switch self {
-      case .replaced(let message): return MessageGlimpse(message)
+      case .replaced(let message): return PartialMessage(message)
       case .gone, .doubted, .reacted: break
       case .arrived(let place), .moved(let place, _):
-        glimpse.place = place
-        glimpse.channel = place.channel
+        partialMessage.place = place
+        partialMessage.channel = place.channel
       case .edited(let edit, _):
-        glimpse.content = edit.content
-        glimpse.flags = edit.flags.intersection(edit.flagsRead)
-        glimpse.flagsShown = edit.flagsRead
+        partialMessage.content = edit.content
+        partialMessage.flags = edit.flags.intersection(edit.flagsRead)
+        partialMessage.flagsShown = edit.flagsRead
       case .flagged(let flags, let isSet):
-        glimpse.flags = isSet ? flags : []
-        glimpse.flagsShown = flags
+        partialMessage.flags = isSet ? flags : []
+        partialMessage.flagsShown = flags
       }
-      return glimpse
+      return partialMessage
     }
   }
 
@@ -131,7 +131,7 @@ extension MessageStore {
 
 extension MessageStore.Held {
   @inlinable
-  init(_ message: Message<MessageStore.Content>) { self.message = message }
+  init(_ message: ChatMessage<MessageStore.Content>) { self.message = message }
 
   /// Applies an event to the message. Fields are assigned, whatever their old values (R4).
   @inlinable

@@ -9,7 +9,7 @@ extension MessageStore {
   /// Whether both stores hold the same messages and know the same of their lists. O(differences).
   @inlinable
   package func isSame(as other: MessageStore) -> Bool {
-    held == other.held && doubts == other.doubts && strange == other.strange
+    held == other.held && doubts == other.doubts && unheldDoubts == other.unheldDoubts
       && lists == other.lists && former == other.former && followed == other.followed
       && unloaded == other.unloaded
   }
@@ -17,7 +17,7 @@ extension MessageStore {
 
 extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
   /// Folds in everything that a rule reads.
-  package func fold(into digest: inout Digest) {
+  package func fold(into digest: inout StateDigest) {
     for (id, held) in held {
       digest.fold(id.number)
       MessageStore.fold(held.storedBytes, into: &digest)
@@ -25,7 +25,7 @@ extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
       digest.fold(ahead[id].map { $0 < audit.polls ? 2 : 1 } ?? 0 as UInt64)
     }
     digest.fold(newest?.number ?? -1)
-    for (id, flags) in strange {
+    for (id, flags) in unheldDoubts {
       digest.fold(id.number)
       digest.fold(UInt64(flags.rawValue))
     }
@@ -42,7 +42,7 @@ extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
   }
 
   /// Folds in the open fetches, the journal, and the audit's cases.
-  private func foldWhatIsOut(into digest: inout Digest) {
+  private func foldWhatIsOut(into digest: inout StateDigest) {
     digest.fold(UInt64(fetches.count))
     for fetch in fetches {
       digest.fold("\(fetch.request.want)")
@@ -72,7 +72,7 @@ extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
     for id in mended { digest.fold(id.number) }
   }
 
-  private static func fold(_ bytes: [UInt8], into digest: inout Digest) {
+  private static func fold(_ bytes: [UInt8], into digest: inout StateDigest) {
     digest.fold(UInt64(bytes.count))
     for byte in bytes { digest.fold(UInt64(byte)) }
   }

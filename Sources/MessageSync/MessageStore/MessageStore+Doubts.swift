@@ -99,9 +99,9 @@ extension MessageStore {
       let (_, certain) = changes.verdict(on: id)
       if !old.isDisjoint(with: certain) { settle(id, old.subtracting(certain)) }
     }
-    for (id, old) in strange {
+    for (id, old) in unheldDoubts {
       let left = old.subtracting(changes.verdict(on: id).certain)
-      if left != old { strange[id] = left.isEmpty ? nil : left }
+      if left != old { unheldDoubts[id] = left.isEmpty ? nil : left }
     }
     for id in changes.contested {
       let (doubtful, _) = changes.verdict(on: id)
@@ -114,9 +114,9 @@ extension MessageStore {
     note(.doubt([id], flags))
     audit.end(id)
     guard held.contains(id) else {
-      find(id, strange: flags)
+      find(id, unheldDoubts: flags)
       // The message is not held, so lists that read these flags may or may not contain it.
-      let unknown = Touch.doubted(flags).glimpse(of: id)
+      let unknown = Touch.doubted(flags).partialMessage(of: id)
       return forEachList(
         where: { $0.list.knowledge.contains(id) },
         { listed in
@@ -129,16 +129,16 @@ extension MessageStore {
 
   /// Notes flags in doubt of a message that is not held. Flags that are not counted are ignored.
   @inlinable
-  mutating func find(_ id: MessageID, strange flags: MessageFlags) {
+  mutating func find(_ id: MessageID, unheldDoubts flags: MessageFlags) {
     let counted = flags.intersection(countedFlags)
-    if !counted.isEmpty { strange[id] = counted.union(strange[id] ?? []) }
+    if !counted.isEmpty { unheldDoubts[id] = counted.union(unheldDoubts[id] ?? []) }
   }
 
   /// Ends the doubt about a message that was not held, now that a page has brought it. Flags that
   /// are still in doubt count as those of a held message from now on.
   @inlinable
   mutating func recognize(_ id: MessageID, but doubt: MessageFlags = []) {
-    guard let flags = strange.removeValue(forKey: id) else { return }
+    guard let flags = unheldDoubts.removeValue(forKey: id) else { return }
     if flags.isDisjoint(with: doubt) { mended.append(id) }
   }
 

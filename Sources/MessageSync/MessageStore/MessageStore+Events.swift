@@ -52,10 +52,10 @@ extension MessageStore {
       new.take(touch)
       ahead.removeValue(forKey: id)
       if isWanted(id) { hold(new, doubt: []) } else { release(id) }
-      strange.removeValue(forKey: id)
+      unheldDoubts.removeValue(forKey: id)
     case .gone:
-      for shelf in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
-        lists.modifyValue(forKey: shelf) { listed in
+      for listKey in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
+        lists.modifyValue(forKey: listKey) { listed in
           listed.list.erase(id)
           listed.copies.removeValue(forKey: id)
           listed.closeHole(id)
@@ -63,15 +63,15 @@ extension MessageStore {
       }
       former.removeValue(forKey: id)
       release(id)
-      strange.removeValue(forKey: id)
+      unheldDoubts.removeValue(forKey: id)
     case .arrived:
       release(id)
-      let glimpse = touch.glimpse(of: id)
+      let partialMessage = touch.partialMessage(of: id)
       forEachList(
         where: { $0.list.speaks(of: id) },
         { listed in
           listed.list.remove(id)
-          if listed.narrow.verdict(on: glimpse) != .no { listed.list.forget(id) }
+          if listed.narrow.verdict(on: partialMessage) != .no { listed.list.forget(id) }
         })
     case .moved, .edited, .flagged, .reacted, .doubted:
       guard var changed = held[id] else { return hear(touch, ofUnheld: id) }
@@ -97,10 +97,10 @@ extension MessageStore {
   /// Updates the lists of one channel, or those without a channel.
   @inlinable
   mutating func decide(_ new: Held, _ doubt: MessageFlags, in channel: ChannelID?) {
-    let all = MessageGlimpse(new.message)
+    let all = PartialMessage(new.message)
     let id = all.id
     forEachList(
-      in: Shelf.all(of: channel),
+      in: ListKey.all(of: channel),
       where: {
         $0.list.ids.contains(id) || !doubt.isEmpty && $0.list.knowledge.contains(id)
           || $0.narrow.verdict(on: all) == .yes
@@ -112,7 +112,7 @@ extension MessageStore {
   /// ID (R7).
   @inlinable
   mutating func hear(_ touch: Touch, ofUnheld id: MessageID) {
-    let glimpse = touch.glimpse(of: id)
+    let partialMessage = touch.partialMessage(of: id)
     let fields = touch.fields
     forEachList(
       where: { listed in
@@ -121,7 +121,7 @@ extension MessageStore {
       },
       { listed in
         guard listed.narrow.reads.overlaps(touch.fields) else { return }
-        if listed.narrow.verdict(on: glimpse) == .no {
+        if listed.narrow.verdict(on: partialMessage) == .no {
           listed.closeHole(id)
         } else {
           listed.list.forget(id)
@@ -151,7 +151,7 @@ extension MessageStore {
       changed.append(id)
     }
     // About unheld messages only the event's flags are known.
-    var anyone = MessageGlimpse<Content>(MessageID(0))
+    var anyone = PartialMessage<Content>(MessageID(0))
     anyone.flags = isSet ? flags : []
     anyone.flagsShown = flags
     let (held, doubts) = (held, doubts)
@@ -161,7 +161,7 @@ extension MessageStore {
       { listed in
         for id in changed {
           guard let message = held[id]?.message else { continue }
-          listed.decide(MessageGlimpse(message), doubt: doubts[id] ?? [])
+          listed.decide(PartialMessage(message), doubt: doubts[id] ?? [])
         }
         if listed.reads(flags), listed.narrow.verdict(on: anyone) != .no { listed.list.forgetAll() }
       })
@@ -176,12 +176,12 @@ extension MessageStore {
   mutating func cover(_ channel: ChannelID, follows: Bool) {
     abandonFetches()
     forgetUnloaded()
-    var somewhere = MessageGlimpse<Content>(MessageID(0))
+    var somewhere = PartialMessage<Content>(MessageID(0))
     somewhere.channel = channel
     var lost: [MessageID] = []
     for (id, held) in held where held.message.place.channel == channel { lost.append(id) }
-    for (shelf, listed) in lists where listed.narrow.verdict(on: somewhere) != .no {
-      lists[shelf] = forgotten(listed, in: channel)
+    for (listKey, listed) in lists where listed.narrow.verdict(on: somewhere) != .no {
+      lists[listKey] = forgotten(listed, in: channel)
     }
     // No list contains them any more: each list that could was made anew.
     for id in lost { release(id) }
@@ -213,7 +213,7 @@ extension MessageStore.Listed {
   /// Learns that an ID is not in the narrow, if the ID is a hole.
   @inlinable
   mutating func closeHole(_ id: MessageID) {
-    if isHole(id) { list.learn(Interval(id)) }
+    if isHole(id) { list.learn(IDInterval(id)) }
   }
 
   /// Whether the ID is a hole: unknown between two known IDs.
@@ -237,7 +237,7 @@ extension MessageStore.Listed {
   /// Puts a held message into the list or takes it out. If flags in doubt decide, its ID becomes
   /// unknown.
   @inlinable
-  mutating func decide(_ all: MessageGlimpse<Narrow.Content>, doubt: MessageFlags) {
+  mutating func decide(_ all: PartialMessage<Narrow.Content>, doubt: MessageFlags) {
     if narrow.verdict(on: all) == .yes { list.insert(all.id) } else { list.remove(all.id) }
     guard !doubt.isEmpty else { return }
     var certain = all

@@ -8,13 +8,13 @@ extension MessageStore: PartialLists {
   public static var none: MessageStore { MessageStore(following: []) }
 
   public typealias ID = MessageID
-  public typealias Item = Message<Content>
+  public typealias Item = ChatMessage<Content>
 
   @inlinable
-  public func item(_ id: MessageID) -> Message<Content>? { self[id] }
+  public func item(_ id: MessageID) -> ChatMessage<Content>? { self[id] }
 
   @inlinable
-  public func item(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
+  public func item(_ id: MessageID, in narrow: Narrow) -> ChatMessage<Content>? {
     message(id, in: narrow)
   }
 

@@ -86,9 +86,9 @@ extension MessageStore {
       keep(copy)
     }
     if case .item(let id) = fetch.request.want {
-      // An empty page: the message is gone. Otherwise, if still in `strange`, it is in a place that
+      // An empty page: the message is gone. Otherwise, if still in `unheldDoubts`, it is in a place that
       // is not followed, and its flags stay unknown.
-      if page.messages.isEmpty { recognize(id) } else { strange.removeValue(forKey: id) }
+      if page.messages.isEmpty { recognize(id) } else { unheldDoubts.removeValue(forKey: id) }
     }
     if let interval { learn(interval, fetch.request.narrow, replay) }
     if let narrow = fetch.request.narrow { limitHistory(of: narrow, page) }
@@ -109,8 +109,8 @@ extension MessageStore {
   /// The interval of IDs about which the page is complete. The answer to a request for one message
   /// is complete about its ID, whether the message is there or not.
   @inlinable
-  static func interval(of page: Page, _ request: Request) -> Interval<MessageID>? {
-    if case .item(let id) = request.want { return Interval(id) }
+  static func interval(of page: Page, _ request: Request) -> IDInterval<MessageID>? {
+    if case .item(let id) = request.want { return IDInterval(id) }
     return page.interval
   }
 
@@ -139,9 +139,9 @@ extension MessageStore {
   }
 
   @inlinable
-  mutating func learn(_ interval: Interval<MessageID>, _ narrow: Narrow?, _ replay: Replay) {
+  mutating func learn(_ interval: IDInterval<MessageID>, _ narrow: Narrow?, _ replay: Replay) {
     let doubted = doubts.filter { interval.contains($0.key) }
-    let all = doubted.map { (MessageGlimpse(held[$0.key]!.message, doubt: $0.value)) }
+    let all = doubted.map { (PartialMessage(held[$0.key]!.message, doubt: $0.value)) }
     guard let narrow else {
       // An answer for one message holds for every list. It is only of use where it closes a hole.
       guard let id = interval.lowerEnd.id else { return }
@@ -152,28 +152,28 @@ extension MessageStore {
           if known.contains(id) { listed.closeHole(id) }
         })
     }
-    guard let shelf = shelf(of: narrow) else { return }
+    guard let listKey = listKey(of: narrow) else { return }
     for part in replay.known(interval, in: narrow, doubted: all).intervals {
-      lists.modifyValue(forKey: shelf) { $0.list.learn(part) }
+      lists.modifyValue(forKey: listKey) { $0.list.learn(part) }
     }
   }
 
   @inlinable
   mutating func limitHistory(of narrow: Narrow, _ page: Page) {
-    guard page.isHistoryLimited, page.foundOldest, let shelf = shelf(of: narrow) else { return }
+    guard page.isHistoryLimited, page.foundOldest, let listKey = listKey(of: narrow) else { return }
     // With neither a message nor an anchor, the server hides everything.
     let oldest = page.messages.first?.id ?? page.anchor ?? MessageID(.max)
-    lists.modifyValue(forKey: shelf) { $0.list.limitHistory(to: oldest) }
+    lists.modifyValue(forKey: listKey) { $0.list.limitHistory(to: oldest) }
   }
 
   /// Shows a page of a list that cannot be known, until the next page comes.
   @inlinable
   mutating func show(_ page: Page, in narrow: Narrow) {
-    guard let shelf = shelf(of: narrow), var listed = lists[shelf] else { return }
+    guard let listKey = listKey(of: narrow), var listed = lists[listKey] else { return }
     for message in page.messages { listed.copies[message.id] = message }
     var ids = listed.list.former?.ids ?? VersionedMap()
     for message in page.messages { ids[message.id] = PartialList<MessageID>.Present() }
     listed.list = PartialList(showing: ids)
-    lists[shelf] = listed
+    lists[listKey] = listed
   }
 }

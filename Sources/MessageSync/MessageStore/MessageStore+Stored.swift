@@ -92,9 +92,9 @@ struct StoredMessagesHead: Storable, Equatable {
   @usableFromInline var nextList: Int64
   /// No message with a greater ID was ever held.
   @usableFromInline var newest: MessageID?
-  /// The messages in `MessageStore.strange`, ascending. `strangeFlags` has their flags in doubt.
-  @usableFromInline var strange: [MessageID]
-  @usableFromInline var strangeFlags: [MessageFlags]
+  /// The messages in `MessageStore.unheldDoubts`, ascending. `unheldDoubtFlags` has their flags in doubt.
+  @usableFromInline var unheldDoubts: [MessageID]
+  @usableFromInline var unheldDoubtFlags: [MessageFlags]
 
   @inlinable
   init<Narrow>(_ store: MessageStore<Narrow>) {
@@ -102,8 +102,8 @@ struct StoredMessagesHead: Storable, Equatable {
     polls = store.audit.polls
     nextList = store.nextList
     newest = store.newest
-    strange = store.strange.map { $0.key }
-    strangeFlags = store.strange.map { $0.value }
+    unheldDoubts = store.unheldDoubts.map { $0.key }
+    unheldDoubtFlags = store.unheldDoubts.map { $0.value }
   }
 
   @inlinable
@@ -112,8 +112,8 @@ struct StoredMessagesHead: Storable, Equatable {
     bytes.put(polls)
     bytes.put(nextList)
     bytes.put(newest)
-    bytes.put(strange)
-    bytes.put(strangeFlags)
+    bytes.put(unheldDoubts)
+    bytes.put(unheldDoubtFlags)
   }
 
   @inlinable
@@ -122,11 +122,12 @@ struct StoredMessagesHead: Storable, Equatable {
     polls = try bytes.takeUInt64()
     nextList = try bytes.takeInt64()
     newest = try bytes.takeOptional()
-    strange = try bytes.takeArray()
-    strangeFlags = try bytes.takeArray()
+    unheldDoubts = try bytes.takeArray()
+    unheldDoubtFlags = try bytes.takeArray()
     guard polls < 1 << 62, nextList < 1 << 62, nextList >= 0,
       zip(followed, followed.dropFirst()).allSatisfy({ $0 < $1 }),
-      zip(strange, strange.dropFirst()).allSatisfy({ $0 < $1 }), strange.count == strangeFlags.count
+      zip(unheldDoubts, unheldDoubts.dropFirst()).allSatisfy({ $0 < $1 }),
+      unheldDoubts.count == unheldDoubtFlags.count
     else { throw StoredFormError(expected: "the head of a store of messages") }
   }
 }
@@ -162,19 +163,19 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   @inlinable
   func storePlaces(since old: MessageStore?, into rows: inout RowWriter, _ table: StoredTable) {
     guard let old else {
-      for (shelf, listed) in lists {
-        MessageStore.storePlaces(shelf, listed.list, since: nil, into: &rows, table)
+      for (listKey, listed) in lists {
+        MessageStore.storePlaces(listKey, listed.list, since: nil, into: &rows, table)
       }
       return
     }
     let differ = { (one: Listed, other: Listed) in
       !one.list.ids.isIdentical(to: other.list.ids) || one.list.unloaded != other.list.unloaded
     }
-    old.lists.compare(with: lists, where: differ) { shelf, old, new in
+    old.lists.compare(with: lists, where: differ) { listKey, old, new in
       if let new {
-        MessageStore.storePlaces(shelf, new.list, since: old?.list, into: &rows, table)
+        MessageStore.storePlaces(listKey, new.list, since: old?.list, into: &rows, table)
       } else {
-        rows.clear(MessageStore.range(of: .everything, in: table, behind: shelf.keyBytes))
+        rows.clear(MessageStore.range(of: .everything, in: table, behind: listKey.keyBytes))
       }
       return true
     }
@@ -182,11 +183,11 @@ extension MessageStore where Narrow: Storable, Content: Storable {
 
   @inlinable
   static func storePlaces(
-    _ shelf: Shelf, _ list: PartialList<MessageID>, since old: PartialList<MessageID>?,
+    _ listKey: ListKey, _ list: PartialList<MessageID>, since old: PartialList<MessageID>?,
     into rows: inout RowWriter,
     _ table: StoredTable
   ) {
-    let prefix = shelf.keyBytes
+    let prefix = listKey.keyBytes
     var before = old?.ids
     if let old, !old.unloaded.isEmpty {
       for interval in old.unloaded.subtracting(list.unloaded).intervals {
@@ -206,15 +207,15 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   /// Restores the store from its rows, with its lists open. O(lists) if messages and places were
   /// left unloaded, else O(messages + places).
   @inlinable
-  public init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
+  public init(stored rows: RowReader, from first: StoredTable) throws(StoredFormError) {
     let head: StoredMessagesHead? = try rows.value(of: first)
     guard let head else { throw StoredFormError(expected: "a store of messages") }
     self.init(following: head.followed)
     audit.polls = head.polls
     nextList = head.nextList
     newest = head.newest
-    strange = VersionedMap(
-      sorted: zip(head.strange, head.strangeFlags).map { (key: $0.0, value: $0.1) })
+    unheldDoubts = VersionedMap(
+      sorted: zip(head.unheldDoubts, head.unheldDoubtFlags).map { (key: $0.0, value: $0.1) })
     tables = Tables(from: first)
     let hasUnloaded =
       rows.unloaded.contains(tables.messages) && rows.unloaded.contains(tables.places)
@@ -222,22 +223,22 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     doubts = try rows.map(of: tables.doubts)
     ahead = try rows.map(of: tables.ahead)
     var places = rows[tables.places]
-    var lists: [VersionedMap<Shelf, Listed>.Element] = []
+    var lists: [VersionedMap<ListKey, Listed>.Element] = []
     for row in rows[tables.lists] {
-      let shelf = try Shelf(keyBytes: row.key.bytes)
-      var listed = try MessageStore.listed(row.value, on: shelf)
-      guard shelf.number < nextList, shelves.updateValue(shelf, forKey: listed.narrow) == nil
+      let listKey = try ListKey(keyBytes: row.key.bytes)
+      var listed = try MessageStore.listed(row.value, on: listKey)
+      guard listKey.number < nextList, listKeys.updateValue(listKey, forKey: listed.narrow) == nil
       else { throw StoredFormError(expected: "a list in its place") }
       if hasUnloaded, let newest {
-        listed.list.unload(Interval(from: .veryBeginning, to: .id(newest)))
+        listed.list.unload(IDInterval(from: .veryBeginning, to: .id(newest)))
       } else {
-        try listed.list.hold(MessageStore.ids(on: shelf, from: &places))
+        try listed.list.hold(MessageStore.ids(on: listKey, from: &places))
       }
-      lists.append((key: shelf, value: listed))
+      lists.append((key: listKey, value: listed))
     }
     self.lists = VersionedMap(sorted: lists)
     if hasUnloaded, let newest {
-      unloaded = Knowledge(Interval(from: .veryBeginning, to: .id(newest)))
+      unloaded = Knowledge(IDInterval(from: .veryBeginning, to: .id(newest)))
     } else {
       try check()
       guard places.isEmpty else { throw StoredFormError(expected: "the places of open lists") }
@@ -245,9 +246,9 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   }
 
   @inlinable
-  static func listed(_ bytes: [UInt8], on shelf: Shelf) throws(StoredFormError) -> Listed {
+  static func listed(_ bytes: [UInt8], on listKey: ListKey) throws(StoredFormError) -> Listed {
     let stored = try StoredList<Narrow>(storedBytes: bytes)
-    guard shelf == Shelf(stored.narrow.channel, shelf.number) else {
+    guard listKey == ListKey(stored.narrow.channel, listKey.number) else {
       throw StoredFormError(expected: "a list in its place")
     }
     var listed = Listed(narrow: stored.narrow)
@@ -259,9 +260,9 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   /// Takes the contents of one list from the front of the rows.
   @inlinable
   static func ids(
-    on shelf: Shelf, from places: inout ArraySlice<(key: StoredKey, value: [UInt8])>
+    on listKey: ListKey, from places: inout ArraySlice<(key: StoredKey, value: [UInt8])>
   ) throws(StoredFormError) -> VersionedMap<MessageID, PartialList<MessageID>.Present> {
-    let prefix = shelf.keyBytes
+    let prefix = listKey.keyBytes
     var ids: [VersionedMap<MessageID, PartialList<MessageID>.Present>.Element] = []
     while let row = places.first, row.key.bytes.starts(with: prefix) {
       let id = try MessageID(keyBytes: Array(row.key.bytes.dropFirst(prefix.count)))
@@ -283,7 +284,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   }
 }
 
-extension MessageStore.Shelf {
+extension MessageStore.ListKey {
   /// The length of a key in bytes.
   @inlinable static var keyLength: Int { 16 }
 

@@ -36,20 +36,20 @@ extension MessageStore {
     guard hasUnloaded, let fetch = fetches.first(where: { $0.id == fetch }) else { return [] }
     var ids = idsInUse + page.messages.map { $0.id }
     if case .item(let id) = fetch.request.want { ids.append(id) }
-    guard page.isInOrder, let narrow = fetch.request.narrow, let shelf = shelf(of: narrow),
-      let list = lists[shelf]?.list, let interval = page.interval
+    guard page.isInOrder, let narrow = fetch.request.narrow, let listKey = listKey(of: narrow),
+      let list = lists[listKey]?.list, let interval = page.interval
     else { return queries(for: ids) }
     for (id, _) in list.ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
       guard interval.contains(id) else { break }
       ids.append(id)
     }
     return queries(for: ids)
-      + list.unloaded.intersection(interval).intervals.map { query(shelf, $0) }
+      + list.unloaded.intersection(interval).intervals.map { query(listKey, $0) }
   }
 
   /// The rows to load to show the known part of a window.
   public func unloaded(under window: ListWindow<MessageID>, of narrow: Narrow) -> [RowQuery] {
-    guard hasUnloaded, let shelf = shelf(of: narrow), let list = lists[shelf]?.list else {
+    guard hasUnloaded, let listKey = listKey(of: narrow), let list = lists[listKey]?.list else {
       return []
     }
     let excerpt = list.excerpt(of: window)
@@ -58,7 +58,7 @@ extension MessageStore {
     return queries(for: ids)
       + excerpt.unloaded.map { part in
         query(
-          shelf, part.interval, part.isFromEnd ? .descending : .ascending,
+          listKey, part.interval, part.isFromEnd ? .descending : .ascending,
           limit: Int(min(part.count, Int64(RowQuery.limitMaximum))))
       }
   }
@@ -80,7 +80,8 @@ extension MessageStore {
     var queries: [RowQuery] = []
     var last: MessageID?
     for id in ids.sorted() where id != last && unloaded.contains(id) {
-      queries.append(RowQuery(MessageStore.range(of: Interval(id), in: tables.messages), limit: 2))
+      queries.append(
+        RowQuery(MessageStore.range(of: IDInterval(id), in: tables.messages), limit: 2))
       last = id
     }
     return queries
@@ -88,18 +89,18 @@ extension MessageStore {
 
   @inlinable
   func query(
-    _ shelf: Shelf, _ interval: Interval<MessageID>, _ order: RowOrder = .ascending,
+    _ listKey: ListKey, _ interval: IDInterval<MessageID>, _ order: RowOrder = .ascending,
     limit: Int = RowQuery.limitMaximum
   ) -> RowQuery {
     RowQuery(
-      MessageStore.range(of: interval, in: tables.places, behind: shelf.keyBytes), order,
+      MessageStore.range(of: interval, in: tables.places, behind: listKey.keyBytes), order,
       limit: limit)
   }
 
   /// The keys of these IDs. The ends of the ID line have the least and the greatest key.
   @inlinable
   static func range(
-    of interval: Interval<MessageID>, in table: StoredTable, behind prefix: [UInt8] = []
+    of interval: IDInterval<MessageID>, in table: StoredTable, behind prefix: [UInt8] = []
   ) -> RowRange {
     RowRange(
       table, from: prefix + interval.low.keyBytes, through: prefix + interval.high.keyBytes)
@@ -107,12 +108,12 @@ extension MessageStore {
 
   @inlinable
   static func interval(of range: RowRange, behind count: Int = 0) throws(StoredFormError)
-    -> Interval<MessageID>
+    -> IDInterval<MessageID>
   {
     let low = try Int64(keyBytes: Array(range.first.dropFirst(count)))
     let high = try Int64(keyBytes: Array(range.last.dropFirst(count)))
     guard low <= high else { throw StoredFormError(expected: "a range") }
-    return Interval(low: low, high: high)
+    return IDInterval(low: low, high: high)
   }
 
   // MARK: Giving up
@@ -127,8 +128,8 @@ extension MessageStore {
       doubts.removeValue(forKey: id)
       ahead.removeValue(forKey: id)
     }
-    for shelf in lists.keys(where: { !$0.list.unloaded.isEmpty || !$0.list.ids.isEmpty }) {
-      lists.modifyValue(forKey: shelf) { listed in
+    for listKey in lists.keys(where: { !$0.list.unloaded.isEmpty || !$0.list.ids.isEmpty }) {
+      lists.modifyValue(forKey: listKey) { listed in
         listed.list.forgetUnloaded()
         for (id, _) in listed.list.ids where !held.contains(id) {
           listed.list.remove(id)
@@ -142,8 +143,8 @@ extension MessageStore {
   /// Ends loading in the lists: every message is loaded and decided in every list.
   @inlinable
   mutating func endUnloaded() {
-    for shelf in lists.keys(where: { !$0.list.unloaded.isEmpty }) {
-      lists.modifyValue(forKey: shelf) { $0.list.load(.everything, []) }
+    for listKey in lists.keys(where: { !$0.list.unloaded.isEmpty }) {
+      lists.modifyValue(forKey: listKey) { $0.list.load(.everything, []) }
     }
   }
 
@@ -162,15 +163,15 @@ extension MessageStore {
     abandonFetches()
     _revision += 1
     for (_, one) in held { enlist(one) }
-    for shelf in lists.keys(where: { !$0.list.ids.isEmpty }) {
-      lookForLost(in: shelf, Knowledge(.everything).subtracting(unloaded))
+    for listKey in lists.keys(where: { !$0.list.ids.isEmpty }) {
+      lookForLost(in: listKey, Knowledge(.everything).subtracting(unloaded))
     }
   }
 
   /// Adds a message to its lists, as if it had been loaded when they were opened.
   @inlinable
   mutating func enlist(_ one: Held) {
-    let (id, all) = (one.message.id, MessageGlimpse(one.message))
+    let (id, all) = (one.message.id, PartialMessage(one.message))
     enlist(id, all, in: nil)
     if let channel = one.message.place.channel { enlist(id, all, in: channel) }
   }
@@ -178,10 +179,10 @@ extension MessageStore {
   /// Adds it to the lists of one channel, or to those without a channel.
   @inlinable
   mutating func enlist(
-    _ id: MessageID, _ all: MessageGlimpse<Content>, in channel: ChannelID?
+    _ id: MessageID, _ all: PartialMessage<Content>, in channel: ChannelID?
   ) {
     forEachList(
-      in: Shelf.all(of: channel),
+      in: ListKey.all(of: channel),
       where: { !$0.list.ids.contains(id) && $0.narrow.verdict(on: all) == .yes },
       { $0.list.load(id) })
   }
@@ -189,9 +190,9 @@ extension MessageStore {
   /// Looks for IDs in a list without a row. Such IDs are damage: they leave the list and its
   /// knowledge.
   @inlinable
-  mutating func lookForLost(in shelf: Shelf, _ loaded: Knowledge<MessageID>) {
+  mutating func lookForLost(in listKey: ListKey, _ loaded: Knowledge<MessageID>) {
     var lost: [MessageID] = []
-    guard let ids = lists[shelf]?.list.ids else { return }
+    guard let ids = lists[listKey]?.list.ids else { return }
     for interval in loaded.intervals {
       for (id, _) in ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
         guard interval.contains(id) else { break }
@@ -199,7 +200,7 @@ extension MessageStore {
       }
     }
     guard !lost.isEmpty else { return }
-    lists.modifyValue(forKey: shelf) { listed in
+    lists.modifyValue(forKey: listKey) { listed in
       for id in lost {
         listed.list.remove(id)
         listed.list.forget(id)
@@ -250,7 +251,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     for one in messages { held[one.message.id] = one }
     guard !isSaved else { return true }
     for one in messages { enlist(one) }
-    for shelf in lists.keys(where: { !$0.list.ids.isEmpty }) { lookForLost(in: shelf, loaded) }
+    for listKey in lists.keys(where: { !$0.list.ids.isEmpty }) { lookForLost(in: listKey, loaded) }
     if unloaded.isEmpty { endUnloaded() }
     return true
   }
@@ -260,19 +261,19 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   mutating func loadList(
     _ answer: RowAnswer, _ isSaved: Bool
   ) throws(StoredFormError) -> Bool {
-    let shelf = try Shelf(keyBytes: Array(answer.query.range.first.prefix(Shelf.keyLength)))
-    let interval = try MessageStore.interval(of: answer.covered, behind: Shelf.keyLength)
-    guard let list = lists[shelf]?.list, !list.unloaded.intersection(interval).isEmpty else {
+    let listKey = try ListKey(keyBytes: Array(answer.query.range.first.prefix(ListKey.keyLength)))
+    let interval = try MessageStore.interval(of: answer.covered, behind: ListKey.keyLength)
+    guard let list = lists[listKey]?.list, !list.unloaded.intersection(interval).isEmpty else {
       return false
     }
     let loaded = list.unloaded.intersection(interval)
     var there: [MessageID] = []
     for row in answer.rows {
-      let id = try MessageID(keyBytes: Array(row.key.bytes.dropFirst(Shelf.keyLength)))
+      let id = try MessageID(keyBytes: Array(row.key.bytes.dropFirst(ListKey.keyLength)))
       if loaded.contains(id), isSaved || unloaded.contains(id) { there.append(id) }
     }
     _revision += 1
-    lists.modifyValue(forKey: shelf) { $0.list.load(interval, there) }
+    lists.modifyValue(forKey: listKey) { $0.list.load(interval, there) }
     return true
   }
 }

@@ -34,10 +34,10 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// it.
   public var countedFlags: MessageFlags = []
   /// The counted flags in doubt, of messages that are not held.
-  @usableFromInline var strange = VersionedMap<MessageID, MessageFlags>()
-  @usableFromInline var lists = VersionedMap<Shelf, Listed>()
+  @usableFromInline var unheldDoubts = VersionedMap<MessageID, MessageFlags>()
+  @usableFromInline var lists = VersionedMap<ListKey, Listed>()
   /// The keys of the open narrows' lists. Never iterated: its order differs in each process.
-  @usableFromInline var shelves: [Narrow: Shelf] = [:]
+  @usableFromInline var listKeys: [Narrow: ListKey] = [:]
   @usableFromInline var nextList: Int64 = 0
   /// The channels that send events; ascending.
   @usableFromInline var followed: [ChannelID]
@@ -68,19 +68,19 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// A held message, with the origin of its fields.
   @usableFromInline
   struct Held: Hashable, Sendable {
-    @usableFromInline var message: Message<Content>
+    @usableFromInline var message: ChatMessage<Content>
     /// The version that an event gave with the content; `nil`: a page brought the content.
     @usableFromInline var contentEvent: Int64?
     /// The same for the place.
     @usableFromInline var placeEvent: Int64?
     /// Reactions that events have set or cleared.
-    @usableFromInline var named: [Reaction] = []
+    @usableFromInline var named: [MessageReaction] = []
   }
 
   /// The key of a list. Lists of one channel are adjacent. A change in a channel concerns only its
   /// lists and the lists without a channel.
   @usableFromInline
-  struct Shelf: BitwiseCopyable, Hashable, Comparable, Sendable {
+  struct ListKey: BitwiseCopyable, Hashable, Comparable, Sendable {
     @usableFromInline var channel: Int64
     /// Counts up in the order in which lists are opened.
     @usableFromInline var number: Int64
@@ -92,14 +92,14 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     }
 
     @inlinable
-    static func < (one: Shelf, other: Shelf) -> Bool {
+    static func < (one: ListKey, other: ListKey) -> Bool {
       one.channel == other.channel ? one.number < other.number : one.channel < other.channel
     }
 
     /// The keys of all lists of a channel; `nil`: of the lists without a channel.
     @inlinable
-    static func all(of channel: ChannelID?) -> ClosedRange<Shelf> {
-      Shelf(channel, .min)...Shelf(channel, .max)
+    static func all(of channel: ChannelID?) -> ClosedRange<ListKey> {
+      ListKey(channel, .min)...ListKey(channel, .max)
     }
   }
 
@@ -111,7 +111,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     @usableFromInline var reads: MessageFields
     @usableFromInline var list = PartialList<MessageID>()
     /// Copies from pages, of messages that are not held. They may be out of date.
-    @usableFromInline var copies = VersionedMap<MessageID, Message<Content>>()
+    @usableFromInline var copies = VersionedMap<MessageID, ChatMessage<Content>>()
 
     @inlinable
     init(narrow: Narrow) {
@@ -152,14 +152,14 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     _revision = old.revision + 1
     former = old.held.isEmpty ? old.former : old.held
     nextList = old.nextList
-    shelves = old.shelves
+    listKeys = old.listKeys
     audit = Audit(counting: old.audit)
     lists = VersionedMap(
-      sorted: old.lists.lazy.map { shelf, listed in
+      sorted: old.lists.lazy.map { listKey, listed in
         var next = Listed(narrow: listed.narrow)
         next.list = PartialList(forgetting: listed.list)
         next.copies = listed.copies
-        return (shelf, next)
+        return (listKey, next)
       })
   }
 
@@ -170,32 +170,32 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// messages).
   @inlinable
   public mutating func open(_ narrow: Narrow) {
-    guard shelf(of: narrow) == nil else { return }
+    guard listKey(of: narrow) == nil else { return }
     _revision += 1
     var listed = Listed(narrow: narrow)
     if canBeKnown(narrow) {
-      for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
+      for (id, held) in held where narrow.verdict(on: partialMessage(of: held)) == .yes {
         listed.list.insert(id)
       }
     }
-    let shelf = Shelf(narrow.channel, nextList)
-    lists[shelf] = listed
-    shelves[narrow] = shelf
+    let listKey = ListKey(narrow.channel, nextList)
+    lists[listKey] = listed
+    listKeys[narrow] = listKey
     nextList += 1
   }
 
   /// Closes the list of a narrow and forgets its knowledge.
   @inlinable
   public mutating func close(_ narrow: Narrow) {
-    guard let shelf = shelves.removeValue(forKey: narrow) else { return }
+    guard let listKey = listKeys.removeValue(forKey: narrow) else { return }
     _revision += 1
-    lists.removeValue(forKey: shelf)
+    lists.removeValue(forKey: listKey)
   }
 
   /// The list of a narrow; `nil`: it is not open. O(1), however many lists are open.
   @inlinable
   public func list(of narrow: Narrow) -> PartialList<MessageID>? {
-    shelf(of: narrow).flatMap { lists[$0]?.list }
+    listKey(of: narrow).flatMap { lists[$0]?.list }
   }
 
   /// The narrows whose lists are open, in the order of opening. O(n log n).
@@ -207,15 +207,15 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// The message to show in a list of this narrow: the held one, or else a copy that may be out of
   /// date.
   @inlinable
-  package func message(_ id: MessageID, in narrow: Narrow) -> Message<Content>? {
+  package func message(_ id: MessageID, in narrow: Narrow) -> ChatMessage<Content>? {
     if let message = held[id]?.message { return message }
-    if let shelf = shelf(of: narrow), let copy = lists[shelf]?.copies[id] { return copy }
+    if let listKey = listKey(of: narrow), let copy = lists[listKey]?.copies[id] { return copy }
     return former[id]?.message
   }
 
   /// The held message of this ID, level with the finger; `nil`: it is not held, or it is unloaded.
   @inlinable
-  public subscript(id: MessageID) -> Message<Content>? { held[id]?.message }
+  public subscript(id: MessageID) -> ChatMessage<Content>? { held[id]?.message }
 
   /// The number of held messages, not counting unloaded ones.
   @inlinable
@@ -223,7 +223,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// The held messages in ascending order, without unloaded ones.
   @inlinable
-  public var messages: some Sequence<Message<Content>> { held.lazy.map { $0.value.message } }
+  public var messages: some Sequence<ChatMessage<Content>> { held.lazy.map { $0.value.message } }
 
   /// The flags of a held message that are in doubt, because events contradicted each other.
   @inlinable
@@ -233,8 +233,8 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// fetched by its ID.
   @inlinable
   public var doubtful: [MessageID] {
-    if strange.isEmpty { return doubts.map { $0.key } }
-    return (doubts.map { $0.key } + strange.map { $0.key }).sorted()
+    if unheldDoubts.isEmpty { return doubts.map { $0.key } }
+    return (doubts.map { $0.key } + unheldDoubts.map { $0.key }).sorted()
   }
 
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
@@ -259,15 +259,15 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   public mutating func reconsider(_ narrow: Narrow) {
     for fetch in fetches where fetch.request.narrow == narrow { abandon(fetch.id) }
     audit.forgetLacks(of: narrow)
-    guard let shelf = shelf(of: narrow), var listed = lists[shelf] else { return }
+    guard let listKey = listKey(of: narrow), var listed = lists[listKey] else { return }
     _revision += 1
     var ids = VersionedMap<MessageID, PartialList<MessageID>.Present>()
-    for (id, held) in held where narrow.verdict(on: glimpse(of: held)) == .yes {
+    for (id, held) in held where narrow.verdict(on: partialMessage(of: held)) == .yes {
       ids[id] = PartialList<MessageID>.Present()
     }
     listed.list.forgetAll()
     listed.list.hold(ids)
-    lists[shelf] = listed
+    lists[listKey] = listed
   }
 
   /// Drops a held message to free memory. Its ID leaves every list's knowledge (R12).
@@ -307,23 +307,23 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   }
 
   @inlinable
-  func shelf(of narrow: Narrow) -> Shelf? { shelves[narrow] }
+  func listKey(of narrow: Narrow) -> ListKey? { listKeys[narrow] }
 
   /// All fields of a held message, including flags in doubt.
   @inlinable
-  func glimpse(of held: Held) -> MessageGlimpse<Content> { MessageGlimpse(held.message) }
+  func partialMessage(of held: Held) -> PartialMessage<Content> { PartialMessage(held.message) }
 
   /// Changes every list that can be known and that the change may concern. With `range`, only lists
   /// of one channel, or only those without a channel. `isConcerned` reads each list in place;
   /// changing a list copies what is shared.
   @inlinable
   mutating func forEachList(
-    in range: ClosedRange<Shelf>? = nil, where isConcerned: (borrowing Listed) -> Bool,
+    in range: ClosedRange<ListKey>? = nil, where isConcerned: (borrowing Listed) -> Bool,
     _ body: (inout Listed) -> Void
   ) {
     let followed = followed
-    for shelf in lists.keys(in: range, where: isConcerned) {
-      lists.modifyValue(forKey: shelf) {
+    for listKey in lists.keys(in: range, where: isConcerned) {
+      lists.modifyValue(forKey: listKey) {
         if MessageStore.canBeKnown($0.narrow, followed) { body(&$0) }
       }
     }
@@ -333,7 +333,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   mutating func release(_ id: MessageID) {
     held.removeValue(forKey: id)
-    if let doubt = doubts.removeValue(forKey: id) { find(id, strange: doubt) }
+    if let doubt = doubts.removeValue(forKey: id) { find(id, unheldDoubts: doubt) }
     ahead.removeValue(forKey: id)
     audit.end(id)
   }

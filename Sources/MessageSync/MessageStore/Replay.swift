@@ -16,7 +16,7 @@ extension MessageStore {
 
     /// Ascending by ID.
     @usableFromInline var copies: [Copy]
-    @usableFromInline let interval: Interval<MessageID>?
+    @usableFromInline let interval: IDInterval<MessageID>?
     /// What events said about messages in the interval of which there was no copy.
     @usableFromInline var loose: [(id: MessageID, touch: Touch)] = []
     @usableFromInline var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
@@ -24,7 +24,7 @@ extension MessageStore {
     @usableFromInline var named: [MessageID] = []
 
     @inlinable
-    init(_ page: Page, _ interval: Interval<MessageID>?) {
+    init(_ page: Page, _ interval: IDInterval<MessageID>?) {
       copies = page.messages.map { Copy(held: Held($0)) }
       self.interval = interval
     }
@@ -85,21 +85,21 @@ extension MessageStore {
     /// that an event may have brought in, and messages whose flags in doubt decide.
     @inlinable
     func known(
-      _ interval: Interval<MessageID>, in narrow: Narrow, doubted: [MessageGlimpse<Content>]
+      _ interval: IDInterval<MessageID>, in narrow: Narrow, doubted: [PartialMessage<Content>]
     ) -> Knowledge<MessageID> {
       var known = Knowledge(interval)
       let reads = narrow.reads
       for (flags, isSet) in looseForAll where !reads.flags.isDisjoint(with: flags) {
-        var anyone = MessageGlimpse<Content>(MessageID(0))
+        var anyone = PartialMessage<Content>(MessageID(0))
         anyone.flags = isSet ? flags : []
         anyone.flagsShown = flags
         if narrow.verdict(on: anyone) != .no { return Knowledge() }
       }
       for (id, touch) in loose where reads.overlaps(touch.fields) || touch.bringsMessage {
-        if narrow.verdict(on: touch.glimpse(of: id)) != .no { known.remove(id) }
+        if narrow.verdict(on: touch.partialMessage(of: id)) != .no { known.remove(id) }
       }
-      for glimpse in doubted where narrow.verdict(on: glimpse) == .unknown {
-        known.remove(glimpse.id)
+      for partialMessage in doubted where narrow.verdict(on: partialMessage) == .unknown {
+        known.remove(partialMessage.id)
       }
       return known
     }

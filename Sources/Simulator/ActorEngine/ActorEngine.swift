@@ -5,7 +5,7 @@
 
   /// Runs a world with real drivers in place of bare clients. The world still decides what happens
   /// and when. Inputs are handed to a client's actor, and the actor's calls correspond to the
-  /// effects of the value engine. The same jury judges every input.
+  /// effects of the value engine. The same checker judges every input.
   ///
   /// Everything happens on the thread that calls ``run()``: the world takes a step, then the
   /// executor runs until no job is ready.
@@ -16,7 +16,7 @@
     private let executor = WorldExecutor()
     /// Whether the order of ready jobs is drawn; if not, the oldest is next.
     private let choosesJobs: Bool
-    private var lives: [SimulatedLife<App>?]
+    private var lives: [SimulatedIncarnation<App>?]
     private var drivers: [Driver?]
     /// The registers and polls, the pushes and the requests for pages that await answers.
     private var calls: [SimulatedCall<Exchange<App>.Outcome>] = []
@@ -86,7 +86,7 @@
         choosesJobs ? Int(world.choices.draw(.jobs, below: UInt64(count))) : 0
       }
       guard executor.isStuck else { return }
-      world.jury.report(
+      world.checker.report(
         .liveness, nil, world.now, "a step comes to its end", "jobs that go on for ever")
     }
 
@@ -96,23 +96,26 @@
       let body = world.clients[client].body
       let asked = calls.awaited(by: client) + pushes.awaited(by: client) + pages.awaited(by: client)
       if asked != body.requestsOut {
-        world.jury.report(
+        world.checker.report(
           .ownership, client, world.now, "requests out: \(body.requestsOut)", "\(asked), \(body)")
       }
-      if let life = lives[client], asked == 0, !sleepers.contains(where: { $0.client == client }),
-        body.status == .halted(.stopped), !life.awaitsStart, life.runs > 0, life.load == nil,
-        life.save == nil, life.read == nil, !calls.contains(where: { $0.client == client }),
+      if let incarnation = lives[client], asked == 0,
+        !sleepers.contains(where: { $0.client == client }),
+        body.status == .halted(.stopped), !incarnation.awaitsStart, incarnation.runs > 0,
+        incarnation.load == nil,
+        incarnation.save == nil, incarnation.read == nil,
+        !calls.contains(where: { $0.client == client }),
         !pushes.contains(where: { $0.client == client }),
         !pages.contains(where: { $0.client == client })
       {
-        world.jury.report(
+        world.checker.report(
           .ownership, client, world.now, "run() returns once nothing is going on", "\(body)")
       }
       let armed = body.timersArmed
       var running = 0
       for sleeper in sleepers where sleeper.client == client && sleeper.isTimer { running += 1 }
       if running != armed {
-        world.jury.report(
+        world.checker.report(
           .walls, client, world.now, "timers that run: \(armed)", "\(running), \(body)")
       }
     }
@@ -121,7 +124,8 @@
 
     private func perform(_ delivery: Delivery<App>) {
       switch delivery {
-      case .begins(let client, let life, let foreground): begin(client, life, foreground)
+      case .begins(let client, let incarnation, let foreground):
+        begin(client, incarnation, foreground)
       case .crashes(let client): end(client)
       case .loads(let client, let saved, let age): load(client, saved, age: age)
       case .loadFails(let client):
@@ -150,48 +154,48 @@
     }
 
     private func begin(_ client: Int, _ number: UInt64, _ foreground: Bool) {
-      let life = SimulatedLife(client: client, number: number, engine: self)
-      let clock = SimulatedClock(life: life)
-      lives[client] = life
+      let incarnation = SimulatedIncarnation(client: client, number: number, engine: self)
+      let clock = SimulatedClock(incarnation: incarnation)
+      lives[client] = incarnation
       let driver = Driver(
-        source: SimulatedSource(life: life), replicas: life.makeStore(),
-        settings: world.climate.settings, clock: clock, chance: clock,
+        source: SimulatedSource(incarnation: incarnation), replicas: incarnation.makeStore(),
+        settings: world.faultPlan.settings, clock: clock, chance: clock,
         executor: DriverExecutor(executor),
-        tap: { [weak life] input, effects, body, now in
-          guard let life else { return }
-          life.engine?.look(at: input, effects, body, now, life)
+        tap: { [weak incarnation] input, effects, body, now in
+          guard let incarnation else { return }
+          incarnation.engine?.look(at: input, effects, body, now, incarnation)
         })
       drivers[client] = driver
-      run(driver, life, foreground: foreground)
+      run(driver, incarnation, foreground: foreground)
     }
 
-    private func run(_ driver: Driver, _ life: SimulatedLife<App>, foreground: Bool) {
+    private func run(_ driver: Driver, _ incarnation: SimulatedIncarnation<App>, foreground: Bool) {
       // A driver that was told to stop may be started again while it is still stopping.
-      let isEnding = !world.clients[life.client].word.wantsSync && life.runs == 1
-      guard life.runs == 0 || isEnding else { return }
-      life.runs += 1
-      life.awaitsStart = true
-      world.clients[life.client].word.isInFront = foreground
+      let isEnding = !world.clients[incarnation.client].word.wantsSync && incarnation.runs == 1
+      guard incarnation.runs == 0 || isEnding else { return }
+      incarnation.runs += 1
+      incarnation.awaitsStart = true
+      world.clients[incarnation.client].word.isInFront = foreground
       Task(executorPreference: executor) {
         await driver.run(inForeground: foreground)
-        life.runs -= 1
+        incarnation.runs -= 1
       }
     }
 
     /// Ends a process: its adapters are disconnected, and all their waits end.
     private func end(_ client: Int) {
-      guard let life = lives[client], let driver = drivers[client] else { return }
-      life.engine = nil
+      guard let incarnation = lives[client], let driver = drivers[client] else { return }
+      incarnation.engine = nil
       lives[client] = nil
       drivers[client] = nil
-      let load = life.load
-      life.load = nil
+      let load = incarnation.load
+      incarnation.load = nil
       load?.resume(returning: .found(nil))
-      let read = life.read
-      life.read = nil
+      let read = incarnation.read
+      incarnation.read = nil
       read?.resume(returning: nil)
-      let save = life.save
-      life.save = nil
+      let save = incarnation.save
+      incarnation.save = nil
       save?.resume(returning: false)
       Task(executorPreference: executor) { await driver.stop() }
       drain()
@@ -223,16 +227,18 @@
       // An unknown age: the wall clock has gone back since.
       let written = world.now - (age ?? .milliseconds(-1))
       let replica = saved.map {
-        StoredReplica(replica: $0, writtenAt: WallTime(milliseconds: written.milliseconds))
+        DatedReplica(replica: $0, writtenAt: WallTime(milliseconds: written.milliseconds))
       }
       continuation.resume(returning: .found(replica))
     }
 
     private func give(_ signal: AppSignal, to client: Int) {
-      guard let driver = drivers[client], let life = lives[client] else { return }
-      if case .started(let foreground) = signal { return run(driver, life, foreground: foreground) }
+      guard let driver = drivers[client], let incarnation = lives[client] else { return }
+      if case .started(let foreground) = signal {
+        return run(driver, incarnation, foreground: foreground)
+      }
       world.noteWord(client, signal)
-      life.signals += 1
+      incarnation.signals += 1
       Task(executorPreference: executor) {
         switch signal {
         case .started: break
@@ -245,30 +251,30 @@
         case .retryRequested: await driver.retryNow()
         case .credentialsChanged: await driver.credentialsChanged()
         }
-        life.signals -= 1
+        incarnation.signals -= 1
       }
     }
 
     /// Gives a user's actions to its driver one after the other.
     private func give(_ action: App.User.Action, to client: Int) {
-      guard let life = lives[client] else { return }
-      life.actions.append(action)
-      if life.action == nil { giveNext(to: life) }
+      guard let incarnation = lives[client] else { return }
+      incarnation.actions.append(action)
+      if incarnation.action == nil { giveNext(to: incarnation) }
     }
 
-    private func giveNext(to life: SimulatedLife<App>) {
-      guard !life.actions.isEmpty, let driver = drivers[life.client] else { return }
-      let action = life.actions.removeFirst()
-      life.action = action
+    private func giveNext(to incarnation: SimulatedIncarnation<App>) {
+      guard !incarnation.actions.isEmpty, let driver = drivers[incarnation.client] else { return }
+      let action = incarnation.actions.removeFirst()
+      incarnation.action = action
       Task(executorPreference: executor) {
-        await self.perform(action, on: driver, life)
-        life.action = nil
-        self.giveNext(to: life)
+        await self.perform(action, on: driver, incarnation)
+        incarnation.action = nil
+        self.giveNext(to: incarnation)
       }
     }
 
     private func perform(
-      _ action: App.User.Action, on driver: Driver, _ life: SimulatedLife<App>
+      _ action: App.User.Action, on driver: Driver, _ incarnation: SimulatedIncarnation<App>
     ) async {
       switch action {
       case .mutates(let change):
@@ -279,7 +285,7 @@
       case .says(.edited(let ticket, let change)): await driver.edit(ticket, to: change)
       case .says(.discarded(let ticket)): await driver.discard(ticket)
       case .opens(let narrow, let window):
-        life.windows.append(await driver.openWindow(on: narrow, showing: window))
+        incarnation.windows.append(await driver.openWindow(on: narrow, showing: window))
       case .changes(.moved(let id, let window)): await driver.moveWindow(id, to: window)
       case .changes(.closed(let id)): await driver.closeWindow(id)
       case .tends(let change): await driver.changeLists(change)
@@ -291,81 +297,89 @@
 
     private func look(
       at input: Driver.Client.Input?, _ effects: Driver.Client.Effects, _ body: Driver.Client,
-      _ now: Moment, _ life: SimulatedLife<App>
+      _ now: Moment, _ incarnation: SimulatedIncarnation<App>
     ) {
       effects.each { effect in
         switch effect {
-        case .arm(_, let range): life.armed.append(range)
-        case .fetch(let id, let request): life.fetches.append((id, request))
-        case .cancel(let id): life.fetches.removeAll { $0.id == id }
+        case .arm(_, let range): incarnation.armed.append(range)
+        case .fetch(let id, let request): incarnation.fetches.append((id, request))
+        case .cancel(let id): incarnation.fetches.removeAll { $0.id == id }
         default: break
         }
       }
       switch input {
       case .app(.stopped), .app(.loggedOut):
-        life.awaitsStart = false  // Cancels a start that waited.
-      case .app(.started(let foreground)): judgeStart(foreground, now, life)
+        incarnation.awaitsStart = false  // Cancels a start that waited.
+      case .app(.started(let foreground)): judgeStart(foreground, now, incarnation)
       default: break
       }
       switch input {
       case nil, .mutation, .saveRequested, .window, .lists:
-        guard let action = life.action else { break }
-        world.look(life.client, action, effects, body)
-        return noteSave(effects, life)
+        guard let action = incarnation.action else { break }
+        world.look(incarnation.client, action, effects, body)
+        return noteSave(effects, incarnation)
       default: break
       }
-      if let input { world.look(life.client, input, effects, body) }
-      noteSave(effects, life)
+      if let input { world.look(incarnation.client, input, effects, body) }
+      noteSave(effects, incarnation)
     }
 
     /// Stores the user's memory with a save, as it is when the save is taken.
-    private func noteSave(_ effects: Driver.Client.Effects, _ life: SimulatedLife<App>) {
+    private func noteSave(
+      _ effects: Driver.Client.Effects, _ incarnation: SimulatedIncarnation<App>
+    ) {
       effects.each { effect in
-        if case .save = effect { life.memory = world.clients[life.client].user.memory }
+        if case .save = effect {
+          incarnation.memory = world.clients[incarnation.client].user.memory
+        }
       }
     }
 
-    private func judgeStart(_ foreground: Bool, _ now: Moment, _ life: SimulatedLife<App>) {
-      if !life.awaitsStart {
-        world.jury.report(
-          .ownership, life.client, now, "no start that was taken back", "a start")
+    private func judgeStart(
+      _ foreground: Bool, _ now: Moment, _ incarnation: SimulatedIncarnation<App>
+    ) {
+      if !incarnation.awaitsStart {
+        world.checker.report(
+          .ownership, incarnation.client, now, "no start that was taken back", "a start")
       }
-      if foreground != world.clients[life.client].word.isInFront {
-        world.jury.report(
-          .ownership, life.client, now, "a start that knows whether the user is there",
+      if foreground != world.clients[incarnation.client].word.isInFront {
+        world.checker.report(
+          .ownership, incarnation.client, now, "a start that knows whether the user is there",
           "in front: \(foreground)")
       }
-      life.awaitsStart = false
-      world.noteWord(life.client, .started(foreground: foreground))
+      incarnation.awaitsStart = false
+      world.noteWord(incarnation.client, .started(foreground: foreground))
     }
 
     func send(
       _ kind: Exchange<App>.Kind, _ call: SimulatedCall<Exchange<App>.Outcome>,
-      _ life: SimulatedLife<App>
+      _ incarnation: SimulatedIncarnation<App>
     ) {
-      let body = world.clients[life.client].body
+      let body = world.clients[incarnation.client].body
       if body.status.outstanding == nil {
-        world.jury.report(
-          .ownership, life.client, world.now, "what was given up is not sent", "\(body)")
+        world.checker.report(
+          .ownership, incarnation.client, world.now, "what was given up is not sent", "\(body)")
       }
-      call.client = life.client
-      call.number = world.send(life.client, kind)
+      call.client = incarnation.client
+      call.number = world.send(incarnation.client, kind)
       calls.append(call)
     }
 
-    func giveUp(_ call: SimulatedCall<Exchange<App>.Outcome>, _ life: SimulatedLife<App>) {
+    func giveUp(
+      _ call: SimulatedCall<Exchange<App>.Outcome>, _ incarnation: SimulatedIncarnation<App>
+    ) {
       guard call.continuation != nil, let generation = call.number else { return }
-      guard !world.giveUp(life.client, generation) else { return }
+      guard !world.giveUp(incarnation.client, generation) else { return }
       calls.removeAll { $0 === call }
       call.end(with: .failed(.unreachable))
     }
 
     func send(
       _ push: PushRequest<App.Model.Change>, _ call: SimulatedCall<SimulatedSource<App>.Pushed>,
-      _ life: SimulatedLife<App>
+      _ incarnation: SimulatedIncarnation<App>
     ) {
-      call.client = life.client
-      call.number = world.send(push, by: life.client)
+      call.client = incarnation.client
+      call.number = world.send(push, by: incarnation.client)
       pushes.append(call)
     }
 
@@ -378,16 +392,17 @@
 
     func fetch(
       _ request: SimulatedSource<App>.Request, _ call: SimulatedCall<SimulatedSource<App>.Paged>,
-      _ life: SimulatedLife<App>
+      _ incarnation: SimulatedIncarnation<App>
     ) {
-      guard let index = life.fetches.firstIndex(where: { $0.request == request }) else {
-        world.jury.report(
-          .ownership, life.client, world.now, "a page that is wanted is asked for", "\(request)")
+      guard let index = incarnation.fetches.firstIndex(where: { $0.request == request }) else {
+        world.checker.report(
+          .ownership, incarnation.client, world.now, "a page that is wanted is asked for",
+          "\(request)")
         return call.end(with: .failure(.unreachable))
       }
-      let id = life.fetches.remove(at: index).id
-      call.client = life.client
-      call.number = world.fetch(request, id, by: life.client)
+      let id = incarnation.fetches.remove(at: index).id
+      call.client = incarnation.client
+      call.number = world.fetch(request, id, by: incarnation.client)
       pages.append(call)
     }
 
@@ -398,83 +413,85 @@
       call.end(with: .failure(.unreachable))
     }
 
-    func release(_ queue: App.Server.Place.Log, _ life: SimulatedLife<App>) {
-      world.release(queue, by: life.client)
+    func release(_ queue: App.Server.Place.Log, _ incarnation: SimulatedIncarnation<App>) {
+      world.release(queue, by: incarnation.client)
     }
 
     /// - Parameter step: the step that a store of rows made of it; `nil`: there is no such store.
     func save(
       _ saved: SavedReplica<App.Model, App.Server.Place>, _ step: DiskStep?,
-      _ life: SimulatedLife<App>
+      _ incarnation: SimulatedIncarnation<App>
     ) {
-      judgeStore(life)
-      let disk = world.clients[life.client].disk
+      judgeStore(incarnation)
+      let disk = world.clients[incarnation.client].disk
       if step != nil, disk.isUnreadable {
-        world.jury.report(
-          .durability, life.client, world.now,
+        world.checker.report(
+          .durability, incarnation.client, world.now,
           "what cannot be read is set aside before anything takes its place", "it is overwritten")
       }
       if case .append = step, disk.saved == nil {
-        world.jury.report(
-          .durability, life.client, world.now, "a step is one from what is saved",
+        world.checker.report(
+          .durability, incarnation.client, world.now, "a step is one from what is saved",
           "a step from nothing")
       }
-      let memory = life.memory ?? world.clients[life.client].user.memory
-      world.save(saved, step, memory: memory, on: life.client)
+      let memory = incarnation.memory ?? world.clients[incarnation.client].user.memory
+      world.save(saved, step, memory: memory, on: incarnation.client)
     }
 
-    func setAside(_ life: SimulatedLife<App>) {
-      judgeStore(life)
-      world.clients[life.client].disk.setAside()
+    func setAside(_ incarnation: SimulatedIncarnation<App>) {
+      judgeStore(incarnation)
+      world.clients[incarnation.client].disk.setAside()
     }
 
-    func erase(_ life: SimulatedLife<App>) {
-      judgeStore(life)
-      world.erase(on: life.client)
+    func erase(_ incarnation: SimulatedIncarnation<App>) {
+      judgeStore(incarnation)
+      world.erase(on: incarnation.client)
     }
 
     func load(
-      _ continuation: CheckedContinuation<SimulatedLife<App>.Loaded, Never>,
-      _ life: SimulatedLife<App>
+      _ continuation: CheckedContinuation<SimulatedIncarnation<App>.Loaded, Never>,
+      _ incarnation: SimulatedIncarnation<App>
     ) {
-      judgeStore(life)
-      life.load = continuation
-      world.beginLoading(life.client)
+      judgeStore(incarnation)
+      incarnation.load = continuation
+      world.beginLoading(incarnation.client)
     }
 
     func read(
       _ queries: [RowQuery], _ continuation: CheckedContinuation<[RowAnswer]?, Never>,
-      _ life: SimulatedLife<App>
+      _ incarnation: SimulatedIncarnation<App>
     ) {
-      judgeStore(life)
-      life.read = continuation
-      world.read(queries, nil, on: life.client)
+      judgeStore(incarnation)
+      incarnation.read = continuation
+      world.read(queries, nil, on: incarnation.client)
     }
 
     /// Checks that a store gets one request at a time.
-    private func judgeStore(_ life: SimulatedLife<App>) {
-      let isBusy = life.load != nil || life.read != nil
-      guard isBusy || world.clients[life.client].write != nil else { return }
-      world.jury.report(
-        .walls, life.client, world.now, "a store that is busy is not asked for more",
-        "\(world.clients[life.client].body)")
+    private func judgeStore(_ incarnation: SimulatedIncarnation<App>) {
+      let isBusy = incarnation.load != nil || incarnation.read != nil
+      guard isBusy || world.clients[incarnation.client].write != nil else { return }
+      world.checker.report(
+        .walls, incarnation.client, world.now, "a store that is busy is not asked for more",
+        "\(world.clients[incarnation.client].body)")
     }
 
-    func sleep(until moment: Moment, _ sleeper: SimulatedSleeper, _ life: SimulatedLife<App>) {
+    func sleep(
+      until moment: Moment, _ sleeper: SimulatedSleeper, _ incarnation: SimulatedIncarnation<App>
+    ) {
       // Either the machine's timer, or the time limit of a release.
-      if let drawn = life.drawn.firstIndex(of: moment) {
+      if let drawn = incarnation.drawn.firstIndex(of: moment) {
         sleeper.isTimer = true
-        life.drawn.remove(at: drawn)
+        incarnation.drawn.remove(at: drawn)
       } else if moment != world.now + Driver.releaseTime {
-        world.jury.report(
-          .walls, life.client, world.now, "a timer runs to the moment that chance drew",
+        world.checker.report(
+          .walls, incarnation.client, world.now, "a timer runs to the moment that chance drew",
           "to \(moment)")
       }
       sleeperCount += 1
-      sleeper.client = life.client
+      sleeper.client = incarnation.client
       sleeper.number = sleeperCount
       sleepers.append(sleeper)
-      world.sleep(life.client, until: moment, sleeper: sleeperCount)
+      world.sleep(incarnation.client, until: moment, sleeper: sleeperCount)
     }
 
     /// Ends a sleep early.
@@ -483,15 +500,15 @@
       world.forget(sleeper: sleeper.number)
     }
 
-    func draw(_ range: MomentRange, _ life: SimulatedLife<App>) -> Moment {
+    func draw(_ range: MomentRange, _ incarnation: SimulatedIncarnation<App>) -> Moment {
       let bounds = range.earliest.milliseconds...range.latest.milliseconds
       let moment = Moment(milliseconds: world.choices.draw(.timers, in: bounds))
-      life.drawn.append(moment)
-      if let index = life.armed.firstIndex(of: range) {
-        life.armed.remove(at: index)
+      incarnation.drawn.append(moment)
+      if let index = incarnation.armed.firstIndex(of: range) {
+        incarnation.armed.remove(at: index)
       } else {
-        world.jury.report(
-          .walls, life.client, world.now, "chance is asked for the range that was given",
+        world.checker.report(
+          .walls, incarnation.client, world.now, "chance is asked for the range that was given",
           range.text(at: world.now))
       }
       return moment

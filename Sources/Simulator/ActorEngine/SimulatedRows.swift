@@ -5,11 +5,11 @@
   // Where a client's disk is one of rows, its driver writes as in an app: through the library's own
   // store of replicas in rows. That store decides what is written, and whether as a step.
 
-  extension SimulatedLife {
+  extension SimulatedIncarnation {
     func makeStore() -> any ReplicaStore<App.Model, App.Server.Place> {
-      let values = SimulatedStore(life: self)
+      let values = SimulatedStore(incarnation: self)
       guard let rows = App.Disk.rowsStore(on: SimulatedRows(values: values)) else { return values }
-      return SimulatedRowStore(life: self, rows: rows.store)
+      return SimulatedRowStore(incarnation: self, rows: rows.store)
     }
   }
 
@@ -18,13 +18,13 @@
     typealias Model = App.Model
     typealias Place = App.Server.Place
 
-    let life: SimulatedLife<App>
+    let incarnation: SimulatedIncarnation<App>
     let rows: any ReplicaStore<Model, Place>
 
-    func load() async throws(StoreError) -> StoredReplica<Model, Place>? { try await rows.load() }
+    func load() async throws(StoreError) -> DatedReplica<Model, Place>? { try await rows.load() }
 
-    func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
-      life.saving = replica.replica
+    func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError) {
+      incarnation.saving = replica.replica
       try await rows.save(replica)
     }
 
@@ -32,21 +32,21 @@
   }
 
   /// The world's disk as a store of rows.
-  private struct SimulatedRows<App: SimulatedApp>: Store {
+  private struct SimulatedRows<App: SimulatedApp>: SyncStore {
     let values: SimulatedStore<App>
-    private var life: SimulatedLife<App> { values.life }
+    private var incarnation: SimulatedIncarnation<App> { values.incarnation }
 
     init(values: SimulatedStore<App>) { self.values = values }
 
     /// The world decides when it is read, its time of writing, and whether rows are left.
-    func load(leaving tables: [StoredTable]) async throws(StoreError) -> StoredForm? {
+    func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
       let read = try await values.load()
-      guard let device = life.engine?.world.clients[life.client] else { return nil }
+      guard let device = incarnation.engine?.world.clients[incarnation.client] else { return nil }
       if device.disk.isUnreadable { throw .unreadable("the saved form is damaged, or newer") }
       guard let read else { return nil }
       let left = device.leavesRows ? tables : []
       let rows = device.disk.entries.filter { !left.contains($0.key.table) }
-      return StoredForm(rows: rows, writtenAt: read.writtenAt, unloaded: left)
+      return SavedRows(rows: rows, writtenAt: read.writtenAt, unloaded: left)
     }
 
     func rows(
@@ -54,8 +54,8 @@
     ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
       let answers = await withCheckedContinuation {
         (continuation: CheckedContinuation<[RowAnswer]?, Never>) in
-        guard let engine = life.engine else { return continuation.resume(returning: nil) }
-        engine.read(queries, continuation, life)
+        guard let engine = incarnation.engine else { return continuation.resume(returning: nil) }
+        engine.read(queries, continuation, incarnation)
       }
       guard let answers else { throw .failed("the disk cannot be read now") }
       return answers.map { $0.rows }
@@ -65,22 +65,22 @@
       try await perform(.append(entry.rows, clearing: entry.cleared))
     }
 
-    func checkpoint(_ form: StoredForm) async throws(StoreError) {
+    func checkpoint(_ form: SavedRows) async throws(StoreError) {
       try await perform(.checkpoint(form.rows.map { StoredRow($0.key, $0.value) }))
     }
 
     private func perform(_ step: DiskStep) async throws(StoreError) {
       let isDone = await withCheckedContinuation { continuation in
-        guard let engine = life.engine, let saving = life.saving else {
+        guard let engine = incarnation.engine, let saving = incarnation.saving else {
           return continuation.resume(returning: false)
         }
-        life.save = continuation
-        engine.save(saving, step, life)
+        incarnation.save = continuation
+        engine.save(saving, step, incarnation)
       }
       if !isDone { throw .failed("the disk is full") }
     }
 
-    func setAside() async throws(StoreError) { life.engine?.setAside(life) }
+    func setAside() async throws(StoreError) { incarnation.engine?.setAside(incarnation) }
 
     func erase() async throws(StoreError) { try await values.erase() }
   }

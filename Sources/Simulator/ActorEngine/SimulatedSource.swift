@@ -8,7 +8,7 @@
   ///
   /// All of it runs on the world's thread, by the world's executor. That makes the `@unchecked`
   /// sound.
-  final class SimulatedLife<App: SimulatedApp>: @unchecked Sendable {
+  final class SimulatedIncarnation<App: SimulatedApp>: @unchecked Sendable {
     let client: Int
     let number: UInt64
     /// `nil`: the process is gone.
@@ -44,7 +44,7 @@
 
     /// The result of a load.
     enum Loaded: Sendable {
-      case found(StoredReplica<App.Model, App.Server.Place>?)
+      case found(DatedReplica<App.Model, App.Server.Place>?)
       case failed
     }
 
@@ -56,11 +56,11 @@
   }
 
   /// A driver's connection to the world's network.
-  struct SimulatedSource<App: SimulatedApp>: Source {
+  struct SimulatedSource<App: SimulatedApp>: SyncSource {
     typealias Model = App.Model
     typealias Sync = App.Server.Sync
 
-    let life: SimulatedLife<App>
+    let incarnation: SimulatedIncarnation<App>
 
     func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
       switch await ask(.register) {
@@ -81,7 +81,7 @@
       }
     }
 
-    func release(_ log: Sync.Place.Log) async { life.engine?.release(log, life) }
+    func release(_ log: Sync.Place.Log) async { incarnation.engine?.release(log, incarnation) }
 
     func push(
       _ push: PushRequest<Model.Change>
@@ -91,11 +91,11 @@
         await withCheckedContinuation { continuation in
           call.continuation = continuation
           if call.isGivenUp { return call.end(with: SimulatedSource.noAnswer) }
-          life.engine?.send(push, call, life)
+          incarnation.engine?.send(push, call, incarnation)
         }
       } onCancel: {
         call.isGivenUp = true
-        life.engine?.giveUp(call)
+        incarnation.engine?.giveUp(call)
       }
       switch pushed {
       case .success(let answer): return answer
@@ -109,11 +109,11 @@
         await withCheckedContinuation { continuation in
           call.continuation = continuation
           if call.isGivenUp { return call.end(with: .failure(.unreachable)) }
-          life.engine?.fetch(request, call, life)
+          incarnation.engine?.fetch(request, call, incarnation)
         }
       } onCancel: {
         call.isGivenUp = true
-        life.engine?.giveUp(call)
+        incarnation.engine?.giveUp(call)
       }
       return try page.get()
     }
@@ -133,11 +133,11 @@
         await withCheckedContinuation { continuation in
           call.continuation = continuation
           if call.isGivenUp { return call.end(with: .failed(.unreachable)) }
-          life.engine?.send(kind, call, life)
+          incarnation.engine?.send(kind, call, incarnation)
         }
       } onCancel: {
         call.isGivenUp = true
-        life.engine?.giveUp(call, life)
+        incarnation.engine?.giveUp(call, incarnation)
       }
     }
   }
@@ -178,13 +178,15 @@
     typealias Model = App.Model
     typealias Place = App.Server.Place
 
-    let life: SimulatedLife<App>
+    let incarnation: SimulatedIncarnation<App>
 
-    func load() async throws(StoreError) -> StoredReplica<Model, Place>? {
+    func load() async throws(StoreError) -> DatedReplica<Model, Place>? {
       let loaded = await withCheckedContinuation {
-        (continuation: CheckedContinuation<SimulatedLife<App>.Loaded, Never>) in
-        guard let engine = life.engine else { return continuation.resume(returning: .found(nil)) }
-        engine.load(continuation, life)
+        (continuation: CheckedContinuation<SimulatedIncarnation<App>.Loaded, Never>) in
+        guard let engine = incarnation.engine else {
+          return continuation.resume(returning: .found(nil))
+        }
+        engine.load(continuation, incarnation)
       }
       switch loaded {
       case .found(let replica): return replica
@@ -192,22 +194,22 @@
       }
     }
 
-    func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
+    func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError) {
       let isDone = await withCheckedContinuation { continuation in
-        life.save = continuation
-        life.engine?.save(replica.replica, nil, life)
+        incarnation.save = continuation
+        incarnation.engine?.save(replica.replica, nil, incarnation)
       }
       if !isDone { throw .failed("the disk is full") }
     }
 
-    func erase() async throws(StoreError) { life.engine?.erase(life) }
+    func erase() async throws(StoreError) { incarnation.engine?.erase(incarnation) }
   }
 
   /// The world's clock and randomness, as a driver sees them.
   struct SimulatedClock<App: SimulatedApp>: DriverClock, Chance {
-    let life: SimulatedLife<App>
+    let incarnation: SimulatedIncarnation<App>
 
-    var now: Moment { life.engine?.world.now ?? .distantPast }
+    var now: Moment { incarnation.engine?.world.now ?? .distantPast }
 
     var wallTime: WallTime { WallTime(milliseconds: now.milliseconds) }
 
@@ -217,18 +219,20 @@
         await withCheckedContinuation { continuation in
           sleeper.continuation = continuation
           if sleeper.isOver { return sleeper.end(false) }
-          life.engine?.sleep(until: moment, sleeper, life)
+          incarnation.engine?.sleep(until: moment, sleeper, incarnation)
         }
       } onCancel: {
-        life.engine?.wake(sleeper)
+        incarnation.engine?.wake(sleeper)
         sleeper.end(false)
       }
       if !isOver { throw CancellationError() }
     }
 
-    func draw(from range: MomentRange) -> Moment { life.engine?.draw(range, life) ?? range.latest }
+    func draw(from range: MomentRange) -> Moment {
+      incarnation.engine?.draw(range, incarnation) ?? range.latest
+    }
 
-    func newLife() -> Life { Life(life.number) }
+    func newIncarnation() -> Incarnation { Incarnation(incarnation.number) }
   }
 
   /// A task that sleeps until a moment.

@@ -63,7 +63,7 @@ public struct Choices: Sendable {
   /// Draws from generators that are seeded with `seed`.
   public init(seed: UInt64) {
     states = Stream.allCases.map { stream in
-      Digest.mixed(seed &+ 0x9E37_79B9_7F4A_7C15 &* (UInt64(stream.rawValue) + 1))
+      StateDigest.mixed(seed &+ 0x9E37_79B9_7F4A_7C15 &* (UInt64(stream.rawValue) + 1))
     }
     record.reserveCapacity(2048)
   }
@@ -129,6 +129,6 @@ public struct Choices: Sendable {
       guard !states.isEmpty else { return 0 }
     }
     states[stream] &+= 0x9E37_79B9_7F4A_7C15
-    return Digest.mixed(states[stream]).multipliedFullWidth(by: bound).high
+    return StateDigest.mixed(states[stream]).multipliedFullWidth(by: bound).high
   }
 }

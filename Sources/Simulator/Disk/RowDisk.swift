@@ -101,7 +101,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   }
 
   #if !hasFeature(Embedded)
-    public static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>? {
+    public static func rowsStore(on disk: any SyncStore) -> ReplicaRows<Model, Place>? {
       ReplicaRows(on: disk)
     }
   #endif
@@ -160,7 +160,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     let tables = leavesRows ? Model.unloadedTables : []
     do throws(StoredFormError) {
       let loaded = entries.filter { !tables.contains($0.key.table) }
-      let read = try Saved(stored: try StoredRows(loaded, unloaded: tables))
+      let read = try Saved(stored: try RowReader(loaded, unloaded: tables))
       // Later steps start from what was read, as a driver's do.
       self.saved = read
       leftRows = !tables.isEmpty
@@ -217,7 +217,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   private var objectionToDamage: DiskObjection? {
     let expected = "an error: a newer version wrote it"
     do throws(StoredFormError) {
-      _ = try Saved(stored: try StoredRows(entries))
+      _ = try Saved(stored: try RowReader(entries))
       return isNewer ? DiskObjection(expected: expected, found: "a state") : nil
     } catch {
       if case .newer = error { return nil }
@@ -243,7 +243,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   }
 
   private static func sum(of bytes: [UInt8]) -> UInt64 {
-    var digest = Digest()
+    var digest = StateDigest()
     for byte in bytes { digest.fold(UInt64(byte)) }
     return digest.value
   }

@@ -18,7 +18,7 @@ package struct RowDiskOnDemand<Model: StorableModel, Place: Finger & Storable>: 
   package var entries: [(key: StoredKey, value: [UInt8])] { rows?.entries ?? [] }
 
   #if !hasFeature(Embedded)
-    package static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>? {
+    package static func rowsStore(on disk: any SyncStore) -> ReplicaRows<Model, Place>? {
       ReplicaRows(on: disk)
     }
   #endif

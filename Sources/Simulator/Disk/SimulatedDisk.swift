@@ -28,7 +28,7 @@ public protocol SimulatedDisk: Sendable {
     /// The driver's own way of saving here in rows; `nil`: it saves values.
     ///
     /// - Parameter disk: this disk, as the driver's store.
-    static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>?
+    static func rowsStore(on disk: any SyncStore) -> ReplicaRows<Model, Place>?
   #endif
 
   /// Writes a state. An unreadable form is set aside first.
@@ -70,7 +70,7 @@ public protocol SimulatedDisk: Sendable {
   public struct ReplicaRows<Model: SyncModel, Place: Finger>: Sendable {
     let store: any ReplicaStore<Model, Place>
 
-    package init(on disk: any Store) where Model: StorableModel, Place: Storable {
+    package init(on disk: any SyncStore) where Model: StorableModel, Place: Storable {
       store = RowStore<Model, Place>(disk)
     }
   }
@@ -102,7 +102,7 @@ public struct ValueDisk<Model: SyncModel, Place: Finger>: SimulatedDisk {
   public var entries: [(key: StoredKey, value: [UInt8])] { [] }
 
   #if !hasFeature(Embedded)
-    public static func rowsStore(on disk: any Store) -> ReplicaRows<Model, Place>? { nil }
+    public static func rowsStore(on disk: any SyncStore) -> ReplicaRows<Model, Place>? { nil }
   #endif
 
   public mutating func write(_ saved: Saved) {

@@ -69,19 +69,19 @@ public protocol PackedState: BitwiseCopyable, Equatable, Sendable {
 }
 
 extension UInt64: PackedState {
-  /// ``Digest/mixed(_:)`` is a bijection.
-  @inlinable public var fingerprint: UInt64 { Digest.mixed(self) }
+  /// ``StateDigest/mixed(_:)`` is a bijection.
+  @inlinable public var fingerprint: UInt64 { StateDigest.mixed(self) }
   @inlinable public static var hasExactFingerprint: Bool { true }
 }
 
 extension UInt32: PackedState {
-  @inlinable public var fingerprint: UInt64 { Digest.mixed(UInt64(self)) }
+  @inlinable public var fingerprint: UInt64 { StateDigest.mixed(UInt64(self)) }
   @inlinable public static var hasExactFingerprint: Bool { true }
 }
 
 extension UInt128: PackedState {
   @inlinable public var fingerprint: UInt64 {
-    var digest = Digest()
+    var digest = StateDigest()
     digest.fold(UInt64(truncatingIfNeeded: self))
     digest.fold(UInt64(truncatingIfNeeded: self >> 64))
     return digest.value

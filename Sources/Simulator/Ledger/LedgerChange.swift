@@ -41,24 +41,24 @@ package struct LedgerChange: ViewMutation, Hashable {
   package var size: Int64 { Int64(entries.count) }
 
   /// The arguments in a push.
-  package var arguments: JSON {
+  package var arguments: JSONValue {
     var object = JSONObject()
-    object["client"] = JSON(integerLiteral: Int64(client.number))
-    object["entries"] = .array(entries.map { JSON(integerLiteral: $0) })
+    object["client"] = JSONValue(integerLiteral: Int64(client.number))
+    object["entries"] = .array(entries.map { JSONValue(integerLiteral: $0) })
     switch deed {
     case .add(let amount, let counter):
-      object["amount"] = JSON(integerLiteral: amount)
-      object["to"] = JSON(integerLiteral: counter)
+      object["amount"] = JSONValue(integerLiteral: amount)
+      object["to"] = JSONValue(integerLiteral: counter)
     case .transfer(let amount, let from, let to):
-      object["amount"] = JSON(integerLiteral: amount)
-      object["from"] = JSON(integerLiteral: from)
-      object["to"] = JSON(integerLiteral: to)
-    case .reserve(let hour): object["hour"] = JSON(integerLiteral: hour)
+      object["amount"] = JSONValue(integerLiteral: amount)
+      object["from"] = JSONValue(integerLiteral: from)
+      object["to"] = JSONValue(integerLiteral: to)
+    case .reserve(let hour): object["hour"] = JSONValue(integerLiteral: hour)
     }
     return .object(object)
   }
 
-  package func apply(to state: inout ViewMap<JSON>) throws(ChangeRefusal) -> JSON {
+  package func apply(to state: inout ViewMap<JSONValue>) throws(ChangeRefusal) -> JSONValue {
     var transaction = ViewTransaction(on: state)
     let value = try LedgerMutators(isServer: false).run(name, arguments, in: &transaction)
     state = transaction.view
@@ -79,7 +79,7 @@ package struct LedgerChange: ViewMutation, Hashable {
 
 /// The ledger's mutators. The server's refuse some changes that the clients' accept.
 package struct LedgerMutators: SimulatedMutators {
-  package typealias Value = JSON
+  package typealias Value = JSONValue
 
   var isServer = true
 
@@ -97,8 +97,8 @@ package struct LedgerMutators: SimulatedMutators {
   static func status(of client: ClientID) -> ViewKey { ViewKey("status/\(client.number)") }
 
   package func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<JSON>
-  ) throws(ChangeRefusal) -> JSON {
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
     guard let number = arguments["client"]?.int64, let entries = arguments["entries"]?.array else {
       throw ChangeRefusal("who, and what")
     }
@@ -121,8 +121,8 @@ package struct LedgerMutators: SimulatedMutators {
     case "reserve":
       let hour = LedgerMutators.hour(arguments["hour"]?.int64 ?? 0)
       let isFree = !transaction.has(hour)
-      if isFree { transaction.put(hour, JSON(integerLiteral: number)) }
-      let status: JSON = isFree ? "RESERVED" : "UNAVAILABLE"
+      if isFree { transaction.put(hour, JSONValue(integerLiteral: number)) }
+      let status: JSONValue = isFree ? "RESERVED" : "UNAVAILABLE"
       transaction.put(LedgerMutators.status(of: client), status)
       return status
     default: throw ChangeRefusal("no such mutator")
@@ -130,9 +130,9 @@ package struct LedgerMutators: SimulatedMutators {
   }
 
   private func add(
-    _ amount: Int64, to key: ViewKey, in transaction: inout ViewTransaction<JSON>
-  ) -> JSON {
-    let sum = JSON(integerLiteral: (transaction.get(key)?.int64 ?? 0) + amount)
+    _ amount: Int64, to key: ViewKey, in transaction: inout ViewTransaction<JSONValue>
+  ) -> JSONValue {
+    let sum = JSONValue(integerLiteral: (transaction.get(key)?.int64 ?? 0) + amount)
     transaction.put(key, sum)
     return sum
   }

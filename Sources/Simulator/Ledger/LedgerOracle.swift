@@ -100,11 +100,11 @@ package struct LedgerBook: OutboxBook {
 /// pending changes replayed over it. Each of the user's entries is in it once and in order, or
 /// visibly set aside. The server has run nothing twice, out of order, or not made by the user.
 enum LedgerOracle {
-  typealias Model = Ledger.Model
+  typealias Model = LedgerApp.Model
   typealias Local = LocalChanges<LedgerChange>
 
   static func objection(
-    to model: Model, _ local: Local, _ book: LedgerBook, _ truth: Ledger.Truth
+    to model: Model, _ local: Local, _ book: LedgerBook, _ truth: LedgerApp.Truth
   ) -> UserObjection? {
     objectionToView(model, local) ?? objectionToEntries(local, book)
       ?? objectionToServer(truth, book) ?? objectionToWealth(local)
@@ -128,8 +128,8 @@ enum LedgerOracle {
     }
     guard view.map != local.view.state.map else { return nil }
     return UserObjection(
-      .causality, Ledger.describe(Ledger.Truth(view: view)),
-      Ledger.describe(Ledger.Truth(view: local.view.state)) + " with \(outbox)")
+      .causality, LedgerApp.describe(LedgerApp.Truth(view: view)),
+      LedgerApp.describe(LedgerApp.Truth(view: local.view.state)) + " with \(outbox)")
   }
 
   private static func objectionToEntries(
@@ -156,7 +156,7 @@ enum LedgerOracle {
 
   /// The server has run only the user's entries, in the user's order.
   private static func objectionToServer(
-    _ truth: Ledger.Truth, _ book: LedgerBook
+    _ truth: LedgerApp.Truth, _ book: LedgerBook
   ) -> UserObjection? {
     guard let client = book.client else { return nil }
     var left = book.made.flatMap { book.withoutDoubtful($0.entries) }[...]
@@ -178,14 +178,14 @@ enum LedgerOracle {
   /// Transactions are whole: what one account loses, another gains.
   private static func objectionToWealth(_ local: Local) -> UserObjection? {
     var sum: Int64 = 0
-    for account in 0..<Ledger.accounts {
+    for account in 0..<LedgerApp.accounts {
       sum += local.view.state[LedgerMutators.account(account)]?.int64 ?? 0
     }
-    guard sum != Ledger.wealth else { return nil }
-    return UserObjection(.causality, "all accounts hold \(Ledger.wealth)", "\(sum)")
+    guard sum != LedgerApp.wealth else { return nil }
+    return UserObjection(.causality, "all accounts hold \(LedgerApp.wealth)", "\(sum)")
   }
 
-  private static func entries(of client: ClientID, in view: ViewMap<JSON>) -> [Int64] {
+  private static func entries(of client: ClientID, in view: ViewMap<JSONValue>) -> [Int64] {
     view[LedgerMutators.list(of: client)]?.array?.compactMap { $0.int64 } ?? []
   }
 

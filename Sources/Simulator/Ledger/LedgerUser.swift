@@ -4,9 +4,9 @@ package import UpdateMachine
 /// A user of the ledger: makes changes online and offline, edits or discards some, and decides
 /// about those that are set aside.
 package struct LedgerUser: OutboxUser {
-  package typealias Model = Ledger.Model
-  package typealias Truth = Ledger.Truth
-  package typealias Sync = Ledger.Server.Sync
+  package typealias Model = LedgerApp.Model
+  package typealias Truth = LedgerApp.Truth
+  package typealias Sync = LedgerApp.Server.Sync
 
   package var memory = LedgerBook()
   package var check = OutboxCheck<LedgerChange>()
@@ -31,7 +31,7 @@ package struct LedgerUser: OutboxUser {
   }
 
   package mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
   ) { noteInput(effects, client) }
 
@@ -68,7 +68,7 @@ package struct LedgerUser: OutboxUser {
     case 1: return LedgerChange(by: client, entryCount, .reserve(hour: number))
     case 2:
       let amount = choices.draw(.users, in: 1...6)
-      let target = (number + 1) % Ledger.accounts
+      let target = (number + 1) % LedgerApp.accounts
       return LedgerChange(by: client, entryCount, .transfer(amount, from: number, to: target))
     default:
       let isUnlucky = choices.happens(.users, 1, in: 4)
@@ -140,7 +140,7 @@ package struct LedgerUser: OutboxUser {
 
   package mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: RowReader
+    reading rows: ReadRows
   ) -> UserObjection? {
     guard let model = client.model, let local = client.local else { return check.lie }
     if let objection = objectionToTime(model) { return objection }
@@ -161,7 +161,7 @@ package struct LedgerUser: OutboxUser {
       .causality, "a state at or after commit \(seen.commit.number)", "\(finger)")
   }
 
-  package func fold(_ client: Body, into digest: inout Digest) {
+  package func fold(_ client: Body, into digest: inout StateDigest) {
     guard let local = client.local else { return }
     digest.fold(local.view.state.checksum)
     digest.fold(local.outbox.currentVersion.number)

@@ -114,8 +114,8 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   package var aliveQueues: [ViewLog] { [ViewLog()] }
 
   /// A state ID never expires: an unknown one costs a full view.
-  package var terms: Terms {
-    Terms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
+  package var terms: ServerTerms {
+    ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
   }
 
   // MARK: Pulls

@@ -23,7 +23,7 @@ enum ExcerptOracle {
     var ids: [Int64] = []
     for (id, _) in list.ids { ids.append(id.number) }
     // The end of what the rows cover on the line of IDs; up to there they leave nothing out.
-    var end = Interval<MessageID>.Point.veryBeginning
+    var end = IDInterval<MessageID>.Point.veryBeginning
     var isOpen = excerpt.reachesBeginning
     var shown: [Int64] = []
     var gaps = 0
@@ -33,7 +33,7 @@ enum ExcerptOracle {
         guard ids.contains(id.number), list.knowledge.contains(id) else {
           return "\(id) is shown as known only where it is"
         }
-        guard Interval<MessageID>.Point.id(id) >= end else { return "rows are in order" }
+        guard IDInterval<MessageID>.Point.id(id) >= end else { return "rows are in order" }
         if isOpen, !isAll(from: end, to: .id(id), shown, ids, list) {
           return "nothing is left out before \(id)"
         }
@@ -81,7 +81,7 @@ enum ExcerptOracle {
     if gaps > 0 { return "a gap is asked for" }
     guard let point = window.anchor.point else { return "the first unread is asked for" }
     let older = excerpt.rows.count {
-      $0.number.map { Interval<MessageID>.Point.id($0) < point } ?? false
+      $0.number.map { IDInterval<MessageID>.Point.id($0) < point } ?? false
     }
     if older < Int(window.before), !excerpt.reachesBeginning {
       return "\(window.before) rows before \(window.anchor), or the beginning"
@@ -94,27 +94,27 @@ enum ExcerptOracle {
 
   /// Whether everything between two points is known and shown.
   private static func isAll(
-    from low: Interval<MessageID>.Point, to high: Interval<MessageID>.Point, _ shown: [Int64],
+    from low: IDInterval<MessageID>.Point, to high: IDInterval<MessageID>.Point, _ shown: [Int64],
     _ ids: [Int64],
     _ list: PartialList<MessageID>
   ) -> Bool {
     guard low <= high else { return true }
-    guard list.knowledge.covers(Interval(from: low, to: high)) else { return false }
+    guard list.knowledge.covers(IDInterval(from: low, to: high)) else { return false }
     for id in ids where low < .id(MessageID(id)) && .id(MessageID(id)) < high {
       if !shown.contains(id) { return false }
     }
     return true
   }
 
-  private static func before(_ point: Interval<MessageID>.Point) -> Interval<MessageID>.Point {
+  private static func before(_ point: IDInterval<MessageID>.Point) -> IDInterval<MessageID>.Point {
     point.id.map { .id(MessageID($0.number - 1)) } ?? point
   }
 
-  private static func after(_ point: Interval<MessageID>.Point) -> Interval<MessageID>.Point {
+  private static func after(_ point: IDInterval<MessageID>.Point) -> IDInterval<MessageID>.Point {
     point.id.map { .id(MessageID($0.number + 1)) } ?? point
   }
 
-  private static func anchor(of window: ListWindow<MessageID>) -> Interval<MessageID>.Point {
+  private static func anchor(of window: ListWindow<MessageID>) -> IDInterval<MessageID>.Point {
     window.anchor.point ?? .veryEnd
   }
 

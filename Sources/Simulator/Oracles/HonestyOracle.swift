@@ -15,7 +15,7 @@ struct HonestyOracle: Sendable {
   /// the device sleeps for 30 s. An event's answer arrives after 1 s; three more events follow. On
   /// waking, the answer says *connected*. The next poll is swallowed by a dead connection, which
   /// takes 100 s to notice. The state is then 124.8 s old; the bound alone allows 124.7.
-  static func bound(settings: MachineSettings, terms: Terms, latency: TimeSpan) -> TimeSpan {
+  static func bound(settings: MachineSettings, terms: ServerTerms, latency: TimeSpan) -> TimeSpan {
     terms.longDeadline + settings.writeDue + latency * 2 + settings.quickDeadline
       + settings.late * 2 + settings.debounce
   }

@@ -4,7 +4,7 @@ package import UpdateMachine
 /// Oracle B: what a client holds of messages, and what it claims to know of lists, is true at its
 /// finger, except for what a page was read ahead of it. `KnowledgeRules` defines what is allowed.
 package struct IntervalOracle: Sendable {
-  package typealias Narrow = Mailbox.Narrow
+  package typealias Narrow = ServerMessages.Narrow
   package typealias Store = MessageStore<Narrow>
 
   /// For each held message, the newest position at which a page's contribution to it was read.
@@ -17,13 +17,13 @@ package struct IntervalOracle: Sendable {
   /// Flags that were set or cleared on all messages at once, with the positions.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
   /// What the server's breaches excuse.
-  private var ledger = BreachLedger()
+  private var ledger = BreachRecord()
 
   /// A page, as far as it said what is missing.
   private struct Lack: Sendable {
     /// `nil`: the page was about one message, and holds for every narrow.
     var narrow: Narrow?
-    var interval: Interval<MessageID>
+    var interval: IDInterval<MessageID>
     /// The messages that it brought and that were kept.
     var kept: [MessageID]
     var position: Int64
@@ -84,7 +84,9 @@ package struct IntervalOracle: Sendable {
   }
 
   /// A change that leads to this position was committed.
-  package mutating func note(_ change: Mailbox.Change, from truth: Mailbox, at position: Int64) {
+  package mutating func note(
+    _ change: ServerMessages.Change, from truth: ServerMessages, at position: Int64
+  ) {
     ledger.note(change, from: truth, at: position)
     noteSilentReturn(of: truth.returnsSilently(change), at: position)
     if case .flaggedAll(let flags, _) = change { sweeps.append((flags, position)) }
@@ -103,7 +105,7 @@ package struct IntervalOracle: Sendable {
 
   /// What is wrong with a store that is level with the truth, after its client has looked at
   /// everything twice; `nil`: nothing that could have been repaired.
-  package func objectionAfterLooks(to store: Store, _ truth: Mailbox) -> Objection? {
+  package func objectionAfterLooks(to store: Store, _ truth: ServerMessages) -> Objection? {
     for message in truth.messages where truth.follows(message.place) {
       let excuse = ledger.lost(message.id, message)
       guard let held = store[message.id] else {
@@ -129,7 +131,7 @@ package struct IntervalOracle: Sendable {
   /// What is wrong with a store whose finger stands for a position; `nil`: nothing. `history` is
   /// the truth at every position.
   package func objection(
-    to store: Store, at finger: Int64, _ history: [Mailbox]
+    to store: Store, at finger: Int64, _ history: [ServerMessages]
   ) -> Objection? {
     for message in store.messages {
       if let objection = objection(to: message, store.doubt(about: message.id), finger, history) {
@@ -148,7 +150,8 @@ package struct IntervalOracle: Sendable {
   /// Each field by itself must have its value at the finger, or a later one, up to the position
   /// where it was read.
   private func objection(
-    to message: Message<UInt32>, _ doubt: MessageFlags, _ finger: Int64, _ history: [Mailbox]
+    to message: ChatMessage<UInt32>, _ doubt: MessageFlags, _ finger: Int64,
+    _ history: [ServerMessages]
   ) -> Objection? {
     let id = message.id
     let ahead = max(finger, readAhead[id] ?? 0)
@@ -168,7 +171,7 @@ package struct IntervalOracle: Sendable {
 
   private func objection(
     to list: PartialList<MessageID>, of narrow: Narrow, _ store: Store, _ finger: Int64,
-    _ history: [Mailbox]
+    _ history: [ServerMessages]
   ) -> Objection? {
     if let objection = KnowledgeRules.objection(to: list, of: narrow, in: store) {
       return Objection(expected: objection.expected, found: objection.found)
@@ -205,7 +208,7 @@ package struct IntervalOracle: Sendable {
 
   /// Whether it is visible at the finger since an unannounced return.
   private func isBackUnannounced(
-    _ id: MessageID, by finger: Int64, _ history: [Mailbox]
+    _ id: MessageID, by finger: Int64, _ history: [ServerMessages]
   ) -> Bool {
     guard let since = lastReturn(of: id, by: finger) else { return false }
     return history[Int(since)...Int(finger)].allSatisfy { $0.followed(id) != nil }
@@ -215,7 +218,7 @@ package struct IntervalOracle: Sendable {
     returned[id]?.last { $0 <= position }
   }
 
-  private func words(_ message: Message<UInt32>) -> String {
+  private func words(_ message: ChatMessage<UInt32>) -> String {
     var text = "\(message.place) \(message.content) +\(message.flags.rawValue)"
     for reaction in message.reactions { text += " \(reaction.user)" }
     return text
@@ -223,7 +226,7 @@ package struct IntervalOracle: Sendable {
 
   /// Hashes all that later judgements depend on, from a finger on. For worlds where everything is
   /// announced.
-  func fold(into digest: inout Digest, from finger: Int64) {
+  func fold(into digest: inout StateDigest, from finger: Int64) {
     let ids = readAhead.keys.filter { readAhead[$0] ?? 0 > finger }.sorted()
     digest.fold(UInt64(ids.count))
     for id in ids {
@@ -232,7 +235,7 @@ package struct IntervalOracle: Sendable {
     }
     var found: [UInt64] = []
     for lack in lacks where lack.position > finger {
-      var one = Digest()
+      var one = StateDigest()
       one.fold("\(lack.interval)")
       one.fold(lack.position - finger)
       for id in lack.kept { one.fold(id.number) }

@@ -12,7 +12,7 @@ enum LivenessOracle {
   ///   - trip: the longest time for one request to be answered when nothing is wrong, writes
   ///     included.
   static func bound(
-    settings: MachineSettings, terms: Terms, retryAfter: TimeSpan, trip: TimeSpan
+    settings: MachineSettings, terms: ServerTerms, retryAfter: TimeSpan, trip: TimeSpan
   ) -> TimeSpan {
     let deadline = max(settings.retry.deadlineCap, terms.longDeadline)
     let asked = min(retryAfter, settings.retry.retryAfterCap)

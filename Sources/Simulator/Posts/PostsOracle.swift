@@ -76,8 +76,8 @@ package struct PostsBook: OutboxBook {
 /// and none out of order.
 enum PostsOracle {
   static func objection(
-    to model: Posts.Model, _ local: LocalChanges<PostChange>, _ book: PostsBook,
-    _ truth: Posts.Truth
+    to model: PostsApp.Model, _ local: LocalChanges<PostChange>, _ book: PostsBook,
+    _ truth: PostsApp.Truth
   ) -> UserObjection? {
     objectionToView(model, local) ?? objectionToPosts(model, local.outbox, book)
       ?? objectionToServer(truth, book)
@@ -85,7 +85,7 @@ enum PostsOracle {
 
   /// Compares the view with a simple replay.
   private static func objectionToView(
-    _ model: Posts.Model, _ local: LocalChanges<PostChange>
+    _ model: PostsApp.Model, _ local: LocalChanges<PostChange>
   ) -> UserObjection? {
     let outbox = local.outbox
     var posts = model.state.posts
@@ -104,7 +104,7 @@ enum PostsOracle {
 
   /// No post is lost.
   private static func objectionToPosts(
-    _ model: Posts.Model, _ outbox: Outbox<PostChange>, _ book: PostsBook
+    _ model: PostsApp.Model, _ outbox: Outbox<PostChange>, _ book: PostsBook
   ) -> UserObjection? {
     let confirmed = entries(of: outbox.client, in: model.state)
     for made in book.made where !made.isDiscarded && !book.doubtful.contains(made.entry) {
@@ -123,10 +123,10 @@ enum PostsOracle {
   /// The server has no post more often than it was sent, and none that was not made. Posts that
   /// were sent once are in the user's order.
   private static func objectionToServer(
-    _ truth: Posts.Truth, _ book: PostsBook
+    _ truth: PostsApp.Truth, _ book: PostsBook
   ) -> UserObjection? {
     guard let client = book.client else { return nil }
-    let posted = entries(of: client, in: truth.board).filter { !book.doubtful.contains($0) }
+    let posted = entries(of: client, in: truth.posted).filter { !book.doubtful.contains($0) }
     var known = 0
     var last = -1
     for made in book.made where !book.doubtful.contains(made.entry) {
@@ -148,9 +148,9 @@ enum PostsOracle {
     return UserObjection(.input, "the server has what was made, and as it was", words(posted))
   }
 
-  private static func entries(of client: ClientID, in board: Board) -> [Int64] {
+  private static func entries(of client: ClientID, in posted: PostsState) -> [Int64] {
     var entries: [Int64] = []
-    for post in board.posts where post.author == client { entries.append(post.entry) }
+    for post in posted.posts where post.author == client { entries.append(post.entry) }
     return entries
   }
 

@@ -4,9 +4,9 @@ package import UpdateMachine
 /// A user of the board: posts online and offline, and decides about posts that are set aside or
 /// uncertain.
 package struct PostsUser: OutboxUser {
-  package typealias Model = Posts.Model
-  package typealias Truth = Posts.Truth
-  package typealias Sync = Posts.Server.Sync
+  package typealias Model = PostsApp.Model
+  package typealias Truth = PostsApp.Truth
+  package typealias Sync = PostsApp.Server.Sync
 
   package var memory = PostsBook()
   package var check = OutboxCheck<PostChange>()
@@ -38,7 +38,7 @@ package struct PostsUser: OutboxUser {
 
   // MARK: Inputs
 
-  package mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {
+  package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
     inPush = []
     guard case .pushAnswered(let id, _) = input, let outbox = client.local?.outbox,
       case .pushing(let push) = outbox.status, push.id == id
@@ -49,7 +49,7 @@ package struct PostsUser: OutboxUser {
   }
 
   package mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
   ) {
     if let outbox = client.local?.outbox, memory.client != outbox.client { answered = [] }
@@ -112,7 +112,7 @@ package struct PostsUser: OutboxUser {
 
   private mutating func newPost(by client: ClientID, _ choices: inout Choices) -> PostChange {
     entryCount += 1
-    let channel = Int(choices.draw(.users, below: UInt64(Board.channels)))
+    let channel = Int(choices.draw(.users, below: UInt64(PostsState.channels)))
     return PostChange(post: Post(author: client, entry: entryCount, channel: channel))
   }
 
@@ -169,7 +169,7 @@ package struct PostsUser: OutboxUser {
 
   package mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: RowReader
+    reading rows: ReadRows
   ) -> UserObjection? {
     guard let model = client.model, let local = client.local else { return check.lie }
     if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
@@ -179,7 +179,7 @@ package struct PostsUser: OutboxUser {
     return PostsOracle.objection(to: model, local, memory, truth)
   }
 
-  package func fold(_ client: Body, into digest: inout Digest) {
+  package func fold(_ client: Body, into digest: inout StateDigest) {
     guard let local = client.local else { return }
     digest.fold(local.view.state.checksum)
     digest.fold(local.outbox.currentVersion.number)

@@ -44,21 +44,22 @@ package struct ShapeCount: Hashable, Sendable {
     var configuration = SimulationConfiguration(seed: seed)
     configuration.world = LibraryWorld.drawn(by: seed)
     let (_, trace) = LibraryWorld.trace(configuration)
-    var machines: [Int: (life: UInt64, machine: Machine<QueueFinger>)] = [:]
+    var machines: [Int: (incarnation: UInt64, machine: Machine<QueueFinger>)] = [:]
     for input in trace.inputs {
       var machine =
-        machines[input.client].flatMap { $0.life == input.life ? $0.machine : nil }
-        ?? Machine(life: Life(input.life), settings: input.settings)
+        machines[input.client].flatMap { $0.incarnation == input.incarnation ? $0.machine : nil }
+        ?? Machine(incarnation: Incarnation(input.incarnation), settings: input.settings)
       lived[machine.shape(at: input.at), default: 0] += 1
       switch input.what {
       case .restored(let finger, let terms, let age):
         machine = Machine(
-          restoring: finger, terms: terms, age: age, at: input.at, life: Life(input.life),
+          restoring: finger, terms: terms, age: age, at: input.at,
+          incarnation: Incarnation(input.incarnation),
           settings: input.settings)
       case .input(let told): _ = machine.handle(told, at: input.at)
       }
       lived[machine.shape(at: input.at), default: 0] += 1
-      machines[input.client] = (input.life, machine)
+      machines[input.client] = (input.incarnation, machine)
     }
   }
 }

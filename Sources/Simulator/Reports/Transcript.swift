@@ -10,7 +10,7 @@ package struct Transcript: Sendable {
   /// The client's number.
   package let client: Int
   /// Which of the client's processes: the last one.
-  package let life: UInt64
+  package let incarnation: UInt64
   /// The number of inputs that the language cannot express; the text marks where they were.
   package private(set) var unsaidCount = 0
   /// The start of the scenario, in the world's time.
@@ -18,19 +18,20 @@ package struct Transcript: Sendable {
 
   private var lines: [String] = []
   private var machine: Machine<QueueFinger>
-  private var terms = Terms.unspoken
+  private var terms = ServerTerms.unspoken
 
   /// `nil`: the client's machine had no inputs.
   package init?(of client: Int, _ trace: Trace) {
     guard let last = trace.inputs.last(where: { $0.client == client }) else { return nil }
     self.client = client
-    life = last.life
-    var inputs = trace.inputs.filter { $0.client == client && $0.life == last.life }[...]
+    incarnation = last.incarnation
+    var inputs = trace.inputs.filter { $0.client == client && $0.incarnation == last.incarnation }[
+      ...]
     // Inputs before the saved form was read are part of what the machine was told then.
     let restored = inputs.lastIndex { if case .restored = $0.what { true } else { false } }
     beginning = restored.map { inputs[$0].at } ?? Moment(milliseconds: 0)
     if let restored { inputs = inputs[restored...] }
-    machine = Machine(life: Life(last.life), settings: last.settings)
+    machine = Machine(incarnation: Incarnation(last.incarnation), settings: last.settings)
     let settings = last.settings.words
     if !settings.isEmpty { lines.append("machine\(settings)") }
     for input in inputs { say(input) }
@@ -43,7 +44,7 @@ package struct Transcript: Sendable {
   package func scenario(_ comment: [String]) throws(ScenarioError) -> String {
     var text = ""
     for line in comment { text += line.utf8.isEmpty ? "#\n" : "# \(line)\n" }
-    text += "# Life \(life) of client \(client)"
+    text += "# Incarnation \(incarnation) of client \(client)"
     text +=
       beginning == Moment(milliseconds: 0)
       ? "; moments are the run's.\n"
@@ -61,7 +62,7 @@ package struct Transcript: Sendable {
       say(terms)
       lines.append("restored \(finger)" + (age.map { " age \(Words.text($0))" } ?? ""))
       machine = Machine(
-        restoring: finger, terms: terms, age: age, at: input.at, life: machine.life,
+        restoring: finger, terms: terms, age: age, at: input.at, incarnation: machine.incarnation,
         settings: machine.settings)
     case .input(let heard):
       if case .snapshotArrived(_, _, let terms) = heard { say(terms) }
@@ -75,7 +76,7 @@ package struct Transcript: Sendable {
     }
   }
 
-  private mutating func say(_ terms: Terms) {
+  private mutating func say(_ terms: ServerTerms) {
     guard terms != self.terms else { return }
     self.terms = terms
     var words = "terms longDeadline=\(Words.text(terms.longDeadline))"
@@ -108,7 +109,8 @@ package struct Transcript: Sendable {
   /// interchangeable.
   private func number(_ id: RequestID) -> String {
     guard !machine.isCurrent(id) else { return "" }
-    return id.life == machine.life ? " \(id.number)" : " \(id.number) of life 0"
+    return id.incarnation == machine.incarnation
+      ? " \(id.number)" : " \(id.number) of incarnation 0"
   }
 }
 

@@ -2,13 +2,13 @@ internal import UpdateMachine
 
 /// The library's own worlds.
 package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
-  /// Every client holds everything (``Chat``).
+  /// Every client holds everything (``DirectoryApp``).
   case directory
-  /// Every client holds a part, and fetches pages (``Mail``).
+  /// Every client holds a part, and fetches pages (``MessagesApp``).
   case messages
-  /// Users change things, over the client view's protocol (``Ledger``).
+  /// Users change things, over the client view's protocol (``LedgerApp``).
   case ledger
-  /// Users post over event queues, to a server that does not recognise a second copy (``Posts``).
+  /// Users post over event queues, to a server that does not recognise a second copy (``PostsApp``).
   case posts
 
   /// A protocol of one of these worlds.
@@ -31,9 +31,9 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   ///   - seed: the seed.
   ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
   package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
-    let isLedger = Digest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
+    let isLedger = StateDigest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
     if spoken == .clientView || spoken == nil && isLedger { return .ledger }
-    if Digest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 { return .messages }
-    return Digest.mixed(seed ^ 0xA076_1D64_78BD_642F) & 3 == 0 ? .posts : .directory
+    if StateDigest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 { return .messages }
+    return StateDigest.mixed(seed ^ 0xA076_1D64_78BD_642F) & 3 == 0 ? .posts : .directory
   }
 }

@@ -30,7 +30,7 @@ public struct RunResult: Sendable {
   /// The draws that the run took.
   package var choices: Int64 = 0
   /// A hash of finger, status and the model's checksum at every step.
-  public var hash = Digest()
+  public var hash = StateDigest()
   /// The objection that ended the run; `nil`: none.
   public var finding: Finding?
 

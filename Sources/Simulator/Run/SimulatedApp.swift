@@ -3,7 +3,7 @@ public import UpdateMachine
 
 /// A simulation of an app: its model, the server's truth, and the events on the server.
 ///
-/// The library's own worlds run `Chat`; an app's tests run the app's model against its server. A
+/// The library's own worlds run `DirectoryApp`; an app's tests run the app's model against its server. A
 /// simple app says three things: where the world begins, what happens next, and, through the
 /// `description` of model and truth, what each of them shows:
 ///
@@ -142,7 +142,7 @@ extension SimulatedApp where Model.Lists == NoLists {
 
 extension SimulatedApp where Model: CustomStringConvertible {
   public static func checksum(of model: Model) -> UInt64 {
-    var digest = Digest()
+    var digest = StateDigest()
     digest.fold(model.description)
     return digest.value
   }

@@ -60,7 +60,7 @@ public protocol SimulatedServer: Sendable {
   // MARK: Requests
 
   /// The terms of a snapshot.
-  var terms: Terms { get }
+  var terms: ServerTerms { get }
 
   /// A register arrives; its snapshot is read later.
   mutating func beginRegister(at now: Moment) -> Result<Log, RegisterRefusal>
@@ -205,7 +205,7 @@ extension EventQueueServer: SimulatedServer {
   @inlinable
   public static func newest(in batch: QueueBatch<Truth.Event>) -> Int64? { batch.events.last?.id }
 
-  public var terms: Terms { configuration.terms }
+  public var terms: ServerTerms { configuration.terms }
 
   public mutating func beginRegister(at now: Moment) -> Result<QueueID, RegisterRefusal> {
     beginRegister(lifetime: nil, at: now)

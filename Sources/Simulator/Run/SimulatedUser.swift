@@ -17,7 +17,7 @@ public protocol SimulatedUser: Sendable {
   typealias Saved = SavedReplica<Model, Sync.Place>
   typealias Action = UserAction<Model, Sync>
   /// Reads rows that the client's process left on its disk.
-  typealias RowReader = (RowQuery) -> [(key: StoredKey, value: [UInt8])]
+  typealias ReadRows = (RowQuery) -> [(key: StoredKey, value: [UInt8])]
 
   /// Whether the user ever does anything.
   static var acts: Bool { get }
@@ -63,11 +63,11 @@ public protocol SimulatedUser: Sendable {
   // MARK: What happens
 
   /// Called before the client takes an input.
-  mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader)
+  mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows)
 
   /// Called after the client has taken an input (`nil`: a user's action), with what it led to.
   mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment)
 
   /// Called when a change that leads to a position was committed. Some users need the changes that
@@ -99,7 +99,7 @@ public protocol SimulatedUser: Sendable {
   ///   - rows: what the client has on its disk and not in memory.
   mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: RowReader
+    reading rows: ReadRows
   ) -> UserObjection?
 
   /// Whether everything in view is loaded, and nothing is left to send.
@@ -111,7 +111,7 @@ public protocol SimulatedUser: Sendable {
   /// Returns the objection to an error that remains after two such looks although it could have
   /// been repaired; `nil`: none.
   func objectionAfterLooks(
-    to model: Model, _ truth: Truth, reading rows: RowReader
+    to model: Model, _ truth: Truth, reading rows: ReadRows
   ) -> UserObjection?
 
   /// How often pages contradicted what was held, and how that ended.
@@ -120,7 +120,7 @@ public protocol SimulatedUser: Sendable {
   // MARK: Texts
 
   /// Adds what the client holds besides its model to the hash of the run.
-  func fold(_ client: Body, into digest: inout Digest)
+  func fold(_ client: Body, into digest: inout StateDigest)
 
   /// Descriptions of what the client newly shows, for a conversation.
   mutating func news(of client: Body, _ truth: Truth) -> [String]
@@ -189,9 +189,9 @@ extension SimulatedUser {
   public mutating func acted(
     _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {}
-  public mutating func look(before input: Body.Input, _ client: Body, reading rows: RowReader) {}
+  public mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {}
   public mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: RowReader,
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
   ) {}
   public mutating func note(_ change: Truth.Change, from truth: Truth, at position: Int64) {}
@@ -204,15 +204,15 @@ extension SimulatedUser {
   ) -> UserObjection? { nil }
   public mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: RowReader
+    reading rows: ReadRows
   ) -> UserObjection? { nil }
   public func isLevel(_ client: Body, with truth: Truth) -> Bool { true }
   public func hasSettled(_ model: Model) -> Bool { true }
   public func objectionAfterLooks(
-    to model: Model, _ truth: Truth, reading rows: RowReader
+    to model: Model, _ truth: Truth, reading rows: ReadRows
   ) -> UserObjection? { nil }
   public var audits: AuditCounts { AuditCounts() }
-  public func fold(_ client: Body, into digest: inout Digest) {}
+  public func fold(_ client: Body, into digest: inout StateDigest) {}
   public mutating func news(of client: Body, _ truth: Truth) -> [String] { [] }
   public func words(_ client: Body) -> String { "" }
 }

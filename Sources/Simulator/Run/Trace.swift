@@ -101,13 +101,13 @@ struct MachineInput: Sendable {
   var at: Moment
   var client: Int
   /// The number of the client's process, from 1.
-  var life: UInt64
+  var incarnation: UInt64
   var settings: MachineSettings
   var what: What
 
   enum What: Sendable {
     /// The machine starts again from its saved form.
-    case restored(QueueFinger, Terms, age: TimeSpan?)
+    case restored(QueueFinger, ServerTerms, age: TimeSpan?)
     case input(Machine<QueueFinger>.Input)
   }
 }

@@ -32,7 +32,7 @@ struct Client {
       self.written = written
     }
 
-    init(finger: QueueFinger, terms: Terms, written: Moment?) {
+    init(finger: QueueFinger, terms: ServerTerms, written: Moment?) {
       self.init(
         SavedReplica(model: ScenarioModel(), finger: finger, terms: terms), written: written)
     }
@@ -56,7 +56,7 @@ struct Client {
   init(settings: MachineSettings) {
     var all = ClientSettings()
     all.machine = settings
-    body = Body(life: Life(1), settings: all)
+    body = Body(incarnation: Incarnation(1), settings: all)
   }
 
   /// Gives the client one input and performs the effects.
@@ -131,7 +131,8 @@ struct Client {
   /// Begins the next process, from the disk or from the backup.
   mutating func restart(fromBackup: Bool) {
     if fromBackup { durable = backup }
-    body = Body(life: Life(body.machine.life.number + 1), settings: body.settings)
+    body = Body(
+      incarnation: Incarnation(body.machine.incarnation.number + 1), settings: body.settings)
     armed = nil
     writing = nil
   }

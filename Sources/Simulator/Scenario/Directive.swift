@@ -4,7 +4,7 @@ internal import UpdateMachine
 /// One line that is neither a comment nor output.
 enum Directive {
   case machine(MachineSettings)
-  case terms(Terms)
+  case terms(ServerTerms)
   case restored(QueueFinger, age: TimeSpan?)
   case step(Time, Step)
   case server(ServerRules.Kind, ServerRules.Rule)
@@ -41,7 +41,7 @@ enum Directive {
   struct ID {
     var number: UInt64
     /// `nil`: the machine's current process.
-    var life: Life?
+    var incarnation: Incarnation?
   }
 
   /// An action that the device repeats.
@@ -111,8 +111,8 @@ enum Directive {
     return settings
   }
 
-  private static func terms(_ words: inout Words) throws(ScenarioError) -> Terms {
-    var terms = Terms.unspoken
+  private static func terms(_ words: inout Words) throws(ScenarioError) -> ServerTerms {
+    var terms = ServerTerms.unspoken
     while words.next != nil {
       if words.take("pushed") {
         terms.cadence = .pushed
@@ -251,7 +251,7 @@ extension Directive.ID {
     guard let number = try Directive.number(&words) else { return nil }
     self.number = number
     guard words.take("of") else { return }
-    try words.require("life")
-    life = Life(try words.value("a life's number") { UInt64($0) })
+    try words.require("incarnation")
+    incarnation = Incarnation(try words.value("an incarnation's number") { UInt64($0) })
   }
 }

@@ -11,7 +11,7 @@ struct Run {
   private var agenda = Agenda<Happening>()
   private var tally: RunTally
   /// The server's budget for snapshots, if it has one.
-  private var snapshots = Allowance()
+  private var snapshots = TokenBucket()
 
   /// An event that reaches a client.
   private enum Happening {

@@ -33,7 +33,7 @@
 ///   open request. Also `failed rateLimited 54s`, `failed rejected CODE`, and `failed html 401` for
 ///   a web page in place of an answer.
 /// - `fired`, `written`, `writeFailed`: the armed timer, the open write.
-/// - `polled 1 to 7`, `fired 3`, `failed 1 of life 1 timedOut`: the same for any other.
+/// - `polled 1 to 7`, `fired 3`, `failed 1 of incarnation 1 timedOut`: the same for any other.
 /// - `look`: asks for freshness, and when it changes by itself.
 /// - `restart`: a crash; a new process begins with what is durable. `backup` copies that, and
 ///   `restart from backup` begins with the copy.

@@ -4,7 +4,7 @@ internal import UpdateMachine
 /// The stage of a scenario: the clients, the time, and the rules of a run.
 struct Stage {
   var now = Moment(milliseconds: 0)
-  var terms = Terms.unspoken
+  var terms = ServerTerms.unspoken
   var clients = [Client(settings: MachineSettings())]
   var rules = ServerRules()
   var writeLatency: TimeSpan = .zero
@@ -145,7 +145,8 @@ struct Stage {
     }
     func request(_ id: Directive.ID?) throws(ScenarioError) -> RequestID {
       if let id {
-        return RequestID(life: id.life ?? client.body.machine.life, number: id.number)
+        return RequestID(
+          incarnation: id.incarnation ?? client.body.machine.incarnation, number: id.number)
       }
       guard let out = client.body.status.outstanding else { throw missing("request") }
       return out.id

@@ -11,7 +11,7 @@
     public var failure: RunFailure?
 
     /// A hash of everything that happened in all runs.
-    public var hash: Digest { Digest(value: statistics.traceHash) }
+    public var hash: StateDigest { StateDigest(value: statistics.traceHash) }
   }
 
   /// A failing run: what was found, and everything needed to see why.

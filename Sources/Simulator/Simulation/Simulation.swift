@@ -1,8 +1,8 @@
 // Simulation: the room that turns a seed into a result.
 //
-// Simulation may use: ActorEngine, Apps, Choices, Ledger, Mail, Posts, Run, Shrinking, World.
+// Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Run, Shrinking, World.
 
-/// Runs an app's world: `Simulation<Chat>` for the library's own, `Simulation<TheirApp>` in an
+/// Runs an app's world: `Simulation<DirectoryApp>` for the library's own, `Simulation<TheirApp>` in an
 /// app's tests.
 public enum Simulation<App: SimulatedApp> {
   /// Runs one world. The same configuration gives the same result, to the last bit of its hash, in
@@ -13,8 +13,8 @@ public enum Simulation<App: SimulatedApp> {
 
   /// As ``run(_:)``, with the whole conversation. Slower.
   public static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    let life = live(configuration, Choices(seed: configuration.seed), Trace())
-    return (life.result, life.trace)
+    let incarnation = live(configuration, Choices(seed: configuration.seed), Trace())
+    return (incarnation.result, incarnation.trace)
   }
 
   #if !hasFeature(Embedded)
@@ -45,8 +45,8 @@ public enum Simulation<App: SimulatedApp> {
 
   /// As ``replay(_:_:)``, with the whole conversation.
   package static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
-    let life = live(token.configuration, Choices(replaying: token.choices.record), Trace())
-    return (life.result, life.trace)
+    let incarnation = live(token.configuration, Choices(replaying: token.choices.record), Trace())
+    return (incarnation.result, incarnation.trace)
   }
 
   /// Makes a failing run small: the same oracle must object, to the same client or another, with as
@@ -77,10 +77,10 @@ public enum Simulation<App: SimulatedApp> {
 
   /// All runs go through here, so that the library's own apps are fast even from a generic caller.
   /// The compiler makes a version for each of them, and the general version dispatches to it.
-  @_specialize(where App == Chat)
-  @_specialize(where App == Mail)
-  @_specialize(where App == Ledger)
-  @_specialize(where App == Posts)
+  @_specialize(where App == DirectoryApp)
+  @_specialize(where App == MessagesApp)
+  @_specialize(where App == LedgerApp)
+  @_specialize(where App == PostsApp)
   static func live(
     _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
   ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {
@@ -91,10 +91,10 @@ public enum Simulation<App: SimulatedApp> {
 
   #if !hasFeature(Embedded)
     /// As ``live(_:_:_:)``, with actors.
-    @_specialize(where App == Chat)
-    @_specialize(where App == Mail)
-    @_specialize(where App == Ledger)
-    @_specialize(where App == Posts)
+    @_specialize(where App == DirectoryApp)
+    @_specialize(where App == MessagesApp)
+    @_specialize(where App == LedgerApp)
+    @_specialize(where App == PostsApp)
     private static func liveWithActors(
       _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
       choosesJobs: Bool

@@ -38,7 +38,7 @@ struct SmallEdit: ViewMutation, Equatable {
   var number: UInt64
 
   var name: String { "add \(number)" }
-  var arguments: JSON { .init(integerLiteral: Int64(number)) }
+  var arguments: JSONValue { .init(integerLiteral: Int64(number)) }
 
   func apply(to state: inout ViewMap<SmallList>) throws(Never) {
     state[SmallList.key] = (state[SmallList.key] ?? SmallList()).adding(number)
@@ -73,7 +73,7 @@ struct SmallList: ViewValue, Hashable {
     return false
   }
 
-  func fold(into digest: inout Digest) { digest.fold(bits) }
+  func fold(into digest: inout StateDigest) { digest.fold(bits) }
   var byteCount: Int64 { 1 }
 }
 

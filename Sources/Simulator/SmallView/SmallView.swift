@@ -70,7 +70,7 @@ package struct SmallView: ExplorableModel, Sendable {
     var network: UInt128
 
     package var fingerprint: UInt64 {
-      var digest = Digest()
+      var digest = StateDigest()
       for word in [client, outbox, server, network] {
         digest.fold(UInt64(truncatingIfNeeded: word))
         digest.fold(UInt64(truncatingIfNeeded: word >> 64))
@@ -91,7 +91,7 @@ package struct SmallView: ExplorableModel, Sendable {
   // MARK: Its numbers
 
   static let client = ClientID(1)
-  static let life = Life(1)
+  static let incarnation = Incarnation(1)
   static let now = Moment(milliseconds: 0)
   static let next = Moment(milliseconds: 1)
 
@@ -120,7 +120,7 @@ package struct SmallView: ExplorableModel, Sendable {
     return settings
   }()
 
-  static let terms = Terms(
+  static let terms = ServerTerms(
     longDeadline: .milliseconds(1), lifetime: .seconds(1_000_000), cadence: .every(.milliseconds(1))
   )
 
@@ -163,30 +163,30 @@ package struct SmallView: ExplorableModel, Sendable {
   package var initialStates: [State] { [SmallViewLife(in: self).packed(at: SmallView.now)] }
 
   package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    let life = SmallViewLife(unpacking: state, in: self)
-    guard life.broken == nil else { return }
-    life.forEachHappening { happening, next in
+    let incarnation = SmallViewLife(unpacking: state, in: self)
+    guard incarnation.broken == nil else { return }
+    incarnation.forEachHappening { happening, next in
       self.visit(happening, next, visit)
     }
   }
 
   private func visit(
-    _ happening: SmallViewHappening, _ life: SmallViewLife, _ visit: (Step, State) -> Void
+    _ happening: SmallViewHappening, _ incarnation: SmallViewLife, _ visit: (Step, State) -> Void
   ) {
     let now = happening == .tick ? SmallView.next : SmallView.now
-    visit(Step(happening: happening, coverage: life.coverage), life.packed(at: now))
+    visit(Step(happening: happening, coverage: incarnation.coverage), incarnation.packed(at: now))
   }
 
   // MARK: Without faults
 
   package func isSettled(_ state: State) -> Bool {
-    let life = SmallViewLife(unpacking: state, in: self)
-    return life.broken != nil || life.isSettled
+    let incarnation = SmallViewLife(unpacking: state, in: self)
+    return incarnation.broken != nil || incarnation.isSettled
   }
 
   package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    let life = SmallViewLife(unpacking: state, in: self)
-    let (happening, next) = life.calmHappening
+    let incarnation = SmallViewLife(unpacking: state, in: self)
+    let (happening, next) = incarnation.calmHappening
     self.visit(happening, next, visit)
   }
 
@@ -254,7 +254,7 @@ enum SmallViewRule: UInt8, CaseIterable {
     case .durable: "what is sent is durable as it is sent"
     case .view: "the view is the confirmed list with what is pending"
     case .walls: "every effect can be performed"
-    case .absorbed: "what is late or of another life changes nothing"
+    case .absorbed: "what is late or of another incarnation changes nothing"
     }
   }
 }

@@ -156,8 +156,8 @@ extension SmallViewLife {
   /// nothing.
   var absorbsWhatIsLate: Bool {
     guard body.isLoaded else { return true }
-    let late = RequestID(life: SmallView.life, part: .outbox, number: 7)
-    let foreign = RequestID(life: Life(0), part: .outbox, number: 8)
+    let late = RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 7)
+    let foreign = RequestID(incarnation: Incarnation(0), part: .outbox, number: 8)
     for id in [late, foreign] {
       guard absorbs(.pushAnswered(id, .accepted)),
         absorbs(.pushAnswered(id, .refused(MutationRefusal(MutationID(1))))),

@@ -176,14 +176,14 @@ extension SmallViewLife {
   // MARK: Results
 
   mutating func begin() {
-    body = Body(life: SmallView.life, settings: SmallView.clientSettings)
+    body = Body(incarnation: SmallView.incarnation, settings: SmallView.clientSettings)
     isRunning = true
   }
 
   /// Loses the memory. Pushes that were sent may still arrive.
   mutating func crash(hasWritten: Bool) {
     if hasWritten, case .save(let form) = operation { disk = form }
-    body = Body(life: SmallView.life, settings: SmallView.clientSettings)
+    body = Body(incarnation: SmallView.incarnation, settings: SmallView.clientSettings)
     isRunning = false
     operation = nil
     push = nil
@@ -243,7 +243,7 @@ extension SmallViewLife {
 
   mutating func takeAnswer(refused: UInt64) {
     push = nil
-    let id = RequestID(life: SmallView.life, part: .outbox, number: 8)
+    let id = RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 8)
     let refusal = MutationRefusal(MutationID(refused))
     feed(.pushAnswered(id, refused > 0 ? .refused(refusal) : .accepted))
   }
@@ -251,7 +251,9 @@ extension SmallViewLife {
   mutating func failPush(_ failure: SyncFailure, hasLeft: Bool) {
     push = nil
     feed(
-      .failed(RequestID(life: SmallView.life, part: .outbox, number: 8), failure, hasLeft: hasLeft))
+      .failed(
+        RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 8), failure,
+        hasLeft: hasLeft))
   }
 
   /// A register or a poll returns the view as of this many mutations.

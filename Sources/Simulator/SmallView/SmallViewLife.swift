@@ -48,7 +48,7 @@ struct SmallViewLife: Sendable {
 
   init(in world: SmallView) {
     self.world = world
-    body = Body(life: SmallView.life, settings: SmallView.clientSettings)
+    body = Body(incarnation: SmallView.incarnation, settings: SmallView.clientSettings)
     refusalsLeft = UInt64(world.refusals)
   }
 
@@ -131,7 +131,7 @@ struct SmallViewLife: Sendable {
     let model = count == 0 ? nil : replica(asOf: count - 1)
     body = Body(
       unpacking: &client, model: model, finger: hasFinger ? finger(asOf: count - 1) : nil,
-      life: SmallView.life, settings: SmallView.clientSettings, SmallView.packing)
+      incarnation: SmallView.incarnation, settings: SmallView.clientSettings, SmallView.packing)
     var outbox = Bits(word: state.outbox)
     body.unpackOutbox(from: &outbox, tickets: tickets) { SmallEdit(number: $0.number) }
   }

@@ -205,7 +205,7 @@ extension SmallClient {
 
   private func objection(at now: Moment) -> SmallRule? {
     if body.violation() != nil { return .invariants }
-    if body.machine.life != SmallClient.life { return .oneRequest }
+    if body.machine.incarnation != SmallClient.incarnation { return .oneRequest }
     switch body.status {
     case .stale, .idle, .halted:
       if body.status.outstanding != nil { return .rest }

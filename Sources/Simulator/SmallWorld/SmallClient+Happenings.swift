@@ -323,8 +323,8 @@ extension SmallClient {
   private func lateAnswer() -> SmallRule? {
     // An overslept client notes that at the next input, whatever it is.
     guard body.isLoaded, !body.machine.isOverdue(at: SmallWorld.now) else { return nil }
-    let stale = RequestID(life: SmallClient.life, number: 7)
-    let foreign = RequestID(life: Life(0), number: 8)
+    let stale = RequestID(incarnation: SmallClient.incarnation, number: 7)
+    let foreign = RequestID(incarnation: Incarnation(0), number: 8)
     let batch = QueueBatch(events: [QueuedEvent(id: 1, event: SmallEvent(position: 1))])
     let snapshot = SmallSnapshot(position: 200)
     let finger = QueueFinger(queue: .brought, lastEventID: 5)

@@ -71,14 +71,14 @@ struct SmallClient: Sendable {
     case erase
   }
 
-  static let life = Life(1)
+  static let incarnation = Incarnation(1)
 
   static func fresh(_ packing: Packing) -> SmallClient {
     SmallClient(body: newBody(packing.settings))
   }
 
   static func newBody(_ settings: MachineSettings) -> Body {
-    Body(life: life, settings: clientSettings(settings))
+    Body(incarnation: incarnation, settings: clientSettings(settings))
   }
 
   private static func clientSettings(_ machine: MachineSettings) -> ClientSettings {
@@ -149,7 +149,8 @@ struct SmallClient: Sendable {
       body = Body(
         unpacking: &bits, model: hasModel ? SmallModel(position: 0) : nil,
         finger: hasFinger ? QueueFinger(queue: .followed, lastEventID: 0) : nil,
-        life: SmallClient.life, settings: SmallClient.clientSettings(packing.settings), packing)
+        incarnation: SmallClient.incarnation,
+        settings: SmallClient.clientSettings(packing.settings), packing)
     } else {
       body = SmallClient.newBody(packing.settings)
     }

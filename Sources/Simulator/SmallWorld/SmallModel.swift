@@ -78,7 +78,7 @@ enum SmallRule: UInt8, CaseIterable {
     case .unchanged: "a model changes only by what it took whole"
     case .durable: "what is not durable is not acknowledged"
     case .oneRequest:
-      "at most one request is out, the one that the status names, and it is of this life"
+      "at most one request is out, the one that the status names, and it is of this incarnation"
     case .followed: "the log that is followed is not released"
     case .walls: "every effect can be performed"
     case .absorbed: "what is late, repeated or foreign changes nothing"

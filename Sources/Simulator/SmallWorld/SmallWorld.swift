@@ -35,7 +35,7 @@ package struct SmallWorld: ExplorableModel, Sendable {
     var third: UInt128
 
     package var fingerprint: UInt64 {
-      var digest = Digest()
+      var digest = StateDigest()
       digest.fold(UInt64(truncatingIfNeeded: first))
       digest.fold(UInt64(truncatingIfNeeded: first >> 64))
       guard second | third != 0 else { return digest.value }
@@ -118,7 +118,9 @@ package struct SmallWorld: ExplorableModel, Sendable {
     return settings
   }
 
-  static var terms: Terms { Terms(longDeadline: .milliseconds(2), lifetime: .milliseconds(1)) }
+  static var terms: ServerTerms {
+    ServerTerms(longDeadline: .milliseconds(2), lifetime: .milliseconds(1))
+  }
 
   package var initialStates: [State] {
     var state = State(first: 0, second: 0, third: 0)

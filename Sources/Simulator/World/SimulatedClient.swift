@@ -16,7 +16,7 @@ final class SimulatedClient<App: SimulatedApp> {
   var held: Held
   var user = App.User()
   var isRunning = false
-  var life: UInt64 = 0
+  var incarnation: UInt64 = 0
 
   /// The durable state, and when it was written by the wall clock.
   var disk = App.Disk()
@@ -131,13 +131,15 @@ final class SimulatedClient<App: SimulatedApp> {
     case silent
   }
 
-  init(settings: ClientSettings) { held = Held(body: Body(life: Life(0), settings: settings)) }
+  init(settings: ClientSettings) {
+    held = Held(body: Body(incarnation: Incarnation(0), settings: settings))
+  }
 
   /// Begins a new process.
-  func beginLife(settings: ClientSettings) {
-    life += 1
+  func beginIncarnation(settings: ClientSettings) {
+    incarnation += 1
     isRunning = true
-    body = Body(life: Life(life), settings: settings)
+    body = Body(incarnation: Incarnation(incarnation), settings: settings)
     timers = []
     exchange = nil
     fetches = []
@@ -186,19 +188,19 @@ enum Step: Sendable {
   case snapshotIsReady(Int, queue: Int)
   case answerArrives(Int)
   case releaseArrives(queue: Int)
-  case timerFires(client: Int, life: UInt64, TimerID)
-  case sleepEnds(client: Int, life: UInt64, sleeper: UInt64)
-  case writeEnds(client: Int, life: UInt64, WriteID, succeeds: Bool)
-  case isErased(client: Int, life: UInt64)
-  case rowsAreRead(client: Int, life: UInt64)
+  case timerFires(client: Int, incarnation: UInt64, TimerID)
+  case sleepEnds(client: Int, incarnation: UInt64, sleeper: UInt64)
+  case writeEnds(client: Int, incarnation: UInt64, WriteID, succeeds: Bool)
+  case isErased(client: Int, incarnation: UInt64)
+  case rowsAreRead(client: Int, incarnation: UInt64)
   /// A heartbeat or a collection may be due at the server.
   case serverIsDue
   case workload
   case disturbance
   case happens(client: Int, Incident)
-  case userActs(client: Int, life: UInt64)
-  case fetches(client: Int, life: UInt64, Fetching)
-  case pushes(client: Int, life: UInt64, Pushing)
+  case userActs(client: Int, incarnation: UInt64)
+  case fetches(client: Int, incarnation: UInt64, Fetching)
+  case pushes(client: Int, incarnation: UInt64, Pushing)
   case serverRecovers
   case serverIsSupportedAgain
   case judgement
@@ -208,7 +210,7 @@ enum Step: Sendable {
 enum Delivery<App: SimulatedApp>: Sendable {
   typealias Client = SimulatedClient<App>
 
-  case begins(client: Int, life: UInt64, foreground: Bool)
+  case begins(client: Int, incarnation: UInt64, foreground: Bool)
   case crashes(client: Int)
   case loads(client: Int, Client.Saved?, age: TimeSpan?)
   case loadFails(client: Int)

@@ -6,9 +6,10 @@ internal import UpdateMachine
 extension World {
   /// Causes one disturbance and schedules the next; `false` if there are none here, or no more.
   mutating func disturbance() -> Bool {
-    guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
+    guard phase == .stormy, !faultPlan.disturbances.isEmpty else { return false }
     agenda.add(
-      .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...climate.disturbanceGap)))
+      .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...faultPlan.disturbanceGap))
+    )
     disturb()
     return true
   }
@@ -16,14 +17,14 @@ extension World {
   /// Causes a disturbance now, in the middle of other activity. It never ends a process: an ended
   /// process does nothing more. `false` if nothing goes wrong here.
   mutating func coincide() -> Bool {
-    guard phase == .stormy, !climate.disturbances.isEmpty else { return false }
+    guard phase == .stormy, !faultPlan.disturbances.isEmpty else { return false }
     disturb(endsProcesses: false)
     return true
   }
 
   private mutating func disturb(endsProcesses: Bool = true) {
     armPlant()
-    let fault = choices.pick(.faults, climate.disturbances)
+    let fault = choices.pick(.faults, faultPlan.disturbances)
     if !endsProcesses, fault == .crash || fault == .abandonedClient { return }
     let client = Int(choices.draw(.faults, below: UInt64(clients.count)))
     if isTraced {
@@ -32,7 +33,7 @@ extension World {
     if strikesServer(fault, near: client) || strikesConnection(fault, client)
       || strikesDevice(fault, client)
     {
-      jury.result.faults[fault] += 1
+      checker.result.faults[fault] += 1
     }
     deliverFinished()
     scheduleServer()
@@ -243,8 +244,8 @@ extension World {
     if isTraced {
       note("world", "no more faults: every client must be up to date within \(faultBound)")
     }
-    breaches = climate.faults.list.filter { $0.breaksContract }
-    climate.calm()
+    breaches = faultPlan.faults.list.filter { $0.breaksContract }
+    faultPlan.calm()
     if let change = App.endOfBreaches(server.truth) { commit(change) }
     isServerDown = false
     isUnsupported = false

@@ -51,16 +51,22 @@ extension World {
     return number
   }
 
-  mutating func fetches(_ client: Int, life: UInt64, _ fetching: Fetching) -> Bool {
-    guard clients[client].isRunning, clients[client].life == life else { return false }
+  mutating func fetches(_ client: Int, incarnation: UInt64, _ fetching: Fetching) -> Bool {
+    guard clients[client].isRunning, clients[client].incarnation == incarnation else {
+      return false
+    }
     switch fetching {
     case .arrives(let number): fetchArrives(number, client)
     case .isRead(let number): read(number, client)
     case .isAnswered(let number):
-      if postpone(.fetches(client: client, life: life, fetching), for: client) { return false }
+      if postpone(.fetches(client: client, incarnation: incarnation, fetching), for: client) {
+        return false
+      }
       return isAnswered(number, client)
     case .fails(let number, let reason):
-      if postpone(.fetches(client: client, life: life, fetching), for: client) { return false }
+      if postpone(.fetches(client: client, incarnation: incarnation, fetching), for: client) {
+        return false
+      }
       return fails(number, reason.failure, client)
     }
     return true
@@ -126,24 +132,24 @@ extension World {
     case .silent: return
     }
     var delay = latency()
-    switch strike(climate.outgoing, client) {
+    switch strike(faultPlan.outgoing, client) {
     case .lostRequest, .halfOpen: return
     case .refusedConnection: return schedule(.fails(number, .unreachable), client, after: delay)
     case .sourceTimeout: return schedule(.fails(number, .timedOut), client, after: delay)
-    case .slowNetwork: delay += choices.draw(.network, in: 1...Climate.slowTrip)
+    case .slowNetwork: delay += choices.draw(.network, in: 1...FaultPlan.slowTrip)
     default: break
     }
     schedule(fetching, client, after: delay)
   }
 
   private mutating func fetchArrives(_ number: UInt64, _ client: Int) {
-    let delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
+    let delay = choices.draw(.server, in: 1...FaultPlan.quickSnapshot)
     if isMute { return }
     if isServerDown { return schedule(.fails(number, .serverFault), client, after: delay) }
     if clients[client].isRevoked {
       return schedule(.fails(number, .unauthorized), client, after: delay)
     }
-    switch strike(climate.answering, client) {
+    switch strike(faultPlan.answering, client) {
     case .serverError, .portal:
       return schedule(.fails(number, .serverFault), client, after: delay)
     case .rateLimit:
@@ -159,7 +165,8 @@ extension World {
 
   private mutating func schedule(_ fetching: Fetching, _ client: Int, after delay: Int64) {
     agenda.add(
-      .fetches(client: client, life: clients[client].life, fetching), at: now + .milliseconds(delay)
+      .fetches(client: client, incarnation: clients[client].incarnation, fetching),
+      at: now + .milliseconds(delay)
     )
   }
 }

@@ -12,7 +12,7 @@ extension World {
     return taken
   }
 
-  /// A client has taken an input: the jury judges, as after every ``feed(_:_:)``.
+  /// A client has taken an input: the checker judges, as after every ``feed(_:_:)``.
   mutating func look(
     _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects,
     _ body: Client.Body
@@ -41,14 +41,18 @@ extension World {
   }
 
   mutating func sleep(_ client: Int, until moment: Moment, sleeper: UInt64) {
-    let life = clients[client].life
+    let incarnation = clients[client].incarnation
     sleepers.append(sleeper)
-    agenda.add(.sleepEnds(client: client, life: life, sleeper: sleeper), at: max(moment, now))
+    agenda.add(
+      .sleepEnds(client: client, incarnation: incarnation, sleeper: sleeper), at: max(moment, now))
   }
 
-  mutating func sleepEnds(_ client: Int, life: UInt64, _ sleeper: UInt64) -> Bool {
-    guard clients[client].life == life, sleepers.contains(sleeper) else { return false }
-    if postpone(.sleepEnds(client: client, life: life, sleeper: sleeper), for: client) {
+  mutating func sleepEnds(_ client: Int, incarnation: UInt64, _ sleeper: UInt64) -> Bool {
+    guard clients[client].incarnation == incarnation, sleepers.contains(sleeper) else {
+      return false
+    }
+    if postpone(.sleepEnds(client: client, incarnation: incarnation, sleeper: sleeper), for: client)
+    {
       return false
     }
     forget(sleeper: sleeper)

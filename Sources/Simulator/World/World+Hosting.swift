@@ -4,9 +4,9 @@ internal import UpdateMachine
 // The world as a host: what reaches a client, and how its effects are performed.
 
 extension World {
-  /// Gives a client an input, has the jury judge it, and performs the effects.
+  /// Gives a client an input, has the checker judge it, and performs the effects.
   mutating func feed(_ client: Int, _ input: Client.Body.Input) {
-    guard !jury.hasFound, clients[client].isRunning else { return }
+    guard !checker.hasFound, clients[client].isRunning else { return }
     let device = clients[client]
     look(before: input, client, device.held)
     let effects = device.held.body.handle(input, at: now)
@@ -19,7 +19,7 @@ extension World {
   mutating func look(
     before input: Client.Body.Input, _ client: Int, _ held: borrowing Client.Held
   ) {
-    jury.look(client, held.body, server, at: now)
+    checker.look(client, held.body, server, at: now)
     guard App.User.acts else { return }
     let device = clients[client]
     device.user.look(before: input, held.body, reading: { device.disk.rows(for: $0) })
@@ -27,7 +27,7 @@ extension World {
 
   /// Performs an action of a client's user.
   mutating func perform(_ action: App.User.Action, by client: Int) {
-    guard !jury.hasFound, clients[client].isRunning else { return }
+    guard !checker.hasFound, clients[client].isRunning else { return }
     if case .signals(let word) = action { return signal(client, word) }
     guard !isHandingOver else {
       return deliveries.append(.action(client: client, action))
@@ -64,12 +64,12 @@ extension World {
     judge(client, clients[client].held, nil, effects)
   }
 
-  /// A client has taken an input, or its user has acted: the jury and the user judge.
+  /// A client has taken an input, or its user has acted: the checker and the user judge.
   mutating func judge(
     _ client: Int, _ held: borrowing Client.Held, _ input: Client.Body.Input?,
     _ effects: Client.Body.Effects
   ) {
-    jury.judge(input, effects, client, held.body, server, at: now)
+    checker.judge(input, effects, client, held.body, server, at: now)
     if isTraced { noteTrace(client, input, effects) }
     guard App.User.acts else { return }
     let device = clients[client]
@@ -100,7 +100,7 @@ extension World {
         clients[client].timers.append(timer)
         let bounds = range.earliest.milliseconds...range.latest.milliseconds
         agenda.add(
-          .timerFires(client: client, life: clients[client].life, timer),
+          .timerFires(client: client, incarnation: clients[client].incarnation, timer),
           at: max(now, Moment(milliseconds: choices.draw(.timers, in: bounds))))
       }
     }
@@ -119,9 +119,13 @@ extension World {
     agenda.add(.releaseArrives(queue: number), at: now + .milliseconds(latency()))
   }
 
-  mutating func timerFires(_ client: Int, life: UInt64, _ timer: TimerID) -> Bool {
-    guard clients[client].life == life, clients[client].timers.contains(timer) else { return false }
-    if postpone(.timerFires(client: client, life: life, timer), for: client) { return false }
+  mutating func timerFires(_ client: Int, incarnation: UInt64, _ timer: TimerID) -> Bool {
+    guard clients[client].incarnation == incarnation, clients[client].timers.contains(timer) else {
+      return false
+    }
+    if postpone(.timerFires(client: client, incarnation: incarnation, timer), for: client) {
+      return false
+    }
     clients[client].timers.removeAll { $0 == timer }
     feed(client, .fired(timer))
     return true

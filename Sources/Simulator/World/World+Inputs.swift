@@ -16,7 +16,8 @@ extension World {
   private mutating func noteInput(_ client: Int, _ what: MachineInput.What) {
     trace?.noteInput(
       MachineInput(
-        at: now, client: client, life: clients[client].life, settings: climate.settings, what: what)
+        at: now, client: client, incarnation: clients[client].incarnation,
+        settings: faultPlan.settings, what: what)
     )
   }
 

@@ -11,7 +11,7 @@ extension World {
   }
 
   private func isLevel(_ client: Int, _ held: borrowing Client.Held) -> Bool {
-    jury.isLevel(client, held.body, server, at: now)
+    checker.isLevel(client, held.body, server, at: now)
       && (!App.User.acts || clients[client].user.isLevel(held.body, with: server.truth))
   }
 
@@ -34,7 +34,7 @@ extension World {
     else { return }
     let body = clients[client].body
     let model = body.model.map(App.describe) ?? "no model"
-    jury.report(
+    checker.report(
       .liveness, client, now,
       "live and level with \(App.describe(server.truth)) within \(bound)",
       clients[client].isRunning

@@ -36,7 +36,7 @@ extension World {
     case .refused: return fail(index, .unreachable, after: latency())
     case .silent: return free(index)  // The request vanishes, as would its answer.
     }
-    switch strike(climate.outgoing, client) {
+    switch strike(faultPlan.outgoing, client) {
     case .lostRequest:
       // The transport may notice; otherwise it goes unnoticed until the deadline.
       choices.happens(.network, 1, in: 2)
@@ -48,7 +48,7 @@ extension World {
       exchanges[index].isHalfOpen = true
       schedule(.requestArrives(index), index, after: latency())
     case .slowNetwork:
-      let late = choices.draw(.network, in: 1...Climate.slowTrip)
+      let late = choices.draw(.network, in: 1...FaultPlan.slowTrip)
       schedule(.requestArrives(index), index, after: latency() + late)
     default: schedule(.requestArrives(index), index, after: latency())
     }
@@ -73,12 +73,12 @@ extension World {
   }
 
   private mutating func registerArrives(_ index: Int) {
-    var delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
-    let fault = strike(climate.answering, exchanges[index].client) { world, fault in
+    var delay = choices.draw(.server, in: 1...FaultPlan.quickSnapshot)
+    let fault = strike(faultPlan.answering, exchanges[index].client) { world, fault in
       fault != .refusedSnapshot || App.snapshotToRefuse(world.server.truth) != nil
     }
     switch fault {
-    case .slowSnapshot: delay = choices.draw(.server, in: 1...Climate.slowSnapshot)
+    case .slowSnapshot: delay = choices.draw(.server, in: 1...FaultPlan.slowSnapshot)
     case .expiredRegister: return answer(index, .reply(.refused(.badQueue)))
     case .refusedSnapshot:
       exchanges[index].outcome = .failed(.modelRefused)  // Marks it: see snapshotIsReady.
@@ -102,7 +102,8 @@ extension World {
   }
 
   private mutating func pollArrives(_ index: Int, _ finger: Place, waits: Bool) {
-    if let fault = strike(climate.answering, exchanges[index].client, where: { !$1.isOfRegisters }),
+    if let fault = strike(
+      faultPlan.answering, exchanges[index].client, where: { !$1.isOfRegisters }),
       let outcome = outcome(of: fault)
     {
       return answer(index, outcome)
@@ -177,7 +178,7 @@ extension World {
       return fail(index, .unreachable, after: latency())
     }
     switch strike(
-      climate.incoming, client,
+      faultPlan.incoming, client,
       where: { $1 != .repeatedEvents || $0.repeatingBatch(in: index) != nil })
     {
     case .lostAnswer:
@@ -188,7 +189,7 @@ extension World {
       schedule(
         .answerArrives(index), index, after: latency() + choices.draw(.network, in: 0...5000))
     case .slowNetwork:
-      let late = choices.draw(.network, in: 1...Climate.slowTrip)
+      let late = choices.draw(.network, in: 1...FaultPlan.slowTrip)
       schedule(.answerArrives(index), index, after: latency() + late)
     case .repeatedEvents:
       if let batch = repeatingBatch(in: index) {
@@ -222,7 +223,7 @@ extension World {
 
   private mutating func give(_ outcome: Exchange<App>.Outcome, of index: Int) {
     let client = exchanges[index].client
-    jury.noteAnswer(for: client, left: exchanges[index].left)
+    checker.noteAnswer(for: client, left: exchanges[index].left)
     if case .reply(let reply) = outcome { judgeMeaning(reply, for: client) }
     guard let request = exchanges[index].request else {
       return deliveries.append(.answer(generation: exchanges[index].generation, outcome))
@@ -256,8 +257,8 @@ extension World {
   /// A client gives up a push or a request for a page. The server still processes it; an answer may
   /// or may not come.
   private mutating func giveUp(_ request: RequestID, _ client: Int) {
-    if climate.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
-      jury.result.faults[.lateAnswer] += 1
+    if faultPlan.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
+      checker.result.faults[.lateAnswer] += 1
       if isTraced { note("fault", "late-answer, \(who(client))", about: client) }
       return
     }
@@ -287,10 +288,10 @@ extension World {
     }
     clients[client].exchange = nil
     let isOnItsWay = exchanges[index].outcome != nil && exchanges[index].references > 0
-    if climate.faults.contains(.lateAnswer), isOnItsWay || !isHandingOver,
+    if faultPlan.faults.contains(.lateAnswer), isOnItsWay || !isHandingOver,
       choices.happens(.network, 1, in: 2)
     {
-      jury.result.faults[.lateAnswer] += 1
+      checker.result.faults[.lateAnswer] += 1
       if isTraced { note("fault", "late-answer, \(who(client))", about: client) }
       return true
     }
@@ -315,17 +316,17 @@ extension World {
     agenda.add(step, at: now + .milliseconds(delay))
   }
 
-  mutating func latency() -> Int64 { choices.pick(.network, climate.latencies) }
+  mutating func latency() -> Int64 { choices.pick(.network, faultPlan.latencies) }
 
   /// Returns which of these faults strikes this client now, if any, and counts it. A fault that can
   /// do nothing here does not strike.
   mutating func strike(
     _ faults: [Fault], _ client: Int, where canStrike: (World, Fault) -> Bool = { _, _ in true }
   ) -> Fault? {
-    guard !faults.isEmpty, choices.happens(.network, climate.strength, in: 64) else { return nil }
+    guard !faults.isEmpty, choices.happens(.network, faultPlan.strength, in: 64) else { return nil }
     let fault = choices.pick(.network, faults)
     guard canStrike(self, fault) else { return nil }
-    jury.result.faults[fault] += 1
+    checker.result.faults[fault] += 1
     if isTraced { note("fault", "\(fault.name), \(who(client))", about: client) }
     return fault
   }

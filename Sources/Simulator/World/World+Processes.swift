@@ -12,36 +12,39 @@ extension World {
   ) {
     clients[client].write = Client.Write(
       id: write, saved: saved, step: step, memory: memory ?? clients[client].user.memory)
-    var delay = choices.draw(.disks, in: 1...Climate.quickWrite)
+    var delay = choices.draw(.disks, in: 1...FaultPlan.quickWrite)
     var succeeds = true
-    switch strike(climate.writing, client) {
-    case .slowWrite: delay = choices.draw(.disks, in: 1...Climate.slowWrite)
+    switch strike(faultPlan.writing, client) {
+    case .slowWrite: delay = choices.draw(.disks, in: 1...FaultPlan.slowWrite)
     case .failedWrite: succeeds = false
     default: break
     }
     agenda.add(
-      .writeEnds(client: client, life: clients[client].life, write, succeeds: succeeds),
+      .writeEnds(
+        client: client, incarnation: clients[client].incarnation, write, succeeds: succeeds),
       at: now + .milliseconds(delay))
     mayCrash(client, within: delay)
   }
 
   /// A write has begun that takes this long.
   mutating func mayCrash(_ client: Int, within delay: Int64) {
-    guard climate.faults.contains(.crashAtWrite), choices.happens(.storage, 1, in: 8) else {
+    guard faultPlan.faults.contains(.crashAtWrite), choices.happens(.storage, 1, in: 8) else {
       return
     }
-    jury.result.faults[.crashAtWrite] += 1
+    checker.result.faults[.crashAtWrite] += 1
     if isTraced { note("fault", "crash-at-write, \(who(client))", about: client) }
     let span = choices.draw(.storage, in: 0...(delay + 5))
     agenda.add(.happens(client: client, .crashes), at: now + .milliseconds(span))
   }
 
   mutating func writeEnds(
-    _ client: Int, life: UInt64, _ write: WriteID, succeeds: Bool
+    _ client: Int, incarnation: UInt64, _ write: WriteID, succeeds: Bool
   ) -> Bool {
-    let step = Step.writeEnds(client: client, life: life, write, succeeds: succeeds)
+    let step = Step.writeEnds(client: client, incarnation: incarnation, write, succeeds: succeeds)
     if postpone(step, for: client) { return false }
-    guard clients[client].life == life, clients[client].write?.id == write else { return false }
+    guard clients[client].incarnation == incarnation, clients[client].write?.id == write else {
+      return false
+    }
     let succeeds = succeeds && hasSpace(client)
     endWrite(client, succeeds: succeeds)
     if isHandingOver {
@@ -66,7 +69,7 @@ extension World {
     clients[client].memory = write.memory
     clients[client].writtenAt = now
     clients[client].isFormOld = false
-    if climate.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) { backUp(client) }
+    if faultPlan.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) { backUp(client) }
     mayBackUp(client)
   }
 
@@ -78,7 +81,7 @@ extension World {
 
   /// The same where an older outbox may come back.
   mutating func mayBackUp(_ client: Int) {
-    guard climate.faults.contains(.oldOutbox), choices.happens(.storage, 1, in: 6) else { return }
+    guard faultPlan.faults.contains(.oldOutbox), choices.happens(.storage, 1, in: 6) else { return }
     backUp(client)
   }
 
@@ -88,12 +91,14 @@ extension World {
     clients[client].backup = nil
     clients[client].disk.erase()
     guard !isHandingOver else { return }
-    agenda.add(.isErased(client: client, life: clients[client].life), at: now)
+    agenda.add(.isErased(client: client, incarnation: clients[client].incarnation), at: now)
   }
 
-  mutating func isErased(_ client: Int, life: UInt64) -> Bool {
-    guard clients[client].isRunning, clients[client].life == life else { return false }
-    if postpone(.isErased(client: client, life: life), for: client) { return false }
+  mutating func isErased(_ client: Int, incarnation: UInt64) -> Bool {
+    guard clients[client].isRunning, clients[client].incarnation == incarnation else {
+      return false
+    }
+    if postpone(.isErased(client: client, incarnation: incarnation), for: client) { return false }
     feed(client, .erased(succeeded: true))
     return true
   }
@@ -102,15 +107,17 @@ extension World {
 
   /// Begins a process: the app starts at once, and the saved form is read a little later.
   mutating func begin(_ client: Int) {
-    clients[client].beginLife(settings: climate.clientSettings)
+    clients[client].beginIncarnation(settings: faultPlan.clientSettings)
     mayDamage(client)
-    jury.beginLife(of: client)
+    checker.beginIncarnation(of: client)
     beginActing(client)
-    if isTraced { note(who(client), "begins life \(clients[client].life)", about: client) }
+    if isTraced {
+      note(who(client), "begins incarnation \(clients[client].incarnation)", about: client)
+    }
     var reading = choices.draw(.disks, in: 0...30)
-    if climate.faults.contains(.slowLoad), choices.happens(.weather, 1, in: 4) {
-      jury.result.faults[.slowLoad] += 1
-      reading = choices.draw(.weather, in: 31...Climate.slowWrite)
+    if faultPlan.faults.contains(.slowLoad), choices.happens(.weather, 1, in: 4) {
+      checker.result.faults[.slowLoad] += 1
+      reading = choices.draw(.weather, in: 31...FaultPlan.slowWrite)
       tryPatience(of: client, within: reading)
     }
     clients[client].loadDelay = reading
@@ -118,8 +125,8 @@ extension World {
     clients[client].word = Word(wantsSync: true, isInFront: foreground)
     mayLeaveRows(client)
     if isHandingOver {
-      let life = clients[client].life
-      deliveries.append(.begins(client: client, life: life, foreground: foreground))
+      let incarnation = clients[client].incarnation
+      deliveries.append(.begins(client: client, incarnation: incarnation, foreground: foreground))
     } else {
       feed(client, .app(.started(foreground: foreground)))
     }
@@ -127,10 +134,10 @@ extension World {
 
   /// May make the form on the disk unreadable for the new process.
   private mutating func mayDamage(_ client: Int) {
-    guard climate.faults.contains(.damagedForm), clients[client].disk.saved != nil,
+    guard faultPlan.faults.contains(.damagedForm), clients[client].disk.saved != nil,
       choices.happens(.storage, 1, in: 4)
     else { return }
-    jury.result.faults[.damagedForm] += 1
+    checker.result.faults[.damagedForm] += 1
     if isTraced { note("fault", "damaged-form, \(who(client))", about: client) }
     clients[client].disk.damage(&choices)
     clients[client].backup = nil
@@ -161,20 +168,20 @@ extension World {
       return feed(client, .loadFailed(.failed))
     }
     var age: TimeSpan? = now - clients[client].writtenAt
-    if climate.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
-      jury.result.faults[.clockJump] += 1
+    if faultPlan.faults.contains(.clockJump), choices.happens(.faults, 1, in: 2) {
+      checker.result.faults[.clockJump] += 1
       if isTraced { note("fault", "clock-jump, \(who(client))", about: client) }
       age = choices.pick(.faults, [nil, .zero, .seconds(700), .minutes(60 * 24 * 365)])
       // An unknown age does not suggest that a log is gone.
-      if age != nil { jury.noteWrongAge(of: client) }
+      if age != nil { checker.noteWrongAge(of: client) }
     }
     // A later process than the one that wrote the form may have kept the log alive.
-    if clients[client].isFormOld { jury.noteWrongAge(of: client) }
+    if clients[client].isFormOld { checker.noteWrongAge(of: client) }
     let saved = clients[client].reading
     // The form may also predate requests that kept the log alive while all their answers were lost.
     // Story: seed 2604 of messages, driven by actors: nothing comes for 225 s.
     if let saved, clients[client].askedAt - clients[client].writtenAt > saved.terms.longDeadline {
-      jury.noteWrongAge(of: client)
+      checker.noteWrongAge(of: client)
     }
     clients[client].mustSetAside = false
     clients[client].isReading = false
@@ -199,7 +206,7 @@ extension World {
     clients[client].isReading = true
     let (saved, objection) = clients[client].disk.read(leavesRows: clients[client].leavesRows)
     if let objection {
-      jury.report(.durability, client, now, objection.expected, objection.found)
+      checker.report(.durability, client, now, objection.expected, objection.found)
     }
     clients[client].reading = saved
     agenda.add(.happens(client: client, .loads), at: now + .milliseconds(delay))
@@ -207,45 +214,49 @@ extension World {
 
   private mutating func mayLeaveRows(_ client: Int) {
     clients[client].leavesRows = false
-    guard climate.faults.contains(.unloadedRows), clients[client].disk.saved != nil,
+    guard faultPlan.faults.contains(.unloadedRows), clients[client].disk.saved != nil,
       choices.happens(.rows, 3, in: 4)
     else { return }
     clients[client].leavesRows = true
-    jury.result.faults[.unloadedRows] += 1
+    checker.result.faults[.unloadedRows] += 1
     if isTraced { note("fault", "unloaded-rows, \(who(client))", about: client) }
   }
 
   private mutating func failsToRead(_ client: Int) -> Bool {
-    guard climate.faults.contains(.failedRead), choices.happens(.rows, 1, in: 4) else {
+    guard faultPlan.faults.contains(.failedRead), choices.happens(.rows, 1, in: 4) else {
       return false
     }
-    jury.result.faults[.failedRead] += 1
+    checker.result.faults[.failedRead] += 1
     if isTraced { note("fault", "failed-read, \(who(client))", about: client) }
     return true
   }
 
   /// Begins reading rows that this process left on its disk, which takes a while.
   mutating func read(_ queries: [RowQuery], _ id: RequestID?, on client: Int) {
-    let isSlow = climate.faults.contains(.slowLoad) && choices.happens(.rows, 1, in: 8)
-    let delay = choices.draw(.rows, in: 1...(isSlow ? Climate.slowWrite : Climate.quickWrite))
+    let isSlow = faultPlan.faults.contains(.slowLoad) && choices.happens(.rows, 1, in: 8)
+    let delay = choices.draw(.rows, in: 1...(isSlow ? FaultPlan.slowWrite : FaultPlan.quickWrite))
     clients[client].rowReading = Client.RowReading(
       id: id, queries: queries, fails: failsToRead(client))
     agenda.add(
-      .rowsAreRead(client: client, life: clients[client].life), at: now + .milliseconds(delay))
+      .rowsAreRead(client: client, incarnation: clients[client].incarnation),
+      at: now + .milliseconds(delay))
   }
 
-  mutating func rowsAreRead(_ client: Int, life: UInt64) -> Bool {
-    guard clients[client].isRunning, clients[client].life == life,
+  mutating func rowsAreRead(_ client: Int, incarnation: UInt64) -> Bool {
+    guard clients[client].isRunning, clients[client].incarnation == incarnation,
       let reading = clients[client].rowReading
     else { return false }
-    if postpone(.rowsAreRead(client: client, life: life), for: client) { return false }
+    if postpone(.rowsAreRead(client: client, incarnation: incarnation), for: client) {
+      return false
+    }
     clients[client].rowReading = nil
     let isCutShort = reading.wasStopped && choices.happens(.rows, 1, in: 2)
     var answers: [RowAnswer]?
     if !reading.fails, !isCutShort {
       answers = clients[client].disk.load(reading.queries)
       if answers == nil {
-        jury.report(.durability, client, now, "rows that were written are understood", "an error")
+        checker.report(
+          .durability, client, now, "rows that were written are understood", "an error")
       }
     }
     guard let id = reading.id else {
@@ -271,10 +282,10 @@ extension World {
     } else if let saved = torn?.saved, !clients[client].mustSetAside {
       clients[client].disk.tear(saved, &choices)
     }
-    if climate.faults.contains(.oldBackup), let backup = clients[client].backup,
+    if faultPlan.faults.contains(.oldBackup), let backup = clients[client].backup,
       choices.happens(.weather, 1, in: 3)
     {
-      jury.result.faults[.oldBackup] += 1
+      checker.result.faults[.oldBackup] += 1
       bringBack(backup, client)
       if isTraced { note("fault", "old-backup, \(who(client))") }
     }
@@ -288,10 +299,10 @@ extension World {
 
   /// An older saved form replaces what is on the disk, with the outbox of that time.
   private mutating func mayComeBack(_ client: Int) {
-    guard climate.faults.contains(.oldOutbox), let backup = clients[client].backup,
+    guard faultPlan.faults.contains(.oldOutbox), let backup = clients[client].backup,
       let saved = backup.disk.saved, choices.happens(.storage, 1, in: 3)
     else { return }
-    jury.result.faults[.oldOutbox] += 1
+    checker.result.faults[.oldOutbox] += 1
     if isTraced { note("fault", "old-outbox, \(who(client))", about: client) }
     let memory = clients[client].user.memory(of: saved, backup.memory)
     bringBack(backup, client)
@@ -315,7 +326,7 @@ extension World {
 
   /// Wakes a device: everything that arrived meanwhile reaches it at once.
   mutating func wake(_ client: Int) {
-    jury.noteSleep(of: client, for: now - clients[client].asleepSince)
+    checker.noteSleep(of: client, for: now - clients[client].asleepSince)
     clients[client].asleepUntil = now
     let inbox = clients[client].inbox
     clients[client].inbox.removeAll(keepingCapacity: true)

@@ -28,13 +28,17 @@ extension World {
     return number
   }
 
-  mutating func pushes(_ client: Int, life: UInt64, _ pushing: Pushing) -> Bool {
+  mutating func pushes(_ client: Int, incarnation: UInt64, _ pushing: Pushing) -> Bool {
     if case .arrives(let number, let isHeard) = pushing {
-      pushArrives(number, client, life: life, isHeard: isHeard)
+      pushArrives(number, client, incarnation: incarnation, isHeard: isHeard)
       return true
     }
-    guard clients[client].isRunning, clients[client].life == life else { return false }
-    if postpone(.pushes(client: client, life: life, pushing), for: client) { return false }
+    guard clients[client].isRunning, clients[client].incarnation == incarnation else {
+      return false
+    }
+    if postpone(.pushes(client: client, incarnation: incarnation, pushing), for: client) {
+      return false
+    }
     switch pushing {
     case .arrives: return false
     case .isAnswered(let number):
@@ -70,7 +74,7 @@ extension World {
     case .silent: return
     }
     var isHeard = true
-    switch strike(climate.outgoing, client) {
+    switch strike(faultPlan.outgoing, client) {
     case .lostRequest:
       if choices.happens(.network, 1, in: 2) { return }
       return schedule(.fails(push, .unreachable, hasLeft: true), client, after: delay)
@@ -81,13 +85,13 @@ extension World {
       schedule(.fails(push, .timedOut, hasLeft: true), client, after: delay)
       delay += choices.draw(.network, in: 1...600_000)
       isHeard = false
-    case .slowNetwork: delay += choices.draw(.network, in: 1...Climate.slowTrip)
+    case .slowNetwork: delay += choices.draw(.network, in: 1...FaultPlan.slowTrip)
     default: break
     }
     schedule(.arrives(push, isHeard: isHeard), client, after: delay)
     // A proxy retries by another route. It must not where a copy would be a second change (RFC
     // 9110, 9.2.2).
-    guard Server.knowsPushesAgain, climate.faults.contains(.repeatedAnswer),
+    guard Server.knowsPushesAgain, faultPlan.faults.contains(.repeatedAnswer),
       choices.happens(.network, 1, in: 6)
     else { return }
     let later = choices.draw(.network, in: 1...600_000)
@@ -95,9 +99,9 @@ extension World {
   }
 
   private mutating func pushArrives(
-    _ push: UInt64, _ client: Int, life: UInt64, isHeard: Bool
+    _ push: UInt64, _ client: Int, incarnation: UInt64, isHeard: Bool
   ) {
-    let delay = choices.draw(.server, in: 1...Climate.quickSnapshot)
+    let delay = choices.draw(.server, in: 1...FaultPlan.quickSnapshot)
     if isMute { return }
     var failure: TransportFailure?
     if isServerDown {
@@ -111,12 +115,12 @@ extension World {
     }
     guard isHeard else { return }
     let answer = failure.map { Pushing.fails(push, $0, hasLeft: true) } ?? .isAnswered(push)
-    answers(answer, client, life: life, after: delay)
+    answers(answer, client, incarnation: incarnation, after: delay)
   }
 
   /// The server takes a push, and may fail even so.
   private mutating func isRun(_ push: UInt64, _ client: Int) -> TransportFailure? {
-    let fault = strike(climate.answering, client, where: { !$1.isOfRegisters })
+    let fault = strike(faultPlan.answering, client, where: { !$1.isOfRegisters })
     armPlant()
     if configuration.faults != .none { server.waver(&choices, at: now) }
     defer {
@@ -151,19 +155,19 @@ extension World {
   }
 
   private mutating func answers(
-    _ answer: Pushing, _ client: Int, life: UInt64, after: Int64
+    _ answer: Pushing, _ client: Int, incarnation: UInt64, after: Int64
   ) {
     var delay = latency() + after
     switch clients[client].connection {
     case .open, .refused: break
     case .silent: return
     }
-    let step = Step.pushes(client: client, life: life, answer)
-    switch strike(climate.incoming, client, where: { $1 != .repeatedEvents }) {
+    let step = Step.pushes(client: client, incarnation: incarnation, answer)
+    switch strike(faultPlan.incoming, client, where: { $1 != .repeatedEvents }) {
     case .lostAnswer: return
     case .repeatedAnswer:
       agenda.add(step, at: now + .milliseconds(delay + choices.draw(.network, in: 0...5000)))
-    case .slowNetwork: delay += choices.draw(.network, in: 1...Climate.slowTrip)
+    case .slowNetwork: delay += choices.draw(.network, in: 1...FaultPlan.slowTrip)
     default: break
     }
     agenda.add(step, at: now + .milliseconds(delay))
@@ -171,6 +175,7 @@ extension World {
 
   private mutating func schedule(_ pushing: Pushing, _ client: Int, after delay: Int64) {
     agenda.add(
-      .pushes(client: client, life: clients[client].life, pushing), at: now + .milliseconds(delay))
+      .pushes(client: client, incarnation: clients[client].incarnation, pushing),
+      at: now + .milliseconds(delay))
   }
 }

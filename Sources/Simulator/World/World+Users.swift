@@ -27,15 +27,18 @@ extension World {
     clients[client].readMemory = clients[client].disk.saved == nil ? nil : clients[client].memory
     let pause = choices.draw(.users, in: 1...App.User.pause.first)
     agenda.add(
-      .userActs(client: client, life: clients[client].life), at: now + .milliseconds(pause))
+      .userActs(client: client, incarnation: clients[client].incarnation),
+      at: now + .milliseconds(pause))
   }
 
-  mutating func userActs(_ client: Int, life: UInt64) -> Bool {
-    guard clients[client].isRunning, clients[client].life == life else { return false }
-    if postpone(.userActs(client: client, life: life), for: client) { return false }
+  mutating func userActs(_ client: Int, incarnation: UInt64) -> Bool {
+    guard clients[client].isRunning, clients[client].incarnation == incarnation else {
+      return false
+    }
+    if postpone(.userActs(client: client, incarnation: incarnation), for: client) { return false }
     guard phase == .stormy else { return false }
-    let pause = choices.draw(.users, in: 1...(climate.workloadGap * App.User.pause.times))
-    agenda.add(.userActs(client: client, life: life), at: now + .milliseconds(pause))
+    let pause = choices.draw(.users, in: 1...(faultPlan.workloadGap * App.User.pause.times))
+    agenda.add(.userActs(client: client, incarnation: incarnation), at: now + .milliseconds(pause))
     let actions = clients[client].user.act(clients[client].body, server.truth, &choices)
     for action in actions { perform(action, by: client) }
     return true
@@ -49,14 +52,14 @@ extension World {
 
   /// Oracles B, F and H.
   mutating func judgeUser(_ client: Int, _ body: Client.Body) {
-    let position = jury.accounts[client].position
-    jury.result.checks += 1
+    let position = checker.accounts[client].position
+    checker.result.checks += 1
     if isTraced {
       for line in clients[client].user.news(of: body, server.truth) {
         note(who(client), line, about: client, isPicture: true)
       }
     }
-    clients[client].user.fold(body, into: &jury.result.hash)
+    clients[client].user.fold(body, into: &checker.result.hash)
     let device = clients[client]
     let objection = device.user.objection(
       to: body, server.truth, at: body.finger == nil ? -1 : position, history,
@@ -65,7 +68,7 @@ extension World {
   }
 
   mutating func report(_ objection: UserObjection, _ client: Int) {
-    jury.report(objection.oracle, client, now, objection.expected, objection.found)
+    checker.report(objection.oracle, client, now, objection.expected, objection.found)
   }
 
   // MARK: Breaches of the contract
@@ -109,7 +112,7 @@ extension World {
       let fault = choices.pick(.weather, breaches)
       guard let change = App.nextBreach(fault, server.truth, &choices) else { continue }
       commit(change)
-      jury.result.faults[fault] += 1
+      checker.result.faults[fault] += 1
     }
   }
 
@@ -129,7 +132,7 @@ extension World {
   /// Oracle B after two looks.
   private mutating func judgeAfterLooks() {
     for client in clients.indices where !clients[client].isLostForEver {
-      jury.result.checks += 1
+      checker.result.checks += 1
       let device = clients[client]
       guard let model = device.body.model,
         let objection = device.user.objectionAfterLooks(

@@ -42,7 +42,7 @@ extension World {
   mutating func judgeWord(of client: Int, _ held: borrowing Client.Held) {
     guard let expected = objection(to: client, held.body) else { return }
     let holds = clients[client].disk.saved == nil ? "nothing" : "something"
-    jury.report(.ownership, client, now, expected, "\(held.body), the disk holds \(holds)")
+    checker.report(.ownership, client, now, expected, "\(held.body), the disk holds \(holds)")
   }
 
   /// As ``judgeWord(of:_:)``, for all clients.
@@ -54,8 +54,8 @@ extension World {
 
   private func objection(to client: Int, _ body: Client.Body) -> String? {
     let word = clients[client].word
-    if body.machine.life.number != clients[client].life {
-      return "its requests are named after its own life, \(clients[client].life)"
+    if body.machine.incarnation.number != clients[client].incarnation {
+      return "its requests are named after its own incarnation, \(clients[client].incarnation)"
     }
     if word.isInFront != body.machine.isInForeground {
       return "it knows whether its user sees it"
@@ -71,10 +71,10 @@ extension World {
 
   /// A poll acknowledges what precedes its finger: that state must be durable.
   mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
-    guard climate.settings.isDurable, case .poll(let finger, _) = kind else { return }
+    guard faultPlan.settings.isDurable, case .poll(let finger, _) = kind else { return }
     let durable = clients[client].disk.saved?.finger
     guard durable != finger else { return }
-    jury.report(
+    checker.report(
       .replica, client, now,
       "what is not durable is not acknowledged: a poll from "
         + (durable.map { "\($0)" } ?? "no finger"), "a poll from \(finger)")
@@ -93,7 +93,7 @@ extension World {
     }
     guard found != expected else { return }
     let words = { (failure: SyncFailure?) in failure.map { "\($0)" } ?? "no failure" }
-    jury.report(
+    checker.report(
       .budget, client, now, "the server's answer means \(words(expected))", words(found))
   }
 

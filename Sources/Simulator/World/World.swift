@@ -18,7 +18,7 @@ struct World<App: SimulatedApp> {
   typealias Place = Server.Place
 
   let configuration: SimulationConfiguration
-  var climate: Climate
+  var faultPlan: FaultPlan
   var choices: Choices
   var now = Moment(milliseconds: 0)
   var agenda = Agenda<Step>()
@@ -43,7 +43,7 @@ struct World<App: SimulatedApp> {
   var scheduledServerDue: Moment = .distantPast
   let faultBound: TimeSpan
 
-  var jury: Jury<App>
+  var checker: Checker<App>
   /// Whether inputs are handed over to other code that runs the clients, instead of being fed here.
   var isHandingOver = false
   var deliveries: [Delivery<App>] = []
@@ -67,27 +67,27 @@ struct World<App: SimulatedApp> {
     self.configuration = configuration
     self.trace = trace
     var choices = choices
-    var climate = Climate(
+    var faultPlan = FaultPlan(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
       hasPages: World.isPartial, hasChanges: World.isChanging)
     if World.isChanging {
       // Changes are durable, and an older outbox is a fault of its own.
-      climate.settings.isDurable = true
-      climate.faults.remove(.oldBackup)
+      faultPlan.settings.isDurable = true
+      faultPlan.faults.remove(.oldBackup)
     }
-    server = Server(truth: App.beginning(&choices), settings: climate.server, at: now)
-    clients = (0..<configuration.clients).map { _ in Client(settings: climate.clientSettings) }
+    server = Server(truth: App.beginning(&choices), settings: faultPlan.server, at: now)
+    clients = (0..<configuration.clients).map { _ in Client(settings: faultPlan.clientSettings) }
     faultBound =
       LivenessOracle.bound(
-        settings: climate.settings, terms: server.terms,
-        retryAfter: climate.faults.contains(.rateLimit)
-          ? climate.settings.retry.retryAfterCap : .zero,
-        trip: climate.calmTrip) + App.User.bound
-    self.climate = climate
+        settings: faultPlan.settings, terms: server.terms,
+        retryAfter: faultPlan.faults.contains(.rateLimit)
+          ? faultPlan.settings.retry.retryAfterCap : .zero,
+        trip: faultPlan.calmTrip) + App.User.bound
+    self.faultPlan = faultPlan
     self.choices = choices
-    jury = Jury(
-      clients: configuration.clients, settings: climate.settings,
-      latency: climate.latencyMaximum + server.lag, seed: configuration.seed)
+    checker = Checker(
+      clients: configuration.clients, settings: faultPlan.settings,
+      latency: faultPlan.latencyMaximum + server.lag, seed: configuration.seed)
   }
 
   /// Runs this world to its end.
@@ -106,14 +106,15 @@ struct World<App: SimulatedApp> {
         at: now + .milliseconds(choices.draw(.users, in: 0...2000)))
     }
     agenda.add(
-      .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...climate.workloadGap)))
+      .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...faultPlan.workloadGap)))
     agenda.add(
-      .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...climate.disturbanceGap)))
+      .disturbance, at: now + .milliseconds(choices.draw(.faults, in: 1...faultPlan.disturbanceGap))
+    )
     scheduleServer()
     trace?.noteStep("the world is drawn", choices: Int64(choices.record.count))
   }
 
-  var isGoingOn: Bool { !jury.hasFound && phase != .over }
+  var isGoingOn: Bool { !checker.hasFound && phase != .over }
 
   /// Takes the next step; `false`: none is due by `end`.
   mutating func takeStep(until end: Moment = Moment(milliseconds: .max)) -> Bool {
@@ -122,31 +123,31 @@ struct World<App: SimulatedApp> {
       let name = isTraced ? name(of: next.step) : ""
       guard perform(next.step) else { continue }
       if isTraced { noteStep(name) }
-      jury.result.steps += 1
+      checker.result.steps += 1
       return true
     }
     return false
   }
 
   mutating func conclude() -> RunResult {
-    jury.result.simulated = now - Moment(milliseconds: 0)
-    jury.result.breaches = server.breachCount + pageBreachCount + (isMute ? 1 : 0)
-    jury.result.choices = Int64(choices.record.count)
-    for client in clients { jury.result.audits.add(client.user.audits) }
-    return jury.result
+    checker.result.simulated = now - Moment(milliseconds: 0)
+    checker.result.breaches = server.breachCount + pageBreachCount + (isMute ? 1 : 0)
+    checker.result.choices = Int64(choices.record.count)
+    for client in clients { checker.result.audits.add(client.user.audits) }
+    return checker.result
   }
 
   /// Moves from one phase to the next.
   mutating func progress() {
     guard isGoingOn else { return }
     if isHandingOver { judgeWords() }
-    if phase == .stormy, jury.result.steps >= configuration.steps {
+    if phase == .stormy, checker.result.steps >= configuration.steps {
       if configuration.judgesLiveness { calmDown() } else { phase = .over }
     }
     switch phase {
     case .calm(let since, let until):
       if isEverybodyLevel {
-        jury.result.convergence = now - since
+        checker.result.convergence = now - since
         breaches.isEmpty ? commitLastEvent() : lookAnew(.atEverything)
       } else if now >= until {
         reportUnconverged(bound: until - since)
@@ -179,22 +180,24 @@ struct World<App: SimulatedApp> {
       if isTraced { note("server", "release \(server.id(at: queue))") }
       _ = server.release(server.id(at: queue))
       deliverFinished()
-    case .timerFires(let client, let life, let timer):
-      return timerFires(client, life: life, timer)
-    case .sleepEnds(let client, let life, let sleeper):
-      return sleepEnds(client, life: life, sleeper)
-    case .writeEnds(let client, let life, let write, let succeeds):
-      return writeEnds(client, life: life, write, succeeds: succeeds)
+    case .timerFires(let client, let incarnation, let timer):
+      return timerFires(client, incarnation: incarnation, timer)
+    case .sleepEnds(let client, let incarnation, let sleeper):
+      return sleepEnds(client, incarnation: incarnation, sleeper)
+    case .writeEnds(let client, let incarnation, let write, let succeeds):
+      return writeEnds(client, incarnation: incarnation, write, succeeds: succeeds)
     case .serverIsDue: return serverIsDue()
     case .workload: workload()
     case .disturbance: return disturbance()
     case .happens(let client, let incident): return happens(client, incident)
-    case .isErased(let client, let life): return isErased(client, life: life)
-    case .rowsAreRead(let client, let life): return rowsAreRead(client, life: life)
-    case .userActs(let client, let life): return userActs(client, life: life)
-    case .fetches(let client, let life, let fetching):
-      return fetches(client, life: life, fetching)
-    case .pushes(let client, let life, let pushing): return pushes(client, life: life, pushing)
+    case .isErased(let client, let incarnation): return isErased(client, incarnation: incarnation)
+    case .rowsAreRead(let client, let incarnation):
+      return rowsAreRead(client, incarnation: incarnation)
+    case .userActs(let client, let incarnation): return userActs(client, incarnation: incarnation)
+    case .fetches(let client, let incarnation, let fetching):
+      return fetches(client, incarnation: incarnation, fetching)
+    case .pushes(let client, let incarnation, let pushing):
+      return pushes(client, incarnation: incarnation, pushing)
     case .serverRecovers: isServerDown = false
     case .serverIsSupportedAgain: isUnsupported = false
     case .judgement: break
@@ -211,7 +214,7 @@ struct World<App: SimulatedApp> {
     _ who: String, _ what: String, about client: Int? = nil, isPicture: Bool = false
   ) {
     trace?.note(
-      now, step: jury.result.steps + 1, who, what, about: client, isPicture: isPicture)
+      now, step: checker.result.steps + 1, who, what, about: client, isPicture: isPicture)
   }
 
   /// Schedules the server's next own action, unless it is scheduled.
@@ -238,7 +241,7 @@ struct World<App: SimulatedApp> {
     armPlant()
     commit(App.nextEvent(server.truth, &choices))
     agenda.add(
-      .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...climate.workloadGap)))
+      .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...faultPlan.workloadGap)))
   }
 
   mutating func commit(_ event: App.Truth.Change) {

@@ -90,7 +90,7 @@ extension ClientViewModel: StorableModel where Value: Storable {
   }
 
   @inlinable
-  package init(stored rows: StoredRows) throws(StoredFormError) {
+  package init(stored rows: RowReader) throws(StoredFormError) {
     let found: StoredViewHead? = try rows.value(of: .viewHead)
     guard let head = found else { throw StoredFormError(expected: "the head of a view") }
     _view = ViewMap(try rows.map(of: .view))
@@ -109,19 +109,19 @@ extension ConfirmedView: StorableModel where Change: Storable, Change.Content: S
     model.store(since: old?.model, into: &rows)
   }
 
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  public init(stored rows: RowReader) throws(StoredFormError) {
     model = try ClientViewModel(stored: rows)
   }
 }
 
-extension JSON: Storable {
+extension JSONValue: Storable {
   /// Writes the compact text.
   public func put(into bytes: inout ByteWriter) { bytes.put(description) }
 
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     let text = try bytes.takeString()
     do throws(JSONError) {
-      self = try JSON(parsing: text)
+      self = try JSONValue(parsing: text)
     } catch {
       throw StoredFormError(expected: "JSON")
     }

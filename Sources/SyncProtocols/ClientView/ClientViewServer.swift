@@ -118,11 +118,12 @@ extension ClientViewFailure {
   }
 }
 
-extension Terms {
+extension ServerTerms {
   /// The terms of a diff server: pulls are answered at once, and due again after `period`. A state
   /// ID never expires, since an unknown one only costs a full view. A year stands for that.
   @inlinable
-  public static func clientView(pullingEvery period: TimeSpan = .seconds(60)) -> Terms {
-    Terms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400), cadence: .every(period))
+  public static func clientView(pullingEvery period: TimeSpan = .seconds(60)) -> ServerTerms {
+    ServerTerms(
+      longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400), cadence: .every(period))
   }
 }

@@ -7,10 +7,10 @@ public import UpdateMachine
 /// its own `apply(to:)`, which may guess what the data layer's mutator will do.
 public protocol ViewMutation: Mutation where State == ViewMap<Content> {
   /// The type of the view's values.
-  associatedtype Content: ViewValue = JSON
+  associatedtype Content: ViewValue = JSONValue
 
   /// The arguments for the data layer's mutator.
-  var arguments: JSON { get }
+  var arguments: JSONValue { get }
 }
 
 /// The model of an app: a client's confirmed view, and which of its mutations that contains.

@@ -120,7 +120,7 @@
   }
 
   /// A source that connects one client to a ``LocalClientView``.
-  public struct LocalClientViewSource<Mutators: ViewMutators, Change: ViewMutation>: Source
+  public struct LocalClientViewSource<Mutators: ViewMutators, Change: ViewMutation>: SyncSource
   where Change.Content == Mutators.Value {
     public typealias Model = ConfirmedView<Change>
     public typealias Sync = ClientView<Change.Content>
@@ -133,7 +133,7 @@
       PulledView<Change.Content>, ViewFinger
     > {
       let pulled = try await server.pull(client, from: nil, waits: false)
-      var terms = Terms.clientView()
+      var terms = ServerTerms.clientView()
       terms.cadence = .waits
       return Registered(
         snapshot: pulled, finger: pulled.finger, terms: terms)

@@ -7,6 +7,6 @@ public protocol ViewMutators: Sendable {
   /// writes are undone, and the mutation is refused for good. It must read only its arguments and
   /// the transaction.
   func run(
-    _ name: String, _ arguments: JSON, in transaction: inout ViewTransaction<Value>
-  ) throws(ChangeRefusal) -> JSON
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<Value>
+  ) throws(ChangeRefusal) -> JSONValue
 }

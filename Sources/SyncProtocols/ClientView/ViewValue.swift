@@ -1,7 +1,7 @@
 public import UpdateMachine
 
 /// A value of a client view. Client half and diff server compare, digest and measure values, and
-/// never read them. So a value may be ``JSON``, or encrypted with a key that the diff server does
+/// never read them. So a value may be ``JSONValue``, or encrypted with a key that the diff server does
 /// not have (Replicache's design, "Encryption").
 ///
 /// Values must be equal exactly if their bytes are equal, because the checksum relies on it.
@@ -36,7 +36,7 @@ extension ViewKey: Hashable, Comparable {
 
 extension ViewKey: Digestible {
   @inlinable
-  public func fold(into digest: inout Digest) { text.fold(into: &digest) }
+  public func fold(into digest: inout StateDigest) { text.fold(into: &digest) }
 }
 
 extension ViewKey: ExpressibleByStringLiteral {
@@ -51,7 +51,7 @@ extension ViewKey: CustomStringConvertible {
 extension ViewKey {
   /// The length in bytes, as JSON text.
   @inlinable
-  package var byteCount: Int64 { JSON.byteCount(ofText: text) }
+  package var byteCount: Int64 { JSONValue.byteCount(ofText: text) }
 }
 
-extension JSON: ViewValue {}
+extension JSONValue: ViewValue {}

@@ -37,7 +37,7 @@ extension EventQueueServer {
       noteBreach()
     }
     let finger = QueueFinger(queue: queue, lastEventID: lastEventID)
-    let terms = Terms(
+    let terms = ServerTerms(
       longDeadline: configuration.terms.longDeadline, lifetime: queues[index].lifetime)
     return .registered(snapshot, finger, terms)
   }

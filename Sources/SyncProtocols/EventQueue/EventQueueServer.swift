@@ -156,8 +156,8 @@ public struct QueueServerConfiguration: Hashable, Sendable {
 
   /// The terms in a register's answer.
   @inlinable
-  package var terms: Terms {
-    Terms(longDeadline: longPollTimeout + .seconds(10), lifetime: lifetime)
+  package var terms: ServerTerms {
+    ServerTerms(longDeadline: longPollTimeout + .seconds(10), lifetime: lifetime)
   }
 }
 

@@ -139,6 +139,6 @@
     public func release(_ log: QueueID) async { await server.release(log) }
   }
 
-  extension LocalEventQueueSource: Source where Model.Change == Never, Model.Lists == NoLists {}
+  extension LocalEventQueueSource: SyncSource where Model.Change == Never, Model.Lists == NoLists {}
 
 #endif

@@ -62,7 +62,7 @@ extension ServerTruth {
 
 extension ServerTruth where Self: CustomStringConvertible {
   public var checksum: UInt64 {
-    var digest = Digest()
+    var digest = StateDigest()
     digest.fold(description)
     return digest.value
   }

@@ -68,7 +68,7 @@ extension JSONNumber: CustomStringConvertible {
   extension JSONNumber {
     /// The shortest decimal that reads back as this number; `nil`: it is not finite.
     public init?(_ number: Double) {
-      guard number.isFinite, case .number(let parsed)? = try? JSON(parsing: "\(number)") else {
+      guard number.isFinite, case .number(let parsed)? = try? JSONValue(parsing: "\(number)") else {
         return nil
       }
       self = parsed

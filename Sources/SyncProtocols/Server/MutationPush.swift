@@ -10,10 +10,10 @@ public struct NamedMutation: Hashable, Sendable {
   public var id: MutationID
   /// The mutator's name.
   public var name: String
-  public var arguments: JSON
+  public var arguments: JSONValue
 
   @inlinable
-  public init(id: MutationID, name: String, arguments: JSON) {
+  public init(id: MutationID, name: String, arguments: JSONValue) {
     self.id = id
     self.name = name
     self.arguments = arguments

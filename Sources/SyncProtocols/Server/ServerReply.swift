@@ -2,7 +2,7 @@ public import UpdateMachine
 
 /// A server's answer as the transport delivers it. A client half classifies it.
 public enum ServerReply<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
-  case registered(Snapshot, Sync.Place, Terms)
+  case registered(Snapshot, Sync.Place, ServerTerms)
   case batch(Sync.Batch)
   /// The release succeeded.
   case released

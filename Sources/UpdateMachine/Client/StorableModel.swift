@@ -13,13 +13,13 @@ public protocol StorableModel: SyncModel where Change: Storable {
 
   /// Rebuilds the state that these rows were written from. Whatever the rows contain, the result is
   /// a whole model or an error.
-  init(stored rows: StoredRows) throws(StoredFormError)
+  init(stored rows: RowReader) throws(StoredFormError)
 
   /// Converts rows of an older version of the app to this version's. By default it throws, and the
   /// replica starts stale.
   static func migrate(
-    _ rows: StoredRows, from version: UInt64
-  ) throws(StoredFormError) -> StoredRows
+    _ rows: RowReader, from version: UInt64
+  ) throws(StoredFormError) -> RowReader
 
   /// Tables whose rows may stay in the store at a start, so that a start costs what is shown, not
   /// what is held. None by default.
@@ -32,8 +32,8 @@ extension StorableModel {
 
   @inlinable
   public static func migrate(
-    _ rows: StoredRows, from version: UInt64
-  ) throws(StoredFormError) -> StoredRows {
+    _ rows: RowReader, from version: UInt64
+  ) throws(StoredFormError) -> RowReader {
     throw StoredFormError(expected: "version \(storedVersion) of the model, and not \(version)")
   }
 
@@ -49,10 +49,10 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
 
   @usableFromInline var model: UInt64
   @usableFromInline var finger: Place?
-  @usableFromInline var terms: Terms
+  @usableFromInline var terms: ServerTerms
 
   @inlinable
-  init(model: UInt64, finger: Place?, terms: Terms) {
+  init(model: UInt64, finger: Place?, terms: ServerTerms) {
     self.model = model
     self.finger = finger
     self.terms = terms
@@ -75,7 +75,7 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
     }
     model = try bytes.takeUInt64()
     finger = try bytes.takeOptional()
-    terms = try Terms(from: &bytes)
+    terms = try ServerTerms(from: &bytes)
   }
 }
 
@@ -98,7 +98,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
   }
 
   /// Rebuilds the saved form from its rows.
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  public init(stored rows: RowReader) throws(StoredFormError) {
     let head = try SavedReplica.head(of: rows)
     var rows = rows
     if head.model > Model.storedVersion { throw .newer(version: head.model) }
@@ -116,11 +116,11 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
   }
 
   /// Whether this version wrote the rows, so that a step may be appended to them.
-  package static func isCurrent(_ rows: StoredRows) throws(StoredFormError) -> Bool {
+  package static func isCurrent(_ rows: RowReader) throws(StoredFormError) -> Bool {
     try head(of: rows).model == Model.storedVersion
   }
 
-  private static func head(of rows: StoredRows) throws(StoredFormError) -> StoredHead<Place> {
+  private static func head(of rows: RowReader) throws(StoredFormError) -> StoredHead<Place> {
     let head: StoredHead<Place>? = try rows.value(of: .head)
     guard let head else { throw StoredFormError(expected: "a head") }
     return head
@@ -132,7 +132,7 @@ extension StoredTable {
   @usableFromInline static var head: StoredTable { StoredTable(0) }
 }
 
-extension Terms {
+extension ServerTerms {
   func put(into bytes: inout ByteWriter) {
     bytes.put(longDeadline.milliseconds)
     bytes.put(lifetime.milliseconds)

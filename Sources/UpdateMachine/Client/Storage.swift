@@ -254,7 +254,7 @@ struct Storage: Equatable, Sendable {
   ///   - queries: rows to read.
   @inlinable
   mutating func proceed(
-    canSave: Bool, _ outbox: Mark?, in life: Life, reading queries: [RowQuery],
+    canSave: Bool, _ outbox: Mark?, in incarnation: Incarnation, reading queries: [RowQuery],
     _ effects: inout Effects
   ) {
     guard out == nil else { return }
@@ -277,7 +277,7 @@ struct Storage: Equatable, Sendable {
       effects.operation = .save(save.id)
     } else if !queries.isEmpty {
       readCount += 1
-      let id = RequestID(life: life, part: .storage, number: readCount)
+      let id = RequestID(incarnation: incarnation, part: .storage, number: readCount)
       out = .read(id)
       effects.operation = .read(id, queries)
     }

@@ -92,7 +92,7 @@ extension SyncClient {
     guard let outbox = saved.outbox else { return }
     var local = LocalChanges(outbox, over: saved.model.state)
     local.restored(
-      over: saved.model.state, in: _machine.life, settings: outboxSettings)
+      over: saved.model.state, in: _machine.incarnation, settings: outboxSettings)
     _local = local
   }
 
@@ -113,7 +113,7 @@ extension SyncClient {
         _local.map { Outbox(client: client, takingOver: $0.outbox) }
         ?? Outbox<Change>(
           client: client, isIdempotent: Model.knowsMutationsAgain, settings: outboxSettings,
-          life: _machine.life, names: outboxNames)
+          incarnation: _machine.incarnation, names: outboxNames)
       _local = LocalChanges(
         outbox, over: model.state, after: _local?.view.version ?? viewVersion)
       storage.forgetOutbox()

@@ -113,7 +113,7 @@ public struct ClientChanges: OptionSet, Sendable {
 @usableFromInline
 package enum MachineHeard<Place: Finger>: Equatable, Sendable {
   /// The machine is a new one, restored with a saved finger.
-  case restored(Place, Terms, age: TimeSpan?)
+  case restored(Place, ServerTerms, age: TimeSpan?)
   case input(Machine<Place>.Input)
 }
 

@@ -22,7 +22,7 @@ extension SyncClient {
 
     // The server: every request gets an answer or a failure.
 
-    case snapshotArrived(RequestID, Model.Snapshot, finger: Place, terms: Terms)
+    case snapshotArrived(RequestID, Model.Snapshot, finger: Place, terms: ServerTerms)
     case batchArrived(RequestID, Sync.Batch)
     case pushAnswered(RequestID, PushAnswer)
     case pageArrived(RequestID, Lists.Page)

@@ -69,7 +69,7 @@ extension SyncClient {
       return
     }
     _machine = Machine(
-      restoring: finger, terms: saved.terms, age: age, at: now, life: early.life,
+      restoring: finger, terms: saved.terms, age: age, at: now, incarnation: early.incarnation,
       settings: early.settings)
     effects.heard.append(.restored(finger, saved.terms, age: age))
     if startsWhenLoaded { return begin(foreground: early.isInForeground, at: now, &effects) }
@@ -104,7 +104,7 @@ extension SyncClient {
 
   @inlinable
   mutating func snapshotArrived(
-    _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: Terms, at now: Moment,
+    _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: ServerTerms, at now: Moment,
     _ effects: inout Effects
   ) {
     // Only a register brings one: a model never changes without its finger.

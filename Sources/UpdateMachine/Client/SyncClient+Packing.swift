@@ -16,13 +16,13 @@ extension SyncClient {
 
   /// Restores a packed client, relative to the moment 0.
   package init(
-    unpacking bits: inout Bits, model: Model?, finger: Place?, life: Life,
+    unpacking bits: inout Bits, model: Model?, finger: Place?, incarnation: Incarnation,
     settings: ClientSettings, _ packing: Machine<Place>.Packing
   ) {
-    self.init(life: life, settings: settings)
+    self.init(incarnation: incarnation, settings: settings)
     let isLoaded = bits.takeFlag()
     startsWhenLoaded = bits.takeFlag()
-    _machine = Machine(unpacking: &bits, finger: finger, life: life, packing)
+    _machine = Machine(unpacking: &bits, finger: finger, incarnation: incarnation, packing)
     _holding = isLoaded ? model.map { .model($0) } ?? .nothing : .unknown
     storage.unpack(from: &bits)
   }
@@ -51,7 +51,7 @@ extension SyncClient {
     storage.unpackOutbox(from: &bits, of: model?.client)
     guard bits.takeFlag(), let model, let client = model.client else { return }
     let outbox = Outbox<Change>(
-      unpacking: &bits, of: client, life: _machine.life, tickets: tickets,
+      unpacking: &bits, of: client, incarnation: _machine.incarnation, tickets: tickets,
       settings: Model.outboxSettings, change: change)
     _local = LocalChanges(outbox, over: model.state)
   }

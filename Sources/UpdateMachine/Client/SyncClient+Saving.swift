@@ -59,6 +59,6 @@ extension SyncClient {
       mark = Storage.Mark(client: outbox.client, version: outbox.currentVersion)
     }
     storage.proceed(
-      canSave: canSave, mark, in: _machine.life, reading: rowsWanted(), &effects.storage)
+      canSave: canSave, mark, in: _machine.incarnation, reading: rowsWanted(), &effects.storage)
   }
 }

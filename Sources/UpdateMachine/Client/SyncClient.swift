@@ -73,14 +73,14 @@ where Sync.Batch.Event == Model.Event {
   /// Creates a client that knows nothing until the saved form was read.
   ///
   /// - Parameters:
-  ///   - life: a number that no other start of this client ever had.
+  ///   - incarnation: a number that no other start of this client ever had.
   ///   - settings: its numbers, and whether it has a store.
   @inlinable
-  public init(life: Life, settings: ClientSettings = ClientSettings()) {
+  public init(incarnation: Incarnation, settings: ClientSettings = ClientSettings()) {
     self.settings = settings
-    _machine = Machine(life: life, settings: settings.machineAsKept)
+    _machine = Machine(incarnation: incarnation, settings: settings.machineAsKept)
     storage = Storage(settings: settings.machine.retry, isPresent: settings.hasStore)
-    planner = Planner(life: life, settings: settings.pages)
+    planner = Planner(incarnation: incarnation, settings: settings.pages)
   }
 
   /// Takes one input; returns what to do about it, in order. Never fails: an input that is late,

@@ -230,13 +230,13 @@ public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   /// snapshot replaces the server's part of the model.
   @usableFromInline package var finger: Place?
   /// What the server promised with the last snapshot.
-  @usableFromInline package var terms: Terms
+  @usableFromInline package var terms: ServerTerms
   /// The user's changes; `nil`: the model takes no changes.
   @usableFromInline package var outbox: Outbox<Model.Change>?
 
   @inlinable
   package init(
-    model: Model, finger: Place?, terms: Terms, outbox: Outbox<Model.Change>? = nil
+    model: Model, finger: Place?, terms: ServerTerms, outbox: Outbox<Model.Change>? = nil
   ) {
     self.model = model
     self.finger = finger

@@ -11,7 +11,7 @@
       if self != old { rows.put(.firstOfModel, [], JSONForm.bytes(of: self)) }
     }
 
-    public init(stored rows: StoredRows) throws(StoredFormError) {
+    public init(stored rows: RowReader) throws(StoredFormError) {
       guard let row = rows[.firstOfModel].first else { throw StoredFormError(expected: "a model") }
       self = try JSONForm.value(Self.self, of: row.value)
     }

@@ -48,7 +48,7 @@
     func draw(from range: MomentRange) -> Moment
 
     /// Returns a number that no start of this replica ever had. Called once by each machine.
-    func newLife() -> Life
+    func newIncarnation() -> Incarnation
   }
 
   /// The system's generator.
@@ -63,9 +63,9 @@
           in: range.earliest.milliseconds...range.latest.milliseconds, using: &generator))
     }
 
-    package func newLife() -> Life {
+    package func newIncarnation() -> Incarnation {
       var generator = SystemRandomNumberGenerator()
-      return Life(generator.next())
+      return Incarnation(generator.next())
     }
   }
 

@@ -11,7 +11,7 @@
   /// It keeps the machine alive.
   @MainActor
   @Observable
-  public final class ObservableReplica<Origin: Source> {
+  public final class ObservableReplica<Origin: SyncSource> {
     /// The newest state. *Unknown* until ``follow()`` has begun.
     public private(set) var state: ReplicaState<Origin.Model>
 

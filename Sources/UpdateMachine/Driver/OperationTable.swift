@@ -8,7 +8,7 @@
   }
 
   /// Work that takes time: a child task of `run()`.
-  enum Operation<Origin: Source>: Sendable {
+  enum Operation<Origin: SyncSource>: Sendable {
     typealias Place = Origin.Sync.Place
     typealias Lists = Origin.Model.Lists
 
@@ -52,7 +52,7 @@
 
   /// The driver's table of operations: which wait to begin, which are out, and which continuations
   /// wait for their ends. Belongs to the actor.
-  struct OperationTable<Origin: Source>: Sendable {
+  struct OperationTable<Origin: SyncSource>: Sendable {
     /// An operation that may begin.
     struct Job: Sendable {
       var id: OperationID

@@ -7,8 +7,8 @@
     associatedtype Model: SyncModel
     associatedtype Place: Finger
 
-    func load() async throws(StoreError) -> StoredReplica<Model, Place>?
-    func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError)
+    func load() async throws(StoreError) -> DatedReplica<Model, Place>?
+    func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError)
     func erase() async throws(StoreError)
 
     /// Reads rows that were left unloaded when the replica was loaded.
@@ -23,7 +23,7 @@
   }
 
   /// A replica on disk, with the time of its writing.
-  package struct StoredReplica<Model: SyncModel, Place: Finger>: Sendable {
+  package struct DatedReplica<Model: SyncModel, Place: Finger>: Sendable {
     /// Model, finger and terms.
     package var replica: SavedReplica<Model, Place>
     package var writtenAt: WallTime
@@ -37,7 +37,7 @@
   /// A replica in rows: writes the rows that differ from what is saved. Does one operation at a
   /// time.
   package final class RowStore<Model: StorableModel, Place: Finger & Storable>: ReplicaStore {
-    private let store: any Store
+    private let store: any SyncStore
     private let saved = Mutex(Saved.unknown)
 
     /// What is known of the saved form.
@@ -53,9 +53,9 @@
       }
     }
 
-    package init(_ store: any Store) { self.store = store }
+    package init(_ store: any SyncStore) { self.store = store }
 
-    package func load() async throws(StoreError) -> StoredReplica<Model, Place>? {
+    package func load() async throws(StoreError) -> DatedReplica<Model, Place>? {
       guard var form = try await store.load(leaving: Model.unloadedTables) else {
         saved.withLock { $0 = .nothing }
         return nil
@@ -72,10 +72,10 @@
         throw .unreadable("\(error)")
       }
       saved.withLock { $0 = isCurrent ? .replica(replica) : .nothing }
-      return StoredReplica(replica: replica, writtenAt: form.writtenAt)
+      return DatedReplica(replica: replica, writtenAt: form.writtenAt)
     }
 
-    private func isCurrent(_ form: StoredForm) throws(StoreError) -> Bool {
+    private func isCurrent(_ form: SavedRows) throws(StoreError) -> Bool {
       do throws(StoredFormError) {
         return try SavedReplica<Model, Place>.isCurrent(try rows(of: form))
       } catch {
@@ -84,15 +84,15 @@
     }
 
     /// Returns the rows in order. Most stores give them so, which is detected; others are sorted.
-    private func rows(of form: StoredForm) throws(StoredFormError) -> StoredRows {
+    private func rows(of form: SavedRows) throws(StoredFormError) -> RowReader {
       do throws(StoredFormError) {
-        return try StoredRows(form.rows, unloaded: form.unloaded)
+        return try RowReader(form.rows, unloaded: form.unloaded)
       } catch {
-        return try StoredRows(form.rows.sorted { $0.key < $1.key }, unloaded: form.unloaded)
+        return try RowReader(form.rows.sorted { $0.key < $1.key }, unloaded: form.unloaded)
       }
     }
 
-    package func save(_ replica: StoredReplica<Model, Place>) async throws(StoreError) {
+    package func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError) {
       let now = replica.writtenAt
       var new = replica.replica
       let old = saved.withLock { $0 }
@@ -113,9 +113,9 @@
       saved.withLock { $0 = .replica(new) }
     }
 
-    private func form(of replica: SavedReplica<Model, Place>, at now: WallTime) -> StoredForm {
+    private func form(of replica: SavedReplica<Model, Place>, at now: WallTime) -> SavedRows {
       let rows = replica.rows(since: nil)
-      return StoredForm(
+      return SavedRows(
         rows: rows.compactMap { row in row.value.map { (key: row.key, value: $0) } },
         writtenAt: now)
     }

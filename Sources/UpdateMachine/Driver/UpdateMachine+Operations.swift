@@ -263,7 +263,7 @@
       _ write: WriteID, _ saved: SavedReplica<Model, Place>, _ id: OperationID
     ) async {
       do throws(StoreError) {
-        try await store?.save(StoredReplica(replica: saved, writtenAt: clock.wallTime))
+        try await store?.save(DatedReplica(replica: saved, writtenAt: clock.wallTime))
         await end(id, .written(write))
       } catch {
         await storeFails(id, error, .writeFailed(write))

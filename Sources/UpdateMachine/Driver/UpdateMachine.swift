@@ -21,7 +21,7 @@
   ///
   /// There are two ways to end: ``stop()`` keeps log and saved form for the next start,
   /// ``logOut()`` releases and erases them.
-  public actor UpdateMachine<Origin: Source> {
+  public actor UpdateMachine<Origin: SyncSource> {
     /// The app's model.
     public typealias Model = Origin.Model
     /// The protocol's finger.
@@ -87,7 +87,7 @@
     ///   - clock: the source of moments and of wall time.
     ///   - reporter: gets the entries for the app's log; `nil`: none are made.
     public init(
-      source: Origin, store: any Store, acknowledges: Acknowledgement = .afterSaving,
+      source: Origin, store: any SyncStore, acknowledges: Acknowledgement = .afterSaving,
       settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
       reporter: Reporter? = nil
     ) where Model: StorableModel, Origin.Sync.Place: Storable {
@@ -98,7 +98,7 @@
 
     /// The same, looked at.
     package init(
-      source: Origin, store: any Store, settings: MachineSettings = MachineSettings(),
+      source: Origin, store: any SyncStore, settings: MachineSettings = MachineSettings(),
       tap: @escaping Tap
     ) where Model: StorableModel, Origin.Sync.Place: Storable {
       self.init(source: source, replicas: RowStore(store), settings: settings, tap: tap)
@@ -139,7 +139,7 @@
       numbers.pages = source.pageSettings
       numbers.hasStore = store != nil
       numbers.acknowledges = acknowledgement
-      client = Client(life: chance.newLife(), settings: numbers)
+      client = Client(incarnation: chance.newIncarnation(), settings: numbers)
     }
 
     deinit {

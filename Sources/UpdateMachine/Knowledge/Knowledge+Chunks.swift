@@ -7,7 +7,7 @@ extension Knowledge {
   @usableFromInline
   struct Chunk: Sendable {
     @usableFromInline var ceiling: Int64
-    @usableFromInline var intervals: ContiguousArray<Interval<ID>>
+    @usableFromInline var intervals: ContiguousArray<IDInterval<ID>>
 
     /// The most intervals in a chunk: 1 KB, which moves in about the time that a search takes.
     @inlinable static var limit: Int { 64 }
@@ -16,7 +16,7 @@ extension Knowledge {
 
     /// `intervals` must not be empty.
     @inlinable
-    init(_ intervals: ContiguousArray<Interval<ID>>) {
+    init(_ intervals: ContiguousArray<IDInterval<ID>>) {
       ceiling = intervals[intervals.count - 1].high
       self.intervals = intervals
     }
@@ -91,7 +91,7 @@ extension Knowledge {
   /// The interval at a spot; a free slot after the last one.
   @inlinable
   @inline(__always)
-  subscript(spot: Spot) -> Interval<ID> {
+  subscript(spot: Spot) -> IDInterval<ID> {
     guard !chunks.isEmpty else {
       return spot.offset == 0 ? first : spot.offset == 1 ? second : .none
     }
@@ -109,7 +109,7 @@ extension Knowledge {
 
   /// The interval before a spot; a free slot, if there is none.
   @inlinable
-  func before(_ spot: Spot) -> Interval<ID> {
+  func before(_ spot: Spot) -> IDInterval<ID> {
     if spot.offset > 0 { return self[Spot(chunk: spot.chunk, offset: spot.offset - 1)] }
     guard spot.chunk > 0 else { return .none }
     let intervals = chunks[spot.chunk - 1].intervals
@@ -120,7 +120,7 @@ extension Knowledge {
 
   /// Adds an interval that lies above all others and does not touch them. O(1).
   @inlinable
-  mutating func append(_ interval: Interval<ID>) {
+  mutating func append(_ interval: IDInterval<ID>) {
     let end =
       chunks.isEmpty
       ? Spot(chunk: 0, offset: first.isNone ? 0 : second.isNone ? 1 : 2)
@@ -131,8 +131,9 @@ extension Knowledge {
   /// Replaces the intervals from `start` up to, not including, `end` by up to two others. If there
   /// is only one, it is `one`.
   @inlinable
-  mutating func replace(from start: Spot, to end: Spot, with one: Interval<ID>, _ two: Interval<ID>)
-  {
+  mutating func replace(
+    from start: Spot, to end: Spot, with one: IDInterval<ID>, _ two: IDInterval<ID>
+  ) {
     guard !chunks.isEmpty else { return replaceSlots(start.offset, end.offset, one, two) }
     // With chunks, the spot after the last interval means the end of the last chunk.
     let isBehind = start.chunk == chunks.count
@@ -148,10 +149,11 @@ extension Knowledge {
 
   /// The same in the slots. A third interval moves all of them into a chunk.
   @inlinable
-  mutating func replaceSlots(_ start: Int, _ end: Int, _ one: Interval<ID>, _ two: Interval<ID>) {
+  mutating func replaceSlots(_ start: Int, _ end: Int, _ one: IDInterval<ID>, _ two: IDInterval<ID>)
+  {
     // Three at most: either two are kept and one is new, or one is split and the other kept.
-    var kept = (Interval<ID>.none, Interval<ID>.none, Interval<ID>.none)
-    func keep(_ interval: Interval<ID>) {
+    var kept = (IDInterval<ID>.none, IDInterval<ID>.none, IDInterval<ID>.none)
+    func keep(_ interval: IDInterval<ID>) {
       if interval.isNone { return }
       if kept.0.isNone {
         kept.0 = interval
@@ -175,8 +177,8 @@ extension Knowledge {
   /// Moves the two intervals of the slots and a third one into a chunk.
   @inlinable
   @inline(never)
-  mutating func spill(_ third: Interval<ID>) {
-    var intervals = ContiguousArray<Interval<ID>>()
+  mutating func spill(_ third: IDInterval<ID>) {
+    var intervals = ContiguousArray<IDInterval<ID>>()
     intervals.reserveCapacity(8)
     intervals.append(first)
     intervals.append(second)
@@ -228,7 +230,7 @@ extension Knowledge {
 extension Knowledge.Chunk {
   /// Replaces the intervals from `start` up to, not including, `end` by up to two others.
   @inlinable
-  mutating func replace(_ start: Int, _ end: Int, _ one: Interval<ID>, _ two: Interval<ID>) {
+  mutating func replace(_ start: Int, _ end: Int, _ one: IDInterval<ID>, _ two: IDInterval<ID>) {
     var offset = start
     put(one, at: &offset, before: end)
     put(two, at: &offset, before: end)
@@ -238,7 +240,7 @@ extension Knowledge.Chunk {
 
   /// Overwrites an interval that is to go, if there is one; otherwise makes room.
   @inlinable
-  mutating func put(_ interval: Interval<ID>, at offset: inout Int, before end: Int) {
+  mutating func put(_ interval: IDInterval<ID>, at offset: inout Int, before end: Int) {
     guard !interval.isNone else { return }
     if offset < end {
       intervals[offset] = interval

@@ -17,8 +17,8 @@
 @usableFromInline
 package struct Knowledge<ID: ListID>: Sendable {
   /// Up to two intervals, the lower one first, if there are no chunks. A free slot ends them.
-  @usableFromInline var first: Interval<ID>
-  @usableFromInline var second: Interval<ID>
+  @usableFromInline var first: IDInterval<ID>
+  @usableFromInline var second: IDInterval<ID>
   /// All intervals, if there are more. No chunk is empty.
   @usableFromInline var chunks: ContiguousArray<Chunk>
 
@@ -32,14 +32,14 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// One interval.
   @inlinable
-  package init(_ interval: Interval<ID>) {
+  package init(_ interval: IDInterval<ID>) {
     self.init()
     first = interval
   }
 
   /// Creates the union of these intervals, which may overlap, in any order.
   @inlinable
-  package init(_ intervals: some Sequence<Interval<ID>>) {
+  package init(_ intervals: some Sequence<IDInterval<ID>>) {
     self.init()
     for interval in intervals { insert(interval) }
   }
@@ -48,7 +48,7 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// Adds every point of an interval. O(log *n*), plus one step for each interval that it swallows.
   @inlinable
-  package mutating func insert(_ interval: Interval<ID>) {
+  package mutating func insert(_ interval: IDInterval<ID>) {
     let below = interval.low == .min ? .min : interval.low &- 1
     let above = interval.high == .max ? .max : interval.high &+ 1
     let start = spot(of: below)
@@ -63,12 +63,12 @@ package struct Knowledge<ID: ListID>: Sendable {
       high = max(high, next.high)
       end = after(end)
     }
-    replace(from: start, to: end, with: Interval(low: low, high: high), .none)
+    replace(from: start, to: end, with: IDInterval(low: low, high: high), .none)
   }
 
   /// Adds one ID. O(log *n*).
   @inlinable
-  package mutating func insert(_ id: ID) { insert(Interval(id)) }
+  package mutating func insert(_ id: ID) { insert(IDInterval(id)) }
 
   /// Adds what the other knows. O(*m* log *n*), where the other has *m* intervals.
   @inlinable
@@ -79,17 +79,17 @@ package struct Knowledge<ID: ListID>: Sendable {
   /// Removes every point of an interval, and splits one that contains it. O(log *n*), plus one step
   /// for each interval that loses a point.
   @inlinable
-  package mutating func remove(_ interval: Interval<ID>) {
+  package mutating func remove(_ interval: IDInterval<ID>) {
     let start = spot(of: interval.low)
     var end = start
-    var below = Interval<ID>.none
-    var above = Interval<ID>.none
+    var below = IDInterval<ID>.none
+    var above = IDInterval<ID>.none
     while true {
       let next = self[end]
       if next.low > interval.high || next.isNone { break }
       // No overflow is possible: `next` has a point on the other side.
-      if next.low < interval.low { below = Interval(low: next.low, high: interval.low &- 1) }
-      if next.high > interval.high { above = Interval(low: interval.high &+ 1, high: next.high) }
+      if next.low < interval.low { below = IDInterval(low: next.low, high: interval.low &- 1) }
+      if next.high > interval.high { above = IDInterval(low: interval.high &+ 1, high: next.high) }
       end = after(end)
     }
     guard start != end else { return }
@@ -102,7 +102,7 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// Removes one ID. O(log *n*).
   @inlinable
-  package mutating func remove(_ id: ID) { remove(Interval(id)) }
+  package mutating func remove(_ id: ID) { remove(IDInterval(id)) }
 
   // MARK: Queries
 
@@ -123,7 +123,7 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// O(log *n*).
   @inlinable
-  package func contains(_ point: Interval<ID>.Point) -> Bool {
+  package func contains(_ point: IDInterval<ID>.Point) -> Bool {
     guard !chunks.isEmpty else { return first.contains(point) || second.contains(point) }
     return self[spotInChunks(of: point.place)].contains(point)
   }
@@ -134,13 +134,13 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// Whether every point of an interval is known. O(log *n*).
   @inlinable
-  package func covers(_ interval: Interval<ID>) -> Bool {
+  package func covers(_ interval: IDInterval<ID>) -> Bool {
     self[spot(of: interval.low)].covers(interval)
   }
 
   /// The known interval that holds a point; `nil`: the point is not known. O(log *n*).
   @inlinable
-  package func interval(holding point: Interval<ID>.Point) -> Interval<ID>? {
+  package func interval(holding point: IDInterval<ID>.Point) -> IDInterval<ID>? {
     let next = self[spot(of: point.place)]
     return next.contains(point) ? next : nil
   }
@@ -149,7 +149,7 @@ package struct Knowledge<ID: ListID>: Sendable {
   /// above the point if the point itself is not known. `nil`: everything down to the very beginning
   /// is known. O(log *n*).
   @inlinable
-  package func gap(atOrBelow point: Interval<ID>.Point) -> Interval<ID>? {
+  package func gap(atOrBelow point: IDInterval<ID>.Point) -> IDInterval<ID>? {
     let spot = spot(of: point.place)
     let next = self[spot]
     guard !next.isNone else { return gap(from: before(spot), to: .none) }
@@ -160,7 +160,7 @@ package struct Knowledge<ID: ListID>: Sendable {
   /// below the point if the point itself is not known. `nil`: everything up to the very end is
   /// known. O(log *n*).
   @inlinable
-  package func gap(atOrAbove point: Interval<ID>.Point) -> Interval<ID>? {
+  package func gap(atOrAbove point: IDInterval<ID>.Point) -> IDInterval<ID>? {
     let spot = spot(of: point.place)
     let next = self[spot]
     guard next.contains(point) else { return gap(from: before(spot), to: next) }
@@ -181,7 +181,7 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// What is known of an interval. O(log *n*), plus one step for each interval of the result.
   @inlinable
-  package func intersection(_ interval: Interval<ID>) -> Knowledge {
+  package func intersection(_ interval: IDInterval<ID>) -> Knowledge {
     var known = Knowledge()
     forEach(in: interval) { known.append($0) }
     return known
@@ -206,16 +206,16 @@ package struct Knowledge<ID: ListID>: Sendable {
   /// What is not known of an interval, by default of everything. O(log *n*), plus one step for each
   /// interval of the result.
   @inlinable
-  package func gaps(in interval: Interval<ID> = .everything) -> Knowledge {
+  package func gaps(in interval: IDInterval<ID> = .everything) -> Knowledge {
     var unknown = Knowledge()
     var low = interval.low
     var isDone = false
     forEach(in: interval) { known in
-      if low < known.low { unknown.append(Interval(low: low, high: known.low &- 1)) }
+      if low < known.low { unknown.append(IDInterval(low: low, high: known.low &- 1)) }
       isDone = known.high == interval.high
       low = known.high &+ 1  // If this overflows, nothing is left to do.
     }
-    if !isDone { unknown.append(Interval(low: low, high: interval.high)) }
+    if !isDone { unknown.append(IDInterval(low: low, high: interval.high)) }
     return unknown
   }
 
@@ -223,7 +223,7 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// Calls `body` with each known part of an interval, in ascending order.
   @inlinable
-  func forEach(in interval: Interval<ID>, _ body: (Interval<ID>) -> Void) {
+  func forEach(in interval: IDInterval<ID>, _ body: (IDInterval<ID>) -> Void) {
     var spot = spot(of: interval.low)
     while let known = self[spot].intersection(interval) {
       body(known)
@@ -233,8 +233,8 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   /// The gap between two neighbours. A free slot stands for the very beginning or the very end.
   @inlinable
-  func gap(from below: Interval<ID>, to above: Interval<ID>) -> Interval<ID> {
-    Interval(
+  func gap(from below: IDInterval<ID>, to above: IDInterval<ID>) -> IDInterval<ID> {
+    IDInterval(
       low: below.isNone ? .min : below.high &+ 1, high: above.isNone ? .max : above.low &- 1)
   }
 }
@@ -254,7 +254,7 @@ extension Knowledge: Hashable {
   @inlinable
   package func hash(into hasher: inout Hasher) {
     for interval in intervals { hasher.combine(interval) }
-    hasher.combine(Interval<ID>.none)
+    hasher.combine(IDInterval<ID>.none)
   }
 }
 
@@ -273,7 +273,7 @@ extension Knowledge {
     init(_ knowledge: Knowledge) { self.knowledge = knowledge }
 
     @inlinable
-    package mutating func next() -> Interval<ID>? {
+    package mutating func next() -> IDInterval<ID>? {
       let interval = knowledge[spot]
       guard !interval.isNone else { return nil }
       spot = knowledge.after(spot)
@@ -306,7 +306,7 @@ extension Knowledge: Storable {
       let low = try bytes.takeInt64()
       let high = try bytes.takeInt64()
       guard low <= high else { throw StoredFormError(expected: "an interval") }
-      insert(Interval(low: low, high: high))
+      insert(IDInterval(low: low, high: high))
     }
   }
 }

@@ -1,7 +1,7 @@
 /// The ID of something in a list: an integer, greater for what comes later.
 ///
 /// The least and the greatest 64-bit number are no IDs: they stand for the ends of the line
-/// (``Interval``). They become their neighbours, so that no number from a server can trap:
+/// (``IDInterval``). They become their neighbours, so that no number from a server can trap:
 ///
 ///     init(_ number: Int64) { self.number = Swift.min(Swift.max(number, .min + 1), .max - 1) }
 public protocol ListID: BitwiseCopyable, Hashable, Comparable, Sendable, CustomStringConvertible {

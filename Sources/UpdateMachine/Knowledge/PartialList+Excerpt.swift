@@ -53,7 +53,7 @@ extension PartialList {
   /// The excerpt for an anchor in a gap: one page about it serves both sides. Former rows are
   /// shown.
   @inlinable
-  func unknown(_ window: ListWindow<ID>, at anchor: Interval<ID>.Point) -> ListExcerpt<ID> {
+  func unknown(_ window: ListWindow<ID>, at anchor: IDInterval<ID>.Point) -> ListExcerpt<ID> {
     var excerpt = ListExcerpt<ID>()
     let gap = knowledge.gap(atOrBelow: anchor) ?? .everything
     var older: [ListExcerpt<ID>.Row] = []
@@ -69,7 +69,7 @@ extension PartialList {
   }
 
   @inlinable
-  func side(_ way: Side.Way, of anchor: Interval<ID>.Point, rows: Int64) -> Side {
+  func side(_ way: Side.Way, of anchor: IDInterval<ID>.Point, rows: Int64) -> Side {
     var side = Side()
     var left = rows
     guard var interval = knowledge.interval(holding: anchor) else { return side }
@@ -114,10 +114,10 @@ extension PartialList {
   /// The next unloaded part of an interval, from an ID on; `nil`: none.
   @inlinable
   func unloaded(
-    _ way: Side.Way, from first: ID?, _ interval: Interval<ID>
-  ) -> Interval<ID>? {
+    _ way: Side.Way, from first: ID?, _ interval: IDInterval<ID>
+  ) -> IDInterval<ID>? {
     guard !unloaded.isEmpty, let first else { return nil }
-    var point = Interval<ID>.Point.id(first)
+    var point = IDInterval<ID>.Point.id(first)
     if !unloaded.contains(point) {
       // Beyond everything loaded around it.
       let loaded = way == .older ? unloaded.gap(atOrBelow: point) : unloaded.gap(atOrAbove: point)
@@ -133,8 +133,8 @@ extension PartialList {
     )
     // Nothing lies between the last ID and the end of the line, so the end is read with it.
     switch way {
-    case .older: return Interval(from: low, to: point == .id(ID(.max)) ? high : point)
-    case .newer: return Interval(from: point == .id(ID(.min)) ? low : point, to: high)
+    case .older: return IDInterval(from: low, to: point == .id(ID(.max)) ? high : point)
+    case .newer: return IDInterval(from: point == .id(ID(.min)) ? low : point, to: high)
     }
   }
 
@@ -142,7 +142,7 @@ extension PartialList {
   @inlinable
   func take(
     _ way: Side.Way, _ ids: VersionedMap<ID, Present>, from first: ID?,
-    _ interval: Interval<ID>?, _ most: Int64
+    _ interval: IDInterval<ID>?, _ most: Int64
   ) -> (ids: [ID], isAll: Bool) {
     guard let first, let interval else { return ([], true) }
     var taken: [ID] = []
@@ -166,7 +166,7 @@ extension PartialList {
 
   @inlinable
   func formerIDs(
-    _ way: Side.Way, from first: ID?, _ gap: Interval<ID>, _ most: Int64
+    _ way: Side.Way, from first: ID?, _ gap: IDInterval<ID>, _ most: Int64
   ) -> [ID] {
     guard let former, let first else { return [] }
     // The first ID may lie beside the gap, whose IDs come next.
@@ -176,18 +176,18 @@ extension PartialList {
 
   /// Whether the server shows nothing on the older side of a point.
   @inlinable
-  func isHidden(below point: Interval<ID>.Point) -> Bool {
+  func isHidden(below point: IDInterval<ID>.Point) -> Bool {
     historyLimit.map { point <= .id($0) } ?? false
   }
 
   @inlinable
-  func gap(_ way: Side.Way, beside end: Interval<ID>.Point) -> Interval<ID>? {
+  func gap(_ way: Side.Way, beside end: IDInterval<ID>.Point) -> IDInterval<ID>? {
     way == .older ? knowledge.gap(atOrBelow: end) : knowledge.gap(atOrAbove: end)
   }
 
   /// The first ID on one side of an anchor. The anchor's own ID is on the newer side.
   @inlinable
-  static func first(_ way: Side.Way, of anchor: Interval<ID>.Point) -> ID? {
+  static func first(_ way: Side.Way, of anchor: IDInterval<ID>.Point) -> ID? {
     if let id = anchor.id { return way == .newer ? id : next(.older, after: anchor) }
     switch way {
     case .older: return anchor == .veryEnd ? ID(.max) : nil
@@ -197,7 +197,7 @@ extension PartialList {
 
   /// The ID next to a point; `nil`: the point is an end.
   @inlinable
-  static func next(_ way: Side.Way, after point: Interval<ID>.Point) -> ID? {
+  static func next(_ way: Side.Way, after point: IDInterval<ID>.Point) -> ID? {
     guard let id = point.id else { return nil }
     return ID(id.number + (way == .older ? -1 : 1))
   }
@@ -217,7 +217,7 @@ extension PartialList {
 
   @inlinable
   static func want(
-    _ way: Side.Way, _ gap: Interval<ID>, beside edge: Interval<ID>.Point, rows: Int64
+    _ way: Side.Way, _ gap: IDInterval<ID>, beside edge: IDInterval<ID>.Point, rows: Int64
   ) -> PageWant<ID> {
     if gap.lowerEnd == gap.upperEnd, let id = gap.lowerEnd.id { return .item(id) }
     let count = min(max(rows, pageMinimum), pageMaximum)
@@ -228,13 +228,13 @@ extension PartialList {
   }
 }
 
-extension Interval {
+extension IDInterval {
   /// The part of it that comes before `part` in this direction; `nil`: nothing.
   @inlinable
-  func before(_ part: Interval, _ way: PartialList<ID>.Side.Way) -> Interval? {
+  func before(_ part: IDInterval, _ way: PartialList<ID>.Side.Way) -> IDInterval? {
     switch way {
-    case .older: part.high < high ? Interval(low: part.high + 1, high: high) : nil
-    case .newer: low < part.low ? Interval(low: low, high: part.low - 1) : nil
+    case .older: part.high < high ? IDInterval(low: part.high + 1, high: high) : nil
+    case .newer: low < part.low ? IDInterval(low: low, high: part.low - 1) : nil
     }
   }
 }

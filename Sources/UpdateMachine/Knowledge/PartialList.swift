@@ -101,7 +101,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Notes that everything that the server has in an interval is held.
   @inlinable
-  public mutating func learn(_ interval: Interval<ID>) { _knowledge.insert(interval) }
+  public mutating func learn(_ interval: IDInterval<ID>) { _knowledge.insert(interval) }
 
   /// The same for several intervals.
   @inlinable
@@ -121,11 +121,11 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Notes that what was saved of these IDs is not in memory, and is read when it is needed.
   @inlinable
-  package mutating func unload(_ interval: Interval<ID>) { _unloaded.insert(interval) }
+  package mutating func unload(_ interval: IDInterval<ID>) { _unloaded.insert(interval) }
 
   /// Adds the IDs that were saved in an interval and have been read.
   @inlinable
-  package mutating func load(_ interval: Interval<ID>, _ there: [ID]) {
+  package mutating func load(_ interval: IDInterval<ID>, _ there: [ID]) {
     _unloaded.remove(interval)
     for id in there { _ids[id] = Present() }
   }
@@ -194,7 +194,7 @@ public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   /// The anchor's point on the line of IDs; `nil`: only the server knows.
   @inlinable
-  package var point: Interval<ID>.Point? {
+  package var point: IDInterval<ID>.Point? {
     switch self {
     case .oldest: .veryBeginning
     case .newest: .veryEnd
@@ -228,14 +228,14 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   /// A part of a list that is saved but not in memory.
   @usableFromInline
   package struct Unloaded: BitwiseCopyable, Hashable, Sendable {
-    @usableFromInline package var interval: Interval<ID>
+    @usableFromInline package var interval: IDInterval<ID>
     /// Whether to read from its end, not from its beginning.
     @usableFromInline package var isFromEnd: Bool
     /// How many rows are wanted.
     @usableFromInline package var count: Int64
 
     @inlinable
-    init(interval: Interval<ID>, isFromEnd: Bool, count: Int64) {
+    init(interval: IDInterval<ID>, isFromEnd: Bool, count: Int64) {
       self.interval = interval
       self.isFromEnd = isFromEnd
       self.count = count
@@ -253,7 +253,7 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
     /// A row that was in the list formerly, and may no longer be. Only beside a gap.
     case former(ID)
     /// A span that is not known.
-    case gap(Interval<ID>)
+    case gap(IDInterval<ID>)
   }
 
   /// Whether all that was asked for is there.

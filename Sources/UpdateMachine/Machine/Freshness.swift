@@ -23,7 +23,7 @@ public struct Freshness: Hashable, Sendable {
   }
 
   @inlinable
-  package init(_ claim: Claim, levelAsOf: Moment?) {
+  public init(_ claim: Claim, levelAsOf: Moment?) {
     self.claim = claim
     self.levelAsOf = levelAsOf
   }

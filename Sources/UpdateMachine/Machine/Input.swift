@@ -4,7 +4,7 @@ extension Machine {
   package enum Input: Equatable, Sendable {
     case app(AppSignal)
     /// A register was answered, and the model has taken the snapshot.
-    case snapshotArrived(RequestID, finger: Place, terms: Terms)
+    case snapshotArrived(RequestID, finger: Place, terms: ServerTerms)
     /// A poll was answered, and the model has taken the whole batch. `movedTo` is the new finger;
     /// `nil` if nothing in the batch was new.
     case polled(RequestID, movedTo: Place?)

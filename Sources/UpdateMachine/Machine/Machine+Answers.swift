@@ -4,7 +4,7 @@
 extension Machine {
   @inlinable
   mutating func snapshotArrived(
-    _ id: RequestID, finger: Place, terms: Terms, at now: Moment, _ effects: inout Effects
+    _ id: RequestID, finger: Place, terms: ServerTerms, at now: Moment, _ effects: inout Effects
   ) {
     guard case .registering(let request) = _status, request.id == id else {
       // This log will not be polled: release it, unless it is the one that we follow.

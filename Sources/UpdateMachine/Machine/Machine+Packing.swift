@@ -8,7 +8,7 @@ extension Machine {
   @usableFromInline
   package struct Packing: Hashable, Sendable {
     @usableFromInline package let settings: MachineSettings
-    @usableFromInline package let terms: Terms
+    @usableFromInline package let terms: ServerTerms
     /// The machine compares nothing with a moment that is older than this.
     @usableFromInline let past: TimeSpan
     @usableFromInline let transientMaximum: UInt8
@@ -23,7 +23,7 @@ extension Machine {
     ///   - settings: spans of at most some ten milliseconds, as made up for a small world.
     ///   - terms: the terms of every snapshot.
     @inlinable
-    package init(settings: MachineSettings, terms: Terms) {
+    package init(settings: MachineSettings, terms: ServerTerms) {
       self.settings = settings
       self.terms = terms
       let one = TimeSpan.milliseconds(1)
@@ -104,9 +104,9 @@ extension Machine {
   /// 0. Only its numbers differ: the request, timer and write that are out are each number 8.
   @inlinable
   package init(
-    unpacking bits: inout Bits, finger: Place?, life: Life, _ packing: Packing
+    unpacking bits: inout Bits, finger: Place?, incarnation: Incarnation, _ packing: Packing
   ) {
-    self.init(life: life, settings: packing.settings)
+    self.init(incarnation: incarnation, settings: packing.settings)
     let width = Packing.width
     let past = packing.past
     requestCount = 8
@@ -118,7 +118,7 @@ extension Machine {
     let sent = bits.takeMoment(past: past, width: width)
     let waits = bits.takeFlag()
     let request = sent.map {
-      Outstanding(id: RequestID(life: life, number: 8), sent: $0, waits: waits)
+      Outstanding(id: RequestID(incarnation: incarnation, number: 8), sent: $0, waits: waits)
     }
     _status = MachineStatus(code: Int(code), request: request)
     retry.timer = bits.takeMoment(past: settings.late + .milliseconds(1), width: width)
@@ -132,8 +132,8 @@ extension Machine {
     registeredAt = bits.takeMoment(past: settings.retry.healthy, width: width)
     retry.notBefore = bits.takeMoment(past: .zero, width: width) ?? .distantPast
     nextAskAt = bits.takeMoment(past: .zero, width: width) ?? .distantPast
-    retry.pace = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
-    retry.wakes = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    retry.pace = TokenBucket(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    retry.wakes = TokenBucket(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
     retry.transient = Backoff(exponent: UInt8(bits.take(width: 3)))
     retry.timeouts = Backoff(exponent: UInt8(bits.take(width: 3)))
     retry.slow = SlowBackoff(unpacking: &bits, settings.retry, width: width)

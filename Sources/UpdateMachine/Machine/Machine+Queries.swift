@@ -10,7 +10,7 @@ extension Machine {
 
   /// What the server promised with the last snapshot.
   @inlinable
-  package var terms: Terms { _terms }
+  package var terms: ServerTerms { _terms }
 
   /// Whether the app is in the foreground.
   @inlinable

@@ -25,11 +25,11 @@ package struct Machine<Place: Finger>: Equatable, Sendable {
   /// The machine's numbers; they never change.
   @usableFromInline package let settings: MachineSettings
   /// Identifies this run of the machine; part of every request's ID.
-  @usableFromInline package let life: Life
+  @usableFromInline package let incarnation: Incarnation
 
   @usableFromInline var _status: MachineStatus
   @usableFromInline var _finger: Place?
-  @usableFromInline var _terms: Terms
+  @usableFromInline var _terms: ServerTerms
 
   /// The write that is out, and whether newer data waits to be written.
   @usableFromInline var writing: WriteID?
@@ -59,8 +59,8 @@ package struct Machine<Place: Finger>: Equatable, Sendable {
 
   /// A machine without a finger, not started, in the foreground.
   @inlinable
-  package init(life: Life, settings: MachineSettings = MachineSettings()) {
-    self.life = life
+  package init(incarnation: Incarnation, settings: MachineSettings = MachineSettings()) {
+    self.incarnation = incarnation
     self.settings = settings
     _status = .stale
     _terms = .unspoken
@@ -74,14 +74,15 @@ package struct Machine<Place: Finger>: Equatable, Sendable {
   ///   - age: how long ago the state was written by the wall clock; `nil` if that is not known, for
   ///     example because the clock went back.
   ///   - now: the present moment.
-  ///   - life: a number that no other start of this replica has used.
+  ///   - incarnation: a number that no other start of this replica has used.
   ///   - settings: the machine's numbers.
   @inlinable
   package init(
-    restoring finger: Place, terms: Terms, age: TimeSpan?, at now: Moment, life: Life,
+    restoring finger: Place, terms: ServerTerms, age: TimeSpan?, at now: Moment,
+    incarnation: Incarnation,
     settings: MachineSettings = MachineSettings()
   ) {
-    self.init(life: life, settings: settings)
+    self.init(incarnation: incarnation, settings: settings)
     _status = .idle
     _finger = finger
     _terms = terms
@@ -145,7 +146,7 @@ package struct Machine<Place: Finger>: Equatable, Sendable {
   mutating func ask(at now: Moment, _ effects: inout Effects) {
     retry.spend(at: now, settings.retry)
     requestCount += 1
-    let id = RequestID(life: life, number: requestCount)
+    let id = RequestID(incarnation: incarnation, number: requestCount)
     let deadline: TimeSpan
     if let finger = _finger {
       let waits = !nextPollIsQuick && _terms.cadence.pollsWait

@@ -23,14 +23,14 @@ public struct FieldEdit<Value: Equatable & Sendable>: Sendable {
   @inlinable
   public func resolved(
     over current: Value, _ policy: ConflictPolicy
-  ) throws(Conflict<Value>) -> Value {
+  ) throws(EditConflict<Value>) -> Value {
     switch policy {
     case .clientWins: return new
     case .serverOnly: return current
     case .firstWriterWins: return current == base ? new : current
     case .ask:
       guard current == base || current == new else {
-        throw Conflict(base: base, current: current, new: new)
+        throw EditConflict(base: base, current: current, new: new)
       }
       return new
     }
@@ -51,7 +51,7 @@ public enum ConflictPolicy: Hashable, Sendable {
 }
 
 /// The error of ``ConflictPolicy/ask``: the field has been set to a third value meanwhile.
-public struct Conflict<Value: Equatable & Sendable>: Error, Equatable {
+public struct EditConflict<Value: Equatable & Sendable>: Error, Equatable {
   public var base: Value
   public var current: Value
   public var new: Value

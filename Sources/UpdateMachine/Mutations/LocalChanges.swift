@@ -100,9 +100,10 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   /// of this version of the app; `nil` keeps the outbox's.
   @usableFromInline
   package mutating func restored(
-    over confirmed: Change.State, in life: Life = Life(0), settings: OutboxSettings? = nil
+    over confirmed: Change.State, in incarnation: Incarnation = Incarnation(0),
+    settings: OutboxSettings? = nil
   ) {
-    outbox.restored(in: life)
+    outbox.restored(in: incarnation)
     if let settings { outbox.settings = settings }
     view = LocalView(of: confirmed)
   }

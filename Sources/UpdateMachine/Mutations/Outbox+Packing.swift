@@ -149,10 +149,10 @@ extension Outbox {
   /// Unpacks an outbox, as seen from the moment 0. Its pushes and timers get other numbers: the
   /// current one is number 8.
   init(
-    unpacking bits: inout Bits, of client: ClientID, life: Life, tickets: UInt64,
+    unpacking bits: inout Bits, of client: ClientID, incarnation: Incarnation, tickets: UInt64,
     settings: OutboxSettings, change: (MutationTicket) -> Change
   ) {
-    self.init(client: client, settings: settings, life: life)
+    self.init(client: client, settings: settings, incarnation: incarnation)
     let width = Outbox.numberWidth
     unpack(from: &bits, tickets: tickets, hasVersions: true, change)
     version = OutboxVersionRanks.version(ofRank: bits.take(width: width))
@@ -161,7 +161,7 @@ extension Outbox {
     sending.isForeground = bits.takeFlag()
     sending.wantsPull = bits.takeFlag()
     sending.pushCount = 8
-    sending.status = Outbox.takeStatus(&bits, life)
+    sending.status = Outbox.takeStatus(&bits, incarnation)
     let past = settings.machine.late + .milliseconds(1)
     sending.resendAt = bits.takeMoment(past: past, width: Outbox.momentWidth)
     sending.resends = Backoff(exponent: UInt8(bits.take(width: width)))
@@ -185,14 +185,14 @@ extension Outbox {
     }
   }
 
-  private static func takeStatus(_ bits: inout Bits, _ life: Life) -> OutboxStatus {
+  private static func takeStatus(_ bits: inout Bits, _ incarnation: Incarnation) -> OutboxStatus {
     switch bits.take(width: 3) {
     case 0: return .resting
     case 1: return .storing
     case 2:
       let first = MutationID(bits.take(width: numberWidth))
       let last = MutationID(bits.take(width: numberWidth))
-      let id = RequestID(life: life, part: .outbox, number: 8)
+      let id = RequestID(incarnation: incarnation, part: .outbox, number: 8)
       return .pushing(OutstandingPush(id: id, first: first, last: last))
     case 3: return .waiting
     case 4: return .pausing
@@ -277,8 +277,8 @@ extension Retry {
     timer = bits.takeMoment(past: settings.late + .milliseconds(1), width: width)
       .map { ArmedTimer(id: TimerID(part: part, 8), latest: $0) }
     notBefore = bits.takeMoment(past: .zero, width: width) ?? .distantPast
-    pace = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
-    wakes = Allowance(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    pace = TokenBucket(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
+    wakes = TokenBucket(level: bits.takeMoment(past: .zero, width: width) ?? .distantPast)
     transient = Backoff(exponent: UInt8(bits.take(width: 3)))
     timeouts = Backoff(exponent: UInt8(bits.take(width: 3)))
     slow = SlowBackoff(unpacking: &bits, settings.retry, width: width)

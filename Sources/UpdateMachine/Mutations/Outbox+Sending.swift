@@ -119,7 +119,7 @@ extension Outbox {
   private mutating func push(_ batch: Range<Int>, at now: Moment, _ effects: inout Effects) {
     sending.retry.spend(at: now, settings.machine.retry)
     sending.pushCount += 1
-    let id = RequestID(life: sending.life, part: .outbox, number: sending.pushCount)
+    let id = RequestID(incarnation: sending.incarnation, part: .outbox, number: sending.pushCount)
     var items: [Push.Item] = []
     items.reserveCapacity(batch.count)
     for pending in queue[batch] {

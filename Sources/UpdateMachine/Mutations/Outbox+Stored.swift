@@ -23,7 +23,7 @@ extension Outbox where Change: Storable {
 
   /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next.
   package init(
-    stored rows: StoredRows, settings: OutboxSettings = OutboxSettings()
+    stored rows: RowReader, settings: OutboxSettings = OutboxSettings()
   ) throws(StoredFormError) {
     let found: OutboxNumbers? = try rows.value(of: .outbox)
     guard let numbers = found else { throw StoredFormError(expected: "an outbox") }
@@ -149,7 +149,7 @@ extension RowWriter {
   }
 }
 
-extension StoredRows {
+extension RowReader {
   fileprivate func items<Item: KeptMutation>(
     of table: StoredTable
   ) throws(StoredFormError) -> [Item] {

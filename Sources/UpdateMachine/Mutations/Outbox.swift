@@ -93,7 +93,7 @@ package struct Outbox<Change: Mutation>: Sendable {
     @usableFromInline var isHeldBack = false
     /// A push was answered, and nothing has been pulled since.
     @usableFromInline var wantsPull = false
-    @usableFromInline var life = Life(0)
+    @usableFromInline var incarnation = Incarnation(0)
     /// When accepted mutations are sent again; `nil`: not scheduled.
     @usableFromInline var resendAt: Moment?
     @usableFromInline var resends = Backoff()
@@ -106,29 +106,30 @@ package struct Outbox<Change: Mutation>: Sendable {
 
   /// Creates an empty outbox, not started.
   /// - Parameters:
-  ///   - life: the incarnation of the client that it belongs to.
+  ///   - incarnation: the incarnation of the client that it belongs to.
   ///   - client: drawn for this outbox, and never used by another.
   ///   - isIdempotent: whether the server recognises a mutation by its ID. If not, mutations that
   ///     may have been lost become uncertain.
   ///   - settings: its numbers.
   package init(
     client: ClientID, isIdempotent: Bool = true, settings: OutboxSettings = OutboxSettings(),
-    life: Life = Life(0)
+    incarnation: Incarnation = Incarnation(0)
   ) {
     self.init(
-      client: client, isIdempotent: isIdempotent, settings: settings, life: life,
+      client: client, isIdempotent: isIdempotent, settings: settings, incarnation: incarnation,
       names: OutboxNames())
   }
 
   /// Creates an outbox that follows an earlier one of the same incarnation.
   @usableFromInline
   init(
-    client: ClientID, isIdempotent: Bool, settings: OutboxSettings, life: Life, names: OutboxNames
+    client: ClientID, isIdempotent: Bool, settings: OutboxSettings, incarnation: Incarnation,
+    names: OutboxNames
   ) {
     self.client = client
     self.isIdempotent = isIdempotent
     self.settings = settings
-    sending.life = life
+    sending.incarnation = incarnation
     sending.pushCount = names.pushes
     sending.retry.timerCount = names.timers
   }
@@ -146,7 +147,7 @@ package struct Outbox<Change: Mutation>: Sendable {
   package init(client: ClientID, takingOver old: Outbox) {
     self.init(
       client: client, isIdempotent: old.isIdempotent, settings: old.settings,
-      life: old.sending.life, names: old.names)
+      incarnation: old.sending.incarnation, names: old.names)
     // The server's floor holds under any client ID.
     sending.retry.notBefore = old.sending.retry.notBefore
     lastTicket = old.lastTicket
@@ -179,9 +180,9 @@ package struct Outbox<Change: Mutation>: Sendable {
   /// is durable. Answers to old pushes are ignored. Nothing is sent before it is started and
   /// replayed once. What had left without an answer is sent again, or is uncertain if the server is
   /// not idempotent.
-  package mutating func restored(in life: Life = Life(0)) {
+  package mutating func restored(in incarnation: Incarnation = Incarnation(0)) {
     sending = Sending()
-    sending.life = life
+    sending.incarnation = incarnation
     stored = version
     queueVersion += 1
     size = measuredSize  // This version of the app may measure differently.

@@ -19,7 +19,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
   package typealias Request = PageRequest<Narrow, ID>
 
   @usableFromInline package let settings: PageSettings
-  @usableFromInline let life: Life
+  @usableFromInline let incarnation: Incarnation
   /// In the order in which they were opened.
   @usableFromInline var windows: [Window] = []
   @usableFromInline var nextWindow: UInt64 = 1
@@ -92,10 +92,10 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     }
   }
 
-  /// Creates a planner. `life` must differ from that of any other planner of the same client.
+  /// Creates a planner. `incarnation` must differ from that of any other planner of the same client.
   @inlinable
-  package init(life: Life, settings: PageSettings = PageSettings()) {
-    self.life = life
+  package init(incarnation: Incarnation, settings: PageSettings = PageSettings()) {
+    self.incarnation = incarnation
     self.settings = settings
   }
 
@@ -365,7 +365,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
       retry.spend(at: now, settings.retry)
       noteAsked(request, at: now)
       fetchCount += 1
-      let id = RequestID(life: life, part: .pages, number: fetchCount)
+      let id = RequestID(incarnation: incarnation, part: .pages, number: fetchCount)
       lists.begin(id, request, isAudit: isAudit)
       fetches.append(
         Fetch(

@@ -22,7 +22,7 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
     /// still there. Only beside a gap.
     case former(Lists.ID, Lists.Item?)
     /// A span that is not known.
-    case gap(Interval<Lists.ID>)
+    case gap(IDInterval<Lists.ID>)
   }
 
   /// A view with nothing in it.
@@ -53,7 +53,7 @@ extension PagePlanner {
       switch row {
       case .item(let id):
         // A listed item is always held. If it were not, it would not be known.
-        view.rows.append(lists?.item(id).map { .item($0) } ?? .gap(Interval(id)))
+        view.rows.append(lists?.item(id).map { .item($0) } ?? .gap(IDInterval(id)))
       case .former(let id): view.rows.append(.former(id, lists?.item(id, in: narrow)))
       case .gap(let interval): view.rows.append(.gap(interval))
       }

@@ -122,7 +122,7 @@ public struct RowWriter: Sendable {
 }
 
 /// The rows of a saved form, from which a value is made.
-public struct StoredRows: Sendable {
+public struct RowReader: Sendable {
   /// Ascending by key, each once.
   @inlinable
   package var rows: [(key: StoredKey, value: [UInt8])] { _rows }

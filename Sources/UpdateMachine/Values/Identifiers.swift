@@ -1,7 +1,7 @@
 /// One incarnation: one start of one replica. The host gives each a number that no other
 /// incarnation of the same client has used (TheMachine §1). So a late answer to an earlier one is
 /// never taken for an answer to this one.
-public struct Life: BitwiseCopyable, Hashable, Sendable {
+public struct Incarnation: BitwiseCopyable, Hashable, Sendable {
   public var number: UInt64
 
   @inlinable
@@ -24,13 +24,13 @@ package enum ClientPart: UInt8, BitwiseCopyable, Hashable, Sendable {
 
 /// Identifies one request. Requests are numbered from 1 within one incarnation and part.
 public struct RequestID: BitwiseCopyable, Hashable, Sendable {
-  @usableFromInline package var life: Life
+  @usableFromInline package var incarnation: Incarnation
   @usableFromInline package var part: ClientPart
   @usableFromInline package var number: UInt64
 
   @inlinable
-  package init(life: Life, part: ClientPart = .machine, number: UInt64) {
-    self.life = life
+  package init(incarnation: Incarnation, part: ClientPart = .machine, number: UInt64) {
+    self.incarnation = incarnation
     self.part = part
     self.number = number
   }
@@ -56,8 +56,8 @@ public struct WriteID: Hashable, Sendable {
   package init(_ number: UInt64) { self.number = number }
 }
 
-extension Life: CustomStringConvertible {
-  public var description: String { "life \(number)" }
+extension Incarnation: CustomStringConvertible {
+  public var description: String { "incarnation \(number)" }
 }
 
 extension RequestID: CustomStringConvertible {

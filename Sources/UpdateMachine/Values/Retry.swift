@@ -41,9 +41,9 @@ struct Retry: Hashable, Sendable {
   /// The part that it belongs to, named in its timers.
   @usableFromInline let part: ClientPart
   /// The budget of all requests.
-  @usableFromInline var pace = Allowance()
+  @usableFromInline var pace = TokenBucket()
   /// The budget of signals that cut a wait short.
-  @usableFromInline var wakes = Allowance()
+  @usableFromInline var wakes = TokenBucket()
   /// The backoff of failures that are likely to pass.
   @usableFromInline var transient = Backoff()
   /// The backoff of failures that cost the server much.

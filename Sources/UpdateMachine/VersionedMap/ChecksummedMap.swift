@@ -127,7 +127,7 @@ extension VersionedMap where Key: Digestible, Value: Digestible {
 
   @inlinable
   func digest(_ key: Key, _ value: Value) -> UInt64 {
-    var digest = Digest()
+    var digest = StateDigest()
     key.fold(into: &digest)
     value.fold(into: &digest)
     return digest.value

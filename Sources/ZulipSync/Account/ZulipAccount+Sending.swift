@@ -32,25 +32,25 @@ extension ZulipAccount {
   package func echoes(
     _ local: LocalChanges<ZulipOutgoing>, in list: ZulipMessageList
   ) -> [ZulipEcho] {
-    echoes(local).filter { list.verdict(on: glimpse(of: $0.message)) == .yes }
+    echoes(local).filter { list.verdict(on: partialMessage(of: $0.message)) == .yes }
   }
 
   /// The parts of a message that are known before it has an ID: later than all others, read, and
   /// not starred.
-  private func glimpse(of message: ZulipOutgoing) -> MessageGlimpse<ZulipContent> {
-    var glimpse = MessageGlimpse<ZulipContent>(MessageID(.max))
-    glimpse.sender = state.myself
-    glimpse.flags = .read
-    glimpse.flagsShown = [.read, .starred, .historical]
+  private func partialMessage(of message: ZulipOutgoing) -> PartialMessage<ZulipContent> {
+    var partialMessage = PartialMessage<ZulipContent>(MessageID(.max))
+    partialMessage.sender = state.myself
+    partialMessage.flags = .read
+    partialMessage.flagsShown = [.read, .starred, .historical]
     switch message.recipient {
     case .channel(let channel, let topic):
-      glimpse.place = .zulip(channel, topic: topic)
-      glimpse.channel = channel
+      partialMessage.place = .zulip(channel, topic: topic)
+      partialMessage.channel = channel
     case .direct(let users):
       let all = users + [state.myself].compactMap { $0 }
-      glimpse.place = .direct(ConversationID(zulip: all))
+      partialMessage.place = .direct(ConversationID(zulip: all))
     }
-    return glimpse
+    return partialMessage
   }
 }
 

@@ -121,7 +121,7 @@ extension ZulipAccount: StorableModel {
     lists.store(since: old?.lists, into: &rows, from: ZulipAccount.messageTable)
   }
 
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  public init(stored rows: RowReader) throws(StoredFormError) {
     state = try ZulipState(stored: rows)
     let head: StoredHead? = try rows.value(of: ZulipAccount.headTable)
     guard let head else { throw StoredFormError(expected: "the head of an account") }
@@ -134,8 +134,8 @@ extension ZulipAccount: StorableModel {
   /// Migrates from version 1, which had an empty content in place of the head, and the client's
   /// name only in the outbox.
   public static func migrate(
-    _ rows: StoredRows, from version: UInt64
-  ) throws(StoredFormError) -> StoredRows {
+    _ rows: RowReader, from version: UInt64
+  ) throws(StoredFormError) -> RowReader {
     let form: ZulipContent? = try rows.value(of: headTable)
     var migrated = rows.rows
     guard let form, let index = migrated.firstIndex(where: { $0.key.table == headTable }) else {
@@ -143,7 +143,7 @@ extension ZulipAccount: StorableModel {
     }
     let outbox = try Outbox<ZulipOutgoing>(stored: rows)
     migrated[index].value = StoredHead(form: form.form, client: outbox.client).storedBytes
-    return try StoredRows(migrated, unloaded: rows.unloaded)
+    return try RowReader(migrated, unloaded: rows.unloaded)
   }
 
   public static var unloadedTables: [StoredTable] {
@@ -189,7 +189,7 @@ extension ZulipAccount: CustomStringConvertible, CustomReflectable {
 ///
 /// The machine sets the deadlines, and cancels requests that take too long. Those of the connection
 /// never come first.
-public struct ZulipAccountSource: Source {
+public struct ZulipAccountSource: SyncSource {
   public typealias Model = ZulipAccount
   public typealias Sync = EventQueue<ZulipEvent>
 

@@ -23,8 +23,8 @@ public struct ZulipMessageList: MessageNarrow {
   public var isDecidable: Bool { filter.isDecidable }
   public var channel: ChannelID? { filter.channel }
 
-  public func verdict(on glimpse: MessageGlimpse<ZulipContent>) -> Verdict {
-    filter.verdict(on: glimpse)
+  public func verdict(on partialMessage: PartialMessage<ZulipContent>) -> Verdict {
+    filter.verdict(on: partialMessage)
   }
 }
 

@@ -95,8 +95,8 @@ extension ZulipConnection {
   }
 
   /// The server's promises. If one is missing or makes no sense, the usual default is taken.
-  static func terms(_ fields: ZulipFields, _ register: ZulipRegister) -> Terms {
-    var terms = Terms.unspoken
+  static func terms(_ fields: ZulipFields, _ register: ZulipRegister) -> ServerTerms {
+    var terms = ServerTerms.unspoken
     if let wait = ZulipAnswer.wait(fields["event_queue_longpoll_timeout_seconds"]) {
       // The server's wait, plus time for the answer. No proxy lets a server wait longer than
       // minutes.
@@ -117,7 +117,7 @@ extension ZulipConnection {
   ///   - waits: whether the server may hold the request until there is an event; `false` for an
   ///     answer at once.
   ///   - deadline: `nil` means `ZulipSettings.pollDeadline`, or ``ZulipSettings/deadline`` if it
-  ///     does not wait. It should be longer than the server waits (`Terms.longDeadline`).
+  ///     does not wait. It should be longer than the server waits (`ServerTerms.longDeadline`).
   package func events(
     after finger: QueueFinger, waits: Bool, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> QueueBatch<ZulipEvent> {

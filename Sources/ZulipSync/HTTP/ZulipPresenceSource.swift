@@ -8,7 +8,7 @@ public import UpdateMachine
 ///
 /// It records by its clock when each answer came. A moment that is passed to a ``ZulipPresence``
 /// must be of the same clock. <doc:Presence> says what is known and what is not.
-public struct ZulipPresenceSource: Source {
+public struct ZulipPresenceSource: SyncSource {
   public typealias Model = ZulipPresence
   public typealias Sync = EventQueue<ZulipHeard>
 

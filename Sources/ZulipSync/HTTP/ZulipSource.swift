@@ -8,7 +8,7 @@ package import UpdateMachine
 ///
 /// The machine sets the deadlines, and cancels requests that take too long. The deadlines here are
 /// so long that they never come first.
-package struct ZulipSource: Source {
+package struct ZulipSource: SyncSource {
   package typealias Model = ZulipState
   package typealias Sync = EventQueue<ZulipEvent>
 

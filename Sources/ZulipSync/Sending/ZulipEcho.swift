@@ -50,7 +50,7 @@ struct ZulipLocalID: Hashable, Sendable {
 extension ClientID {
   /// Names an outbox by the account's first queue. The server gives no two clients the same queue.
   init(zulip queue: QueueID) {
-    var digest = Digest()
+    var digest = StateDigest()
     digest.fold(queue.text)
     self.init(digest.value)
   }

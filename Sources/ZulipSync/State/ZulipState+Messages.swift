@@ -205,7 +205,7 @@ extension ZulipState {
 
 extension ZulipState {
   /// Sets a message's rows to what a page said of it. No event will report that.
-  mutating func mend(_ message: Message<ZulipContent>) {
+  mutating func mend(_ message: ChatMessage<ZulipContent>) {
     let id = message.id.number
     if holds(ZulipState.starred) {
       rows[ZulipKey(ZulipState.starred, id)] = message.flags.contains(.starred) ? .null : nil

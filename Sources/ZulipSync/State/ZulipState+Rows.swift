@@ -85,7 +85,7 @@ extension ZulipState {
   }
 
   static func topic(_ channel: Int64, _ topic: String) -> ZulipKey {
-    ZulipKey("user_topics", channel, Topic(zulip: topic).key)
+    ZulipKey("user_topics", channel, MessageTopic(zulip: topic).key)
   }
 
   /// Adds an object, or replaces the one with the same key.

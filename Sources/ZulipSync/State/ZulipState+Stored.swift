@@ -6,7 +6,7 @@ extension ZulipState: StorableModel {
     store(since: old, into: &rows, from: .firstOfModel)
   }
 
-  public init(stored rows: StoredRows) throws(StoredFormError) {
+  public init(stored rows: RowReader) throws(StoredFormError) {
     try self.init(stored: rows, from: .firstOfModel)
   }
 
@@ -23,7 +23,7 @@ extension ZulipState: StorableModel {
   }
 
   /// Reads a state that was stored as a part of a model.
-  package init(stored rows: StoredRows, from first: StoredTable) throws(StoredFormError) {
+  package init(stored rows: RowReader, from first: StoredTable) throws(StoredFormError) {
     let registration: ZulipRegistration? = try rows.value(of: first)
     guard let registration else { throw StoredFormError(expected: "a registration") }
     self.registration = registration

@@ -59,14 +59,14 @@ extension ConversationID {
   /// set in any order, on every device. It is a 64-bit hash: two of a user's n conversations
   /// collide with a probability of about n² in 2⁶⁵.
   public init(zulip users: some Sequence<UserID>) {
-    var digest = Digest()
+    var digest = StateDigest()
     let members = Set(users).sorted()
     for user in members { digest.fold(user.number) }
     self.init(Int64(bitPattern: digest.value), members: members)
   }
 }
 
-extension Topic {
+extension MessageTopic {
   /// A topic as Zulip compares it: without regard to case.
   public init(zulip text: String) { self.init(text, key: text.lowercased()) }
 }
@@ -74,11 +74,11 @@ extension Topic {
 extension MessagePlace {
   /// A place in a channel, under a topic in any spelling.
   public static func zulip(_ channel: ChannelID, topic: String) -> MessagePlace {
-    .channel(channel, topic: Topic(zulip: topic))
+    .channel(channel, topic: MessageTopic(zulip: topic))
   }
 }
 
-extension Reaction {
+extension MessageReaction {
   /// Codes are unique only within their type.
   init(user: UserID, zulip type: String, _ code: String) {
     self.init(user: user, emoji: "\(type):\(code)")

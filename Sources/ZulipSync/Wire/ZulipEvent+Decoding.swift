@@ -29,7 +29,7 @@ extension ZulipEvent: Decodable {
   private static func reacted(_ event: ZulipReading) throws(ZulipError) -> Kind {
     let isSet = try event.word("op", Change.self) == .add
     let id = MessageID(try event.number("message_id"))
-    return .reacted(id, try Reaction(event), isSet: isSet)
+    return .reacted(id, try MessageReaction(event), isSet: isSet)
   }
 
   /// Other changes of a subscription do not concern messages.

@@ -29,7 +29,7 @@ public struct ZulipEvent: Hashable, Sendable {
     /// `update_message_flags`.
     case flagged(ZulipFlagging)
     /// `reaction`.
-    case reacted(MessageID, Reaction, isSet: Bool)
+    case reacted(MessageID, MessageReaction, isSet: Bool)
     /// `subscription` with `add` or `remove`.
     case covered([ChannelID], follows: Bool)
     /// Changes no message, or is of an unknown type.

@@ -20,11 +20,11 @@ public struct ZulipMessage: Hashable, Sendable {
   package var version: Int64
   package var flags: MessageFlags
   /// Unique, in ascending order.
-  package var reactions: [Reaction]
+  package var reactions: [MessageReaction]
 
   /// The message as the library holds it.
-  public var message: Message<ZulipContent> {
-    Message(
+  public var message: ChatMessage<ZulipContent> {
+    ChatMessage(
       id: id, sender: sender, sentAt: sentAt, place: place, content: content, version: version,
       flags: flags,
       reactions: reactions)
@@ -72,13 +72,13 @@ extension ZulipMessage: Decodable {
       try message.numberIfPresent("last_edit_timestamp") ?? 0,
       try message.numberIfPresent("last_moved_timestamp") ?? 0)
     flags = MessageFlags(zulip: names)
-    var all: Set<Reaction> = []
-    for reaction in try message.objects("reactions") { all.insert(try Reaction(reaction)) }
+    var all: Set<MessageReaction> = []
+    for reaction in try message.objects("reactions") { all.insert(try MessageReaction(reaction)) }
     reactions = all.sorted()
   }
 }
 
-extension Reaction {
+extension MessageReaction {
   init(_ reaction: ZulipReading) throws(ZulipError) {
     let user = UserID(try reaction.number("user_id"))
     let type = try reaction.text("reaction_type")

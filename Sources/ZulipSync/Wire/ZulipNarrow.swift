@@ -91,7 +91,7 @@ extension ZulipNarrow.Term {
     case ("channel", .text(let text)), ("stream", .text(let text)):
       return directory.channels[text].map { [(.channel($0), false)] } ?? onServer
     case ("topic", .text(let topic)), ("subject", .text(let topic)):
-      return [(.topic(Topic(zulip: topic)), false)]
+      return [(.topic(MessageTopic(zulip: topic)), false)]
     case ("dm", .numbers(let users)), ("pm-with", .numbers(let users)):
       guard let me = directory.me else { return onServer }
       return [(.direct(ConversationID(zulip: users.map { UserID($0) } + [me])), false)]

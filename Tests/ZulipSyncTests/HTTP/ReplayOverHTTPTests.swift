@@ -74,7 +74,7 @@ import UpdateMachine
       snapshot: .init(observer.start, .rendered))
     let everything = expected.list(ZulipNarrow([]))
     expected.lists.open(everything)
-    let fetch = RequestID(life: Life(1), part: .pages, number: 1)
+    let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
     expected.lists.begin(fetch, PageRequest(everything, .newest, before: 1, after: 0))
     let nothing = MessagePage<ZulipContent>(messages: [], foundOldest: true, foundNewest: true)
     #expect(expected.lists.take(nothing, for: fetch) == .taken)

@@ -58,7 +58,7 @@ import UpdateMachine
         #"event_types=["message"]"#, "queue_lifespan_secs=700", "idle_queue_timeout=700",
       ])
     #expect(registered.finger == QueueFinger(queue: QueueID("q1"), lastEventID: 3))
-    #expect(registered.terms == Terms(longDeadline: .seconds(100), lifetime: .seconds(700)))
+    #expect(registered.terms == ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(700)))
     #expect(registered.snapshot.fields["alert_words"] == ["a"])
     #expect(try ZulipState(snapshot: registered.snapshot)["alert_words"] == ["a"])
     let login = Data("\(Ada.email):\(Ada.key)".utf8).base64EncodedString()

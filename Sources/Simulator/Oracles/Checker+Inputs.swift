@@ -1,0 +1,169 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// The inputs of a client's machine, one by one. They are repeated on a machine of the checker's own.
+// Oracles E and G check the results; the statistics and the hash are updated here, too.
+
+extension Checker {
+  /// What a checker needs of an input, looked up once: each access to an input copies it.
+  struct Given: Sendable {
+    var signal: InputKind?
+    /// It answers a request.
+    var isAnswer = false
+    /// A saved form was read.
+    var isForm = false
+    /// The log of that form, or of a snapshot.
+    var log: Place.Log?
+
+    init(_ input: Body.Input?) {
+      switch input {
+      case .app(let signal): self.signal = InputKind(signal)
+      case .loaded(let saved, _):
+        isForm = true
+        log = saved?.finger?.log
+      case .snapshotArrived(_, _, let finger, _):
+        isAnswer = true
+        log = finger.log
+      case .batchArrived, .pushAnswered, .pageArrived, .failed: isAnswer = true
+      case .loadFailed, .written, .writeFailed, .rowsRead, .rowsFailed, .erased, .fired, .window,
+        .lists, .mutation, .saveRequested, nil:
+        break
+      }
+    }
+  }
+
+  mutating func judgeHeard(
+    _ input: Body.Input?, _ given: Given, _ effects: Body.Effects, _ client: Int, _ body: Body,
+    _ server: Server, wasLoaded: Bool, at now: Moment
+  ) {
+    accounts[client].endsOutage = false
+    // The start of a process does not count.
+    if let signal = given.signal, signal != .started || wasLoaded {
+      result.userActions += 1
+    }
+    var machine =
+      accounts[client].machine.take()
+      ?? Machine(incarnation: body.machine.incarnation, settings: settings)
+    let count = effects.heard.count
+    var release: Place.Log?
+    var isRefused = false
+    effects.heard.each { heard in
+      let before = Before(heard, machine, at: now)
+      var own = Effects()
+      switch heard {
+      case .restored(let finger, let terms, let age):
+        machine = Machine(
+          restoring: finger, terms: terms, age: age, at: now, incarnation: machine.incarnation,
+          settings: settings)
+      case .input(let input): own = machine.handle(input, at: now)
+      }
+      release = release ?? own.release
+      if case .input(.failed(_, .modelRefused)) = heard { isRefused = true }
+      // Effects that the client adds are compared apart from the machine's.
+      if count == 1 { own = effects.machine }
+      judge(heard, before, own, client, machine, server, wasLoaded: wasLoaded, at: now)
+    }
+    judgeRelease(
+      input, given, effects.machine.release, machine: release, isRefused: isRefused, client, body,
+      wasLoaded: wasLoaded, at: now)
+    if machine != body.machine {
+      report(.walls, client, now, "the machine is what it was told: \(machine)", "\(body.machine)")
+      machine = body.machine
+    }
+    accounts[client].machine = machine
+  }
+
+  private mutating func judge(
+    _ heard: Heard, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, _ server: Server, wasLoaded: Bool, at now: Moment
+  ) {
+    noteReturn(before, client, at: now)
+    noteStatistics(before, effects, machine.status)
+    accounts[client].endsOutage = accounts[client].endsOutage || Checker.endsOutage(before)
+    judgeInput(heard, before, effects, client, machine, at: now)
+    let levelBefore = accounts[client].levelAsOf
+    let levelAsOf = machine.freshness(at: now).levelAsOf
+    if levelAsOf != levelBefore {
+      accounts[client].levelAsOf = levelAsOf
+      judgeNews(before, levelAsOf, client, machine, at: now)
+      if accounts[client].hasAskedSinceSleep { accounts[client].sleep = .zero }
+    }
+    if effects.request != nil { accounts[client].hasAskedSinceSleep = true }
+    let objection = accounts[client].walls.perform(effects, status: machine.status, at: now)
+    if let objection {
+      report(
+        objection.oracle, client, now, objection.expected,
+        "\(effects.texts(at: now)), \(machine)")
+    }
+    judgeBudget(before, effects, client, machine, at: now)
+    judgeFinger(before, client, machine, at: now)
+    judgeDrop(before, client, machine, server, at: now)
+    judgeTable(before, effects, client, machine, wasLoaded: wasLoaded, at: now)
+    judgeLevel(before, effects, from: levelBefore, to: levelAsOf, client, at: now)
+  }
+
+  /// An answer that is not awaited changes nothing.
+  private mutating func judgeInput(
+    _ heard: Heard, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
+  ) {
+    guard case .input(let input) = heard else { return }
+    switch input {
+    case .snapshotArrived(let id, _, _), .polled(let id, _), .failed(let id, _):
+      guard let old = before.machine else { return accounts[client].walls.noteAnswer(to: id) }
+      guard !before.isOverdue,
+        !SupersededOracle.holds(before: old, after: machine, effects: effects)
+      else { return }
+      report(
+        .ownership, client, now, "an answer that is not awaited changes nothing",
+        "\(input), then \(machine)")
+    case .fired(let timer): accounts[client].walls.noteFired(timer)
+    case .written(let write), .writeFailed(let write): accounts[client].walls.noteWriteEnded(write)
+    case .app: break
+    }
+  }
+
+  /// A second copy of an answer changes nothing.
+  mutating func judgeTwice(
+    _ input: Body.Input?, _ given: Given, _ client: Int, _ body: Body, _ checksum: UInt64?,
+    at now: Moment
+  ) {
+    // A write that began with old news is overdue at once; the next input notes that, whatever it
+    // is.
+    guard given.isAnswer, let input, !body.machine.isOverdue(at: now) else { return }
+    var twice = body
+    let effects = twice.handle(input, at: now)
+    var holds = SupersededOracle.holds(
+      before: body.machine, after: twice.machine, effects: effects.machine)
+    holds = holds && effects.outbox.push == nil && effects.pages.fetch.isEmpty
+    holds = holds && twice.local?.outbox.currentVersion == body.local?.outbox.currentVersion
+    holds = holds && twice.local?.outbox.status == body.local?.outbox.status
+    guard !holds || twice.model.map(App.checksum) != checksum else { return }
+    report(
+      .idempotence, client, now, "the same answer again changes nothing: \(body)", "\(twice)")
+  }
+
+  // MARK: Statistics and hash
+
+  mutating func noteStatistics(_ before: Before, _ effects: Effects, _ status: MachineStatus) {
+    result.statuses |= 1 << UInt64(status.code)
+    if effects.request != nil { result.requests += 1 }
+    if let failure = before.failure, before.isCurrent {
+      result.rows.note(failure, isRegistering: before.isRegistering)
+    } else if before.kind == .fired, before.isAwaiting, effects.cancel != nil, !before.isOverdue {
+      result.rows.note(.timedOut, isRegistering: before.isRegistering)
+    } else if effects.report == .store {
+      result.rows.storeFailures += 1
+    }
+  }
+
+  mutating func foldHash(_ client: Int, _ body: Body, at now: Moment) {
+    result.hash.fold(now.milliseconds)
+    result.hash.fold(UInt64(client) << 8 | UInt64(body.status.code))
+    if let finger = body.finger {
+      result.hash.fold(Int64(accounts[client].logNumber ?? -1))
+      result.hash.fold(Server.number(of: finger))
+    }
+    if let checksum = accounts[client].checksum { result.hash.fold(checksum) }
+  }
+}

@@ -1,0 +1,388 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// The expected results of each input by TheMachine §4 and §5, written independently: which failures
+// cost the finger, which machines halt, which log is released, when a poll is quick.
+
+extension Checker {
+  /// What is remembered of a client to predict the result of its next input.
+  struct Table: Sendable {
+    /// Whether nothing vouches for the state now: the next poll must be quick.
+    var isLost = true
+    /// When the server last noted interest in the log, as far as a client can know.
+    var touched: Moment?
+    /// Whether the app wants to be kept level: it has started and not stopped since.
+    var isStarted = false
+    /// When the app last came to the foreground: an outage is counted from there at the earliest.
+    var returnedAt: Moment = .distantPast
+    /// When the user or the system last sent a signal: an outage is not shown for a moment after
+    /// it.
+    var saidAt: Moment = .distantPast
+    /// When the first write failed since the last answer: the outage is counted from there. Story
+    /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next begins 0.1 s
+    /// later, and for the rest of the debounce nothing is shown.
+    var writeFailedAt: Moment?
+  }
+
+  /// The failure, if this input ended a request without success.
+  static func failure(_ before: Before, _ effects: Effects) -> SyncFailure? {
+    switch before.kind {
+    case .failed: return before.isCurrent ? before.failure : nil
+    case .fired:
+      // A poll that was slept through is not a failure.
+      return before.isAwaiting && effects.cancel != nil && !before.isOverdue ? .timedOut : nil
+    case .restored, .snapshotArrived, .polled, .started, .stopped, .loggedOut, .foregrounded,
+      .backgrounded, .networkChanged,
+      .retryRequested, .credentialsChanged, .written, .writeFailed:
+      return nil
+    }
+  }
+
+  mutating func judgeTable(
+    _ before: Before, _ effects: Effects, _ client: Int, _ machine: Machine<Place>,
+    wasLoaded: Bool, at now: Moment
+  ) {
+    let failure = Checker.failure(before, effects)
+    let objection =
+      Checker.haltObjection(failure, before, machine)
+      ?? Checker.fingerObjection(failure, before, effects, machine)
+      ?? signalObjection(before, effects, client, machine, at: now)
+      ?? Checker.restObjection(before, effects, machine)
+      ?? herdObjection(failure, before, effects, client, machine, at: now)
+    if let objection {
+      let texts = effects.texts(at: now)
+      report(
+        objection.oracle, client, now, objection.expected,
+        "\(before.status), \(before.kind) → \(machine): \(texts)")
+    }
+    noteTouched(failure, before, effects, client, machine, at: now)
+    judgeQuickness(failure, before, effects, client, machine, at: now)
+    judgeSleep(before, client, machine, at: now)
+    switch before.kind {
+    case .started: accounts[client].table.isStarted = true
+    case .stopped, .loggedOut: accounts[client].table.isStarted = false
+    default: break
+    }
+    if machine.status == .idle, accounts[client].table.isStarted,
+      settings.refreshPeriod != nil, !accounts[client].walls.hasTimer
+    {
+      report(.liveness, client, now, "the next refresh is due at some time", "\(machine)")
+    }
+  }
+
+  typealias Objection = WallsOracle.Objection
+
+  // MARK: Halting and going on
+
+  private static func haltObjection(
+    _ failure: SyncFailure?, _ before: Before, _ machine: Machine<Place>
+  ) -> Objection? {
+    let status = machine.status
+    switch failure {
+    case .unauthorized?: return expect(status == .halted(.credentials), "credentials are asked for")
+    case .unsupported?: return expect(status == .halted(.unsupported), "the app is asked")
+    case nil: break
+    case _?: return expect(!status.isHalted, "what may pass is tried again")
+    }
+    switch before.kind {
+    case .stopped, .loggedOut:
+      return expect(status == .halted(.stopped), "a machine that is told to stop is stopped")
+    case .credentialsChanged where before.status == .halted(.credentials):
+      return expect(!status.isHalted, "new credentials are tried")
+    case .restored, .started: return nil  // A start or a stop may have waited for the load.
+    case .retryRequested where before.status != .halted(.stopped): return nil
+    default:
+      return expect(
+        status.isHalted == before.status.isHalted && (!status.isHalted || status == before.status),
+        "only the app's word begins or ends a halt")
+    }
+  }
+
+  private static func expect(
+    _ holds: Bool, _ expected: String, _ oracle: Oracle = .ownership
+  ) -> Objection? {
+    holds ? nil : Objection(oracle: oracle, expected: expected)
+  }
+
+  // MARK: The finger and its log
+
+  private static func fingerObjection(
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ machine: Machine<Place>
+  ) -> Objection? {
+    var release: Place.Log?
+    switch failure {
+    case .unreachable?, .timedOut?, .serverFault?, .rateLimited?, .unauthorized?:
+      if machine.finger != before.finger {
+        return Objection(oracle: .budget, expected: "a failure that may pass costs no finger")
+      }
+    case .expired?:
+      if machine.finger != nil {
+        return Objection(oracle: .ownership, expected: "a log that is gone is not followed")
+      }
+    case .unsupported?, .rejected?, .malformed?, .modelRefused?:
+      if machine.finger != nil {
+        return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
+      }
+      release = before.finger?.log
+      // The client releases a refused snapshot's own log.
+      if before.isRegistering { release = effects.release }
+    case nil: release = wantedRelease(before)
+    }
+    if before.kind == .loggedOut, !effects.erase || machine.finger != nil {
+      return Objection(oracle: .ownership, expected: "after a log-out nothing is left")
+    }
+    return expect(
+      effects.release == release, "the log released is \(release.map { $0.description } ?? "none")")
+  }
+
+  /// The log that an input without a failure releases.
+  private static func wantedRelease(_ before: Before) -> Place.Log? {
+    switch before.kind {
+    case .loggedOut: before.finger?.log
+    case .snapshotArrived:
+      before.isCurrent || before.status.isHalted || before.log == before.finger?.log
+        ? nil : before.log
+    default: nil
+    }
+  }
+
+  /// Checks what else the client releases: the log of a snapshot that its model refused, and the
+  /// log of a saved form that was read after a log-out.
+  mutating func judgeRelease(
+    _ input: Body.Input?, _ given: Given, _ found: Place.Log?, machine release: Place.Log?,
+    isRefused: Bool, _ client: Int, _ body: Body, wasLoaded: Bool, at now: Moment
+  ) {
+    var expected = release
+    if given.isForm, wasLoaded {
+      expected = given.log == body.finger?.log ? release : given.log
+    } else if given.isAnswer, isRefused {
+      expected = release ?? given.log
+    }
+    if given.signal == .loggedOut, body.model != nil {
+      report(.ownership, client, now, "after a log-out nothing is left", "\(body)")
+    }
+    guard found != expected else { return }
+    report(
+      .ownership, client, now,
+      "the log released is \(expected.map { $0.description } ?? "none")",
+      "\(found.map { $0.description } ?? "none"), \(words(of: input))")
+  }
+
+  // MARK: Signals and rest
+
+  private func signalObjection(
+    _ before: Before, _ effects: Effects, _ client: Int, _ machine: Machine<Place>, at now: Moment
+  ) -> Objection? {
+    switch before.kind {
+    case .started, .foregrounded, .backgrounded, .networkChanged, .retryRequested,
+      .credentialsChanged:
+      if case .registering = before.status, !effects.isEmpty || machine.status != before.status {
+        return Objection(
+          oracle: .budget, expected: "a register is never disturbed: it costs a snapshot and a log")
+      }
+    default: break
+    }
+    switch before.kind {
+    case .foregrounded, .networkChanged, .retryRequested:
+      if case .live(.polling(let request)) = before.status, !request.waits, !effects.isEmpty {
+        return Objection(
+          oracle: .budget, expected: "a quick poll tells within a round trip: it is not disturbed")
+      }
+    default: break
+    }
+    if before.kind == .networkChanged, before.status == .registerFailed, !effects.isEmpty,
+      accounts[client].budget.isSlowWaitOn(at: now)
+    {
+      return Objection(oracle: .budget, expected: "another network heals no server's refusal")
+    }
+    return nil
+  }
+
+  private static func restObjection(
+    _ before: Before, _ effects: Effects, _ machine: Machine<Place>
+  ) -> Objection? {
+    if machine.status.isHalted, effects.persist != nil {
+      return Objection(oracle: .ownership, expected: "a halted machine writes nothing")
+    }
+    if before.kind == .fired, before.status == .idle, machine.status == .idle, effects.arm != nil {
+      return Objection(oracle: .liveness, expected: "a refresh asks")
+    }
+    if let terms = before.terms, before.isCurrent, effects.report == nil,
+      machine.terms != terms
+    {
+      return Objection(oracle: .walls, expected: "the terms are those that came with the finger")
+    }
+    guard let request = effects.request, !machine.isInForeground else { return nil }
+    if before.kind == .fired, before.status == .idle, case .poll(_, _, waits: false) = request {
+      return nil
+    }
+    return Objection(
+      oracle: .ownership,
+      expected: "in the background nothing is asked but the refresh's quick poll"
+    )
+  }
+
+  // MARK: Herds
+
+  /// If a log is lost early, all clients' logs are, and all of them come back: the wait is spread.
+  /// A log that was due to end is replaced at once.
+  private func herdObjection(
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
+  ) -> Objection? {
+    guard failure == .expired, !before.isRegistering, machine.isInForeground,
+      !accounts[client].budget.isYoung(at: now)
+    else { return nil }
+    let isEarly =
+      accounts[client].table.touched.map { machine.terms.lifetime > now - $0 } ?? false
+    guard isEarly else {
+      let isPatient = effects.arm.map { $0.range.earliest != $0.range.latest } ?? false
+      return Checker.expect(
+        effects.request != nil || !isPatient, "a log whose time was over is replaced at once",
+        .budget)
+    }
+    let wait = effects.arm.map { $0.range.latest - now }
+    return Checker.expect(
+      effects.request == nil && wait.map { $0 >= settings.spread } ?? false,
+      "a log lost before its time is replaced within \(settings.spread)", .budget)
+  }
+
+  /// At the server a wait began when the request left the client. Only a wait that was long enough
+  /// counts there, and a request that found the log gone kept nothing alive.
+  private mutating func noteTouched(
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
+  ) {
+    if before.kind == .restored {
+      accounts[client].table.touched = before.age.map { now - $0 }
+    }
+    let isOver = before.isCurrent || effects.cancel != nil
+    if isOver, before.waits, failure != .expired, now - before.sent >= settings.reallyWaited {
+      accounts[client].table.touched = before.sent
+    }
+    if before.kind == .snapshotArrived, before.isCurrent, failure == nil {
+      accounts[client].table.touched = now
+    }
+    if machine.finger == nil { accounts[client].table.touched = nil }
+  }
+
+  // MARK: Quick polls
+
+  /// After a start, a failure and a sleep the next poll is quick, so that freshness is known within
+  /// a round trip. When the state is level, the poll waits.
+  private mutating func judgeQuickness(
+    _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
+    _ machine: Machine<Place>, at now: Moment
+  ) {
+    var isLost = accounts[client].table.isLost
+    if before.isOverdue || failure != nil || effects.cancel != nil { isLost = true }
+    switch before.kind {
+    case .snapshotArrived where before.isCurrent && failure == nil:
+      isLost = now - before.sent > settings.quickDeadline
+    case .polled where before.isCurrent && failure == nil: isLost = before.isOverdue
+    case .writeFailed where effects.report == .store && before.status.isLive: isLost = true
+    default: break
+    }
+    if case .poll(_, _, let waits)? = effects.request, waits == isLost {
+      let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: we are level"
+      report(.honesty, client, now, expected, "\(effects.texts(at: now)), \(machine)")
+    }
+    switch machine.status {
+    case .live: accounts[client].table.isLost = isLost
+    case .stale, .idle, .registering, .registerFailed, .pollFailed, .halted:
+      accounts[client].table.isLost = true
+    }
+  }
+
+  /// Checks that an answer missed during a sleep counts as lost, and not as a failure (SyncBugs
+  /// 12).
+  private mutating func judgeSleep(
+    _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
+  ) {
+    guard before.isOverdue else { return }
+    let claim = machine.freshness(at: now).claim
+    if before.isAwaiting, claim == .connected {
+      report(
+        .honesty, client, now, "what was slept through is not connected", "\(machine)")
+    }
+    if before.kind == .fired, before.isAwaiting, case .unreachable = claim, !before.hasFailed {
+      report(.honesty, client, now, "to sleep is nobody's failure", "\(claim)")
+    }
+  }
+
+  // MARK: News
+
+  /// Checks what an answer vouches for: a snapshot and a quick answer for the moment of their
+  /// request, a wait for the moment when it ended. Nothing else is news.
+  mutating func judgeLevel(
+    _ before: Before, _ effects: Effects, from old: Moment?,
+    to levelAsOf: Moment?, _ client: Int, at now: Moment
+  ) {
+    var expected = old
+    let isGood = before.isCurrent && Checker.failure(before, effects) == nil
+    switch before.kind {
+    case .snapshotArrived where isGood: expected = before.sent
+    case .polled where isGood && !before.isOverdue:
+      expected = before.waits ? now : before.sent
+    case .loggedOut: expected = nil
+    default: break
+    }
+    guard levelAsOf != expected else { return }
+    report(
+      .honesty, client, now, "level as of \(expected.map { "\($0)" } ?? "none")",
+      "\(levelAsOf.map { "\($0)" } ?? "none"), after \(before.kind)")
+  }
+}
+
+extension Checker {
+  // MARK: What the user reads
+
+  /// Called before the claim is judged.
+  mutating func noteReturn(_ before: Before, _ client: Int, at now: Moment) {
+    switch before.kind {
+    case .foregrounded:
+      accounts[client].table.saidAt = now
+      if before.status.isResting { accounts[client].table.returnedAt = now }
+    case .started, .networkChanged, .retryRequested, .credentialsChanged:
+      accounts[client].table.saidAt = now
+    case .writeFailed:
+      accounts[client].table.writeFailedAt = accounts[client].table.writeFailedAt ?? now
+    case .snapshotArrived, .polled:
+      if before.isCurrent { accounts[client].table.writeFailedAt = nil }
+    default: break
+    }
+  }
+
+  /// An outage is shown neither too early nor too late, and counted from no earlier than the user's
+  /// return.
+  mutating func judgeClaim(
+    _ claim: Freshness.Claim, _ client: Int, _ machine: Machine<Place>, at now: Moment
+  ) {
+    let table = accounts[client].table
+    let isPatient =
+      now < max(table.saidAt, table.writeFailedAt ?? .distantPast) + settings.debounce
+    let longest = machine.terms.longDeadline + settings.writeDue + settings.late
+    let isTrusted = accounts[client].levelAsOf.map { now <= $0 + longest } ?? false
+    switch claim {
+    case .connecting(let since), .unreachable(let since):
+      if isTrusted, now < since + settings.debounce {
+        report(
+          .honesty, client, now, "an outage is kept from the user for \(settings.debounce)",
+          "\(claim)")
+      }
+      if since < table.returnedAt, machine.status != .live(.writing) {
+        report(
+          .honesty, client, now, "an outage since the user came back, at \(table.returnedAt)",
+          "\(claim)")
+      }
+    case .connected:
+      guard machine.status == .live(.writing), !isPatient, let level = accounts[client].levelAsOf,
+        now > level + settings.writeDue + settings.late
+      else { return }
+      report(
+        .honesty, client, now, "a write that takes longer than \(settings.writeDue) is told of",
+        "\(claim), level as of \(level)")
+    case .unknown, .halted, .resting: break
+    }
+  }
+}

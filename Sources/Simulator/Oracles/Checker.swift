@@ -1,0 +1,327 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// Oracles: the room of the checks that compare a client with what a simulator knows and a client
+// cannot know: the true server, every other moment, every effect. Each is a small value with a file
+// of its own; a world calls them after every step.
+//
+// Oracles may use: Run, ServerMessages.
+
+/// All oracles together, with what they remember of each client. They check before and after every
+/// input; the first objection counts.
+///
+/// A checker changes nothing that it judges. The code that runs the clients (a world, a driver)
+/// reports to it what happens, so the same checker judges values and actors.
+///
+/// A client reports the inputs of its machine (``SyncClient/Effects/heard``). The checker repeats them
+/// on a machine of its own. After each step both must be equal, and each input is judged by itself.
+struct Checker<App: SimulatedApp> {
+  typealias Server = App.Server
+  typealias Place = Server.Place
+  typealias Body = SyncClient<App.Model, Server.Sync>
+  typealias Heard = MachineHeard<Place>
+  typealias Effects = Machine<Place>.Effects
+
+  let settings: MachineSettings
+  /// The longest one-way latency.
+  let latency: TimeSpan
+  var accounts: [Account]
+  /// The verdict, the statistics and the hash.
+  var result: RunResult
+  /// Whether there is a verdict; only the first counts.
+  private(set) var hasFound = false
+
+  /// What is remembered of one client. An object, so that reading one word of it copies nothing
+  /// else.
+  final class Account {
+    /// The expected machine, given its inputs.
+    var machine: Machine<Place>?
+    var walls = WallsOracle()
+    var budget: BudgetOracle
+    var honesty = HonestyOracle()
+    var table = Table()
+    /// The finger's log, and its number on the server.
+    var log: Place.Log?
+    var logNumber: Int?
+    /// The position of the state that the model shows; −1: there is no model.
+    var position: Int64 = -1
+    /// How long the device has slept, until the answer to a later request vouches for the state.
+    var sleep: TimeSpan = .zero
+    var levelAsOf: Moment?
+    var hasAskedSinceSleep = false
+    /// When the next answer left the server.
+    var answerLeft: Moment = .distantPast
+    /// Whether the wall clock gave a wrong age for the saved form.
+    var hasWrongAge = false
+    /// The model's checksum after the last input that may change it.
+    var checksum: UInt64?
+    /// Whether the saved form was read.
+    var isLoaded = false
+    /// Whether the last input may end an outage, or restart its count.
+    var endsOutage = false
+
+    init(budget: BudgetOracle) { self.budget = budget }
+  }
+
+  /// What is remembered of a machine while it takes an input.
+  struct Before: Sendable {
+    var kind: InputKind
+    var failure: SyncFailure?
+    /// The log of a snapshot.
+    var log: Place.Log?
+    var terms: ServerTerms?
+    /// The age of a saved form that was read.
+    var age: TimeSpan?
+    /// Whether a poll brought something new.
+    var isNews = false
+    var isRegistering: Bool
+    var isOverdue: Bool
+    var isAwaiting: Bool
+    /// Whether the input is an answer that is awaited.
+    var isCurrent = false
+    var status: MachineStatus
+    var finger: Place?
+    /// Whether an attempt has failed since the outage began.
+    var hasFailed: Bool
+    /// When the open request was sent.
+    var sent: Moment
+    var waits: Bool
+    /// The machine, where the input must not change it.
+    var machine: Machine<Place>?
+
+    init(_ heard: Heard, _ machine: Machine<Place>, at now: Moment) {
+      kind = InputKind(heard)
+      isRegistering = machine.finger == nil
+      isOverdue = machine.isOverdue(at: now)
+      status = machine.status
+      isAwaiting = status.outstanding != nil
+      finger = machine.finger
+      hasFailed = machine.hasFailed
+      sent = status.outstanding?.sent ?? now
+      waits = status.outstanding?.waits ?? false
+      switch heard {
+      case .restored(_, _, let age): self.age = age
+      case .input(.snapshotArrived(let id, let finger, let terms)):
+        isCurrent = machine.isCurrent(id)
+        log = finger.log
+        self.terms = terms
+      case .input(.failed(let id, let failure)):
+        isCurrent = machine.isCurrent(id)
+        self.failure = failure
+      case .input(.polled(let id, let finger)):
+        isCurrent = machine.isCurrent(id)
+        isNews = finger != nil
+      case .input(.app), .input(.fired), .input(.written), .input(.writeFailed): break
+      }
+      if kind.isAnswer, !isCurrent { self.machine = machine }
+    }
+  }
+
+  init(clients: Int, settings: MachineSettings, latency: TimeSpan, seed: UInt64) {
+    self.settings = settings
+    self.latency = latency
+    accounts = (0..<clients).map { _ in Account(budget: BudgetOracle(settings: settings)) }
+    result = RunResult(seed: seed)
+  }
+
+  /// A new process begins: what its predecessor did does not bind it.
+  mutating func beginIncarnation(of client: Int) {
+    accounts[client] = Account(budget: BudgetOracle(settings: settings))
+  }
+
+  /// A device wakes. What reached it during its sleep is not news.
+  mutating func noteSleep(of client: Int, for length: TimeSpan) {
+    accounts[client].sleep = max(accounts[client].sleep, length)
+    accounts[client].hasAskedSinceSleep = false
+  }
+
+  /// Notes when the next answer left the server.
+  mutating func noteAnswer(for client: Int, left: Moment) { accounts[client].answerLeft = left }
+
+  /// The wall clock gives a wrong age for the saved form: decisions based on it may be wrong.
+  mutating func noteWrongAge(of client: Int) { accounts[client].hasWrongAge = true }
+
+  mutating func report(
+    _ oracle: Oracle, _ client: Int?, _ now: Moment, _ expected: String, _ found: String
+  ) {
+    guard !hasFound else { return }
+    hasFound = true
+    result.finding = Finding(oracle, client: client, at: now, expected: expected, found: found)
+  }
+
+  /// Called just before an input: judges what the app could have seen until now.
+  mutating func look(_ client: Int, _ body: Body, _ server: Server, at now: Moment) {
+    guard body.isLoaded else { return }
+    result.checks += 1
+    let claim = body.freshness(at: now).claim
+    if let expected = accounts[client].honesty.look(claim, at: now) {
+      report(.honesty, client, now, expected, "\(claim)")
+    }
+    judgeHonesty(client, claim, body, server, at: now)
+    judgeClaim(claim, client, body.machine, at: now)
+  }
+
+  /// Called after an input (`nil`: a user's action). Judges its effects, the client against the
+  /// truth, and what the client claims.
+  mutating func judge(
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Int, _ body: Body, _ server: Server,
+    at now: Moment
+  ) {
+    result.checks += 5
+    if let violation = body.violation() {
+      report(.walls, client, now, violation.rule, violation.found)
+    }
+    let wasLoaded = accounts[client].isLoaded
+    accounts[client].isLoaded = body.isLoaded
+    let given = Given(input)
+    judgeHeard(input, given, effects, client, body, server, wasLoaded: wasLoaded, at: now)
+    let checksum = body.model.map(App.checksum)
+    judgeTwice(input, given, client, body, checksum, at: now)
+    if body.isLoaded {
+      judgeReplica(
+        client, body, checksum, server, mayChange: effects.changes.contains(.model), at: now)
+      let claim = body.freshness(at: now).claim
+      if accounts[client].honesty.flickers(to: claim), !accounts[client].endsOutage {
+        report(
+          .honesty, client, now, "an outage is counted from where it began",
+          "\(claim), \(words(of: input))")
+      }
+      accounts[client].honesty.note(claim, changesAt: body.machine.freshnessChange(after: now))
+      judgeHonesty(client, claim, body, server, at: now)
+      judgeClaim(claim, client, body.machine, at: now)
+      if !HonestyOracle.fits(claim, body.status) {
+        report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
+      }
+    }
+    foldHash(client, body, at: now)
+  }
+
+  func words(of input: Body.Input?) -> String { input.map { "\($0)" } ?? "the user acts" }
+
+  /// Whether a client is live and level with the server's present state.
+  func isLevel(
+    _ client: Int, _ body: Body, _ server: Server, at now: Moment
+  ) -> Bool {
+    guard case .live(.polling(let request)) = body.status, request.waits,
+      accounts[client].position == server.position || hasHeardAll(client, server)
+    else { return false }
+    return body.freshness(at: now).claim == .connected
+  }
+
+  /// Whether the client has taken every event announced so far.
+  private func hasHeardAll(_ client: Int, _ server: Server) -> Bool {
+    accounts[client].position >= 0
+      && server.firstNews(after: accounts[client].position) == nil
+  }
+
+  // MARK: Oracles A and F
+
+  private mutating func judgeReplica(
+    _ client: Int, _ body: Body, _ found: UInt64?, _ server: Server, mayChange: Bool,
+    at now: Moment
+  ) {
+    if mayChange || App.Model.Lists.arePartial {
+      accounts[client].checksum = found
+    } else if found != accounts[client].checksum {
+      // While stale, too, the last model stays readable and unchanged.
+      report(.replica, client, now, "a model changes only by what it took whole", "\(body)")
+    }
+    guard let finger = body.finger else { return }
+    if accounts[client].log != finger.log {
+      accounts[client].log = finger.log
+      accounts[client].logNumber = server.index(of: finger.log)
+    }
+    var position: Int64?
+    if let number = accounts[client].logNumber {
+      position = server.position(of: finger, inLog: number)
+    }
+    accounts[client].position = position ?? -1
+    var expected: UInt64?
+    if let position { expected = server.checksum(at: position) }
+    // For a partial state only the finger; oracle B checks the rest.
+    if App.Model.Lists.arePartial, position != nil { return }
+    guard !ReplicaOracle.holds(expected: expected, found: found) else { return }
+    let truth = position.map { App.describe(server.truth(at: $0)) }
+    report(
+      .replica, client, now, truth.map { "at \(finger) \($0)" } ?? "a finger that the server gave",
+      "at \(finger) \(body.model.map(App.describe) ?? "no model")")
+  }
+
+  /// In one log a finger only moves forward.
+  mutating func judgeFinger(
+    _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
+  ) {
+    guard let old = before.finger, let new = machine.finger, old.log == new.log,
+      Server.number(of: new) < Server.number(of: old)
+    else { return }
+    report(.replica, client, now, "a finger at or after \(old)", "\(new)")
+  }
+
+  /// A finger is dropped unasked only when the server has surely forgotten its log (rule 8).
+  mutating func judgeDrop(
+    _ before: Before, _ client: Int, _ machine: Machine<Place>, _ server: Server, at now: Moment
+  ) {
+    guard let finger = before.finger, machine.finger == nil, !accounts[client].hasWrongAge else {
+      return
+    }
+    switch before.kind {
+    case .failed, .polled, .loggedOut: return  // An input asked for it.
+    case .restored, .started, .stopped, .foregrounded, .backgrounded, .networkChanged,
+      .retryRequested, .credentialsChanged, .snapshotArrived, .fired, .written, .writeFailed:
+      break
+    }
+    guard let number = server.index(of: finger.log), server.isAlive(at: number) else { return }
+    report(
+      .budget, client, now, "a finger is given up unasked only when its log is gone",
+      "\(finger) is alive; \(before.kind), \(machine)")
+  }
+
+  /// Whether an outage ends: the user comes back, and it counts from then; or an answer says that
+  /// all was well at some earlier moment.
+  static func endsOutage(_ before: Before) -> Bool {
+    switch before.kind {
+    case .foregrounded: true
+    case .snapshotArrived, .polled: before.isCurrent
+    default: false
+    }
+  }
+
+  /// An answer is valid for the moment when it left the server. A sleeping device may have held it,
+  /// but no longer than its request could be open without the machine noticing the sleep.
+  mutating func judgeNews(
+    _ before: Before, _ levelAsOf: Moment?, _ client: Int, _ machine: Machine<Place>,
+    at now: Moment
+  ) {
+    guard before.kind == .polled, let levelAsOf else { return }
+    let lain = levelAsOf - accounts[client].answerLeft
+    let most = machine.terms.longDeadline + settings.late
+    guard lain > most else { return }
+    report(
+      .honesty, client, now, "level as of at most \(most) after the answer left the server",
+      "\(lain) after, \(machine)")
+  }
+
+  /// Checks that *connected* is never claimed for an older state than promised.
+  private mutating func judgeHonesty(
+    _ client: Int, _ claim: Freshness.Claim, _ body: Body,
+    _ server: Server, at now: Moment
+  ) {
+    guard claim == .connected else { return }
+    let position = accounts[client].position
+    guard position != server.position else { return }
+    var staleness = TimeSpan.forever
+    if position >= 0 {
+      guard let news = server.firstNews(after: position) else { return }
+      staleness = now - news
+    }
+    let bound =
+      HonestyOracle.bound(
+        settings: settings, terms: body.machine.terms, latency: latency)
+      + accounts[client].sleep
+    if !HonestyOracle.allows(claim, staleness: staleness, bound: bound) {
+      report(
+        .honesty, client, now, "connected only if at most \(bound) old",
+        "connected, \(staleness) old, \(body.machine)")
+    }
+  }
+}

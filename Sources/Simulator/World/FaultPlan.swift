@@ -1,0 +1,111 @@
+internal import UpdateMachine
+
+/// A world's fault plan and tempo: how fast things happen, how far apart the parties are, and which
+/// faults occur. Each seed draws one. Swarm testing (Groce and others, "Swarm Testing", 2012):
+/// leaving most faults out of a run lets the others go deeper.
+struct FaultPlan: Sendable {
+  var settings = MachineSettings()
+  var server = ServerSettings()
+  /// The table from which one-way latencies are drawn.
+  var latencies: [Int64]
+  /// The longest times between two committed events, and between two disturbances.
+  var workloadGap: Int64
+  var disturbanceGap: Int64
+  /// How many of 64 messages a fault strikes.
+  var strength: UInt64
+
+  /// The enabled faults, by when they strike.
+  var outgoing: [Fault] = []
+  var answering: [Fault] = []
+  var incoming: [Fault] = []
+  var writing: [Fault] = []
+  var disturbances: [Fault] = []
+  var faults = FaultSet()
+
+  /// Latencies in milliseconds: next door, a city, a long tail.
+  private static var tables: [[Int64]] {
+    [[25], [1, 2, 5], [20, 40, 60, 80, 100, 150, 200], [10, 30, 50, 100, 300, 1000, 3000, 8000]]
+  }
+
+  /// The longest delays, used by the faults that cost the most time.
+  static var slowTrip: Int64 { 30_000 }
+  static var slowSnapshot: Int64 { 200_000 }
+  static var quickSnapshot: Int64 { 400 }
+  static var quickWrite: Int64 { 20 }
+  static var slowWrite: Int64 { 25_000 }
+
+  /// - Parameter hasPages: whether clients read pages; otherwise faults of pages are left out.
+  /// - Parameter hasChanges: whether users change things.
+  init(
+    _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true,
+    hasChanges: Bool = true
+  ) {
+    latencies = FaultPlan.tables[Int(choices.draw(.swarm, below: UInt64(FaultPlan.tables.count)))]
+    workloadGap = choices.pick(.swarm, [2000, 300, 15_000, 120_000])
+    disturbanceGap = choices.pick(.swarm, [10_000, 1500, 60_000, 400_000])
+    strength = choices.pick(.swarm, [4, 1, 12, 24])
+    if choices.happens(.swarm, 1, in: 4) { settings.isDurable = false }
+    settings.refreshPeriod = choices.pick(.swarm, [nil, nil, .seconds(60), .seconds(300)])
+    server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
+    server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
+    for fault in Fault.allCases where allowed.contains(fault) {
+      if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
+      if !isSwarm || choices.happens(fault.stream, 1, in: 3) { add(fault) }
+    }
+    if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
+      server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])
+    }
+  }
+
+  /// The settings of the clients.
+  var clientSettings: ClientSettings {
+    var client = ClientSettings()
+    client.machine = settings
+    return client
+  }
+
+  /// The longest one-way latency.
+  var latencyMaximum: TimeSpan {
+    .milliseconds(
+      (latencies.last ?? 0) + (faults.contains(.slowNetwork) ? FaultPlan.slowTrip : 0))
+  }
+
+  /// The longest time for a request to be answered and its snapshot to be written, once the faults
+  /// have stopped.
+  var calmTrip: TimeSpan {
+    .milliseconds((latencies.last ?? 0) * 2 + FaultPlan.quickSnapshot + FaultPlan.quickWrite)
+  }
+
+  private mutating func add(_ fault: Fault) {
+    faults.insert(fault)
+    switch fault {
+    case .lostRequest, .refusedConnection, .sourceTimeout, .halfOpen: outgoing.append(fault)
+    case .slowNetwork:
+      outgoing.append(fault)
+      incoming.append(fault)
+    case .lostAnswer, .repeatedAnswer, .repeatedEvents: incoming.append(fault)
+    case .serverError, .portal, .rateLimit, .malformedAnswer, .rejectedRequest, .expiredRegister,
+      .refusedSnapshot, .slowSnapshot:
+      answering.append(fault)
+    case .slowWrite, .failedWrite: writing.append(fault)
+    case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite,
+      .unloadedRows, .failedRead:
+      break  // They strike what a cancel or a crash leaves behind, or what a disk is asked.
+    case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
+      .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
+      .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,
+      .abandonedClient, .silentChange, .oldCache, .fullDisk:
+      disturbances.append(fault)
+    }
+  }
+
+  /// Removes all faults.
+  mutating func calm() {
+    faults = .none
+    outgoing = []
+    answering = []
+    incoming = []
+    writing = []
+    disturbances = []
+  }
+}

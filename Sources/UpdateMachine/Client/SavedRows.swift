@@ -1,0 +1,35 @@
+/// A whole replica as a store keeps it (a checkpoint): its rows, and when they were last written.
+public struct SavedRows: Sendable {
+  /// In any order; each key once.
+  public var rows: [(key: StoredKey, value: [UInt8])]
+  /// By the wall clock, the only clock that means something after a restart.
+  public var writtenAt: WallTime
+  /// Tables whose rows are left out. They stay in the store until they are asked for.
+  public var unloaded: [StoredTable]
+
+  @inlinable
+  public init(
+    rows: [(key: StoredKey, value: [UInt8])], writtenAt: WallTime, unloaded: [StoredTable] = []
+  ) {
+    self.rows = rows
+    self.writtenAt = writtenAt
+    self.unloaded = unloaded
+  }
+}
+
+/// One step of a replica: the rows that changed, including the finger that the step led to. Written
+/// whole or not at all.
+public struct JournalEntry: Hashable, Sendable {
+  /// Ranges whose rows are removed before `rows` are written.
+  public var cleared: [RowRange]
+  /// Each key at most once.
+  public var rows: [StoredRow]
+  public var writtenAt: WallTime
+
+  @inlinable
+  public init(cleared: [RowRange] = [], rows: [StoredRow], writtenAt: WallTime) {
+    self.cleared = cleared
+    self.rows = rows
+    self.writtenAt = writtenAt
+  }
+}

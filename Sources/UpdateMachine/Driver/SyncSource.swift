@@ -1,0 +1,126 @@
+// Driver: the room of the actor that performs what the values below it decide. It owns the
+// connection to the app: the source and store protocols, the clock, observation. It decides
+// nothing, and has no rule of the protocol in it.
+//
+// Driver may use: every other room.
+
+#if !hasFeature(Embedded)
+
+  /// The app's adapter to one server's protocol. All inbound I/O is behind it.
+  ///
+  /// Every failure is classified here, once; nothing else can be thrown. A failure of no known kind
+  /// is `serverFault` if the answer lacks the protocol's envelope (a proxy's page, half a body),
+  /// and `malformed` if it has one.
+  ///
+  /// Calls are made off the actor, in child tasks of `run()`. One register or poll is wanted at a
+  /// time. A cancelled one may still be out when the next begins, and a release may go on beside
+  /// both. When the surrounding task is cancelled, the call should end soon, with any failure. The
+  /// failure is ignored, but `run()` cannot return before the call does. A source needs no
+  /// deadlines of its own: the machine's deadline cancels each call.
+  public protocol SyncSource<Model, Sync>: Sendable {
+    /// What the app holds.
+    associatedtype Model: SyncModel
+    /// The rules of the protocol: its fingers, its batches, and how one follows on the other.
+    associatedtype Sync: SyncProtocol where Sync.Batch.Event == Model.Event
+
+    /// Asks for a snapshot and, atomic with it, a finger. Called only without a finger: at a first
+    /// start, and after an expiry or a refusal.
+    func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place>
+
+    /// Asks for the events after a finger, which acknowledges everything up to it.
+    ///
+    /// - Parameters:
+    ///   - finger: the place up to which everything is applied and, with a store, written.
+    ///   - waits: the server may hold the request open until there is news; `false`: it must answer
+    ///     at once. In a protocol that pushes, each call with `waits` returns the next push of one
+    ///     subscription, and the next call follows at once.
+    /// - Returns: events in the order of the log; none if there is no news. Events at or before the
+    ///   finger do no harm.
+    func poll(after finger: Sync.Place, waits: Bool) async throws(SyncFailure) -> Sync.Batch
+
+    /// Tells the server that a log is no longer wanted. Best effort: called once, never repeated,
+    /// and cancelled after `UpdateMachine.releaseTime`.
+    func release(_ log: Sync.Place.Log) async
+
+    /// Sends mutations, to be run in their order. One push is out at a time, beside a register, a
+    /// poll and a release. Like those, it should end soon when it is cancelled.
+    ///
+    /// Supplied if the model takes no changes.
+    ///
+    /// - Parameter push: the mutations, their client, and the last refusal that is known.
+    /// - Returns: that the server has them, or which of them it refuses. Neither acknowledges
+    ///   anything: the server may run them later.
+    func push(
+      _ push: PushRequest<Model.Change>
+    ) async throws(PushFailure) -> PushAnswer
+
+    /// Asks for some items of a list, or for one item by its ID. Several calls may be out at once,
+    /// beside a register, a poll and a release. Like those, each should end soon when it is
+    /// cancelled.
+    ///
+    /// Supplied if the model holds everything.
+    ///
+    /// - Parameter request: which items of which list.
+    /// - Returns: the items as read at some moment between call and return, in ascending order,
+    ///   without a hole; and which ends of the list were reached.
+    func page(
+      _ request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>
+    ) async throws(SyncFailure) -> Model.Lists.Page
+
+    /// How eagerly pages are fetched from this server. Read once, before the first fetch. The
+    /// defaults suit most servers.
+    var pageSettings: PageSettings { get }
+  }
+
+  extension SyncSource {
+    public var pageSettings: PageSettings { PageSettings() }
+  }
+
+  /// The source of a model that takes no changes: nothing is ever pushed.
+  extension SyncSource where Model.Change == Never {
+    public func push(
+      _ push: PushRequest<Never>
+    ) async throws(PushFailure) -> PushAnswer { .accepted }
+  }
+
+  /// The source of a model that holds everything: no page is ever asked for.
+  extension SyncSource where Model.Lists == NoLists {
+    public func page(
+      _ request: PageRequest<NoLists.Narrow, NoLists.ID>
+    ) async throws(SyncFailure) -> NoLists.Page { throw .unsupported }
+  }
+
+  /// Why a push was not answered.
+  public struct PushFailure: Error, Hashable, Sendable {
+    /// Classified as for a poll.
+    public var failure: SyncFailure
+    /// Whether the server may have received the push. `false` only if it certainly has not, for
+    /// example without a connection: then its mutations count as never sent.
+    public var hasLeft: Bool
+
+    /// If in doubt, leave `hasLeft` true.
+    public init(_ failure: SyncFailure, hasLeft: Bool = true) {
+      self.failure = failure
+      self.hasLeft = hasLeft
+    }
+  }
+
+  /// The answer to a register.
+  public struct Registered<Snapshot: Sendable, Place: Finger>: Sendable {
+    /// The server's state at ``finger``.
+    public var snapshot: Snapshot
+    /// The snapshot's place in the log. Polls ask for what comes after it.
+    public var finger: Place
+    /// What the server promises: how long a poll may wait, and how long the log is kept.
+    public var terms: ServerTerms
+
+    /// Snapshot and finger must be of one moment. A finger from before or after the snapshot
+    /// repeats or loses events, and nothing can detect that.
+    public init(snapshot: Snapshot, finger: Place, terms: ServerTerms) {
+      self.snapshot = snapshot
+      self.finger = finger
+      self.terms = terms
+    }
+  }
+
+#endif

@@ -1,0 +1,114 @@
+#if !hasFeature(Embedded)
+
+  /// A place for one replica between two starts, as rows of bytes: model, finger and outbox as one.
+  ///
+  /// Calls are made off the actor, in child tasks of `run()`, one at a time, in the order of the
+  /// changes. What a call has written is durable when it returns. A call that throws has changed
+  /// nothing.
+  ///
+  /// Each store belongs to one machine of one process. `run()` returns after the call that is out. If
+  /// the task of `run()` is cancelled, so is the call's. The call may then fail or, better, finish
+  /// its work, since `run()` waits for it. A load that fails then is repeated by the next run.
+  public protocol SyncStore: Sendable {
+    /// Returns what is saved; `nil`: nothing is, or it was erased. Called before any other call. It
+    /// is called again only if it was cut short, or if all rows are needed after all. A store may
+    /// leave out the rows of `tables`. Then the form says so, and the rows are asked for when they
+    /// are needed. A store may also return everything.
+    ///
+    /// If it throws, the error is reported and the replica starts stale. What is saved stays, and
+    /// is set aside before anything replaces it. A replica whose user changes things does not start
+    /// then. It is *unknown*, and loads again after a wait of 0.1 s, growing to 10 s, unless the
+    /// error is `unreadable`.
+    ///
+    /// - Parameter tables: the tables whose rows may be left out.
+    func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows?
+
+    /// Reads rows that a load left out, as they are saved now: for each query the rows that it
+    /// finds, in their order, and no more than it asks for. If it throws, the error is reported,
+    /// and the unloaded rows are given up: the server is asked for them anew. If the error is
+    /// `unreadable`, what is saved is set aside, and what is in memory is saved in its place.
+    func rows(
+      for queries: [RowQuery]
+    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]]
+
+    /// Writes a step, whole or not at all. It should cost what has changed, however much is saved.
+    /// The step is acknowledged to the server only after it returns (unless the app chose
+    /// ``Acknowledgement/beforeSaving``). If it throws, the error
+    /// is reported. It is called again after a wait of 0.1 s, growing to 10 s, with all that has
+    /// changed by then.
+    func append(_ entry: JournalEntry) async throws(StoreError)
+
+    /// Writes everything in place of what is saved, whole or not at all. Called when there is
+    /// nothing that a step could be appended to.
+    func checkpoint(_ form: SavedRows) async throws(StoreError)
+
+    /// Sets aside what is saved, because it cannot be read or understood: a later version wrote it,
+    /// or it is damaged. It is kept where nothing reads or overwrites it. Afterwards nothing counts
+    /// as saved.
+    func setAside() async throws(StoreError)
+
+    /// Deletes what is saved; succeeds also if there is nothing. If it throws, so does
+    /// ``UpdateMachine/logOut()``.
+    func erase() async throws(StoreError)
+  }
+
+  extension SyncStore {
+    /// Returns everything that is saved.
+    public func load() async throws(StoreError) -> SavedRows? { try await load(leaving: []) }
+  }
+
+  /// Why a store could not perform an operation.
+  public enum StoreError: Error, Hashable, Sendable {
+    /// The medium failed: full, read-only, gone. A save is repeated, with growing waits. So is a
+    /// load if the user's changes may be in what is saved; otherwise the replica starts stale.
+    case failed(String)
+    /// What is saved cannot be understood. It is set aside, and the replica starts stale.
+    case unreadable(String)
+  }
+
+  /// A store in memory: outlives the machine, not the process. Never fails. May be called from
+  /// anywhere, for example by a test that looks at what is saved.
+  public actor MemoryStore: SyncStore {
+    private var rows = VersionedMap<StoredKey, [UInt8]>()
+    private var writtenAt: WallTime?
+
+    /// A store in which nothing is saved.
+    public init() {}
+
+    public func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
+      guard let writtenAt else { return nil }
+      let form = rows.filter { !tables.contains($0.key.table) }
+      return SavedRows(
+        rows: form.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt, unloaded: tables)
+    }
+
+    public func rows(
+      for queries: [RowQuery]
+    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
+      queries.map { rows.answer(to: $0) }
+    }
+
+    public func append(_ entry: JournalEntry) async throws(StoreError) {
+      for range in entry.cleared { rows.clear(range) }
+      for row in entry.rows { rows[row.key] = row.value }
+      writtenAt = entry.writtenAt
+    }
+
+    public func checkpoint(_ form: SavedRows) async throws(StoreError) {
+      rows = VersionedMap()
+      for row in form.rows { rows[row.key] = row.value }
+      writtenAt = form.writtenAt
+    }
+
+    /// Drops what is saved: memory has no place to set it aside.
+    public func setAside() async throws(StoreError) { forget() }
+
+    public func erase() async throws(StoreError) { forget() }
+
+    private func forget() {
+      rows = VersionedMap()
+      writtenAt = nil
+    }
+  }
+
+#endif

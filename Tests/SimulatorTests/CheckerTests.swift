@@ -1,0 +1,136 @@
+import SyncProtocols
+import TestSupport
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// What the checker sees beyond the single oracles: histories that no single value is wrong in.
+@Suite struct CheckerTests {
+  private typealias Body = Checker<DirectoryApp>.Body
+
+  private static func at(_ milliseconds: Int64) -> Moment { Moment(milliseconds: milliseconds) }
+
+  /// A server, a client that has registered and waits for news, and the checker that saw it all.
+  private struct Court {
+    var server = EventQueueServer(truth: DirectoryState(), at: CheckerTests.at(0))
+    var client = Body(incarnation: Incarnation(1))
+    var checker: Checker<DirectoryApp>
+
+    init() throws {
+      checker = Checker(
+        clients: 1, settings: MachineSettings(), latency: .milliseconds(50), seed: 1)
+      give(.app(.started(foreground: true)), at: 0)
+      give(.loaded(nil, age: nil), at: 0)
+      let queue = try server.beginRegister(at: CheckerTests.at(10)).get()
+      guard
+        case .registered(let snapshot, let finger, let terms) = server.finishRegister(
+          queue, at: CheckerTests.at(20)), let request = client.status.outstanding
+      else { return }
+      give(.snapshotArrived(request.id, snapshot, finger: finger, terms: terms), at: 50)
+      give(.written(WriteID(1)), at: 60)
+    }
+
+    mutating func give(_ input: Body.Input, at milliseconds: Int64) {
+      let now = CheckerTests.at(milliseconds)
+      checker.look(0, client, server, at: now)
+      let effects = client.handle(input, at: now)
+      checker.judge(input, effects, 0, client, server, at: now)
+    }
+
+    /// Somebody else's client stands where this client's stood a moment ago, and has done nothing.
+    mutating func replace(with other: Body, after input: Body.Input, at milliseconds: Int64) {
+      let now = CheckerTests.at(milliseconds)
+      checker.look(0, client, server, at: now)
+      checker.judge(input, Body.Effects(), 0, other, server, at: now)
+    }
+
+    /// What the checker remembers of the machine before the network changes.
+    func before(at milliseconds: Int64) -> Checker<DirectoryApp>.Before {
+      Checker<DirectoryApp>.Before(
+        .input(.app(.networkChanged)), client.machine, at: CheckerTests.at(milliseconds))
+    }
+  }
+
+  @Test func `a client that does as it should is found nothing with`() throws {
+    var court = try Court()
+    court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(1000))
+    let request = try #require(court.client.status.outstanding)
+    court.checker.noteAnswer(for: 0, left: CheckerTests.at(1000))
+    let batch = QueueBatch<DirectoryEvent>(
+      events: [QueuedEvent(id: 0, event: .setting(key: 1, value: 7))])
+    court.give(.batchArrived(request.id, batch), at: 1050)
+    #expect(court.checker.result.finding == nil)
+    #expect(court.client.finger?.lastEventID == 0)
+  }
+
+  @Test func `a finger that is given up while its log is alive is seen, and not when it is gone`()
+    throws
+  {
+    var court = try Court()
+    var loggedOut = court.client
+    _ = loggedOut.handle(.app(.loggedOut), at: CheckerTests.at(100))
+    var gone = court
+    let before = court.before(at: 100)
+    court.checker.judgeDrop(before, 0, loggedOut.machine, court.server, at: CheckerTests.at(100))
+    let finding = try #require(court.checker.result.finding)
+    #expect(finding.oracle == .budget)
+    #expect(finding.expected == "a finger is given up unasked only when its log is gone")
+
+    gone.server.expire(try #require(gone.client.finger).queue)
+    gone.checker.judgeDrop(before, 0, loggedOut.machine, gone.server, at: CheckerTests.at(100))
+    #expect(gone.checker.result.finding == nil)
+  }
+
+  @Test func `a machine that is not what it was told is seen`() throws {
+    var court = try Court()
+    var other = court.client
+    _ = other.handle(.app(.networkChanged), at: CheckerTests.at(100))
+    court.replace(with: other, after: .app(.networkChanged), at: 100)
+    let finding = try #require(court.checker.result.finding)
+    #expect(finding.oracle == .walls)
+    #expect(finding.expected.hasPrefix("the machine is what it was told"))
+  }
+
+  @Test func `an answer that left the server long ago is no news of now`() throws {
+    for (left, isWrong) in [(Int64(-200_000), true), (1000, false)] {
+      var court = try Court()
+      let request = try #require(court.client.status.outstanding)
+      court.checker.noteAnswer(for: 0, left: CheckerTests.at(left))
+      court.give(.batchArrived(request.id, QueueBatch(events: [])), at: 7000)
+      #expect((court.checker.result.finding?.oracle == .honesty) == isWrong)
+    }
+  }
+
+  @Test func `a model that changes without an answer is seen`() throws {
+    var court = try Court()
+    court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(100))
+    var other = court.client
+    var model = try #require(other.model)
+    try model.apply(.setting(key: 1, value: 7))
+    other.withModel { $0 = model }
+    court.replace(with: other, after: .fired(TimerID(99)), at: 100)
+    let finding = try #require(court.checker.result.finding)
+    #expect(finding.oracle == .replica)
+    #expect(finding.expected == "a model changes only by what it took whole")
+  }
+
+  @Test func `a finger that goes back in its queue is seen`() throws {
+    var court = try Court()
+    // One that heard nothing, and asks under the same number.
+    var behind = court.client
+    let request = try #require(court.client.status.outstanding)
+    _ = behind.handle(
+      .batchArrived(request.id, QueueBatch(events: [])), at: CheckerTests.at(7000))
+    court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(7000))
+    court.checker.noteAnswer(for: 0, left: CheckerTests.at(7000))
+    let batch = QueueBatch<DirectoryEvent>(
+      events: [QueuedEvent(id: 0, event: .setting(key: 1, value: 7))])
+    court.give(.batchArrived(request.id, batch), at: 7050)
+    court.give(.written(WriteID(2)), at: 7060)
+    #expect(court.checker.result.finding == nil)
+    #expect(behind.status.outstanding?.id == court.client.status.outstanding?.id)
+    court.checker.judgeFinger(court.before(at: 7070), 0, behind.machine, at: CheckerTests.at(7070))
+    #expect(court.checker.result.finding?.expected == "a finger at or after q1:0")
+  }
+}
