@@ -212,7 +212,7 @@ struct ToldSource: SyncSource {
 }
 
 /// The store, which tells what it is about to do.
-struct ToldStore<Base: Store>: Store {
+struct ToldStore<Base: SyncStore>: SyncStore {
   let store: Base
   let line: Line
 

@@ -31,7 +31,7 @@ import Testing
   @Test func `no type that an app gets by importing UpdateMachine has a name that apps use`() {
     let general = [
       "Advance", "Backoff", "Bits", "Change", "Chance", "Client", "Clock", "Conflict", "Digest",
-      "Event", "Interval", "Item", "Life", "List", "Message", "Moment", "Page", "Place", "Reaction",
+      "Event", "Interval", "Item", "Life", "List", "Message", "Page", "Place", "Reaction",
       "Request", "Row", "Settings", "Source", "State", "Store", "Terms", "Topic", "User", "View",
       "Violation", "Window",
     ]

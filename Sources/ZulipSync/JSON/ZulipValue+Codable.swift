@@ -7,7 +7,7 @@ extension ZulipValue: Codable {
     init?(intValue: Int) { return nil }
   }
 
-  /// Decodes with any decoder. This costs several times as much as ``init(json:)``: it tries each
+  /// Decodes with any decoder. This costs several times as much as `init(json:)`: it tries each
   /// type in turn.
   public init(from decoder: any Decoder) throws {
     if let read = decoder as? ZulipDecoder {

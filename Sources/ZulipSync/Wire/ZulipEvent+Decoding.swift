@@ -6,7 +6,7 @@ extension ZulipEvent: Decodable {
     case add, remove
   }
 
-  /// Throws errors that ``ZulipError/init(_:)`` turns into a path.
+  /// Throws errors that `ZulipError.init(_:)` turns into a path.
   public init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
 
   init(_ event: ZulipReading) throws(ZulipError) {

@@ -139,7 +139,7 @@ package struct ZulipEvents: Hashable, Sendable {
 }
 
 extension ZulipEvents: Decodable {
-  /// Throws errors that ``ZulipError/init(_:)`` turns into a path.
+  /// Throws errors that `ZulipError.init(_:)` turns into a path.
   package init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
 
   init(_ answer: ZulipReading) throws(ZulipError) {

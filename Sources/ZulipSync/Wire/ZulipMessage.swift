@@ -37,7 +37,7 @@ extension ZulipMessage: Decodable {
     case markdown = "text/x-markdown"
   }
 
-  /// Throws errors that ``ZulipError/init(_:)`` turns into a path.
+  /// Throws errors that `ZulipError.init(_:)` turns into a path.
   public init(from decoder: any Decoder) throws {
     let message = try ZulipReading(decoder)
     try self.init(message, flags: message.has("flags") ? message.texts("flags") : [])
