@@ -113,7 +113,7 @@ import UpdateMachine
     var server = EventQueueServer(
       truth: Counter(count: 40), configuration: QueueServerConfiguration(), at: start)
     var app = HandDrivenApp(
-      store: HandDrivenApp.SyncStore(drafts: ["dear all"]), incarnation: Incarnation(1), at: start)
+      store: HandDrivenApp.Store(drafts: ["dear all"]), incarnation: Incarnation(1), at: start)
     while app.ask(&server) {}
     #expect(app.client.model?.count == 40)
     #expect(app.client.freshness(at: app.now).claim == .connected)

@@ -73,7 +73,7 @@ struct Account: Sendable {
 
   init(
     directory: DirectorySource, presence: PresenceSource,
-    store: any Store
+    store: any SyncStore
   ) {
     self.directory = UpdateMachine(source: directory, store: store)
     self.presence = UpdateMachine(source: presence)
