@@ -23,11 +23,11 @@ import Testing
   }
 
   @Test func `the same state by two ways is one`() {
-    var one = SmallMessages.life(changes: 0)
+    var one = SmallMessages.unpacked(changes: 0)
     one.race.poll()
     one.race.losePoll()
     one.race.poll()
-    var other = SmallMessages.life(changes: 0)
+    var other = SmallMessages.unpacked(changes: 0)
     other.race.poll()
     var digests = (StateDigest(), StateDigest())
     one.race.fold(into: &digests.0)

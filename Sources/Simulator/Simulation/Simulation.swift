@@ -13,8 +13,8 @@ public enum Simulation<App: SimulatedApp> {
 
   /// As ``run(_:)``, with the whole conversation. Slower.
   public static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    let incarnation = live(configuration, Choices(seed: configuration.seed), Trace())
-    return (incarnation.result, incarnation.trace)
+    let lived = live(configuration, Choices(seed: configuration.seed), Trace())
+    return (lived.result, lived.trace)
   }
 
   #if !hasFeature(Embedded)
@@ -45,8 +45,8 @@ public enum Simulation<App: SimulatedApp> {
 
   /// As ``replay(_:_:)``, with the whole conversation.
   package static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
-    let incarnation = live(token.configuration, Choices(replaying: token.choices.record), Trace())
-    return (incarnation.result, incarnation.trace)
+    let lived = live(token.configuration, Choices(replaying: token.choices.record), Trace())
+    return (lived.result, lived.trace)
   }
 
   /// Makes a failing run small: the same oracle must object, to the same client or another, with as

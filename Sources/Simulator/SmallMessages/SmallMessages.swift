@@ -65,14 +65,14 @@ package struct SmallMessages: ExplorableModel {
   }
 
   /// One whole state.
-  struct Incarnation {
+  struct Unpacked {
     var race: MessageRace
     var changesLeft: Int
   }
 
   /// All states so far, each once.
   private final class Shelf {
-    var lives: [Incarnation] = []
+    var states: [Unpacked] = []
     var places: [UInt64: UInt32] = [:]
   }
 
@@ -86,49 +86,49 @@ package struct SmallMessages: ExplorableModel {
   static let window = ListWindow<MessageID>.newest(2)
 
   /// The start: three messages in the list.
-  static func incarnation(changes: Int) -> Incarnation {
+  static func unpacked(changes: Int) -> Unpacked {
     var race = MessageRace(ServerMessages(following: [channel], hidden: [ChannelID(2)]))
     for number in 1...3 as ClosedRange<Int64> {
       race.commit(.sent(MessageID(number), by: UserID(1), to: list, UInt32(number), []))
     }
     race.register()
     race.open(narrow)
-    return Incarnation(race: race, changesLeft: changes)
+    return Unpacked(race: race, changesLeft: changes)
   }
 
   // MARK: Steps
 
-  package var initialStates: [State] { [kept(SmallMessages.incarnation(changes: changes))] }
+  package var initialStates: [State] { [kept(SmallMessages.unpacked(changes: changes))] }
 
-  private func kept(_ incarnation: Incarnation) -> State {
+  private func kept(_ unpacked: Unpacked) -> State {
     var (low, high) = (StateDigest(), StateDigest())
     high.fold(1 as UInt64)
     for isHigh in [false, true] {
       var digest = isHigh ? high : low
-      digest.fold(UInt64(incarnation.changesLeft))
-      incarnation.race.fold(into: &digest)
+      digest.fold(UInt64(unpacked.changesLeft))
+      unpacked.race.fold(into: &digest)
       if isHigh { high = digest } else { low = digest }
     }
     if let place = shelf.places[low.value] {
       return State(low: low.value, high: high.value, place: place)
     }
-    let place = UInt32(shelf.lives.count)
-    shelf.lives.append(incarnation)
+    let place = UInt32(shelf.states.count)
+    shelf.states.append(unpacked)
     shelf.places[low.value] = place
     return State(low: low.value, high: high.value, place: place)
   }
 
-  func incarnation(of state: State) -> Incarnation { shelf.lives[Int(state.place)] }
+  func unpacked(of state: State) -> Unpacked { shelf.states[Int(state.place)] }
 
   package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    let incarnation = incarnation(of: state)
-    func happens(_ step: Step, _ change: (inout Incarnation) -> Void) {
-      var copy = incarnation
+    let unpacked = unpacked(of: state)
+    func happens(_ step: Step, _ change: (inout Unpacked) -> Void) {
+      var copy = unpacked
       change(&copy)
       visit(step, kept(copy))
     }
-    if incarnation.changesLeft > 0 {
-      for change in SmallMessages.changes(of: incarnation.race.truth) {
+    if unpacked.changesLeft > 0 {
+      for change in SmallMessages.changes(of: unpacked.race.truth) {
         happens(.commits("\(change)")) {
           $0.changesLeft -= 1
           $0.race.commit(change)
@@ -136,32 +136,32 @@ package struct SmallMessages: ExplorableModel {
       }
     }
     happens(.expires) { $0.race.register() }
-    forEachPoll(incarnation, happens)
-    forEachPage(incarnation, happens)
+    forEachPoll(unpacked, happens)
+    forEachPage(unpacked, happens)
   }
 
   private func forEachPoll(
-    _ incarnation: Incarnation, _ happens: (Step, (inout Incarnation) -> Void) -> Void
+    _ unpacked: Unpacked, _ happens: (Step, (inout Unpacked) -> Void) -> Void
   ) {
-    guard incarnation.race.isPolling else { return happens(.pollLeaves) { $0.race.poll() } }
+    guard unpacked.race.isPolling else { return happens(.pollLeaves) { $0.race.poll() } }
     happens(.pollIsLost) { $0.race.losePoll() }
     for end in max(
-      incarnation.race.sinceWhen.poll, incarnation.race.finger)...incarnation.race.position
+      unpacked.race.sinceWhen.poll, unpacked.race.finger)...unpacked.race.position
     {
       happens(.polled(through: end)) { $0.race.answerPoll(through: end) }
     }
   }
 
   private func forEachPage(
-    _ incarnation: Incarnation, _ happens: (Step, (inout Incarnation) -> Void) -> Void
+    _ unpacked: Unpacked, _ happens: (Step, (inout Unpacked) -> Void) -> Void
   ) {
-    guard let number = incarnation.race.openFetches.first else {
-      guard let request = SmallMessages.wanted(by: incarnation.race) else { return }
+    guard let number = unpacked.race.openFetches.first else {
+      guard let request = SmallMessages.wanted(by: unpacked.race) else { return }
       return happens(.fetchLeaves) { $0.race.fetch(request) }
     }
     happens(.pageIsLost) { $0.race.abandon(number) }
-    for ids in incarnation.race.sinceWhen.fetch...incarnation.race.position {
-      for rows in ids...incarnation.race.position {
+    for ids in unpacked.race.sinceWhen.fetch...unpacked.race.position {
+      for rows in ids...unpacked.race.position {
         happens(.pageArrives(idsAt: ids, rowsAt: rows)) {
           $0.race.read(number, at: ids, rowsAt: rows)
           if self.forgetsEvents { $0.race.forgetWhatHasHappened() }
@@ -204,49 +204,49 @@ package struct SmallMessages: ExplorableModel {
 
   /// Whether the client is level and the window shows the newest two messages of the list.
   package func isSettled(_ state: State) -> Bool {
-    let incarnation = incarnation(of: state)
-    guard incarnation.race.objection == nil else { return true }
-    guard incarnation.race.finger == incarnation.race.position,
-      incarnation.race.openFetches.isEmpty,
-      SmallMessages.wanted(by: incarnation.race) == nil
+    let unpacked = unpacked(of: state)
+    guard unpacked.race.objection == nil else { return true }
+    guard unpacked.race.finger == unpacked.race.position,
+      unpacked.race.openFetches.isEmpty,
+      SmallMessages.wanted(by: unpacked.race) == nil
     else { return false }
-    var race = incarnation.race
+    var race = unpacked.race
     let truth = race.truth.messages.filter { race.truth.contains($0.id, in: SmallMessages.narrow) }
     let rows = race.look(at: SmallMessages.window, of: SmallMessages.narrow).rows
     return rows == truth.suffix(2).map { .item($0.id) }
   }
 
   package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    var incarnation = incarnation(of: state)
-    let position = incarnation.race.position
-    if incarnation.race.isPolling {
-      incarnation.race.answerPoll(through: position)
-      return visit(.polled(through: position), kept(incarnation))
+    var unpacked = unpacked(of: state)
+    let position = unpacked.race.position
+    if unpacked.race.isPolling {
+      unpacked.race.answerPoll(through: position)
+      return visit(.polled(through: position), kept(unpacked))
     }
-    if let number = incarnation.race.openFetches.first {
-      incarnation.race.read(number, at: position, rowsAt: position)
-      incarnation.race.answer(number)
-      return visit(.pageArrives(idsAt: position, rowsAt: position), kept(incarnation))
+    if let number = unpacked.race.openFetches.first {
+      unpacked.race.read(number, at: position, rowsAt: position)
+      unpacked.race.answer(number)
+      return visit(.pageArrives(idsAt: position, rowsAt: position), kept(unpacked))
     }
-    if incarnation.race.finger < position {
-      incarnation.race.poll()
-      return visit(.pollLeaves, kept(incarnation))
+    if unpacked.race.finger < position {
+      unpacked.race.poll()
+      return visit(.pollLeaves, kept(unpacked))
     }
-    guard let request = SmallMessages.wanted(by: incarnation.race) else { return }
-    incarnation.race.fetch(request)
-    visit(.fetchLeaves, kept(incarnation))
+    guard let request = SmallMessages.wanted(by: unpacked.race) else { return }
+    unpacked.race.fetch(request)
+    visit(.fetchLeaves, kept(unpacked))
   }
 
   // MARK: Texts
 
   package func violation(of state: State) -> String? {
-    incarnation(of: state).race.objection.map {
+    unpacked(of: state).race.objection.map {
       "\(Oracle.interval.rawValue): expected \($0.expected), found \($0.found)"
     }
   }
 
   package func description(of state: State) -> String {
-    let race = incarnation(of: state).race
+    let race = unpacked(of: state).race
     var text = "server"
     for message in race.truth.messages { text += " \(message.id) in \(message.place)," }
     text += " at \(race.position); client at \(race.finger), holds"

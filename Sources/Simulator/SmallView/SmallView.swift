@@ -163,30 +163,30 @@ package struct SmallView: ExplorableModel, Sendable {
   package var initialStates: [State] { [SmallViewLife(in: self).packed(at: SmallView.now)] }
 
   package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    let incarnation = SmallViewLife(unpacking: state, in: self)
-    guard incarnation.broken == nil else { return }
-    incarnation.forEachHappening { happening, next in
+    let life = SmallViewLife(unpacking: state, in: self)
+    guard life.broken == nil else { return }
+    life.forEachHappening { happening, next in
       self.visit(happening, next, visit)
     }
   }
 
   private func visit(
-    _ happening: SmallViewHappening, _ incarnation: SmallViewLife, _ visit: (Step, State) -> Void
+    _ happening: SmallViewHappening, _ life: SmallViewLife, _ visit: (Step, State) -> Void
   ) {
     let now = happening == .tick ? SmallView.next : SmallView.now
-    visit(Step(happening: happening, coverage: incarnation.coverage), incarnation.packed(at: now))
+    visit(Step(happening: happening, coverage: life.coverage), life.packed(at: now))
   }
 
   // MARK: Without faults
 
   package func isSettled(_ state: State) -> Bool {
-    let incarnation = SmallViewLife(unpacking: state, in: self)
-    return incarnation.broken != nil || incarnation.isSettled
+    let life = SmallViewLife(unpacking: state, in: self)
+    return life.broken != nil || life.isSettled
   }
 
   package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    let incarnation = SmallViewLife(unpacking: state, in: self)
-    let (happening, next) = incarnation.calmHappening
+    let life = SmallViewLife(unpacking: state, in: self)
+    let (happening, next) = life.calmHappening
     self.visit(happening, next, visit)
   }
 
