@@ -178,7 +178,7 @@ struct SimulationTests {
       #expect(text(result) == text(Simulation<DirectoryApp>.run(configuration)))
       #expect(trace.lines == Simulation<DirectoryApp>.trace(configuration).1.lines)
       #expect(trace.lines.count > 100)
-      #expect(trace.lines.contains { $0.contains("the faults stop") })
+      #expect(trace.lines.contains { $0.contains("no more faults") })
     }
   }
 
