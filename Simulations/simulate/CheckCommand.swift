@@ -56,7 +56,8 @@ extension Simulate {
 
   /// The names, as lines of the help.
   private static var leftOut: String {
-    ZulipState.leftOut.keys.sorted().map { "  \($0)" }.joined(separator: "\n")
+    ZulipState.leftOut.sorted { $0.key < $1.key }
+      .map { "  \($0.key): \($0.value)" }.joined(separator: "\n")
   }
 
   /// The recordings that ship with the project, cut down.
