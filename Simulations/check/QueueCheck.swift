@@ -5,7 +5,7 @@ import UpdateMachine
 /// one would be noticed.
 package struct Interpretation {
   var classify: DecodedReply.Classifier = { $0.failure() }
-  var advance: (QueueFinger, QueueBatch<String>) -> Advance<QueueFinger> = {
+  var advance: (QueueFinger, QueueBatch<String>) -> SyncAdvance<QueueFinger> = {
     EventQueue<String>.advance($0, over: $1)
   }
   /// Whether a realm's state hears what a page mends of messages.

@@ -8,7 +8,7 @@ struct EventQueueTests {
   private static let queue = QueueID("q")
   private static let finger = QueueFinger(queue: queue, lastEventID: 4)
 
-  private func advance(over ids: [Int64], of queue: QueueID? = nil) -> Advance<QueueFinger> {
+  private func advance(over ids: [Int64], of queue: QueueID? = nil) -> SyncAdvance<QueueFinger> {
     let events = ids.map { QueuedEvent(id: $0, event: Int($0)) }
     return Queue.advance(EventQueueTests.finger, over: QueueBatch(queue: queue, events: events))
   }

@@ -205,7 +205,7 @@ private struct Drawer: SyncModel, Equatable {
 }
 
 private enum DrawerSync: SyncProtocol {
-  static func advance(_ finger: Spot, over batch: LedgerBatch) -> Advance<Spot> {
+  static func advance(_ finger: Spot, over batch: LedgerBatch) -> SyncAdvance<Spot> {
     LedgerSync.advance(finger, over: batch)
   }
 }

@@ -113,7 +113,7 @@ import Testing
   }
 
   private enum Sync: SyncProtocol {
-    static func advance(_ finger: Spot, over batch: Batch) -> Advance<Spot> {
+    static func advance(_ finger: Spot, over batch: Batch) -> SyncAdvance<Spot> {
       batch.count == 0
         ? .seen : .next(Spot(finger.log, batch.first + batch.count - 1), first: 0)
     }

@@ -52,7 +52,7 @@ struct BoardBatch: EventBatch {
 enum BoardSync: SyncProtocol {
   static var order: PushOrder { .pushFirst }
 
-  static func advance(_ finger: Spot, over batch: BoardBatch) -> Advance<Spot> {
+  static func advance(_ finger: Spot, over batch: BoardBatch) -> SyncAdvance<Spot> {
     if batch.first > finger.index + 1 { return .gap }
     let last = batch.first + batch.count - 1
     if last <= finger.index { return .seen }

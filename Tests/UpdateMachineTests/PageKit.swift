@@ -39,7 +39,7 @@ struct ShelfBatch: EventBatch {
 }
 
 enum ShelfSync: SyncProtocol {
-  static func advance(_ finger: Spot, over batch: ShelfBatch) -> Advance<Spot> {
+  static func advance(_ finger: Spot, over batch: ShelfBatch) -> SyncAdvance<Spot> {
     if batch.first > finger.index + 1 { return .gap }
     let last = batch.first + batch.count - 1
     if last <= finger.index { return .seen }

@@ -9,7 +9,7 @@ import Testing
   private enum PullFirst: SyncProtocol {
     static var order: PushOrder { .pullFirst }
 
-    static func advance(_ finger: Spot, over batch: BoardBatch) -> Advance<Spot> {
+    static func advance(_ finger: Spot, over batch: BoardBatch) -> SyncAdvance<Spot> {
       BoardSync.advance(finger, over: batch)
     }
   }

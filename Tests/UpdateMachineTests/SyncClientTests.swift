@@ -31,7 +31,7 @@ struct LedgerBatch: EventBatch {
 }
 
 enum LedgerSync: SyncProtocol {
-  static func advance(_ finger: Spot, over batch: LedgerBatch) -> Advance<Spot> {
+  static func advance(_ finger: Spot, over batch: LedgerBatch) -> SyncAdvance<Spot> {
     if batch.first > finger.index + 1 { return .gap }
     let last = batch.first + batch.count - 1
     if last <= finger.index { return .seen }

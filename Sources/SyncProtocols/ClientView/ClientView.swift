@@ -42,7 +42,7 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   @inlinable
   public static func advance(
     _ finger: ViewFinger, over pulled: PulledView<Value>
-  ) -> Advance<ViewFinger> {
+  ) -> SyncAdvance<ViewFinger> {
     let next = pulled.finger
     guard next.client == finger.client else { return .gap }  // Another client's answer.
     if next.confirmsLess(than: finger) { return .seen }

@@ -21,7 +21,7 @@ public enum EventQueue<Event: Sendable>: SyncProtocol {
   @inlinable
   public static func advance(
     _ finger: QueueFinger, over batch: QueueBatch<Event>
-  ) -> Advance<QueueFinger> {
+  ) -> SyncAdvance<QueueFinger> {
     if let queue = batch.queue, queue != finger.queue { return .gap }
     var last = Int64.min
     var first = batch.events.count

@@ -176,7 +176,7 @@ public protocol SyncProtocol: Sendable {
   associatedtype Batch: EventBatch
 
   /// Decides how a batch follows on a finger.
-  static func advance(_ finger: Place, over batch: Batch) -> Advance<Place>
+  static func advance(_ finger: Place, over batch: Batch) -> SyncAdvance<Place>
 
   /// Whether push or pull comes first, if the client's user changes things. By default neither
   /// waits for the other.
@@ -200,7 +200,7 @@ extension SyncProtocol {
 }
 
 /// How a batch follows on a finger.
-public enum Advance<Place: Finger>: Equatable, Sendable {
+public enum SyncAdvance<Place: Finger>: Equatable, Sendable {
   /// Events from index `first` on are new, and lead to this finger.
   case next(Place, first: Int)
   /// Nothing in it is new: it is empty, or a repeat.
