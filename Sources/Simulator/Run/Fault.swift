@@ -18,13 +18,13 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case brokenConnection
   /// The client cannot reach the server for a while. It is told so, or hears nothing at all.
   case partition
-  /// The source reports a timeout of its own within 20 s. The server gets no request.
+  /// The source reports a timeout of its own. A push still arrives, up to 10 minutes later.
   case sourceTimeout
   /// The server answers that it has failed.
   case serverError
   /// A captive portal's page comes in place of the answer.
   case portal
-  /// The server says to wait, for a drawn time: none, a negative one, or up to an hour.
+  /// The server says to wait. Its `retry-after` is missing, negative, or up to an hour.
   case rateLimit
   /// The answer cannot be understood.
   case malformedAnswer
@@ -36,7 +36,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case expiredRegister
   /// The server refuses the client's credentials until it gets new ones.
   case revokedCredentials
-  /// The server does not support the clients for a while, as before an update.
+  /// For a while every request fails, because the server does not support the client.
   case unsupportedServer
   /// The snapshot of a register is one that the model refuses.
   case refusedSnapshot

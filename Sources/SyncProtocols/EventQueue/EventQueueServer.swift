@@ -14,8 +14,8 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   public typealias Sync = EventQueue<Truth.Event>
   /// The answer to a request.
   public typealias Reply = ServerReply<Truth.Snapshot, Sync>
-  /// The answer to a poll that waited, with the poll's token.
   @usableFromInline package typealias Batch = QueueBatch<Truth.Event>
+  /// The answer to a poll that waited, with the poll's token.
   public typealias Finished = EndedWait<Truth.Snapshot, Sync>
 
   /// The settings. May be changed at any time; they take effect at once.
