@@ -8,7 +8,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case lostAnswer
   /// The client has given up a request, and its answer comes all the same.
   case lateAnswer
-  /// An answer arrives twice; the second copy up to 5 s later.
+  /// An answer arrives twice, the second copy up to 5 s later. A proxy may repeat a push.
   case repeatedAnswer
   /// A request reaches the server, but nothing comes back on that connection.
   case halfOpen
@@ -36,7 +36,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case expiredRegister
   /// The server refuses the client's credentials until it gets new ones.
   case revokedCredentials
-  /// For a while every request fails, because the server does not support the client.
+  /// For a while registers, polls and pushes fail: the server does not support the client.
   case unsupportedServer
   /// The snapshot of a register is one that the model refuses.
   case refusedSnapshot
