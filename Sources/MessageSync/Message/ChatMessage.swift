@@ -14,15 +14,19 @@ public struct ChatMessage<Content: Hashable & Sendable>: Hashable, Sendable {
   public var sender: UserID
   /// When it was sent, in seconds since the epoch by the server's clock; never changes. 0: unknown.
   public var sentAt: Int64
+  /// Where it is; a move changes it.
   public var place: MessagePlace
+  /// What it says; an edit changes it.
   public var content: Content
   /// The version of content and place, in the server's own unit. It grows with edits and moves, but
   /// may stay equal through several of them. 0: never edited.
   public var version: Int64
+  /// The user's own flags on it; each changes independently.
   public var flags: MessageFlags
   /// In ascending order, each once.
   public var reactions: [MessageReaction]
 
+  /// Creates a message. `reactions` must be ascending, each once: they are not sorted here.
   @inlinable
   public init(
     id: MessageID, sender: UserID, sentAt: Int64 = 0, place: MessagePlace, content: Content,
@@ -41,8 +45,10 @@ public struct ChatMessage<Content: Hashable & Sendable>: Hashable, Sendable {
 
 /// The ID of a user.
 public struct UserID: BitwiseCopyable, Hashable, Comparable, Sendable {
+  /// The number that the server gave.
   public var number: Int64
 
+  /// Creates an ID from the server's number.
   @inlinable
   public init(_ number: Int64) { self.number = number }
 
@@ -52,8 +58,10 @@ public struct UserID: BitwiseCopyable, Hashable, Comparable, Sendable {
 
 /// The ID of a channel.
 public struct ChannelID: BitwiseCopyable, Hashable, Comparable, Sendable {
+  /// The number that the server gave.
   public var number: Int64
 
+  /// Creates an ID from the server's number.
   @inlinable
   public init(_ number: Int64) { self.number = number }
 
@@ -68,6 +76,7 @@ public struct ConversationID: Hashable, Comparable, Sendable {
   /// The users, if the source says who they are. Equal numbers imply equal members.
   public var members: [UserID]
 
+  /// Creates an ID from its number; `members` stays empty if the source does not name the users.
   @inlinable
   public init(_ number: Int64, members: [UserID] = []) {
     self.number = number
@@ -98,6 +107,7 @@ public struct MessageTopic: Hashable, Sendable {
   /// The same for all spellings of one topic.
   public var key: String
 
+  /// Creates a topic shown as `text` and compared by `key`.
   @inlinable
   public init(_ text: String, key: String) {
     self.text = text
@@ -122,7 +132,9 @@ extension MessageTopic: ExpressibleByStringLiteral {
 
 /// Where a message was sent: a topic of a channel, or a direct conversation.
 public enum MessagePlace: Hashable, Sendable {
+  /// A topic of a channel. Two spellings with the same key are the same place.
   case channel(ChannelID, topic: MessageTopic)
+  /// A direct conversation.
   case direct(ConversationID)
 
   /// The channel; `nil` for a direct conversation.
@@ -140,18 +152,23 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
   @inlinable
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+  /// The user has read the message; without this flag, it is unread.
   @inlinable
   public static var read: MessageFlags { MessageFlags(rawValue: 1) }
 
+  /// The user has starred the message.
   @inlinable
   public static var starred: MessageFlags { MessageFlags(rawValue: 2) }
 
+  /// The message mentions the user. An edit can change that.
   @inlinable
   public static var mentioned: MessageFlags { MessageFlags(rawValue: 4) }
 
+  /// The message mentions a group of readers that includes the user, as "@all" does.
   @inlinable
   public static var wildcardMentioned: MessageFlags { MessageFlags(rawValue: 8) }
 
+  /// The message contains one of the user's alert words.
   @inlinable
   public static var hasAlertWord: MessageFlags { MessageFlags(rawValue: 16) }
 
@@ -159,6 +176,7 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
   @inlinable
   public static var historical: MessageFlags { MessageFlags(rawValue: 32) }
 
+  /// The user has collapsed the message.
   @inlinable
   public static var collapsed: MessageFlags { MessageFlags(rawValue: 64) }
 
@@ -175,10 +193,12 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
 
 /// One user's reaction to a message.
 public struct MessageReaction: Hashable, Comparable, Sendable {
+  /// Who reacted.
   public var user: UserID
   /// The emoji's code, the same in every reaction with that emoji.
   public var emoji: String
 
+  /// Creates a user's reaction with the emoji of this code.
   @inlinable
   public init(user: UserID, emoji: String) {
     self.user = user

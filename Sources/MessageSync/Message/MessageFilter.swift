@@ -9,9 +9,12 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
 
   /// One condition.
   public struct Term: Hashable, Sendable {
+    /// What the condition tests.
     public var subject: Subject
+    /// Whether a message must fail the test.
     public var isNegated: Bool
 
+    /// Creates a condition; by default it is not negated.
     @inlinable
     public init(_ subject: Subject, isNegated: Bool = false) {
       self.subject = subject
@@ -21,12 +24,15 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
 
   /// What a condition tests.
   public enum Subject: Hashable, Sendable {
+    /// In this channel, in any topic.
     case channel(ChannelID)
     /// In any channel.
     case topic(MessageTopic)
+    /// In this direct conversation.
     case direct(ConversationID)
     /// In any direct conversation.
     case anyDirect
+    /// From this user.
     case sender(UserID)
     /// All of these flags are set.
     case flags(MessageFlags)
@@ -34,6 +40,7 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
     case text(String)
   }
 
+  /// Creates a filter of these terms; with none, it lists every message.
   @inlinable
   public init(_ terms: [Term] = []) { self.terms = terms }
 
@@ -106,27 +113,35 @@ public struct MessageFilter<Content: Hashable & Sendable>: MessageNarrow {
 }
 
 extension MessageFilter.Term {
+  /// Only messages of this channel.
   @inlinable
   public static func channel(_ channel: ChannelID) -> Self { Self(.channel(channel)) }
 
+  /// Only messages of this topic, in any channel.
   @inlinable
   public static func topic(_ topic: MessageTopic) -> Self { Self(.topic(topic)) }
 
+  /// Only messages of this direct conversation.
   @inlinable
   public static func direct(_ conversation: ConversationID) -> Self { Self(.direct(conversation)) }
 
+  /// Only messages from this user.
   @inlinable
   public static func sender(_ sender: UserID) -> Self { Self(.sender(sender)) }
 
+  /// Only messages that the user has starred.
   @inlinable
   public static var starred: Self { Self(.flags(.starred)) }
 
+  /// Only messages that mention the user.
   @inlinable
   public static var mentioned: Self { Self(.flags(.mentioned)) }
 
+  /// Only messages that the user has not read.
   @inlinable
   public static var unread: Self { Self(.flags(.read), isNegated: true) }
 
+  /// Only messages that a search finds. The server alone decides, so the list is never complete.
   @inlinable
   public static func text(_ words: String) -> Self { Self(.text(words)) }
 

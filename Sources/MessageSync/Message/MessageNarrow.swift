@@ -3,6 +3,7 @@
 /// The library evaluates it for every message that an event or a page names. So it must be fast,
 /// and a pure function of its argument. ``MessageFilter`` serves most apps.
 public protocol MessageNarrow: Hashable, Sendable {
+  /// The content of the messages that it lists.
   associatedtype Content: Hashable & Sendable
 
   /// The fields that the verdict depends on. An event that assigns none of them cannot change it.
@@ -23,14 +24,18 @@ public protocol MessageNarrow: Hashable, Sendable {
 
 /// The answer of a narrow about a message.
 public enum Verdict: Hashable, Sendable {
+  /// The message is in the narrow, whatever its unknown fields are.
   case yes
+  /// The message is not in the narrow, whatever its unknown fields are.
   case no
   /// It depends on fields that are not known.
   case unknown
 
+  /// Creates `yes` or `no`, never `unknown`.
   @inlinable
   public init(_ isSo: Bool) { self = isSo ? .yes : .no }
 
+  /// The opposite verdict; `unknown` stays unknown.
   @inlinable
   public static prefix func ! (verdict: Verdict) -> Verdict {
     switch verdict {
@@ -40,6 +45,7 @@ public enum Verdict: Hashable, Sendable {
     }
   }
 
+  /// `no` if either is `no`, `yes` if both are `yes`, otherwise `unknown`.
   @inlinable
   public static func && (one: Verdict, other: Verdict) -> Verdict {
     if one == .no || other == .no { return .no }
@@ -49,11 +55,16 @@ public enum Verdict: Hashable, Sendable {
 
 /// A set of a message's fields.
 public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
+  /// Whether the place is in the set.
   public var hasPlace: Bool
+  /// Whether the content is in the set.
   public var hasContent: Bool
+  /// Whether the reactions are in the set.
   public var hasReactions: Bool
+  /// The flags in the set.
   public var flags: MessageFlags
 
+  /// Creates a set of the named fields; by default it is empty.
   @inlinable
   public init(
     place: Bool = false, content: Bool = false, reactions: Bool = false, flags: MessageFlags = []
@@ -88,11 +99,15 @@ public struct MessageFields: BitwiseCopyable, Hashable, Sendable {
 /// The known part of a message. For a held message this is everything except flags in doubt. For a
 /// message that an event names, it is what the event says.
 public struct PartialMessage<Content: Hashable & Sendable>: Sendable {
+  /// The message's ID, which is always known.
   public var id: MessageID
+  /// `nil`: unknown.
   public var sender: UserID?
   /// `nil`: unknown. The channel may be known all the same.
   public var place: MessagePlace?
+  /// The channel. `nil`: unknown, or none because `place` is a direct conversation.
   public var channel: ChannelID?
+  /// `nil`: unknown.
   public var content: Content?
   /// In ascending order.
   public var reactions: [MessageReaction]?

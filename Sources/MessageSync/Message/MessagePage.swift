@@ -15,6 +15,7 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
   /// The server hides older history: the oldest message here need not be the oldest there is.
   public var isHistoryLimited: Bool
 
+  /// Creates a page. `messages` must be ascending by ID, each once; a page that is not is refused.
   @inlinable
   public init(
     messages: [ChatMessage<Content>], anchor: MessageID? = nil, foundOldest: Bool = false,

@@ -5,6 +5,7 @@ public import UpdateMachine
 ///
 /// If its events are message events, extensions supply what it needs to leave messages unloaded.
 public protocol MessageModel: SyncModel where Lists == MessageStore<Narrow> {
+  /// The narrows whose lists an app can open.
   associatedtype Narrow: MessageNarrow
 }
 

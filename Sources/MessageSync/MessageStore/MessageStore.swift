@@ -19,9 +19,12 @@ public import UpdateMachine
 ///
 /// A copy of the store is O(1): everything large in it is shared until it is changed.
 public struct MessageStore<Narrow: MessageNarrow>: Sendable {
+  /// What a message says, as its narrows see it.
   public typealias Content = Narrow.Content
+  /// What the store applies, in the log's order.
   public typealias Event = MessageEvent<Content>
   public typealias Page = MessagePage<Content>
+  /// A request for a page, as the driver's source gets it.
   public typealias Request = PageRequest<Narrow, MessageID>
 
   @usableFromInline var held = VersionedMap<MessageID, Held>()

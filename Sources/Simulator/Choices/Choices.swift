@@ -20,12 +20,19 @@ public struct Choices: Sendable {
   public enum Stream: UInt8, CaseIterable, Sendable {
     /// Which faults occur, how strong they are, and how fast this world lives.
     case swarm
+    /// How long messages take, and which of them are lost or repeated.
     case network
+    /// What the server does by itself: delays, failures, heartbeats.
     case server
+    /// When the first faults strike, which client, and for how long.
     case faults
+    /// What users do, and when.
     case users
+    /// When a timer fires within its bounds.
     case timers
+    /// How long a disk takes, and how a crash cuts off a write.
     case disks
+    /// The changes that are committed at the server, and when.
     case workload
     /// Which of several ready jobs runs next.
     case jobs

@@ -3,6 +3,7 @@ public import UpdateMachine
 /// A disk of bytes, as a driver with a store writes it: rows, followed by a log of steps, each with
 /// its length and checksum. After `stepsMaximum` steps the rows are written anew.
 public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: SimulatedDisk {
+  /// The saved form that a write takes and a read returns.
   public typealias Saved = SavedReplica<Model, Place>
 
   public private(set) var saved: Saved?

@@ -8,10 +8,14 @@ public import UpdateMachine
 /// The disk under one client. A write happens completely or not at all; reads return what was
 /// written.
 public protocol SimulatedDisk: Sendable {
+  /// The model whose state is saved.
   associatedtype Model: SyncModel
+  /// The finger that is saved with it.
   associatedtype Place: Finger
+  /// The saved form that a write takes and a read returns.
   typealias Saved = SavedReplica<Model, Place>
 
+  /// Creates an empty disk.
   init()
 
   /// The last state written; `nil`: nothing was written, it was erased, or it is unreadable.
@@ -50,6 +54,7 @@ public protocol SimulatedDisk: Sendable {
   /// Moves the form to where it is not read any more.
   mutating func setAside()
 
+  /// Erases everything, as after a logout. Afterwards ``saved`` is `nil`.
   mutating func erase()
 
   /// Returns what a new process reads, and how it differs from what was written; `nil`: it does
@@ -92,6 +97,7 @@ public struct DiskObjection: Hashable, Sendable {
 
 /// A disk that keeps values as they are, for models without a saved form of their own.
 public struct ValueDisk<Model: SyncModel, Place: Finger>: SimulatedDisk {
+  /// The saved form that a write takes and a read returns.
   public typealias Saved = SavedReplica<Model, Place>
 
   public private(set) var saved: Saved?

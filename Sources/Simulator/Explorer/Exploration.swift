@@ -31,6 +31,7 @@ public struct ExplorationCounts: Hashable, Sendable {
 
 /// The argument of a progress callback.
 public struct ExplorationProgress: Hashable, Sendable {
+  /// The counts so far.
   public var counts: ExplorationCounts
   /// The most memory taken so far, in bytes.
   public var memory: UInt64
@@ -48,7 +49,9 @@ public struct ExplorationProgress: Hashable, Sendable {
 
 /// The result of an exploration.
 public struct Exploration<Model: ExplorableModel> {
+  /// Why the exploration ended.
   public var ending: ExplorationEnding
+  /// The counts of the first run. A second one, for a counterexample, is not counted.
   public var counts: ExplorationCounts
   /// The most memory that the explorer's tables took, in bytes.
   public var memory: UInt64

@@ -69,6 +69,13 @@ public struct Explorer<Model: ExplorableModel> {
   /// The last level to visit; at least 1, the level of the initial states.
   @usableFromInline package var depthLimit: Int64
 
+  /// Creates an explorer, and explores nothing yet.
+  ///
+  /// - Parameters:
+  ///   - model: the model to explore.
+  ///   - memoryLimit: the most memory to take, in bytes; by default 1 GiB.
+  ///   - depthLimit: the last level to visit, from 1, the initial states; by default there is no
+  /// limit.
   @inlinable
   public init(_ model: Model, memoryLimit: UInt64 = 1 << 30, depthLimit: Int64 = .max) {
     self.model = model
@@ -105,7 +112,9 @@ public struct Explorer<Model: ExplorableModel> {
 
 /// The caller's answer to a progress callback.
 public enum ExplorationVerdict: Hashable, Sendable {
+  /// The exploration continues.
   case goOn
+  /// The exploration ends here.
   case stop
 }
 

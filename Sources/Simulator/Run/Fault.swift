@@ -1,46 +1,86 @@
 /// A kind of fault in a world (TheHouse §6). Each seed turns on a random subset.
 public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
+  /// A request or an answer takes much longer on its way.
   case slowNetwork
+  /// A request is lost on its way. The client may be told at once, or only its deadline ends it.
   case lostRequest
+  /// The server has done its work, and the answer is lost.
   case lostAnswer
+  /// The client has given up a request, and its answer comes all the same.
   case lateAnswer
+  /// An answer arrives twice, the second copy up to 5 s later. A proxy may repeat a push.
   case repeatedAnswer
+  /// A request reaches the server, but nothing comes back on that connection.
   case halfOpen
+  /// No connection can be made; the request never leaves.
   case refusedConnection
+  /// The connection of a waiting poll breaks, and the client is told.
   case brokenConnection
+  /// The client cannot reach the server for a while. It is told so, or hears nothing at all.
   case partition
+  /// The source reports a timeout of its own. A push still arrives, up to 10 minutes later.
   case sourceTimeout
+  /// The server answers that it has failed.
   case serverError
+  /// A captive portal's page comes in place of the answer.
   case portal
+  /// The server says to wait. Its `retry-after` is missing, negative, or up to an hour.
   case rateLimit
+  /// The answer cannot be understood.
   case malformedAnswer
+  /// An event of an unknown type reaches every client.
   case unknownEvent
+  /// The server rejects a request as bad.
   case rejectedRequest
+  /// A register is refused as if its queue were gone.
   case expiredRegister
+  /// The server refuses the client's credentials until it gets new ones.
   case revokedCredentials
+  /// For a while registers, polls and pushes fail: the server does not support the client.
   case unsupportedServer
+  /// The snapshot of a register is one that the model refuses.
   case refusedSnapshot
+  /// A change is committed whose event the model refuses.
   case refusedEvent
+  /// A snapshot is read late, or is long on its way and old on arrival.
   case slowSnapshot
+  /// The server restarts and keeps its queues. It is down for up to 30 s.
   case gentleRestart
+  /// The server restarts and loses its queues. It is down for up to 30 s.
   case killedServer
+  /// The server ends the client's queue early.
   case queueExpiry
+  /// Another client polls the same queue, which ends this client's wait.
   case secondPoller
+  /// The app goes to the background for a while.
   case background
+  /// The device sleeps. What arrives meanwhile reaches the client when it wakes, all at once.
   case suspension
+  /// The process ends without notice, and another begins later.
   case crash
+  /// The app stops the machine, and starts it again later.
   case stopAndStart
+  /// The user logs out, and logs in again later.
   case logOut
+  /// A loaded form has a wrong age, or an unknown one, as after a change of the wall clock.
   case clockJump
+  /// The device reports up to four network changes within half a second.
   case networkChanges
+  /// Many signals of one kind within seconds, or all queues lost at once.
   case storm
+  /// A write takes much longer.
   case slowWrite
+  /// A write fails, and the disk stays as it was.
   case failedWrite
+  /// A batch begins with the event that the client has already acknowledged.
   case repeatedEvents
+  /// Reading the saved form, or rows of it, takes much longer.
   case slowLoad
+  /// An older saved form comes back after a crash. Not where users change things.
   case oldBackup
   /// Lasts for ever: this client need not become level any more.
   case endlessPartition
+  /// A process ends without notice, and none follows. This client need not become level any more.
   case abandonedClient
   /// Only where clients hold a part and read pages: a change that no client is told of.
   case silentChange
@@ -204,6 +244,7 @@ public struct FaultCounts: Hashable, Sendable {
 
   package init() { counts = Array(repeating: 0, count: Fault.allCases.count) }
 
+  /// The number of times that this fault struck.
   public subscript(fault: Fault) -> Int64 {
     get { counts[Int(fault.rawValue)] }
     set { counts[Int(fault.rawValue)] = newValue }

@@ -53,7 +53,8 @@ public struct RunResult: Sendable {
 
 /// How often pages contradicted what clients held of messages (PartialKnowledge R13).
 public struct AuditCounts: Hashable, Sendable {
-  /// Suspect messages. Always 0 where the server keeps its contract.
+  /// How often a message became suspect. Where the server keeps its contract, only a message that
+  /// became visible again without an event can.
   package var suspects: Int64 = 0
   /// Fetches that read a suspect message once more.
   package var readings: Int64 = 0

@@ -7,13 +7,18 @@ public import UpdateMachine
 /// It has logs, numbered from 0 in order of creation: Zulip's event queues. A protocol without logs
 /// has a single log that never ends.
 public protocol SimulatedServer: Sendable {
+  /// The state that clients follow, with its changes.
   associatedtype Truth: ServerTruth
   /// The protocol that it speaks.
   associatedtype Sync: SyncProtocol where Sync.Batch.Event == Truth.Event
+  /// A client's place in a log.
   typealias Place = Sync.Place
+  /// The name of a log, as clients know it.
   typealias Log = Place.Log
+  /// The answer to a register, a poll or a release.
   typealias Reply = ServerReply<Truth.Snapshot, Sync>
 
+  /// Creates a server whose state at position 0 is `truth`.
   init(truth: Truth, settings: ServerSettings, at now: Moment)
 
   // MARK: The truth, now and before
@@ -80,6 +85,7 @@ public protocol SimulatedServer: Sendable {
   /// The client has stopped waiting.
   mutating func abandon(waiter: UInt64)
 
+  /// A client gives up a log. A log that is gone already is refused.
   mutating func release(_ log: Log) -> Reply
 
   /// Whether ``takeFinished()`` has anything to give.
@@ -108,6 +114,7 @@ public protocol SimulatedServer: Sendable {
   /// The greatest age of the state in an answer when it is read. By default zero.
   var lag: TimeSpan { get }
 
+  /// Commits a change, which raises ``position`` by 1. Clients are told as the truth announces it.
   mutating func commit(_ change: Truth.Change, at now: Moment)
 
   /// When the server's next own action is due.
@@ -177,6 +184,7 @@ public struct ServerSettings: Hashable, Sendable {
   /// The most requests in a window; `nil`: no limit.
   public var requestsPerWindow: Int64?
 
+  /// Creates settings with the defaults. A world draws its own.
   public init() {}
 
   /// The same as settings of a server of queues.

@@ -8,13 +8,19 @@ public import UpdateMachine
 /// One user outlives all of a client's processes: facts about an older saved form may be needed
 /// again.
 public protocol SimulatedUser: Sendable {
+  /// The model that the client holds.
   associatedtype Model: SyncModel
+  /// The server's state, which the user's client follows.
   associatedtype Truth: ServerTruth where Truth.Event == Model.Event
+  /// The protocol that the client speaks.
   associatedtype Sync: SyncProtocol where Sync.Batch.Event == Model.Event
   /// The user's knowledge of the saved form on the disk.
   associatedtype Memory: Sendable
+  /// The client that the user looks at.
   typealias Body = SyncClient<Model, Sync>
+  /// The client's saved form.
   typealias Saved = SavedReplica<Model, Sync.Place>
+  /// What the user may do.
   typealias Action = UserAction<Model, Sync>
   /// Reads rows that the client's process left on its disk.
   typealias ReadRows = (RowQuery) -> [(key: StoredKey, value: [UInt8])]
@@ -30,6 +36,7 @@ public protocol SimulatedUser: Sendable {
   /// view is loaded and all changes are confirmed.
   static var bound: TimeSpan { get }
 
+  /// Creates a user of a client that has never run.
   init()
 
   /// Stored with each write, and restored with each read.
@@ -132,14 +139,20 @@ public protocol SimulatedUser: Sendable {
 /// An action of a user.
 public enum UserAction<Model: SyncModel, Sync: SyncProtocol>: Sendable
 where Sync.Batch.Event == Model.Event {
+  /// The client that the action is done to.
   public typealias Body = SyncClient<Model, Sync>
 
+  /// Makes a change through the outbox.
   case mutates(Model.Change)
   /// Decides about one of the user's own mutations.
   case says(Body.MutationWord)
+  /// Opens a window on the list of a narrow.
   case opens(Model.Lists.Narrow, ListWindow<Model.Lists.ID>)
+  /// Moves or closes a window.
   case changes(Body.WindowChange)
+  /// Changes a list itself: drops an item, closes or reconsiders it.
   case tends(Body.ListChange)
+  /// Gives the machine a signal of the app.
   case signals(AppSignal)
 }
 
@@ -164,10 +177,14 @@ extension UserAction: CustomStringConvertible {
 
 /// An objection to what a client holds, and the oracle that raises it.
 public struct UserObjection: Hashable, Sendable {
+  /// The oracle that objects.
   public var oracle: Oracle
+  /// What had to hold.
   public var expected: String
+  /// What was there instead.
   public var found: String
 
+  /// Creates an objection from the oracle, what it expected and what it found.
   public init(_ oracle: Oracle, _ expected: String, _ found: String) {
     self.oracle = oracle
     self.expected = expected
@@ -218,11 +235,14 @@ extension SimulatedUser {
 }
 
 extension SimulatedUser where Memory == Void {
+  /// Nothing: this user remembers nothing.
   public var memory: Void {
     get { () }
     set {}
   }
+  /// Nothing: this user remembers nothing.
   public static var blank: Void { () }
+  /// Does nothing: this user remembers nothing.
   public func memory(of saved: Saved, _ old: Void) {}
 }
 

@@ -22,6 +22,10 @@ public struct SimulationConfiguration: Hashable, Sendable {
   /// Whether all clients must become level after the faults stop; otherwise the run ends there.
   public var judgesLiveness: Bool
 
+  /// Creates settings. The defaults are four clients, 300 steps, and in each seed some of all
+  /// faults.
+  ///
+  /// - Precondition: `clients` is at least 1.
   public init(
     seed: UInt64, clients: Int = 4, steps: Int64 = 300, faults: FaultSet = .all,
     isSwarm: Bool = true, plant: Plant? = nil, judgesLiveness: Bool = true

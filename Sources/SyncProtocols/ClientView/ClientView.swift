@@ -65,6 +65,7 @@ public struct ServerStateID: Hashable, Sendable {
   /// back keeps its ID.
   public var number: UInt64
 
+  /// Creates an ID, as the diff server gave it.
   @inlinable
   public init(epoch: UInt64, number: UInt64) {
     self.epoch = epoch
@@ -78,8 +79,10 @@ public struct ServerStateID: Hashable, Sendable {
 /// numbers nor last mutation IDs may ever start anew. To a client that would look like the past for
 /// ever, until it logs out and begins as another client.
 public struct CommitNumber: Hashable, Comparable, Sendable {
+  /// The count, which never starts anew.
   public var number: UInt64
 
+  /// Creates a commit number from the data layer's count.
   @inlinable
   public init(_ number: UInt64) { self.number = number }
 
@@ -93,6 +96,7 @@ public struct CommitNumber: Hashable, Comparable, Sendable {
 public struct ViewFinger: Finger, Hashable {
   /// The client whose mutations are counted.
   public var client: ClientID
+  /// The state of the view that the client has.
   public var state: ServerStateID
   /// The checksum of the whole view, computed as in ``ViewMap``.
   @usableFromInline package var checksum: UInt64
@@ -152,10 +156,12 @@ package struct PullRequest: Hashable, Sendable {
 
 /// The change of one key in a delta.
 public struct ViewChange<Value: ViewValue>: Equatable, Sendable {
+  /// The key that changed.
   public var key: ViewKey
   /// The new value; `nil`: the key was removed.
   public var value: Value?
 
+  /// Creates the change of a key; `nil` removes it.
   @inlinable
   public init(key: ViewKey, value: Value?) {
     self.key = key
@@ -188,8 +194,10 @@ public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
   public var refusal: MutationRefusal?
   /// `nil`: the data layer does not send it.
   public var commit: CommitNumber?
+  /// The view: all of it, or the changes since the state that the client named.
   public var content: ViewContent<Value>
 
+  /// Creates an answer. By default no mutation was refused, and there is no commit number.
   @inlinable
   public init(
     client: ClientID, state: ServerStateID, checksum: UInt64, lastMutation: MutationID,

@@ -1,6 +1,7 @@
 /// An app's mutators. The data layer has them, and the client has its own, which may guess. The
 /// data layer's results count.
 public protocol ViewMutators: Sendable {
+  /// The values that the mutators read and write.
   associatedtype Value: ViewValue
 
   /// Runs the mutator with this name in a transaction, and returns its result. If it throws, its

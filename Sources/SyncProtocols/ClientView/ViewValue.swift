@@ -15,8 +15,10 @@ public protocol ViewValue: Equatable, Digestible, Sendable {
 /// A key of a client view: a text that is compared and ordered by its UTF-8 bytes, as servers in
 /// other languages do. Swift's `String` treats two spellings of a letter as equal.
 public struct ViewKey: Sendable {
+  /// The key as text; compared by its UTF-8 bytes.
   public var text: String
 
+  /// Creates a key from any text.
   @inlinable
   public init(_ text: String) { self.text = text }
 }

@@ -42,6 +42,7 @@ public struct QueueID: Hashable, Sendable {
   /// The ID as the server spells it.
   public var text: String
 
+  /// Creates an ID as the server spells it.
   @inlinable
   public init(_ text: String) { self.text = text }
 }
@@ -53,6 +54,7 @@ public struct QueueFinger: Finger, Hashable {
   /// The last event that was applied; −1 before the first.
   public var lastEventID: Int64
 
+  /// Creates a place after an event of a queue; −1 before the first.
   @inlinable
   public init(queue: QueueID, lastEventID: Int64) {
     self.queue = queue
@@ -70,6 +72,7 @@ public struct QueuedEvent<Event: Sendable>: Sendable {
   /// `nil`: nothing for a model, as in a heartbeat, or in an event of an unknown type.
   public var event: Event?
 
+  /// Creates an event with its number in the queue; `nil` is nothing for a model.
   @inlinable
   public init(id: Int64, event: Event?) {
     self.id = id
@@ -84,6 +87,7 @@ public struct QueueBatch<Event: Sendable>: EventBatch {
   /// Ascending IDs, with holes. May be empty, and may begin at or below the requested position.
   public var events: [QueuedEvent<Event>]
 
+  /// Creates a batch; by default it names no queue.
   @inlinable
   public init(queue: QueueID? = nil, events: [QueuedEvent<Event>]) {
     self.queue = queue

@@ -10,9 +10,12 @@ public import UpdateMachine
 /// It reads no clock: every call passes the time. After every call, take the answers of waiting
 /// clients with ``takeFinished()``.
 public struct EventQueueServer<Truth: ServerTruth>: Sendable {
+  /// The protocol that the server speaks.
   public typealias Sync = EventQueue<Truth.Event>
+  /// The answer to a request.
   public typealias Reply = ServerReply<Truth.Snapshot, Sync>
   @usableFromInline package typealias Batch = QueueBatch<Truth.Event>
+  /// The answer to a poll that waited, with the poll's token.
   public typealias Finished = EndedWait<Truth.Snapshot, Sync>
 
   /// The settings. May be changed at any time; they take effect at once.
@@ -42,6 +45,7 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   @usableFromInline var limits = RateLimits()
   @usableFromInline var nextCollection: Moment
 
+  /// Creates a server without queues, whose state at position 0 is `truth`.
   @inlinable
   public init(
     truth: Truth, configuration: QueueServerConfiguration = QueueServerConfiguration(),
@@ -151,6 +155,7 @@ public struct QueueServerConfiguration: Hashable, Sendable {
   /// The length of the limit's window.
   public var limitWindow: TimeSpan = .seconds(60)
 
+  /// Creates settings with the defaults, which are those of a real server.
   @inlinable
   public init() {}
 

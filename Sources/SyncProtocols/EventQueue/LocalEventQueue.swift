@@ -15,6 +15,7 @@
     /// How long an empty wait lasts. A real server's is about 50 s.
     package static var heartbeat: TimeSpan { .seconds(50) }
 
+    /// Creates a server without queues that holds `truth`, in real time by default.
     public init(
       truth: Truth, configuration: QueueServerConfiguration = QueueServerConfiguration(),
       clock: any DriverClock = SystemClock()

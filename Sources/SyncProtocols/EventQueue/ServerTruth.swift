@@ -4,7 +4,9 @@ public import UpdateMachine
 ///
 /// The server half of every protocol is generic over it, so an app can simulate *its* server.
 public protocol ServerTruth: Sendable {
+  /// What clients are told of a change.
   associatedtype Event: Sendable
+  /// What a client that registers starts from.
   associatedtype Snapshot: Sendable
   /// A change on the server. By default it is also the event that clients get. Use a separate type
   /// if clients get less, or nothing.

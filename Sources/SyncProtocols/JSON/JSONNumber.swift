@@ -12,6 +12,7 @@ public struct JSONNumber: Hashable, Sendable {
   @inlinable
   package static var exponentMaximum: Int64 { 999_999 }
 
+  /// Creates an integer, exactly.
   public init(_ number: Int64) { text = "\(number)" }
 
   /// The number, if it is an integer and fits.

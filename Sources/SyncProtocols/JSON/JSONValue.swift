@@ -7,11 +7,17 @@ public import UpdateMachine
 /// A JSON value whose equal values have equal bytes: each number has one spelling, and members of
 /// objects have one order. Texts are compared by their bytes.
 public enum JSONValue: Sendable {
+  /// The literal `null`.
   case null
+  /// The literal `true` or `false`.
   case bool(Bool)
+  /// A number, exact and in its one spelling.
   case number(JSONNumber)
+  /// A text, compared by its UTF-8 bytes.
   case string(String)
+  /// An array, in order.
   case array([JSONValue])
+  /// An object, whose members have one order.
   case object(JSONObject)
 
   /// The deepest nesting that is parsed. More would need a larger stack than WebAssembly has.
@@ -21,10 +27,14 @@ public enum JSONValue: Sendable {
 
 /// The members of an object: each name once, ascending by its UTF-8 bytes.
 public struct JSONObject: Sendable {
+  /// One name with its value.
   public struct Member: Sendable {
+    /// The name, unique within its object.
     public var name: String
+    /// The value; it may be `null`.
     public var value: JSONValue
 
+    /// Creates a member from its name and its value.
     @inlinable
     public init(_ name: String, _ value: JSONValue) {
       self.name = name
@@ -32,6 +42,7 @@ public struct JSONObject: Sendable {
     }
   }
 
+  /// The members, ascending by the UTF-8 bytes of their names, each name once.
   public private(set) var members: [Member]
 
   /// Makes an empty object.
@@ -87,9 +98,11 @@ public struct JSONObject: Sendable {
 // MARK: Reading
 
 extension JSONValue {
+  /// The Boolean; `nil` for any other value.
   @inlinable
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
+  /// The number, of any size; `nil` for any other value.
   @inlinable
   public var number: JSONNumber? { if case .number(let number) = self { number } else { nil } }
 
@@ -97,12 +110,15 @@ extension JSONValue {
   @inlinable
   public var int64: Int64? { number?.int64 }
 
+  /// The text; `nil` for any other value.
   @inlinable
   public var string: String? { if case .string(let string) = self { string } else { nil } }
 
+  /// The elements; `nil` for any other value.
   @inlinable
   public var array: [JSONValue]? { if case .array(let array) = self { array } else { nil } }
 
+  /// The object; `nil` for any other value.
   @inlinable
   public var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
 

@@ -7,11 +7,14 @@ public import UpdateMachine
 
 /// A mutation as it is pushed: the intent, not its effects.
 public struct NamedMutation: Hashable, Sendable {
+  /// The client's number for the mutation; a second copy has the same.
   public var id: MutationID
   /// The mutator's name.
   public var name: String
+  /// What the mutator is run with; it must read nothing else but its transaction.
   public var arguments: JSONValue
 
+  /// Creates a mutation for the mutator of this name.
   @inlinable
   public init(id: MutationID, name: String, arguments: JSONValue) {
     self.id = id
@@ -22,6 +25,7 @@ public struct NamedMutation: Hashable, Sendable {
 
 /// A client's pending mutations, on their way to the server.
 public struct MutationPush: Hashable, Sendable {
+  /// The client that made the mutations and numbered them.
   public var client: ClientID
   /// The last refusal that the client has learned of; 0: none.
   public var knownRefusal: MutationID
@@ -31,6 +35,7 @@ public struct MutationPush: Hashable, Sendable {
   /// Ascending IDs.
   public var mutations: [NamedMutation]
 
+  /// Creates a push. IDs must ascend, in `voided` and in `mutations`; they are not sorted here.
   @inlinable
   public init(
     client: ClientID, knownRefusal: MutationID, voided: [MutationID] = [],
@@ -48,6 +53,7 @@ public struct ChangeRefusal: Error, Hashable, Sendable {
   /// For the app. Equal codes mean equal reasons.
   public var code: RejectionCode
 
+  /// Creates a refusal with this text as its code.
   @inlinable
   public init(_ text: String) { code = RejectionCode(text) }
 }

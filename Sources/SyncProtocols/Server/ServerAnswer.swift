@@ -14,11 +14,15 @@ public struct ServerAnswer: Hashable, Sendable {
   /// one.
   public var retryAfter: TimeSpan?
 
+  /// What the JSON object says of its request.
   public enum Result: Hashable, Sendable {
+    /// The request succeeded.
     case success
+    /// The request failed; `code` may say why.
     case error
   }
 
+  /// Creates an answer's envelope; by default it has no code and no time to wait.
   @inlinable
   public init(
     status: Int, result: Result?, code: String? = nil, retryAfter: TimeSpan? = nil
@@ -50,6 +54,7 @@ public struct ServerAnswer: Hashable, Sendable {
 
 /// A register that was refused before anything was made.
 public struct RegisterRefusal: Error, Hashable, Sendable {
+  /// The answer that the client gets.
   public var answer: ServerAnswer
 
   @inlinable

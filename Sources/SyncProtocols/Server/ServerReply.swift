@@ -2,7 +2,9 @@ public import UpdateMachine
 
 /// A server's answer as the transport delivers it. A client half classifies it.
 public enum ServerReply<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
+  /// A register succeeded: the snapshot, the first finger, and the server's terms.
   case registered(Snapshot, Sync.Place, ServerTerms)
+  /// A poll succeeded. The batch may be empty.
   case batch(Sync.Batch)
   /// The release succeeded.
   case released

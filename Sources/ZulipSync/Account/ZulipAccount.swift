@@ -199,6 +199,7 @@ public struct ZulipAccountSource: SyncSource {
 
   private var form: ZulipContent.Form { stateSource.parameters.form }
 
+  /// Creates a source that asks over this connection. Nothing is sent before the machine registers.
   public init(_ connection: ZulipConnection, _ parameters: ZulipRegister = ZulipRegister()) {
     stateSource = ZulipSource(connection, parameters)
   }

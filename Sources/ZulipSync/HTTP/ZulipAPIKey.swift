@@ -7,6 +7,8 @@ import Foundation
 public struct ZulipAPIKey: Equatable, Sendable {
   private let secret: String
 
+  /// Creates a key from its text, as the server gave it. Throws `malformedKey` if it is empty or
+  /// has a character other than visible ASCII.
   public init(_ secret: String) throws(ZulipConnectionError) {
     guard !secret.isEmpty, secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw .malformedKey

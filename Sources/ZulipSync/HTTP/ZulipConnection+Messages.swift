@@ -31,6 +31,7 @@ extension ZulipConnection {
 
   /// The destination of a message.
   public enum Recipient: Hashable, Sendable {
+    /// A topic of a channel, in any spelling. It begins with its first message.
     case channel(ChannelID, topic: String)
     /// The other users of a direct conversation. The user alone, or no one, means a note to
     /// oneself.
@@ -98,14 +99,21 @@ extension ZulipConnection {
     public var moves: Moves = .one
     /// Whether to post a notice of the move in the old topic, and in the new one.
     public var notifiesOldTopic = false
+    /// Whether to post a notice of the move in the new topic. By default none.
     public var notifiesNewTopic = false
 
+    /// The messages of a topic that move with an edited one.
     public enum Moves: String, Hashable, Sendable {
+      /// Only the message itself.
       case one = "change_one"
+      /// The message and those after it in its topic.
       case later = "change_later"
+      /// All messages of its topic.
       case all = "change_all"
     }
 
+    /// Creates an edit of the given parts. By default only this message moves, and no notice is
+    /// posted.
     public init(content: String? = nil, topic: String? = nil, channel: ChannelID? = nil) {
       self.content = content
       self.topic = topic
@@ -140,6 +148,7 @@ extension ZulipConnection {
     /// "unicode_emoji", "realm_emoji" or "zulip_extra_emoji".
     package var type: String?
 
+    /// Creates an emoji from its name, with its code and type where the name is ambiguous.
     public init(_ name: String, code: String? = nil, type: String? = nil) {
       self.name = name
       self.code = code
@@ -163,6 +172,7 @@ extension ZulipConnection {
 
   /// The flags that a user can set.
   public enum Flag: String, Hashable, Sendable {
+    /// One of the user's own flags, under the server's name.
     case read, starred, collapsed
   }
 

@@ -17,6 +17,14 @@ public struct ZulipRegister: Hashable, Sendable {
   /// sent here.
   package var leastFeatureLevel: Int64 = 185
 
+  /// Creates the parameters. The defaults register for everything, with contents as HTML.
+  ///
+  /// - Parameters:
+  ///   - client: the client's capabilities, as far as they change the state.
+  ///   - form: the form of message contents.
+  ///   - eventTypes: the event types to receive; `nil` for all, which ``ZulipState`` needs.
+  ///   - fetchTypes: the event types whose state to receive; `nil` for the same as `eventTypes`.
+  ///   - lifetime: how long the server keeps the queue while no poll waits; `nil` for its default.
   public init(
     client: ZulipRegistration = .full, form: ZulipContent.Form = .rendered,
     eventTypes: [String]? = nil, fetchTypes: [String]? = nil, lifetime: TimeSpan? = nil

@@ -23,6 +23,7 @@ public import UpdateMachine
 /// cookies, no cache and no stored credentials. No description and no failure contains the key, or
 /// any part of a request.
 public final class ZulipConnection: Sendable {
+  /// The server's address; the API key goes nowhere else.
   public let site: ZulipSite
   package let settings: ZulipSettings
   private let authorization: @Sendable () -> String
@@ -162,6 +163,7 @@ public struct ZulipSettings: Hashable, Sendable {
   /// The client's name in the server's logs: a name, a slash and a version.
   public var userAgent = "UpdateMachine/1.0"
 
+  /// Creates settings with the defaults, which suit most apps.
   public init() {}
 }
 

@@ -12,6 +12,7 @@ public struct ZulipFailure: Error, Hashable, Sendable {
   /// Whether the server may have received the request. `false` only if it certainly has not.
   public var hasLeft: Bool
 
+  /// What was observed. Several reasons can mean the same failure.
   public enum Reason: Hashable, Sendable {
     /// The task was cancelled.
     case cancelled

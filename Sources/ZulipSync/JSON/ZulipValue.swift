@@ -5,14 +5,19 @@
 
 /// Any JSON value. Fields that are unknown here are kept as they came.
 public enum ZulipValue: Hashable, Sendable {
+  /// The literal `null`.
   case null
+  /// The literal `true` or `false`.
   case bool(Bool)
   /// An integer of 64 bits.
   case number(Int64)
   /// Any other number, always finite. One beyond 64 bits is rounded to the nearest `Double`.
   case fraction(Double)
+  /// A string.
   case text(String)
+  /// An array, in the server's order.
   case list([ZulipValue])
+  /// An object.
   case fields(ZulipFields)
 }
 
@@ -20,7 +25,9 @@ public enum ZulipValue: Hashable, Sendable {
 public struct ZulipFields: Hashable, Sendable {
   /// One name with its value.
   public struct Entry: Hashable, Sendable {
+    /// The name, unique within its object.
     public var name: String
+    /// The value; `null` if the server sent that.
     public var value: ZulipValue
 
     package init(_ name: String, _ value: ZulipValue) {
@@ -97,6 +104,7 @@ extension ZulipFields: ExpressibleByDictionaryLiteral {
 // MARK: Typed access
 
 extension ZulipValue {
+  /// The Boolean; `nil` for any other value, also for 0 and 1.
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
   /// The number, also of a fraction that is whole. `nil` for large ones, whose exact digits are
@@ -110,10 +118,13 @@ extension ZulipValue {
     }
   }
 
+  /// The string; `nil` for any other value.
   public var text: String? { if case .text(let text) = self { text } else { nil } }
 
+  /// The array's elements; `nil` for any other value.
   public var list: [ZulipValue]? { if case .list(let list) = self { list } else { nil } }
 
+  /// The object's fields; `nil` for any other value.
   public var fields: ZulipFields? { if case .fields(let fields) = self { fields } else { nil } }
 
   /// The numbers of a list; `nil` if an element is not a number.

@@ -6,9 +6,12 @@ public import UpdateMachine
 public struct ZulipEcho: Sendable {
   /// The app's handle for it.
   public var ticket: MutationTicket
+  /// The message as the user sent it, or last edited it.
   public var message: ZulipOutgoing
+  /// What is known of its sending.
   public var state: State
 
+  /// How far the sending of a message has come.
   public enum State: Hashable, Sendable {
     /// Waits for the network, for earlier messages, or for the disk.
     case queued

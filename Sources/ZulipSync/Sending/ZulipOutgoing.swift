@@ -15,10 +15,12 @@ public import UpdateMachine
 /// message is sent only when the server has the one before it. A message that may have arrived is
 /// not sent again by itself: it is *uncertain* until its event comes or the user decides.
 public struct ZulipOutgoing: Hashable, Sendable {
+  /// The destination.
   public var recipient: ZulipConnection.Recipient
   /// The text as typed, in Markdown.
   public var content: String
 
+  /// Creates a message, and checks nothing: it is checked when it is applied.
   public init(_ recipient: ZulipConnection.Recipient, _ content: String) {
     self.recipient = recipient
     self.content = content
@@ -30,9 +32,11 @@ public struct ZulipOutgoing: Hashable, Sendable {
     case empty
     /// The content has more characters (Unicode scalars) than the server takes.
     case tooLong(limit: Int64)
+    /// The topic has more characters (Unicode scalars) than the server takes.
     case topicTooLong(limit: Int64)
     /// The user cannot see this channel, or cannot any more.
     case noChannel
+    /// The channel is archived, and takes no messages.
     case archivedChannel
     /// A recipient is deactivated.
     case deactivated(UserID)

@@ -16,11 +16,13 @@ public struct ZulipPresence: Hashable, Sendable {
     package var lastConnected: Int64
   }
 
+  /// How present a user is at a moment.
   public enum Status: Hashable, Sendable {
     /// The user is active.
     case active
     /// One of the user's clients is connected.
     case idle
+    /// No sign of the user is recent enough, or none is known.
     case offline
   }
 

@@ -3,12 +3,14 @@ internal import UpdateMachine
 
 /// A user or bot as the realm knows them.
 public struct ZulipUser: Hashable, Sendable {
+  /// The user's ID in the realm.
   public var id: UserID
   /// Whether the user may still log in.
   public var isActive: Bool
   /// All fields that the server gives, under its names.
   public var fields: ZulipFields
 
+  /// The full name; empty if the server gave none.
   public var name: String { fields["full_name"]?.text ?? "" }
   /// The address to show. It need not accept mail.
   public var email: String { fields["email"]?.text ?? "" }
@@ -16,6 +18,7 @@ public struct ZulipUser: Hashable, Sendable {
   public var deliveryEmail: String? { fields["delivery_email"]?.text }
   /// 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.
   public var role: Int64 { fields["role"]?.number ?? 400 }
+  /// Whether it is a bot; `false` if the server does not say.
   public var isBot: Bool { fields["is_bot"]?.bool ?? false }
   /// The avatar's URL; `nil` if Gravatar has it, under the user's e-mail address.
   public var avatar: String? { fields["avatar_url"]?.text }
@@ -23,6 +26,7 @@ public struct ZulipUser: Hashable, Sendable {
 
 /// A channel that the user sees.
 public struct ZulipChannel: Hashable, Sendable {
+  /// The channel's ID in the realm. A renamed channel keeps it.
   public var id: ChannelID
   /// Whether the user is subscribed to it, and so gets its messages.
   public var isSubscribed: Bool
@@ -30,13 +34,19 @@ public struct ZulipChannel: Hashable, Sendable {
   /// subscription's too.
   public var fields: ZulipFields
 
+  /// The present name; empty if the server gave none.
   public var name: String { fields["name"]?.text ?? "" }
+  /// The description as typed, in Markdown; may be empty.
   public var description: String { fields["description"]?.text ?? "" }
+  /// Whether only invited users can join.
   public var isPrivate: Bool { fields["invite_only"]?.bool ?? false }
+  /// Whether it is archived, and takes no messages.
   public var isArchived: Bool { fields["is_archived"]?.bool ?? false }
   /// Whether the subscription is muted.
   public var isMuted: Bool { fields["is_muted"]?.bool ?? false }
+  /// Whether the user has pinned the subscription; `false` if there is none.
   public var isPinned: Bool { fields["pin_to_top"]?.bool ?? false }
+  /// The subscription's colour as a CSS text such as "#76ce90"; `nil` if there is none.
   public var color: String? { fields["color"]?.text }
   /// In ascending order; `nil` if they were not requested.
   public var subscribers: [UserID]? { fields["subscribers"]?.numbers?.map { UserID($0) } }
@@ -58,8 +68,11 @@ package struct ZulipGroup: Hashable, Sendable {
 public enum ZulipVisibility: Int64, Sendable {
   /// As the channel is set.
   case inherited = 0
+  /// Muted, even in a channel that is not muted.
   case muted = 1
+  /// Not muted, even in a muted channel.
   case unmuted = 2
+  /// Followed, and so not muted, even in a muted channel.
   case followed = 3
 }
 
@@ -146,6 +159,7 @@ extension ZulipState {
     }
   }
 
+  /// Returns a channel, subscribed or not; `nil` if the user cannot see it.
   public func channel(_ id: ChannelID) -> ZulipChannel? {
     for field in ZulipState.places {
       guard let fields = object(ZulipKey(field, id.number)) else { continue }
@@ -181,9 +195,11 @@ extension ZulipState {
 
   /// A message that the user has not read.
   public struct Unread: Hashable, Sendable {
+    /// The message's ID.
     public var id: MessageID
     /// The topic as it was written.
     public var topic: String
+    /// Where the message is: a topic of a channel, or a direct conversation.
     public var place: MessagePlace
     /// Whether it counts as a mention.
     public var isMention: Bool
@@ -220,6 +236,8 @@ extension ZulipState {
     rows[ZulipKey("unread_msgs")]?.fields?["old_unreads_missing"]?.bool ?? false
   }
 
+  /// Whether a message is among ``unread``. O(log unread). `false` says nothing of the oldest if
+  /// ``hasMoreUnread``.
   public func isUnread(_ id: MessageID) -> Bool { rows.contains(ZulipState.unread(id.number)) }
 
   /// The starred messages, in ascending order.

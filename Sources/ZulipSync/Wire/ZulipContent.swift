@@ -4,9 +4,12 @@ internal import UpdateMachine
 /// A message's content, in one of its two forms. A client requests all contents in the same form:
 /// two forms of the same text cannot be compared.
 public struct ZulipContent: Hashable, Sendable {
+  /// The content, in this form.
   public var text: String
+  /// The form of `text`.
   public var form: Form
 
+  /// How a content is written.
   public enum Form: Hashable, Sendable {
     /// HTML (`apply_markdown` is true).
     case rendered

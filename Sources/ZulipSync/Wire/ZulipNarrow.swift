@@ -3,8 +3,10 @@ internal import UpdateMachine
 
 /// A narrow in Zulip's terms: operators that must all hold.
 public struct ZulipNarrow: Hashable, Sendable {
+  /// The operators, in any order. With none, every message is in the narrow.
   public var terms: [Term]
 
+  /// Creates a narrow. With no terms it contains every message.
   public init(_ terms: [Term]) { self.terms = terms }
 
   /// One operator with its operand.
@@ -13,6 +15,8 @@ public struct ZulipNarrow: Hashable, Sendable {
     package var operand: Operand
     package var isNegated: Bool
 
+    /// Creates a term, such as `Term("channel", .number(7))`. Names are Zulip's and are not
+    /// checked.
     public init(_ name: String, _ operand: Operand, isNegated: Bool = false) {
       self.name = name
       self.operand = operand
@@ -22,8 +26,11 @@ public struct ZulipNarrow: Hashable, Sendable {
 
   /// An operator's operand.
   public enum Operand: Hashable, Sendable {
+    /// The ID of a channel, a user or a message.
     case number(Int64)
+    /// The IDs of the users of a direct conversation.
     case numbers([Int64])
+    /// A word such as "starred", a topic, or the words of a search.
     case text(String)
   }
 
