@@ -22,6 +22,7 @@ public struct Freshness: Hashable, Sendable {
     case unreachable(since: Moment)
   }
 
+  /// Creates a claim, and the moment at which the state was last level.
   @inlinable
   public init(_ claim: Claim, levelAsOf: Moment?) {
     self.claim = claim

@@ -23,6 +23,7 @@ public struct OutboxSettings: Hashable, Sendable {
   /// How many discards are remembered as such (``Outbox/state(of:)``).
   package var discardsRemembered = 100
 
+  /// Creates the defaults, which suit most apps.
   @inlinable
   public init() {}
 }

@@ -119,6 +119,7 @@ public struct VersionedMap<Key: Comparable, Value> {
     return value
   }
 
+  /// Removes every entry. Copies keep theirs.
   @inlinable
   public mutating func removeAll() { root = nil }
 
@@ -128,6 +129,7 @@ public struct VersionedMap<Key: Comparable, Value> {
   @inlinable
   public var count: Int { root?.total ?? 0 }
 
+  /// Whether it has no entries. O(1).
   @inlinable
   public var isEmpty: Bool { root == nil }
 
