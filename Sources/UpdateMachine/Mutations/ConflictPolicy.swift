@@ -86,7 +86,8 @@ public struct StampedValue<Value: Sendable>: Sendable {
     self.writer = writer
   }
 
-  /// Returns the later of the two. Merging in any order, and however often, gives the same result.
+  /// Returns the later of the two, or this one if time and writer are equal. If no writer gives two
+  /// values the same time, merging in any order, and however often, gives the same result.
   @inlinable
   public func merged(with other: StampedValue) -> StampedValue {
     (writtenAt, writer) < (other.writtenAt, other.writer) ? other : self

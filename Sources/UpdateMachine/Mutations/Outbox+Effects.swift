@@ -17,7 +17,8 @@ public struct PushRequest<Change: Mutation>: Sendable {
 
   /// One mutation on its way.
   public struct Item: Sendable {
-    /// The mutation's number at the server. It stays the same when the mutation is sent again.
+    /// The mutation's number at the server: the same in every copy, except after a refusal that
+    /// frees the numbers above it.
     public var id: MutationID
     /// The ticket for the server to echo, if it echoes a client's own ID.
     public var ticket: MutationTicket

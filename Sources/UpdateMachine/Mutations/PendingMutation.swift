@@ -83,7 +83,7 @@ package struct RefusedMutation<Change: Mutation>: Sendable {
 
 /// A mutation that has no effect on the view, for the app to show.
 public struct MutationSetAside<Change: Mutation>: Sendable {
-  /// The app's handle, with which it retries, edits or discards the mutation.
+  /// The app's handle, for an edit or a discard; also for a retry, if the server refused it.
   public var ticket: MutationTicket
   /// The change that has no effect.
   public var change: Change
