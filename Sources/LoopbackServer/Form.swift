@@ -1,16 +1,21 @@
 extension LoopbackServer {
   /// Names and values, as in a query or in the body of a form (`a=1&b=two+words`), in their order.
   public struct Form: Equatable, Sendable {
+    /// One name with its value.
     public struct Item: Equatable, Sendable {
+      /// The decoded name. Names may repeat.
       public var name: String
+      /// The decoded value; empty if only a name was sent.
       public var value: String
 
+      /// Creates an item from decoded text.
       public init(name: String, value: String) {
         self.name = name
         self.value = value
       }
     }
 
+    /// All items in the order of the text, repeated names included.
     public private(set) var items: [Item] = []
 
     /// Parses percent-encoded text, where `+` is a space. Returns `nil` if it is malformed, or not

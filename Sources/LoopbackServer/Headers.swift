@@ -2,18 +2,24 @@ extension LoopbackServer {
   /// The header fields of a request or response, in order, repeated ones included. Names are
   /// compared without regard to case.
   public struct Headers: Equatable, Sendable {
+    /// One header field.
     public struct Field: Equatable, Sendable {
+      /// The name as it was written. Case does not matter.
       public var name: String
+      /// The value, without the blanks around it.
       public var value: String
 
+      /// Creates a field. It is checked only when a response with it is sent.
       public init(name: String, value: String) {
         self.name = name
         self.value = value
       }
     }
 
+    /// All fields in order, repeated names included.
     public private(set) var fields: [Field] = []
 
+    /// Creates headers from fields in order; by default, none.
     public init(_ fields: [Field] = []) { self.fields = fields }
 
     /// The first value of this name. Setting a value replaces all of this name, at the place of the

@@ -27,6 +27,7 @@ public final class LoopbackServer: Sendable {
 
   /// The address family that it listens on.
   public let family: Family
+  /// The port that it listens on; never 0.
   public let port: UInt16
   private let orderQueue: OrderQueue
   private let thread: OwnThread

@@ -8,7 +8,9 @@ extension LoopbackServer {
     public let method: String
     /// The target as it was sent: `/path?query`, `http://host/path?query`, or `*`.
     public let target: String
+    /// The header fields in the order in which they came.
     public let headers: Headers
+    /// The whole body, without the framing of chunks; empty if there is none.
     public let body: [UInt8]
     /// The number of the connection that it came on, in order of acceptance. 1 is the first.
     public let connection: Int

@@ -6,7 +6,9 @@ extension LoopbackServer {
   /// no `Date`. A response that cannot be sent is replaced by a 500: its status is outside 200 to
   /// 599, or a header contains a line break.
   public struct Response: Equatable, Sendable {
+    /// The status code. Outside 200 to 599, a 500 is sent instead.
     public var status: Int
+    /// The header fields, sent in this order.
     public var headers: Headers
     /// The body. It is not sent with 204, with 304, or in answer to HEAD, which still gets its
     /// length.
@@ -19,6 +21,7 @@ extension LoopbackServer {
     /// The fault to inject; `nil` for none.
     public var fault: Fault?
 
+    /// Creates an answer; by default an empty 200 at once, without a fault.
     public init(
       status: Int = 200, headers: Headers = [:], body: [UInt8] = [], chunk: Int? = nil,
       delay: Duration = .zero, fault: Fault? = nil

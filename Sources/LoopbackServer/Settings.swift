@@ -34,6 +34,7 @@ extension LoopbackServer {
     /// The longest delay of an answer, and the longest pause between two drips.
     public var delayTime: Duration = .seconds(60)
 
+    /// Creates the defaults, which the table above lists.
     public init() {}
   }
 
@@ -47,6 +48,7 @@ extension LoopbackServer {
 
   /// How connections are accepted.
   public enum Welcome: Equatable, Sendable {
+    /// Each is accepted as soon as it is there.
     case atOnce
     /// The first connection waits in the kernel's queue for this long; later ones are accepted with
     /// it. To its client it is connected, but not answered.
@@ -72,6 +74,7 @@ extension LoopbackServer {
     /// Answers cancelled because their client was gone.
     public var cancelled = 0
 
+    /// Creates counters that are all 0.
     public init() {}
   }
 }

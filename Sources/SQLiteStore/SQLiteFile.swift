@@ -108,6 +108,7 @@ public actor SQLiteFile {
 public struct MovedAside: Hashable, Sendable {
   /// The new path of the file. If it had a log, that is beside it.
   public var path: String
+  /// Why the file was useless.
   public var reason: Reason
 
   /// The reason why a file was moved aside.
@@ -118,6 +119,7 @@ public struct MovedAside: Hashable, Sendable {
     case newer(version: Int64)
   }
 
+  /// Describes a file that was moved, and moves nothing.
   public init(path: String, reason: Reason) {
     self.path = path
     self.reason = reason

@@ -53,6 +53,7 @@ public struct KeptReplica: Hashable, Sendable {
   /// When it was last written.
   public var writtenAt: WallTime
 
+  /// Describes a replica, and writes nothing.
   public init(name: String, aside: Int64, writtenAt: WallTime) {
     self.name = name
     self.aside = aside

@@ -195,7 +195,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     lists.removeValue(forKey: listKey)
   }
 
-  /// The list of a narrow; `nil`: it is not open. O(1), however many lists are open.
+  /// The list of a narrow; `nil`: it is not open. O(log n) in the number of open lists.
   @inlinable
   public func list(of narrow: Narrow) -> PartialList<MessageID>? {
     listKey(of: narrow).flatMap { lists[$0]?.list }

@@ -7,6 +7,7 @@ public struct SavedRows: Sendable {
   /// Tables whose rows are left out. They stay in the store until they are asked for.
   public var unloaded: [StoredTable]
 
+  /// Creates a saved form. By default, no table is unloaded.
   @inlinable
   public init(
     rows: [(key: StoredKey, value: [UInt8])], writtenAt: WallTime, unloaded: [StoredTable] = []
@@ -24,8 +25,10 @@ public struct JournalEntry: Hashable, Sendable {
   public var cleared: [RowRange]
   /// Each key at most once.
   public var rows: [StoredRow]
+  /// When the step was written, by the wall clock.
   public var writtenAt: WallTime
 
+  /// Creates the entry of one step. By default, no range is cleared.
   @inlinable
   public init(cleared: [RowRange] = [], rows: [StoredRow], writtenAt: WallTime) {
     self.cleared = cleared

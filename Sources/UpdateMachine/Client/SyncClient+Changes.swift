@@ -3,9 +3,11 @@
 extension SyncClient {
   /// What a change returns at once.
   public struct Mutated: Sendable {
+    /// The app's handle on the mutation from now on.
     public var ticket: MutationTicket
     /// What the mutator returned here. The server's run may have another result.
     public var value: Change.Value
+    /// What the host must do about it, in order.
     public var effects: Effects
 
     @inlinable

@@ -9,6 +9,7 @@ extension SyncClient {
     /// The saved form was read; `nil`: there is none, or none that can be used. `age`: the time
     /// since it was written, by the wall clock; `nil`: unknown.
     indirect case loaded(Saved?, age: TimeSpan?)
+    /// The saved form could not be read.
     case loadFailed(StoreFailure)
     /// A save is durable.
     case written(WriteID)
@@ -16,15 +17,20 @@ extension SyncClient {
     case writeFailed(WriteID)
     /// The rows that were asked for.
     case rowsRead(RequestID, [RowAnswer])
+    /// The rows that were asked for could not be read.
     case rowsFailed(RequestID, StoreFailure)
     /// The saved form was erased, or could not be.
     case erased(succeeded: Bool)
 
     // The server: every request gets an answer or a failure.
 
+    /// A register was answered: a snapshot, its finger, and what the server promises.
     case snapshotArrived(RequestID, Model.Snapshot, finger: Place, terms: ServerTerms)
+    /// A poll was answered, perhaps without events.
     case batchArrived(RequestID, Sync.Batch)
+    /// A push was answered: the server has its mutations, or refuses some.
     case pushAnswered(RequestID, PushAnswer)
+    /// A fetch was answered. The page is checked before it is taken.
     case pageArrived(RequestID, Lists.Page)
     /// A request ended in any other way. `hasLeft`: the server may have received it, which matters
     /// only for pushes.
@@ -46,8 +52,11 @@ extension SyncClient {
     case saveRequested
   }
 
+  /// What the app does with a window that it has opened.
   public enum WindowChange: Sendable {
+    /// The window shows another part of the same list from now on.
     case moved(WindowID, ListWindow<Lists.ID>)
+    /// The window is no longer shown.
     case closed(WindowID)
   }
 

@@ -5,6 +5,7 @@ extension SyncClient {
   @inlinable
   public var holding: Holding<Model> { _holding }
 
+  /// The confirmed state; `nil`: none is held, or the saved form was not read yet.
   @inlinable
   public var model: Model? {
     if case .model(let model) = _holding { model } else { nil }
@@ -27,6 +28,7 @@ extension SyncClient {
   @inlinable
   package var machine: Machine<Place> { _machine }
 
+  /// What the machine that follows the log is doing.
   @inlinable
   public var status: MachineStatus { _machine.status }
 

@@ -17,7 +17,9 @@ extension SyncClient {
 
   /// The result of opening a window.
   public struct OpenedWindow: Sendable {
+    /// The window's name, by which the app moves and closes it.
     public var id: WindowID
+    /// What the host must do about it, in order.
     public var effects: Effects
 
     @inlinable

@@ -38,9 +38,13 @@
 /// older one that is not migrated. The store sets it aside before anything replaces it.
 public struct SyncClient<Model: SyncModel, Sync: SyncProtocol>: Sendable
 where Sync.Batch.Event == Model.Event {
+  /// The finger of the server's protocol.
   public typealias Place = Sync.Place
+  /// The mutations of the model; `Never` if it takes none.
   public typealias Change = Model.Change
+  /// The partial lists of the model; ``NoLists`` if it holds everything.
   public typealias Lists = Model.Lists
+  /// The replica as it is on disk.
   public typealias Saved = SavedReplica<Model, Place>
   @usableFromInline typealias Planner = PagePlanner<Lists>
 
@@ -157,6 +161,7 @@ where Sync.Batch.Event == Model.Event {
 
 /// The settings of a client.
 public struct ClientSettings: Hashable, Sendable {
+  /// The numbers of the machine that follows the log.
   public var machine = MachineSettings()
   /// How eagerly pages are fetched.
   public var pages = PageSettings()
@@ -166,6 +171,7 @@ public struct ClientSettings: Hashable, Sendable {
   /// Whether the server is told of a finger before or after it is saved.
   public var acknowledges = Acknowledgement.afterSaving
 
+  /// Creates the defaults: a store is present, and the server is told after saving.
   @inlinable
   public init() {}
 

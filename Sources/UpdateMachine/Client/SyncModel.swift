@@ -20,6 +20,7 @@ public protocol SyncModel: Sendable {
   /// The lists that the model holds in part. ``NoLists``, the default: it holds everything.
   associatedtype Lists: PartialLists = NoLists
 
+  /// Creates the model of a server's state. If it throws, the client registers anew, slowly.
   init(snapshot: Snapshot) throws(Refusal)
 
   /// As ``init(snapshot:)``, in place of an older model; `nil`: there is none. Only what the app
@@ -132,12 +133,14 @@ extension SyncModel where Change == Never {
   @inlinable
   public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
+  /// Nothing: there is no change to replay.
   @inlinable
   public var state: Void { () }
 }
 
 /// A model that holds everything.
 extension SyncModel where Lists == NoLists {
+  /// No lists. What is set is ignored.
   @inlinable
   public var lists: NoLists {
     get { NoLists() }
@@ -152,6 +155,7 @@ public struct MutationConfirmation: Hashable, Sendable {
   /// The last change that it refused.
   public var refusal: MutationRefusal?
 
+  /// Creates a confirmation. By default, nothing was refused.
   @inlinable
   public init(last: MutationID, refusal: MutationRefusal? = nil) {
     self.last = last
@@ -161,8 +165,10 @@ public struct MutationConfirmation: Hashable, Sendable {
 
 /// The answer to a poll: events in the order of the log.
 public protocol EventBatch: Sendable {
+  /// One change at the server, as the model applies it.
   associatedtype Event: Sendable
 
+  /// The number of places in the batch, including those without an event for the model.
   var count: Int { get }
 
   /// The event at `index`, from 0 to ``count`` − 1; `nil` if it has a place in the log but nothing
@@ -172,7 +178,9 @@ public protocol EventBatch: Sendable {
 
 /// A server protocol's rules about its log, as pure functions.
 public protocol SyncProtocol: Sendable {
+  /// The protocol's place in a log.
   associatedtype Place: Finger
+  /// The protocol's answer to a poll.
   associatedtype Batch: EventBatch
 
   /// Decides how a batch follows on a finger.

@@ -18,8 +18,10 @@
   }
 
   extension Storable where Self: Codable {
+    /// Appends the value's JSON with its length. An error of the value's own encoding traps.
     public func put(into bytes: inout ByteWriter) { bytes.put(JSONForm.bytes(of: self)) }
 
+    /// Creates the value from its JSON. Throws if the bytes are not the JSON of such a value.
     public init(from bytes: inout ByteReader) throws(StoredFormError) {
       self = try JSONForm.value(Self.self, of: try bytes.takeBytes())
     }

@@ -78,6 +78,7 @@
 
   /// The source of a model that takes no changes: nothing is ever pushed.
   extension SyncSource where Model.Change == Never {
+    /// Never called, because there is nothing to push.
     public func push(
       _ push: PushRequest<Never>
     ) async throws(PushFailure) -> PushAnswer { .accepted }
@@ -85,6 +86,7 @@
 
   /// The source of a model that holds everything: no page is ever asked for.
   extension SyncSource where Model.Lists == NoLists {
+    /// Never called, because there is no list. Throws `unsupported`.
     public func page(
       _ request: PageRequest<NoLists.Narrow, NoLists.ID>
     ) async throws(SyncFailure) -> NoLists.Page { throw .unsupported }

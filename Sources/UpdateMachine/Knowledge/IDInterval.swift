@@ -20,6 +20,7 @@ public struct IDInterval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
     @inlinable
     public static var veryEnd: Point { Point(place: .max) }
 
+    /// Returns the point of an ID, between the two ends.
     @inlinable
     public static func id(_ id: ID) -> Point { Point(place: id.number) }
 

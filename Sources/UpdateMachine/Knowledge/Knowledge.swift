@@ -19,7 +19,8 @@ package struct Knowledge<ID: ListID>: Sendable {
   /// Up to two intervals, the lower one first, if there are no chunks. A free slot ends them.
   @usableFromInline var first: IDInterval<ID>
   @usableFromInline var second: IDInterval<ID>
-  /// All intervals, if there are more. No chunk is empty.
+  /// All intervals, once there were more than two, until fewer than two are left. No chunk is
+  /// empty.
   @usableFromInline var chunks: ContiguousArray<Chunk>
 
   /// Nothing.

@@ -5,6 +5,7 @@
 ///
 ///     init(_ number: Int64) { self.number = Swift.min(Swift.max(number, .min + 1), .max - 1) }
 public protocol ListID: BitwiseCopyable, Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// The number that orders IDs; never the least or the greatest 64-bit number.
   var number: Int64 { get }
 
   /// Creates the ID of a number; of the nearest valid one, if it is the least or the greatest.

@@ -51,6 +51,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
     package init() {}
   }
 
+  /// Creates an empty list that knows nothing.
   @inlinable
   public init() {}
 
@@ -162,6 +163,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
 /// A part of a list: some rows before an anchor, and some from it on.
 public struct ListWindow<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
+  /// The place that the two counts are counted from.
   public var anchor: PageAnchor<ID>
   /// How many rows before the anchor are wanted.
   public var before: Int64
@@ -185,11 +187,14 @@ public struct ListWindow<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
 /// The place in a list that a window or a page is about.
 public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
+  /// The very beginning of the list.
   case oldest
+  /// The very end of the list.
   case newest
   /// A place that only the server knows, for example the first unread message. The answer says
   /// which ID it is.
   case serverChosen
+  /// The place of an ID, whether or not the list has a row of it.
   case id(ID)
 
   /// The anchor's point on the line of IDs; `nil`: only the server knows.
@@ -206,6 +211,7 @@ public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
 /// What to ask for, so that a list knows more. A part about an ID includes that ID.
 public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
+  /// Rows around an anchor: `before` it, and `after` from it on.
   case about(PageAnchor<ID>, before: Int64, after: Int64)
   /// One row, which is all that is missing between two others.
   case item(ID)

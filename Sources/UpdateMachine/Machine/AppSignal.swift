@@ -7,7 +7,9 @@ public enum AppSignal: Hashable, Sendable {
   case stopped
   /// The account is removed: release the log, erase the saved form.
   case loggedOut
+  /// The app came to the foreground: the user sees it.
   case foregrounded
+  /// The app went to the background.
   case backgrounded
   /// The device switched networks, or has a network again.
   case networkChanged

@@ -1,5 +1,6 @@
 /// What a machine reports to the app's log.
 public enum SyncReport: Hashable, Sendable {
+  /// A request failed, for this reason.
   case failure(SyncFailure)
   /// A write failed.
   case store

@@ -8,5 +8,6 @@ public protocol Finger: Equatable, Sendable, CustomStringConvertible {
   /// queue). Other protocols use a type with a single value.
   associatedtype Log: Equatable & Sendable & CustomStringConvertible
 
+  /// The log that this place is in.
   var log: Log { get }
 }

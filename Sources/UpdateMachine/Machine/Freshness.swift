@@ -22,6 +22,7 @@ public struct Freshness: Hashable, Sendable {
     case unreachable(since: Moment)
   }
 
+  /// Creates a claim, and the moment at which the state was last level.
   @inlinable
   public init(_ claim: Claim, levelAsOf: Moment?) {
     self.claim = claim
@@ -58,7 +59,8 @@ package struct Outage: Hashable, Sendable {
   /// Since when we cannot vouch for the model; `nil` while we can. Set once per outage, so that the
   /// claim does not flicker between attempts.
   @usableFromInline package var lostSince: Moment?
-  /// Whether an attempt has failed since then.
+  /// Whether an attempt (a request, or a write that the machine waits for) has failed since then. A
+  /// snapshot, even a slow one that ends no outage, clears it.
   @usableFromInline package var hasFailed = false
 
   @inlinable

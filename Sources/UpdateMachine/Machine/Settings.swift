@@ -26,6 +26,7 @@ public struct MachineSettings: Hashable, Sendable {
   /// How often a client polls in the background; `nil`: never.
   public var refreshPeriod: TimeSpan?
 
+  /// Creates the defaults, which suit most servers.
   @inlinable
   public init() {}
 }

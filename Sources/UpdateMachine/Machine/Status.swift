@@ -28,7 +28,8 @@ public enum MachineStatus: Hashable, Sendable {
     case pausing
   }
 
-  /// Why a machine is halted, and which signals let it go on.
+  /// Why a machine is halted, and which signals let it go on. `started` always does;
+  /// `retryRequested` only while a wake is left.
   public enum Halt: Hashable, Sendable {
     /// The server refused the credentials. Signals: `credentialsChanged`, `retryRequested`.
     case credentials

@@ -29,6 +29,7 @@ public struct RejectionCode: Hashable, Sendable {
   /// The code as the server spells it; empty if it gave none.
   public var text: String
 
+  /// Creates a code from the server's own text, unchanged.
   @inlinable
   public init(_ text: String) { self.text = text }
 

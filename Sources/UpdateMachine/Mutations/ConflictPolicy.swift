@@ -13,6 +13,7 @@ public struct FieldEdit<Value: Equatable & Sendable>: Sendable {
   /// The value that the user wants.
   public var new: Value
 
+  /// Creates an edit of a field in which the user saw `base` and wants `new`.
   @inlinable
   public init(from base: Value, to new: Value) {
     self.base = base
@@ -52,8 +53,11 @@ public enum ConflictPolicy: Hashable, Sendable {
 
 /// The error of ``ConflictPolicy/ask``: the field has been set to a third value meanwhile.
 public struct EditConflict<Value: Equatable & Sendable>: Error, Equatable {
+  /// The value that the user saw before the edit.
   public var base: Value
+  /// The field's value now: neither ``base`` nor ``new``.
   public var current: Value
+  /// The value that the user wants.
   public var new: Value
 
   @inlinable
@@ -67,12 +71,14 @@ public struct EditConflict<Value: Equatable & Sendable>: Error, Equatable {
 /// A value with its time of writing, for a policy in which the last writer by the clock wins,
 /// whatever the order of arrival. It is only as good as the writers' clocks.
 public struct StampedValue<Value: Sendable>: Sendable {
+  /// What was written.
   public var value: Value
   /// Wall time in milliseconds. An argument of the mutation, read once by the app.
   public var writtenAt: Int64
   /// Breaks ties between equal times, so that all replicas agree.
   public var writer: UInt64
 
+  /// Creates a value with its time in milliseconds, and the writer's number.
   @inlinable
   public init(_ value: Value, writtenAt: Int64, writer: UInt64) {
     self.value = value
@@ -80,7 +86,8 @@ public struct StampedValue<Value: Sendable>: Sendable {
     self.writer = writer
   }
 
-  /// Returns the later of the two. Merging in any order, and however often, gives the same result.
+  /// Returns the later of the two, or this one if time and writer are equal. If no writer gives two
+  /// values the same time, merging in any order, and however often, gives the same result.
   @inlinable
   public func merged(with other: StampedValue) -> StampedValue {
     (writtenAt, writer) < (other.writtenAt, other.writer) ? other : self

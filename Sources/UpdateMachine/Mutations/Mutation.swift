@@ -76,8 +76,10 @@ extension Never: Mutation {
 /// The app's handle on one of its mutations. An outbox counts its tickets up from 1 and never
 /// reuses one. A mutation that is edited or retried keeps its ticket.
 public struct MutationTicket: BitwiseCopyable, Hashable, Comparable, Sendable {
+  /// The place in the order in which the mutations were made. 1 is the first.
   public var number: UInt64
 
+  /// Creates a ticket from a saved or echoed number.
   @inlinable
   public init(_ number: UInt64) { self.number = number }
 
@@ -93,8 +95,10 @@ public struct MutationTicket: BitwiseCopyable, Hashable, Comparable, Sendable {
 /// Numbers above 2⁶² are clamped to it. No client counts that far, and whatever ID a server
 /// reports, there are IDs above it.
 public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
+  /// The place in the order of sending, from 1 on; 0 for ``none``.
   public let number: UInt64
 
+  /// Creates an ID; a number above 2⁶² becomes 2⁶².
   @inlinable
   public init(_ number: UInt64) { self.number = Swift.min(number, 1 << 62) }
 
@@ -119,8 +123,10 @@ public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
 /// An outbox's name at its server. Drawn once, when the outbox is made, and saved with it. Two
 /// outboxes with one ID would mistake each other's mutations for their own.
 public struct ClientID: BitwiseCopyable, Hashable, Sendable {
+  /// The number that was drawn. It has no order or other meaning.
   public var number: UInt64
 
+  /// Creates a client's ID from a number that no other outbox has.
   @inlinable
   public init(_ number: UInt64) { self.number = number }
 }
@@ -142,9 +148,12 @@ package struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
 
 /// A mutation that the server will never run, and the reason code.
 public struct MutationRefusal: Hashable, Sendable {
+  /// The refused mutation.
   public var id: MutationID
+  /// The refuser's reason; ``RejectionCode/none`` if it gave none.
   public var code: RejectionCode
 
+  /// Creates the refusal of a mutation, by default without a code.
   @inlinable
   public init(_ id: MutationID, _ code: RejectionCode = .none) {
     self.id = id

@@ -270,9 +270,10 @@ extension Outbox {
     if let change { size += change.boundedSize - old.change.boundedSize }
   }
 
-  /// Whether a void ID, not yet declared to the server, may name its old mutation again. It should:
-  /// an earlier push, whose answer was lost, may have been run after all. Under another ID the
-  /// mutation would be made twice.
+  /// Whether an ID may name its old mutation again: it is void, and in order between the IDs of its
+  /// neighbours in the queue. No push has declared it, because none is sent while a refusal waits.
+  /// It should be taken back: an earlier push, whose answer was lost, may have been run after all.
+  /// Under another ID the mutation would be made twice.
   private func canTakeBack(_ id: MutationID, at index: Int) -> Bool {
     guard voided.contains(id) else { return false }
     let follows = index == 0 || queue[index - 1].id.map { $0 < id } ?? false

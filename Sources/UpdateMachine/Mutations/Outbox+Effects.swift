@@ -1,6 +1,8 @@
 /// A request that carries mutations to the server.
 public struct PushRequest<Change: Mutation>: Sendable {
+  /// The request that the answer is about.
   public var id: RequestID
+  /// The client whose mutations these are.
   public var client: ClientID
   /// The greatest refused ID that the server has told us. A server that has refused a greater
   /// one, not in ``voided``, ignores the push and repeats the refusal.
@@ -15,9 +17,12 @@ public struct PushRequest<Change: Mutation>: Sendable {
 
   /// One mutation on its way.
   public struct Item: Sendable {
+    /// The mutation's number at the server: the same in every copy, except after a refusal that
+    /// frees the numbers above it.
     public var id: MutationID
     /// The ticket for the server to echo, if it echoes a client's own ID.
     public var ticket: MutationTicket
+    /// The name and arguments that the server is to run.
     public var change: Change
 
     @inlinable

@@ -7,7 +7,7 @@ public struct OutboxSettings: Hashable, Sendable {
   /// milliseconds, too few to notice.
   public var pendingMaximum = 1000
   /// The most data kept, in the app's own measure (``Mutation/size``). With bytes, the default is 4
-  /// MiB, which is written with the replica again and again.
+  /// MiB. A new mutation that would exceed it throws ``MutationError/full``; an edit may exceed it.
   public var sizeMaximum: Int64 = 4 << 20
   /// The most mutations in one push. Lost ones are sent again, so a batch bounds the cost of a bad
   /// connection. The server runs a batch within one request.
@@ -23,6 +23,7 @@ public struct OutboxSettings: Hashable, Sendable {
   /// How many discards are remembered as such (``Outbox/state(of:)``).
   package var discardsRemembered = 100
 
+  /// Creates the defaults, which suit most apps.
   @inlinable
   public init() {}
 }

@@ -2,7 +2,9 @@
 public struct PendingMutation<Change: Mutation>: Sendable {
   /// The app's handle. Coalesced mutations have several, one after the other.
   @usableFromInline package internal(set) var tickets: ClosedRange<MutationTicket>
+  /// The change that is replayed and sent: the last edit of it.
   public internal(set) var change: Change
+  /// How far it has got on its way to the server.
   public internal(set) var stage: Stage = .unsent
   /// The error of its last replay; `nil`: it did not throw, and is in the view.
   public internal(set) var refusal: Change.Refusal?
@@ -81,8 +83,11 @@ package struct RefusedMutation<Change: Mutation>: Sendable {
 
 /// A mutation that has no effect on the view, for the app to show.
 public struct MutationSetAside<Change: Mutation>: Sendable {
+  /// The app's handle, for an edit or a discard; also for a retry, if the server refused it.
   public var ticket: MutationTicket
+  /// The change that has no effect.
   public var change: Change
+  /// Why it has no effect.
   public var reason: Reason
 
   /// The reason why it has no effect.

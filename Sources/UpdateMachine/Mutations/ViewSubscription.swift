@@ -7,7 +7,9 @@
 ///       }
 ///     }
 public protocol ViewQuery: Sendable {
+  /// The state that the query reads: the view.
   associatedtype State: Sendable
+  /// What the query returns. Equal answers are not reported twice.
   associatedtype Answer: Equatable & Sendable
 
   /// Returns the answer in a state. Equal states must have equal answers.

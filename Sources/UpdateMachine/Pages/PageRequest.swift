@@ -2,6 +2,7 @@
 public struct PageRequest<Narrow: Hashable & Sendable, ID: ListID>: Hashable, Sendable {
   /// `nil`: one item by its ID alone, whatever lists contain it.
   public var narrow: Narrow?
+  /// Which part of the list, or which item.
   public var want: PageWant<ID>
 
   /// Asks for a part of a list. A part about an ID includes that ID.

@@ -22,6 +22,7 @@ public struct PageSettings: Hashable, Sendable {
   /// How long after an item became suspect it is read again.
   @usableFromInline package var secondReadingAfter = TimeSpan.seconds(10)
 
+  /// Creates the defaults, which suit most servers.
   @inlinable
   public init() {}
 }

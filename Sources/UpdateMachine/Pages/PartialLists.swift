@@ -5,6 +5,7 @@
 public protocol PartialLists: Sendable {
   /// A filter that says which items a list shows.
   associatedtype Narrow: Hashable & Sendable
+  /// The ID of an item, which orders all lists.
   associatedtype ID: ListID
   /// What a row shows.
   associatedtype Item: Hashable & Sendable
@@ -121,6 +122,7 @@ public struct NoLists: PartialLists, Hashable {
     public init(_ number: Int64) { self.number = Swift.min(Swift.max(number, .min + 1), .max - 1) }
   }
 
+  /// Creates the only value there is.
   @inlinable
   public init() {}
 

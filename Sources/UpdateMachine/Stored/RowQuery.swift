@@ -3,10 +3,14 @@
 
 /// The rows of one table between two keys, both included. Empty if the first key is above the last.
 public struct RowRange: Hashable, Sendable {
+  /// The table that the rows are in.
   public var table: StoredTable
+  /// The lowest key of the range, which need not exist.
   public var first: [UInt8]
+  /// The highest key of the range, which need not exist.
   public var last: [UInt8]
 
+  /// Creates the range between two keys, both included.
   @inlinable
   public init(_ table: StoredTable, from first: [UInt8], through last: [UInt8]) {
     self.table = table
@@ -18,6 +22,7 @@ public struct RowRange: Hashable, Sendable {
   @inlinable
   package init(_ key: StoredKey) { self.init(key.table, from: key.bytes, through: key.bytes) }
 
+  /// Whether the key is in the table and between the two ends, both included.
   @inlinable
   public func contains(_ key: StoredKey) -> Bool {
     key.table == table && !key.bytes.lexicographicallyPrecedes(first)
@@ -27,13 +32,17 @@ public struct RowRange: Hashable, Sendable {
 
 /// The order in which rows are read.
 public enum RowOrder: Hashable, Sendable {
+  /// From the first key of the range upwards.
   case ascending
+  /// From the last key of the range downwards.
   case descending
 }
 
 /// A query for rows of a saved form.
 public struct RowQuery: Hashable, Sendable {
+  /// The keys to look at.
   public var range: RowRange
+  /// The order of the rows, which also says where the limit counts from.
   public var order: RowOrder
   /// The most rows to return, counted from the end where the order begins. At least 1.
   public var limit: Int
@@ -42,6 +51,7 @@ public struct RowQuery: Hashable, Sendable {
   @inlinable
   package static var limitMaximum: Int { 10_000 }
 
+  /// Creates a query. The limit is clamped to 1…10,000; the default is 10,000.
   @inlinable
   public init(
     _ range: RowRange, _ order: RowOrder = .ascending, limit: Int = RowQuery.limitMaximum
@@ -54,10 +64,12 @@ public struct RowQuery: Hashable, Sendable {
 
 /// The rows that a query found, as they were last saved.
 public struct RowAnswer: Sendable {
+  /// The query that this answers.
   public var query: RowQuery
   /// In the query's order, each key once.
   public var rows: [(key: StoredKey, value: [UInt8])]
 
+  /// Creates an answer from rows in the query's order, each key once.
   @inlinable
   public init(_ query: RowQuery, _ rows: [(key: StoredKey, value: [UInt8])]) {
     self.query = query

@@ -3,8 +3,10 @@
 /// Bytes that no value wrote give an error or another value, never a trap. The version of the whole
 /// form tells what a later version of the app writes differently (``StorableModel``).
 public protocol Storable: Sendable {
+  /// Appends the value's saved form, at least one byte.
   func put(into bytes: inout ByteWriter)
 
+  /// Takes a value out of the bytes, and leaves what follows it. Throws if there is none.
   init(from bytes: inout ByteReader) throws(StoredFormError)
 }
 
@@ -31,6 +33,7 @@ public protocol StorableKey: Storable, Comparable {
   /// Bytes that sort, one by one, in the order of the keys.
   var keyBytes: [UInt8] { get }
 
+  /// Creates the value from `keyBytes`. Throws if no value has these bytes.
   init(keyBytes: [UInt8]) throws(StoredFormError)
 }
 

@@ -11,6 +11,7 @@ public enum StoredFormError: Error, Hashable, Sendable {
   /// A later version of the app or the library wrote it.
   case newer(version: UInt64)
 
+  /// Creates a `damaged` error. The text must not contain what was found.
   @inlinable
   public init(expected: String) { self = .damaged(expected: expected) }
 }
@@ -34,6 +35,7 @@ public struct ByteWriter: Sendable {
   @inlinable
   package init() {}
 
+  /// Appends one byte, as it is.
   @inlinable
   public mutating func put(_ byte: UInt8) { _bytes.append(byte) }
 
@@ -71,6 +73,7 @@ public struct ByteWriter: Sendable {
     _bytes.append(contentsOf: bytes)
   }
 
+  /// Appends the value's own saved form, without a length.
   @inlinable
   public mutating func put<Value: Storable>(_ value: Value) { value.put(into: &self) }
 
@@ -114,6 +117,7 @@ public struct ByteReader: Sendable {
     guard left == 0 else { throw StoredFormError(expected: "the end") }
   }
 
+  /// Takes one byte. Throws if none is left.
   @inlinable
   public mutating func takeByte() throws(StoredFormError) -> UInt8 {
     guard left > 0 else { throw StoredFormError(expected: "a byte") }
@@ -167,6 +171,7 @@ public struct ByteReader: Sendable {
     return text
   }
 
+  /// Takes a length and as many bytes. Throws if fewer are left.
   @inlinable
   public mutating func takeBytes() throws(StoredFormError) -> [UInt8] {
     let count = try takeCount()
@@ -182,6 +187,7 @@ public struct ByteReader: Sendable {
     return Int(count)
   }
 
+  /// Takes a value that was put without a length.
   @inlinable
   public mutating func take<Value: Storable>(
     _ type: Value.Type = Value.self
@@ -189,6 +195,7 @@ public struct ByteReader: Sendable {
     try Value(from: &self)
   }
 
+  /// Takes a value that was put as an optional; `nil` if it was `nil`.
   @inlinable
   public mutating func takeOptional<Value: Storable>(
     _ type: Value.Type = Value.self
@@ -196,6 +203,7 @@ public struct ByteReader: Sendable {
     try takeBool() ? try Value(from: &self) : nil
   }
 
+  /// Takes a count and as many values, in the order in which they were put.
   @inlinable
   public mutating func takeArray<Value: Storable>(
     of type: Value.Type = Value.self

@@ -4,6 +4,7 @@
 /// values of one type fold different words, and no value folds a mere prefix of another's words. So
 /// values of variable length also fold their count.
 public protocol Digestible {
+  /// Adds this value to a digest.
   func fold(into digest: inout StateDigest)
 }
 

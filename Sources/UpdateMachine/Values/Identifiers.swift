@@ -2,8 +2,10 @@
 /// incarnation of the same client has used (TheMachine §1). So a late answer to an earlier one is
 /// never taken for an answer to this one.
 public struct Incarnation: BitwiseCopyable, Hashable, Sendable {
+  /// The number that the host gave. It has no order or other meaning.
   public var number: UInt64
 
+  /// Creates an incarnation from a number that no other one of the client has used.
   @inlinable
   public init(_ number: UInt64) { self.number = number }
 }

@@ -10,8 +10,10 @@
 /// meaning. A moment may be negative: the moment when a restored state was written usually is.
 /// Arithmetic saturates, so no number from a server can trap.
 public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
+  /// Milliseconds since the clock's zero; negative before it.
   public var milliseconds: Int64
 
+  /// Creates the moment at which the clock shows this many milliseconds.
   @inlinable
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
@@ -24,6 +26,7 @@ public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
     one.milliseconds < other.milliseconds
   }
 
+  /// Returns the moment that is a span later, or the last one there is.
   @inlinable
   public static func + (moment: Moment, span: TimeSpan) -> Moment {
     Moment(milliseconds: moment.milliseconds.addingSaturated(span.milliseconds))
@@ -43,24 +46,29 @@ public struct Moment: BitwiseCopyable, Hashable, Comparable, Sendable {
 
 /// A length of time in whole milliseconds. Arithmetic saturates.
 public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
+  /// The length in milliseconds; negative if it leads back.
   public var milliseconds: Int64
 
   @inlinable
   package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
+  /// Returns a span of this many milliseconds.
   @inlinable
   public static func milliseconds(_ count: Int64) -> TimeSpan { TimeSpan(milliseconds: count) }
 
+  /// Returns a span of this many seconds, or the longest one there is.
   @inlinable
   public static func seconds(_ count: Int64) -> TimeSpan {
     TimeSpan(milliseconds: count.multipliedSaturated(1000))
   }
 
+  /// Returns a span of this many minutes, or the longest one there is.
   @inlinable
   public static func minutes(_ count: Int64) -> TimeSpan {
     TimeSpan(milliseconds: count.multipliedSaturated(60_000))
   }
 
+  /// No time at all.
   @inlinable
   public static var zero: TimeSpan { TimeSpan(milliseconds: 0) }
 

@@ -9,7 +9,8 @@ package struct RetrySettings: Hashable, Sendable {
   @usableFromInline package var slowFirst: TimeSpan = .seconds(1)
   /// The longest wait after a failure that costs the server much.
   @usableFromInline package var slowCap: TimeSpan = .seconds(60)
-  /// How long after a slow failure the slow wait is short again.
+  /// The slow wait is short again if the last slow failure is longer ago than this and the next
+  /// wait together. A log that expires within this time of its register counts as a slow failure.
   @usableFromInline package var healthy: TimeSpan = .seconds(60)
   /// The longest deadline. Deadlines double with each timeout.
   @usableFromInline package var deadlineCap: TimeSpan = .minutes(5)

@@ -18,6 +18,7 @@ public struct StateDigest: Hashable, Sendable {
     value = StateDigest.mixed(value &+ 0x9E37_79B9_7F4A_7C15 ^ word)
   }
 
+  /// Adds one word, by its bit pattern. Order matters.
   @inlinable
   public mutating func fold(_ word: Int64) { fold(UInt64(bitPattern: word)) }
 

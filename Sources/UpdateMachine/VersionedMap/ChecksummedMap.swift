@@ -41,6 +41,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   @inlinable
   public var checksum: UInt64 { sum }
 
+  /// The number of entries. O(1).
   @inlinable
   public var count: Int { entries.count }
 
@@ -74,6 +75,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
     return entries.removeValue(forKey: key)
   }
 
+  /// Removes every entry; the checksum is 0 again. Copies keep theirs.
   @inlinable
   public mutating func removeAll() { self = ChecksummedMap() }
 

@@ -119,6 +119,7 @@ public struct VersionedMap<Key: Comparable, Value> {
     return value
   }
 
+  /// Removes every entry. Copies keep theirs.
   @inlinable
   public mutating func removeAll() { root = nil }
 
@@ -128,11 +129,12 @@ public struct VersionedMap<Key: Comparable, Value> {
   @inlinable
   public var count: Int { root?.total ?? 0 }
 
+  /// Whether it has no entries. O(1).
   @inlinable
   public var isEmpty: Bool { root == nil }
 
-  /// Whether both are the same version: one is a copy of the other, and neither was changed since.
-  /// Returns `false` for maps that are equal by chance. O(1).
+  /// Whether both are the same version: one is a copy of the other, and neither was changed since,
+  /// or both are empty. Returns `false` for other maps that are equal by chance. O(1).
   @inlinable
   package func isIdentical(to other: VersionedMap) -> Bool { root === other.root }
 }
