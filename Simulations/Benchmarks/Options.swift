@@ -4,7 +4,7 @@ import Foundation
 struct Options {
   /// Every group once, with few rounds and small sizes, and its figures against Limits.txt.
   var isSmoke = false
-  /// Keeps the figures: those of `--smoke` in Limits.txt, others in Figures.txt.
+  /// Keeps the figures: those of `--smoke` in Limits.txt, others in .build/Figures.txt.
   var writes = false
   /// Groups whose names begin with one of these; all if there are none.
   var words: [String] = []
@@ -13,7 +13,7 @@ struct Options {
     usage: Benchmarks [--smoke] [--write] [GROUP…]
     Measures the groups whose names begin with one of the words, or all of them.
       --smoke   small sizes; results are checked, and counts and ratios compared with Limits.txt
-      --write   keeps the figures: with --smoke in Limits.txt, otherwise in Figures.txt
+      --write   keeps the figures: with --smoke in Limits.txt, otherwise in .build/Figures.txt
     """
 
   init(_ arguments: [String]) {

@@ -46,8 +46,8 @@ func measureAll() async throws {
     text += "\n# \(name)\n" + (try await measured(name, run)).lines.map { $0 + "\n" }.joined()
   }
   guard options.writes else { return }
-  precondition(options.words.isEmpty, "Figures.txt has all groups: leave the words out")
-  try text.write(to: Options.file("Figures.txt"), atomically: true, encoding: .utf8)
+  precondition(options.words.isEmpty, "the figures are of all groups: leave the words out")
+  try text.write(to: Options.file("../../.build/Figures.txt"), atomically: true, encoding: .utf8)
 }
 
 // MARK: A little of it, against what is kept

@@ -52,7 +52,7 @@ struct Conversation: Decodable {
   }
 }
 
-/// Every request of a conversation is of this life.
+/// Every request of a conversation is of this incarnation.
 let conversationIncarnation = Incarnation(1)
 
 /// The input of a step, before it is known where the machine stands.

@@ -107,11 +107,9 @@ extension Simulate {
       if files.count > 1 { console.out(table.row("all files", check.total)) }
       if detail == .usual { console.out(check.totals(seconds: seconds)) }
     }
+    if Interrupt.wasAsked { console.out("Interrupted. These are the results so far.") }
     if asJSON { console.out(check.json(of: files.count, seconds: seconds)) }
-    if Interrupt.wasAsked {
-      console.out("Interrupted. These are the results so far.")
-      return .interrupted
-    }
+    if Interrupt.wasAsked { return .interrupted }
     return check.agrees ? .success : .failure
   }
 }

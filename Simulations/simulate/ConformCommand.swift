@@ -40,6 +40,7 @@ extension Simulate {
       let texts = try conformance.add(file: file, name: name)
       console.progress(nil)
       for text in texts { console.out(text) }
+      if Interrupt.wasAsked { break }
     }
     if Interrupt.wasAsked {
       console.out("Interrupted. These are the results so far.")

@@ -95,7 +95,7 @@ struct ExploreCommandTests {
     #expect(json["missing"] as? [String] == ["halted", "set aside", "given up"])
   }
 
-  @Test func `a closed state space is told as a table and as JSONValue`() throws {
+  @Test func `a closed state space is told as a table and as JSON`() throws {
     let ran = CommandRun("explore --model two-phase-commit --participants 4 --json")
     #expect(ran.code == .success)
     #expect(ran.errors == [])

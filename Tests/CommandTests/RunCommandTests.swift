@@ -164,7 +164,7 @@ struct RunCommandTests {
 
   // MARK: Running
 
-  @Test func `run tells what was done, and its last line is one JSONValue object`() throws {
+  @Test func `run tells what was done, and its last line is one JSON object`() throws {
     let run = CommandRun("run --seeds 50 --json")
     #expect(run.code == .success)
     #expect(run.errors == [])
@@ -195,7 +195,7 @@ struct RunCommandTests {
     #expect(run.output.joined().contains("trace hash            \(hash)"))
   }
 
-  @Test func `without --json there is no JSONValue`() {
+  @Test func `without --json there is no JSON`() {
     let run = CommandRun("run --seeds 1")
     #expect(run.code == .success)
     #expect(!run.output.joined().contains("{"))

@@ -45,7 +45,7 @@ import UpdateMachine
       let before = store
       change(&store)
       #expect(store.revision > before.revision, "\(name)")
-      // A restored store forgets only what went on in the life before.
+      // A restored store forgets only what went on in the incarnation before.
       #expect(store.isSame(as: before) == (name == "restored"), "\(name)")
     }
   }

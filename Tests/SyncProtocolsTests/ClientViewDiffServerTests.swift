@@ -104,7 +104,7 @@ struct ClientViewDiffServerTests {
     #expect(model.lastMutation == MutationID(1))
   }
 
-  @Test func `sizes are those of the JSONValue text`() throws {
+  @Test func `sizes are those of the JSON text`() throws {
     var size = ViewSize()
     #expect(size.byteCount == "{}".utf8.count)
     size.change("a\"", from: nil as JSONValue?, to: 12)

@@ -66,7 +66,7 @@ struct ClientViewJSONTests {
     ("[1e1000000]", .numberOutOfRange(at: 1)),
     ("1e-99999999999999999999", .numberOutOfRange(at: 0)),
   ])
-  func `what is not JSONValue is an error`(text: String, error: JSONError) {
+  func `what is not JSON is an error`(text: String, error: JSONError) {
     #expect(throws: error) { try JSONValue(parsing: text) }
   }
 

@@ -11,10 +11,10 @@ struct ClientViewLifeTests {
   ) {
     var occasions = ViewLife.Occasions()
     for seed in block * 20..<(block + 1) * 20 {
-      var incarnation = ViewLife(seed: seed)
-      incarnation.run()
-      #expect(incarnation.violation == nil, "seed \(seed)")
-      occasions.add(incarnation.occasions)
+      var life = ViewLife(seed: seed)
+      life.run()
+      #expect(life.violation == nil, "seed \(seed)")
+      occasions.add(life.occasions)
     }
     // Nothing is tested that does not happen.
     #expect(occasions.unbelieved > 20)
@@ -28,9 +28,9 @@ struct ClientViewLifeTests {
   func `every broken contract breaks what a client may rely on`(breach: ViewBreach) {
     var found = 0
     for seed in 0..<30 as Range<UInt64> {
-      var incarnation = ViewLife(seed: seed, breach: breach)
-      incarnation.run()
-      if incarnation.violation != nil { found += 1 }
+      var life = ViewLife(seed: seed, breach: breach)
+      life.run()
+      if life.violation != nil { found += 1 }
     }
     #expect(found > 5)
   }

@@ -160,7 +160,7 @@ import UpdateMachine
     desk.feed(.failed(first, .rejected(.none), hasLeft: true))
     desk.feed(.fired(TimerID(part: .outbox, 1)))
     #expect(desk.box == before)
-    // Nor does an answer to an earlier life's push of the same number count.
+    // Nor does an answer to an earlier incarnation's push of the same number count.
     desk.feed(
       .answered(RequestID(incarnation: Incarnation(9), number: desk.push!.id.number), .accepted))
     #expect(desk.box == before)

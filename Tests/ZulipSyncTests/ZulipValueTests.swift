@@ -23,7 +23,7 @@ struct ZulipValueTests {
   ]
 
   @Test(arguments: read.indices)
-  func `JSONValue becomes a value, the same by both ways`(_ index: Int) throws {
+  func `JSON becomes a value, the same by both ways`(_ index: Int) throws {
     let (text, value) = Self.read[index]
     #expect(Self.read(text) == value, "\(text)")
     #expect(Self.read("\(value)") == value, "\(value)")

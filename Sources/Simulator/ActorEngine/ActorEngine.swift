@@ -16,7 +16,7 @@
     private let executor = WorldExecutor()
     /// Whether the order of ready jobs is drawn; if not, the oldest is next.
     private let choosesJobs: Bool
-    private var lives: [SimulatedIncarnation<App>?]
+    private var incarnations: [SimulatedIncarnation<App>?]
     private var drivers: [Driver?]
     /// The registers and polls, the pushes and the requests for pages that await answers.
     private var calls: [SimulatedCall<Exchange<App>.Outcome>] = []
@@ -30,7 +30,7 @@
       self.world = world
       self.choosesJobs = choosesJobs
       self.world.isHandingOver = true
-      lives = world.clients.map { _ in nil }
+      incarnations = world.clients.map { _ in nil }
       drivers = world.clients.map { _ in nil }
     }
 
@@ -46,11 +46,11 @@
           handOver()
         }
         drain()
-        for client in lives.indices { judgeOperations(of: client) }
+        for client in incarnations.indices { judgeOperations(of: client) }
         world.progress()
       }
       let result = world.conclude()
-      for client in lives.indices { end(client) }
+      for client in incarnations.indices { end(client) }
       return result
     }
 
@@ -74,7 +74,7 @@
       case .signal(_, .started), .begins, .crashes, .loads, .loadFails, .writeEnds, .rowsAreRead,
         .action:
         false
-      case .signal(let client, _): lives[client]?.signals == 0
+      case .signal(let client, _): incarnations[client]?.signals == 0
       }
     }
 
@@ -92,14 +92,14 @@
 
     /// Checks between two steps that a driver does exactly what its client has asked for.
     private func judgeOperations(of client: Int) {
-      guard lives[client] != nil, !executor.isStuck else { return }
+      guard incarnations[client] != nil, !executor.isStuck else { return }
       let body = world.clients[client].body
       let asked = calls.awaited(by: client) + pushes.awaited(by: client) + pages.awaited(by: client)
       if asked != body.requestsOut {
         world.checker.report(
           .ownership, client, world.now, "requests out: \(body.requestsOut)", "\(asked), \(body)")
       }
-      if let incarnation = lives[client], asked == 0,
+      if let incarnation = incarnations[client], asked == 0,
         !sleepers.contains(where: { $0.client == client }),
         body.status == .halted(.stopped), !incarnation.awaitsStart, incarnation.runs > 0,
         incarnation.load == nil,
@@ -129,16 +129,16 @@
       case .crashes(let client): end(client)
       case .loads(let client, let saved, let age): load(client, saved, age: age)
       case .loadFails(let client):
-        let load = lives[client]?.load
-        lives[client]?.load = nil
+        let load = incarnations[client]?.load
+        incarnations[client]?.load = nil
         load?.resume(returning: .failed)
       case .rowsAreRead(let client, let answers):
-        let read = lives[client]?.read
-        lives[client]?.read = nil
+        let read = incarnations[client]?.read
+        incarnations[client]?.read = nil
         read?.resume(returning: answers)
       case .writeEnds(let client, let succeeds):
-        let save = lives[client]?.save
-        lives[client]?.save = nil
+        let save = incarnations[client]?.save
+        incarnations[client]?.save = nil
         save?.resume(returning: succeeds)
       case .sleepEnds(let number):
         guard let index = sleepers.firstIndex(where: { $0.number == number }) else { return }
@@ -156,7 +156,7 @@
     private func begin(_ client: Int, _ number: UInt64, _ foreground: Bool) {
       let incarnation = SimulatedIncarnation(client: client, number: number, engine: self)
       let clock = SimulatedClock(incarnation: incarnation)
-      lives[client] = incarnation
+      incarnations[client] = incarnation
       let driver = Driver(
         source: SimulatedSource(incarnation: incarnation), replicas: incarnation.makeStore(),
         settings: world.faultPlan.settings, clock: clock, chance: clock,
@@ -184,9 +184,9 @@
 
     /// Ends a process: its adapters are disconnected, and all their waits end.
     private func end(_ client: Int) {
-      guard let incarnation = lives[client], let driver = drivers[client] else { return }
+      guard let incarnation = incarnations[client], let driver = drivers[client] else { return }
       incarnation.engine = nil
-      lives[client] = nil
+      incarnations[client] = nil
       drivers[client] = nil
       let load = incarnation.load
       incarnation.load = nil
@@ -222,8 +222,8 @@
     private func load(
       _ client: Int, _ saved: SavedReplica<App.Model, App.Server.Place>?, age: TimeSpan?
     ) {
-      guard let continuation = lives[client]?.load else { return }
-      lives[client]?.load = nil
+      guard let continuation = incarnations[client]?.load else { return }
+      incarnations[client]?.load = nil
       // An unknown age: the wall clock has gone back since.
       let written = world.now - (age ?? .milliseconds(-1))
       let replica = saved.map {
@@ -233,7 +233,7 @@
     }
 
     private func give(_ signal: AppSignal, to client: Int) {
-      guard let driver = drivers[client], let incarnation = lives[client] else { return }
+      guard let driver = drivers[client], let incarnation = incarnations[client] else { return }
       if case .started(let foreground) = signal {
         return run(driver, incarnation, foreground: foreground)
       }
@@ -257,7 +257,7 @@
 
     /// Gives a user's actions to its driver one after the other.
     private func give(_ action: App.User.Action, to client: Int) {
-      guard let incarnation = lives[client] else { return }
+      guard let incarnation = incarnations[client] else { return }
       incarnation.actions.append(action)
       if incarnation.action == nil { giveNext(to: incarnation) }
     }

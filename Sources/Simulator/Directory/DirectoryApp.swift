@@ -5,7 +5,7 @@ internal import UpdateMachine
 //
 // Directory may use: Choices, Disk, Run.
 
-/// The simulator's own app: a small chat with few messages, but every kind of change that a client
+/// The simulator's own app: a small directory with few messages, but every kind of change that a client
 /// can get wrong: messages that come, change, go and come back, flags for many at once, and
 /// settings where the last value wins.
 package enum DirectoryApp: SimulatedApp {
@@ -70,7 +70,7 @@ package enum DirectoryApp: SimulatedApp {
   }
 }
 
-/// One change in the chat.
+/// One change in the directory.
 package enum DirectoryEvent: Hashable, Sendable {
   case new(id: Int64, content: UInt32)
   case edit(id: Int64, content: UInt32)
@@ -82,7 +82,7 @@ package enum DirectoryEvent: Hashable, Sendable {
   case unreadable(value: UInt32)
 }
 
-/// The whole chat: at most eight messages, each in the slot of its ID modulo 8, and four settings.
+/// The whole directory: at most eight messages, each in the slot of its ID modulo 8, and four settings.
 /// The third setting is the sum of its assigned values. The size is fixed, so a copy is cheap.
 package struct DirectoryState: ServerTruth, Hashable {
   /// The message ID in each slot; 0: none.
@@ -163,14 +163,14 @@ package struct DirectoryState: ServerTruth, Hashable {
   }
 }
 
-/// The chat as a register returns it.
+/// The directory as a register returns it.
 package struct DirectorySnapshot: Hashable, Sendable {
   package var state: DirectoryState
   /// Whether clients accept it; `false` for the fault `refused-snapshot`.
   package var isReadable: Bool
 }
 
-/// The client's model of the chat.
+/// The client's model of the directory.
 package struct DirectoryModel: SyncModel, Hashable {
   package private(set) var state: DirectoryState
 

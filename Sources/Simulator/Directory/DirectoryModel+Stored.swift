@@ -1,6 +1,6 @@
 package import UpdateMachine
 
-// The chat as rows: one per message, by slot, and one for the rest.
+// The directory as rows: one per message, by slot, and one for the rest.
 
 extension DirectoryModel: StorableModel {
   package func store(since old: DirectoryModel?, into rows: inout RowWriter) {
@@ -17,12 +17,12 @@ extension DirectoryModel: StorableModel {
   package init(stored rows: RowReader) throws(StoredFormError) {
     let messages: VersionedMap<UInt64, [Int64]> = try rows.map(of: .firstOfModel)
     let rest: [Int64]? = try rows.value(of: .firstOfModel.advanced(by: 1))
-    guard let rest, rest.count == 5 else { throw StoredFormError(expected: "a chat") }
+    guard let rest, rest.count == 5 else { throw StoredFormError(expected: "a directory") }
     var state = DirectoryState()
     for (slot, message) in messages {
       guard slot < 8, message.count == 3, message[0] % 8 == Int64(slot), message[0] > 0,
         let content = UInt32(exactly: message[1]), let flags = UInt8(exactly: message[2])
-      else { throw StoredFormError(expected: "a message of the chat") }
+      else { throw StoredFormError(expected: "a message of the directory") }
       state.apply(.new(id: message[0], content: content))
       for flag: UInt8 in 0..<8 where flags & 1 << flag != 0 {
         state.apply(.flags(adds: true, flag: flag, slots: 1 << UInt8(slot)))

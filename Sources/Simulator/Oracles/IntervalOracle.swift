@@ -17,7 +17,7 @@ package struct IntervalOracle: Sendable {
   /// Flags that were set or cleared on all messages at once, with the positions.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
   /// What the server's breaches excuse.
-  private var ledger = BreachRecord()
+  private var record = BreachRecord()
 
   /// A page, as far as it said what is missing.
   private struct Lack: Sendable {
@@ -87,27 +87,27 @@ package struct IntervalOracle: Sendable {
   package mutating func note(
     _ change: ServerMessages.Change, from truth: ServerMessages, at position: Int64
   ) {
-    ledger.note(change, from: truth, at: position)
+    record.note(change, from: truth, at: position)
     noteSilentReturn(of: truth.returnsSilently(change), at: position)
     if case .flaggedAll(let flags, _) = change { sweeps.append((flags, position)) }
   }
 
   /// Notes what a client holds at a finger, after each of its steps.
   package mutating func noteHeld(by store: Store, at finger: Int64) {
-    ledger.noteHeld(store.messages, at: finger)
+    record.noteHeld(store.messages, at: finger)
   }
 
   // MARK: The audit
 
   /// Whether a message may be suspect: only if the server broke its contract, or if the message
   /// became visible again without an event.
-  package func maySuspect(_ id: MessageID) -> Bool { ledger.isBroken(id) || returned[id] != nil }
+  package func maySuspect(_ id: MessageID) -> Bool { record.isBroken(id) || returned[id] != nil }
 
   /// What is wrong with a store that is level with the truth, after its client has looked at
   /// everything twice; `nil`: nothing that could have been repaired.
   package func objectionAfterLooks(to store: Store, _ truth: ServerMessages) -> Objection? {
     for message in truth.messages where truth.follows(message.place) {
-      let excuse = ledger.lost(message.id, message)
+      let excuse = record.lost(message.id, message)
       guard let held = store[message.id] else {
         if excuse.isThere { continue }
         return Objection(expected: "\(words(message)) after two looks", found: "nothing is held")
@@ -119,7 +119,7 @@ package struct IntervalOracle: Sendable {
         found: "\(first.rawValue) wrong: \(words(held))")
     }
     for held in store.messages where truth.followed(held.id) == nil {
-      if let message = truth[held.id], ledger.lost(held.id, message).isThere { continue }
+      if let message = truth[held.id], record.lost(held.id, message).isThere { continue }
       return Objection(
         expected: "\(held.id) is not there after two looks", found: "it is held: \(words(held))")
     }
@@ -155,7 +155,7 @@ package struct IntervalOracle: Sendable {
   ) -> Objection? {
     let id = message.id
     let ahead = max(finger, readAhead[id] ?? 0)
-    var excuse = ledger.excused(id, at: finger, latest: ahead, history)
+    var excuse = record.excused(id, at: finger, latest: ahead, history)
     guard let now = history[Int(finger)].followed(id) else {
       guard ahead <= finger, !excuse.isThere else { return nil }
       return Objection(expected: "\(id) is not there", found: "it is held")
@@ -180,7 +180,7 @@ package struct IntervalOracle: Sendable {
     where store[message.id] == nil && KnowledgeRules.word(of: list, on: message.id) == false {
       guard history[Int(finger)].contains(message.id, in: narrow),
         !isLackedAhead(message.id, in: narrow, of: finger),
-        !isBackUnannounced(message.id, by: finger, history), !ledger.isBroken(message.id)
+        !isBackUnannounced(message.id, by: finger, history), !record.isBroken(message.id)
       else { continue }
       return Objection(
         expected: "\(narrow) lacks \(message.id), or does not know",

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 package import UpdateMachine
 
-// The board as rows: one per post, by position, and one for the rest.
+// The posts as rows: one per post, by position, and one for the rest.
 
 extension Post: Storable {
   package func put(into bytes: inout ByteWriter) {
@@ -44,7 +44,7 @@ extension ConfirmedPosts: StorableModel {
 
   package init(stored rows: RowReader) throws(StoredFormError) {
     let head: [UInt64]? = try rows.value(of: .firstOfModel.advanced(by: 1))
-    guard let head, head.count == 3 else { throw StoredFormError(expected: "a board") }
+    guard let head, head.count == 3 else { throw StoredFormError(expected: "posts") }
     let posts: VersionedMap<Int64, Post> = try rows.map(of: .firstOfModel)
     self.init(
       of: ClientID(head[0]),

@@ -6,7 +6,7 @@ package import UpdateMachine
 //
 // Posts may use: Choices, Disk, Run, World.
 
-/// The simulator's fourth app: a board with a few channels, into which users post online or
+/// The simulator's fourth app: a few channels, into which users post online or
 /// offline.
 package enum PostsApp: SimulatedApp {
   package typealias Model = ConfirmedPosts

@@ -27,7 +27,7 @@ package struct PostsState: Hashable, Sendable {
 
   package init() {}
 
-  /// Restores a board from its posts and its ``marks``.
+  /// Restores a state from its posts and its ``marks``.
   init(posts: [Post], marks: [UInt64]) {
     for post in posts { add(post) }
     (closed, oddities) = (marks[0], marks[1])
@@ -63,7 +63,7 @@ package struct PostsState: Hashable, Sendable {
   }
 }
 
-/// A change of the board, and the event for it.
+/// A change of the posts or channels, and the event for it.
 package enum PostsEvent: Hashable, Sendable {
   /// `local`: the sender's ID for it, sent to all clients.
   case posted(Post, local: LocalID?)
@@ -73,7 +73,7 @@ package enum PostsEvent: Hashable, Sendable {
   case unreadable
 }
 
-/// The board as a register returns it. It does not say which posts are the client's own.
+/// The state as a register returns it. It does not say which posts are the client's own.
 package struct PostsSnapshot: Hashable, Sendable {
   package var posted: PostsState
   /// The client that it is for.
@@ -108,7 +108,7 @@ package struct PostChange: Mutation, Hashable {
   }
 }
 
-/// The board as told to a client, which recognises its own posts by their local IDs.
+/// The state as told to a client, which recognises its own posts by their local IDs.
 package struct ConfirmedPosts: SyncModel {
   package typealias Change = PostChange
 

@@ -1,7 +1,7 @@
 package import SyncProtocols
 package import UpdateMachine
 
-/// A user of the board: posts online and offline, and decides about posts that are set aside or
+/// A user who posts online and offline, and decides about posts that are set aside or
 /// uncertain.
 package struct PostsUser: OutboxUser {
   package typealias Model = PostsApp.Model

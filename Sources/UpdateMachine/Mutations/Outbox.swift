@@ -14,8 +14,8 @@
 /// 1. It runs a mutation only if its ID is the last mutation ID + 1. It writes that ID in the same
 ///    transaction as the effects.
 /// 2. A mutation that it refuses for good consumes its ID in the same way.
-/// 3. It ignores a push that does not know of its last refusal (``Push/knownRefusal``,
-///    ``Push/voided``).
+/// 3. It ignores a push that does not know of its last refusal (``PushRequest/knownRefusal``,
+///    ``PushRequest/voided``).
 ///
 /// So an ID never means two things, whatever old push arrives late. A server without IDs
 /// (``isIdempotent`` is false) gets one mutation at a time, and a second copy only if the app says

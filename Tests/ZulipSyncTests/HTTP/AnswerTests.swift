@@ -24,7 +24,7 @@ struct AnswerTests {
   @Test(arguments: [
     "application/json", "application/json; charset=utf-8", "Application/JSON ;x=y",
   ])
-  func `what says that it is JSONValue is read`(type: String) {
+  func `what says that it is JSON is read`(type: String) {
     #expect(failure { $0.contentType = type } == nil)
   }
 
