@@ -90,7 +90,51 @@ import Testing
     }
   }
 
+  // MARK: Tutorials
+
+  @Test func `each tutorial is reached from its landing page, and shows files that are there`()
+    throws
+  {
+    var count = 0
+    for path in repository.paths where path.hasSuffix(".tutorial") {
+      let catalog = String(path.prefix { $0 != "." } + ".docc/")
+      let module = URL(filePath: catalog).deletingPathExtension().lastPathComponent
+      let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+      let landing = try text("\(catalog)\(module).md")
+      #expect(landing.contains("- <doc:\(name)>"), "\(path) is in no topic of the landing page")
+      for file in shown(by: try text(path)) {
+        count += 1
+        #expect(
+          repository.paths.contains("\(catalog)Tutorials/Code/\(file)"),
+          "\(path) shows \(file), which is not there")
+      }
+    }
+    #expect(count > 15)
+  }
+
+  @Test func `every file of Swift in a catalog is shown by a tutorial of it`() throws {
+    var all: Set<String> = []
+    for path in repository.paths where path.hasSuffix(".tutorial") {
+      all.formUnion(shown(by: try text(path)))
+    }
+    let files = repository.paths.filter { $0.contains(".docc/") && $0.hasSuffix(".swift") }
+    #expect(files.filter { !all.contains(URL(filePath: $0).lastPathComponent) } == [])
+  }
+
+  @Test func `the tutorial comes by the program and the manifest of the article`() throws {
+    let catalog = "Sources/UpdateMachine/UpdateMachine.docc/"
+    let code = catalog + "Tutorials/Code/"
+    #expect(try text(code + "follow-03.swift") == text("Sources/counter/Counter.swift"))
+    let manifest = try text(code + "follow-package.swift")
+    #expect(try text(catalog + "GettingStarted.md").contains("```text\n" + manifest + "```\n"))
+  }
+
   // MARK: Helpers
+
+  /// The files of code that a tutorial shows.
+  private func shown(by tutorial: String) -> [String] {
+    tutorial.matches(of: #/@Code\(name: "[^"]+", file: "([^"]+)"\)/#).map { String($0.output.1) }
+  }
 
   /// The rows of tables, without their heads.
   private func rows(_ text: String) -> [String] {

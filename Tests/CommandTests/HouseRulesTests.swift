@@ -147,7 +147,10 @@ struct Repository {
   /// What people wrote as code: Swift, C, and scripts, which have no extension.
   let sources: [SourceFile]
 
-  var swift: [SourceFile] { sources.filter { $0.path.hasSuffix(".swift") } }
+  /// Without what tutorials show: it is an app's, and no part of a module.
+  var swift: [SourceFile] {
+    sources.filter { $0.path.hasSuffix(".swift") && !$0.path.contains(".docc/") }
+  }
 
   init() {
     let root = URL(filePath: #filePath)  // …/Tests/CommandTests/HouseRulesTests.swift
