@@ -97,8 +97,8 @@ import Testing
   {
     var count = 0
     for path in repository.paths where path.hasSuffix(".tutorial") {
-      let catalog = String(path.prefix { $0 != "." } + ".docc/")
-      let module = URL(filePath: catalog).deletingPathExtension().lastPathComponent
+      let module = path.split(separator: "/")[1]
+      let catalog = "Sources/\(module)/\(module).docc/"
       let name = URL(filePath: path).deletingPathExtension().lastPathComponent
       let landing = try text("\(catalog)\(module).md")
       #expect(landing.contains("- <doc:\(name)>"), "\(path) is in no topic of the landing page")
