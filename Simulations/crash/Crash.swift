@@ -6,15 +6,15 @@ enum Crash {
   static let help = """
     Usage: crash [OPTIONS]
 
-    Starts a process that follows a server and changes things at full speed, with all that it holds
-    in an SQLite file, and kills it (SIGKILL) at random moments, round after round. The next start
-    must find a state that there was, not older than what was durable, with every mutation that was
-    stored; and the last, which is left alone, must become level, with each mutation at the server
-    once and in order. A power cut is not tried: what the system has taken it keeps.
+    Starts a process that follows a server and makes changes at full speed, with all its state in an
+    SQLite file, and kills it (SIGKILL) at random moments, round after round. After each kill the
+    next start must find a state that really existed, at least as new as the last durable one, with
+    every stored mutation. The last process is not killed and must become up to date, with each
+    mutation at the server once and in order. Power loss is not tested.
 
       --rounds N     how many processes are killed (100)
-      --seed S       of the moments (1); the system's scheduling is chance's, too
-      --folder DIR   where the file is, and stays; by default a new one, which goes when all is well
+      --seed S       seed for the moments of the kills (1); the system's scheduling still varies
+      --folder DIR   where the file is, and stays; by default a new one, deleted if all is well
       --json         the figures as one JSON object
       --help         this text
 

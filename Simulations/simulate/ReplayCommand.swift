@@ -13,7 +13,7 @@ extension Simulate {
       what failed, if it fails still.
 
         --curve      print how likely the failure was after each step; it rises at the cause
-        --save FILE  save the failing client's incarnation as a scenario in a new file
+        --save FILE  save what the failing client did since its last start, as a scenario
 
       Exit codes:
         0    the run does not fail any more

@@ -227,7 +227,7 @@ extension Simulate {
                         0: do not try
         --jobs N        threads (one for each core)
         --curve         print how likely the failure was after each step; it rises at the cause
-        --save FILE     save the failing client's incarnation as a scenario in a new file
+        --save FILE     save what the failing client did since its last start, as a scenario
         --verbose       also print how often each fault struck
         --json          print one JSON object as the last line
         --list-faults, --list-plants

@@ -39,7 +39,7 @@ struct Credentials {
       throw Misuse(
         error == .insecureSite
           ? "'\(text)' is not encrypted, and anybody could read the key: https://…"
-          : "'\(text)' is no site: https://chat.example.org")
+          : "'\(text)' is not a server's address, such as https://chat.example.org")
     }
   }
 
@@ -53,7 +53,7 @@ struct Credentials {
           "a proxy would see the key: name this computer (127.0.0.1, or localhost) in no_proxy")
       case .malformedKey: throw Misuse("the key has characters in it that no key has")
       case .malformedEmail: throw Misuse("'\(email)' is no e-mail address")
-      case .malformedSite, .insecureSite: throw Misuse("'\(site)' is no site")
+      case .malformedSite, .insecureSite: throw Misuse("'\(site)' is not a server's address")
       }
     }
   }

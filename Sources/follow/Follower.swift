@@ -101,7 +101,7 @@ actor Follower {
         try await file.erase(replica)
       }
     } catch {
-      printer.complain("what is kept could not be erased: \(error)")
+      printer.complain("local data could not be erased: \(error)")
       return 1
     }
     await file.close()
@@ -127,7 +127,7 @@ actor Follower {
 
   private func say(_ state: Machine.State) {
     switch claim {
-    case .unknown: printer.status("reading what is kept")
+    case .unknown: printer.status("reading the saved state")
     case .connected: printer.status("connected")
     case .connecting: printer.status(state.model == nil ? "connecting" : "connecting again")
     case .unreachable: printer.status("the server cannot be reached; trying")
@@ -147,8 +147,8 @@ actor Follower {
   private func listen() async {
     for await report in reports {
       switch report {
-      case .failure(let failure): lastTrouble = "the server says what is of no use: \(failure)"
-      case .store(let error): lastTrouble = "what is kept: \(error)"
+      case .failure(let failure): lastTrouble = "unusable answer from the server: \(failure)"
+      case .store(let error): lastTrouble = "local storage: \(error)"
       }
       printer.complain(lastTrouble)
     }
@@ -162,7 +162,7 @@ actor Follower {
     } catch {
       return
     }
-    await end(.trouble("not level after \(options.wait) s: \(lastTrouble)", code: 1))
+    await end(.trouble("not up to date after \(options.wait) s: \(lastTrouble)", code: 1))
   }
 
   // MARK: Printing
@@ -217,13 +217,14 @@ actor Follower {
       }
     } catch {
       printed = before
-      return await end(.trouble("it cannot be printed: \(error.localizedDescription)", code: 1))
+      return await end(
+        .trouble("cannot write to standard output: \(error.localizedDescription)", code: 1))
     }
     if let printed, printed != before {
       do throws(StoreError) {
         try await mark.save(printed)
       } catch {
-        printer.complain("what was printed could not be noted, and will come again: \(error)")
+        printer.complain("could not record what was printed; it will be printed again: \(error)")
       }
       if let window { await machine.moveWindow(window.id, to: span) }
     }

@@ -35,21 +35,20 @@ struct Options: Equatable {
                         is:mentioned  is:dm. Channels go by their names; "\\/" is a slash in a value. By
                         default everything.
       --count N         at a first start, N that were there before (0 to 1,000; 10)
-      --once            prints what is there and what has come since the last start, and ends
-      --wait SECONDS    how long --once waits at most until all is there (1 to 86,400; 60)
+      --once            prints what has come since the last start, and ends
+      --wait SECONDS    how long --once waits, at most (1 to 86,400; 60)
       --json            a JSON object for each message, one a line
-      Each message is printed once, as it was when it was first seen; not edits, nor messages far older
-      than those that were printed which come into the narrow later.
+      Each message is printed once, as first seen. Edits are not printed, nor are much older messages
+      that match the narrow only later.
 
-    Where it is kept
+    Storage
       --state FILE      an SQLite database; by default one for each account in
                         ~/.local/state/follow. A restart goes on from there. One at a time may use it.
-      --log-out         tells the server to forget this client, erases what is kept of the account, and
-                        ends
+      --log-out         tells the server to forget this client, erases the account's local data, and ends
 
-    What the connection is up to is told on standard error. Ctrl-C ends it; the server keeps what comes
-    for some minutes. Exit codes: 0 well; 1 it cannot go on (the key is refused, the server is too old,
-    --once has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a request to end (SIGTERM).
+    The connection's status goes to standard error. Ctrl-C ends it; the server keeps new events for
+    some minutes. Exit codes: 0 success; 1 failure (the key is refused, the server is too old, --once
+    has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a request to end (SIGTERM).
     """
 
   /// Parses the arguments after the program's name.
@@ -57,7 +56,7 @@ struct Options: Equatable {
     var words = words[...]
     func next(_ option: String) throws(Misuse) -> String {
       guard let word = words.popFirst(), !word.isEmpty else {
-        throw Misuse("\(option) needs a value behind it")
+        throw Misuse("\(option) needs a value")
       }
       return word
     }
@@ -76,8 +75,8 @@ struct Options: Equatable {
       case "--log-out": logsOut = true
       case "--help", "-h", "help": wantsHelp = true
       case "--key", "--api-key", "-k":
-        throw Misuse("the key is no argument: others can see those. Put it into ZULIP_API_KEY")
-      default: throw Misuse("'\(word)' is not known")
+        throw Misuse("others can see a key in the arguments. Put it into ZULIP_API_KEY")
+      default: throw Misuse("unknown argument '\(word)'")
       }
     }
   }

@@ -13,10 +13,11 @@ struct Entry {
 
   static func main() {
     for seed in seeds {
-      print("seed \(seed) \(Simulation<Chat>.run(SimulationConfiguration(seed: seed)).hash)")
+      print(
+        "seed \(seed) \(Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed)).hash)")
     }
     for seed in 1...3 as ClosedRange<UInt64> {
-      print("ledger \(seed) \(Simulation<Ledger>.run(SimulationConfiguration(seed: seed)).hash)")
+      print("ledger \(seed) \(Simulation<LedgerApp>.run(SimulationConfiguration(seed: seed)).hash)")
     }
     for votes in 2...3 {
       let explored = Explorer(TwoPhaseCommit(participants: 3, votesNeeded: votes)).run()

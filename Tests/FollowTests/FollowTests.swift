@@ -167,7 +167,7 @@ import Testing
         let user = try User(server)
         defer { user.clear() }
         let run = try await user.follow("--once", "--wait", "2")
-        #expect(run.code == 1 && run.errors.contains("not level after 2 s"), "\(run.errors)")
+        #expect(run.code == 1 && run.errors.contains("not up to date after 2 s"), "\(run.errors)")
         #expect(asked.registers == 0)
       }
     }
@@ -180,7 +180,7 @@ import Testing
       #expect(well.code == 0)
       realm.fallSilent()
       let run = try await user.follow("--once", "--wait", "1")
-      #expect(run.code == 1 && run.errors.contains("not level after 1 s"), "\(run.errors)")
+      #expect(run.code == 1 && run.errors.contains("not up to date after 1 s"), "\(run.errors)")
     }
   }
 

@@ -57,6 +57,8 @@ import UpdateMachine
     try await Self.follow(chat) { machine, list in
       var shown: [ZulipEcho.State] = []
       func show(_ echoes: [ZulipEcho]) { shown += echoes.map(\.state) }
+      func askUser(_ ticket: MutationTicket) async { await machine.retry(ticket) }
+      func showRejected(_ ticket: MutationTicket) { Issue.record("\(ticket) is set aside") }
       let general = ChannelID(4)
 
       // Article example begins: sending
@@ -64,8 +66,8 @@ import UpdateMachine
       let sent = try await machine.mutate(message)  // Offline, too. It is kept with the account.
       show(await machine.state.echoes(in: list))
       switch await machine.acknowledged(sent.ticket) {
-      case .uncertain: await machine.retry(sent.ticket)  // Or discard it: for the user to say.
-      case .setAside: await machine.discard(sent.ticket)  // The server refuses it; or edit it.
+      case .uncertain: await askUser(sent.ticket)  // It may be there. Then retry it, or discard it.
+      case .setAside: showRejected(sent.ticket)  // Then edit it, retry it, or discard it.
       default: break  // It is in the list.
       }
       // Article example ends
