@@ -213,7 +213,8 @@ import Testing
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let run = await (try user.begin("--once", output: full)).end()
-      #expect(run.code == 1 && run.errors.contains("cannot write to standard output"), "\(run.errors)")
+      #expect(
+        run.code == 1 && run.errors.contains("cannot write to standard output"), "\(run.errors)")
       // It was not noted as printed.
       let again = try await user.follow("--once")
       #expect(again.lines.count == 1)
