@@ -159,8 +159,9 @@
     /// or `logOut()` comes meanwhile. A call during a run that was not ended is a programmer's
     /// mistake, and traps.
     ///
-    /// A `stop()` before the run does not affect it. Call `run` from a task that lives as long as
-    /// the app follows: SwiftUI's `.task`, a service's `run`.
+    /// A `stop()` before the run does not affect it. Call `run` from one task that lives as long as
+    /// the app follows the server: one that the `App` starts, or a service's `run`. A view's `.task`
+    /// will not do where an app can show several windows, since each would call it.
     ///
     /// - Parameter inForeground: whether the user sees the app. `true` for a server process.
     public func run(inForeground: Bool = true) async {
