@@ -143,9 +143,11 @@ func benchmarkPulled(
     "  its JSON text", .bytes(delta.content.byteCount),
     beside: ["the full view": .bytes(full.content.byteCount)])
   row("  printed", .time(printing), beside: ["the full view": .time(printingFull)])
-  let parsing = seconds { _ = try? JSONValue(parsing: deltaText) }
-  var read = JSONValue.null
+  var (readDelta, read) = (JSONValue.null, JSONValue.null)
+  let parsing = seconds { readDelta = (try? JSONValue(parsing: deltaText)) ?? .null }
   let parsingFull = seconds { read = (try? JSONValue(parsing: fullText)) ?? .null }
+  precondition(readDelta == delta.content.json, "what was printed is read")
+  precondition(read == full.content.json, "what was printed is read")
   row("  parsed", .time(parsing), beside: ["the full view": .time(parsingFull)])
 
   let held = Dictionary(uniqueKeysWithValues: deltas.before.map { ($0.text, $1) })

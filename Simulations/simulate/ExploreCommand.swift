@@ -4,14 +4,14 @@ import Simulator
 /// What `explore` is asked to visit.
 struct ExploreOptions {
   enum Subject: Sendable {
-    case registerPoll(SmallWorld)
+    case eventQueue(SmallWorld)
     case clientView(SmallView)
     case messages(changes: Int)
     case twoPhaseCommit(TwoPhaseCommit)
   }
 
-  static let models = ["register-poll", "two-phase-commit"]
-  static let protocols = ["register-poll", "client-view"]
+  static let models = ["event-queue", "two-phase-commit"]
+  static let protocols = ["event-queue", "client-view"]
   static let worlds = ["messages"]
   static let names = [
     "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
@@ -53,14 +53,14 @@ struct ExploreOptions {
       }
       found = (kind, name)
     }
-    return found?.name ?? "register-poll"
+    return found?.name ?? "event-queue"
   }
 
   /// Options that go with one model only.
   private static func checkOptions(of name: String, _ arguments: Arguments) throws(UsageError) {
     let own = [
-      (["register-poll"], "--clients"), (["register-poll"], "--queue-length"),
-      (["register-poll"], "--lives"), (["client-view", "messages"], "--changes"),
+      (["event-queue"], "--clients"), (["event-queue"], "--queue-length"),
+      (["event-queue"], "--lives"), (["client-view", "messages"], "--changes"),
       (["client-view"], "--refusals"), (["client-view"], "--signals"),
       (["two-phase-commit"], "--participants"), (["two-phase-commit"], "--votes"),
     ]
@@ -91,7 +91,7 @@ struct ExploreOptions {
           participants: participants,
           votesNeeded: try arguments.number("--votes", in: 0...participants)))
     default:
-      return .registerPoll(
+      return .eventQueue(
         SmallWorld(
           clients: try arguments.number("--clients", in: SmallWorld.clientsAllowed) ?? 1,
           queueLength: try arguments.number("--queue-length", in: SmallWorld.queueLengthAllowed)
@@ -103,7 +103,7 @@ struct ExploreOptions {
 extension ExploreOptions {
   /// `nil`: nobody has asked for it.
   var shapes: ShapeCount? {
-    guard case .registerPoll(let world) = subject, let lives else { return nil }
+    guard case .eventQueue(let world) = subject, let lives else { return nil }
     return ShapeCount(of: world, in: 1...lives)
   }
 }
@@ -120,17 +120,17 @@ extension Simulate {
       it prints a shortest path to it.
 
       What to explore:
-        --model NAME      register-poll: clients and a server (default)
+        --model NAME      event-queue: clients and a server (default)
                           two-phase-commit: Gray and Lamport's TwoPhase, whose number of states
                           is known
-        --protocol NAME   register-poll, as above
+        --protocol NAME   event-queue, as above
                           client-view: one client that makes changes by Replicache's protocol,
                           with its outbox and its data layer
         --world NAME      messages: a window on a list, and one page that is on its way while
                           other things happen
 
       How large it is:
-        --clients N       clients in register-poll, 1 to 3 (1); they are interchangeable
+        --clients N       clients in event-queue, 1 to 3 (1); they are interchangeable
         --queue-length N  events that the server holds for a client, 1 to 3 (1)
         --changes N       changes that the user makes in client-view, 1 to 3 (1), or changes in
                           messages, 0 to 4 (2)
@@ -143,7 +143,7 @@ extension Simulate {
 
       What to print:
         --lives N         also simulate the seeds 1 to N, as simulate run does, and print how many
-                          of register-poll's states they reach; numbers in a state do not count
+                          of event-queue's states they reach; numbers in a state do not count
         --json            print one JSON object as the last line
 
       Time is abstract. It passes in ticks: a timer fires at any tick of its range, and an answer
@@ -165,7 +165,7 @@ extension Simulate {
         words, options: ExploreOptions.names, flags: ExploreOptions.flags)
       let options = try ExploreOptions(arguments)
       switch options.subject {
-      case .registerPoll(let model): return explore(model, options, console)
+      case .eventQueue(let model): return explore(model, options, console)
       case .clientView(let model): return explore(model, options, console)
       case .messages(let changes):
         return explore(SmallMessages(changes: changes), options, console)
@@ -246,7 +246,7 @@ struct ExploreReport {
       ("states distinct", "\(counts.distinct)"),
       ("depth", "\(counts.depth)"),
     ]
-    if case .registerPoll = options.subject {
+    if case .eventQueue = options.subject {
       rows.append(("statuses reached", reached(11, SmallWorld.missingStatuses(coverage))))
       rows.append(("failure rows", reached(21, SmallWorld.missingRows(coverage))))
     }
@@ -266,8 +266,8 @@ struct ExploreReport {
 
   private var subject: String {
     switch options.subject {
-    case .registerPoll(let model):
-      return "register-poll, \(model.clients) clients, \(model.queueLength) events in a queue"
+    case .eventQueue(let model):
+      return "event-queue, \(model.clients) clients, \(model.queueLength) events in a queue"
     case .messages(let changes): return "messages, changes: \(changes)"
     case .clientView(let model):
       return "client-view, changes: \(model.changes), refusals: \(model.refusals)"
@@ -298,9 +298,9 @@ struct ExploreReport {
   var json: String {
     var text: String
     switch options.subject {
-    case .registerPoll(let model):
+    case .eventQueue(let model):
       text =
-        "{\"model\":\"register-poll\",\"clients\":\(model.clients),"
+        "{\"model\":\"event-queue\",\"clients\":\(model.clients),"
         + "\"queueLength\":\(model.queueLength),"
         + "\"missingStatuses\":\(list(SmallWorld.missingStatuses(coverage))),"
         + "\"missingRows\":\(list(SmallWorld.missingRows(coverage))),"

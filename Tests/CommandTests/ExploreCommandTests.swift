@@ -6,18 +6,18 @@ import Testing
 /// `simulate explore`, as it is typed.
 struct ExploreCommandTests {
   @Test(arguments: [
-    ("explore --model x", "unknown model \"x\". There are: register-poll, two-phase-commit"),
+    ("explore --model x", "unknown model \"x\". There are: event-queue, two-phase-commit"),
     ("explore --model", "--model needs a value"),
     (
-      "explore --protocol x", "unknown protocol \"x\". There are: register-poll, client-view"
+      "explore --protocol x", "unknown protocol \"x\". There are: event-queue, client-view"
     ),
     (
       "explore --model two-phase-commit --protocol client-view",
       "--protocol cannot be combined with --model"
     ),
     ("explore --world x", "unknown world \"x\". There are: messages"),
-    ("explore --changes 2", "--changes has no meaning for the model register-poll"),
-    ("explore --signals", "--signals has no meaning for the model register-poll"),
+    ("explore --changes 2", "--changes has no meaning for the model event-queue"),
+    ("explore --signals", "--signals has no meaning for the model event-queue"),
     (
       "explore --protocol client-view --clients 2",
       "--clients has no meaning for the model client-view"
@@ -29,7 +29,7 @@ struct ExploreCommandTests {
     ("explore --clients 4", "--clients needs a whole number from 1 to 3, found \"4\""),
     ("explore --queue-length 0", "--queue-length needs a whole number from 1 to 3, found \"0\""),
     ("explore --depth 0", "--depth needs a whole number from 1 to 1000000, found \"0\""),
-    ("explore --votes 2", "--votes has no meaning for the model register-poll"),
+    ("explore --votes 2", "--votes has no meaning for the model event-queue"),
     (
       "explore --model two-phase-commit --clients 2",
       "--clients has no meaning for the model two-phase-commit"
@@ -71,7 +71,7 @@ struct ExploreCommandTests {
     let ran = CommandRun("explore --clients 2 --queue-length 2 --depth 4 --json")
     #expect(ran.code == .success)
     let table = try #require(ran.output.first)
-    #expect(table.contains("register-poll, 2 clients, 2 events in a queue"))
+    #expect(table.contains("event-queue, 2 clients, 2 events in a queue"))
     #expect(table.contains("at the depth limit, with "))
     let json = try ran.json()
     #expect(json["clients"] as? Int == 2)

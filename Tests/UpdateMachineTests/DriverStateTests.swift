@@ -23,6 +23,15 @@ import Testing
     #expect(other.next() == nil, "nothing newer")
   }
 
+  @Test func `an app makes a state for a preview`() {
+    let freshness = Freshness(.connecting(since: Moment(milliseconds: 3)), levelAsOf: nil)
+    let state = ReplicaState(
+      holding: .model(Ledger(entries: [1])), status: nil, freshness: freshness,
+      at: Moment(milliseconds: 5))
+    #expect(state.model == Ledger(entries: [1]) && state.freshness == freshness)
+    #expect(state.pending.isEmpty && state.setAside.isEmpty)
+  }
+
   @Test func `the first state before the saved form is read says that nothing is known`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true

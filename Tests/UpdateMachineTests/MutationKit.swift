@@ -15,7 +15,7 @@ final class PushScript: SyncSource {
     case register
     case poll(Spot)
     case release
-    case push(Box.Push)
+    case push(PushRequest<BoardChange>)
   }
 
   enum Answer: Sendable {
@@ -55,7 +55,7 @@ final class PushScript: SyncSource {
 
   func release(_ log: String) async { _ = await calls.call(.release) }
 
-  func push(_ push: Box.Push) async throws(PushFailure) -> PushAnswer {
+  func push(_ push: PushRequest<BoardChange>) async throws(PushFailure) -> PushAnswer {
     switch await calls.call(.push(push)) {
     case .pushed(let answer): return answer
     case .failure(let failure, let hasLeft): throw PushFailure(failure, hasLeft: hasLeft)
@@ -67,7 +67,7 @@ final class PushScript: SyncSource {
 }
 
 extension ScriptedCalls.Call where Ask == PushScript.Ask {
-  var push: PushScript.Box.Push? { if case .push(let push) = ask { push } else { nil } }
+  var push: PushRequest<BoardChange>? { if case .push(let push) = ask { push } else { nil } }
   var isPoll: Bool { if case .poll = ask { true } else { false } }
   var isRegister: Bool { if case .register = ask { true } else { false } }
 }

@@ -68,7 +68,7 @@ struct Desk {
   /// Every effect, as text.
   var heard: [String] = []
   /// The last push.
-  var push: Box.Push?
+  var push: PushRequest<BoardChange>?
   /// What is saved.
   var disk: Box?
 

@@ -193,7 +193,7 @@ struct OutboxWorld {
   /// Whether the server accepts some pushes, and runs or loses them later.
   let runsLate: Bool
   var server = TinyServer()
-  var accepted: [Box.Push] = []
+  var accepted: [PushRequest<Note>] = []
   var box: Box
   var view: LocalView<Note>
   /// How many echoes are in the confirmed state.
@@ -203,7 +203,7 @@ struct OutboxWorld {
   var disk: Saved
   var writing: Saved?
   var isDirty = false
-  var pushes: [Box.Push] = []
+  var pushes: [PushRequest<Note>] = []
   var answers: [(RequestID, PushAnswer)] = []
   var pulls: [Pull] = []
   var timer: TimerArm?

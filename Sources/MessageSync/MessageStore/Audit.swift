@@ -130,7 +130,8 @@ extension MessageStore {
   }
 
   /// How many messages were ever suspect, and how many of them were wrong and have been mended.
-  /// Both stay 0 with a server that keeps its contract.
+  /// With a server that keeps its contract, only a message that became visible again without an event
+  /// makes them grow.
   @inlinable
   public var auditCounts: (suspects: Int64, repairs: Int64) {
     (audit.suspectCount, audit.repairCount)

@@ -252,8 +252,8 @@ package struct MessagesUser: SimulatedUser {
       "\(window.view.map { "\($0.rows.count) rows" } ?? "nothing")")
   }
 
-  /// With a server that keeps its contract, no message is suspect and none is repaired. There is at
-  /// most one fetch for a suspect.
+  /// No message is suspect without cause (``IntervalOracle/maySuspect(_:)``), and there is at most one
+  /// fetch for a suspect.
   private func objection(to store: Store) -> IntervalOracle.Objection? {
     for id in store.suspects where !oracle.maySuspect(id) {
       return IntervalOracle.Objection(

@@ -10,7 +10,6 @@ final class SimulatedClient<App: SimulatedApp> {
   typealias Body = SyncClient<App.Model, Sync>
   typealias Saved = SavedReplica<App.Model, Sync.Place>
   typealias Lists = App.Model.Lists
-  typealias Push = PushRequest<App.Model.Change>
 
   /// The client; while no process runs, the last one.
   var held: Held
@@ -117,7 +116,7 @@ final class SimulatedClient<App: SimulatedApp> {
 
   /// One push.
   struct Sent: Sendable {
-    var push: Push
+    var push: PushRequest<App.Model.Change>
     var answer: PushAnswer?
     /// Whether the client no longer waits for its result.
     var isGivenUp = false

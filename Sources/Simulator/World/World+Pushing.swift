@@ -15,7 +15,7 @@ enum Pushing: Sendable {
 extension World {
   /// A client sends a push. Returns its number.
   @discardableResult
-  mutating func send(_ push: Client.Push, by client: Int) -> UInt64 {
+  mutating func send(_ push: PushRequest<App.Model.Change>, by client: Int) -> UInt64 {
     clients[client].pushes.append(Client.Sent(push: push))
     let number = UInt64(clients[client].pushes.count - 1)
     if isTraced { note(who(client), "\(number) is \(push)", about: client) }

@@ -15,7 +15,7 @@ extension Machine {
     /// Disarm a timer: it must not fire any more.
     case disarm(TimerID)
     /// Tell the app's log what went wrong.
-    case report(Report)
+    case report(SyncReport)
     /// Tell the server that a log is no longer needed. Best effort: not retried, not answered.
     case release(Place.Log)
     /// Delete the saved form, after any write that is under way.
@@ -30,9 +30,6 @@ extension Machine {
     case arm(TimerID, MomentRange)
   }
 
-  @usableFromInline
-  package typealias Report = SyncReport
-
   /// The effects of one input, in the order in which they must be performed: cancel, disarm,
   /// report, release, erase, persist, register or poll, arm (TheMachine §3). Each occurs at most
   /// once and has its own field. So the order holds by construction, and nothing is allocated.
@@ -43,7 +40,7 @@ extension Machine {
     /// The timer to disarm.
     @usableFromInline package var disarm: TimerID?
     /// The report for the app's log.
-    @usableFromInline package var report: Report?
+    @usableFromInline package var report: SyncReport?
     /// The log to release.
     @usableFromInline package var release: Place.Log?
     /// Whether to delete the saved form, after any write that is under way.

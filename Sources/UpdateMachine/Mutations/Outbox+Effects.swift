@@ -35,9 +35,6 @@ public struct PushRequest<Change: Mutation>: Sendable {
 }
 
 extension Outbox {
-  @usableFromInline
-  package typealias Push = PushRequest<Change>
-
   /// The effects of one input. Perform them in this order: cancel, disarm, report, persist, push,
   /// arm. Each occurs at most once.
   @usableFromInline
@@ -52,7 +49,7 @@ extension Outbox {
     /// version.
     @usableFromInline package var persist: OutboxVersion?
     /// The push to send. It gets one answer or one failure.
-    @usableFromInline package var push: Push?
+    @usableFromInline package var push: PushRequest<Change>?
     /// The timer to arm. Feed `fired` once, at a moment drawn from the range.
     @usableFromInline package var arm: TimerArm?
 

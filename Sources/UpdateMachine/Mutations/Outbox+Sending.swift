@@ -120,13 +120,13 @@ extension Outbox {
     sending.retry.spend(at: now, settings.machine.retry)
     sending.pushCount += 1
     let id = RequestID(incarnation: sending.incarnation, part: .outbox, number: sending.pushCount)
-    var items: [Push.Item] = []
+    var items: [PushRequest<Change>.Item] = []
     items.reserveCapacity(batch.count)
     for pending in queue[batch] {
       guard let id = pending.id else { continue }  // All have one: they are marked or sent.
-      items.append(Push.Item(id: id, ticket: pending.ticket, change: pending.change))
+      items.append(PushRequest.Item(id: id, ticket: pending.ticket, change: pending.change))
     }
-    effects.push = Push(
+    effects.push = PushRequest(
       id: id, client: client, knownRefusal: knownRefusal, voided: voided, mutations: items)
     sending.status = .pushing(
       OutstandingPush(id: id, first: items[0].id, last: items[items.count - 1].id))
