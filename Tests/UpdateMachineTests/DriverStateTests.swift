@@ -233,6 +233,8 @@ import Testing
     let following = Task { await replica.follow() }
     let running = Task { await machine.run() }
     while replica.state.model != Ledger(entries: [1]) { await change(of: replica) }
+    // Its closure compiles here as it does in a view.
+    #expect(await machine.read { $0.model } == Ledger(entries: [1]))
     await machine.stop()
     await running.value
     while replica.state.freshness.claim != .halted(.stopped) { await change(of: replica) }

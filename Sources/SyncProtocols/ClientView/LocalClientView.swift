@@ -50,7 +50,7 @@
 
     /// Changes the view from outside. Every connected client will hear of it.
     public func change<Result: Sendable, Failure: Error>(
-      _ body: (inout ViewTransaction<Content>) throws(Failure) -> Result
+      _ body: sending (inout ViewTransaction<Content>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
       let result = try server.dataLayer.change(body)
       tellNews()

@@ -247,7 +247,7 @@
     }
 
     /// Reads several values of one state. `body` runs on the actor, at once; must not block.
-    public func read<Value: Sendable>(_ body: (State) -> Value) -> Value { body(state) }
+    public func read<Value: Sendable>(_ body: sending (State) -> Value) -> Value { body(state) }
 
     /// Returns the present state and then the newest, whenever the reader asks for one. The
     /// subscription begins before this returns, so nothing later is missed. Each call returns its

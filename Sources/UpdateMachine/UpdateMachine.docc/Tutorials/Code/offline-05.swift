@@ -106,7 +106,7 @@ func why(_ left: MutationSetAside<Booking>) -> String {
     // While Ada is offline, Bob takes her desk.
     await network.set(up: false)
     let booking = try await machine.mutate(.take(desk: "A1", who: "Ada"))
-    await server.change { @Sendable view in view.put("desk/A1", "Bob") }
+    await server.change { $0.put("desk/A1", "Bob") }
     await network.set(up: true)
     await machine.networkChanged()
 
