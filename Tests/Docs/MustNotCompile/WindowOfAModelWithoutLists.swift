@@ -1,0 +1,24 @@
+// error: cannot convert value of type 'Int' to expected argument type 'NoLists.Narrow'
+
+import SyncProtocols
+import UpdateMachine
+
+struct Counter: ServerTruth, CustomStringConvertible {
+  var count: Int
+  var snapshot: Int { count }
+  var description: String { "\(count)" }
+  mutating func apply(_ event: Int) { count += event }
+}
+
+struct CounterModel: SyncModel {
+  typealias Refusal = Never
+  var count: Int
+  init(snapshot: Int) { count = snapshot }
+  mutating func apply(_ event: Int) { count += event }
+}
+
+func show(
+  _ machine: UpdateMachine<LocalEventQueueSource<Counter, CounterModel>>
+) async {
+  _ = await machine.openWindow(on: 1, showing: .newest(20))
+}
