@@ -107,7 +107,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "LoopbackServerTests", dependencies: ["LoopbackServer", "TestSupport"],
+      name: "LoopbackServerTests",
+      dependencies: ["LoopbackServer", "TestSupport", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "FollowTests",

@@ -81,11 +81,7 @@ struct IntervalCosts {
 /// At `count` intervals: 40 numbers each, 60 apart. One more goes into some of the gaps, in random
 /// order, and comes out again while no time is taken.
 func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
-  var chance: UInt64 = 1
-  func below(_ bound: Int) -> Int {
-    chance &+= 0x9E37_79B9_7F4A_7C15
-    return Int(StateDigest.mixed(chance).multipliedFullWidth(by: UInt64(bound)).high)
-  }
+  var chance = SplitMix(1)
   let sets = max(1, 40_000 / count)
   let more = max(1, count / 20)
   var held: [Set] = []
@@ -96,7 +92,7 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
   }
   let added = held.map { _ in
     var gaps = Array(0..<Int64(count))
-    for index in 0..<more { gaps.swapAt(index, index + below(count - index)) }
+    for index in 0..<more { gaps.swapAt(index, index + chance.below(count - index)) }
     return gaps.prefix(more).map { ($0 * 100 + 60)...($0 * 100 + 79) }
   }
   var best = Double.infinity
@@ -110,7 +106,7 @@ func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
     best = min(best, time)
     for index in held.indices { for interval in added[index] { held[index].remove(interval) } }
   }
-  let questions = (0..<10_000).map { _ in Int64(below(count * 100)) }
+  let questions = (0..<10_000).map { _ in Int64(chance.below(count * 100)) }
   var found = 0
   let set = held[0]
   let asking = seconds {

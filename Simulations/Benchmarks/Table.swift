@@ -131,12 +131,10 @@ func since(_ start: ContinuousClock.Instant) -> Double {
 
 /// Numbers below `count`, each once, in an order that is the same in every run.
 func shuffled(_ count: Int) -> [Int64] {
-  var state: UInt64 = 1
+  var chance = SplitMix(1)
   var numbers = (0..<Int64(count)).map { $0 }
   for last in stride(from: count - 1, to: 0, by: -1) {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    let other = StateDigest.mixed(state).multipliedFullWidth(by: UInt64(last + 1)).high
-    numbers.swapAt(last, Int(other))
+    numbers.swapAt(last, chance.below(last + 1))
   }
   return numbers
 }

@@ -38,7 +38,7 @@ final class Parent {
     DataLayer(EntryMutators()), DiffServer(epoch: 1), pushCredential: PushCredential("push"),
     pullCredential: PullCredential("pull"))
   private let client = ClientID(1)
-  private var chance: UInt64
+  private var chance: SplitMix
   private(set) var tally = Tally()
 
   /// The greatest number that a child was about to make.
@@ -53,12 +53,7 @@ final class Parent {
 
   init(folder: URL, seed: UInt64) {
     self.folder = folder
-    chance = seed
-  }
-
-  private func draw(below count: UInt64) -> UInt64 {
-    chance &+= 0x9E37_79B9_7F4A_7C15
-    return StateDigest.mixed(chance) % count
+    chance = SplitMix(seed)
   }
 
   /// One child, killed at a moment that chance draws: as likely within the first tenth of a millisecond
@@ -67,14 +62,14 @@ final class Parent {
   func round() throws {
     tally.rounds += 1
     progressed = false
-    let microseconds = UInt64(1) << (7 + draw(below: 11))
+    let microseconds = 1 << (7 + chance.below(11))
     let (phase, _) = try live(
-      killedAfter: .microseconds(Int(draw(below: microseconds))),
-      from: draw(below: 5) == 0 ? .firstWord : .restored, finishes: false)
+      killedAfter: .microseconds(chance.below(microseconds)),
+      from: chance.below(5) == 0 ? .firstWord : .restored, finishes: false)
     tally.kills["\(phase)", default: 0] += 1
     if progressed { tally.durableProgress += 1 }
-    if draw(below: 4) == 0 { changeFromOutside() }
-    if draw(below: 8) == 0 { server.diffServer.forget() }
+    if chance.below(4) == 0 { changeFromOutside() }
+    if chance.below(8) == 0 { server.diffServer.forget() }
   }
 
   /// The last child is left alone until it is level, or a minute has passed.

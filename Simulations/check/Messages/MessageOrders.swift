@@ -141,16 +141,16 @@ struct MessageOrders {
       Order(begins: never, takes: first, ranks: backwards),
     ]
     var seen = Set(orders.map(\.key))
-    var chance = Chance()
+    var chance = SplitMix(StateDigest.mixed(0x3C6E_F372_FE94_F82B))
     // A draw may hit what was tried already.
     for _ in 0..<bound * 4 where orders.count < bound {
       var order = recorded
-      let keep = chance.draw(below: 8)
-      for index in indices where chance.draw(below: 8) >= keep {
+      let keep = chance.below(8)
+      for index in indices where chance.below(8) >= keep {
         let pairs = slots[index].pairs
-        let pair = pairs[Int(chance.draw(below: UInt64(pairs.count)))]
+        let pair = pairs[chance.below(pairs.count)]
         (order.begins[index], order.takes[index]) = (pair.begin, pair.take)
-        order.ranks[index] = Int(chance.draw(below: UInt64(slots.count)))
+        order.ranks[index] = chance.below(slots.count)
       }
       if seen.insert(order.key).inserted { orders.append(order) }
     }
@@ -165,16 +165,5 @@ extension MessageOrders.Order {
   /// The pages in the order in which they are taken.
   var order: [Int] {
     takes.indices.sorted { (takes[$0], ranks[$0], $0) < (takes[$1], ranks[$1], $1) }
-  }
-}
-
-/// The same numbers in every process, by SplitMix64.
-private struct Chance {
-  private var state = StateDigest.mixed(0x3C6E_F372_FE94_F82B)
-
-  /// A number from 0 to `bound` − 1.
-  mutating func draw(below bound: UInt64) -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    return StateDigest.mixed(state).multipliedFullWidth(by: bound).high
   }
 }

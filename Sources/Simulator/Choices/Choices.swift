@@ -11,10 +11,8 @@ internal import UpdateMachine
 /// others. The least value of every draw is the tamest: nothing happens, nothing is late. So a list
 /// that is cut short continues tamely.
 ///
-/// The generator is SplitMix64 (Steele, Lea and Flood, 2014). Bounded draws take the high word of a
-/// product (Lemire, "Fast random integer generation in an interval", 2019) without its rejection
-/// step: the bias is below 2⁻³² for our bounds, and each draw is exactly one word. Neither uses
-/// `Int`, whose width differs between platforms.
+/// The generator is SplitMix64, and each draw is exactly one word of it. No draw depends on `Int`,
+/// whose width differs between platforms.
 public struct Choices: Sendable {
   /// The subsystem that draws.
   public enum Stream: UInt8, CaseIterable, Sendable {
@@ -62,23 +60,22 @@ public struct Choices: Sendable {
   package private(set) var record: [Choice] = []
 
   /// The generators, by stream. Empty: draws beyond the replayed list return 0.
-  private var states: [UInt64]
+  private var generators: [SplitMix]
   /// The values to return, by stream; `nil`: draw anew.
   private var replay: [[UInt64]]?
   private var replayed: [Int] = []
 
   /// Draws from generators that are seeded with `seed`.
   public init(seed: UInt64) {
-    states = Stream.allCases.map { stream in
-      StateDigest.mixed(seed &+ 0x9E37_79B9_7F4A_7C15 &* (UInt64(stream.rawValue) + 1))
-    }
+    var seeds = SplitMix(seed)
+    generators = Stream.allCases.map { _ in SplitMix(seeds.next()) }
     record.reserveCapacity(2048)
   }
 
   /// Replays a list, each stream by itself; a stream that has run out returns 0. A value that is
   /// too large for its draw is lowered to the largest that fits.
   package init(replaying record: [Choice]) {
-    states = []
+    generators = []
     var values = Stream.allCases.map { _ in [UInt64]() }
     for choice in record { values[Int(choice.stream.rawValue)].append(choice.value) }
     replay = values
@@ -89,7 +86,7 @@ public struct Choices: Sendable {
   /// with `seed`.
   package init(replaying record: [Choice], then seed: UInt64) {
     self.init(replaying: record)
-    states = Choices(seed: seed).states
+    generators = Choices(seed: seed).generators
   }
 
   /// Draws a number from 0 to `bound` − 1; `bound` is at least 1.
@@ -133,9 +130,8 @@ public struct Choices: Sendable {
       let index = replayed[stream]
       replayed[stream] += 1
       if index < replay![stream].count { return min(replay![stream][index], bound - 1) }
-      guard !states.isEmpty else { return 0 }
+      guard !generators.isEmpty else { return 0 }
     }
-    states[stream] &+= 0x9E37_79B9_7F4A_7C15
-    return StateDigest.mixed(states[stream]).multipliedFullWidth(by: bound).high
+    return generators[stream].below(bound)
   }
 }
