@@ -68,7 +68,7 @@ struct PostsWorldTests {
       ])
     #expect(server.push(push, at: now) == .accepted)
     #expect(server.push(push, at: now) == .accepted)
-    #expect(server.truth.posted.posts.count == 2)
+    #expect(server.truth.state.posts.count == 2)
 
     let reply = server.poll(
       finger, waits: false, waiter: 1, heartbeatAfter: .seconds(50), at: now)

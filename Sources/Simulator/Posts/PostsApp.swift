@@ -22,7 +22,7 @@ package enum PostsApp: SimulatedApp {
     let channel = Int(choices.draw(.workload, below: UInt64(PostsState.channels)))
     switch choices.draw(.workload, below: 6) {
     case 0, 1, 2:
-      let entry = Int64(truth.posted.posts.count)
+      let entry = Int64(truth.state.posts.count)
       return .posted(Post(author: nil, entry: entry, channel: channel), local: nil)
     case 3: return .closed(channel)
     default: return .opened(channel)
@@ -51,7 +51,7 @@ package enum PostsApp: SimulatedApp {
 
   package static func describe(_ model: Model) -> String { model.state.description }
 
-  package static func describe(_ truth: PostsTruth) -> String { truth.posted.description }
+  package static func describe(_ truth: PostsTruth) -> String { truth.state.description }
 
   package static func describe(_ event: PostsEvent) -> String {
     switch event {
@@ -67,11 +67,11 @@ package enum PostsApp: SimulatedApp {
 
 /// The server's state.
 package struct PostsTruth: ServerTruth {
-  package internal(set) var posted = PostsState()
+  package internal(set) var state = PostsState()
 
   package init() {}
 
-  package var snapshot: PostsSnapshot { PostsSnapshot(posted: posted) }
+  package var snapshot: PostsSnapshot { PostsSnapshot(state: state) }
 
   package static func addressed(_ snapshot: PostsSnapshot, to client: ClientID) -> PostsSnapshot {
     var snapshot = snapshot
@@ -79,9 +79,9 @@ package struct PostsTruth: ServerTruth {
     return snapshot
   }
 
-  package var checksum: UInt64 { posted.checksum }
+  package var checksum: UInt64 { state.checksum }
 
-  package mutating func apply(_ event: PostsEvent) { posted.apply(event) }
+  package mutating func apply(_ event: PostsEvent) { state.apply(event) }
 
   package static func isDeletion(_ event: PostsEvent) -> Bool {
     if case .closed = event { true } else { false }
@@ -96,7 +96,7 @@ package struct PostsTruth: ServerTruth {
       let ticket = mutation.arguments["local"]?.int64
     else { throw ChangeRefusal("no such post") }
     if entry % PostsTruth.unlucky == 0 { throw ChangeRefusal("unlucky") }
-    guard posted.isOpen(Int(channel)) else { throw ChangeRefusal("closed") }
+    guard state.isOpen(Int(channel)) else { throw ChangeRefusal("closed") }
     let post = Post(author: client, entry: entry, channel: Int(channel))
     let local = LocalID(client: client, ticket: MutationTicket(UInt64(ticket)))
     return .posted(post, local: local)

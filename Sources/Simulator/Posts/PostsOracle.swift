@@ -126,7 +126,7 @@ enum PostsOracle {
     _ truth: PostsApp.Truth, _ book: PostsBook
   ) -> UserObjection? {
     guard let client = book.client else { return nil }
-    let posted = entries(of: client, in: truth.posted).filter { !book.doubtful.contains($0) }
+    let posted = entries(of: client, in: truth.state).filter { !book.doubtful.contains($0) }
     var known = 0
     var last = -1
     for made in book.made where !book.doubtful.contains(made.entry) {
@@ -148,9 +148,9 @@ enum PostsOracle {
     return UserObjection(.input, "the server has what was made, and as it was", words(posted))
   }
 
-  private static func entries(of client: ClientID, in posted: PostsState) -> [Int64] {
+  private static func entries(of client: ClientID, in state: PostsState) -> [Int64] {
     var entries: [Int64] = []
-    for post in posted.posts where post.author == client { entries.append(post.entry) }
+    for post in state.posts where post.author == client { entries.append(post.entry) }
     return entries
   }
 

@@ -75,7 +75,7 @@ package enum PostsEvent: Hashable, Sendable {
 
 /// The state as a register returns it. It does not say which posts are the client's own.
 package struct PostsSnapshot: Hashable, Sendable {
-  package var posted: PostsState
+  package var state: PostsState
   /// The client that it is for.
   package var client = ClientID(0)
   /// Whether clients accept it; `false` for the fault `refused-snapshot`.
@@ -93,9 +93,9 @@ package struct PostChange: Mutation, Hashable {
 
   package var size: Int64 { 1 }
 
-  package func apply(to posted: inout PostsState) throws(Closed) {
-    guard posted.isOpen(post.channel) else { throw Closed() }
-    posted.add(post)
+  package func apply(to state: inout PostsState) throws(Closed) {
+    guard state.isOpen(post.channel) else { throw Closed() }
+    state.add(post)
   }
 
   /// The arguments in a push.
@@ -130,12 +130,12 @@ package struct ConfirmedPosts: SyncModel {
   package init(snapshot: PostsSnapshot) throws(Refusal) {
     guard snapshot.isReadable else { throw .unreadable }
     name = snapshot.client
-    state = snapshot.posted
+    state = snapshot.state
   }
 
-  init(of client: ClientID, _ posted: PostsState) {
+  init(of client: ClientID, _ state: PostsState) {
     name = client
-    state = posted
+    self.state = state
   }
 
   package mutating func apply(_ event: PostsEvent) throws(Refusal) {
