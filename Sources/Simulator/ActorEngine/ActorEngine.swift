@@ -299,11 +299,13 @@
       at input: Driver.Client.Input?, _ effects: Driver.Client.Effects, _ body: Driver.Client,
       _ now: Moment, _ incarnation: SimulatedIncarnation<App>
     ) {
+      var saves = false
       effects.each { effect in
         switch effect {
         case .arm(_, let range): incarnation.armed.append(range)
         case .fetch(let id, let request): incarnation.fetches.append((id, request))
         case .cancel(let id): incarnation.fetches.removeAll { $0.id == id }
+        case .save: saves = true
         default: break
         }
       }
@@ -313,26 +315,18 @@
       case .app(.started(let foreground)): judgeStart(foreground, now, incarnation)
       default: break
       }
-      switch input {
-      case nil, .mutation, .saveRequested, .window, .lists:
-        guard let action = incarnation.action else { break }
-        world.look(incarnation.client, action, effects, body)
-        return noteSave(effects, incarnation)
-      default: break
-      }
-      if let input { world.look(incarnation.client, input, effects, body) }
-      noteSave(effects, incarnation)
-    }
-
-    /// Stores the user's memory with a save, as it is when the save is taken.
-    private func noteSave(
-      _ effects: Driver.Client.Effects, _ incarnation: SimulatedIncarnation<App>
-    ) {
-      effects.each { effect in
-        if case .save = effect {
-          incarnation.memory = world.clients[incarnation.client].user.memory
+      let isByUser =
+        switch input {
+        case nil, .mutation, .saveRequested, .window, .lists: true
+        default: false
         }
+      if isByUser, let action = incarnation.action {
+        world.look(incarnation.client, action, effects, body)
+      } else if let input {
+        world.look(incarnation.client, input, effects, body)
       }
+      // The user's memory is saved as it is when the save is taken.
+      if saves { incarnation.memory = world.clients[incarnation.client].user.memory }
     }
 
     private func judgeStart(
