@@ -56,6 +56,26 @@ extension Console {
   }
 }
 
+extension Console {
+  /// Does what cannot say how far it is, and shows that it goes on: not in its first second, and
+  /// twice a second then.
+  func showing<Result>(_ text: String, while body: () -> Result) -> Result {
+    let start = ContinuousClock.now
+    let queue = DispatchQueue(label: "progress")
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + 1, repeating: 0.5)
+    timer.setEventHandler {
+      progress("\(text), \((ContinuousClock.now - start).components.seconds) s")
+    }
+    timer.resume()
+    let result = body()
+    timer.cancel()
+    queue.sync {}  // The last line was shown.
+    progress(nil)
+    return result
+  }
+}
+
 /// How much a command prints when all is well. Failures are always printed whole.
 enum Detail: Sendable {
   /// Only what `simulate` alone shows.

@@ -101,10 +101,16 @@ struct ExploreOptions {
 }
 
 extension ExploreOptions {
-  /// `nil`: nobody has asked for it.
-  var shapes: ShapeCount? {
+  /// `nil`: nobody has asked for it, or Ctrl-C was pressed.
+  fileprivate func shapes(_ console: Console) -> ShapeCount? {
     guard case .eventQueue(let world) = subject, let lives else { return nil }
-    return ShapeCount(of: world, in: 1...lives)
+    let progress = Progress(console)
+    defer { console.progress(nil) }
+    return ShapeCount(of: world, in: 1...lives) { runs in
+      progress.show(
+        runs == 0 ? "lives: visiting the states again" : "lives: \(runs) of \(lives)")
+      return !Interrupt.wasAsked
+    }
   }
 }
 
@@ -195,10 +201,10 @@ extension Simulate {
       options: options, exploration, seconds: ExploreReport.seconds(ContinuousClock.now - start))
     console.out(report.table)
     for line in report.counterexample { console.out(line) }
-    if let count = options.shapes { console.out(ExploreReport.line(of: count, options)) }
+    if let count = options.shapes(console) { console.out(ExploreReport.line(of: count, options)) }
     if options.json { console.out(report.json) }
     switch exploration.ending {
-    case .closed, .depthLimit: return .success
+    case .closed, .depthLimit: return Interrupt.wasAsked ? .interrupted : .success
     case .violated: return .failure
     case .stopped: return .interrupted
     case .memoryLimit:

@@ -31,8 +31,9 @@ struct FailureOptions {
   }
 
   private func tellCurve(of token: RunToken, _ console: Console) {
+    let progress = Progress(console)
     let goesOn: (ProbabilityCurve) -> Bool = { curve in
-      console.progress("measuring the curve: \(curve.runs) runs")
+      progress.show("measuring the curve: \(curve.runs) runs")
       return !Interrupt.wasAsked
     }
     let told =

@@ -34,7 +34,9 @@ extension Simulate {
           message: "\"\(text)\" is not a token of this version. A failed run prints one")
       }
       let failure = try FailureOptions(arguments)
-      let (result, trace) = LibraryWorld.traceReplay(token)
+      let (result, trace) = console.showing("replay: simulating") {
+        LibraryWorld.traceReplay(token)
+      }
       for line in trace.lines { console.out(line) }
       if let finding = result.finding { console.out(RunReport.tell(finding)) }
       console.out("hash \(result.hash)")

@@ -33,7 +33,10 @@ extension Simulate {
     _ files: [String], rewrite: Bool, _ console: Console
   ) throws(FileError) -> ExitCode {
     var changed = 0
-    for file in files {
+    let progress = Progress(console)
+    defer { console.progress(nil) }
+    for (index, file) in files.enumerated() {
+      progress.show("scenario: \(index) of \(files.count) played")
       let text = try scenarioText(of: file)
       let fresh: String
       do throws(ScenarioError) {
@@ -44,6 +47,7 @@ extension Simulate {
       }
       guard fresh != text else { continue }
       changed += 1
+      console.progress(nil)
       if rewrite {
         try write(fresh, to: file)
         console.out("rewritten \(file)")
@@ -51,6 +55,7 @@ extension Simulate {
         console.out(firstDifference(text, fresh, in: file))
       }
     }
+    console.progress(nil)
     if rewrite {
       console.out("scenario: \(changed) of \(files.count) rewritten")
       return .success

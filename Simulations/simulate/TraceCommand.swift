@@ -49,12 +49,15 @@ extension Simulate {
         throw UsageError(message: "which seed? Try --seed 1")
       }
       let options = try RunOptions(arguments)
+      let configuration = options.configuration(ofSeed: options.first)
       if arguments.has("--hash") {
-        let result = options.engine.run(options.configuration(ofSeed: options.first))
+        let result = console.showing("trace: simulating") { options.engine.run(configuration) }
         console.out("\(result.hash)")
         return result.finding == nil ? .success : .failure
       }
-      let (result, trace) = options.engine.trace(options.configuration(ofSeed: options.first))
+      let (result, trace) = console.showing("trace: simulating") {
+        options.engine.trace(configuration)
+      }
       for line in trace.lines { console.out(line) }
       if let finding = result.finding { console.out(RunReport.tell(finding)) }
       console.out("hash \(result.hash)")

@@ -145,12 +145,36 @@ struct FirstScreenTests {
   }
 
   @Test func `a run of more than a second says how far it is`() {
-    let told = Mutex<[String]>([])
-    let console = Console(
-      out: { _ in }, error: { _ in },
-      progress: { line in if let line { told.withLock { $0.append(line) } } })
-    #expect(
-      Simulate.run(["run", "--seeds", "1000000", "--seconds", "2"], console: console) == .success)
-    #expect(told.withLock { $0 }.contains { $0.hasPrefix("run: ") && $0.contains(" worlds, ") })
+    let told = Told()
+    let typed = ["run", "--seeds", "1000000", "--seconds", "2"]
+    #expect(Simulate.run(typed, console: told.console) == .success)
+    #expect(told.lines.contains { $0?.hasPrefix("run: ") == true && $0!.contains(" worlds, ") })
+  }
+
+  @Test func `what cannot say how far it is says after a second that it goes on`() {
+    let told = Told()
+    let answer = told.console.showing("busy") {
+      while told.lines.isEmpty { usleep(1000) }
+      return 42
+    }
+    #expect(answer == 42)
+    #expect(told.lines.dropLast().allSatisfy { $0?.wholeMatch(of: /busy, [1-9] s/) != nil })
+    #expect(told.lines.last == .some(nil))
+  }
+
+  @Test func `what takes less than a second says nothing of how far it is`() {
+    let told = Told()
+    #expect(told.console.showing("busy") { 42 } == 42)
+    #expect(told.lines == [nil])
+  }
+
+  /// What was told of progress, in order.
+  final class Told: Sendable {
+    private let all = Mutex<[String?]>([])
+    var lines: [String?] { all.withLock { $0 } }
+    var console: Console {
+      Console(
+        out: { _ in }, error: { _ in }, progress: { line in self.all.withLock { $0.append(line) } })
+    }
   }
 }

@@ -75,6 +75,16 @@ import Testing
     #expect(client.exchange == .batch(1))
   }
 
+  @Test func `comparing a small world with runs can be stopped`() {
+    var asked: [Int] = []
+    let count = ShapeCount(of: SmallWorld(), in: 1...3) { runs in
+      asked.append(runs)
+      return false
+    }
+    #expect(count == nil)
+    #expect(asked == [0])
+  }
+
   @Test func `an oracle objects to what the client did not take`() {
     var client = Self.client(after: Self.toSnapshot)
     // What is expected of the snapshot is not what it says.

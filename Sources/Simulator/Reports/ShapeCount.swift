@@ -17,16 +17,26 @@ package struct ShapeCount: Hashable, Sendable {
   /// States of the small world in which a process runs.
   package private(set) var states: Int64 = 0
 
-  /// Compares a small world with runs.
+  /// Compares a small world with runs. `nil`: it was stopped.
   ///
   /// - Parameters:
   ///   - world: the world whose states are all visited.
   ///   - seeds: the seeds of the runs.
-  package init(of world: SmallWorld, in seeds: ClosedRange<UInt64>) {
+  ///   - goesOn: called while states are visited, and after each run, with the number of runs so
+  ///     far; `false` stops.
+  package init?(
+    of world: SmallWorld, in seeds: ClosedRange<UInt64>, while goesOn: (_ runs: Int) -> Bool
+  ) {
     let found = Shapes()
-    _ = Explorer(ShapedWorld(world: world, found: found)).run()
+    let explorer = Explorer(ShapedWorld(world: world, found: found))
+    guard explorer.run(watch: { _ in goesOn(0) ? .goOn : .stop }).ending != .stopped else {
+      return nil
+    }
     var lived: [UInt64: Int64] = [:]
-    for seed in seeds { ShapeCount.live(seed, &lived) }
+    for (index, seed) in seeds.enumerated() {
+      ShapeCount.live(seed, &lived)
+      guard goesOn(index + 1) else { return nil }
+    }
     explored = found.counts.count
     for shape in lived.keys {
       if let count = found.counts[shape] {
