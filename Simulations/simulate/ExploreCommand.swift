@@ -66,7 +66,7 @@ struct ExploreOptions {
     ]
     for (models, option) in own
     where !models.contains(name) && (arguments.values[option] != nil || arguments.has(option)) {
-      throw UsageError(message: "\(option) has no meaning for the model \(name)")
+      throw UsageError(message: "\(option) has no meaning for \(name)")
     }
   }
 

@@ -16,11 +16,11 @@ struct ExploreCommandTests {
       "--protocol cannot be combined with --model"
     ),
     ("explore --world x", "unknown world \"x\". There are: messages"),
-    ("explore --changes 2", "--changes has no meaning for the model event-queue"),
-    ("explore --signals", "--signals has no meaning for the model event-queue"),
+    ("explore --changes 2", "--changes has no meaning for event-queue"),
+    ("explore --signals", "--signals has no meaning for event-queue"),
     (
       "explore --protocol client-view --clients 2",
-      "--clients has no meaning for the model client-view"
+      "--clients has no meaning for client-view"
     ),
     (
       "explore --protocol client-view --changes 4",
@@ -29,10 +29,16 @@ struct ExploreCommandTests {
     ("explore --clients 4", "--clients needs a whole number from 1 to 3, found \"4\""),
     ("explore --queue-length 0", "--queue-length needs a whole number from 1 to 3, found \"0\""),
     ("explore --depth 0", "--depth needs a whole number from 1 to 1000000, found \"0\""),
-    ("explore --votes 2", "--votes has no meaning for the model event-queue"),
+    ("explore --votes 2", "--votes has no meaning for event-queue"),
     (
       "explore --model two-phase-commit --clients 2",
-      "--clients has no meaning for the model two-phase-commit"
+      "--clients has no meaning for two-phase-commit"
+    ),
+    ("explore --world messages --clients 0", "--clients has no meaning for messages"),
+    ("explore --world messages --lives 5", "--lives has no meaning for messages"),
+    (
+      "explore --world messages --changes 5",
+      "--changes needs a whole number from 0 to 4, found \"5\""
     ),
     ("explore --json=1", "--json takes no value"),
     ("explore two-phase-commit", "unexpected \"two-phase-commit\""),
@@ -93,6 +99,15 @@ struct ExploreCommandTests {
     #expect(json["ending"] as? String == "closed")
     #expect(json["violation"] is NSNull)
     #expect(json["missing"] as? [String] == ["halted", "set aside", "given up"])
+  }
+
+  @Test func `a world of messages without changes is one page that comes or is lost`() throws {
+    let ran = CommandRun("explore --world messages --changes 0 --json")
+    #expect(ran.code == .success)
+    #expect(try #require(ran.output.first).contains("messages, changes: 0"))
+    let json = try ran.json()
+    #expect(json["ending"] as? String == "closed")
+    #expect(json["distinct"] as? Int == 12)
   }
 
   @Test func `a closed state space is told as a table and as JSON`() throws {
