@@ -4,7 +4,6 @@
 // Account may use: HTTP, JSON, Sending, State, Wire.
 
 public import MessageSync
-public import SyncProtocols
 public import UpdateMachine
 
 /// A realm's state, and messages by narrow. Messages that the user has sent and that are not among
@@ -180,74 +179,4 @@ extension ZulipAccount: CustomStringConvertible, CustomReflectable {
   /// The sizes only, no contents.
   public var description: String { "\(state), \(lists.count) messages" }
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-/// The driver's source for a whole account on a Zulip server.
-///
-///     let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
-///     let views = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
-///
-/// The machine sets the deadlines, and cancels requests that take too long. Those of the connection
-/// never come first.
-public struct ZulipAccountSource: SyncSource {
-  public typealias Model = ZulipAccount
-  public typealias Sync = EventQueue<ZulipEvent>
-
-  package let stateSource: ZulipSource
-
-  package var connection: ZulipConnection { stateSource.connection }
-
-  private var form: ZulipContent.Form { stateSource.parameters.form }
-
-  /// Creates a source that asks over this connection. Nothing is sent before the machine registers.
-  public init(_ connection: ZulipConnection, _ parameters: ZulipRegister = ZulipRegister()) {
-    stateSource = ZulipSource(connection, parameters)
-  }
-
-  public func register() async throws(SyncFailure) -> Registered<
-    ZulipAccount.Snapshot, QueueFinger
-  > {
-    let registered = try await stateSource.register()
-    return Registered(
-      snapshot: ZulipAccount.Snapshot(
-        registered.snapshot, form, client: ClientID(zulip: registered.finger.queue)),
-      finger: registered.finger, terms: registered.terms)
-  }
-
-  public func poll(
-    after finger: QueueFinger, waits: Bool
-  ) async throws(SyncFailure) -> QueueBatch<ZulipEvent> {
-    try await stateSource.poll(after: finger, waits: waits)
-  }
-
-  public func release(_ queue: QueueID) async { await stateSource.release(queue) }
-
-  public func page(
-    _ request: PageRequest<ZulipMessageList, MessageID>
-  ) async throws(SyncFailure) -> MessagePage<ZulipContent> {
-    let asked = ZulipAccountSource.request(request, form)
-    do throws(ZulipFailure) {
-      let page = try await connection.messages(asked, within: ZulipSource.ceiling)
-      guard let page = page.page(for: asked) else { throw ZulipFailure(.malformed, .broken) }
-      return page
-    } catch {
-      throw error.failure
-    }
-  }
-
-  /// Builds the request for a page. A single message is requested as a list that contains only it.
-  /// So a missing message is an answer, not a refusal that could mean something else.
-  static func request(
-    _ request: PageRequest<ZulipMessageList, MessageID>, _ form: ZulipContent.Form
-  ) -> ZulipPageRequest {
-    switch request.want {
-    case .item(let id):
-      ZulipPageRequest(
-        ZulipNarrow([.init("id", .number(id.number))]), .newest, before: 1, after: 0, form: form)
-    case .about(let anchor, let before, let after):
-      ZulipPageRequest(
-        request.narrow?.narrow ?? ZulipNarrow([]), anchor, before: before, after: after,
-        form: form)
-    }
-  }
 }

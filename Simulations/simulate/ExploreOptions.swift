@@ -1,0 +1,114 @@
+import Simulator
+
+/// What `explore` is asked to visit.
+struct ExploreOptions {
+  enum Subject: Sendable {
+    case eventQueue(SmallWorld)
+    case clientView(SmallView)
+    case messages(changes: Int)
+    case twoPhaseCommit(TwoPhaseCommit)
+  }
+
+  static let models = ["event-queue", "two-phase-commit"]
+  static let protocols = ["event-queue", "client-view"]
+  static let worlds = ["messages"]
+  static let names = [
+    "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
+    "--protocol", "--world", "--changes", "--refusals", "--lives",
+  ]
+  static let flags = ["--json", "--signals"]
+
+  var subject: Subject
+  var depth = Int64.max
+  var megabytes: UInt64 = 2048
+  var json = false
+  /// The lives of so many seeds are compared with what was explored.
+  var lives: UInt64?
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    let name = try ExploreOptions.name(arguments)
+    try ExploreOptions.checkOptions(of: name, arguments)
+    subject = try ExploreOptions.subject(name, arguments)
+    if let number = try arguments.number("--depth", in: 1...Int64(1_000_000)) { depth = number }
+    if let number = try arguments.number("--memory", in: 1...UInt64(1_000_000)) {
+      megabytes = number
+    }
+    lives = try arguments.number("--lives", in: 1...UInt64(1_000_000))
+    json = arguments.has("--json")
+  }
+
+  /// What is explored: one option names it, or none.
+  private static func name(_ arguments: Arguments) throws(UsageError) -> String {
+    var found: (option: String, name: String)?
+    let kinds = [("model", models), ("protocol", protocols), ("world", worlds)]
+    for (kind, known) in kinds {
+      guard let name = arguments.values["--\(kind)"] else { continue }
+      guard known.contains(name) else {
+        let names = known.joined(separator: ", ")
+        throw UsageError(message: "unknown \(kind) \"\(name)\". There are: \(names)")
+      }
+      if let found {
+        throw UsageError(message: "--\(kind) cannot be combined with --\(found.option)")
+      }
+      found = (kind, name)
+    }
+    return found?.name ?? "event-queue"
+  }
+
+  /// Options that go with one model only.
+  private static func checkOptions(of name: String, _ arguments: Arguments) throws(UsageError) {
+    let own = [
+      (["event-queue"], "--clients"), (["event-queue"], "--queue-length"),
+      (["event-queue"], "--lives"), (["client-view", "messages"], "--changes"),
+      (["client-view"], "--refusals"), (["client-view"], "--signals"),
+      (["two-phase-commit"], "--participants"), (["two-phase-commit"], "--votes"),
+    ]
+    for (models, option) in own
+    where !models.contains(name) && (arguments.values[option] != nil || arguments.has(option)) {
+      throw UsageError(message: "\(option) has no meaning for \(name)")
+    }
+  }
+
+  private static func subject(
+    _ name: String, _ arguments: Arguments
+  ) throws(UsageError) -> Subject {
+    switch name {
+    case "client-view":
+      return .clientView(
+        SmallView(
+          changes: try arguments.number("--changes", in: SmallView.changesAllowed) ?? 1,
+          refusals: try arguments.number("--refusals", in: SmallView.refusalsAllowed) ?? 1,
+          hasSignals: arguments.has("--signals")))
+    case "messages":
+      return .messages(
+        changes: try arguments.number("--changes", in: SmallMessages.changesAllowed) ?? 2)
+    case "two-phase-commit":
+      let participants =
+        try arguments.number("--participants", in: TwoPhaseCommit.participantsAllowed) ?? 3
+      return .twoPhaseCommit(
+        TwoPhaseCommit(
+          participants: participants,
+          votesNeeded: try arguments.number("--votes", in: 0...participants)))
+    default:
+      return .eventQueue(
+        SmallWorld(
+          clients: try arguments.number("--clients", in: SmallWorld.clientsAllowed) ?? 1,
+          queueLength: try arguments.number("--queue-length", in: SmallWorld.queueLengthAllowed)
+            ?? 1))
+    }
+  }
+}
+
+extension ExploreOptions {
+  /// `nil`: nobody has asked for it, or Ctrl-C was pressed.
+  func shapes(_ console: Console) -> ShapeCount? {
+    guard case .eventQueue(let world) = subject, let lives else { return nil }
+    let progress = Progress(console)
+    defer { console.progress(nil) }
+    return ShapeCount(of: world, in: 1...lives) { runs in
+      progress.show(
+        runs == 0 ? "lives: visiting the states again" : "lives: \(runs) of \(lives)")
+      return !Interrupt.wasAsked
+    }
+  }
+}

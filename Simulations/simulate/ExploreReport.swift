@@ -1,0 +1,143 @@
+import Foundation
+import Simulator
+
+/// What `explore` says at the end: a table, the way to what is wrong, and one JSON object.
+struct ExploreReport {
+  private let options: ExploreOptions
+  private let ending: ExplorationEnding
+  private let counts: ExplorationCounts
+  private let memory: UInt64
+  private let coverage: UInt64
+  private let steps: Int?
+  private let violation: String?
+  private let seconds: Double
+  /// The shortest way to what does not hold, a line a state and a step; empty if all holds.
+  let counterexample: [String]
+
+  init<Model>(options: ExploreOptions, _ exploration: Exploration<Model>, seconds: Double) {
+    self.options = options
+    self.seconds = seconds
+    ending = exploration.ending
+    counts = exploration.counts
+    memory = exploration.memory
+    coverage = exploration.coverage
+    steps = exploration.counterexample?.steps.count
+    violation = exploration.counterexample?.violation
+    counterexample = exploration.counterexample?.lines ?? []
+  }
+
+  private var rate: Double { Double(counts.generated) / max(seconds, 1e-9) }
+  private var bytesPerState: Double { Double(memory) / Double(max(counts.distinct, 1)) }
+
+  var table: String {
+    var rows = [
+      ("model", subject),
+      ("states generated", "\(counts.generated)"),
+      ("states distinct", "\(counts.distinct)"),
+      ("depth", "\(counts.depth)"),
+    ]
+    if case .eventQueue = options.subject {
+      rows.append(("statuses reached", reached(11, SmallWorld.missingStatuses(coverage))))
+      rows.append(("failure rows", reached(21, SmallWorld.missingRows(coverage))))
+    }
+    if case .clientView = options.subject {
+      rows.append(("outbox reached", reached(SmallView.names.count, SmallView.missing(coverage))))
+    }
+    let megabytes = Double(memory) / 1_048_576
+    rows += [
+      ("real time", String(format: "%.2f s (%.0f generated a second)", seconds, rate)),
+      ("memory", String(format: "%.1f MB (%.1f bytes a state)", megabytes, bytesPerState)),
+      ("ended", endingText),
+    ]
+    return rows.map { name, value in
+      name.padding(toLength: 22, withPad: " ", startingAt: 0) + value
+    }.joined(separator: "\n")
+  }
+
+  private var subject: String {
+    switch options.subject {
+    case .eventQueue(let model):
+      return "event-queue, \(model.clients) clients, \(model.queueLength) events in a queue"
+    case .messages(let changes): return "messages, changes: \(changes)"
+    case .clientView(let model):
+      return "client-view, changes: \(model.changes), refusals: \(model.refusals)"
+        + (model.hasSignals ? ", with signals" : "")
+    case .twoPhaseCommit(let model):
+      let isWrong = model.votesNeeded < model.participants
+      return "two-phase-commit, \(model.participants) resource managers"
+        + (isWrong ? ", \(model.votesNeeded) votes needed" : "")
+    }
+  }
+
+  private func reached(_ total: Int, _ missing: [String]) -> String {
+    missing.isEmpty
+      ? "all \(total)"
+      : "\(total - missing.count) of \(total), not " + missing.joined(separator: "; ")
+  }
+
+  private var endingText: String {
+    switch ending {
+    case .closed: "closed: every state was visited, and everything holds"
+    case .violated: "violated"
+    case .memoryLimit: "out of memory, with \(counts.waiting) states waiting"
+    case .depthLimit: "at the depth limit, with \(counts.waiting) states waiting"
+    case .stopped: "interrupted, with \(counts.waiting) states waiting"
+    }
+  }
+
+  var json: String {
+    var text: String
+    switch options.subject {
+    case .eventQueue(let model):
+      text =
+        "{\"model\":\"event-queue\",\"clients\":\(model.clients),"
+        + "\"queueLength\":\(model.queueLength),"
+        + "\"missingStatuses\":\(list(SmallWorld.missingStatuses(coverage))),"
+        + "\"missingRows\":\(list(SmallWorld.missingRows(coverage))),"
+    case .clientView(let model):
+      text =
+        "{\"model\":\"client-view\",\"changes\":\(model.changes),"
+        + "\"refusals\":\(model.refusals),\"signals\":\(model.hasSignals),"
+        + "\"missing\":\(list(SmallView.missing(coverage))),"
+    case .messages(let changes): text = "{\"model\":\"messages\",\"changes\":\(changes),"
+    case .twoPhaseCommit(let model):
+      text =
+        "{\"model\":\"two-phase-commit\",\"participants\":\(model.participants),"
+        + "\"votes\":\(model.votesNeeded),"
+    }
+    text +=
+      "\"generated\":\(counts.generated),\"distinct\":\(counts.distinct),"
+      + "\"depth\":\(counts.depth),\"ending\":\"\(ending.rawValue)\","
+      + "\"violation\":\(violation.map { "\"\($0)\"" } ?? "null"),"
+      + "\"counterexampleSteps\":\(steps.map { "\($0)" } ?? "null"),"
+    return text
+      + String(
+        format: "\"seconds\":%.3f,\"statesPerSecond\":%.0f,\"bytesPerState\":%.1f}", seconds, rate,
+        bytesPerState)
+  }
+
+  private func list(_ names: [String]) -> String {
+    "[" + names.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+  }
+
+  static func line(of count: ShapeCount, _ options: ExploreOptions) -> String {
+    let share = 100 * Double(count.reached) / Double(max(count.explored, 1))
+    let states = 100 * Double(count.statesReached) / Double(max(count.states, 1))
+    return String(
+      format:
+        "%d lives reach %d of %d shapes (%.1f %%), which %.1f %% of the states have; %d others",
+      Int(options.lives ?? 0), count.reached, count.explored, share, states, count.beyond)
+  }
+
+  static func progressLine(_ progress: ExplorationProgress, after elapsed: Duration) -> String {
+    let counts = progress.counts
+    let rate = Double(counts.generated) / max(seconds(elapsed), 0.001)
+    return (progress.isSecondRun ? "retracing: " : "")
+      + "\(counts.generated) generated, \(Int(rate)) a second, \(counts.distinct) distinct, "
+      + "\(counts.waiting) waiting, depth \(counts.depth), \(progress.memory >> 20) MB"
+  }
+
+  static func seconds(_ elapsed: Duration) -> Double {
+    Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// What `zoo` is asked to hunt.
+struct ZooOptions {
+  var root: URL
+  var from: URL
+  var scratch: URL
+  var only: [String]?
+  var budget = 10
+  var shrinking = 1500
+  var jobs = ProcessInfo.processInfo.activeProcessorCount
+  var techniques: [Technique] = [.default]
+  var json = false
+  var listsOnly = false
+
+  static let names = [
+    "--only", "--from", "--budget", "--shrink", "--jobs", "--technique", "--package-path",
+    "--scratch",
+  ]
+  static let flags = ["--compare", "--list", "--json"]
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    func folder(_ name: String) -> URL? {
+      arguments.values[name].map { URL(fileURLWithPath: $0, isDirectory: true).standardizedFileURL }
+    }
+    let here = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+    root = try ScratchPackage.root(from: folder("--package-path") ?? here)
+    from = folder("--from") ?? root.appending(path: "Simulations/Zoo")
+    scratch = folder("--scratch") ?? root.appending(path: ".build/zoo")
+    only = arguments.values["--only"].map { $0.split(separator: ",").map(String.init) }
+    if let number = try arguments.number("--budget", in: 1...100_000) { budget = number }
+    if let number = try arguments.number("--shrink", in: 0...1_000_000) { shrinking = number }
+    if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
+    if let name = arguments.values["--technique"] {
+      guard let technique = Technique(rawValue: name) else {
+        let known = Technique.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError(message: "unknown technique \"\(name)\". There are: \(known)")
+      }
+      techniques = [technique]
+    }
+    if arguments.has("--compare") {
+      guard arguments.values["--technique"] == nil else {
+        throw UsageError(message: "--compare hunts with all techniques; leave out --technique")
+      }
+      techniques = Technique.allCases
+    }
+    json = arguments.has("--json")
+    listsOnly = arguments.has("--list")
+  }
+
+  /// The mutants of a folder, in the order of their names.
+  func mutants() throws -> [Mutant] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: from.path)) ?? []
+    let files = names.filter { $0.hasSuffix(".mutant") }.sorted()
+    guard !files.isEmpty else {
+      throw FileError(message: "\(from.path): no file there ends in .mutant")
+    }
+    return try files.map { file throws(FileError) in
+      guard let data = FileManager.default.contents(atPath: from.appending(path: file).path) else {
+        throw FileError(message: "\(file): cannot be read")
+      }
+      do throws(Mutant.Malformed) {
+        let name = String(file.dropLast(".mutant".count))
+        return try Mutant(name: name, text: String(decoding: data, as: UTF8.self))
+      } catch {
+        throw FileError(message: "\(file):\(error.line): \(error.message)")
+      }
+    }
+  }
+
+  /// Those of them that are to be hunted.
+  func chosen(_ mutants: [Mutant]) throws(UsageError) -> [Mutant] {
+    guard let only else { return mutants }
+    for name in only where !mutants.contains(where: { $0.name == name }) {
+      throw UsageError(message: "unknown mutant \"\(name)\". Try --list")
+    }
+    return mutants.filter { only.contains($0.name) }
+  }
+}

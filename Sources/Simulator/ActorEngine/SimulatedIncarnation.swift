@@ -1,0 +1,57 @@
+#if !hasFeature(Embedded)
+
+  internal import UpdateMachine
+
+  /// One process of one client, as the driver's adapters see it. After a crash its adapters are
+  /// disconnected.
+  ///
+  /// All of it runs on the world's thread, by the world's executor. That makes the `@unchecked`
+  /// sound.
+  final class SimulatedIncarnation<App: SimulatedApp>: @unchecked Sendable {
+    let client: Int
+    let number: UInt64
+    /// `nil`: the process is gone.
+    weak var engine: ActorEngine<App>?
+    /// The number of calls of `run()` that have not returned: a second one may wait for the first
+    /// to end.
+    var runs = 0
+    /// The signals that the driver has not finished handling.
+    var signals = 0
+    /// Whether the app has said start and the driver has not begun.
+    var awaitsStart = false
+    /// The ranges of timers to arm, and the drawn moments without a sleep yet: a timer may be
+    /// disarmed before its task begins.
+    var armed: [MomentRange] = []
+    var drawn: [Moment] = []
+
+    var load: CheckedContinuation<Loaded, Never>?
+    var read: CheckedContinuation<[RowAnswer]?, Never>?
+    var save: CheckedContinuation<Bool, Never>?
+    /// What a store of rows was asked to save.
+    var saving: SavedReplica<App.Model, App.Server.Place>?
+
+    /// The user's memory that belongs to the current save.
+    var memory: App.User.Memory?
+
+    /// The user's current action, and those that follow.
+    var action: App.User.Action?
+    var actions: [App.User.Action] = []
+    /// The windows that its user has open.
+    var windows: [WindowViews<App.Model.Lists>] = []
+    /// The requests for pages that are wanted and not sent yet.
+    var fetches: [(id: RequestID, request: SimulatedSource<App>.Request)] = []
+
+    /// The result of a load.
+    enum Loaded: Sendable {
+      case found(DatedReplica<App.Model, App.Server.Place>?)
+      case failed
+    }
+
+    init(client: Int, number: UInt64, engine: ActorEngine<App>) {
+      self.client = client
+      self.number = number
+      self.engine = engine
+    }
+  }
+
+#endif

@@ -1,0 +1,48 @@
+#if !hasFeature(Embedded)
+
+  /// A store in memory: outlives the machine, not the process. Never fails. May be called from
+  /// anywhere, for example by a test that looks at what is saved.
+  public actor MemoryStore: SyncStore {
+    private var rows = VersionedMap<StoredKey, [UInt8]>()
+    private var writtenAt: WallTime?
+
+    /// A store in which nothing is saved.
+    public init() {}
+
+    public func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
+      guard let writtenAt else { return nil }
+      let form = rows.filter { !tables.contains($0.key.table) }
+      return SavedRows(
+        rows: form.map { (key: $0.key, value: $0.value) }, writtenAt: writtenAt, unloaded: tables)
+    }
+
+    public func rows(
+      for queries: [RowQuery]
+    ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
+      queries.map { rows.answer(to: $0) }
+    }
+
+    public func append(_ entry: JournalEntry) async throws(StoreError) {
+      for range in entry.cleared { rows.clear(range) }
+      for row in entry.rows { rows[row.key] = row.value }
+      writtenAt = entry.writtenAt
+    }
+
+    public func checkpoint(_ form: SavedRows) async throws(StoreError) {
+      rows = VersionedMap()
+      for row in form.rows { rows[row.key] = row.value }
+      writtenAt = form.writtenAt
+    }
+
+    /// Drops what is saved: memory has no place to set it aside.
+    public func setAside() async throws(StoreError) { forget() }
+
+    public func erase() async throws(StoreError) { forget() }
+
+    private func forget() {
+      rows = VersionedMap()
+      writtenAt = nil
+    }
+  }
+
+#endif
