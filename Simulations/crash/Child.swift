@@ -9,7 +9,7 @@ import UpdateMachine
 struct Child: Sendable {
   typealias Model = ConfirmedView<Entry>
 
-  /// Right when it became level, and never returns otherwise: it is killed.
+  /// Right when it became up to date, and never returns otherwise: it is killed.
   static func run(file path: String) async throws {
     let line = Line()
     line.tell(.phase(.starting))
@@ -20,8 +20,8 @@ struct Child: Sendable {
     let machine = UpdateMachine(
       source: ToldSource(line: line, client: client), store: store, settings: settings,
       tap: { _, effects, client, _ in
-        // A save that the machine waits for is of the finger that it still has. One for the outbox alone
-        // may be of an older one.
+        // A save that the machine waits for is of the finger that it still has. One for the outbox
+        // alone may be of an older one.
         var isSaved = false
         func note(_ heard: MachineHeard<ViewFinger>) {
           if case .input(.written) = heard { isSaved = true }

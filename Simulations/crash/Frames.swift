@@ -37,7 +37,7 @@ extension Report {
 
 /// What a child is told.
 enum Order: Sendable {
-  /// Numbers are to be made from this one on; or none, and it shall become level.
+  /// Numbers are to be made from this one on; or none, and it shall become up to date.
   case start(from: Int64, client: ClientID, finishes: Bool)
   case pulled(UInt64, PulledView<JSONValue>)
   case pushed(UInt64, PushAnswer)

@@ -15,7 +15,7 @@ struct ExploreOptions {
   static let worlds = ["messages"]
   static let names = [
     "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
-    "--protocol", "--world", "--changes", "--refusals", "--lives",
+    "--protocol", "--world", "--changes", "--refusals", "--seeds",
   ]
   static let flags = ["--json", "--signals"]
 
@@ -23,7 +23,7 @@ struct ExploreOptions {
   var depth = Int64.max
   var megabytes: UInt64 = 2048
   var json = false
-  /// The lives of so many seeds are compared with what was explored.
+  /// How many seeds are also simulated, to compare their runs with what was explored.
   var lives: UInt64?
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -34,7 +34,7 @@ struct ExploreOptions {
     if let number = try arguments.number("--memory", in: 1...UInt64(1_000_000)) {
       megabytes = number
     }
-    lives = try arguments.number("--lives", in: 1...UInt64(1_000_000))
+    lives = try arguments.number("--seeds", in: 1...UInt64(1_000_000))
     json = arguments.has("--json")
   }
 
@@ -60,7 +60,7 @@ struct ExploreOptions {
   private static func checkOptions(of name: String, _ arguments: Arguments) throws(UsageError) {
     let own = [
       (["event-queue"], "--clients"), (["event-queue"], "--queue-length"),
-      (["event-queue"], "--lives"), (["client-view", "messages"], "--changes"),
+      (["event-queue"], "--seeds"), (["client-view", "messages"], "--changes"),
       (["client-view"], "--refusals"), (["client-view"], "--signals"),
       (["two-phase-commit"], "--participants"), (["two-phase-commit"], "--votes"),
     ]
@@ -142,7 +142,7 @@ extension Simulate {
         --memory MB       memory that it may use (2048)
 
       What to print:
-        --lives N         also simulate the seeds 1 to N, as simulate run does, and print how many
+        --seeds N         also simulate the seeds 1 to N, as simulate run does, and print how many
                           of event-queue's states they reach; numbers in a state do not count
         --json            print one JSON object as the last line
 
@@ -335,7 +335,7 @@ struct ExploreReport {
     let states = 100 * Double(count.statesReached) / Double(max(count.states, 1))
     return String(
       format:
-        "%d lives reach %d of %d shapes (%.1f %%), which %.1f %% of the states have; %d others",
+        "%d runs reach %d of %d shapes (%.1f %%), which %.1f %% of the states have; %d others",
       Int(options.lives ?? 0), count.reached, count.explored, share, states, count.beyond)
   }
 

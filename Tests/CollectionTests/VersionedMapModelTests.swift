@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Long random lives of a map and its forks, beside the plainest map there is.
+/// Long random runs of a map and its forks, compared with the simplest possible map.
 @Suite struct VersionedMapModelTests {
   /// One map, and what it should be.
   struct Pair<Key: Drawn & Comparable, Value: Drawn> {

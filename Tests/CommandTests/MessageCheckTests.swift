@@ -21,7 +21,8 @@ struct MessageCheckTests {
     #expect(last["inDoubt"] as? Int == 10)
     #expect(last["differences"] as? Int == 0)
     #expect(
-      ran.out.contains("  pages        190: 190 given, 1 of them without contents, 0 of no life"),
+      ran.out.contains(
+        "  pages        190: 190 given, 1 of them without contents, 0 of no session"),
       "\(ran.text)")
     // Merged flags of message 2150, where no page has come yet [03 R8.14].
     #expect(ran.text.contains(": message 2150, read, in 10 of 684 orders"), "\(ran.text)")
@@ -230,7 +231,7 @@ struct MessageOrderTests {
   }
 }
 
-@Suite("check: the lives that are held against a store")
+@Suite("check: sessions are compared with a store")
 struct MessageLifeTests {
   /// A recording of one client: what each request is, and what came of it.
   private func lives(_ exchanges: [(request: String, body: String)]) -> MessageLives {
@@ -283,7 +284,7 @@ struct MessageLifeTests {
      "content_type":"text/html","reactions":[]}}
     """#
 
-  @Test func `a life begins with its register and ends when its queue is let go`() {
+  @Test func `a session begins with its register and ends when its queue is released`() {
     let lives = lives([page("<p>hi</p>"), register, page("<p>hi</p>"), release, page("<p>hi</p>")])
     #expect(lives.lives.map(\.name) == ["ann without a queue", "queue q"])
     #expect(lives.lives.map { $0.pages.map(\.line) } == [[1], [3]])

@@ -43,7 +43,7 @@ struct StateCheckTests {
     "polonius/guest: 1 registered, 223 events, 3 pages, 1 compared with 458 rows, 1 explained",
   ]
 
-  @Test func `five observers are level, but for what their server keeps from them`() throws {
+  @Test func `five observers are up to date, but for what their server keeps from them`() throws {
     let ran = Ran("check", "--verbose", "--orders", "1", Self.file)
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
@@ -57,7 +57,7 @@ struct StateCheckTests {
     }
     #expect(ran.out.contains("  explained    14"))
     #expect(
-      ran.out.contains("  pages        19: 19 given, 8 of them without contents, 0 of no life"))
+      ran.out.contains("  pages        19: 19 given, 8 of them without contents, 0 of no session"))
   }
 
   // MARK: What pages mend
@@ -110,10 +110,10 @@ struct StateCheckTests {
     #expect(report.differences.isEmpty, "\(report.differences)")
   }
 
-  /// An event that never came is found by the audit: a page shows otherwise, no event explains it, and
-  /// a second reading says the same.
+  /// An event that never came is found by the audit: a page shows otherwise, no event explains it,
+  /// and a second reading says the same.
   @Test(arguments: [true, false])
-  func `what the audit repairs is level, if the state hears of it`(_ mendsState: Bool) throws {
+  func `what the audit repairs is up to date, if the state hears of it`(_ mendsState: Bool) throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try #require(
       lines.firstIndex {
@@ -127,8 +127,8 @@ struct StateCheckTests {
     #expect(keys == (mendsState ? [] : ["starred_messages[2013]", "starred_messages[2041]"]))
   }
 
-  /// A message is moved to a topic with a capital by an event that does not name it. In the recording it
-  /// was moved twice in one second: then nobody can tell a page from an old one.
+  /// A message is moved to a topic with a capital by an event that does not name it. In the
+  /// recording it was moved twice in one second: then nobody can tell a page from an old one.
   @Test(arguments: [true, false], [true, false])
   func `a place is repaired, too, in whatever spelling`(_ mendsState: Bool, _ isNewer: Bool) throws
   {
@@ -276,9 +276,9 @@ struct StateCheckTests {
 
   // MARK: A queue that was lost
 
-  /// Hamlet's session, in which he loses his queue half-way, and registers again when all has happened:
-  /// what came between is in the snapshot alone. He asks for a page after each register, and before he
-  /// compares.
+  /// Hamlet's session, in which he loses his queue half-way, and registers again when all has
+  /// happened: what came between is in the snapshot alone. He asks for a page after each register,
+  /// and before he compares.
   /// - Parameter isTold: whether he is told that his queue is gone, and does not just give it up.
   private static func lostSession(isTold: Bool = true) throws -> [String] {
     let lines = try hamlet()
@@ -313,7 +313,7 @@ struct StateCheckTests {
   }
 
   @Test(arguments: [true, false])
-  func `a client that lost its queue is level with what it then registered`(_ isTold: Bool) throws {
+  func `a client that lost its queue is up to date after its next register`(_ isTold: Bool) throws {
     let lines = try Self.lostSession(isTold: isTold)
     let (ran, _) = try Self.ran(lines)
     #expect(ran.code == .success, "\(ran.text)")
@@ -322,9 +322,9 @@ struct StateCheckTests {
         $0.hasPrefix("  state        hamlet/modern: 2 registered, ")
           && $0.hasSuffix(" 3 pages, 1 compared with 519 rows, 0 explained")
       }, "\(ran.text)")
-    // Of messages each queue is a life.
+    // For messages, each queue is a session.
     #expect(
-      ran.text.contains("  pages        3: 3 given, 0 of them without contents, 0 of no life"))
+      ran.text.contains("  pages        3: 3 given, 0 of them without contents, 0 of no session"))
     #expect(ran.out.count { $0.hasPrefix("  orders       queue ") } == 2)
     // Without the register in between there is nothing to compare with.
     let (other, _) = try Self.ran(Array(lines.prefix(41)))

@@ -8,7 +8,8 @@ import UpdateMachine
 
 /// What opens after a crash is a state that was saved, and none older than the last that returned.
 @Suite struct CrashTests {
-  /// A life of a file, written down: all changes of the disk, and what was saved after how many.
+  /// The history of a file, written down: all changes of the disk, and what was saved after how
+  /// many.
   struct Life {
     let shelf: Shelf
     let start: [String: [UInt8]]
@@ -114,10 +115,10 @@ import UpdateMachine
     #expect(lost)
   }
 
-  // MARK: Failures that the process lives through
+  // MARK: Failures that the process survives
 
-  /// Every n-th change fails in turn: the step throws and has changed nothing, and the next one, which
-  /// brings all that has changed, is saved.
+  /// Every n-th change fails in turn: the step throws and has changed nothing, and the next one,
+  /// which brings all that has changed, is saved.
   @Test(arguments: [
     (DISK_WRITE, DISK_IS_FULL, 0), (DISK_WRITE, DISK_WRITE_FAILED, 5),
     (DISK_WRITE, DISK_IS_FULL, 11), (DISK_SYNC, DISK_SYNC_FAILED, 0),

@@ -12,7 +12,7 @@ struct ActorEngineTests {
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 20, 40] as [UInt64])
-  func `sixty lives under every fault find nothing`(first: UInt64) {
+  func `sixty runs under every fault find nothing`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 20 {
       let run = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: seed))

@@ -3,7 +3,8 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// What oracle B excuses where a server breaks its contract, and what it does not (PartialKnowledge R13).
+/// What oracle B excuses where a server breaks its contract, and what it does not (PartialKnowledge
+/// R13).
 @Suite struct BreachRecordTests {
   typealias Store = MessageStore<ServerMessages.Narrow>
 
@@ -77,7 +78,7 @@ import UpdateMachine
     #expect(scene.objection == "flags wrong: 1/a 2 +2")
   }
 
-  @Test func `an old row excuses what no event has said, but no flag and no life`() {
+  @Test func `an old row excuses what no event has said, but neither flags nor existence`() {
     var scene = Scene(1)
     scene.commit(.aged(scene.truth[MessageID(1)]!))
     scene.store.apply(

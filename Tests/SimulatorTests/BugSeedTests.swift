@@ -7,7 +7,7 @@ import Testing
 /// A seed says nothing by itself: a change to the world draws another history from it. So each test
 /// first makes sure that the trigger is there, in the count of the fault and in the conversation;
 /// if it is gone, look for another seed with `simulate trace`. That all is well is what the oracles
-/// say, the last of them that everybody is live and level after the faults.
+/// say, the last of them that everybody is live and up to date after the faults.
 @Suite struct BugSeedTests {
   /// One run under these faults alone.
   struct History {

@@ -141,7 +141,7 @@ struct ChoicesTests {
     #expect(draws(&cut, .disks, 3) == draws(&fresh, .disks, 3))
   }
 
-  @Test func `an empty record is the tamest life`() {
+  @Test func `an empty record is the tamest run`() {
     var choices = Choices(replaying: [])
     var list = [1, 2, 3, 4]
     choices.shuffle(.server, &list)

@@ -104,7 +104,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [LibraryWorld.ledger, .posts])
-  func `an older outbox comes back, and everybody is level again`(world: LibraryWorld) {
+  func `an older outbox comes back, and everybody is up to date again`(world: LibraryWorld) {
     var strikes: Int64 = 0
     for seed in 1...40 as ClosedRange<UInt64> {
       var configuration = SimulationConfiguration(

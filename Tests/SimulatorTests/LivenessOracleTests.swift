@@ -54,7 +54,7 @@ struct LivenessOracleTests {
     #expect(bound(terms: terms) > bound())
   }
 
-  // MARK: Lives that are scripted
+  // MARK: Scripted runs
 
   /// A client whose registers are all swallowed, until its deadline and its waits are the longest
   /// that there are. Every timer fires as late as it may.
@@ -104,7 +104,7 @@ struct LivenessOracleTests {
     }
   }
 
-  @Test func `a life that times out at its worst comes near the bound, and not beyond`() throws {
+  @Test func `a run with the worst timeouts comes near the bound, and not beyond`() throws {
     let trip = TimeSpan.seconds(3)
     var life = ScriptedLife()
     life.handle(.started(foreground: true))
@@ -117,11 +117,12 @@ struct LivenessOracleTests {
     let took = life.now - calm
     let bound = bound(trip: trip)
     #expect(took <= bound)
-    // The longest deadline outlasts the health that shortens the slow wait, so the two never add up.
+    // The longest deadline outlasts the health that shortens the slow wait, so the two never add
+    // up.
     #expect(took.milliseconds * 5 >= bound.milliseconds * 3, "\(took) of \(bound)")
   }
 
-  @Test func `a life that is told to wait at its worst comes close to the bound, and not beyond`()
+  @Test func `a run with the longest retry-after comes close to the bound, and not beyond`()
     throws
   {
     let asked = TimeSpan.minutes(10)
@@ -141,8 +142,9 @@ struct LivenessOracleTests {
     #expect(took.milliseconds * 10 >= bound.milliseconds * 8, "\(took) of \(bound)")
   }
 
-  /// Seed 2604 of messages, driven by actors: the answers to all polls were lost for longer than a wait, so
-  /// the log lived on, and the saved form was so old that the next process did not ask about it.
+  /// Seed 2604 of messages, driven by actors: the answers to all polls were lost for longer than a
+  /// wait, so the log lived on, and the saved form was so old that the next process did not ask
+  /// about it.
   @Test(arguments: [false, true])
   func `an age says nothing of a log that was asked on about since`(isAsked: Bool) {
     let configuration = SimulationConfiguration(seed: 1, clients: 1, faults: .none)

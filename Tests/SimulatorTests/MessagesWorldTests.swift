@@ -4,7 +4,7 @@ import Testing
 /// Whole worlds in which clients hold parts of the messages.
 struct MessagesWorldTests {
   @Test(arguments: [UInt64(0), 1000])
-  func `users who scroll and leave see what is true, and become level`(first: UInt64) {
+  func `users who scroll and leave see what is true, and are up to date in the end`(first: UInt64) {
     for seed in first..<(first + 150) {
       let configuration = SimulationConfiguration(seed: seed)
       guard let finding = Simulation<MessagesApp>.run(configuration).finding else { continue }

@@ -13,7 +13,7 @@ struct SimulationTests {
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 100, 200] as [UInt64])
-  func `three hundred lives find nothing`(first: UInt64) {
+  func `three hundred runs find nothing`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 100 {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed))
@@ -27,7 +27,7 @@ struct SimulationTests {
     #expect(statistics.breaches == 0)
   }
 
-  @Test func `three hundred lives reach every status, every row and every fault`() {
+  @Test func `three hundred runs reach every status, every row and every fault`() {
     var statistics = RunStatistics()
     for seed: UInt64 in 1000..<1300 {
       statistics.add(Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed)))
@@ -88,7 +88,7 @@ struct SimulationTests {
 
   // MARK: Without faults
 
-  @Test func `without faults and near the server nothing fails, and all are level in seconds`() {
+  @Test func `without faults near the server nothing fails, and all are up to date in seconds`() {
     var near = 0
     for seed: UInt64 in 1...100 {
       let configuration = SimulationConfiguration(seed: seed, faults: .none)
@@ -211,7 +211,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a run from no choices is the tamest life`() {
+  @Test func `a run from no choices is the tamest`() {
     let result = Simulation<DirectoryApp>.replay([], SimulationConfiguration(seed: 1))
     #expect(result.finding == nil)
     #expect(result.faults == FaultCounts())
@@ -247,7 +247,8 @@ struct SimulationTests {
       #expect(oracles == [.input])
     case .neverAnswersAgain: #expect(oracles == [.liveness])
     case .breach(.revivedQueue):
-      // A model that fits its finger, on a queue that says nothing any more, is a lie of the status.
+      // A model that fits its finger, on a queue that says nothing any more, is a lie of the
+      // status.
       #expect(oracles.contains(.replica) && oracles.isSubset(of: [.replica, .honesty]))
     case .breach(.lostEvent), .breach(.staleSnapshot), .breach(.reorderedEvents),
       .breach(.wrongFinger), .breach(.eventsOfAnotherQueue), .breach(.forgottenDeletion):

@@ -4,8 +4,8 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// The world of one outbox of which every state can be visited. `Tests/simulations` visits larger ones in
-/// a release build.
+/// The world of one outbox of which every state can be visited. `Tests/simulations` visits larger
+/// ones in a release build.
 @Suite struct SmallViewTests {
   @Test func `one change that nobody refuses: every state is visited, and everything holds`() {
     let exploration = Explorer(SmallView(changes: 1, refusals: 0)).run()
@@ -34,7 +34,7 @@ import Testing
     #expect(exploration.counterexample?.lines == nil)
   }
 
-  @Test func `a life is the same after packing`() {
+  @Test func `a state is the same after packing`() {
     let world = SmallView(changes: 2, refusals: 1, hasSignals: true)
     var level = world.initialStates
     for _ in 0..<8 {

@@ -63,7 +63,7 @@ import Testing
     #expect(level.count == 3000)
   }
 
-  @Test func `a client that is level, and then misses an event, is not settled`() {
+  @Test func `a client that is up to date, and then misses an event, is not settled`() {
     var client = Self.client(
       after: Self.toSnapshot + [
         { $0.takeAnswer() }, { $0.endWrite(succeeds: true) }, { $0.arrive() },

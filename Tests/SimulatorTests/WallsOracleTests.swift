@@ -57,7 +57,7 @@ struct WallsOracleTests {
     return oracle
   }
 
-  @Test func `a whole right life is accepted`() {
+  @Test func `a whole correct run is accepted`() {
     var oracle = WallsOracle()
     expect(&oracle, .stale, nil) { _ in }
     let registering = MachineStatus.registering(

@@ -43,7 +43,7 @@ struct WrongAppTests {
     #expect(found.allSatisfy { $0.oracle == .replica })
   }
 
-  @Test func `a model that takes no snapshot never becomes level, and that is found`() {
+  @Test func `a model that takes no snapshot never becomes up to date, and that is found`() {
     let found = findings(RefusesSnapshots.self, seeds: 10)
     #expect(found.count == 10)
     #expect(found.allSatisfy { $0.oracle == .liveness })

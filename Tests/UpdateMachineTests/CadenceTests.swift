@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 @Suite struct PollEveryTests {
-  /// A machine that has had its first level answer at 50, and asks every 30 s.
+  /// A machine that has had its first up-to-date answer at 50, and asks every 30 s.
   func pausing() -> Attended {
     var terms = testTerms
     terms.cadence = .every(.seconds(30))
@@ -13,7 +13,7 @@ import UpdateMachine
     return client
   }
 
-  @Test func `after a level answer it pauses for the period, connected`() {
+  @Test func `after an up-to-date answer it pauses for the period, connected`() {
     var client = pausing()
     #expect(client.status == "live.pausing")
     #expect(client.freshness == "connected, as of 0")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ClientWindowTests {
   private typealias Hand = ClientHand<Shelf, ShelfSync>
 
-  /// A client that follows from a:0, level, with nothing fetched.
+  /// A client that follows from a:0, up to date, with nothing fetched.
   private static func following() -> Hand {
     var hand = Hand()
     _ = hand.put(.started(foreground: true))

@@ -2,7 +2,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A server of ledgers that answers by itself: whatever is asked, in the order in which it is asked.
+/// A server of ledgers that answers by itself: whatever is asked, in the order in which it is
+/// asked.
 struct LedgerServer {
   var log = "a"
   var entries = [1, 2, 3]
@@ -43,7 +44,7 @@ struct LedgerServer {
     case cancel, stop, logOut
   }
 
-  /// Lives the beginning of a life, so many steps of it: the saved form is read, the finger is
+  /// Runs the first steps of a client, up to a given number: the saved form is read, the finger is
   /// refused, a register, a write, a quick poll, events, another write, a wait, a network change.
   private func begin(_ bench: Bench, _ server: inout LedgerServer, steps: Int) -> Bool {
     var left = steps
@@ -118,7 +119,7 @@ struct LedgerServer {
       if end != .logOut { #expect(!bench.source.asked.contains("register"), place) }
     }
     #expect(tooEarly < 20)
-    #expect(steps > 40, "a life has more awaits than that")
+    #expect(steps > 40, "a run has more awaits than that")
     #expect(!goesOn, "all of it was tried")
   }
 

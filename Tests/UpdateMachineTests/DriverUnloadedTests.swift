@@ -4,10 +4,11 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// Messages that are unloaded in the store, on the actor: what is read, when, and what becomes of it when that
-/// cannot be.
+/// Messages that are unloaded in the store, on the actor: what is read, when, and what becomes of
+/// it when that cannot be.
 @Suite struct DriverUnloadedTests {
-  /// A life in which 60 messages were fetched and saved, and the bench of the next, which has not begun.
+  /// A process in which 60 messages were fetched and saved, and the bench of the next, which has
+  /// not begun.
   private static func restarted(
     acknowledges: Acknowledgement = .afterSaving
   ) -> (PageBench, HandStore) {

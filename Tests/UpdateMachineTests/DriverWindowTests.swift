@@ -242,7 +242,7 @@ import Testing
   }
 }
 
-/// Windows when the machine's own life turns: generations, the background, and ends.
+/// Windows while the machine itself changes: generations, the background, and ends.
 @Suite struct DriverWindowLifeTests {
   @Test(arguments: [true, false])
   func `with the finger goes every fetch, and the next generation asks anew`(

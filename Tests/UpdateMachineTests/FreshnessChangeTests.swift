@@ -37,7 +37,7 @@ import UpdateMachine
     #expect("\(client.machine.freshness(at: .ms(112_001)).claim)" == "unreachable since 101950")
   }
 
-  @Test func `a stuck write is overdue 12 s after the last level answer`() {
+  @Test func `a stuck write is overdue 12 s after the last up-to-date answer`() {
     var client = Attended(restored: Spot("a", 7))
     client.put(.started(foreground: true))
     client.put(.polled(client.request, movedTo: client.next), after: .milliseconds(50))
@@ -68,7 +68,7 @@ import UpdateMachine
   }()
 
   @Test(arguments: 0..<4, [Cadence.waits, .every(.seconds(30)), .pushed])
-  func `in random lives it is the first moment at which freshness differs`(
+  func `in random runs it is the first moment at which freshness differs`(
     kind: Int, cadence: Cadence
   ) {
     var terms = testTerms

@@ -57,7 +57,7 @@ import UpdateMachine
     #expect(!outage.hasFailed)
   }
 
-  @Test func `a level answer ends it`() {
+  @Test func `an up-to-date answer ends it`() {
     var outage = Outage()
     outage.fail(at: .ms(30))
     outage.recover(levelAsOf: .ms(25))
@@ -120,7 +120,7 @@ import UpdateMachine
   }
 }
 
-/// What a server promises, made into something that can be lived with.
+/// What a server promises, limited to usable values.
 @Suite struct TermsTests {
   @Test func `spans that make no sense are the least that do`() {
     let terms = ServerTerms(longDeadline: .seconds(-5), lifetime: .milliseconds(.min))

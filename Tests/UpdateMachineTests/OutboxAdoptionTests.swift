@@ -7,7 +7,7 @@ import Testing
 @Suite struct OutboxAdoptionTests {
   private typealias Hand = ClientHand<BoardModel, BoardSync>
 
-  /// A client that follows, level and with everything saved.
+  /// A client that follows, up to date and with everything saved.
   private static func following<Model: SyncModel>(
     _ news: Model.Snapshot
   ) -> ClientHand<Model, BoardSync> where Model.Event == BoardNews {

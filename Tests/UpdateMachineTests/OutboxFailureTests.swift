@@ -137,7 +137,7 @@ import UpdateMachine
     #expect(desk.feed(.started(foreground: true)).first == "push 2: 1 set")
   }
 
-  @Test func `a protocol that wants to be level first holds pushes back`() throws {
+  @Test func `a protocol that wants to be up to date first holds pushes back`() throws {
     var desk = Desk.started()
     desk.feed(.heldBack(true))
     _ = try desk.send(.set("a", 1))

@@ -7,7 +7,8 @@ import Testing
 @Suite struct StorageTests {
   private typealias Hand = ClientHand<BoardModel, BoardSync>
 
-  /// A client at a:0, level and saved, with a waiting poll out; from here on the test is the store.
+  /// A client at a:0, up to date and saved, with a waiting poll out; from here on the test is the
+  /// store.
   private static func following() -> Hand {
     var hand = Hand()
     hand.put(.started(foreground: true))
@@ -128,7 +129,8 @@ import Testing
 
   // MARK: For the machine
 
-  /// The write that the machine asked for waits behind one for the outbox; meanwhile the log is lost.
+  /// The write that the machine asked for waits behind one for the outbox; meanwhile the log is
+  /// lost.
   @Test func `a write that finds nothing to save is answered at once`() throws {
     var hand = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = hand.put(.started(foreground: true))
@@ -270,8 +272,9 @@ import Testing
     #expect(hand.put(.loadFailed(.failed)) == ["report store", "erase"])
   }
 
-  /// Where changes may be in it, a form that cannot be read is read again after a wait. The log-out took the
-  /// timer away and let the wait stand: nothing was erased before the next start, which showed it all.
+  /// Where changes may be in it, a form that cannot be read is read again after a wait. The log-out
+  /// took the timer away and let the wait stand: nothing was erased before the next start, which
+  /// showed it all.
   @Test func `a log-out ends the wait of a form that could not be read`() {
     var hand = Hand(store: nil)
     #expect(hand.put(.started(foreground: true)) == ["load"])
@@ -280,7 +283,8 @@ import Testing
     #expect(hand.put(.loadFailed(.failed)).last == "erase")
   }
 
-  /// The form that is being written holds the outbox of before, of the same client and with higher versions.
+  /// The form that is being written holds the outbox of before, of the same client and with higher
+  /// versions.
   @Test func `a save from before a log-out makes nothing of the next outbox durable`() throws {
     var hand = Self.following()
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])

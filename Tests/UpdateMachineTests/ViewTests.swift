@@ -75,7 +75,7 @@ import Testing
     #expect(desk.view.confirmed == Board())
   }
 
-  @Test func `a mutation over a state that is not level is made over the level one`() throws {
+  @Test func `a mutation over an outdated state is replayed over the newest`() throws {
     var desk = Desk(Board(["a": 0]))
     try desk.mutate(.add("a", 1))
     desk.view.confirm(Board(["a": 10]))

@@ -162,7 +162,7 @@ struct ZulipPresenceTests {
     _ = presence.status(of: UserID(7), at: Moment(milliseconds: .max))
   }
 
-  @Test func `a replica keeps it level from a queue of its own`() throws {
+  @Test func `a replica keeps it up to date from a queue of its own`() throws {
     let event = try ZulipEvent(Self.typing("start", by: 7, Self.inChannel))
     let heartbeat = try ZulipEvent(#"{"type":"heartbeat","id":5}"#)
     let batch = ZulipEvents([event, heartbeat]).batch.heard(at: Self.moment(60))

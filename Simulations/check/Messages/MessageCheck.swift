@@ -2,8 +2,8 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// Whether a message store that is given a recording's pages and events ends with the lists that the
-/// recording shows, in whatever order they meet.
+/// Whether a message store that is given a recording's pages and events ends with the lists that
+/// the recording shows, in whatever order they meet.
 struct MessageCheck {
   /// What was found in one file.
   struct Report {
@@ -19,7 +19,7 @@ struct MessageCheck {
     var isEmpty: Bool { pages == 0 }
   }
 
-  /// Of one life. What is counted is counted in every order.
+  /// Of one session. What is counted is counted in every order.
   struct Life {
     var name: String
     /// So many orders of one race at most.
@@ -73,7 +73,7 @@ struct MessageCheck {
   }
 }
 
-/// One life in many orders.
+/// One session in many orders.
 struct MessageLifeCheck {
   let life: MessageLife
   let bound: Int
@@ -128,8 +128,8 @@ struct MessageLifeCheck {
     if life.narrows.count > 1 { race(life, life.narrows, atMost: bound) }
   }
 
-  /// Moments at which the same pages of a list are known are much alike: of more than these, all have
-  /// together as many orders as these have.
+  /// Moments at which the same pages of a list are known are much alike: of more than these, all
+  /// have together as many orders as these have.
   private static let momentsInFull = 4
 
   /// The polls that matter to a list, those together before which the same of its pages had come.
@@ -229,8 +229,8 @@ struct MessageLifeCheck {
     }
   }
 
-  /// What is in doubt in the end is so because no later page brings it: one that does would have ended the
-  /// doubt (PartialKnowledge R10).
+  /// What is in doubt in the end is so because no later page brings it: one that does would have
+  /// ended the doubt (PartialKnowledge R10).
   private mutating func compareDoubt(_ run: MessageRun, _ id: MessageID, _ order: String) {
     guard let page = run.truth.page(with: id) else { return }
     let doubt = run.store.doubt(about: id)
@@ -252,8 +252,8 @@ struct MessageLifeCheck {
     }
   }
 
-  /// All that the pages cover must be known, but for single messages that events named, that were not
-  /// held then, and that no later page brings.
+  /// All that the pages cover must be known, but for single messages that events named, that were
+  /// not held then, and that no later page brings.
   private mutating func compareKnown(
     _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge<MessageID>,
     _ expected: MessageTruth.List,

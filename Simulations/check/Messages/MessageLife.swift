@@ -5,8 +5,8 @@ import ZulipSync
 typealias ZulipStore = MessageStore<MessageFilter<ZulipContent>>
 typealias ZulipFilter = MessageFilter<ZulipContent>
 
-/// What one client saw of messages: the life of one queue, or a time without any in which nothing
-/// was changed.
+/// What one client saw of messages: the session of one queue, or a time without any in which
+/// nothing was changed.
 struct MessageLife {
   /// Of the register, or of the first page.
   var line: Int
@@ -45,8 +45,8 @@ struct MessageLife {
   }
 
   /// What there was of it when a poll was answered, and the pages that ended before that poll left:
-  /// whatever they show, the events up to there have told (PartialKnowledge, S3). So the answer is a
-  /// moment at which events and pages must agree, as at the end.
+  /// whatever they show, the events up to there have told (PartialKnowledge, S3). So the answer is
+  /// a moment at which events and pages must agree, as at the end.
   func cut(after poll: Int) -> MessageLife {
     var life = self
     life.polls = Array(polls[...poll])
@@ -113,14 +113,14 @@ struct MessageLife {
   func pollsAsked(before moment: Int64) -> Int { polls.count { $0.sent < moment } }
 }
 
-/// The lives in a recording.
+/// The sessions in a recording.
 struct MessageLives {
   var lives: [MessageLife] = []
-  /// The lines of pages in another form than a queue's, of which the recording has not both: that queue
-  /// is given them in a second life, in which no message has a content.
+  /// The lines of pages in another form than a queue's, of which the recording has not both: that
+  /// queue is given them in a second session, in which no message has a content.
   var withoutContents: Set<Int> = []
-  /// Pages that no life has: of a time in which something was changed and no queue told of it, or
-  /// with a hole in them.
+  /// Pages that no session has: of a time in which something was changed and no queue told of it,
+  /// or with a hole in them.
   var notFollowed = 0
 
   private let exchanges: [MessageExchange]
@@ -140,7 +140,7 @@ struct MessageLives {
     notFollowed += all.count { !used.contains($0.line) }
   }
 
-  // MARK: Lives
+  // MARK: Sessions
 
   private mutating func addLife(
     of queue: String, _ form: ZulipContent.Form, _ channels: [ChannelID]?,
@@ -188,8 +188,8 @@ struct MessageLives {
     addPages(own, .rendered, of: user, life, &used)
   }
 
-  /// Adds a life with its pages, and if some have not the form of its queue, another of the lists of
-  /// those, without contents.
+  /// Adds a session with its pages, and if some have not the form of its queue, another of the
+  /// lists of those, without contents.
   private mutating func addPages(
     _ own: [MessageExchange], _ form: ZulipContent.Form, of user: String, _ life: MessageLife,
     _ used: inout Set<Int>
@@ -252,8 +252,8 @@ struct MessageLives {
   }
 
   /// Where no register says it: a channel that he joins later is not followed at first, one that he
-  /// leaves is; else one is not followed if he only found its newest message, which was never sent to
-  /// him.
+  /// leaves is; else one is not followed if he only found its newest message, which was never sent
+  /// to him.
   private func followed(by user: String, until end: Int64) -> [ChannelID] {
     var newest: [ChannelID: ZulipMessage] = [:]
     for message in shown(to: user, until: end).messages {
@@ -285,8 +285,9 @@ struct MessageLives {
   }
 }
 
-/// Contents of which the recording has both forms. A recorder may ask for pages in another form than
-/// it asked the queue for; what an event tells in one form can then be found on a page in the other.
+/// Contents of which the recording has both forms. A recorder may ask for pages in another form
+/// than it asked the queue for; what an event tells in one form can then be found on a page in the
+/// other.
 struct TwoForms {
   private struct Key: Hashable {
     var id: MessageID

@@ -8,7 +8,7 @@ enum Technique: String, CaseIterable, Sendable {
   case `default`
   /// All faults are on in every seed.
   case noSwarm = "no-swarm"
-  /// Nobody must become level after the faults.
+  /// Nobody must become up to date after the faults.
   case noLiveness = "no-liveness"
   /// Every state of a small world, in place of runs.
   case explorer
@@ -85,7 +85,8 @@ struct Hunt: Sendable {
   var shrinking: Int
   var jobs: Int
 
-  /// How much longer than the budget a process may live: a run that began late, and making it small.
+  /// How much longer than the budget a process may live: a run that began late, and making it
+  /// small.
   private static let grace = 8
   /// A mutant may fill the memory; it must not be everybody's. In kilobytes, where the system can.
   private static let memory = 4_000_000
@@ -130,8 +131,8 @@ struct Hunt: Sendable {
     }
   }
 
-  /// By default the explorer has the last word on what the run did not find, and the first on what its
-  /// file says that only the explorer finds.
+  /// By default the explorer has the last word on what the run did not find, and the first on what
+  /// its file says that only the explorer finds.
   func hunt(_ mutant: Mutant) -> Catch {
     if technique == .default, mutant.oracles == ["explorer"] {
       let explored = hunt(mutant, .explorer)

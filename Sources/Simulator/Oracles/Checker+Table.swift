@@ -11,7 +11,7 @@ extension Checker {
     var isLost = true
     /// When the server last noted interest in the log, as far as a client can know.
     var touched: Moment?
-    /// Whether the app wants to be kept level: it has started and not stopped since.
+    /// Whether the app wants to be kept up to date: it has started and not stopped since.
     var isStarted = false
     /// When the app last came to the foreground: an outage is counted from there at the earliest.
     var returnedAt: Moment = .distantPast
@@ -269,7 +269,7 @@ extension Checker {
   // MARK: Quick polls
 
   /// After a start, a failure and a sleep the next poll is quick, so that freshness is known within
-  /// a round trip. When the state is level, the poll waits.
+  /// a round trip. When the state is up to date, the poll waits.
   private mutating func judgeQuickness(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -284,7 +284,7 @@ extension Checker {
     default: break
     }
     if case .poll(_, _, let waits)? = effects.request, waits == isLost {
-      let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: we are level"
+      let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: up to date"
       report(.honesty, client, now, expected, "\(effects.texts(at: now)), \(machine)")
     }
     switch machine.status {
@@ -329,7 +329,7 @@ extension Checker {
     }
     guard levelAsOf != expected else { return }
     report(
-      .honesty, client, now, "level as of \(expected.map { "\($0)" } ?? "none")",
+      .honesty, client, now, "up to date as of \(expected.map { "\($0)" } ?? "none")",
       "\(levelAsOf.map { "\($0)" } ?? "none"), after \(before.kind)")
   }
 }
@@ -381,7 +381,7 @@ extension Checker {
       else { return }
       report(
         .honesty, client, now, "a write that takes longer than \(settings.writeDue) is told of",
-        "\(claim), level as of \(level)")
+        "\(claim), up to date as of \(level)")
     case .unknown, .halted, .resting: break
     }
   }

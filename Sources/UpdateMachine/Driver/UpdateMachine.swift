@@ -1,6 +1,6 @@
 #if !hasFeature(Embedded)
 
-  /// Keeps an app's model level with a server, and says how fresh it is.
+  /// Keeps an app's model up to date with a server, and says how fresh it is.
   ///
   ///     let machine = UpdateMachine(source: source, store: store)
   ///     async let following: Void = machine.run()
@@ -12,7 +12,8 @@
   /// It owns one ``SyncClient``, which makes all decisions, and performs its effects. Every method
   /// feeds one input, with no `await` between reading the client and storing it back. Any method
   /// may be called from any task or actor, at any time: before, during and after
-  /// ``run(inForeground:)``. Only ``logOut()`` and ``mutate(_:)`` throw. All moments are by the driver's clock.
+  /// ``run(inForeground:)``. Only ``logOut()`` and ``mutate(_:)`` throw. All moments are by the
+  /// driver's clock.
   ///
   /// All work runs in child tasks of `run()`, or of ``logOut()`` if that is called while nothing
   /// runs. When it has returned, nothing is going on, and no call of the source or the store is
@@ -160,8 +161,8 @@
     /// mistake, and traps.
     ///
     /// A `stop()` before the run does not affect it. Call `run` from one task that lives as long as
-    /// the app follows the server: one that the `App` starts, or a service's `run`. A view's `.task`
-    /// will not do where an app can show several windows, since each would call it.
+    /// the app follows the server: one that the `App` starts, or a service's `run`. A view's
+    /// `.task` will not do where an app can show several windows, since each would call it.
     ///
     /// - Parameter inForeground: whether the user sees the app. `true` for a server process.
     public func run(inForeground: Bool = true) async {

@@ -6,7 +6,7 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// A whole account's life, through the driver, URLSession and a socket.
+/// A whole session of an account, through the driver, URLSession and a socket.
 @Suite(.timeLimit(.minutes(3))) struct LifeOverHTTPTests {
   /// Answers from a list, and then waits as a server does that has no news.
   private final class Script: Sendable {
