@@ -43,7 +43,7 @@ struct StateCheckTests {
     "polonius/guest: 1 registered, 223 events, 3 pages, 1 compared with 458 rows, 1 explained",
   ]
 
-  @Test func `five observers are up to date, but for what their server keeps from them`() throws {
+  @Test func `five observers are up to date, except where the server withholds events`() throws {
     let ran = Ran("check", "--verbose", "--orders", "1", Self.file)
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
@@ -62,7 +62,7 @@ struct StateCheckTests {
 
   // MARK: What pages mend
 
-  @Test func `without pages nothing tells the client of a flag that merging left wrong`() throws {
+  @Test func `without pages a flag that merging left wrong stays wrong`() throws {
     let (ran, _) = try Self.ran(
       try shippedLines("observers.jsonl").filter { !$0.contains("/api/v1/messages") })
     #expect(ran.code == .success, "\(ran.text)")
@@ -73,7 +73,7 @@ struct StateCheckTests {
     #expect(ran.out.contains("  explained    15"))
   }
 
-  @Test func `a client whose state does not hear what a page mends differs`() throws {
+  @Test func `a client whose state ignores repairs by pages makes a difference`() throws {
     var deaf = Interpretation()
     deaf.mendsState = false
     let ran = try Ran(checking: [Self.file], deaf)
@@ -99,7 +99,7 @@ struct StateCheckTests {
     }
   }
 
-  @Test func `a page that shows what events made of it leaves it explained`() throws {
+  @Test func `a page that agrees with the events leaves the difference explained`() throws {
     var lines = try shippedLines("observers.jsonl")
     let page = lines[963]
     lines[963] = try Self.changed(page, message: 2013) { $0["flags"] = ["read", "starred"] }
@@ -113,7 +113,7 @@ struct StateCheckTests {
   /// An event that never came is found by the audit: a page shows otherwise, no event explains it,
   /// and a second reading says the same.
   @Test(arguments: [true, false])
-  func `what the audit repairs is up to date, if the state hears of it`(_ mendsState: Bool) throws {
+  func `what the audit repairs is up to date if the state is told`(_ mendsState: Bool) throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try #require(
       lines.firstIndex {
@@ -130,8 +130,7 @@ struct StateCheckTests {
   /// A message is moved to a topic with a capital by an event that does not name it. In the
   /// recording it was moved twice in one second: then nobody can tell a page from an old one.
   @Test(arguments: [true, false], [true, false])
-  func `a place is repaired, too, in whatever spelling`(_ mendsState: Bool, _ isNewer: Bool) throws
-  {
+  func `a place is repaired in any spelling`(_ mendsState: Bool, _ isNewer: Bool) throws {
     var lines = try shippedLines("observers.jsonl").map {
       $0.replacingOccurrences(of: "\"just one\"", with: "\"Just one\"")
     }
@@ -173,7 +172,7 @@ struct StateCheckTests {
     return try tree.line
   }
 
-  @Test func `other sessions are followed as far as they have a state`() throws {
+  @Test func `other sessions are followed if they have a state`() throws {
     let ran = Ran("check", "--verbose", "--orders", "1", Shipped.recording("pages-and-races.jsonl"))
     #expect(ran.out.contains { $0.hasPrefix("  state        hamlet: 4 registered, 31 events") })
     let restarts = Ran("check", "--verbose", Shipped.recording("tornado-restart.jsonl"))
@@ -191,7 +190,7 @@ struct StateCheckTests {
     return (Ran("check", "--verbose", "--orders", "1", scratch.path), scratch)
   }
 
-  @Test func `an event that was changed is told by key, with both values`() throws {
+  @Test func `a changed event is reported by key, with both values`() throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try Self.poll(lines, "zoe/modern", #""full_name":"Zoe Q.""#)
     lines[place] = lines[place].replacingOccurrences(of: "Zoe Q.", with: "Zoe X.")
@@ -223,7 +222,7 @@ struct StateCheckTests {
       }, "\(ran.text)")
   }
 
-  @Test func `a count of unread messages that is not what is unread is a difference`() throws {
+  @Test func `a wrong count of unread messages is a difference`() throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try Self.closing(lines, "polonius/guest")
     var tree = try Tree(lines[place])
@@ -239,7 +238,7 @@ struct StateCheckTests {
         """), "\(ran.text)")
   }
 
-  @Test func `an event that lacks what it must have is told`() throws {
+  @Test func `an event without a required field is reported`() throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try Self.poll(lines, "zoe/modern", #""full_name":"Zoe Q.""#)
     lines[place] = lines[place].replacingOccurrences(
@@ -255,7 +254,7 @@ struct StateCheckTests {
         """), "\(ran.text)")
   }
 
-  @Test func `what happened while a client registered to compare is not held against it`() throws {
+  @Test func `events during a comparing register do not count as differences`() throws {
     var lines = try shippedLines("observers.jsonl")
     let closing = try Self.closing(lines, "zoe/modern")
     let proof = try #require(
@@ -332,7 +331,7 @@ struct StateCheckTests {
     #expect(other.text.contains("0 compared"))
   }
 
-  @Test func `a page of the new queue that shows what no event told differs`() throws {
+  @Test func `a page of the new queue that contradicts the events is a difference`() throws {
     var lines = try Self.lostSession()
     // The second page of the new queue begins where the first ends: both have that message.
     lines[44] = try Self.changed(lines[44], message: 2018) { $0["flags"] = ["collapsed"] }
@@ -354,7 +353,7 @@ struct StateCheckTests {
       }, "\(ran.text)")
   }
 
-  @Test func `what was explained by a lost queue's events is explained no more`() throws {
+  @Test func `events of a lost queue no longer explain differences`() throws {
     var lines = try Self.lostSession()
     var tree = try Tree(lines[45])
     tree["response", "body", "starred_messages"] = [2013, 2041, 2054, 2117, 2118]
@@ -403,7 +402,7 @@ struct StateCheckTests {
     #expect(evidence.excuse(for: difference, of: nil) == nil)
   }
 
-  @Test func `what happened in a channel that the user had left is explained`() throws {
+  @Test func `changes in a channel that the user had left are explained`() throws {
     let left = try Self.event(
       #"{"id":1,"type":"subscription","op":"remove","subscriptions":[{"stream_id":4}]}"#)
     var evidence = StateEvidence(ZulipRegistration(), departures: [])

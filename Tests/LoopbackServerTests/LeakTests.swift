@@ -8,7 +8,7 @@ import Testing
   /// Nothing is left of a server that has stopped. Counted in a process of its own, where nobody
   /// else opens files or begins threads.
   @Suite(.timeLimit(.minutes(2))) struct LeakTests {
-    @Test func `no descriptor and no thread is left when it has stopped`() async {
+    @Test func `a stopped server leaves no descriptor and no thread`() async {
       await #expect(processExitsWith: .success) {
         try await Self.live()  // What the runtimes open once, they keep.
         let before = (Self.count("/proc/self/fd"), Self.count("/proc/self/task"))

@@ -95,7 +95,7 @@ import UpdateMachine
   }
 
   /// The tests above can fail: without syncs a power cut does lose what has returned.
-  @Test func `a disk that lies about its syncs is found out`() async throws {
+  @Test func `a disk that lies about its syncs is detected`() async throws {
     let life = try await Life(seed: 31, steps: 12)
     let honest = life.changes
     let liar = honest.filter { if case .sync = $0 { false } else { true } }
@@ -165,7 +165,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a disk that is full while the file is made is a typed error, and no obstacle later`()
+  @Test func `a full disk while the file is created is a typed error, and a retry succeeds`()
     async throws
   {
     for place in 0..<16 {
@@ -188,7 +188,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a full disk is told, and nothing that was saved is lost`() async throws {
+  @Test func `a full disk is reported, and nothing that was saved is lost`() async throws {
     let shelf = try Shelf()
     var settings = SQLiteSettings()
     settings.pageMaximum = 40

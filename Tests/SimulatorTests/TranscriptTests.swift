@@ -50,8 +50,7 @@ import UpdateMachine
     #expect(lives.contains(1))
   }
 
-  @Test func `what was saved is said, with its age and its terms, and so are the settings`() throws
-  {
+  @Test func `the transcript has the saved form with its age and terms, and the settings`() throws {
     var found: [String] = []
     for seed in UInt64(1)...80 {
       let (_, trace) = Simulation<DirectoryApp>.trace(
@@ -71,7 +70,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what cannot be said is said to be left out`() throws {
+  @Test func `the transcript says what it leaves out`() throws {
     var trace = Trace()
     func hear(_ what: MachineInput.What, at milliseconds: Int64) {
       trace.noteInput(

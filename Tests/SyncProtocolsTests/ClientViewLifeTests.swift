@@ -25,7 +25,7 @@ struct ClientViewLifeTests {
   }
 
   @Test(arguments: ViewBreach.allCases)
-  func `every broken contract breaks what a client may rely on`(breach: ViewBreach) {
+  func `every breach is noticed in a random run`(breach: ViewBreach) {
     var found = 0
     for seed in 0..<30 as Range<UInt64> {
       var life = ViewLife(seed: seed, breach: breach)

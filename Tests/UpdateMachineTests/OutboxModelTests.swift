@@ -15,7 +15,7 @@ import UpdateMachine
   }
 
   @Test(arguments: 0..<120 as Range<UInt64>)
-  func `so it does where the server runs late what it has accepted`(seed: UInt64) {
+  func `each mutation takes effect once on a server that runs accepted ones late`(seed: UInt64) {
     var world = OutboxWorld(seed: seed, isIdempotent: true, runsLate: true)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
@@ -23,7 +23,7 @@ import UpdateMachine
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func `without idempotency none is sent twice but at the app's word`(seed: UInt64) {
+  func `without idempotency a mutation is sent twice only if the app says so`(seed: UInt64) {
     var world = OutboxWorld(seed: seed, isIdempotent: false)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()

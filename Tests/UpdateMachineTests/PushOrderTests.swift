@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `what was pushed while a poll was out is asked for once more`() throws {
+  @Test func `a push during an open poll is followed by one more poll`() throws {
     var hand = Hand<BoardSync>()
     hand.begin(every: .seconds(60))
     hand.hand.put(.networkChanged)
@@ -64,7 +64,7 @@ import Testing
     #expect(hand.request == nil, "now the cadence holds")
   }
 
-  @Test func `a poll that was out and brings what was pushed is enough`() throws {
+  @Test func `an open poll that brings the pushed mutation needs no other`() throws {
     var hand = Hand<BoardSync>()
     hand.begin(every: .seconds(60))
     hand.hand.put(.networkChanged)
@@ -75,7 +75,7 @@ import Testing
     #expect(hand.request == nil)
   }
 
-  @Test func `a server that only accepts is asked once for each answer, and no more`() throws {
+  @Test func `a server that only accepts is polled once for each answer`() throws {
     var hand = Hand<BoardSync>()
     hand.begin(every: .seconds(60))
     try hand.hand.mutate(.set("a", 1))

@@ -111,7 +111,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a key that is no longer good halts it`() async throws {
+  @Test func `a revoked key halts it`() async throws {
     try await Ada.serve { _ in
       var answer = Response.error(401, "INVALID_API_KEY")
       answer.headers["WWW-Authenticate"] = #"Basic realm="zulip""#
