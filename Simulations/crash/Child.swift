@@ -4,12 +4,12 @@ import SyncProtocols
 import Synchronization
 import UpdateMachine
 
-/// The process that is killed: it follows the server that its parent is, at full speed, writes down
-/// one number after the other, and keeps all of it in a file.
+/// The process that is killed: it follows its parent's server at full speed, writes down one number
+/// after the other, and keeps everything in a file.
 struct Child: Sendable {
   typealias Model = ConfirmedView<Entry>
 
-  /// Right when it became up to date, and never returns otherwise: it is killed.
+  /// Returns once it is up to date. Otherwise it never returns: it is killed.
   static func run(file path: String) async throws {
     let line = Line()
     line.tell(.phase(.starting))
@@ -119,7 +119,7 @@ final class Line: Sendable {
   private let waiting = Mutex<(count: UInt64, all: [UInt64: CheckedContinuation<Order?, Never>])>(
     (0, [:]))
 
-  /// When nobody listens any more, neither should this process go on.
+  /// When the parent is gone, this process exits.
   func tell(_ report: Report) {
     output.withLock { handle in
       do {

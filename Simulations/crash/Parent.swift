@@ -2,7 +2,7 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// What was wrong with what a child restored, or with where it ended.
+/// What was wrong in the state that a child restored, or in its final state.
 struct Wrong: Error, CustomStringConvertible {
   var round: Int
   var expected: String
@@ -11,10 +11,10 @@ struct Wrong: Error, CustomStringConvertible {
   var description: String { "round \(round): expected \(expected), found \(found)" }
 }
 
-/// What many rounds came to.
+/// The results of many rounds.
 struct Tally: Codable {
   var rounds = 0
-  /// Kills by what the child had said last that it was doing.
+  /// Kills by the phase that the child had last reported.
   var kills: [String: Int] = [:]
   var made: Int64 = 0
   var stored = 0
@@ -31,7 +31,7 @@ struct Tally: Codable {
   var seconds = 0.0
 }
 
-/// The server, and whoever kills its client and looks what it has lost.
+/// The server. It also kills its client, and checks what the client has lost.
 final class Parent {
   private let folder: URL
   private var server = ClientViewServer(

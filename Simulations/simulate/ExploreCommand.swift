@@ -101,7 +101,7 @@ struct ExploreOptions {
 }
 
 extension ExploreOptions {
-  /// `nil`: nobody has asked for it.
+  /// `nil`: it was not requested.
   var shapes: ShapeCount? {
     guard case .eventQueue(let world) = subject, let lives else { return nil }
     return ShapeCount(of: world, in: 1...lives)

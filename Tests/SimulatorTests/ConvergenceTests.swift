@@ -46,7 +46,7 @@ struct Walk: ExplorableModel {
         "     at 0", "1. to 1", "     at 1", "2. to 2", "     at 2",
         "From here on nothing goes wrong.", "3. to 3", "     at 3", "4. to 5", "     at 5",
         "5. to 2", "     at 2",
-        "Does not hold: no way goes round for ever before everything is settled: "
+        "Does not hold: no path loops before everything is settled: "
           + "the last state was there before",
       ])
   }
@@ -58,7 +58,7 @@ struct Walk: ExplorableModel {
     let found = try #require(exploration.counterexample)
     #expect(found.states == [0, 1, 2])
     #expect(found.statesBeforeCalm == 2)
-    #expect(found.violation == "something goes on until everything is settled")
+    #expect(found.violation == "every path continues until everything is settled")
   }
 
   @Test func `a loop through settled states is accepted`() {

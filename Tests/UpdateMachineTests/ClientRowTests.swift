@@ -30,7 +30,7 @@ import Testing
   @Test func `rows are read before a batch is taken`() {
     var hand = Self.following()
     let poll = hand.request!
-    #expect(hand.put(.batchArrived(poll, Self.batch(8))) == ["read storage 1, 1 questions"])
+    #expect(hand.put(.batchArrived(poll, Self.batch(8))) == ["read storage 1, queries: 1"])
     #expect(hand.client.finger == Spot("a", 7))
     #expect(hand.heard == [])
     let texts = hand.put(.rowsRead(hand.reading!, [Self.answer]))
@@ -53,7 +53,7 @@ import Testing
     let poll = hand.request!
     #expect(hand.put(.batchArrived(poll, LedgerBatch(first: 8, events: [0]))).contains("save 1"))
     #expect(hand.put(.batchArrived(poll, Self.batch(9))) == ["poll 2 from a:9"])
-    #expect(hand.put(.written(WriteID(1))) == ["read storage 1, 1 questions"])
+    #expect(hand.put(.written(WriteID(1))) == ["read storage 1, queries: 1"])
     #expect(hand.client.finger == Spot("a", 8))
     #expect(hand.put(.rowsRead(hand.reading!, [Self.answer])).contains("save 2"))
     #expect(hand.client.finger == Spot("a", 9))
@@ -66,7 +66,7 @@ import Testing
     let poll = hand.request!
     for number in 8..<(8 + count) {
       let texts = hand.put(.batchArrived(poll, Self.batch(number)))
-      let reading = number == 8 ? ["read storage 1, 1 questions"] : []
+      let reading = number == 8 ? ["read storage 1, queries: 1"] : []
       #expect(texts == reading + ["poll 2 from a:\(number)"])
     }
     let texts = hand.put(.rowsRead(hand.reading!, [Self.answer]))
@@ -106,7 +106,7 @@ import Testing
     #expect(hand.client.finger == Spot("a", 7))
     _ = hand.put(.started(foreground: true))
     let texts = hand.put(.batchArrived(hand.request!, Self.batch(8)))
-    #expect(texts == ["read storage 2, 1 questions"])
+    #expect(texts == ["read storage 2, queries: 1"])
   }
 
   @Test func `after a read that was cut short, a newer batch waits for another read`() {
@@ -115,7 +115,7 @@ import Testing
     _ = hand.put(.stopped)
     _ = hand.put(.started(foreground: true))
     #expect(hand.put(.batchArrived(hand.request!, Self.batch(8))) == [], "a reading is out")
-    #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == ["read storage 2, 1 questions"])
+    #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == ["read storage 2, queries: 1"])
     _ = hand.put(.rowsRead(hand.reading!, [Self.answer]))
     #expect(hand.client.model == Drawer(entries: [8], isLoaded: true))
   }
@@ -128,7 +128,7 @@ import Testing
     _ = hand.put(.started(foreground: true))
     #expect(hand.client.model == Drawer(isLoaded: false))
     #expect(
-      hand.put(.batchArrived(hand.request!, Self.batch(8))) == ["read storage 2, 1 questions"])
+      hand.put(.batchArrived(hand.request!, Self.batch(8))) == ["read storage 2, queries: 1"])
   }
 
   @Test func `a subscription continues after batches that still wait`() {

@@ -8,7 +8,7 @@ struct MessageCheck {
   /// What was found in one file.
   struct Report {
     var pages = 0
-    /// Those of them that a queue is given without contents, for it has the other form.
+    /// Those that a queue is given without contents, because it has the other form.
     var pagesWithoutContents = 0
     var pagesNotFollowed = 0
     var lives: [Life] = []
@@ -36,7 +36,7 @@ struct MessageCheck {
     /// Messages and pages that the store had to ask for again, and a later page of the recording
     /// answered.
     var askedAgain = 0
-    /// Messages that a list leaves open in the end, for no page of the recording answers.
+    /// Messages that a list leaves open in the end, because no page of the recording answers.
     var open = 0
     var suspects = 0
   }
@@ -252,8 +252,8 @@ struct MessageLifeCheck {
     }
   }
 
-  /// All that the pages cover must be known, but for single messages that events named, that were
-  /// not held then, and that no later page brings.
+  /// Everything that the pages cover must be known, except single messages that events named, that
+  /// were not held then, and that no later page brings.
   private mutating func compareKnown(
     _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge<MessageID>,
     _ expected: MessageTruth.List,
@@ -276,7 +276,7 @@ struct MessageLifeCheck {
     }
   }
 
-  /// Every field of a message, but for flags in doubt.
+  /// Every field of a message, except flags in doubt.
   private mutating func compare(
     _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
   ) {

@@ -163,7 +163,7 @@ struct MessageLives {
     // Polls at once, or asked again: which events were applied when is the machine's business.
     for index in life.polls.indices.dropFirst()
     where life.polls[index].sent < life.polls[index - 1].ended { return }
-    // Of one that was never let go nobody knows how long it told of changes after its last answer.
+    // A queue without a release may have gone on for any time after its last answer.
     if end == .max { end = life.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     life.followed = channels?.sorted() ?? followed(by: user, until: end)
@@ -233,7 +233,7 @@ struct MessageLives {
 
   // MARK: What the recording tells of a user
 
-  /// The messages that a user was shown, and the events he got.
+  /// The messages that a user was shown, and the events of the user's queues.
   private func shown(
     to user: String, until end: Int64
   ) -> (messages: [ZulipMessage], events: [ZulipEvent]) {
@@ -251,9 +251,9 @@ struct MessageLives {
     return (messages, events)
   }
 
-  /// Where no register says it: a channel that he joins later is not followed at first, one that he
-  /// leaves is; else one is not followed if he only found its newest message, which was never sent
-  /// to him.
+  /// Without a register, a channel is not followed at first if the user joins it later, and is if
+  /// the user leaves it. Otherwise it is not followed if the user found its newest message only
+  /// afterwards.
   private func followed(by user: String, until end: Int64) -> [ChannelID] {
     var newest: [ChannelID: ZulipMessage] = [:]
     for message in shown(to: user, until: end).messages {
@@ -270,7 +270,7 @@ struct MessageLives {
     }
   }
 
-  /// Who he is: the one who takes part in all of his direct conversations.
+  /// The user's own ID: the one that takes part in all of the user's direct conversations.
   private func directory(of user: String) -> ZulipNarrow.Directory {
     var directory = ZulipNarrow.Directory()
     var inAll: Set<UserID>?

@@ -79,10 +79,10 @@ extension Checker {
   ) -> Objection? {
     let status = machine.status
     switch failure {
-    case .unauthorized?: return expect(status == .halted(.credentials), "credentials are asked for")
-    case .unsupported?: return expect(status == .halted(.unsupported), "the app is asked")
+    case .unauthorized?: return expect(status == .halted(.credentials), "credentials halt it")
+    case .unsupported?: return expect(status == .halted(.unsupported), "the server halts it")
     case nil: break
-    case _?: return expect(!status.isHalted, "what may pass is tried again")
+    case _?: return expect(!status.isHalted, "a failure that may pass does not halt the machine")
     }
     switch before.kind {
     case .stopped, .loggedOut:
@@ -94,7 +94,7 @@ extension Checker {
     default:
       return expect(
         status.isHalted == before.status.isHalted && (!status.isHalted || status == before.status),
-        "only the app's word begins or ends a halt")
+        "only the app begins or ends this halt")
     }
   }
 
@@ -178,7 +178,7 @@ extension Checker {
       .credentialsChanged:
       if case .registering = before.status, !effects.isEmpty || machine.status != before.status {
         return Objection(
-          oracle: .budget, expected: "a register is never disturbed: it costs a snapshot and a log")
+          oracle: .budget, expected: "a register is never cut: it costs a snapshot and a log")
       }
     default: break
     }
@@ -186,14 +186,14 @@ extension Checker {
     case .foregrounded, .networkChanged, .retryRequested:
       if case .live(.polling(let request)) = before.status, !request.waits, !effects.isEmpty {
         return Objection(
-          oracle: .budget, expected: "a quick poll tells within a round trip: it is not disturbed")
+          oracle: .budget, expected: "a quick poll ends within a round trip: it is not cut")
       }
     default: break
     }
     if before.kind == .networkChanged, before.status == .registerFailed, !effects.isEmpty,
       accounts[client].budget.isSlowWaitOn(at: now)
     {
-      return Objection(oracle: .budget, expected: "another network heals no server's refusal")
+      return Objection(oracle: .budget, expected: "a change of network does not cut a slow wait")
     }
     return nil
   }
@@ -303,10 +303,10 @@ extension Checker {
     let claim = machine.freshness(at: now).claim
     if before.isAwaiting, claim == .connected {
       report(
-        .honesty, client, now, "what was slept through is not connected", "\(machine)")
+        .honesty, client, now, "not connected after sleeping through a poll", "\(machine)")
     }
     if before.kind == .fired, before.isAwaiting, case .unreachable = claim, !before.hasFailed {
-      report(.honesty, client, now, "to sleep is nobody's failure", "\(claim)")
+      report(.honesty, client, now, "sleep is not a failure", "\(claim)")
     }
   }
 

@@ -17,8 +17,8 @@
   ///
   /// All work runs in child tasks of `run()`, or of ``logOut()`` if that is called while nothing
   /// runs. When it has returned, nothing is going on, and no call of the source or the store is
-  /// out. The machine creates no retain cycles, so it goes when its last user goes. `run()` is a
-  /// user while it goes on.
+  /// out. The machine creates no retain cycles, so it is released with its last reference. `run()`
+  /// holds one until it returns.
   ///
   /// There are two ways to end: ``stop()`` keeps log and saved form for the next start,
   /// ``logOut()`` releases and erases them.
@@ -97,7 +97,7 @@
         settings: settings, clock: clock, reporter: reporter)
     }
 
-    /// The same, looked at.
+    /// The same, with a tap for logs and tests.
     package init(
       source: Origin, store: any SyncStore, settings: MachineSettings = MachineSettings(),
       tap: @escaping Tap
@@ -254,7 +254,7 @@
     /// subscription begins before this returns, so nothing later is missed. Each call returns its
     /// own sequence, for one reader. It ends when the sequence is dropped or its task is cancelled.
     /// Neither the call nor the sequence keeps the machine alive: the sequence ends when the
-    /// machine goes.
+    /// machine is released.
     public func states() -> ReplicaStates<Model> {
       let states = ReplicaStates<Model>(stream: observers.add(state))
       setAlarm()
