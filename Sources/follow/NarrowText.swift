@@ -22,7 +22,8 @@ struct NarrowText {
       else {
         throw Misuse(
           "--narrow: '\(part)' is not a term. "
-            + "Known are \(NarrowText.names.joined(separator: ", ")), each with a colon and a value")
+            + "Known are \(NarrowText.names.joined(separator: ", ")), each with a colon and a value"
+        )
       }
       if words[0] == "is", !NarrowText.states.contains(String(words[1])) {
         throw Misuse(
