@@ -69,8 +69,8 @@ struct Deltas {
     after = read(true)
   }
 
-  /// Answers a pull from that state, where the data layer is in this process and its view is a fork of
-  /// the one that was fetched before.
+  /// Answers a pull from that state, where the data layer is in this process and its view is a fork
+  /// of the one that was fetched before.
   func answer(from state: ServerStateID?, _ server: inout ClientViewServer<NoMutators>)
     -> PulledView<JSONValue>
   {
@@ -87,9 +87,9 @@ func benchmarkDeltas() {
   benchmarkPulled(deltas, delta, full)
 }
 
-/// The time of a pull, without its JSON text: with a view that shares its nodes with the one that was
-/// fetched before, and with one that was read anew and shares nothing. Naive: a dictionary that was
-/// read anew is compared with the last one, key by key.
+/// The time of a pull, without its JSON text: with a view that shares its nodes with the one that
+/// was fetched before, and with one that was read anew and shares nothing. Naive: a dictionary that
+/// was read anew is compared with the last one, key by key.
 func benchmarkDiffServer(_ deltas: Deltas) -> (
   delta: PulledView<JSONValue>, full: PulledView<JSONValue>
 ) {
@@ -128,9 +128,9 @@ func benchmarkDiffServer(_ deltas: Deltas) -> (
   return (delta, full)
 }
 
-/// The bytes of both answers as JSON text; what that text costs; and the time that a client takes to
-/// apply an answer that was read. Naive: the full view is printed, read, and compared key by key with
-/// what the client has.
+/// The bytes of both answers as JSON text; what that text costs; and the time that a client takes
+/// to apply an answer that was read. Naive: the full view is printed, read, and compared key by key
+/// with what the client has.
 func benchmarkPulled(
   _ deltas: Deltas, _ delta: PulledView<JSONValue>, _ full: PulledView<JSONValue>
 ) {
@@ -171,7 +171,7 @@ func benchmarkPulled(
       { precondition((try? model.apply(pulled)) != nil, "what was pulled is taken") })
   }
   let (delta, full) = (apply(delta), apply(replaced))
-  precondition(model.view.map == deltas.after, "the client is level")
+  precondition(model.view.map == deltas.after, "the client is up to date")
   let first = seconds {
     precondition((try? ClientViewModel(snapshot: begun)) != nil, "what was pulled is taken")
   }

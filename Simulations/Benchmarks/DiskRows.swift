@@ -2,7 +2,7 @@ import Foundation
 import SQLiteStore
 import UpdateMachine
 
-// What a durable replica costs on a real disk, beside what one writes first: all of it, as JSON.
+// What a durable replica costs on a real disk, compared with the simplest way: all of it, as JSON.
 
 /// A replica of so many messages of 300 bytes.
 struct Depot {

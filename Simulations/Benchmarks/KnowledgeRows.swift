@@ -4,7 +4,7 @@ import MessageSync
 import UpdateMachine
 
 // Knowledge beside the sets of intervals that Foundation and the standard library have, and beside
-// what one writes first. All are given the same intervals and the same questions.
+// the simplest one. All are given the same intervals and the same questions.
 
 /// A set of numbers, kept as intervals.
 protocol IntervalSet {
@@ -42,7 +42,7 @@ extension ClosedRange<Int64> {
   var halfOpen: Range<Int64> { lowerBound..<(upperBound + 1) }
 }
 
-/// What one writes first: a sorted array, searched from its beginning.
+/// The simplest way: a sorted array, searched from its beginning.
 struct SortedPairs: IntervalSet {
   var pairs: [ClosedRange<Int64>] = []
 

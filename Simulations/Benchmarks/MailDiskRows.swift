@@ -116,7 +116,7 @@ private func benchmarkStart(_ path: String) async {
       await show(&mail, store)
       times[index].append(since(start))
       await file.close()
-      precondition(mail.hasUnloaded == leaves, "unloaded, but for what is shown")
+      precondition(mail.hasUnloaded == leaves, "unloaded, except what is shown")
     }
     let start = ContinuousClock.now
     let file = try! await SQLiteFile.open(at: path, checkLimit: 0)

@@ -4,7 +4,7 @@ import UpdateMachine
 
 // The versioned map, beside a dictionary and beside an array that is kept sorted.
 
-/// An array of entries that is kept sorted: what one writes who needs order and has no tree.
+/// An array of entries that is kept sorted: the simplest ordered map.
 struct SortedArray<Key: Comparable, Value> {
   var entries: [(key: Key, value: Value)] = []
 

@@ -9,7 +9,8 @@ typealias Filter = MessageFilter<UInt32>
 typealias Letters = MessageStore<Filter>
 typealias Letter = ChatMessage<UInt32>
 
-/// So many topics in each of 100 channels; the message of each number is in the topic of that number.
+/// So many topics in each of 100 channels; the message of each number is in the topic of that
+/// number.
 struct Library {
   var topics: Int64
 
@@ -52,7 +53,7 @@ struct Library {
   }
 }
 
-/// What one writes first: for each narrow an array of IDs, and every message is held against each.
+/// The simplest way: an array of IDs for each narrow, and every message is tested against each.
 struct NaiveNarrows {
   var messages: [MessageID: Letter] = [:]
   var lists: [(narrow: Filter, ids: [MessageID])] = []

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import UpdateMachine
 
-// How figures are told: one a line, in one column, and each baseline below what it stands beside.
+// How figures are printed: one a line, in one column, and each baseline below its figure.
 
 /// A figure, and whether more of it is better.
 enum Figure {
@@ -49,7 +49,7 @@ enum Figure {
 }
 
 /// Our figure and, below it, others of the same run, with how many times better ours is. Bytes and
-/// ratios are kept, but for ratios to a goal: that is no part of the run.
+/// ratios are kept, except ratios to a goal, which is not measured.
 func row(_ name: String, _ ours: Figure, beside others: KeyValuePairs<String, Figure> = [:]) {
   line(name, ours.text)
   if case .bytes(let bytes) = ours, bytes >= 0 { keep(.count, "bytes", Double(bytes)) }

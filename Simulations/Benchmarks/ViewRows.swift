@@ -111,8 +111,8 @@ func bytesHeld<Result>(_ body: () -> Result) -> Int64 {
 
 // MARK: Bytes a second
 
-/// Every byte is written when a value is made and digested when it is put in, for a view has a
-/// checksum; and read when it is scanned. One transaction each.
+/// Every byte is written when a value is made, digested when it is inserted (a view has a
+/// checksum), and read when it is scanned. One transaction each.
 func benchmarkViewThroughput() {
   func sum(_ value: JSONValue) -> UInt64 {
     unsafe value.string?.utf8.withContiguousStorageIfAvailable { bytes in
@@ -167,8 +167,8 @@ func benchmarkViewThroughput() {
 
 // MARK: Rebase
 
-/// The confirmed state is another, and all of a thousand pending mutations, each of a key of its own,
-/// are replayed over it. Bytes are what the result takes beside the confirmed state.
+/// The confirmed state is another, and all of a thousand pending mutations, each of a key of its
+/// own, are replayed over it. Bytes are what the result takes beside the confirmed state.
 ///
 /// Naive is a dictionary that is copied for each mutation, so that one which throws has no effect,
 /// and sorted once, to be shown; less naive is one that is copied once, where none may throw.
@@ -227,8 +227,8 @@ func benchmarkRebase(
 typealias ViewClient = SyncClient<ConfirmedView<Change>, ClientView<JSONValue>>
 
 /// The user changes one of 16,000 values of 1 KB: by the outbox and its view alone, and through a
-/// whole client, which is live and has so many mutations pending already. Naive is a dictionary that
-/// is copied, so that there is a state to go back to.
+/// whole client, which is live and has so many mutations pending already. Naive is a dictionary
+/// that is copied, so that there is a state to go back to.
 func benchmarkMutates() {
   let count: Int64 = 16_000
   let now = Moment(milliseconds: 0)

@@ -1,5 +1,5 @@
-// What an app would write that wants to read a Zulip server's answers and nothing more: the plainest
-// types, decoded by what the compiler makes. Everything that such an app does not know is skipped.
+// The simplest way to read a Zulip server's answers: plain types with synthesised decoding.
+// Everything else is skipped.
 
 struct PlainRegister: Decodable {
   var queueID: String
@@ -85,7 +85,7 @@ struct PlainEvents: Decodable {
   var events: [PlainEvent]
 }
 
-/// Of messages everything, of other events what they are.
+/// Messages in full; of other events only their type.
 struct PlainEvent: Decodable {
   var id: Int64
   var type: String

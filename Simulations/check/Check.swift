@@ -8,12 +8,12 @@ package struct Check {
   private let messages: MessageCheck
   package private(set) var files: [FileReport] = []
 
-  /// Of one race. Seconds for a thousand requests. More can be asked for.
+  /// The default for one race: seconds for a thousand requests. More can be requested.
   package static let defaultOrders = 50
 
   /// - Parameters:
-  ///   - orders: so many of one race of pages at most.
-  ///   - isInterrupted: whether the user wants no more; asked again and again while it works.
+  ///   - orders: the most orders of one race of pages.
+  ///   - isInterrupted: whether the user has interrupted; called repeatedly during the work.
   package init(
     _ interpretation: Interpretation = .own, orders: Int = Check.defaultOrders,
     isInterrupted: @escaping () -> Bool = { false }
@@ -30,7 +30,7 @@ package struct Check {
     var queues = 0
     /// Registers that gave none; each is a machine of its own.
     var registersRefused = 0
-    /// Requests sent to the queues' address, but to let one go.
+    /// Requests sent to the queues' address, except releases.
     var polls = 0
     var answers: [Outcome: Int] = [:]
     var findings = Findings()

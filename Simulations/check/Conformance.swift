@@ -7,7 +7,7 @@ package struct Conformance {
   private var counts = Counts()
   private var firstDifference: String?
   package private(set) var agrees = true
-  /// Whether the user wants no more.
+  /// Whether the user has interrupted.
   private let isInterrupted: () -> Bool
 
   package init(isInterrupted: @escaping () -> Bool) { self.isInterrupted = isInterrupted }

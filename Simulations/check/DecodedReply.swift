@@ -15,7 +15,7 @@ enum DecodedReply: Equatable {
   case succeeded
   case failed(SyncFailure)
 
-  /// What was asked, for that decides which fields a success must have.
+  /// What was asked: it decides which fields a success must have.
   enum Question: Hashable {
     case register
     case poll
@@ -97,8 +97,8 @@ struct QueueBody: Equatable {
     var type: String
   }
 
-  /// `nil` if the bytes are not one JSON object. That is no error of ours to explain: a portal's
-  /// page is one of the answers there are, and is classified like every other.
+  /// `nil` if the bytes are not one JSON object. That is not an error of the file: a portal's page
+  /// is a possible answer, and is classified like every other.
   init?(bytes: Data) {
     guard let body = try? JSONDecoder().decode(QueueBody.self, from: bytes) else { return nil }
     self = body

@@ -1,8 +1,8 @@
 import SyncProtocols
 import UpdateMachine
 
-/// A machine and the least that drives it: writes are durable at once, timers fire when they are
-/// told to, and what it last asked for is remembered.
+/// A machine with a minimal driver: writes are durable at once, timers fire on demand, and the last
+/// request is remembered.
 ///
 /// Its clock is that of the recording, but may run ahead of it: a recording client asks when it
 /// likes, the machine not sooner than its pace and the server's wishes allow.
@@ -14,7 +14,7 @@ struct FedMachine {
   /// The request that is out: what the machine wants of the server.
   private(set) var wanted: Request?
   private(set) var violation: Violation?
-  /// The queue that the machine let go, until somebody takes note.
+  /// The queue that the machine released, until it is read.
   var released: QueueID?
   private var armed: TimerArm?
 

@@ -4,8 +4,8 @@ struct Findings {
   var pollsAgreed = 0
   /// Polls that no honest client would have sent.
   var pollsDeparting = 0
-  /// Polls that came after a departure or a difference on their queue, where nobody can say any
-  /// more what the machine should want. Their answers are looked at each alone.
+  /// Polls after a departure or a difference on their queue, where it is no longer known what the
+  /// machine should want. Each of their answers is checked by itself.
   var pollsNotFollowed = 0
   var departures: [Departure] = []
   var differences: [Difference] = []
@@ -39,7 +39,7 @@ struct Departure: Equatable {
   }
 
   enum Kind: String {
-    /// The file shows nobody of this user register it.
+    /// No client of this user registers it in the file.
     case strangeQueue = "a queue that the user never registered"
     case malformed = "not a request of this protocol"
     case twoAtOnce = "two requests at once"

@@ -35,11 +35,11 @@ package struct Interpretation {
 /// - A queue that was gone once never answers with success again; else it is a difference.
 ///
 /// After its first departure the machine does not follow a queue any further: what it asked for was
-/// not answered, so nobody knows what it should do next. An answer that was on its way then is
-/// still given, and the end compared. The departing poll and those after it are looked at each
+/// not answered, so there is no telling what it should do next. An answer that was on its way then
+/// is still given, and the end compared. The departing poll and those after it are looked at each
 /// alone: a machine with a saved finger at the place that was asked from is given the answer, and
-/// must end where that leads. And the recorder is held against the honest client to the end, so
-/// that no departure goes unnoticed behind another (`QueueCheck+Rest.swift`).
+/// must end where that leads. And the recorder is compared with the honest client to the end, so
+/// that no departure hides another (`QueueCheck+Rest.swift`).
 struct QueueCheck {
   let interpretation: Interpretation
   /// The queue's requests in the order in which they were sent, the register first.
@@ -78,7 +78,7 @@ struct QueueCheck {
     }
   }
 
-  /// Goes through the queue's life.
+  /// Goes through the queue's requests.
   mutating func run() {
     checkThatGoneIsGone()
     begin(exchanges[0])
@@ -247,7 +247,7 @@ struct QueueCheck {
       found: lines.map(\.1).joined(separator: ", "))
   }
 
-  /// A queue that is gone stays gone, whoever asks: looked at on all lines, followed or not.
+  /// A queue that is gone stays gone, whichever client asks. Checked on all lines, followed or not.
   ///
   /// First of all, because an end that is in doubt makes no departures.
   private mutating func checkThatGoneIsGone() {

@@ -61,8 +61,8 @@ struct QueueLedger {
     return true
   }
 
-  /// The first event that the server had to give again to who asks from `place`, because it had
-  /// been given and not been acknowledged, but that the answer lacks.
+  /// The first event that the answer to a poll from `place` lacks, although the server had to give
+  /// it again: it had been given and not acknowledged.
   ///
   /// Not expected again are the kinds of which the server keeps only the newest pending one, and
   /// under its ID [05 D1].

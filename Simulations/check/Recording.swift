@@ -10,7 +10,7 @@ package struct Recording {
   var exchanges: [Exchange]
   /// `nil`: there are no pages of messages in it.
   var messages: MessageRecording?
-  /// `nil`: nobody is given a realm's state in it.
+  /// `nil`: no client is given a realm's state in it.
   var state: StateRecording?
 
   /// - Parameter progress: is told now and then how many of how many lines are read.

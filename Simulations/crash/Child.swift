@@ -4,12 +4,12 @@ import SyncProtocols
 import Synchronization
 import UpdateMachine
 
-/// The process that is killed: it follows the server that its parent is, at full speed, writes down
-/// one number after the other, and keeps all of it in a file.
+/// The process that is killed: it follows its parent's server at full speed, writes down one number
+/// after the other, and keeps everything in a file.
 struct Child: Sendable {
   typealias Model = ConfirmedView<Entry>
 
-  /// Right when it became level, and never returns otherwise: it is killed.
+  /// Returns once it is up to date. Otherwise it never returns: it is killed.
   static func run(file path: String) async throws {
     let line = Line()
     line.tell(.phase(.starting))
@@ -20,8 +20,8 @@ struct Child: Sendable {
     let machine = UpdateMachine(
       source: ToldSource(line: line, client: client), store: store, settings: settings,
       tap: { _, effects, client, _ in
-        // A save that the machine waits for is of the finger that it still has. One for the outbox alone
-        // may be of an older one.
+        // A save that the machine waits for is of the finger that it still has. One for the outbox
+        // alone may be of an older one.
         var isSaved = false
         func note(_ heard: MachineHeard<ViewFinger>) {
           if case .input(.written) = heard { isSaved = true }
@@ -119,7 +119,7 @@ final class Line: Sendable {
   private let waiting = Mutex<(count: UInt64, all: [UInt64: CheckedContinuation<Order?, Never>])>(
     (0, [:]))
 
-  /// When nobody listens any more, neither should this process go on.
+  /// When the parent is gone, this process exits.
   func tell(_ report: Report) {
     output.withLock { handle in
       do {

@@ -43,7 +43,7 @@ extension Entry: Storable {
 struct EntryMutators: ViewMutators {
   typealias Value = JSONValue
 
-  /// One that the server never takes.
+  /// A number that the server never takes.
   static func refuses(_ number: Int64) -> Bool { number % 37 == 0 }
 
   func run(

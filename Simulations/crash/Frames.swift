@@ -2,12 +2,12 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// What a child was doing when it said so last.
+/// What a child last reported that it was doing.
 enum Phase: UInt8, CaseIterable, Sendable {
   case starting, opening, loading, checkpointing, appending, pulling, pushing, between
 }
 
-/// What a child tells.
+/// What a child reports.
 enum Report: Sendable {
   case phase(Phase)
   /// What it found on its disk; `nil`: nothing.
@@ -35,9 +35,9 @@ extension Report {
   var isRestored: Bool { if case .restored = self { true } else { false } }
 }
 
-/// What a child is told.
+/// What a child is told to do.
 enum Order: Sendable {
-  /// Numbers are to be made from this one on; or none, and it shall become level.
+  /// Numbers are to be made from this one on; or none, and it shall become up to date.
   case start(from: Int64, client: ClientID, finishes: Bool)
   case pulled(UInt64, PulledView<JSONValue>)
   case pushed(UInt64, PushAnswer)
@@ -219,7 +219,7 @@ extension Order: Storable {
 
 /// One direction of a pair of pipes: whole values, each with its length before it.
 enum Pipeline {
-  /// Throws when nobody reads any more.
+  /// Throws when the reader is gone.
   static func send(_ value: some Storable, over handle: FileHandle) throws {
     let bytes = value.storedBytes
     let length = UInt32(bytes.count)

@@ -2,7 +2,7 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// What was wrong with what a child restored, or with where it ended.
+/// What was wrong in the state that a child restored, or in its final state.
 struct Wrong: Error, CustomStringConvertible {
   var round: Int
   var expected: String
@@ -11,10 +11,10 @@ struct Wrong: Error, CustomStringConvertible {
   var description: String { "round \(round): expected \(expected), found \(found)" }
 }
 
-/// What many rounds came to.
+/// The results of many rounds.
 struct Tally: Codable {
   var rounds = 0
-  /// Kills by what the child had said last that it was doing.
+  /// Kills by the phase that the child had last reported.
   var kills: [String: Int] = [:]
   var made: Int64 = 0
   var stored = 0
@@ -26,12 +26,12 @@ struct Tally: Codable {
   var empty = 0
   /// Mutations that were stored or acknowledged, and are not there.
   var lost = 0
-  /// Children that did not become level in the end.
+  /// Children that did not become up to date in the end.
   var notConverged = 0
   var seconds = 0.0
 }
 
-/// The server, and whoever kills its client and looks what it has lost.
+/// The server. It also kills its client, and checks what the client has lost.
 final class Parent {
   private let folder: URL
   private var server = ClientViewServer(
@@ -46,8 +46,8 @@ final class Parent {
   /// Numbers that were told to be stored, and have not been seen in a restored state yet.
   private var owed: [Int64] = []
   private var durable = CommitNumber(0)
-  /// What was durable when the child began. A child tells of what it found beside its other work: it may
-  /// have pulled and saved more by then, and have told of that first.
+  /// What was durable when the child began. A child tells of what it found beside its other work:
+  /// it may have pulled and saved more by then, and have told of that first.
   private var promised = CommitNumber(0)
   private var progressed = false
 
@@ -56,9 +56,9 @@ final class Parent {
     chance = SplitMix(seed)
   }
 
-  /// One child, killed at a moment that chance draws: as likely within the first tenth of a millisecond
-  /// as within the last tenth of a second, from its first word on, or from when it has found what it
-  /// had.
+  /// One child, killed at a moment that chance draws: as likely within the first tenth of a
+  /// millisecond as within the last tenth of a second, from its first word on, or from when it has
+  /// found what it had.
   func round() throws {
     tally.rounds += 1
     progressed = false
@@ -72,14 +72,14 @@ final class Parent {
     if chance.below(8) == 0 { server.diffServer.forget() }
   }
 
-  /// The last child is left alone until it is level, or a minute has passed.
+  /// The last child is left alone until it is up to date, or a minute has passed.
   func conclude() throws {
     let (_, level) = try live(killedAfter: .seconds(60), from: .firstWord, finishes: true)
     let truth = server.dataLayer.last.view
     guard let level, level.commit == server.dataLayer.lastNumber else {
       tally.notConverged += 1
       throw Wrong(
-        round: tally.rounds, expected: "a client that is level",
+        round: tally.rounds, expected: "a client that is up to date",
         found: level.map { "one at commit \($0.commit.number)" } ?? "none")
     }
     guard level.checksum == truth.checksum else {
@@ -95,7 +95,7 @@ final class Parent {
     }
   }
 
-  // MARK: One life
+  // MARK: One process
 
   private typealias Level = (commit: CommitNumber, checksum: UInt64)
 

@@ -34,7 +34,7 @@ extension Simulate {
         --memory MB       memory that it may use (2048)
 
       What to print:
-        --lives N         also simulate the seeds 1 to N, as simulate run does, and print how many
+        --seeds N         also simulate the seeds 1 to N, as simulate run does, and print how many
                           of event-queue's states they reach; numbers in a state do not count
         --json            print one JSON object as the last line
 

@@ -14,7 +14,7 @@ struct ExploreOptions {
   static let worlds = ["messages"]
   static let names = [
     "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
-    "--protocol", "--world", "--changes", "--refusals", "--lives",
+    "--protocol", "--world", "--changes", "--refusals", "--seeds",
   ]
   static let flags = ["--json", "--signals"]
 
@@ -22,7 +22,7 @@ struct ExploreOptions {
   var depth = Int64.max
   var megabytes: UInt64 = 2048
   var json = false
-  /// The lives of so many seeds are compared with what was explored.
+  /// How many seeds are also simulated, to compare their runs with what was explored.
   var lives: UInt64?
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -33,7 +33,7 @@ struct ExploreOptions {
     if let number = try arguments.number("--memory", in: 1...UInt64(1_000_000)) {
       megabytes = number
     }
-    lives = try arguments.number("--lives", in: 1...UInt64(1_000_000))
+    lives = try arguments.number("--seeds", in: 1...UInt64(1_000_000))
     json = arguments.has("--json")
   }
 
@@ -59,7 +59,7 @@ struct ExploreOptions {
   private static func checkOptions(of name: String, _ arguments: Arguments) throws(UsageError) {
     let own = [
       (["event-queue"], "--clients"), (["event-queue"], "--queue-length"),
-      (["event-queue"], "--lives"), (["client-view", "messages"], "--changes"),
+      (["event-queue"], "--seeds"), (["client-view", "messages"], "--changes"),
       (["client-view"], "--refusals"), (["client-view"], "--signals"),
       (["two-phase-commit"], "--participants"), (["two-phase-commit"], "--votes"),
     ]
@@ -100,7 +100,7 @@ struct ExploreOptions {
 }
 
 extension ExploreOptions {
-  /// `nil`: nobody has asked for it, or Ctrl-C was pressed.
+  /// `nil`: it was not requested. or Ctrl-C was pressed.
   func shapes(_ console: Console) -> ShapeCount? {
     guard case .eventQueue(let world) = subject, let lives else { return nil }
     let progress = Progress(console)

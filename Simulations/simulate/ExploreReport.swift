@@ -125,7 +125,7 @@ struct ExploreReport {
     let states = 100 * Double(count.statesReached) / Double(max(count.states, 1))
     return String(
       format:
-        "%d lives reach %d of %d shapes (%.1f %%), which %.1f %% of the states have; %d others",
+        "%d runs reach %d of %d shapes (%.1f %%), which %.1f %% of the states have; %d others",
       Int(options.lives ?? 0), count.reached, count.explored, share, states, count.beyond)
   }
 

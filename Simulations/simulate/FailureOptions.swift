@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
 
-/// What else is wanted of a failure, once it has been told: `--curve` and `--save FILE`.
+/// What else to do with a failure once it was printed: `--curve` and `--save FILE`.
 struct FailureOptions {
   var hasCurve = false
   /// Where its scenario goes; the file is not there yet.

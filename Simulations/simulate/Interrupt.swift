@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Whether the user has pressed Ctrl-C. Commands look at it between runs and stop with what they
-/// have; a second press ends the process the hard way.
+/// have; a second press ends the process at once.
 enum Interrupt {
   private static let flag = Atomic<Bool>(false)
 

@@ -14,10 +14,10 @@ struct RunOptions {
   var json = false
   var isVerbose = false
   var untilFailure = false
-  /// After so long no run is begun; `nil`: all of them are.
+  /// After this time no run begins; `nil`: all of them do.
   var budget: Duration?
   var failure = FailureOptions()
-  /// For how long a failing run is made small, at most.
+  /// The longest time for shrinking a failing run.
   var shrinking = Duration.milliseconds(1500)
   /// Only bare clients can be run from a list of choices.
   var shrinks: Bool { engine == .value && shrinking > .zero }
@@ -39,7 +39,7 @@ struct RunOptions {
     }
     if let list = arguments.values["--faults"] {
       configuration.faults = try RunOptions.faults(list)
-      configuration.isSwarm = list == "all"  // Who names a fault means it.
+      configuration.isSwarm = list == "all"  // Named faults are always on.
     }
     if arguments.has("--no-swarm") { configuration.isSwarm = false }
     configuration.judgesLiveness = !arguments.has("--no-liveness")

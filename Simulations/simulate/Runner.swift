@@ -24,7 +24,7 @@ extension Engine {
   }
 }
 
-/// Runs many seeds, on several threads, and adds up what came of them.
+/// Runs many seeds on several threads, and adds up the results.
 struct Runner: Sendable {
   var configuration: SimulationConfiguration
   var engine = Engine.value
@@ -33,7 +33,7 @@ struct Runner: Sendable {
   var jobs: Int
   /// Stops at a run that fails.
   var untilFailure = false
-  /// After so long no run is begun; `nil`: all of them are.
+  /// After this time no run begins; `nil`: all of them do.
   var budget: Duration?
   /// `nil`: each seed draws its world, of those of a protocol if one is named.
   var world: LibraryWorld?
@@ -131,8 +131,8 @@ struct Runner: Sendable {
   }
 }
 
-/// A value behind a lock. Not a `Mutex`: the thread sanitizer does not see how that one waits when it
-/// is contended, and then finds races where there are none.
+/// A value behind a lock. Not a `Mutex`: the thread sanitizer does not see a contended one's waits,
+/// and reports races that do not exist.
 private final class Locked<Value: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value

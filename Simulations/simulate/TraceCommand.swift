@@ -14,7 +14,7 @@ extension Simulate {
       arrow the client's new state and what it does next. The last line is the hash of the run;
       simulate run --seed S has the same.
 
-      Without options, it shows one short life of one client without faults, which is
+      Without options, it shows one short run of one client without faults, which is
       simulate trace \(beginnersWords)
 
       With --seed, it shows the world of that seed as simulate run creates it, with several clients
@@ -64,6 +64,6 @@ extension Simulate {
       return result.finding == nil ? .success : .failure
     })
 
-  /// A life that fits one screen, with few commits and some writes.
+  /// A run that fits on one screen, with few commits and some writes.
   static let beginnersWords = "--seed 8 --world directory --clients 1 --faults none --steps 12"
 }

@@ -13,10 +13,10 @@ struct Credentials {
     var file: [String: String] = [:]
     if let path = options.zuliprc { file = try Credentials.read(path) }
     guard let site = options.site ?? file["site"] else {
-      throw Misuse("which server? --site https://…, or --zuliprc FILE")
+      throw Misuse("no server given: use --site https://…, or --zuliprc FILE")
     }
     guard let email = options.email ?? file["email"] else {
-      throw Misuse("who are you? --email ADDRESS, or --zuliprc FILE")
+      throw Misuse("no user given: use --email ADDRESS, or --zuliprc FILE")
     }
     self.site = try Credentials.site(site)
     self.email = email
@@ -27,8 +27,8 @@ struct Credentials {
     } else {
       throw Misuse(
         file["key"] == nil
-          ? "where is the key? In the environment, ZULIP_API_KEY, or --zuliprc FILE"
-          : "the key in the file is for \(file["site"] ?? "no site"), and goes nowhere else")
+          ? "no key given: set ZULIP_API_KEY, or use --zuliprc FILE"
+          : "the key in the file is for \(file["site"] ?? "no site"), and is sent nowhere else")
     }
   }
 
@@ -38,7 +38,7 @@ struct Credentials {
     } catch {
       throw Misuse(
         error == .insecureSite
-          ? "'\(text)' is not encrypted, and anybody could read the key: https://…"
+          ? "'\(text)' is not encrypted, and others could read the key: use https://…"
           : "'\(text)' is not a server's address, such as https://chat.example.org")
     }
   }
@@ -50,9 +50,9 @@ struct Credentials {
       switch error {
       case .proxiedSite:
         throw Misuse(
-          "a proxy would see the key: name this computer (127.0.0.1, or localhost) in no_proxy")
-      case .malformedKey: throw Misuse("the key has characters in it that no key has")
-      case .malformedEmail: throw Misuse("'\(email)' is no e-mail address")
+          "a proxy would see the key: add this computer (127.0.0.1, or localhost) to no_proxy")
+      case .malformedKey: throw Misuse("the key contains invalid characters")
+      case .malformedEmail: throw Misuse("'\(email)' is not an e-mail address")
       case .malformedSite, .insecureSite: throw Misuse("'\(site)' is not a server's address")
       }
     }

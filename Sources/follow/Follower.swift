@@ -167,7 +167,7 @@ actor Follower {
 
   // MARK: Printing
 
-  /// Opens the list. A name that is not found counts as unknown only once we are level.
+  /// Opens the list. A name that is not found counts as unknown only once we are up to date.
   private func open(_ model: ZulipAccount) async {
     do throws(Misuse) {
       let list = model.list(try narrow.narrow(in: model.state))

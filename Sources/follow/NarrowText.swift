@@ -21,13 +21,14 @@ struct NarrowText {
         !words[1].isEmpty || words[0] == "topic"
       else {
         throw Misuse(
-          "--narrow: '\(part)' is no term. Known are \(NarrowText.names.joined(separator: ", ")), "
-            + "each with a colon and a value")
+          "--narrow: '\(part)' is not a term. "
+            + "Known are \(NarrowText.names.joined(separator: ", ")), each with a colon and a value"
+        )
       }
       if words[0] == "is", !NarrowText.states.contains(String(words[1])) {
         throw Misuse(
-          "--narrow: nothing is '\(words[1])'. Known are \(NarrowText.states.joined(separator: ", "))"
-        )
+          "--narrow: unknown state '\(words[1])'. "
+            + "Known are \(NarrowText.states.joined(separator: ", "))")
       }
       terms.append((String(words[0]), String(words[1]), isNegated))
     }
@@ -92,7 +93,7 @@ struct NarrowText {
   private func user(_ text: String, _ state: ZulipState) throws(Misuse) -> Int64 {
     if let number = Int64(text) { return number }
     let user = state.users.first { $0.email == text || $0.deliveryEmail == text }
-    guard let user else { throw Misuse("--narrow: nobody here has the e-mail '\(text)'") }
+    guard let user else { throw Misuse("--narrow: no user here has the e-mail '\(text)'") }
     return user.id.number
   }
 }

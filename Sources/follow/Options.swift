@@ -35,7 +35,7 @@ struct Options: Equatable {
                         is:mentioned  is:dm. Channels go by their names; "\\/" is a slash in a value. By
                         default everything.
       --count N         at a first start, N that were there before (0 to 1,000; 10)
-      --once            prints what has come since the last start, and ends
+      --once            prints what has come since the last start, and exits
       --wait SECONDS    how long --once waits, at most (1 to 86,400; 60)
       --json            a JSON object for each message, one a line
       Each message is printed once, as first seen. Edits are not printed, nor are much older messages

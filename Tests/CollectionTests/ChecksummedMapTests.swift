@@ -7,7 +7,7 @@ import Testing
   typealias Map = ChecksummedMap<Int64, String>
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
-  func `the checksum that is kept is the one of the entries`(seed: UInt64) {
+  func `the maintained checksum equals the checksum of the entries`(seed: UInt64) {
     var steps = SplitMix(seed)
     var forks = [Map()]
     for _ in 0..<3000 {
@@ -43,7 +43,7 @@ import Testing
     #expect(forks[0].map.brokenRule == nil)
   }
 
-  @Test func `the way to the same contents leaves no trace`() {
+  @Test func `the checksum does not depend on the order of changes`() {
     var up = Map()
     var down = Map()
     for key in 0..<2000 as Range<Int64> { up[key] = "\(key)" }
@@ -94,7 +94,7 @@ import Testing
     #expect(map.checksum == 0)
   }
 
-  @Test func `what is digestible folds apart`() {
+  @Test func `different values have different digests`() {
     func digest(_ value: some Digestible) -> UInt64 {
       var digest = StateDigest()
       value.fold(into: &digest)

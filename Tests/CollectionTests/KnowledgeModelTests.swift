@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: Line.all)
-  func `long random histories end in what is known`(line: Line) {
+  func `long random histories give the expected knowledge`(line: Line) {
     var steps = SplitMix(UInt64(line.count))
     // Several that are copied, and joined, and changed after that.
     var pairs = (0..<3).map { _ in Pair(line) }
@@ -213,7 +213,7 @@ import Testing
     #expect(both == known([0, limit + limit / 2 - 1]))
   }
 
-  @Test func `many intervals make many chunks, which go again`() {
+  @Test func `many intervals make many chunks, which are removed with them`() {
     var knowledge = Knowledge<RowID>()
     var order = Array(Int64(0)..<5000)
     var steps = SplitMix(5)

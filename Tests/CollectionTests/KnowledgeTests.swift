@@ -25,14 +25,14 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     #expect(least.id?.number == .min + 1 && greatest.id?.number == .max - 1)
   }
 
-  @Test func `both ends belong to it`() {
+  @Test func `an interval includes both its ends`() {
     let interval = ids(3, 9)
     #expect([2, 3, 9, 10].map { interval.contains(RowID($0)) } == [false, true, true, false])
     #expect(interval.lowerEnd == .id(RowID(3)) && interval.upperEnd == .id(RowID(9)))
     #expect(IDInterval(RowID(4)) == ids(4, 4))
   }
 
-  @Test func `the very end means every greater ID`() {
+  @Test func `an interval to the very end holds every greater ID`() {
     #expect(from(20).contains(RowID(.max)) && from(20).contains(.veryEnd))
     #expect(!ids(20, .max).contains(.veryEnd))
     #expect(upTo(17).contains(RowID(.min)) && upTo(17).contains(.veryBeginning))
@@ -40,7 +40,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     #expect(IDInterval<RowID>.everything == IDInterval(from: .veryBeginning, to: .veryEnd))
   }
 
-  @Test func `what two share is an interval or nothing`() {
+  @Test func `the intersection of two intervals is an interval or nothing`() {
     #expect(ids(3, 9).intersection(ids(9, 12)) == ids(9, 9))
     #expect(ids(3, 9).intersection(ids(10, 12)) == nil)
     #expect(from(5).intersection(upTo(7)) == ids(5, 7))
@@ -53,7 +53,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     (IDInterval(RowID(5)), "[5]"), (ids(3, 9), "[3…9]"), (upTo(17), "[begin…17]"),
     (from(20), "[20…end]"), (.everything, "[begin…end]"), (ids(-4, -1), "[-4…-1]"),
   ])
-  func `it reads as its ends`(interval: IDInterval<RowID>, text: String) {
+  func `the description of an interval names its ends`(interval: IDInterval<RowID>, text: String) {
     #expect("\(interval)" == text)
   }
 
@@ -78,7 +78,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     #expect(Knowledge<RowID>([ids(1, .max), from(.max)]) == Knowledge<RowID>(from(1)))
   }
 
-  @Test func `an ID that is taken out splits, and closes its hole again`() {
+  @Test func `removing an ID splits an interval, and adding it joins the two again`() {
     var known = Knowledge<RowID>(.everything)
     known.remove(RowID(7))
     #expect("\(known)" == "[begin…6] [8…end]")
@@ -91,7 +91,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     #expect(known.isComplete)
   }
 
-  @Test func `the least and the greatest ID can be taken out`() {
+  @Test func `the least and the greatest ID can be removed`() {
     var known = Knowledge<RowID>(.everything)
     known.remove(RowID(.max))
     known.remove(RowID(.min))
@@ -106,7 +106,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     #expect(known.isEmpty && known == Knowledge<RowID>())
   }
 
-  @Test func `a gap is told from either side and from within`() {
+  @Test func `a gap is found from either side and from within`() {
     let known = Knowledge<RowID>([upTo(17), ids(20, 29), from(40)])
     func below(_ point: IDInterval<RowID>.Point) -> IDInterval<RowID>? {
       known.gap(atOrBelow: point)
@@ -140,7 +140,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     }
   }
 
-  @Test func `it reads as its intervals`() {
+  @Test func `the description of knowledge lists its intervals`() {
     #expect("\(Knowledge<RowID>())" == "nothing")
     #expect(
       "\(Knowledge<RowID>([from(40), upTo(17), ids(20, 29)]))" == "[begin…17] [20…29] [40…end]")

@@ -28,7 +28,7 @@ import UpdateMachine
   // MARK: Against a server
 
   @Test(arguments: [1, 3, 100], [nil, 12] as [Int64?])
-  func `filling the wants ends, and then everything is there`(cap: Int, limit: Int64?) {
+  func `fetching what a window lacks ends, and the window is complete`(cap: Int, limit: Int64?) {
     for seed in 0..<300 {
       var dice = SplitMix(UInt64(seed))
       let server = TruthfulServer(
@@ -52,7 +52,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `no want asks for what is known`() {
+  @Test func `an excerpt never asks for known rows`() {
     for seed in 0..<300 {
       var dice = SplitMix(UInt64(seed))
       var line = LineModel()
@@ -89,7 +89,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a page is not asked for without a message, nor for more than a server gives`() {
+  @Test func `a page has at least one row and at most as many as a server returns`() {
     let list = PartialList<RowID>()
     let wants = { (window: ListWindow<RowID>) in list.excerpt(of: window).wants }
     #expect(wants(.newest(0)) == [.about(.newest, before: 1, after: 0)])
@@ -107,7 +107,7 @@ import UpdateMachine
   /// Found by seed 1222 of messages: what was left of the line behind the last ID was forgotten when a
   /// later reading failed, and a gap was shown before a list that was whole.
   @Test(arguments: [PageAnchor<RowID>.oldest, .newest])
-  func `what is read for a window at an end of the line reaches that end`(
+  func `a read for a window at an end of the line reaches that end`(
     anchor: PageAnchor<RowID>
   ) throws {
     var list = PartialList<RowID>()
@@ -137,7 +137,7 @@ import UpdateMachine
     #expect(!list.excerpt(of: .newest(7)).reachesBeginning)
   }
 
-  @Test func `what was known formerly is shown in the gap`() {
+  @Test func `former rows are shown in the gap`() {
     var old = PartialList<RowID>()
     old.learn(.everything)
     for number in 1...9 { old.insert(RowID(Int64(number))) }
@@ -164,7 +164,7 @@ import UpdateMachine
     #expect(excerpt.wants == [.about(.id(RowID(8)), before: 20, after: 0)])
   }
 
-  @Test func `where the server hides what is older there is no asking on`() {
+  @Test func `nothing older than the history limit is asked for`() {
     var list = PartialList<RowID>()
     for number in [50, 60] { list.insert(RowID(Int64(number))) }
     list.learn(IDInterval(from: .id(RowID(50)), to: .veryEnd))
@@ -180,7 +180,7 @@ import UpdateMachine
     #expect(!list.excerpt(of: .newest(10)).wants.isEmpty)
   }
 
-  @Test func `the least and the greatest ID are no ends`() {
+  @Test func `the least and the greatest ID differ from the ends of the line`() {
     for id in [RowID(.max), RowID(.min)] {
       var list = PartialList<RowID>()
       list.insert(id)

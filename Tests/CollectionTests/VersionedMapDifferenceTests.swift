@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `what came, went and changed is told in the order of the keys`() {
+  @Test func `a difference lists added, removed and changed keys in order`() {
     let old: Map = [1: 1, 2: 2, 3: 3]
     let new: Map = [0: 0, 1: 1, 3: 4]
     let difference = new.difference(from: old)
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: 1...12 as ClosedRange<UInt64>)
-  func `a difference that is applied leads from the one to the other`(seed: UInt64) {
+  func `applying a difference gives the other map`(seed: UInt64) {
     var steps = SplitMix(seed)
     let keys = [20, 500, 8000][Int(seed % 3)]
     var forks = [Self.numbers(Int64(keys / 2))]
@@ -85,7 +85,7 @@ import Testing
     #expect(applied == new)
   }
 
-  @Test func `the difference of a map from itself looks at nothing`() {
+  @Test func `the difference of a map from itself opens no node`() {
     let map = Self.numbers(100_000)
     let copy = map
     #expect(Self.cost(copy, from: map) == 0)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: [1, 10, 100])
-  func `a difference looks at the changed paths alone`(changes: Int) {
+  func `a difference opens only the changed paths`(changes: Int) {
     let old = Self.numbers(100_000)
     var new = old
     var steps = SplitMix(UInt64(changes))
@@ -119,7 +119,7 @@ import Testing
     #expect(unshared < 50)
   }
 
-  @Test func `nodes that both have are not opened, whatever the heights`() {
+  @Test func `shared nodes are not opened, whatever the heights`() {
     let old = Self.numbers(100_000)
     for (lower, upper) in [(0, 199_000), (500, 199_900), (3000, 100_000), (190_000, 200_000)] {
       var new = old
@@ -149,7 +149,7 @@ import Testing
 
   // MARK: Saved form
 
-  @Test func `a map is read as it was written`() throws {
+  @Test func `a map is decoded as it was encoded`() throws {
     let map = Self.numbers(1000)
     let data = try JSONEncoder().encode(map)
     let read = try JSONDecoder().decode(Map.self, from: data)
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: ["[3,4,1,2]", "[1,2,1,2]", "[1,2,3]", "{}"])
-  func `a saved form that no map has is an error`(text: String) {
+  func `decoding what no map encodes is an error`(text: String) {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Map.self, from: Data(text.utf8))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Long random lives of a map and its forks, beside the plainest map there is.
+/// Long random runs of a map and its forks, compared with the simplest possible map.
 @Suite struct VersionedMapModelTests {
   /// One map, and what it should be.
   struct Pair<Key: Drawn & Comparable, Value: Drawn> {
@@ -124,12 +124,12 @@ import Testing
   }
 
   @Test(arguments: [(1, 8), (2, 200), (3, 3000), (4, 20_000)])
-  func `a map of numbers and its forks do as the naive ones do`(seed: UInt64, keys: Int) {
+  func `a map of numbers and its forks behave like simple maps`(seed: UInt64, keys: Int) {
     #expect(live(Pair<Int64, Int64>.self, seed: seed, keys: keys, steps: 6000) == nil)
   }
 
   @Test(arguments: [(5, 200), (6, 2000)])
-  func `a map of texts and its forks do as the naive ones do`(seed: UInt64, keys: Int) {
+  func `a map of texts and its forks behave like simple maps`(seed: UInt64, keys: Int) {
     #expect(live(Pair<String, String>.self, seed: seed, keys: keys, steps: 4000) == nil)
   }
 
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 4, 5, 63, 64, 65, 80, 127, 128, 129, 1000, 2048, 2049, 40_000])
-  func `a map is built from sorted entries, and goes on from there`(count: Int) {
+  func `a map that was built from sorted entries can be changed`(count: Int) {
     var pair = Pair<Int64, Int64>()
     let entries = (0..<count).map { (key: Int64($0) * 3, value: Int64($0)) }
     pair.map = VersionedMap(sorted: entries)
@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what grows at one end is filled to three quarters`(isAscending: Bool) {
+  func `a map that grows at one end fills its nodes to three quarters`(isAscending: Bool) {
     var map = VersionedMap<Int64, Int64>()
     for number in 0..<Int64(20_000) { map[isAscending ? number : -number] = number }
     #expect(map.brokenRule == nil)

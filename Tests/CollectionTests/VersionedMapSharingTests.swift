@@ -11,7 +11,7 @@ import Testing
     Map(sorted: (0..<count).map { (key: $0 * 2, value: $0) })
   }
 
-  @Test func `a copy is the same nodes`() {
+  @Test func `a copy shares all nodes`() {
     let map = Self.numbers(100_000)
     let copy = map
     #expect(copy.isIdentical(to: map))
@@ -23,7 +23,7 @@ import Testing
     #expect(MemoryLayout<Map>.size == MemoryLayout<Int>.size)
   }
 
-  @Test func `a change after a copy makes the nodes of one path, and leaves the others shared`() {
+  @Test func `a change after a copy copies the nodes of one path and shares the others`() {
     let map = Self.numbers(100_000)
     #expect(map.height == 4)
     var fork = map
@@ -36,7 +36,7 @@ import Testing
     #expect(fork.nodes == nodes)
   }
 
-  @Test func `what belongs to one map alone is changed in place`() {
+  @Test func `a map that shares nothing is changed in place`() {
     var map = Self.numbers(100_000)
     var steps = SplitMix(1)
     let nodes = map.nodes
@@ -48,7 +48,7 @@ import Testing
     #expect(map.nodes == nodes)
   }
 
-  @Test func `a fork that is gone leaves the nodes to the other`() {
+  @Test func `when a fork is released, the other map owns the nodes alone`() {
     var map = Self.numbers(10_000)
     let nodes = map.nodes
     do {
@@ -59,7 +59,7 @@ import Testing
     #expect(map.nodes == nodes)
   }
 
-  @Test func `what changes nothing copies nothing`() {
+  @Test func `an operation without a change copies nothing`() {
     let map = Self.numbers(10_000)
     var fork = map
     #expect(fork.removeValue(forKey: 7) == nil)
@@ -70,7 +70,7 @@ import Testing
     #expect(fork.isIdentical(to: map))
   }
 
-  @Test func `a range is removed along two paths, and what stays remains shared`() {
+  @Test func `removing a range copies two paths and shares the rest`() {
     let map = Self.numbers(100_000)
     var fork = map
     #expect(fork.removeAll(in: 50_000..<150_000) == 50_000)
@@ -79,7 +79,7 @@ import Testing
     #expect(fork.count == 50_000)
   }
 
-  @Test func `values are released as soon as no version has them`() {
+  @Test func `values are released with the last version that has them`() {
     final class Token: Sendable {}
     weak var early: Token?
     weak var late: Token?
@@ -116,7 +116,7 @@ import Testing
     #expect(before[2] == 2)
   }
 
-  @Test func `an iteration goes on in the version that it began in`() {
+  @Test func `an iteration stays in the version in which it began`() {
     var map = Self.numbers(1000)
     var seen: Int64 = 0
     for (key, value) in map {

@@ -25,7 +25,7 @@ struct CheckTests {
     #expect((last["seconds"] as? Double ?? -1) >= 0)
   }
 
-  @Test func `an honest observer departs nowhere`() throws {
+  @Test func `an honest observer has no departures`() throws {
     var check = Check()
     check.add(try Recording(file: Shipped.recording("session.jsonl")))
     let findings = check.total.findings
@@ -35,7 +35,7 @@ struct CheckTests {
     #expect(check.total.polls == 82)
   }
 
-  @Test func `every departure of the queue's lifecycle is one that its recorder meant`() throws {
+  @Test func `every departure in the recorded queue lifecycle is intended`() throws {
     // By the labels in the file: A3–A11, A12–A14, A15 and A16, A17, A18, A20–A22; B2, B3, B5 and
     // B7; D2–D4; E2 and E3.
     let meant: [(Int, Departure.Kind)] = [
@@ -125,7 +125,7 @@ struct CheckTests {
   ]
 
   @Test(arguments: tamperings)
-  func `a tampered recording is told by file, line, expected and found`(
+  func `a tampered recording is reported with file, line, expected and found`(
     _ tampering: Tampering
   ) throws {
     var lines = try shippedLines("session.jsonl")
@@ -143,7 +143,7 @@ struct CheckTests {
       ])
   }
 
-  @Test func `a session whose machine is told too little of a batch differs`() throws {
+  @Test func `a machine that gets only part of a batch makes a difference`() throws {
     var wrong = Interpretation()
     wrong.advance = { finger, batch in
       guard case .next(_, let first) = EventQueue<String>.advance(finger, over: batch) else {
@@ -168,7 +168,7 @@ struct CheckTests {
     (SyncFailure.expired, SyncFailure.serverFault), (.unauthorized, .rejected(.none)),
     (.serverFault, .rejected(.none)),
   ])
-  func `a classifier that takes one refusal for another differs`(
+  func `a classifier that confuses two refusals makes a difference`(
     _ right: SyncFailure, _ wrong: SyncFailure
   ) throws {
     let interpretation = Interpretation(classify: { answer in
@@ -184,7 +184,7 @@ struct CheckTests {
           + "  found     \(Outcome(.failed(wrong)).rawValue)"))
   }
 
-  @Test func `a refusal whose wait is not believed differs`() throws {
+  @Test func `ignoring the wait of a refusal makes a difference`() throws {
     let interpretation = Interpretation(classify: { answer in
       let failure = answer.failure()
       if case .rateLimited = failure { return .rateLimited(after: nil) }
@@ -227,9 +227,7 @@ struct WrittenSessionTests {
     #"{"status":\#(status),"body":{"result":"error","code":"\#(code)"}}"#
   }
 
-  @Test func `faults, limits and broken connections keep the finger, and the same is asked again`()
-    throws
-  {
+  @Test func `after faults, limits and broken connections the same poll is repeated`() throws {
     let scratch = try session([
       (register, registered),
       (poll(-1), events(0, 3)),
@@ -269,7 +267,7 @@ struct WrittenSessionTests {
           + outcome))
   }
 
-  @Test func `a queue that was refused may be let go, for the machine does`() throws {
+  @Test func `a refused queue may be released, as the machine does`() throws {
     let scratch = try session([
       (register, registered), (poll(-1), refusal(400, "BAD_REQUEST")),
       (
@@ -282,7 +280,7 @@ struct WrittenSessionTests {
     #expect(ran.text.contains("departures   0"), "\(ran.text)")
   }
 
-  @Test func `a register without a queue is malformed, and leads nowhere`() throws {
+  @Test func `a register without a queue is malformed and gives no finger`() throws {
     let scratch = try session([
       (register, #"{"status":200,"body":{"result":"success","last_event_id":-1}}"#),
       (register, #"{"status":200,"body":{"result":"success","queue_id":"q"}}"#),
@@ -295,7 +293,7 @@ struct WrittenSessionTests {
     #expect(ran.text.contains("queues       0, and 4 registers refused"))
   }
 
-  @Test func `events in an order that no queue has end it`() throws {
+  @Test func `events in an impossible order end the queue`() throws {
     let scratch = try session([
       (register, registered), (poll(-1), events(0, 2, 1)), (poll(2), empty),
     ])
@@ -342,7 +340,7 @@ struct WrittenSessionTests {
       "request.method: expected String"
     ),
   ])
-  func `a line that makes no sense is told by file, line and what was expected`(
+  func `an invalid line is reported with file, line and what was expected`(
     _ line: String, _ expected: String
   ) throws {
     let scratch = try Scratch(["", #"{"client":"(operator)","t":1,"note":"hello"}"#, line])

@@ -13,7 +13,7 @@ struct ConformTests {
     #expect(ran.error == [])
   }
 
-  @Test func `a tampered conversation differs, and the step is named`() throws {
+  @Test func `a tampered conversation makes a difference that names the step`() throws {
     var lines = Array(try shippedLines("machine.jsonl").prefix(3))
     var tree = try Tree(lines[1])
     let name = try #require(tree["name"] as? String)
@@ -35,7 +35,7 @@ struct ConformTests {
     #expect(difference.contains("  found     status \(status)"))
   }
 
-  @Test func `a conversation that makes no sense is told by file and line`() throws {
+  @Test func `an invalid conversation is reported with file and line`() throws {
     let scratch = try Scratch([#"{"name":"a","settings":{},"steps":[{"at":0}]}"#])
     let ran = Ran("conform", scratch.path)
     #expect(ran.code == .usage)

@@ -55,7 +55,7 @@ struct DecodedReplyTests {
   @Test(arguments: [
     "Bad event queue ID: 1517975029:0", "Die Warteschlange ist abgelaufen", "", "%00",
   ])
-  func `bug 24: an expiry is an expiry in any words`(_ words: String) {
+  func `bug 24: an expiry is recognised whatever its message says`(_ words: String) {
     func reply(code: String) -> DecodedReply {
       DecodedReply(
         to: .poll, status: 400, headers: [:],
@@ -84,7 +84,7 @@ struct DecodedReplyTests {
     #expect(after("<html>", nil) == nil)
   }
 
-  @Test func `a success that lacks what we need is malformed`() {
+  @Test func `a success without the required fields is malformed`() {
     func reply(_ question: DecodedReply.Question, _ body: String) -> DecodedReply {
       DecodedReply(to: question, status: 200, headers: [:], bytes: Data(body.utf8))
     }
@@ -179,7 +179,7 @@ struct DecodedReplyTests {
       }
   }
 
-  @Test func `an answer that breaks off is a classified failure and changes nothing`() throws {
+  @Test func `a truncated answer is a classified failure and changes nothing`() throws {
     var random = SplitMix(4)
     let bodies = try bodies()
     for _ in 0..<5_000 {
@@ -206,7 +206,7 @@ struct DecodedReplyTests {
     }
   }
 
-  @Test func `nesting without end is a classified failure`() throws {
+  @Test func `too deep nesting is a classified failure`() throws {
     for opening in ["[", "{\"a\":"] {
       let bytes = Data(String(repeating: opening, count: 100_000).utf8)
       try give(bytes, status: 200, keepsFinger: true)

@@ -14,21 +14,21 @@ struct DeterminismTests {
     return RunReport(options: try RunOptions(Arguments([])), outcome: outcome)
   }
 
-  @Test func `a seed that told two stories is a failure of its own kind`() throws {
+  @Test func `a seed with two different traces is a failure of its own kind`() throws {
     let report = try report()
     #expect(report.outcome.statistics.failures == 1)
     #expect(report.firstWord == "\nFirst found by determinism, in seed 3: --seed 3")
     #expect(report.json.contains("\"failures\":1,\"oracle\":\"determinism\""))
   }
 
-  @Test func `both hashes are told`() throws {
+  @Test func `both trace hashes are printed`() throws {
     let one = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3)).hash
     let other = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 4)).hash
     let story = try #require(try report().story(nil))
     #expect(story.contains("seed 3 told two stories: hash \(one) and \(other), "))
   }
 
-  @Test func `the same run twice is no failure`() {
+  @Test func `two equal runs of a seed are no failure`() {
     var result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3))
     result.compare(with: Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3)))
     #expect(result.finding == nil)

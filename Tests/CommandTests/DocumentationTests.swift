@@ -29,7 +29,7 @@ import Testing
     await Program.main()
   }
 
-  @Test func `every figure of the README stands among the benchmarks' figures`() throws {
+  @Test func `every figure in the README is among the benchmarks' figures`() throws {
     let kept = Set(rows(try text(figures)))
     let shown = rows(try text("README.md"))
     #expect(shown.filter { !kept.contains($0) } == [])
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `every link of the README leads to a file`() throws {
+  @Test func `every link in the README leads to a file`() throws {
     let links = try text("README.md").matches(of: #/\]\(([^)#:]+)\)/#).map { String($0.output.1) }
     #expect(links.count > 10)
     #expect(
@@ -92,9 +92,7 @@ import Testing
 
   // MARK: Tutorials
 
-  @Test func `each tutorial is reached from its landing page, and shows files that are there`()
-    throws
-  {
+  @Test func `each tutorial is reached from its landing page and shows existing files`() throws {
     var count = 0
     for path in repository.paths where path.hasSuffix(".tutorial") {
       let module = path.split(separator: "/")[1]
@@ -112,7 +110,7 @@ import Testing
     #expect(count > 15)
   }
 
-  @Test func `every file of Swift in a catalog is shown by a tutorial of it`() throws {
+  @Test func `every Swift file in a catalog is shown by one of its tutorials`() throws {
     var all: Set<String> = []
     for path in repository.paths where path.hasSuffix(".tutorial") {
       all.formUnion(shown(by: try text(path)))
@@ -121,7 +119,7 @@ import Testing
     #expect(files.filter { !all.contains(URL(filePath: $0).lastPathComponent) } == [])
   }
 
-  @Test func `the tutorial comes by the program and the manifest of the article`() throws {
+  @Test func `the tutorial contains the program and the manifest of the article`() throws {
     let catalog = "Sources/UpdateMachine/UpdateMachine.docc/"
     let code = catalog + "Tutorials/Code/"
     #expect(try text(code + "follow-03.swift") == text("Sources/counter/Counter.swift"))

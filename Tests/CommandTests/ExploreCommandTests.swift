@@ -73,7 +73,7 @@ struct ExploreCommandTests {
     }
   }
 
-  @Test func `our own world is the default, as deep as is asked`() throws {
+  @Test func `event-queue is the default, to the given depth`() throws {
     let ran = CommandRun("explore --clients 2 --queue-length 2 --depth 4 --json")
     #expect(ran.code == .success)
     let table = try #require(ran.output.first)
@@ -88,7 +88,7 @@ struct ExploreCommandTests {
     #expect((json["missingRows"] as? [String])?.contains("store") == true)
   }
 
-  @Test func `an outbox is seen whole`() throws {
+  @Test func `the client-view world with its outbox is explored completely`() throws {
     let ran = CommandRun("explore --protocol client-view --refusals 0 --json")
     #expect(ran.code == .success)
     let table = try #require(ran.output.first)
@@ -110,7 +110,7 @@ struct ExploreCommandTests {
     #expect(json["distinct"] as? Int == 12)
   }
 
-  @Test func `a closed state space is told as a table and as JSON`() throws {
+  @Test func `a closed state space is reported as a table and as JSON`() throws {
     let ran = CommandRun("explore --model two-phase-commit --participants 4 --json")
     #expect(ran.code == .success)
     #expect(ran.errors == [])
@@ -129,7 +129,7 @@ struct ExploreCommandTests {
     }
   }
 
-  @Test func `what does not hold is told with the way there, and gives exit code 1`() throws {
+  @Test func `a violation is printed with the path to it and gives exit code 1`() throws {
     let ran = CommandRun("explore --model two-phase-commit --participants 3 --votes 2 --json")
     #expect(ran.code == .failure)
     #expect(ran.output.contains { $0.hasPrefix("7. ") })
@@ -140,7 +140,7 @@ struct ExploreCommandTests {
     #expect(json["counterexampleSteps"] as? Int == 7)
   }
 
-  @Test func `out of memory it says how far it came and what to do`() throws {
+  @Test func `when memory is full, explore says how far it came and what to do`() throws {
     let ran = CommandRun("explore --model two-phase-commit --participants 8 --memory 1 --json")
     #expect(ran.code == .usage)
     let error = try #require(ran.errors.first)

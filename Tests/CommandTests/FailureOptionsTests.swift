@@ -16,7 +16,7 @@ struct FailureOptionsTests {
   }
 
   @Test(arguments: Plant.all + Plant.ofPages)
-  func `what is saved is a scenario as it is, and is not written over`(plant: Plant) throws {
+  func `--save writes a valid scenario and never overwrites a file`(plant: Plant) throws {
     try inFolder { folder in
       let file = "\(folder)/found.scenario"
       let world: LibraryWorld = plant.pageBreach == nil ? .directory : .messages
@@ -48,7 +48,7 @@ struct FailureOptionsTests {
     }
   }
 
-  @Test func `the curve names the cause, and replay says the same`() throws {
+  @Test func `--curve names the cause, and replay --curve says the same`() throws {
     let run = CommandRun("run --seeds 20 --plant stale-snapshot --curve")
     #expect(run.code == .failure)
     let curve = try #require(run.output.last)
@@ -67,7 +67,7 @@ struct FailureOptionsTests {
     #expect(replay.output.last == curve)
   }
 
-  @Test func `where nothing fails there is nothing to tell`() throws {
+  @Test func `without a failure there is nothing to save or measure`() throws {
     try inFolder { folder in
       let file = "\(folder)/none.scenario"
       let run = CommandRun("run --seeds 2 --curve --save \(file)")
@@ -94,7 +94,7 @@ struct FailureOptionsTests {
   }
 
   @Test(arguments: ["--curve", "--save x.scenario"])
-  func `what is not made small cannot be measured or saved`(typed: String) {
+  func `with --shrink 0 a failure cannot be measured or saved`(typed: String) {
     let run = CommandRun("run --seeds 1 --shrink 0 \(typed)")
     #expect(run.code == .usage)
     #expect(run.errors.first?.contains("cannot be combined with --shrink 0") == true)

@@ -37,7 +37,7 @@ struct FirstScreenTests {
     #expect(!lines.contains { $0.contains("/") || $0.contains("departure,") })
   }
 
-  @Test func `one line or two for each part, and where to go next`() throws {
+  @Test func `each part prints one or two lines, and the end says what to try next`() throws {
     let lines = lines(try all())
     let files = ["session.jsonl ", "machine.jsonl: 842 of 842 conversations agree"]
     for start in ["2 of 2 worlds passed, 4 clients each, ", "Reached: "] + files {
@@ -48,7 +48,7 @@ struct FirstScreenTests {
     }
   }
 
-  @Test func `a failing world is told whole, and all is not well`() throws {
+  @Test func `a failing world is printed in full, and the last line says so`() throws {
     let run = try all("--seeds 20 --plant stale-snapshot")
     let lines = lines(run)
     #expect(run.code == .failure)
@@ -61,7 +61,7 @@ struct FirstScreenTests {
     #expect(!lines.contains("All is well."))
   }
 
-  @Test func `a difference in a recording is told whole, without --verbose`() throws {
+  @Test func `a difference in a recording is printed in full without --verbose`() throws {
     var session = try shippedLines("session.jsonl")
     var tree = try Tree(session[3])
     tree["response", "status"] = 401
@@ -79,7 +79,7 @@ struct FirstScreenTests {
     #expect(lines.last == "Something is wrong. Look for the failures above.")
   }
 
-  @Test func `what is no failure is for --verbose`() throws {
+  @Test func `only --verbose prints what is not a failure`() throws {
     let file = Shipped.recording("tornado-restart.jsonl")
     let short = lines(try all(sessions: [file]))
     let long = lines(try all(sessions: [file], isVerbose: true))
@@ -106,7 +106,7 @@ struct FirstScreenTests {
     #expect(CommandRun("run --seeds 2 --verbose").output.joined().contains("\n  how often  "))
   }
 
-  @Test func `the helps name --verbose where it exists`() {
+  @Test func `each help text names --verbose where it exists`() {
     #expect(Simulate.help.contains("--verbose"))
     for command in Simulate.commands {
       let hasIt = ["run", "check"].contains(command.name)
@@ -127,7 +127,7 @@ struct FirstScreenTests {
   }
 
   @Test(arguments: ["trace", "trace --seed 3 --world posts", "trace --seed 2 --world directory"])
-  func `each commit says what it is`(typed: String) {
+  func `each commit in a trace says what it changes`(typed: String) {
     let commits = CommandRun(typed).output.filter { $0.contains("  server    commit ") }
     #expect(commits.count >= 3)
     for commit in commits {
@@ -144,7 +144,7 @@ struct FirstScreenTests {
     #expect(due == [true, false, false, true, false, false, true])
   }
 
-  @Test func `a run of more than a second says how far it is`() {
+  @Test func `a command that takes more than a second shows progress`() {
     let told = Told()
     let typed = ["run", "--seeds", "1000000", "--seconds", "2"]
     #expect(Simulate.run(typed, console: told.console) == .success)

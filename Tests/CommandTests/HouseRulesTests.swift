@@ -25,7 +25,7 @@ import Testing
     #expect(offences == [])
   }
 
-  @Test func `what speaks over sockets is named so that it is run by itself`() {
+  @Test func `tests that use sockets have names that select them`() {
     let offences = repository.swift.filter { file in
       file.path.hasPrefix("Tests/ZulipSyncTests/")
         && !file.lines(containing: "Ada" + ".serve").isEmpty
@@ -34,7 +34,7 @@ import Testing
     #expect(offences.map(\.path) == [])
   }
 
-  @Test func `nothing is left for later`() {
+  @Test func `no source contains a to-do marker`() {
     var offences: [String] = []
     for file in repository.sources {
       for word in ["FIX" + "ME", "TO" + "DO"] { offences += file.lines(containing: word) }

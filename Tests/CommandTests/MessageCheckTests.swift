@@ -11,8 +11,7 @@ import ZulipSync
 struct MessageCheckTests {
   private static let file = "pages-and-races.jsonl"
 
-  @Test func `the shipped recording ends as its pages show, in every order that was tried`() throws
-  {
+  @Test func `the shipped recording ends as its pages show, in every tried order`() throws {
     let ran = Ran("check", "--verbose", "--orders", "10", "--json", Shipped.recording(Self.file))
     #expect(ran.code == .success, "\(ran.text)")
     let last = try Tree(try #require(ran.out.last))
@@ -21,14 +20,15 @@ struct MessageCheckTests {
     #expect(last["inDoubt"] as? Int == 10)
     #expect(last["differences"] as? Int == 0)
     #expect(
-      ran.out.contains("  pages        190: 190 given, 1 of them without contents, 0 of no life"),
+      ran.out.contains(
+        "  pages        190: 190 given, 1 of them without contents, 0 of no session"),
       "\(ran.text)")
     // Merged flags of message 2150, where no page has come yet [03 R8.14].
     #expect(ran.text.contains(": message 2150, read, in 10 of 684 orders"), "\(ran.text)")
     #expect(ran.text.contains("at most 10 for each of 74 races, and every one for 8 of them"))
   }
 
-  @Test func `a recording without pages says nothing of them`() {
+  @Test func `a recording without pages reports none`() {
     let ran = Ran("check", "--verbose", Shipped.recording("session.jsonl"))
     #expect(!ran.text.contains("  pages"))
   }
@@ -84,7 +84,7 @@ struct MessageCheckTests {
   ]
 
   @Test(arguments: tamperings)
-  func `a tampered page or event is told with both values`(_ tampering: Tampering) throws {
+  func `a tampered page or event is reported with both values`(_ tampering: Tampering) throws {
     var lines = try shippedLines(Self.file)
     let line = lines[tampering.line - 1]
     lines[tampering.line - 1] = line.replacingOccurrences(of: tampering.old, with: tampering.new)
@@ -101,8 +101,7 @@ struct MessageCheckTests {
       ], "\(ran.text)")
   }
 
-  @Test func `a page of which nothing can be made differs, and is told without its content`() throws
-  {
+  @Test func `an unreadable page is a difference, reported without its content`() throws {
     var lines = try shippedLines(Self.file)
     lines[113] = lines[113].replacingOccurrences(of: #""sender_id":7"#, with: #""sender_id":"me""#)
     let scratch = try Scratch(lines)
@@ -117,7 +116,7 @@ struct MessageCheckTests {
         """), "\(ran.text)")
   }
 
-  @Test func `a doubt that a later page would end is a difference if it stays`() throws {
+  @Test func `a doubt that outlasts a page which settles it is a difference`() throws {
     var careless = Interpretation()
     careless.asksAgain = false
     let file = Shipped.recording(Self.file)
@@ -130,7 +129,7 @@ struct MessageCheckTests {
       }, "\(ran.text)")
   }
 
-  @Test func `a page in the other form than its queue's is compared but for contents`() throws {
+  @Test func `a page in another content form than its queue is compared without contents`() throws {
     let legacy = try shippedLines("observers.jsonl").filter {
       $0.contains(#""client":"hamlet/legacy""#)
     }
@@ -154,7 +153,7 @@ struct MessageCheckTests {
     #expect(otherRan.code == .success, "\(other.path): \(otherRan.text)")
   }
 
-  @Test func `a bound that is no number is refused`() {
+  @Test func `a bound that is not a number is refused`() {
     #expect(Ran("check", "--orders", "0").code == .usage)
     #expect(Ran("check", "--orders", "many").code == .usage)
   }
@@ -191,7 +190,7 @@ struct MessageOrderTests {
     #expect(orders.orders.map(\.takes) == [[0], [1], [2]])
   }
 
-  @Test func `a page after a poll may have been asked for earlier, but shows a later time`() {
+  @Test func `a page after a poll may have been requested earlier, but is not older`() {
     // Read after the poll left, so it was not there before the poll left.
     let orders = orders(life([(10, 20)], [page(21, 22)]))
     #expect(orders.isAll)
@@ -205,7 +204,7 @@ struct MessageOrderTests {
     #expect(orders.orders.map(\.takes) == [[1], [2]])
   }
 
-  @Test func `of two pages that are taken at once either may be first, of others only one`() {
+  @Test func `two pages taken in the same slot come in either order, others in one`() {
     let orders = orders(life([], [page(1, 2), page(3, 4)]))
     #expect(orders.isAll)
     #expect(orders.orders.map(\.order).sorted { $0[0] < $1[0] } == [[0, 1], [1, 0]])
@@ -214,7 +213,7 @@ struct MessageOrderTests {
     #expect(apart.orders.count == 12)
   }
 
-  @Test func `above the bound some are tried, the recorded one first, and none twice`() {
+  @Test func `above the bound a sample is tried, the recorded order first, none twice`() {
     let moments: [Int64] = [0, 10, 20, 30, 40, 50, 60, 70]
     let many = moments.map { page($0 + 1, $0 + 2) }
     let polls = moments.map { (sent: $0 + 3, ended: $0 + 4) }
@@ -230,7 +229,7 @@ struct MessageOrderTests {
   }
 }
 
-@Suite("check: the lives that are held against a store")
+@Suite("check: sessions are compared with a store")
 struct MessageLifeTests {
   /// A recording of one client: what each request is, and what came of it.
   private func lives(_ exchanges: [(request: String, body: String)]) -> MessageLives {
@@ -283,7 +282,7 @@ struct MessageLifeTests {
      "content_type":"text/html","reactions":[]}}
     """#
 
-  @Test func `a life begins with its register and ends when its queue is let go`() {
+  @Test func `a session begins with its register and ends when its queue is released`() {
     let lives = lives([page("<p>hi</p>"), register, page("<p>hi</p>"), release, page("<p>hi</p>")])
     #expect(lives.lives.map(\.name) == ["ann without a queue", "queue q"])
     #expect(lives.lives.map { $0.pages.map(\.line) } == [[1], [3]])
@@ -291,7 +290,7 @@ struct MessageLifeTests {
     #expect(lives.notFollowed == 1)
   }
 
-  @Test func `without a queue nothing may change`() {
+  @Test func `a session without a queue has only pages from before any change`() {
     let lives = lives([page("<p>hi</p>"), send, page("<p>hi</p>")])
     #expect(lives.lives.map { $0.pages.map(\.line) } == [[1]])
     #expect(lives.notFollowed == 1)

@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// What a comment cites can be read in this repository. The articles number their sections, rules and
-/// bugs; each citation must find its own.
+/// What a comment cites can be read in this repository. The articles number their sections, rules
+/// and bugs; each citation must find its own.
 @Suite struct ReferenceTests {
   private let repository = Repository()
 
   /// Where each article is, and how the head of what is cited begins.
   private static let articles: [(name: String, path: String)] = [
     ("TheMachine", "Sources/UpdateMachine/UpdateMachine.docc/TheMachine.md"),
-    ("TheHouse", "Sources/UpdateMachine/UpdateMachine.docc/TheHouse.md"),
+    ("Architecture", "Sources/UpdateMachine/UpdateMachine.docc/Architecture.md"),
     ("OfflineChanges", "Sources/UpdateMachine/UpdateMachine.docc/OfflineChanges.md"),
     ("PartialKnowledge", "Sources/UpdateMachine/UpdateMachine.docc/PartialKnowledge.md"),
     ("SyncBugs", "Sources/UpdateMachine/UpdateMachine.docc/SyncBugs.md"),
@@ -78,8 +78,8 @@ import Testing
   /// "TheMachine §5", "SyncBugs 11". A rule is cited by its number alone, too.
   private static func citations(in text: String) -> [String] {
     var found: [String] = []
-    for match in text.matches(of: #/\b(TheMachine|TheHouse|OfflineChanges|ZulipServer) §([0-9]+)/#)
-    {
+    let section = #/\b(TheMachine|Architecture|OfflineChanges|ZulipServer) §([0-9]+)/#
+    for match in text.matches(of: section) {
       found.append("\(match.output.1) §\(match.output.2)")
     }
     for match in text.matches(of: #/\bSyncBugs ([0-9]+)/#) {

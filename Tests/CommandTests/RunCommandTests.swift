@@ -79,7 +79,7 @@ struct RunCommandTests {
     #expect(ran.errors.last == "Type: swift run -c release simulate\(command) --help")
   }
 
-  @Test func `what is unknown comes with what there is`() {
+  @Test func `an unknown name is refused with the list of known ones`() {
     let faults = CommandRun("run --faults x").errors.joined()
     #expect(Fault.allCases.allSatisfy { faults.contains($0.name) })
     let plants = CommandRun("run --plant x").errors.joined()
@@ -117,7 +117,7 @@ struct RunCommandTests {
     "--engine", "--seconds", "--shrink", "--save", "--world", "--protocol",
   ]
 
-  @Test func `run's help names every option that there is, and no other`() {
+  @Test func `the help of run names exactly its options`() {
     let flags = [
       "--curve", "--json", "--list-faults", "--list-plants", "--until-failure", "--no-swarm",
       "--no-liveness", "--verbose",
@@ -133,7 +133,7 @@ struct RunCommandTests {
     }
   }
 
-  @Test func `trace's help names every option that there is, and no other`() {
+  @Test func `the help of trace names exactly its options`() {
     let values = [
       "--seed", "--clients", "--steps", "--faults", "--plant", "--engine", "--world",
       "--protocol",
@@ -157,14 +157,14 @@ struct RunCommandTests {
     return Set(words.filter { $0.hasPrefix("--") && $0.count > 2 }.map(String.init))
   }
 
-  @Test func `the names of faults and plants can be had, one a line`() {
+  @Test func `--list-faults and --list-plants print one name a line`() {
     #expect(CommandRun("run --list-faults").output == Fault.allCases.map(\.name))
     #expect(CommandRun("run --list-plants").output == Plant.known.map(\.name))
   }
 
   // MARK: Running
 
-  @Test func `run tells what was done, and its last line is one JSON object`() throws {
+  @Test func `run prints a table, and its last line is one JSON object`() throws {
     let run = CommandRun("run --seeds 50 --json")
     #expect(run.code == .success)
     #expect(run.errors == [])
@@ -212,7 +212,7 @@ struct RunCommandTests {
     }
   }
 
-  @Test func `other seeds, clients, steps and faults are other runs`() throws {
+  @Test func `other seeds, clients, steps and faults give other runs`() throws {
     let runs = ["", " --first 2", " --clients 3", " --steps 200", " --faults crash,storm"]
     var hashes: Set<String> = []
     for run in runs {
@@ -222,7 +222,7 @@ struct RunCommandTests {
     #expect(hashes.count == runs.count)
   }
 
-  @Test func `the sum of two halves is the whole`() throws {
+  @Test func `two halves of the seeds add up to the whole`() throws {
     func steps(_ typed: String) throws -> Int {
       try #require(try CommandRun("run --json \(typed)").json()["steps"] as? Int)
     }
@@ -230,7 +230,7 @@ struct RunCommandTests {
     #expect(try steps("--seeds 40") == halves)
   }
 
-  @Test func `without faults none strikes`() throws {
+  @Test func `with --faults none no fault strikes`() throws {
     let faults =
       try CommandRun("run --seeds 5 --faults none --json").json()["faults"] as? [String: Int]
     #expect(try #require(faults).values.allSatisfy { $0 == 0 })
@@ -269,7 +269,7 @@ struct RunCommandTests {
 
   // MARK: Tracing
 
-  @Test func `trace ends with the hash that --hash says, and that run has`() throws {
+  @Test func `trace ends with the same hash as --hash and run`() throws {
     let trace = CommandRun("trace --seed 3")
     #expect(trace.code == .success)
     #expect(trace.output.count > 100)
@@ -281,7 +281,7 @@ struct RunCommandTests {
     #expect(hash.output == ["\(result.hash)"])
   }
 
-  @Test func `a trace is told line by line, and the same every time`() {
+  @Test func `a trace has one line for each event, the same every time`() {
     let trace = CommandRun("trace --seed 4 --clients 2 --steps 60 --faults crash,gentle-restart")
     #expect(trace.code == .success)
     #expect(trace.output.allSatisfy { !$0.contains("\n") })
@@ -299,7 +299,7 @@ struct RunCommandTests {
     #expect(CommandRun("trace --seed \(seed)").code == .success)
   }
 
-  @Test func `the command that repeats a run names what is not the default`() throws {
+  @Test func `the command that repeats a run names all options that are not default`() throws {
     func words(_ typed: String) throws -> String {
       let arguments = try Arguments(
         typed.split(separator: " ").map(String.init), options: RunOptions.names)

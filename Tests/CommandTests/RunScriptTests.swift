@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: ["no-such-stage", "--no-such-option"])
-  func `what is not known is refused, and the stages are named`(word: String) throws {
+  func `an unknown stage is refused, and the stages are listed`(word: String) throws {
     let answer = try run("format", word)
     #expect(answer.code == 2)
     #expect(answer.output == "")

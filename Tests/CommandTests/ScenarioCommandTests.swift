@@ -33,7 +33,7 @@ import Testing
     var text: String { lines.withLock { $0.joined(separator: "\n") } }
   }
 
-  @Test func `what is as written passes`() throws {
+  @Test func `a scenario with the written output passes`() throws {
     let file = try write(
       "started in background\n  0: stale · resting, as of none\n", to: "a.scenario")
     let (code, text) = scenario(file)
@@ -54,7 +54,7 @@ import Testing
         """)
   }
 
-  @Test func `rewriting makes a whole folder pass`() throws {
+  @Test func `--rewrite makes a whole folder pass`() throws {
     let file = try write("started in background\n", to: "a.scenario")
     _ = try write("started\nrun 1min\n", to: "b.scenario")
     _ = try write("not a scenario", to: "c.txt")
@@ -66,7 +66,7 @@ import Testing
         == "started in background\n  0: stale · resting, as of none\n")
   }
 
-  @Test func `a line that makes no sense is an unreadable file`() throws {
+  @Test func `an invalid line gives exit code 2`() throws {
     let file = try write("started\n\ndance\n", to: "a.scenario")
     let (code, text) = scenario(file)
     #expect(code == .usage)
@@ -76,7 +76,7 @@ import Testing
         + "found \"dance\"")
   }
 
-  @Test func `what is not there is said to be`() throws {
+  @Test func `a missing file or folder is reported`() throws {
     let (code, text) = scenario(folder.path + "/none.scenario")
     #expect(code == .usage)
     #expect(text.hasSuffix("none.scenario: does not exist"))

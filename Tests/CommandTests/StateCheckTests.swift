@@ -43,7 +43,7 @@ struct StateCheckTests {
     "polonius/guest: 1 registered, 223 events, 3 pages, 1 compared with 458 rows, 1 explained",
   ]
 
-  @Test func `five observers are level, but for what their server keeps from them`() throws {
+  @Test func `five observers are up to date, except where the server withholds events`() throws {
     let ran = Ran("check", "--verbose", "--orders", "1", Self.file)
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
@@ -57,12 +57,12 @@ struct StateCheckTests {
     }
     #expect(ran.out.contains("  explained    14"))
     #expect(
-      ran.out.contains("  pages        19: 19 given, 8 of them without contents, 0 of no life"))
+      ran.out.contains("  pages        19: 19 given, 8 of them without contents, 0 of no session"))
   }
 
   // MARK: What pages mend
 
-  @Test func `without pages nothing tells the client of a flag that merging left wrong`() throws {
+  @Test func `without pages a flag that merging left wrong stays wrong`() throws {
     let (ran, _) = try Self.ran(
       try shippedLines("observers.jsonl").filter { !$0.contains("/api/v1/messages") })
     #expect(ran.code == .success, "\(ran.text)")
@@ -73,7 +73,7 @@ struct StateCheckTests {
     #expect(ran.out.contains("  explained    15"))
   }
 
-  @Test func `a client whose state does not hear what a page mends differs`() throws {
+  @Test func `a client whose state ignores repairs by pages makes a difference`() throws {
     var deaf = Interpretation()
     deaf.mendsState = false
     let ran = try Ran(checking: [Self.file], deaf)
@@ -99,7 +99,7 @@ struct StateCheckTests {
     }
   }
 
-  @Test func `a page that shows what events made of it leaves it explained`() throws {
+  @Test func `a page that agrees with the events leaves the difference explained`() throws {
     var lines = try shippedLines("observers.jsonl")
     let page = lines[963]
     lines[963] = try Self.changed(page, message: 2013) { $0["flags"] = ["read", "starred"] }
@@ -110,10 +110,10 @@ struct StateCheckTests {
     #expect(report.differences.isEmpty, "\(report.differences)")
   }
 
-  /// An event that never came is found by the audit: a page shows otherwise, no event explains it, and
-  /// a second reading says the same.
+  /// An event that never came is found by the audit: a page shows otherwise, no event explains it,
+  /// and a second reading says the same.
   @Test(arguments: [true, false])
-  func `what the audit repairs is level, if the state hears of it`(_ mendsState: Bool) throws {
+  func `what the audit repairs is up to date if the state is told`(_ mendsState: Bool) throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try #require(
       lines.firstIndex {
@@ -127,11 +127,10 @@ struct StateCheckTests {
     #expect(keys == (mendsState ? [] : ["starred_messages[2013]", "starred_messages[2041]"]))
   }
 
-  /// A message is moved to a topic with a capital by an event that does not name it. In the recording it
-  /// was moved twice in one second: then nobody can tell a page from an old one.
+  /// A message is moved to a topic with a capital by an event that does not name it. In the
+  /// recording it was moved twice in one second: then nobody can tell a page from an old one.
   @Test(arguments: [true, false], [true, false])
-  func `a place is repaired, too, in whatever spelling`(_ mendsState: Bool, _ isNewer: Bool) throws
-  {
+  func `a place is repaired in any spelling`(_ mendsState: Bool, _ isNewer: Bool) throws {
     var lines = try shippedLines("observers.jsonl").map {
       $0.replacingOccurrences(of: "\"just one\"", with: "\"Just one\"")
     }
@@ -173,7 +172,7 @@ struct StateCheckTests {
     return try tree.line
   }
 
-  @Test func `other sessions are followed as far as they have a state`() throws {
+  @Test func `other sessions are followed if they have a state`() throws {
     let ran = Ran("check", "--verbose", "--orders", "1", Shipped.recording("pages-and-races.jsonl"))
     #expect(ran.out.contains { $0.hasPrefix("  state        hamlet: 4 registered, 31 events") })
     let restarts = Ran("check", "--verbose", Shipped.recording("tornado-restart.jsonl"))
@@ -191,7 +190,7 @@ struct StateCheckTests {
     return (Ran("check", "--verbose", "--orders", "1", scratch.path), scratch)
   }
 
-  @Test func `an event that was changed is told by key, with both values`() throws {
+  @Test func `a changed event is reported by key, with both values`() throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try Self.poll(lines, "zoe/modern", #""full_name":"Zoe Q.""#)
     lines[place] = lines[place].replacingOccurrences(of: "Zoe Q.", with: "Zoe X.")
@@ -223,7 +222,7 @@ struct StateCheckTests {
       }, "\(ran.text)")
   }
 
-  @Test func `a count of unread messages that is not what is unread is a difference`() throws {
+  @Test func `a wrong count of unread messages is a difference`() throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try Self.closing(lines, "polonius/guest")
     var tree = try Tree(lines[place])
@@ -239,7 +238,7 @@ struct StateCheckTests {
         """), "\(ran.text)")
   }
 
-  @Test func `an event that lacks what it must have is told`() throws {
+  @Test func `an event without a required field is reported`() throws {
     var lines = try shippedLines("observers.jsonl")
     let place = try Self.poll(lines, "zoe/modern", #""full_name":"Zoe Q.""#)
     lines[place] = lines[place].replacingOccurrences(
@@ -255,7 +254,7 @@ struct StateCheckTests {
         """), "\(ran.text)")
   }
 
-  @Test func `what happened while a client registered to compare is not held against it`() throws {
+  @Test func `events during a comparing register do not count as differences`() throws {
     var lines = try shippedLines("observers.jsonl")
     let closing = try Self.closing(lines, "zoe/modern")
     let proof = try #require(
@@ -276,9 +275,9 @@ struct StateCheckTests {
 
   // MARK: A queue that was lost
 
-  /// Hamlet's session, in which he loses his queue half-way, and registers again when all has happened:
-  /// what came between is in the snapshot alone. He asks for a page after each register, and before he
-  /// compares.
+  /// Hamlet's session, in which he loses his queue half-way, and registers again when all has
+  /// happened: what came between is in the snapshot alone. He asks for a page after each register,
+  /// and before he compares.
   /// - Parameter isTold: whether he is told that his queue is gone, and does not just give it up.
   private static func lostSession(isTold: Bool = true) throws -> [String] {
     let lines = try hamlet()
@@ -313,7 +312,7 @@ struct StateCheckTests {
   }
 
   @Test(arguments: [true, false])
-  func `a client that lost its queue is level with what it then registered`(_ isTold: Bool) throws {
+  func `a client that lost its queue is up to date after its next register`(_ isTold: Bool) throws {
     let lines = try Self.lostSession(isTold: isTold)
     let (ran, _) = try Self.ran(lines)
     #expect(ran.code == .success, "\(ran.text)")
@@ -322,9 +321,9 @@ struct StateCheckTests {
         $0.hasPrefix("  state        hamlet/modern: 2 registered, ")
           && $0.hasSuffix(" 3 pages, 1 compared with 519 rows, 0 explained")
       }, "\(ran.text)")
-    // Of messages each queue is a life.
+    // For messages, each queue is a session.
     #expect(
-      ran.text.contains("  pages        3: 3 given, 0 of them without contents, 0 of no life"))
+      ran.text.contains("  pages        3: 3 given, 0 of them without contents, 0 of no session"))
     #expect(ran.out.count { $0.hasPrefix("  orders       queue ") } == 2)
     // Without the register in between there is nothing to compare with.
     let (other, _) = try Self.ran(Array(lines.prefix(41)))
@@ -332,7 +331,7 @@ struct StateCheckTests {
     #expect(other.text.contains("0 compared"))
   }
 
-  @Test func `a page of the new queue that shows what no event told differs`() throws {
+  @Test func `a page of the new queue that contradicts the events is a difference`() throws {
     var lines = try Self.lostSession()
     // The second page of the new queue begins where the first ends: both have that message.
     lines[44] = try Self.changed(lines[44], message: 2018) { $0["flags"] = ["collapsed"] }
@@ -354,7 +353,7 @@ struct StateCheckTests {
       }, "\(ran.text)")
   }
 
-  @Test func `what was explained by a lost queue's events is explained no more`() throws {
+  @Test func `events of a lost queue no longer explain differences`() throws {
     var lines = try Self.lostSession()
     var tree = try Tree(lines[45])
     tree["response", "body", "starred_messages"] = [2013, 2041, 2054, 2117, 2118]
@@ -403,7 +402,7 @@ struct StateCheckTests {
     #expect(evidence.excuse(for: difference, of: nil) == nil)
   }
 
-  @Test func `what happened in a channel that the user had left is explained`() throws {
+  @Test func `changes in a channel that the user had left are explained`() throws {
     let left = try Self.event(
       #"{"id":1,"type":"subscription","op":"remove","subscriptions":[{"stream_id":4}]}"#)
     var evidence = StateEvidence(ZulipRegistration(), departures: [])

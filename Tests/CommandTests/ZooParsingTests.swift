@@ -43,7 +43,7 @@ struct ZooParsingTests {
       ])
   }
 
-  @Test func `what only the explorer finds is said in its file`() throws {
+  @Test func `a mutant's file says that only the explorer finds it`() throws {
     let mutant = try Mutant(
       name: "x", text: "S.\n\nbug ours\noracle explorer\nin Sources/A.swift\n-a\n+b")
     #expect(mutant.oracles == ["explorer"])
@@ -92,7 +92,7 @@ struct ZooParsingTests {
     ),
     ("S.\n\nhello", 3, "expected bug, oracle, engine, world, in, \"-\" or \"+\", found \"hello\""),
   ])
-  func `what makes no sense is told with its line`(text: String, line: Int, message: String) {
+  func `an invalid file is reported with the line`(text: String, line: Int, message: String) {
     #expect(throws: Mutant.Malformed(line: line, message: message)) {
       try Mutant(name: "x", text: text)
     }
@@ -100,7 +100,7 @@ struct ZooParsingTests {
 
   // MARK: Tokens
 
-  @Test func `comments and strings hide what they hold`() throws {
+  @Test func `brackets and words in comments and strings are ignored`() throws {
     let text = #"""
       a // { "
       /* { /* } */ " */ b
@@ -115,7 +115,7 @@ struct ZooParsingTests {
     #expect(try words("a \(long) b \(raw) c") == ["a", long, "b", raw, "c"])
   }
 
-  @Test func `every bracket knows its other half`() throws {
+  @Test func `every bracket is matched`() throws {
     let tokens = try SwiftTokens(Array("{ ( [ ] ) { } }".utf8))
     #expect(tokens.other == [7, 4, 3, 2, 1, 6, 5, 0])
   }
@@ -126,7 +126,7 @@ struct ZooParsingTests {
     ("/* /* */", 1, "a comment without an end"),
     ("\"\\( a", 1, "an interpolation without an end"),
   ])
-  func `what does not match is told with its line`(text: String, line: Int, found: String) {
+  func `an unmatched bracket is reported with its line`(text: String, line: Int, found: String) {
     #expect(throws: SwiftTokens.Malformed(line: line, found: found)) {
       try SwiftTokens(Array(text.utf8))
     }
@@ -190,7 +190,7 @@ struct ZooParsingTests {
     ("if a { return 1 }\nreturn 2", false), ("f()\nif a { return 1 } else { return 2 }", false),
     ("guard a else { return 1 }", false), ("fatalError()", false),
   ])
-  func `one expression is told from statements`(text: String, isOne: Bool) throws {
+  func `a body of one expression is recognised`(text: String, isOne: Bool) throws {
     #expect(try BodyText(Array(text.utf8)).isOneExpression == isOne)
   }
 }

@@ -33,7 +33,7 @@ struct ZooPlacementTests {
     text.split(separator: "\n").map { String($0).trimmed }.filter { !$0.isEmpty }
   }
 
-  @Test func `each mutant's body stands beside the original, and none sees another`() throws {
+  @Test func `each mutant's body is a variant of the original, independent of the others`() throws {
     let text = "struct S {\n  mutating func f() {\n    one()\n    two()\n  }\n}\n"
     let a = mutant("a", [(["one()"], ["uno()"])])
     let b = mutant("b", [(["one()"], []), (["two()"], ["due()", "tre()"])])
@@ -60,12 +60,12 @@ struct ZooPlacementTests {
       ])
   }
 
-  @Test func `a body of which nothing is left does nothing`() throws {
+  @Test func `a mutant with an empty body does nothing`() throws {
     let woven = lines(try woven("func f() { one() }", [mutant("a", [(["one()"], [])])]))
     #expect(woven[2...3] == ["break", "default:  // zoo: the original"])
   }
 
-  @Test func `outside of bodies a value is chosen, for several mutants in turn`() throws {
+  @Test func `outside of bodies a conditional expression chooses the mutant's value`() throws {
     let a = mutant("a", [(["var x: Int = 60"], ["var x: Int = 600"])])
     let b = mutant("b", [(["60"], ["-1"])])
     #expect(
@@ -78,7 +78,7 @@ struct ZooPlacementTests {
         """)
   }
 
-  @Test func `of a function in one line only what differs is taken`() throws {
+  @Test func `in a one-line function only the difference is replaced`() throws {
     let change = mutant(
       "a",
       [
@@ -134,7 +134,7 @@ struct ZooPlacementTests {
     #expect(with.hasPrefix("public import UpdateMachine\nfunc"))
   }
 
-  @Test func `a complaint is led back to the mutants at its place`() throws {
+  @Test func `a compiler error is traced to the mutants at its place`() throws {
     let text = "let x = 1\nfunc f() {\n  one()\n}\n"
     let mutants = [
       mutant("a", [(["one()"], ["two()"])]), mutant("b", [(["one()"], ["three()"])]),
@@ -153,7 +153,7 @@ struct ZooPlacementTests {
     #expect(ScratchPackage.mutants(at: lines.count, in: lines) == [])
   }
 
-  @Test func `numbers of mutants hang on their names alone`() {
+  @Test func `a mutant's number depends only on its name`() {
     #expect(Schemata.number(of: "a") == 0xE40C_292C)  // FNV-1a's own test value.
     #expect(Schemata.number(of: "") != 0)
   }

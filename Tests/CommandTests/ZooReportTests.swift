@@ -11,7 +11,7 @@ struct ZooReportTests {
     arguments: [
       ([], nil), ([7], 7), ([9, 10], 9.5), ([100, 9, 10], 10), ([4, 1, 3, 2], 2.5),
     ] as [([Double], Double?)])
-  func `the median is that of numbers, of an even count the mean of two`(
+  func `the median of an even count is the mean of the middle two`(
     numbers: [Double], median: Double?
   ) {
     #expect(ZooTotals.median(numbers) == median)
@@ -60,7 +60,7 @@ struct ZooReportTests {
     #expect(json["techniques"] == nil)
   }
 
-  @Test func `no mutant at all makes a report without numbers`() throws {
+  @Test func `a report on no mutants has no numbers`() throws {
     let totals = ZooTotals(technique: .explorer, catches: [])
     #expect(totals.table.contains("found                 0 of 0 (0.0 %)"))
     #expect(totals.table.contains("median                – ms"))
@@ -82,7 +82,7 @@ struct ZooReportTests {
     return Hunt.reading(end, of: mutant("m"), technique, milliseconds: 5)
   }
 
-  @Test func `what a process says becomes a catch`() {
+  @Test func `a process's output is read as a result`() {
     let answer = """
       words
       {"seeds":7,"failures":1,"traceHash":"00","failure":{"seed":7,"runs":6,"milliseconds":1.5,\
@@ -100,7 +100,7 @@ struct ZooReportTests {
     #expect(!reading(nothing, code: 0).isFound)
   }
 
-  @Test func `a trap is found, a hang is not, unless it came after the finding`() {
+  @Test func `a trap counts as found, a hang only if it came after the finding`() {
     #expect(reading("", code: nil).oracle == "trap")
     #expect(reading("", code: 139).oracle == "trap")
     #expect(!reading("", code: nil).isExpected)
@@ -116,7 +116,7 @@ struct ZooReportTests {
     #expect(late.milliseconds == 4.5)
   }
 
-  @Test func `the explorer finds with exit code 1, and nothing within its time`() {
+  @Test func `exit code 1 of the explorer is a finding, a timeout is none`() {
     #expect(reading("", code: 1, .explorer).oracle == "explorer")
     #expect(reading("", code: 1, .explorer).isExpected)
     #expect(reading("x\n{\"seconds\":1.5}", code: 1, .explorer).milliseconds == 1500)
@@ -143,7 +143,7 @@ struct ZooReportTests {
     #expect(ran.errors.first?.contains(said) == true, "\(ran.errors)")
   }
 
-  @Test func `help names every option that there is`() {
+  @Test func `the help names every option`() {
     for name in ZooOptions.names + ZooOptions.flags {
       #expect(Simulate.zooCommand.help.contains("  \(name) "), "\(name)")
     }
@@ -163,7 +163,7 @@ struct ZooReportTests {
     #expect(Set(mutants.map { Schemata.number(of: $0.name) }).count == mutants.count)
   }
 
-  @Test func `a run until its failure says how it was found and made small`() throws {
+  @Test func `a run until the first failure reports how it was found and shrunk`() throws {
     let ran = CommandRun(
       "run --plant lost-event --until-failure --json --jobs 1 --seeds 1000000 --seconds 60")
     #expect(ran.code == .failure)
@@ -178,7 +178,7 @@ struct ZooReportTests {
     #expect((failure["shrinkingMilliseconds"] as? Double).map { $0 > 0 } == true)
   }
 
-  @Test func `a run that is not to be made small says only how it was found`() throws {
+  @Test func `a run without shrinking reports only how the failure was found`() throws {
     let ran = CommandRun(
       "run --plant lost-event --until-failure --json --jobs 1 --seeds 1000000 --seconds 60"
         + " --shrink 0")

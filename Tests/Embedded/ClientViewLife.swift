@@ -20,8 +20,8 @@ private struct Sums: ViewMutators {
   }
 }
 
-/// A client view's life: pushes, of which some are refused; pulls of deltas and of full views; and what
-/// the client holds at the end.
+/// One run of a client view: pushes, of which some are refused; pulls of deltas and of full views;
+/// and what the client holds at the end.
 func lifeOfClientView() -> String {
   var server = ClientViewServer(
     DataLayer(Sums()), DiffServer(epoch: 1, historyMaximum: 3), pushCredential: PushCredential("a"),

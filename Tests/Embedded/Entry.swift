@@ -5,7 +5,7 @@ internal import MessageSync
 internal import Simulator
 internal import UpdateMachine
 
-/// Prints each seed with the hash of its world's life, and what the explorer finds in a small world.
+/// Prints each seed with the hash of its world's run, and what the explorer finds in a small world.
 @main
 struct Entry {
   /// As many as CI compares.

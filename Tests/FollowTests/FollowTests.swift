@@ -4,7 +4,7 @@ import Testing
 
 /// `follow` as a process, against a server on this computer.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct FollowTests {
-  @Test func `it prints what is there, then what has come since, and goes on from its finger`()
+  @Test func `follow prints old messages, then new ones, and resumes after a restart`()
     async throws
   {
     let realm = FakeRealm(["one", "two", "three"])
@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  @Test func `a long absence is made good, each message once and in order`() async throws {
+  @Test func `after a long absence each missed message is printed once and in order`() async throws
+  {
     let realm = FakeRealm(["first"])
     try await User.on(realm) { user, _ in
       let first = try await user.follow("--once")
@@ -51,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["0", "1"])
-  func `whoever wants nothing old gets all that is new`(_ count: String) async throws {
+  func `from an empty history all new messages are printed`(_ count: String) async throws {
     let realm = FakeRealm([])
     try await User.on(realm) { user, _ in
       let nothing = try await user.follow("--once", "--count", count)
@@ -69,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `Ctrl-C ends it in order and keeps the queue; a log-out does not`() async throws {
+  @Test func `Ctrl-C ends it and keeps the queue; a log-out releases it`() async throws {
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let running = try user.begin("--narrow", "channel:general/topic:lunch")
@@ -98,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `two accounts in one file are two`() async throws {
+  @Test func `two accounts in one file are independent`() async throws {
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let ada = try await user.follow("--once")
@@ -116,7 +117,7 @@ import Testing
 
   // MARK: What is shown
 
-  @Test func `names, topics and times are shown as they are, but can do nothing`() async throws {
+  @Test func `names, topics and times are printed without control characters`() async throws {
     let direct = #"[{"id":7},{"id":8}]"#
     let realm = FakeRealm(sent: [
       .init(text: #"a\u001b]0;title\u0007\nb\u202ec"#, fields: ["timestamp": "1795220766"]),
@@ -143,7 +144,7 @@ import Testing
 
   // MARK: What goes wrong
 
-  @Test func `a refused key ends it with a word, and nothing of the key`() async throws {
+  @Test func `a refused key ends it with a message that does not show the key`() async throws {
     try await LoopbackServer.serving { _ in
       .json(#"{"result":"error","msg":"no","code":"UNAUTHORIZED"}"#, status: 401)
     } while: { server in
@@ -156,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `a redirect gets no key, and is no server`() async throws {
+  @Test func `a redirect gets no key and counts as a failure`() async throws {
     let asked = FakeRealm([])
     try await User.on(asked) { elsewhere, _ in
       try await LoopbackServer.serving { request in
@@ -173,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func `once does not wait for ever`() async throws {
+  @Test func `--once does not wait for ever`() async throws {
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let well = try await user.follow("--once")
@@ -184,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func `two at once are refused, and an unknown channel is told with those there are`()
+  @Test func `a second process is refused, and an unknown channel lists the known ones`()
     async throws
   {
     let realm = FakeRealm(["one"])
@@ -208,7 +209,7 @@ import Testing
   }
 
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "Linux alone has one"))
-  func `a full disk behind its output ends it with a word`() async throws {
+  func `a full disk behind its output ends it with a message`() async throws {
     let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in

@@ -11,12 +11,12 @@ import ZulipSync
   @Test(arguments: [
     ["--site"], ["--count", "-1"], ["--count", "many"], ["--key", "x"], ["--narow", "x"], ["x"],
     ["--wait", "0"],
-  ]) func `bad words are refused`(_ words: [String]) {
+  ]) func `invalid options are refused`(_ words: [String]) {
     #expect(throws: Misuse.self) { try Options(words) }
   }
 
   @Test(arguments: ["channel", "colour:red", "is:blue", ":", "channel:", "--sender:7"])
-  func `bad narrows are refused`(_ text: String) {
+  func `invalid narrows are refused`(_ text: String) {
     #expect(throws: Misuse.self) { try NarrowText(text) }
   }
 
@@ -24,11 +24,11 @@ import ZulipSync
     ("topic:a\\/b/-is:dm", "topic:a/b -is:dm"), ("topic:", "topic:"), ("topic:a:b", "topic:a:b"),
     (#"topic:a\\"#, #"topic:a\"#),
   ])
-  func `a narrow is what was typed`(_ text: String, _ words: String) throws {
+  func `a narrow is parsed as it was typed`(_ text: String, _ words: String) throws {
     #expect(try NarrowText(text).words == words)
   }
 
-  @Test func `a file's key goes to the file's site alone, and comes first there`() throws {
+  @Test func `a file's key goes only to the file's site, and takes precedence there`() throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())").path
     let lines = """
       [other]
@@ -52,7 +52,7 @@ import ZulipSync
     #expect(throws: Misuse.self) { try Credentials(plain, ["ZULIP_API_KEY": "ghi"]) }
   }
 
-  @Test func `a lower ID that comes later is printed, each once`() {
+  @Test func `a lower ID that comes later is printed once`() {
     var printed = Printed((1...150).map { MessageID($0 * 2) })
     #expect(printed.ids.count == Int(Printed.span) && printed.floor.number == 100)
     #expect(!printed.note(MessageID(99)) && !printed.note(MessageID(102)))

@@ -66,7 +66,7 @@ import Testing
     return bench.take()
   }
 
-  @Test func `an answer is framed as its request asks`() {
+  @Test func `an answer is framed as its request requires`() {
     let chunked = Response(
       headers: ["Content-Length": "9", "X": "y"], body: [97, 98, 99], chunk: 2)
     #expect(
@@ -102,13 +102,13 @@ import Testing
     Response(status: 100), Response(status: 1000), Response(headers: ["X": "a\r\nY: b"]),
     Response(headers: ["X y": "a"]), Response(headers: ["": "a"]),
   ])
-  func `what cannot be written is a 500`(_ response: Response) {
+  func `a response that cannot be written becomes a 500`(_ response: Response) {
     let text = written(Self.get, response).joined()
     #expect(text.hasPrefix("HTTP/1.1 500 "))
     #expect(!text.contains("Y"))
   }
 
-  @Test func `a fault is done to the bytes`() {
+  @Test func `a fault changes the bytes that are sent`() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
     let response = Response(body: [97, 98, 99])
     #expect(written(Self.get, response.with(.cut(after: 4))) == ["end", "HTTP"])
@@ -127,7 +127,7 @@ import Testing
         == ["HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc"])
   }
 
-  @Test func `a drip lets a few bytes go, waits, and goes on to the next request`() {
+  @Test func `a drip sends a few bytes at a time, then the next request is served`() {
     var bench = Bench()
     bench.receive(Self.get + Self.get)
     bench.answer(Response(status: 204).with(.drip(bytes: 10, every: .seconds(40))))
@@ -138,7 +138,7 @@ import Testing
     #expect(bench.take() == ["ask GET /a", "ent\r\n\r\n"])
   }
 
-  @Test func `requests that come early are answered in their turn`() {
+  @Test func `pipelined requests are answered in order`() {
     var bench = Bench()
     bench.receive(Self.get + Self.get + "GET /b")
     #expect(bench.take() == ["ask GET /a"])
@@ -150,7 +150,7 @@ import Testing
     #expect(bench.take() == ["ask GET /b"])
   }
 
-  @Test func `a client that sends ahead without end must wait`() {
+  @Test func `a client that sends too far ahead must wait`() {
     var settings = LoopbackServer.Settings()
     settings.headLimit = 100
     var bench = Bench(settings)
@@ -162,7 +162,7 @@ import Testing
     #expect(bench.conversation.wantsInput)
   }
 
-  @Test func `each wait has its time`() {
+  @Test func `each wait has a deadline`() {
     var bench = Bench()
     bench.receive("GET / HT")
     #expect(bench.fire() == .seconds(10))
@@ -190,7 +190,7 @@ import Testing
     #expect(deadline.map { bench.now.duration(to: $0) } == .seconds(30))
   }
 
-  @Test func `a client that goes away ends its answer`() {
+  @Test func `when a client goes away, its answer is cancelled`() {
     var bench = Bench()
     bench.receive(Self.get)
     bench.note(bench.conversation.ended())
@@ -200,7 +200,7 @@ import Testing
     #expect(bench.take() == [])
   }
 
-  @Test func `a body is asked for when its client waits to be asked`() {
+  @Test func `100 Continue is sent to a client that waits for it`() {
     var bench = Bench()
     bench.receive("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
     #expect(bench.take() == ["HTTP/1.1 100 Continue\r\n\r\n"])

@@ -28,14 +28,14 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 20, 38, 40])
-  func `a cut sends so many bytes and closes in order`(count: Int) async throws {
+  func `a cut sends the given number of bytes and closes with FIN`(count: Int) async throws {
     let (text, ending) = try await read(.cut(after: count))
     #expect(text == String(Self.whole.utf8.prefix(count)))
     #expect(ending == .ended)
   }
 
   @Test(arguments: [0, 1, 20, 38])
-  func `a reset comes after so many bytes`(count: Int) async throws {
+  func `a reset comes after the given number of bytes`(count: Int) async throws {
     let (text, ending) = try await read(.reset(after: count))
     #expect(text == String(Self.whole.utf8.prefix(count))!)
     #expect(ending == .reset)
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [0, 30])
-  func `half-open says nothing more, and stays`(count: Int) async throws {
+  func `half-open sends nothing more, and the connection stays`(count: Int) async throws {
     try await LoopbackServer.serving { _ in
       Response(body: [97, 98, 99]).with(.halfOpen(after: count))
     } while: { server in
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `a drip comes slowly, and whole`() async throws {
+  @Test func `a drip arrives slowly and completely`() async throws {
     try await LoopbackServer.serving { _ in
       Response(body: [97, 98, 99]).with(.drip(bytes: 5, every: .milliseconds(20)))
     } while: { server in
@@ -119,7 +119,7 @@ import Testing
     #expect(ending == .ended)
   }
 
-  @Test func `a wrong length is said, and the body is what it is`() async throws {
+  @Test func `a wrong Content-Length is sent with the unchanged body`() async throws {
     let long = try await read(.contentLength(9))
     #expect(long.text == Self.whole.replacing("3\r\n", with: "9\r\n"))
     #expect(long.ending == .ended)
@@ -133,9 +133,7 @@ import Testing
     }
   }
 
-  @Test func `connections are let in late, or shut at once, as long as the server is told so`()
-    async throws
-  {
+  @Test func `connections can be accepted late, or closed at once`() async throws {
     try await LoopbackServer.serving { _ in
       Response(body: [97, 98, 99])
     } while: { server in

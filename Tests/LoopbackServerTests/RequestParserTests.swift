@@ -100,7 +100,7 @@ import UpdateMachine
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \u{b}chunked\r\n\r\n",
     "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
   ])
-  func `what is malformed is a 400`(_ text: String) { #expect(refusal(text) == 400) }
+  func `a malformed request gets a 400`(_ text: String) { #expect(refusal(text) == 400) }
 
   @Test(arguments: [
     "3\r\nabcd\r\n", "3\nabc\r\n", "3 \r\nabc\r\n", " 3\r\nabc\r\n", "0x3\r\nabc\r\n",
@@ -108,12 +108,12 @@ import UpdateMachine
     "0\r\nTail : x\r\n\r\n", "0\r\n x\r\n\r\n", "0\r\n\n", "g\r\n",
     "3;" + String(repeating: "x", count: 2000) + "\r\nabc\r\n",
   ])
-  func `a malformed chunk is a 400`(_ text: String) {
+  func `a malformed chunk gets a 400`(_ text: String) {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     #expect(refusal(head + text) == 400)
   }
 
-  @Test func `what is too long, unknown or not ours has a status of its own`() {
+  @Test func `too long, unknown and unsupported requests have their own statuses`() {
     let long = String(repeating: "x", count: 1100)
     let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     func length(_ text: String) -> String {
@@ -138,7 +138,7 @@ import UpdateMachine
     #expect(refusal("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n") == nil)
   }
 
-  @Test func `a client that waits for a word before its body is known, once`() {
+  @Test func `Expect: 100-continue is reported once`() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: "
     #expect(read([Array((head + "3\r\n\r\n").utf8)]).continues == 1)
     #expect(read([Array((head + "3\r\n\r\na").utf8)]).continues == 0, "it did not wait")
@@ -147,7 +147,7 @@ import UpdateMachine
     #expect(read("\(head)3\r\n\r\nabc".utf8.map { [$0] }).continues == 1)
   }
 
-  @Test func `how the answer is written is the request's to say`() {
+  @Test func `the request decides how the answer is framed`() {
     func manner(_ text: String) -> RequestManner? {
       var parser = RequestParser(headLimit: 1000, bodyLimit: 1000, connection: 1)
       parser.append(Array(text.utf8))

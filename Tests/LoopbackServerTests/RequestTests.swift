@@ -6,7 +6,7 @@ import Testing
   typealias Request = LoopbackServer.Request
   typealias Form = LoopbackServer.Form
 
-  @Test func `a form is read in order, and refused if it is malformed`() {
+  @Test func `a form is parsed in order, and refused if it is malformed`() {
     let form = Form(encoded: "type=stream&to=%5B1%5D&note=a+b%26c&flag&type=x&&=")
     #expect(form?["type"] == "stream")
     #expect(form?["to"] == "[1]")
@@ -20,7 +20,7 @@ import Testing
     #expect(Form(encoded: "%zz=a") == nil)
   }
 
-  @Test func `a body is a form only if it says so`() {
+  @Test func `a body is a form only with a form's content type`() {
     func form(_ type: String?, _ body: String) -> Form? {
       var headers: LoopbackServer.Headers = [:]
       headers["Content-Type"] = type
@@ -32,7 +32,7 @@ import Testing
     #expect(form("application/x-www-form-urlencoded", "a=%") == nil)
   }
 
-  @Test func `a target is taken apart before it is decoded`() {
+  @Test func `a target is split before it is decoded`() {
     let request = Request(method: "GET", target: "/user%2Fx//%C3%A9?q=%3F&path=/a")
     #expect(request?.path == "/user/x//é")
     #expect(request?.segments == ["user/x", "é"])
@@ -54,7 +54,7 @@ import Testing
     #expect(headers.fields.map(\.name) == ["A", "C"])
   }
 
-  @Test func `nothing that describes or dumps them shows a secret`() throws {
+  @Test func `descriptions and dumps show no secrets`() throws {
     let request = try #require(
       Request(
         method: "POST", target: "/messages?api_key=SECRET", headers: ["Authorization": "SECRET"],

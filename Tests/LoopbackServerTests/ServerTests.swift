@@ -10,7 +10,7 @@ import Testing
 
   // MARK: Requests
 
-  @Test func `requests that come at once are answered in order`() async throws {
+  @Test func `requests sent at once on one connection are answered in order`() async throws {
     try await LoopbackServer.serving { request in
       // The first is the slowest.
       .text("<\(request.path)>").delayed(by: request.path == "/1" ? .milliseconds(50) : .zero)
@@ -26,7 +26,8 @@ import Testing
     }
   }
 
-  @Test func `what is malformed is told so, and the connection is closed in order`() async throws {
+  @Test func `a malformed request gets a 400, and the connection is closed with FIN`() async throws
+  {
     try await LoopbackServer.serving { _ in
       .text("ok")
     } while: { server in
@@ -42,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `heads and bodies are bounded`() async throws {
+  @Test func `heads and bodies are limited`() async throws {
     var settings = Settings()
     settings.headLimit = 1000
     settings.bodyLimit = 1000
@@ -72,9 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a client that is slow to ask is told so, and one that rests too long is left`()
-    async throws
-  {
+  @Test func `a slow request gets a 408, and an idle connection is closed`() async throws {
     var settings = Settings()
     settings.requestTime = .milliseconds(150)
     settings.idleTime = .milliseconds(300)
@@ -101,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `a client that takes nothing is left`() async throws {
+  @Test func `a client that reads nothing is disconnected`() async throws {
     var settings = Settings()
     settings.sendTime = .milliseconds(200)
     let body = [UInt8](repeating: 97, count: 20 << 20)
@@ -116,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `a body is waited for after a word`() async throws {
+  @Test func `a body follows after 100 Continue`() async throws {
     try await LoopbackServer.serving { request in
       .text("<\(request.text)>")
     } while: { server in
@@ -132,7 +131,7 @@ import Testing
 
   // MARK: Connections
 
-  @Test func `more connections than allowed wait until one goes`() async throws {
+  @Test func `connections beyond the limit wait until one closes`() async throws {
     var settings = Settings()
     settings.connectionLimit = 2
     try await LoopbackServer.serving(settings: settings) { _ in
@@ -180,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func `a client that leaves in the middle of an answer harms nobody`() async throws {
+  @Test func `a client that leaves in the middle of an answer affects no other`() async throws {
     let body = [UInt8](repeating: 97, count: 20 << 20)
     try await LoopbackServer.serving { request in
       request.path == "/" ? .text("ok.") : LoopbackServer.Response(body: body)
@@ -196,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func `a client that goes is noticed behind all that it has sent ahead`() async throws {
+  @Test func `a client's end is noticed behind pipelined bytes`() async throws {
     var settings = Settings()
     settings.headLimit = 1000
     try await LoopbackServer.serving(settings: settings) { _ in
@@ -211,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func `an answer that does not end when it is cancelled keeps its place`() async throws {
+  @Test func `an answer that ignores cancellation keeps its connection's place`() async throws {
     var settings = Settings()
     settings.connectionLimit = 1
     let gate = Gate()
@@ -274,9 +273,7 @@ import Testing
 
   // MARK: Starting and stopping
 
-  @Test func `it listens on loopback alone, on a port of its own, and is gone when it stopped`()
-    async throws
-  {
+  @Test func `it listens on loopback only, on its own port, until it is stopped`() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     #expect(server.port > 0)
     #expect(server.address == "http://127.0.0.1:\(server.port)")
@@ -296,7 +293,7 @@ import Testing
     await again.stop()
   }
 
-  @Test func `on ::1 it listens there alone`() async throws {
+  @Test func `with ipv6 it listens on ::1 only`() async throws {
     // Some computers have no IPv6.
     guard let server = try? LoopbackServer(on: .ipv6, answer: { _ in .text("ok") }) else { return }
     #expect(server.address == "http://[::1]:\(server.port)")
@@ -313,7 +310,7 @@ import Testing
     await again.stop()
   }
 
-  @Test func `stop ends every connection and every answer, whatever they are at`() async throws {
+  @Test func `stop ends every connection and every answer in any state`() async throws {
     let server = try LoopbackServer { request in
       switch request.path {
       case "/silent": return .text("x").with(.halfOpen(after: 0))
@@ -348,7 +345,7 @@ import Testing
     #expect(late == server.counters)
   }
 
-  @Test func `two may stop it at once, and one that nobody holds stops by itself`() async throws {
+  @Test func `stop may be called twice at once, and an unreferenced server stops`() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     async let one: Void = server.stop()
     async let two: Void = server.stop()

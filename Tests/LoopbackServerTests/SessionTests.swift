@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `each fault is an error, or what it should be`() async throws {
+  @Test func `each fault gives the expected error or answer`() async throws {
     try await serve(timeout: 1) { request in
       let response = Response.text("a body")
       return switch request.path {
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `a request that is cancelled frees its connection and its answer`() async throws {
+  @Test func `a cancelled request frees its connection and its answer`() async throws {
     try await serve { _ in
       await untilCancelled()
       return .text("nobody hears this")
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func `a name that is refused at one address is found at the other`() async throws {
+  @Test func `a name whose first address refuses is reached at the second`() async throws {
     for family in [LoopbackServer.Family.ipv4, .ipv6] {
       // Some computers have no IPv6.
       guard let server = try? LoopbackServer(on: family, answer: { _ in .text("ok") }) else {

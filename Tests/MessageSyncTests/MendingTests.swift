@@ -64,7 +64,7 @@ import Testing
     MessageEvent<Int>.flagged([id, MessageID(1)], .starred, isSet: $0)
   }
 
-  @Test func `a doubt that a page settles is noted once`() {
+  @Test func `a doubt that a page settles is reported as mended once`() {
     var client = Client()
     #expect(client.store.takeMended() == [])
     client.hear(Self.contrary)
@@ -75,7 +75,7 @@ import Testing
     #expect(client.store.takeMended() == [])
   }
 
-  @Test func `a page that left before the doubt settles nothing, nor does one without any`() {
+  @Test func `only a page that left after the doubt settles it`() {
     var client = Client()
     let early = client.begin(PageRequest(Self.id))
     client.hear(Self.contrary)
@@ -88,7 +88,7 @@ import Testing
     #expect(client.store.takeMended() == [])
   }
 
-  @Test func `what the audit repairs is noted, not what it only suspects`() {
+  @Test func `the audit reports repairs as mended, not suspicions`() {
     var client = Client()
     client.take([Self.message([])])
     client.hear()
@@ -100,7 +100,7 @@ import Testing
     #expect(client.store.takeMended() == [Self.id])
   }
 
-  @Test func `what the audit drops is noted, too`() {
+  @Test func `the audit reports dropped messages as mended`() {
     var client = Client()
     client.take([])
     client.hear()
@@ -130,7 +130,7 @@ import Testing
     return message
   }
 
-  @Test func `only what is counted is asked for where it is not held`() {
+  @Test func `messages that are not held are asked for only if the app counts them`() {
     var client = Client()
     client.hear(Self.contraryOfStranger)
     #expect(client.store.doubtful == [])
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a page that brings it, or its lack, mends it`(_ isThere: Bool) {
+  func `a page with the message, or without it, mends the doubt`(_ isThere: Bool) {
     var client = Self.counting(Self.contraryOfStranger)
     let copy = isThere ? Self.stranger(.starred) : nil
     client.take(copy, for: client.begin(PageRequest(Self.stranger)))
@@ -153,7 +153,7 @@ import Testing
     #expect(client.store[Self.stranger] == copy)
   }
 
-  @Test func `a page that left before the doubt does not, but the next`() {
+  @Test func `a page that left before the doubt does not mend it, the next one does`() {
     var client = Client()
     client.store.countedFlags = .starred
     let early = client.begin(PageRequest(Self.stranger))
@@ -170,14 +170,14 @@ import Testing
     MessageEvent.flagged([stranger], .starred, isSet: true), .deleted([stranger]),
     .flaggedAll(.starred, isSet: false), .new(stranger([])),
   ])
-  func `an event that says it ends the doubt`(_ event: MessageEvent<Int>) {
+  func `an event that names the flag ends the doubt`(_ event: MessageEvent<Int>) {
     var client = Self.counting(Self.contraryOfStranger)
     client.hear([event])
     #expect(client.store.doubtful == [])
     #expect(client.store.takeMended() == [])
   }
 
-  @Test func `a page from where no events come says nothing of it`() {
+  @Test func `a page from a channel without events ends the doubt and repairs nothing`() {
     var client = Self.counting(Self.contraryOfStranger)
     let elsewhere = MendingTests.message(400, in: 9)
     client.take(elsewhere, for: client.begin(PageRequest(Self.stranger)))
@@ -185,7 +185,7 @@ import Testing
     #expect(client.store.takeMended() == [])
   }
 
-  @Test func `what is held no more is in doubt still`() {
+  @Test func `a message that is no longer held stays in doubt`() {
     var client = Self.counting(Self.contrary)
     client.store.drop(Self.id)
     #expect(client.store[Self.id] == nil)

@@ -15,7 +15,7 @@ import UpdateMachine
   ]
 
   @Test(arguments: 0..<4)
-  func `whatever a server says, nothing traps, and lists are of what is held`(share: Int) {
+  func `random answers never trap, and lists contain only held messages`(share: Int) {
     for seed in 0..<250 {
       var dice = SplitMix(UInt64(share * 250 + seed))
       var store = Store(following: [ChannelID(2), ChannelID(1), ChannelID(1)])
@@ -154,7 +154,7 @@ import UpdateMachine
 
   // MARK: By hand
 
-  @Test func `a page out of order, with a message twice, or of another ID is refused whole`() {
+  @Test func `a page out of order, with a duplicate, or of another ID is refused`() {
     var store = Store(following: [ChannelID(1)])
     store.open(Narrow())
     let one = ChatMessage<Int64>(
@@ -179,7 +179,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a new message where no events come from is not held, and no longer if it was`() {
+  @Test func `a new message in a channel without events is not held, even if it was`() {
     var store = Store(following: [ChannelID(1)])
     store.open(Narrow())
     var one = ChatMessage<Int64>(
@@ -196,7 +196,7 @@ import UpdateMachine
     #expect(store.list(of: Narrow())?.description == "0 of [begin…end]")
   }
 
-  @Test func `a deleted message is not shown any more, wherever a copy of it was`() {
+  @Test func `a deleted message is no longer shown, not even as a copy`() {
     let search = Narrow([.text("x")])
     var store = Store(following: [ChannelID(1)])
     let id = MessageID(1)

@@ -27,7 +27,7 @@ import UpdateMachine
     return store
   }
 
-  @Test func `every event and every change of the lists counts`() {
+  @Test func `every event and every change of the lists raises the revision`() {
     let reaction = MessageReaction(user: UserID(2), emoji: "x")
     let changes: [(String, (inout MessageStore<Narrow>) -> Void)] = [
       ("event", { $0.apply(.new(Self.message(3))) }),
@@ -50,7 +50,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `stores are the same by what they say, wherever they were made`() {
+  @Test func `stores with equal contents are the same, whatever their history`() {
     let store = RevisionTests.store()
     #expect(store.isSame(as: RevisionTests.store()))
     var changed = store
@@ -60,7 +60,7 @@ import UpdateMachine
     #expect(changed.isSame(as: store))
   }
 
-  @Test func `a page counts, unless nobody waits for it`() {
+  @Test func `an awaited page raises the revision`() {
     var store = RevisionTests.store()
     let (one, other) = (
       RequestID(incarnation: Incarnation(1), part: .pages, number: 2),
@@ -74,7 +74,7 @@ import UpdateMachine
     #expect(store.revision > before)
   }
 
-  @Test func `a poll that brings nothing does not count`() {
+  @Test func `an empty poll does not raise the revision`() {
     var store = RevisionTests.store()
     let before = store.revision
     store.asked()
@@ -83,7 +83,7 @@ import UpdateMachine
     #expect(store.isSame(as: RevisionTests.store()))
   }
 
-  @Test func `a new generation goes on counting`() {
+  @Test func `a new generation continues the revision`() {
     let old = RevisionTests.store()
     let new = MessageStore<Narrow>(following: [ChannelID(1)], after: old)
     #expect(new.revision > old.revision)

@@ -76,7 +76,7 @@ import Testing
   /// for by its ID; but it is gone, and nobody was told. The lack is suspect; its second reading is
   /// the question that the doubt asks, too, and went out as that alone: asked each minute for ever,
   /// and never mended.
-  @Test func `what is in doubt and gone unannounced is dropped`() {
+  @Test func `a message in doubt that is gone without an event is dropped`() {
     var client = Client()
     let contrary = [true, false].map {
       MessageEvent<UInt32>.flagged([client.id, MessageID(1)], .starred, isSet: $0)
@@ -99,7 +99,7 @@ import Testing
     #expect(questions < 10)
   }
 
-  @Test func `each suspect has a pause of its own, and is read once`() {
+  @Test func `each suspect waits for its own pause and is read once`() {
     var client = Client()
     let settings = PageSettings()
     var changed = client.message
@@ -125,7 +125,7 @@ import Testing
 
   /// Seed 3397 of the message world, as it once was: what is out serves a window that wants less, too,
   /// but the question itself was forgotten; so when it had failed it was asked again at once.
-  @Test func `a fetch that came to serve less is not asked again at once when it has failed`() {
+  @Test func `a failed fetch that became smaller is not repeated at once`() {
     var client = Client()
     let full = ListWindow<MessageID>(.firstUnread, before: 1, after: 2)
     let less = ListWindow<MessageID>(.firstUnread, before: 0, after: 2)

@@ -56,7 +56,7 @@ private struct Names: StorableModel, Equatable, Codable {
 
   // MARK: What is no file of ours
 
-  @Test func `on a path that is a folder an app hears so, and follows without a store`()
+  @Test func `a folder in place of the file is reported, and the app follows without a store`()
     async throws
   {
     let shelf = try Shelf()
@@ -75,7 +75,7 @@ private struct Names: StorableModel, Equatable, Codable {
     #expect(shelf.bytes("something") == [1, 2, 3])
   }
 
-  @Test func `on a file that is no database an app hears so, and follows without a store`()
+  @Test func `a file that is not a database is reported, and the app follows without a store`()
     async throws
   {
     let shelf = try Shelf()
@@ -93,9 +93,7 @@ private struct Names: StorableModel, Equatable, Codable {
   }
 
   /// As a user who is not root, in a process of its own: root may do everything.
-  @Test func `in a folder that may not be written an app hears so, and follows without a store`()
-    async throws
-  {
+  @Test func `a read-only folder is reported, and the app follows without a store`() async throws {
     let shelf = try Shelf()
     let before: [UInt8]
     do {
@@ -136,7 +134,7 @@ private struct Names: StorableModel, Equatable, Codable {
     (DISK_WRITE_FAILED, "Look whether it is well."),
     (DISK_SYNC_FAILED, "Look whether it is well."),
   ])
-  func `while a disk fails all is shown, what to do is said, and nothing is acknowledged`(
+  func `while a disk fails, states are shown, errors say what to do, nothing is acknowledged`(
     failure: disk_failure, advice: String
   ) async throws {
     let shelf = try Shelf()
@@ -172,9 +170,7 @@ private struct Names: StorableModel, Equatable, Codable {
     await file.close()
   }
 
-  @Test func `a row that is damaged is said, kept as it is, and the replica starts stale`()
-    async throws
-  {
+  @Test func `a damaged row is reported and kept, and the replica starts stale`() async throws {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     let before = machine(file.store(named: "directory"), Reports())

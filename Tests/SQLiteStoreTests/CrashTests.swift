@@ -8,7 +8,8 @@ import UpdateMachine
 
 /// What opens after a crash is a state that was saved, and none older than the last that returned.
 @Suite struct CrashTests {
-  /// A life of a file, written down: all changes of the disk, and what was saved after how many.
+  /// The history of a file, written down: all changes of the disk, and what was saved after how
+  /// many.
   struct Life {
     let shelf: Shelf
     let start: [String: [UInt8]]
@@ -94,7 +95,7 @@ import UpdateMachine
   }
 
   /// The tests above can fail: without syncs a power cut does lose what has returned.
-  @Test func `a disk that lies about its syncs is found out`() async throws {
+  @Test func `a disk that lies about its syncs is detected`() async throws {
     let life = try await Life(seed: 31, steps: 12)
     let honest = life.changes
     let liar = honest.filter { if case .sync = $0 { false } else { true } }
@@ -114,10 +115,10 @@ import UpdateMachine
     #expect(lost)
   }
 
-  // MARK: Failures that the process lives through
+  // MARK: Failures that the process survives
 
-  /// Every n-th change fails in turn: the step throws and has changed nothing, and the next one, which
-  /// brings all that has changed, is saved.
+  /// Every n-th change fails in turn: the step throws and has changed nothing, and the next one,
+  /// which brings all that has changed, is saved.
   @Test(arguments: [
     (DISK_WRITE, DISK_IS_FULL, 0), (DISK_WRITE, DISK_WRITE_FAILED, 5),
     (DISK_WRITE, DISK_IS_FULL, 11), (DISK_SYNC, DISK_SYNC_FAILED, 0),
@@ -164,7 +165,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a disk that is full while the file is made is a typed error, and no obstacle later`()
+  @Test func `a full disk while the file is created is a typed error, and a retry succeeds`()
     async throws
   {
     for place in 0..<16 {
@@ -187,7 +188,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a full disk is told, and nothing that was saved is lost`() async throws {
+  @Test func `a full disk is reported, and nothing that was saved is lost`() async throws {
     let shelf = try Shelf()
     var settings = SQLiteSettings()
     settings.pageMaximum = 40

@@ -27,7 +27,7 @@ import UpdateMachine
 
   // MARK: Refused
 
-  @Test func `a folder, or a place in no folder, is refused`() async throws {
+  @Test func `a folder, or a path without a folder, is refused`() async throws {
     let shelf = try Shelf()
     #expect(await refusal(shelf.folder) == .isFolder(path: shelf.folder))
     #expect(
@@ -35,7 +35,7 @@ import UpdateMachine
     #expect(shelf.names == [])
   }
 
-  @Test func `a file that is no database is refused and left as it is`() async throws {
+  @Test func `a file that is not a database is refused and left unchanged`() async throws {
     for text in [
       "Dear diary,", String(repeating: "Dear diary, ", count: 1000), "SQLite format 3\0",
     ] {
@@ -48,7 +48,7 @@ import UpdateMachine
   }
 
   @Test(arguments: ["DELETE", "WAL"])
-  func `another program's database is refused and left as it is, log and all`(
+  func `another program's database is refused and left unchanged with its log`(
     _ mode: String
   ) async throws {
     let shelf = try Shelf()
@@ -62,9 +62,7 @@ import UpdateMachine
     try theirs.run("INSERT INTO diary VALUES('Monday')")
   }
 
-  @Test func `what is open here is refused to a second one, and not when it is closed`()
-    async throws
-  {
+  @Test func `an open file is refused to a second store until it is closed`() async throws {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     #expect(await refusal(shelf.path) == .inUse(path: shelf.path))
@@ -75,7 +73,7 @@ import UpdateMachine
     #expect(await refusal(shelf.path) == nil)
   }
 
-  @Test func `a link to what is open is refused as well`() async throws {
+  @Test func `a link to an open file is refused`() async throws {
     let shelf = try await shelfWithReplica(1)
     let link = shelf.folder + "/link.db"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "replicas.db")
@@ -86,7 +84,7 @@ import UpdateMachine
     #expect(shelf.names == ["link.db", "replicas.db", "replicas.db-lock"])
   }
 
-  @Test func `another process is refused, until this one lets go`() async throws {
+  @Test func `another process is refused until this one closes the file`() async throws {
     let shelf = try Shelf()
     let path = shelf.path
     let file = try await SQLiteFile.open(at: path)
@@ -105,9 +103,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a process that died while it had the file keeps nobody out, and nothing is lost`()
-    async throws
-  {
+  @Test func `a dead process does not keep the file locked, and nothing is lost`() async throws {
     let shelf = try Shelf()
     let path = shelf.path
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -121,7 +117,7 @@ import UpdateMachine
     #expect(try await Saved(file.store(named: "directory").load())?.rows.count == 2)
   }
 
-  @Test func `another program that holds the file makes it in use`() async throws {
+  @Test func `a file that another program has open is reported as in use`() async throws {
     let shelf = try await shelfWithReplica()
     let theirs = try Connection(path: shelf.path, vfs: nil)
     try theirs.run("PRAGMA locking_mode = EXCLUSIVE")
@@ -166,7 +162,7 @@ import UpdateMachine
     #expect(shelf.names == ["replicas.db", "replicas.db-lock"])
   }
 
-  @Test func `every refusal says what and where, and what to do`() {
+  @Test func `every refusal says what is wrong, where, and what to do`() {
     let refusals: [SQLiteFileError] = [
       .inUse(path: "/a/b.db"), .foreign(path: "/a/b.db"), .notADatabase(path: "/a/b.db"),
       .isFolder(path: "/a/b.db"), .noFolder(path: "/a/b.db"),
@@ -181,7 +177,7 @@ import UpdateMachine
 
   // MARK: Who may read it
 
-  @Test func `file, log and lock are the owner's alone, whatever the umask`() async throws {
+  @Test func `file, log and lock are private to the owner, whatever the umask`() async throws {
     let shelf = try Shelf()
     let path = shelf.path
     await #expect(processExitsWith: .exitCode(42)) { [path = path as String] in
@@ -194,7 +190,7 @@ import UpdateMachine
     for name in shelf.names { #expect(shelf.mode(name) == 0o600, "\(name)") }
   }
 
-  @Test func `a file that others may read is theirs no longer, nor is its log`() async throws {
+  @Test func `a file that others may read becomes private, and so does its log`() async throws {
     let shelf = try Shelf()
     let path = shelf.path
     await #expect(processExitsWith: .exitCode(42)) { [path = path as String] in
@@ -214,7 +210,7 @@ import UpdateMachine
 
   // MARK: Moved aside
 
-  @Test func `a damaged file is moved aside and a new one is begun`() async throws {
+  @Test func `a damaged file is moved aside and a new one is created`() async throws {
     let shelf = try await shelfWithReplica()
     for number in 1...3 {
       var bytes = shelf.bytes("replicas.db")
@@ -235,9 +231,7 @@ import UpdateMachine
     #expect(shelf.names.filter { $0.contains("aside") }.count == 3)
   }
 
-  @Test func `a file too large to be checked is checked after damage was met in it`()
-    async throws
-  {
+  @Test func `a large file is checked only once damage was found in it`() async throws {
     let shelf = try await shelfWithReplica()
     var bytes = shelf.bytes("replicas.db")
     for place in 3 * 4096..<20 * 4096 { bytes[place] = UInt8(truncatingIfNeeded: place &* 31) }
@@ -263,7 +257,7 @@ import UpdateMachine
     try await file.store(named: "directory").checkpoint(bigForm(10))
   }
 
-  @Test func `a file of a later version is moved aside with its log, not touched`() async throws {
+  @Test func `a file of a later version is moved aside unchanged, with its log`() async throws {
     let shelf = try Shelf()
     var settings = SQLiteSettings()
     settings.schema.steps.append(["ALTER TABLE replica ADD COLUMN colour TEXT"])
@@ -291,7 +285,7 @@ import UpdateMachine
     #expect(try await again.store(named: "directory").load()?.rows.count == 11)
   }
 
-  @Test func `an older file is brought forward with all that is in it`() async throws {
+  @Test func `an older file is migrated with all its contents`() async throws {
     let shelf = try await shelfWithReplica(10)
     var settings = SQLiteSettings()
     settings.schema.steps.append(["ALTER TABLE replica ADD COLUMN colour TEXT"])
@@ -305,7 +299,7 @@ import UpdateMachine
     #expect(try connection.text("SELECT colour FROM replica") == "red")
   }
 
-  @Test func `a way forward that fails leaves the file as it was`() async throws {
+  @Test func `a failed migration leaves the file unchanged`() async throws {
     let shelf = try await shelfWithReplica(10)
     var settings = SQLiteSettings()
     settings.schema.steps.append(["ALTER TABLE replica ADD COLUMN colour TEXT", "SELECT nonsense"])
@@ -316,9 +310,7 @@ import UpdateMachine
     #expect(try await file.store(named: "directory").load()?.rows.count == 11)
   }
 
-  @Test func `a log whose file is gone is kept, for the file that was moved aside without it`()
-    async throws
-  {
+  @Test func `a log without its file is kept with the file that was moved aside`() async throws {
     let shelf = try Shelf()
     shelf.write([1, 2, 3], to: "replicas.db.aside-1")
     shelf.write([4, 5, 6], to: "replicas.db-wal")
@@ -333,7 +325,7 @@ import UpdateMachine
   }
 
   /// What opens is what was saved, or says that it is not: never another thing, and never a trap.
-  @Test func `no byte that changes goes unnoticed in what is read`() async throws {
+  @Test func `every changed byte is noticed when it is read`() async throws {
     let shelf = try await shelfWithReplica(60)
     let whole = shelf.bytes("replicas.db")
     let saved = Saved(bigForm(60))

@@ -7,7 +7,7 @@ import UpdateMachine
 
 /// What a store promises, on a file that nothing happens to.
 @Suite struct SQLiteStoreTests {
-  @Test func `what is written is there after a restart, in the order of its keys`() async throws {
+  @Test func `written rows are there after a restart, in key order`() async throws {
     let shelf = try Shelf()
     do {
       let file = try await SQLiteFile.open(at: shelf.path)
@@ -27,7 +27,7 @@ import UpdateMachine
     #expect(loaded.rows.map(\.value) == [[8], [1], [9], [7]])
   }
 
-  @Test func `a checkpoint takes the place of all that was there`() async throws {
+  @Test func `a checkpoint replaces everything`() async throws {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     let store = file.store(named: "directory")
@@ -36,7 +36,7 @@ import UpdateMachine
     #expect(try await Saved(store.load())?.rows == [key(16, 3): [3]])
   }
 
-  @Test func `replicas in one file know nothing of each other`() async throws {
+  @Test func `replicas in one file are independent`() async throws {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     let (one, other) = (file.store(named: "one"), file.store(named: "önother's \"name\"\n"))
@@ -51,7 +51,7 @@ import UpdateMachine
     #expect(try await file.replicas().map(\.name) == ["önother's \"name\"\n"])
   }
 
-  @Test func `a step from nothing is refused`() async throws {
+  @Test func `a step without a checkpoint is refused`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "directory")
     let refusal = await #expect(throws: StoreError.self) {
@@ -61,7 +61,7 @@ import UpdateMachine
     #expect(try await store.load() == nil)
   }
 
-  @Test func `what is set aside is kept, told of, and read no more`() async throws {
+  @Test func `a form that is set aside is kept, reported, and no longer read`() async throws {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     let store = file.store(named: "directory")
@@ -102,7 +102,7 @@ import UpdateMachine
     #expect(try await store.load() != nil)
   }
 
-  @Test func `rows are read in a range, either way, as many as are wanted`() async throws {
+  @Test func `rows are read in a range, in either order, up to the limit`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "messages")
     func range(_ first: [UInt8], _ last: [UInt8]) -> RowRange {
@@ -132,7 +132,7 @@ import UpdateMachine
     #expect(try await read([], [255], .ascending, -1) == [0])
   }
 
-  @Test func `tables can be left, and ranges cleared`() async throws {
+  @Test func `tables can be left unread, and ranges cleared`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "messages")
     var all = form(1)
@@ -160,7 +160,7 @@ import UpdateMachine
     #expect(rows?[1].value == [7])
   }
 
-  @Test func `any bytes come back, also none and many`() async throws {
+  @Test func `any bytes are read back, few or many`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "")
     var dice = SplitMix(7)
@@ -173,7 +173,7 @@ import UpdateMachine
     #expect(try await Saved(store.load()) == saved)
   }
 
-  @Test func `a replica of the library goes in and out, step by step`() async throws {
+  @Test func `a replica is saved and loaded step by step`() async throws {
     let shelf = try Shelf()
     var dice = SplitMix(1)
     var saved = Saved()
@@ -192,7 +192,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a file that was closed says so`() async throws {
+  @Test func `using a closed file is an error`() async throws {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     await file.close()
@@ -201,7 +201,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `many tasks at once are served one after the other`() async throws {
+  @Test func `concurrent calls are served one at a time`() async throws {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     await withTaskGroup { group in
@@ -221,7 +221,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `the log is put into the file again and again, and stays short`() async throws {
+  @Test func `the log is checkpointed regularly and stays short`() async throws {
     let shelf = try Shelf()
     var settings = SQLiteSettings()
     settings.logPages = 20

@@ -71,7 +71,7 @@ private struct PeopleModel: StorableModel, Equatable {
   }
 
   /// The app's model is of a later version than the saved form: it is set aside, and kept.
-  @Test func `what cannot be understood is set aside in the file, and the replica starts anew`()
+  @Test func `an unreadable form is set aside in the file, and the replica starts anew`()
     async throws
   {
     let shelf = try Shelf()

@@ -117,7 +117,7 @@ private struct People: ServerTruth, Equatable {
       """)
   }
 
-  @Test func `a form of an older app is migrated, shown at once, and followed on`() async throws {
+  @Test func `a form of an older app is migrated, shown at once, and followed`() async throws {
     let shelf = try Shelf()
     let old = try await start(App1.self, shelf, until: 1)
     #expect(old == Start(found: nil, held: ["Ada"]))
@@ -188,7 +188,7 @@ private struct People: ServerTruth, Equatable {
   }
 
   /// One that asks nothing of the server saves nothing, so there is nothing to be set aside for.
-  @Test func `an older app that only looks leaves everything as it was`() async throws {
+  @Test func `an older app that only reads leaves everything unchanged`() async throws {
     let shelf = try Shelf()
     _ = try await start(App2.self, shelf, until: 1)
     let before = try rows(shelf, aside: 0)

@@ -12,7 +12,7 @@ struct ActorEngineTests {
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 20, 40] as [UInt64])
-  func `sixty lives under every fault find nothing`(first: UInt64) {
+  func `sixty runs under every fault find nothing`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 20 {
       let run = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: seed))
@@ -34,7 +34,7 @@ struct ActorEngineTests {
     }
   }
 
-  @Test func `a log-out before the saved form was read ends the run all the same`() {
+  @Test func `a log-out before the saved form was read ends the run`() {
     // The story of seed 490: the simulated reading was left unanswered, so run() never ended.
     let result = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: 490)).result
     #expect(result.finding == nil)
@@ -44,7 +44,7 @@ struct ActorEngineTests {
 
   /// Of several clients it is one order only if nothing comes in between.
   @Test(arguments: [(1, true), (1, false), (2, false), (3, false), (4, false), (5, false)])
-  func `where only one order is possible both engines tell the same story`(
+  func `where only one order is possible both engines give the same trace`(
     clients: Int, choosesJobs: Bool
   ) {
     for seed: UInt64 in 1...25 {
@@ -62,7 +62,7 @@ struct ActorEngineTests {
   // MARK: Again
 
   @Test(arguments: [false, true])
-  func `the same seed twice gives the same run, to the last job`(choosesJobs: Bool) {
+  func `the same seed gives the same run, to the last job`(choosesJobs: Bool) {
     var hashes: Set<UInt64> = []
     for seed: UInt64 in 1...10 {
       let configuration = SimulationConfiguration(seed: seed, clients: 3)
@@ -78,7 +78,7 @@ struct ActorEngineTests {
     #expect(hashes.count == 10)
   }
 
-  @Test func `writing a run down changes nothing`() {
+  @Test func `recording a run does not change it`() {
     for seed: UInt64 in 1...5 {
       let configuration = SimulationConfiguration(seed: seed)
       let plain = Simulation<DirectoryApp>.runActors(configuration)

@@ -24,14 +24,14 @@ struct AgendaTests {
     #expect(drained(agenda).map(\.step) == [1, 5, 3, 2, 0, 4])
   }
 
-  @Test func `steps of one moment come in the order in which they were put in`() {
+  @Test func `steps of one moment come in the order in which they were added`() {
     var agenda = Agenda<Int>()
     for step in 0..<100 { agenda.add(step, at: Moment(milliseconds: Int64(step % 3))) }
     let expected = (0..<3).flatMap { rest in (0..<100).filter { $0 % 3 == rest } }
     #expect(drained(agenda).map(\.step) == expected)
   }
 
-  @Test func `putting in and taking out in turn agrees with a sorted list`() {
+  @Test func `adding and removing in turn agrees with a sorted list`() {
     var agenda = Agenda<Int>()
     var list: [(at: Int64, order: Int)] = []
     var choices = Choices(seed: 4)

@@ -3,7 +3,8 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// What oracle B excuses where a server breaks its contract, and what it does not (PartialKnowledge R13).
+/// What oracle B excuses where a server breaks its contract, and what it does not (PartialKnowledge
+/// R13).
 @Suite struct BreachRecordTests {
   typealias Store = MessageStore<ServerMessages.Narrow>
 
@@ -54,7 +55,7 @@ import UpdateMachine
     mutating func pause() { for _ in 0..<3 { commit(.reacted(999)) } }
   }
 
-  @Test func `what nobody was told of is excused until it is told, and never after two looks`() {
+  @Test func `an unannounced change is excused until it is announced or looked at twice`() {
     var scene = Scene(1, 2)
     scene.commit(.untold(.starred(1)))
     #expect(scene.objection == nil)
@@ -70,14 +71,14 @@ import UpdateMachine
     #expect(scene.objection == "flags wrong: 1/a 1 +0")
   }
 
-  @Test func `another message of the same server is not excused`() {
+  @Test func `a breach excuses no other message of the server`() {
     var scene = Scene(1, 2)
     scene.commit(.untold(.starred(1)))
     scene.store.apply(.flagged([MessageID(2)], .starred, isSet: true))
     #expect(scene.objection == "flags wrong: 1/a 2 +2")
   }
 
-  @Test func `an old row excuses what no event has said, but no flag and no life`() {
+  @Test func `an old row excuses what no event has said, but neither flags nor existence`() {
     var scene = Scene(1)
     scene.commit(.aged(scene.truth[MessageID(1)]!))
     scene.store.apply(
@@ -94,7 +95,7 @@ import UpdateMachine
     #expect(scene.afterLooks == "content wrong: 1/a 9 +1")
   }
 
-  @Test func `a message that is gone and held is excused, until two looks are over`() {
+  @Test func `a held message that is gone is excused until it was looked at twice`() {
     var scene = Scene(1, 2)
     scene.commit(.untold(.deleted(1)))
     #expect(scene.objection == nil)
@@ -105,7 +106,7 @@ import UpdateMachine
     #expect(scene.afterLooks == "nothing is held")
   }
 
-  @Test func `what cannot be mended is excused after two looks, and nothing like it`() {
+  @Test func `an error that cannot be repaired stays excused after two looks, others do not`() {
     var scene = Scene(1, 2)
     scene.commit(.reacted(1))
     scene.commit(.untold(.reacted(1, isSet: false)))

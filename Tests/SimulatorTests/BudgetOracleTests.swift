@@ -21,25 +21,25 @@ struct BudgetOracleTests {
 
   // MARK: The window
 
-  @Test func `eleven at once and then one per interval is what the pace allows`() {
+  @Test func `the pace allows eleven requests at once, then one per interval`() {
     let burst = [Int64](repeating: 0, count: 11)
     #expect(objection(to: burst) == nil)
     #expect(objection(to: burst + (1...200).map { $0 * 400 }) == nil)
   }
 
-  @Test func `a twelfth at once is one too many`() {
+  @Test func `a twelfth request at once is refused`() {
     #expect(
       objection(to: [Int64](repeating: 7, count: 12)) == "7: at most 11 requests in 0 ms, found 12")
   }
 
-  @Test func `one more is allowed after the interval, not before`() {
+  @Test func `one more request is allowed after the interval, not before`() {
     let burst = [Int64](repeating: 0, count: 11)
     #expect(objection(to: burst + [400]) == nil)
     #expect(objection(to: burst + [399]) == "399: at most 11 requests in 399 ms, found 12")
     #expect(objection(to: burst + [400, 799]) == "799: at most 12 requests in 799 ms, found 13")
   }
 
-  @Test func `a burst after a long time at the pace is seen, also when the memory is full`() {
+  @Test func `a burst after a long time at the full pace is found`() {
     let paced = (0..<300).map { Int64($0) * 400 }
     #expect(objection(to: paced) == nil)
     let last = paced[299]
@@ -49,7 +49,7 @@ struct BudgetOracleTests {
         == "\(last): at most 11 requests in 0 ms, found 12")
   }
 
-  @Test func `a little too fast for long is seen`() {
+  @Test func `a pace that is slightly too fast is found in time`() {
     let hasty = (0..<300).map { Int64($0) * 250 }
     #expect(objection(to: hasty) != nil)
   }
@@ -62,7 +62,7 @@ struct BudgetOracleTests {
       (.milliseconds(180), 180), (.milliseconds(54_370), 54_370), (.minutes(10), 600_000),
       (.seconds(3600), 600_000), (.forever, 600_000),
     ] as [(asked: TimeSpan?, kept: Int64)])
-  func `nothing is sent before a retry-after is over, clamped to what makes sense`(
+  func `nothing may be sent before a clamped retry-after is over`(
     asked: TimeSpan?, kept: Int64
   ) {
     var oracle = BudgetOracle(settings: MachineSettings())
@@ -90,7 +90,7 @@ struct BudgetOracleTests {
     return nil
   }
 
-  @Test func `waits that double up to the cap are right`() {
+  @Test func `waits that double up to the cap are accepted`() {
     let transient: [Int64] = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000]
     #expect(objection(isSlow: false, waits: transient) == nil)
     let slow: [Int64] = [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]
@@ -108,7 +108,7 @@ struct BudgetOracleTests {
     #expect(objection(isSlow: true, waits: [999]) != nil)
   }
 
-  @Test func `asking in the same breath as a failure is refused, even when it is the first`() {
+  @Test func `a request at the moment of a failure is refused, even after the first one`() {
     var oracle = BudgetOracle(settings: MachineSettings())
     let now = BudgetOracleTests.at(0)
     #expect(
@@ -119,7 +119,7 @@ struct BudgetOracleTests {
         == "a wait after a failure")
   }
 
-  @Test func `a client that rests after a failure does not wait`() {
+  @Test func `a client that rests after a failure need not wait`() {
     var oracle = BudgetOracle(settings: MachineSettings())
     #expect(
       oracle.noteFailure(isSlow: false, asks: false, wait: nil, at: BudgetOracleTests.at(0)) == nil)
@@ -188,7 +188,7 @@ struct BudgetOracleTests {
     #expect(quick(10) == nil && quick(9) != nil && register(60) == nil)
   }
 
-  @Test func `a slow wait is on for as long as its wait, and longer with each failure`() {
+  @Test func `a slow wait lasts as long as its range, and longer with each failure`() {
     var oracle = BudgetOracle(settings: MachineSettings())
     #expect(!oracle.isSlowWaitOn(at: BudgetOracleTests.at(0)))
     for wait in [1000, 2000] as [Int64] {
@@ -199,7 +199,7 @@ struct BudgetOracleTests {
     }
   }
 
-  @Test func `a finger that was got less than a minute ago is young`() {
+  @Test func `a finger that is less than a minute old is young`() {
     var oracle = BudgetOracle(settings: MachineSettings())
     #expect(!oracle.isYoung(at: BudgetOracleTests.at(0)))
     oracle.noteSnapshot(at: BudgetOracleTests.at(5))
@@ -207,7 +207,7 @@ struct BudgetOracleTests {
     #expect(!oracle.isYoung(at: BudgetOracleTests.at(60_005)))
   }
 
-  @Test func `only health, which time brings, makes a slow wait short again`() {
+  @Test func `only healthy time makes a slow wait short again`() {
     // Beyond the wait that the second failure would get, which is 2 s.
     #expect(objection(isSlow: true, waits: [1000, 1000], apart: 62_000) != nil)
     #expect(objection(isSlow: true, waits: [1000, 1000], apart: 62_001) == nil)

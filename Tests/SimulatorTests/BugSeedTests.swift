@@ -7,7 +7,7 @@ import Testing
 /// A seed says nothing by itself: a change to the world draws another history from it. So each test
 /// first makes sure that the trigger is there, in the count of the fault and in the conversation;
 /// if it is gone, look for another seed with `simulate trace`. That all is well is what the oracles
-/// say, the last of them that everybody is live and level after the faults.
+/// say, the last of them that everybody is live and up to date after the faults.
 @Suite struct BugSeedTests {
   /// One run under these faults alone.
   struct History {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `bug 1 in a seed: registers fail again and again, and somebody always tries anew`() {
+  @Test func `bug 1 in a seed: registers fail repeatedly, and each client tries again`() {
     let history = History(seed: 36, faults: [.killedServer, .serverError])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.killedServer] > 10)
@@ -54,7 +54,7 @@ import Testing
     #expect(history.clientsLeftWith("→ registerFailed", without: "→ live.polling") == [])
   }
 
-  @Test func `bug 8: what a half-open connection swallows ends at our own deadline`() {
+  @Test func `bug 8: a request lost in a half-open connection ends at our own deadline`() {
     let history = History(seed: 7, faults: [.halfOpen])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.halfOpen] > 3)
@@ -71,7 +71,7 @@ import Testing
     #expect(!history.lines("fired ", "→ live.polling: cancel ", "poll ", ", quick").isEmpty)
   }
 
-  @Test func `bug 13 in a seed: nobody asks before the server's time is over`() {
+  @Test func `bug 13 in a seed: no client asks before the server's retry-after is over`() {
     let history = History(seed: 4, faults: [.rateLimit])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.rateLimit] > 3)
@@ -79,7 +79,7 @@ import Testing
     #expect(!history.lines("rateLimited(after ", "→ ", "arm ", " in [").isEmpty)
   }
 
-  @Test func `bug 14 in a seed: a revoked key halts, and new credentials lead out`() {
+  @Test func `bug 14 in a seed: a revoked key halts a client, and new credentials resume it`() {
     let history = History(seed: 15, faults: [.revokedCredentials])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.revokedCredentials] > 3)
@@ -88,7 +88,7 @@ import Testing
     #expect(!history.lines("credentialsChanged → live.polling").isEmpty)
   }
 
-  @Test func `bug 17: who lost a queue gets another, whatever comes between`() {
+  @Test func `bug 17: a client that lost its queue gets another, whatever comes between`() {
     let history = History(seed: 36, faults: [.killedServer, .background])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.killedServer] > 10)
@@ -97,7 +97,7 @@ import Testing
     #expect(history.clientsLeftWith("expired → ", without: "snapshotArrived") == [])
   }
 
-  @Test func `bug 33: coming back from a pause leaves no client with nothing pending`() {
+  @Test func `bug 33: after a pause every client waits for something`() {
     let history = History(seed: 24, faults: [.background, .suspension, .lateAnswer])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.background] > 3)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: [QueueBreach.staleSnapshot, .wrongFinger, .reorderedEvents])
-  func `bugs 26, 32 and 35 in the server itself do not go unseen`(breach: QueueBreach) throws {
+  func `bugs 26, 32 and 35 are found when the server has them`(breach: QueueBreach) throws {
     let plant = Plant.breach(breach)
     for seed in 1...200 as ClosedRange<UInt64> {
       let history = History(seed: seed, faults: [.killedServer], plant: plant)

@@ -45,10 +45,10 @@ enum BugTable {
   static let registerAndPoll = [
     Bug(
       1, .scenario("bugs/01-one-failed-re-register"),
-      .test("bug 1 in a seed: registers fail again and again, and somebody always tries anew")),
+      .test("bug 1 in a seed: registers fail repeatedly, and each client tries again")),
     Bug(
       2, .scenario("bugs/02-event-that-throws"),
-      .test("bug 2: an event that the model refuses does not end the following")),
+      .test("bug 2: after an event that the model refuses the client follows again")),
     Bug(3, .scenario("bugs/03-two-to-the-n-overflowed")),
     Bug(4, .scenario("bugs/04-jitter-rounded-to-nothing")),
     Bug(5, .scenario("bugs/05-backoff-never-reset")),
@@ -57,8 +57,8 @@ enum BugTable {
       7, .scenario("bugs/07-first-wait-ignored-and-gave-up"), .scenario("bugs/07-jitter-ignored")),
     Bug(
       8, .scenario("bugs/08-half-open-connection"),
-      .test("bug 8: what a half-open connection swallows ends at our own deadline")),
-    Bug(9, .test("bug 9: after the phone wakes a request that never settled is given up")),
+      .test("bug 8: a request lost in a half-open connection ends at our own deadline")),
+    Bug(9, .test("bug 9: a request that never settled is given up after the device wakes")),
     Bug(10, .scenario("bugs/10-long-poll-first-after-recovery")),
     Bug(11, .scenario("bugs/11-backoff-grown-while-asleep")),
     Bug(
@@ -66,19 +66,19 @@ enum BugTable {
       .test("bug 12: a deadline that was slept through is no failure")),
     Bug(
       13, .scenario("bugs/13-rate-limit-not-honoured"),
-      .test("bug 13 in a seed: nobody asks before the server's time is over")),
+      .test("bug 13 in a seed: no client asks before the server's retry-after is over")),
     Bug(
       14, .scenario("bugs/14-revoked-key"),
-      .test("bug 14 in a seed: a revoked key halts, and new credentials lead out")),
+      .test("bug 14 in a seed: a revoked key halts a client, and new credentials resume it")),
     Bug(15, .scenario("bugs/15-endless-reload")),
     Bug(
       16, .scenario("bugs/16-undecodable-batch"),
-      .test("bug 16: a batch that makes no sense is not asked for again")),
+      .test("bug 16: a malformed batch is not requested again")),
     Bug(
       17, .scenario("bugs/17-reload-asked-for-never-done"),
-      .test("bug 17: who lost a queue gets another, whatever comes between")),
-    Bug(18, .test("bug 18: what comes of a register after a log-out is not taken")),
-    Bug(19, .test("bug 19: what was to be asked when stop came is not asked")),
+      .test("bug 17: a client that lost its queue gets another, whatever comes between")),
+    Bug(18, .test("bug 18: the answer to a register is not taken after a log-out")),
+    Bug(19, .test("bug 19: a request that was about to be sent is not sent after a stop")),
     Bug(20, .test("bug 20: a timer and a write that end after stop have no effect")),
     Bug(21, .scenario("bugs/21-syncing-while-stopped")),
   ]
@@ -87,68 +87,68 @@ enum BugTable {
   static let models = [
     Bug(
       22, .scenario("bugs/22-old-event-id-with-a-new-queue"),
-      .test("bug 22: a new queue is asked from its own place"),
-      .test("bug 22: an answer of the old queue is no news of the new one")),
-    Bug(23, .test("bug 23: a new queue comes with a new snapshot, or not at all")),
+      .test("bug 22: a new queue is polled from its own finger"),
+      .test("bug 22: an answer of the old queue does not count for the new one")),
+    Bug(23, .test("bug 23: a new queue always comes with a new snapshot")),
     Bug(
-      24, .test("bug 24: an expiry is known by its code, for no wording is even looked at"),
-      .test("bug 24: an expiry is an expiry in any words")),
+      24, .test("bug 24: an expiry is recognised by its code, never by its wording"),
+      .test("bug 24: an expiry is recognised whatever its message says")),
     Bug(
       25, .scenario("bugs/25-cleared-before-the-snapshot"),
-      .test("bug 25: the old state is there to be read until the new one is"),
-      .test("bug 25: nothing, not known yet and empty are three things")),
+      .test("bug 25: the old state stays readable until the new one arrives"),
+      .test("bug 25: nothing, unknown and empty are three states")),
     Bug(
-      26, .test("bug 26: events are applied in the order of the log, whatever they are"),
-      .test("bug 26: a batch whose numbers do not grow is no batch of this log"),
-      .test("bugs 26, 32 and 35 in the server itself do not go unseen")),
-    Bug(27, .test("bug 27: each event of a batch sees what the one before it did")),
+      26, .test("bug 26: events of all kinds are applied in the order of the log"),
+      .test("bug 26: a batch whose event IDs do not grow is malformed"),
+      .test("bugs 26, 32 and 35 are found when the server has them")),
+    Bug(27, .test("bug 27: each event of a batch sees the effect of the one before it")),
     Bug(
       28, .test("bug 28: the state is replaced while a send is in flight; it does not vanish"),
-      .test("bugs 28 and 72: a new snapshot keeps what is on its way, and what waits")),
+      .test("bugs 28 and 72: a new snapshot keeps sent and waiting mutations")),
     Bug(
-      29, .test("bug 29: the finger is the place of the last event that was applied"),
-      .test("bug 29: an empty answer leads nowhere, and what is nothing to us counts")),
+      29, .test("bug 29: the finger is the place of the last applied event"),
+      .test("bug 29: an empty answer keeps the finger, and an ignored event moves it")),
     Bug(
-      30, .test("bug 30: what the model refused moves neither the finger nor the disk"),
-      .test("bug 30: a crash before the write brings back model and finger together")),
+      30, .test("bug 30: a refused event changes neither the finger nor the disk"),
+      .test("bug 30: after a crash before the write, model and finger are restored together")),
     Bug(
       31, .scenario("bugs/31-recovery-reset-the-cursor"),
-      .test("bug 31: after an error it goes on from where it was")),
+      .test("bug 31: after an error the client continues from its finger")),
     Bug(
       32, .scenario("bugs/32-resumed-from-now"),
-      .test("bug 32: what happens while the snapshot is made, or after it, is not lost"),
-      .test("bugs 26, 32 and 35 in the server itself do not go unseen")),
+      .test("bug 32: an event during or after the snapshot is not lost"),
+      .test("bugs 26, 32 and 35 are found when the server has them")),
     Bug(
       33, .scenario("bugs/33-pause-and-resume"),
-      .test("bug 33: coming back from a pause leaves no client with nothing pending"),
+      .test("bug 33: after a pause every client waits for something"),
       .test("bug 33: pause and resume at any moment lose no request and no timer")),
     Bug(
       34, .scenario("bugs/34-poisoned-saved-handle"),
-      .test("bug 34: a saved finger that the server refuses costs one poll, then heals")),
+      .test("bug 34: a saved finger that the server refuses costs one poll")),
     // A server whose newest answer is old cannot be seen through by a client. The register's
     // contract is that finger and snapshot are of one moment; who breaks it is seen in simulation.
     Bug(
       35, .scenario("bugs/35-older-snapshot-comes-late"),
-      .test("bug 35: the answer of a register that was given up takes nothing back"),
-      .test("bugs 26, 32 and 35 in the server itself do not go unseen")),
+      .test("bug 35: the answer to an abandoned register changes nothing"),
+      .test("bugs 26, 32 and 35 are found when the server has them")),
     Bug(
       36, .scenario("bugs/36-refused-but-not-expired"),
-      .test("bug 36: whatever a server calls its refusal of a finger, it is asked from no more")),
-    Bug(37, .test("bug 37: a list that takes several pages is asked for to its end")),
-    Bug(38, .test("bug 38: what was on its way when all began anew brings nothing back")),
-    Bug(39, .test("bug 39: what comes back under an ID that was deleted is no duplicate")),
+      .test("bug 36: a refused finger is never polled again, whatever the error code")),
+    Bug(37, .test("bug 37: a list of several pages is fetched to its end")),
+    Bug(38, .test("bug 38: answers to an earlier generation bring nothing back")),
+    Bug(39, .test("bug 39: a message that returns under a deleted ID is no duplicate")),
     Bug(40, .test("bug 40: a flag that is set twice can be cleared")),
     Bug(41, .test("bug 41: a reaction in a page and in an event is one reaction")),
-    Bug(42, .test("bug 42: a place that sends no events is shown, and never called complete")),
-    Bug(43, .test("bug 43: what begins anew keeps neither messages nor what was known of lists")),
+    Bug(42, .test("bug 42: a list without events is shown, and never called complete")),
+    Bug(43, .test("bug 43: a new generation keeps neither messages nor knowledge")),
   ]
 
   /// Partial lists.
   static let knowledge = [
     Bug(44, .test("bug 44: a new message comes while the page that reaches the end is out")),
-    Bug(45, .test("bug 45: a new message beyond a gap is neither lost nor joined to what is old")),
-    Bug(46, .test("bug 46: a live message is not put behind an old list")),
-    Bug(47, .test("bug 47: a page of which half is known still brings its other half")),
+    Bug(45, .test("bug 45: a new message beyond a gap is neither lost nor joined to old ones")),
+    Bug(46, .test("bug 46: a live message is not appended to an outdated list")),
+    Bug(47, .test("bug 47: a page that is half known still brings its other half")),
     Bug(48, .test("bug 48: an older page leaves the newest end known")),
     Bug(49, .test("bug 49: a list fetched anew claims the ends that were found, and no others")),
     Bug(50, .test("bug 50: a moved message leaves the old list and is in the new one")),
@@ -157,53 +157,53 @@ enum BugTable {
     Bug(53, .test("bugs 52 and 53: a list is in the order of its IDs as numbers")),
     Bug(54, .test("bug 54: a flag for a message that is not held lists no ID without a message")),
     Bug(55, .test("bug 55: a message in a page and in an event is there once")),
-    Bug(56, .test("bug 56: a page that lands after an event undoes nothing")),
-    Bug(57, .test("bug 57: a page that fails is not asked for again by every scroll")),
-    Bug(58, .test("bug 58: an own message is evidence of itself and of no end")),
-    Bug(59, .test("bug 59: an older page that lands after a newer one changes no order")),
+    Bug(56, .test("bug 56: a page that arrives after an event does not undo it")),
+    Bug(57, .test("bug 57: a failed page is not fetched again by every scroll")),
+    Bug(58, .test("bug 58: an own message proves only itself, not the end of the list")),
+    Bug(59, .test("bug 59: an older page that arrives after a newer one keeps the order")),
     Bug(
-      60, .test("bug 60: a walk has no message twice, misses none, and ends"),
-      .test("bug 60: a walk whose pages fail or bring nothing goes on slowly, and ends")),
-    Bug(61, .test("bug 61: a page that was asked for before a register is not taken after it")),
+      60, .test("bug 60: paging through a list repeats no message, misses none, and ends"),
+      .test("bug 60: paging with failures or empty pages is slow, and ends")),
+    Bug(61, .test("bug 61: a page that was requested before a register is not taken after it")),
   ]
 
   /// What the user changes.
   static let localChanges = [
     Bug(
-      62, .test("bug 62: a mutator that throws in a rebase does not stop the inbound side"),
-      .test("bug 62: a mutator that throws in replay stops nothing that comes in")),
+      62, .test("bug 62: a mutator that throws in a rebase does not block incoming events"),
+      .test("bug 62: a mutator that throws in replay does not stop incoming events")),
     Bug(
-      63, .test("bug 63: what is made during a push is pushed"),
-      .test("bug 63: what is changed during a push is pushed after it")),
+      63, .test("bug 63: a mutation made during a push is pushed"),
+      .test("bug 63: a change made during a push is pushed after it")),
     Bug(
-      64, .test("bug 64: what is wedged is not skipped, and later ones are not sent")),
+      64, .test("bug 64: a refused mutation is not skipped, and later ones are not sent")),
     Bug(
-      65, .test("bug 65: neither a retry loop nor pending for ever"),
-      .test("bug 65: pushes that fail and are lost are tried until one is not")),
-    Bug(66, .test("bug 66: what is changed while it is being sent is sent, too")),
+      65, .test("bug 65: failed pushes neither loop nor stay pending for ever"),
+      .test("bug 65: failed and lost pushes are repeated until one succeeds")),
+    Bug(66, .test("bug 66: a change to a value that is being sent is sent, too")),
     Bug(67, .waits(.later, "created and deleted in one page: RecordSync")),
     Bug(68, .waits(.later, "a record that changes between pull and push: RecordSync")),
     Bug(69, .waits(.later, "own pushes that come back: RecordSync")),
     Bug(70, .waits(.later, "records that are marked as synced: RecordSync")),
-    Bug(71, .test("bug 71: what is deleted and made again is sent as both")),
+    Bug(71, .test("bug 71: deleting and making again are sent as two mutations")),
     Bug(
-      72, .test("bug 72: what cannot be understood drops nothing"),
-      .test("bugs 28 and 72: a new snapshot keeps what is on its way, and what waits")),
+      72, .test("bug 72: an answer that cannot be understood drops nothing"),
+      .test("bugs 28 and 72: a new snapshot keeps sent and waiting mutations")),
     Bug(
       73, .test("bug 73: a sent message does not stay a placeholder when its echo is held up")),
     Bug(
-      74, .test("bug 74: the base has one writer")),
+      74, .test("bug 74: only the server's answers change the confirmed state")),
     Bug(
       75, .test("bug 75: a last mutation ID that does not advance is noticed, and sent again"),
-      .test("bug 75: where the confirmed state stands still, all is pending and sent again"),
-      .test("bug 75: a finger that does not advance is asked for at a pace, and drops nothing")),
+      .test("bug 75: while the confirmed state does not advance, mutations are sent again"),
+      .test("bug 75: a finger that does not advance is polled at the pace, and drops nothing")),
     Bug(
-      76, .test("bug 76: what the view shows is in the outbox that is saved with it"),
+      76, .test("bug 76: pending changes in the view are in the saved outbox"),
       .test("bug 76: an event that the model refuses acknowledges nothing"),
-      .test("bug 76: whenever it crashes, what was stored is there, and takes effect once")),
+      .test("bug 76: after a crash at any moment a stored change is there and takes effect once")),
     Bug(
-      77, .test("bug 77: stored and acknowledged are two things, and offline the first comes"),
-      .test("bug 77: offline a change is stored, and its acknowledgement comes by and by")),
+      77, .test("bug 77: offline a mutation is stored, but not acknowledged"),
+      .test("bug 77: offline a change is stored at once and acknowledged later")),
   ]
 
   /// Maps, disks and costs.
@@ -211,23 +211,23 @@ enum BugTable {
     Bug(78, .test("bug 78: after a bulk change no key is in the map twice, nor in a difference")),
     Bug(
       79,
-      .test("bug 79: however often it is saved in steps, what is live stays, and what is gone goes")
+      .test("bug 79: after any number of steps, live rows stay and removed ones are gone")
     ),
     Bug(80, .cannotOccur("numbers are Int64 and Double, and are compared as such; none is text")),
-    Bug(81, .test("bug 81: lists, what is known of them and the finger are one step")),
+    Bug(81, .test("bug 81: lists, their knowledge and the finger are saved in one step")),
     Bug(82, .waits(.later, "a first pull in bounded memory: RecordSync")),
-    Bug(83, .test("bug 83: a poll that brings nothing writes nothing, whatever is held")),
-    Bug(84, .test("bug 84: of several messages of one event none is left out")),
+    Bug(83, .test("bug 83: an empty poll writes nothing")),
+    Bug(84, .test("bug 84: an event about several messages applies to each")),
   ]
 }
 
 @Suite struct BugTableTests {
-  @Test func `every bug is answered once`() {
+  @Test func `every bug is in the table once`() {
     #expect(BugTable.bugs.map(\.number) == Array(1...84))
     #expect(BugTable.bugs.filter(\.answers.isEmpty).map(\.number) == [])
   }
 
-  @Test func `what machine, driver, knowledge and outbox decide is shown`() {
+  @Test func `each bug that our code could have has a scenario or a test`() {
     let here = Set(1...66).union(71...79).union([81, 83, 84])
     for bug in BugTable.bugs {
       let isShown = bug.answers.contains { answer in
@@ -240,7 +240,7 @@ enum BugTable {
     }
   }
 
-  @Test func `a scenario is there, and is about its bug`() throws {
+  @Test func `each scenario in the table exists and is about its bug`() throws {
     for bug in BugTable.bugs {
       for case .scenario(let name) in bug.answers {
         let file = ScenarioFiles.folder.appendingPathComponent("\(name).scenario")
@@ -259,7 +259,7 @@ enum BugTable {
     #expect(found == BugTable.scenarios.map { "\($0).scenario" }.sorted())
   }
 
-  @Test func `a test is there, and every test that names a bug is in the table`() throws {
+  @Test func `each test in the table exists, and every test that names a bug is in it`() throws {
     var listed: Set<String> = []
     let found = try TestNames.all()
     for bug in BugTable.bugs {
@@ -273,7 +273,7 @@ enum BugTable {
     #expect(unlisted.sorted() == [])
   }
 
-  @Test func `numbers are read from the beginning of a name`() {
+  @Test func `bug numbers are read from the beginning of a name`() {
     #expect(TestNames.numbers(in: "bug 8: a thing of 10 s") == [8])
     #expect(TestNames.numbers(in: "bugs 26, 32 and 35 in the server") == [26, 32, 35])
     #expect(TestNames.numbers(in: "a bug of 10 s") == [])

@@ -8,7 +8,7 @@ import UpdateMachine
 @Suite struct BugTests {
   // MARK: Batches
 
-  @Test func `bug 2: an event that the model refuses does not end the following`() {
+  @Test func `bug 2: after an event that the model refuses the client follows again`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .torn, .write(3, "c")])
     #expect(
@@ -23,7 +23,7 @@ import UpdateMachine
     #expect(desk.notes?[4] == "d")
   }
 
-  @Test func `bug 16: a batch that makes no sense is not asked for again`() {
+  @Test func `bug 16: a malformed batch is not requested again`() {
     var desk = Desk.live()
     let effects = desk.answer(
       .batch(QueueBatch(events: [.init(id: 1, event: nil), .init(id: 1, event: nil)])))
@@ -34,7 +34,7 @@ import UpdateMachine
     #expect(undecodable.put(.failed(undecodable.request, .malformed)) == effects)
   }
 
-  @Test func `bug 26: events are applied in the order of the log, whatever they are`() {
+  @Test func `bug 26: events of all kinds are applied in the order of the log`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .remove(2), .write(2, "c"), .amend(2, "d"), .remove(1)])
     desk.exchange()
@@ -42,7 +42,7 @@ import UpdateMachine
     #expect(desk.replica.finger?.lastEventID == 4)
   }
 
-  @Test func `bug 26: a batch whose numbers do not grow is no batch of this log`() {
+  @Test func `bug 26: a batch whose event IDs do not grow is malformed`() {
     var desk = Desk.live()
     desk.answer(
       .batch(
@@ -53,7 +53,7 @@ import UpdateMachine
     #expect(desk.replica.finger == nil)
   }
 
-  @Test func `bug 27: each event of a batch sees what the one before it did`() {
+  @Test func `bug 27: each event of a batch sees the effect of the one before it`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .amend(2, "c"), .amend(2, "d"), .remove(2), .write(2, "e")])
     desk.exchange()
@@ -62,7 +62,7 @@ import UpdateMachine
     #expect(desk.replica.finger?.lastEventID == 4)
   }
 
-  @Test func `bug 29: the finger is the place of the last event that was applied`() {
+  @Test func `bug 29: the finger is the place of the last applied event`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .write(3, "c"), .write(4, "d")])
     // Only the first two come: the answer was cut short, or the server gives few at a time.
@@ -77,7 +77,7 @@ import UpdateMachine
     #expect(desk.notes == [1: "a", 2: "b", 3: "c", 4: "d"])
   }
 
-  @Test func `bug 29: an empty answer leads nowhere, and what is nothing to us counts`() {
+  @Test func `bug 29: an empty answer keeps the finger, and an ignored event moves it`() {
     var desk = Desk.live()
     desk.answer(.batch(QueueBatch(events: [])))
     #expect(desk.replica.finger?.lastEventID == -1)
@@ -94,7 +94,7 @@ import UpdateMachine
 
   // MARK: A log and its successor
 
-  @Test func `bug 22: a new queue is asked from its own place`() {
+  @Test func `bug 22: a new queue is polled from its own finger`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .write(3, "c"), .write(4, "d")])
     desk.exchange()
@@ -113,7 +113,7 @@ import UpdateMachine
     #expect(desk.notes?[6] == "f")
   }
 
-  @Test func `bug 22: an answer of the old queue is no news of the new one`() {
+  @Test func `bug 22: an answer of the old queue does not count for the new one`() {
     var desk = Desk.live()
     desk.answer(
       .batch(QueueBatch(queue: QueueID("q0"), events: [.init(id: 7, event: .write(9, "z"))])))
@@ -121,7 +121,7 @@ import UpdateMachine
     #expect(desk.replica.finger == nil)
   }
 
-  @Test func `bug 23: a new queue comes with a new snapshot, or not at all`() {
+  @Test func `bug 23: a new queue always comes with a new snapshot`() {
     var desk = Desk.live()
     desk.server.expire(QueueID("q1"))
     desk.commit([.remove(1), .write(2, "b")])  // Nobody hears of these.
@@ -143,7 +143,7 @@ import UpdateMachine
     (400, "BAD_REQUEST", .rejected(RejectionCode("BAD_REQUEST"))),
     (400, "", .rejected(.none)),
   ])
-  func `bug 24: an expiry is known by its code, for no wording is even looked at`(
+  func `bug 24: an expiry is recognised by its code, never by its wording`(
     status: Int, code: String, expected: SyncFailure
   ) {
     #expect(ServerAnswer(status: status, result: .error, code: code).failure() == expected)
@@ -151,7 +151,7 @@ import UpdateMachine
     #expect(fields.compactMap(\.label) == ["status", "result", "code", "retryAfter"])
   }
 
-  @Test func `bug 25: the old state is there to be read until the new one is`() {
+  @Test func `bug 25: the old state stays readable until the new one arrives`() {
     var desk = Desk.live()
     desk.server.expire(QueueID("q1"))
     desk.commit([.write(2, "b")])
@@ -169,7 +169,7 @@ import UpdateMachine
     #expect(desk.notes == [1: "a", 2: "b"])
   }
 
-  @Test func `bug 25: nothing, not known yet and empty are three things`() {
+  @Test func `bug 25: nothing, unknown and empty are three states`() {
     var desk = Desk([])
     #expect(desk.replica.holding == .unknown)
     desk.put(.started(foreground: true))
@@ -181,7 +181,7 @@ import UpdateMachine
 
   // MARK: Saved forms
 
-  @Test func `bug 30: what the model refused moves neither the finger nor the disk`() {
+  @Test func `bug 30: a refused event changes neither the finger nor the disk`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .torn])
     let effects = desk.exchange()
@@ -192,7 +192,7 @@ import UpdateMachine
     #expect(desk.disk?.model.notes.texts == [1: "a"])
   }
 
-  @Test func `bug 30: a crash before the write brings back model and finger together`() {
+  @Test func `bug 30: after a crash before the write, model and finger are restored together`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b")])
     desk.exchange()
@@ -207,7 +207,7 @@ import UpdateMachine
   @Test(arguments: [
     SyncFailure.unreachable, .timedOut, .serverFault, .rateLimited(after: .seconds(1)),
   ])
-  func `bug 31: after an error it goes on from where it was`(failure: SyncFailure) {
+  func `bug 31: after an error the client continues from its finger`(failure: SyncFailure) {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .amend(2, "c")])
     desk.exchange()
@@ -224,7 +224,7 @@ import UpdateMachine
     #expect(desk.notes == [1: "a", 2: "bcd"])
   }
 
-  @Test func `bug 32: what happens while the snapshot is made, or after it, is not lost`() throws {
+  @Test func `bug 32: an event during or after the snapshot is not lost`() throws {
     var desk = Desk([.write(1, "a")])
     desk.put(.started(foreground: true))
     desk.put(.loaded(nil, age: nil))
@@ -239,7 +239,7 @@ import UpdateMachine
     #expect(desk.notes == [1: "abc"])
   }
 
-  @Test func `bug 34: a saved finger that the server refuses costs one poll, then heals`() {
+  @Test func `bug 34: a saved finger that the server refuses costs one poll`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b")])
     desk.exchange()
@@ -263,7 +263,7 @@ import UpdateMachine
     #expect(desk.notes == [1: "a", 2: "b"])
   }
 
-  @Test func `bug 35: the answer of a register that was given up takes nothing back`() throws {
+  @Test func `bug 35: the answer to an abandoned register changes nothing`() throws {
     var desk = Desk([.write(1, "a")])
     desk.put(.started(foreground: true))
     desk.put(.loaded(nil, age: nil))
@@ -285,7 +285,7 @@ import UpdateMachine
   }
 
   @Test(arguments: ["TOO_LARGE", "BAD_REQUEST", "REQUEST_VARIABLE_INVALID", ""])
-  func `bug 36: whatever a server calls its refusal of a finger, it is asked from no more`(
+  func `bug 36: a refused finger is never polled again, whatever the error code`(
     code: String
   ) {
     var desk = Desk.live()

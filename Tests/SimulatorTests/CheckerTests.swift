@@ -52,7 +52,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a client that does as it should is found nothing with`() throws {
+  @Test func `the checker accepts a correct client`() throws {
     var court = try Court()
     court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(1000))
     let request = try #require(court.client.status.outstanding)
@@ -64,9 +64,7 @@ import UpdateMachine
     #expect(court.client.finger?.lastEventID == 0)
   }
 
-  @Test func `a finger that is given up while its log is alive is seen, and not when it is gone`()
-    throws
-  {
+  @Test func `giving up a finger whose log is alive is found`() throws {
     var court = try Court()
     var loggedOut = court.client
     _ = loggedOut.handle(.app(.loggedOut), at: CheckerTests.at(100))
@@ -82,7 +80,7 @@ import UpdateMachine
     #expect(gone.checker.result.finding == nil)
   }
 
-  @Test func `a machine that is not what it was told is seen`() throws {
+  @Test func `a machine that differs from the replayed inputs is found`() throws {
     var court = try Court()
     var other = court.client
     _ = other.handle(.app(.networkChanged), at: CheckerTests.at(100))
@@ -92,7 +90,7 @@ import UpdateMachine
     #expect(finding.expected.hasPrefix("the machine is what it was told"))
   }
 
-  @Test func `an answer that left the server long ago is no news of now`() throws {
+  @Test func `an answer that left the server long ago does not count as fresh`() throws {
     for (left, isWrong) in [(Int64(-200_000), true), (1000, false)] {
       var court = try Court()
       let request = try #require(court.client.status.outstanding)
@@ -102,7 +100,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a model that changes without an answer is seen`() throws {
+  @Test func `a model that changes without an answer is found`() throws {
     var court = try Court()
     court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(100))
     var other = court.client
@@ -115,7 +113,7 @@ import UpdateMachine
     #expect(finding.expected == "a model changes only by what it took whole")
   }
 
-  @Test func `a finger that goes back in its queue is seen`() throws {
+  @Test func `a finger that goes back in its queue is found`() throws {
     var court = try Court()
     // One that heard nothing, and asks under the same number.
     var behind = court.client

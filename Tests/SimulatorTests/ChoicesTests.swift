@@ -10,7 +10,7 @@ struct ChoicesTests {
     (0..<count).map { _ in choices.draw(stream, below: bound) }
   }
 
-  @Test func `the same seed gives the same draws, another seed gives others`() {
+  @Test func `equal seeds give equal draws, other seeds give others`() {
     var one = Choices(seed: 7)
     var same = Choices(seed: 7)
     var other = Choices(seed: 8)
@@ -76,13 +76,13 @@ struct ChoicesTests {
         ]
       ),
     ] as [(UInt64, [UInt64])])
-  func `the first draw of each stream is what it always was`(seed: UInt64, expected: [UInt64]) {
+  func `the first draw of each stream never changes`(seed: UInt64, expected: [UInt64]) {
     var choices = Choices(seed: seed)
     let drawn = Choices.Stream.allCases.map { choices.draw($0, below: 1_000_000) }
     #expect(drawn == expected)
   }
 
-  @Test func `the second draw of each stream is what it always was`() {
+  @Test func `the second draw of each stream never changes`() {
     var choices = Choices(seed: 1)
     let drawn = Choices.Stream.allCases.map { draws(&choices, $0, 2, below: 1_000_000)[1] }
     #expect(
@@ -117,7 +117,7 @@ struct ChoicesTests {
     #expect(again.record == choices.record)
   }
 
-  @Test func `a record that is cut short goes on with zeros`() {
+  @Test func `a truncated record continues with zeros`() {
     var choices = Choices(seed: 99)
     _ = draws(&choices, .network, 10)
     _ = draws(&choices, .users, 10)
@@ -127,7 +127,7 @@ struct ChoicesTests {
     #expect(draws(&cut, .disks, 3) == [0, 0, 0])
   }
 
-  @Test func `a record that is cut short can go on with a seed's draws, each stream for itself`() {
+  @Test func `a truncated record can continue with a seed's draws, stream by stream`() {
     var choices = Choices(seed: 99)
     _ = draws(&choices, .network, 10)
     _ = draws(&choices, .users, 10)
@@ -140,7 +140,7 @@ struct ChoicesTests {
     #expect(draws(&cut, .disks, 3) == draws(&fresh, .disks, 3))
   }
 
-  @Test func `an empty record is the tamest life`() {
+  @Test func `an empty record is the tamest run`() {
     var choices = Choices(replaying: [])
     var list = [1, 2, 3, 4]
     choices.shuffle(.server, &list)
@@ -192,7 +192,7 @@ struct ChoicesTests {
     #expect(choices.record.isEmpty)
   }
 
-  @Test func `what happens in all cases always does, and in half of them about half the time`() {
+  @Test func `probability 1 always happens, and one half about half the time`() {
     var choices = Choices(seed: 1)
     #expect((0..<100).allSatisfy { _ in choices.happens(.faults, 4, in: 4) })
     #expect((0..<100).allSatisfy { _ in choices.happens(.faults, 9, in: 4) })
@@ -200,7 +200,7 @@ struct ChoicesTests {
     #expect((430...570).contains(half))
   }
 
-  @Test func `every element is picked`() {
+  @Test func `a pick reaches every element`() {
     var choices = Choices(seed: 1)
     let picked = (0..<100).map { _ in choices.pick(.users, ["a", "b", "c"]) }
     #expect(Set(picked) == ["a", "b", "c"])
@@ -221,7 +221,7 @@ struct ChoicesTests {
     #expect(none == [])
   }
 
-  @Test func `a draw without a value to draw is a fault of the program`() async {
+  @Test func `a draw from an empty range is a programmer's mistake`() async {
     await #expect(processExitsWith: .failure) {
       var choices = Choices(seed: 1)
       _ = choices.draw(.network, below: 0)

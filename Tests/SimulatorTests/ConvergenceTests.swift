@@ -26,7 +26,7 @@ struct Walk: ExplorableModel {
 }
 
 @Suite struct ConvergenceTests {
-  @Test func `every calm way that ends settled is well`() {
+  @Test func `calm paths that end in settled states are accepted`() {
     let walk = Walk(
       steps: [0: [1, 2], 1: [0]], calm: [0: [1], 1: [2, 3], 2: [4], 3: [4]], settled: [4])
     let exploration = Explorer(walk).run()
@@ -35,7 +35,7 @@ struct Walk: ExplorableModel {
     #expect(exploration.coverage == 0b11111)
   }
 
-  @Test func `a calm way that goes round is told with the way there`() throws {
+  @Test func `a calm path that loops is reported with the path to it`() throws {
     let walk = Walk(
       steps: [0: [1], 1: [2]], calm: [0: [9], 1: [9], 2: [3], 3: [9, 5], 5: [2]], settled: [9])
     let exploration = Explorer(walk).run()
@@ -46,27 +46,27 @@ struct Walk: ExplorableModel {
         "     at 0", "1. to 1", "     at 1", "2. to 2", "     at 2",
         "From here on nothing goes wrong.", "3. to 3", "     at 3", "4. to 5", "     at 5",
         "5. to 2", "     at 2",
-        "Does not hold: no way goes round for ever before everything is settled: "
+        "Does not hold: no path loops before everything is settled: "
           + "the last state was there before",
       ])
   }
 
-  @Test func `a calm way that stops is told, too`() throws {
+  @Test func `a calm path that ends unsettled is reported`() throws {
     let walk = Walk(steps: [0: [1]], calm: [0: [7], 1: [2]], settled: [7])
     let exploration = Explorer(walk).run()
     #expect(exploration.ending == .violated)
     let found = try #require(exploration.counterexample)
     #expect(found.states == [0, 1, 2])
     #expect(found.statesBeforeCalm == 2)
-    #expect(found.violation == "something goes on until everything is settled")
+    #expect(found.violation == "every path continues until everything is settled")
   }
 
-  @Test func `a way round through what is settled is nothing to complain of`() {
+  @Test func `a loop through settled states is accepted`() {
     let walk = Walk(steps: [:], calm: [0: [1], 1: [2], 2: [0]], settled: [2])
     #expect(Explorer(walk).run().ending == .closed)
   }
 
-  @Test func `a way into a known good place is not walked twice, nor one with two ends`() {
+  @Test func `a path into a known good state is not walked twice`() {
     // 1 is reached from 0 and from 2; both ways of 3 end at 4.
     let walk = Walk(
       steps: [0: [2]], calm: [0: [1], 1: [3], 2: [1], 3: [4, 5], 5: [4]], settled: [4])

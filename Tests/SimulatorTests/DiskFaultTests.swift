@@ -19,7 +19,7 @@ import UpdateMachine
     return Disk.Saved(model: model, finger: finger, terms: terms)
   }
 
-  @Test func `what was written is read, and a step that was cut off is nothing`() throws {
+  @Test func `written steps are read, and a torn step is ignored`() throws {
     for seed in 1...40 as ClosedRange<UInt64> {
       var choices = Choices(seed: seed)
       var disk = Disk()
@@ -32,7 +32,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what is written behind a step that was cut off takes its place`() throws {
+  @Test func `a step after a torn step replaces it`() throws {
     var choices = Choices(seed: 1)
     var disk = Disk()
     disk.write(try saved(0))
@@ -44,8 +44,7 @@ import UpdateMachine
     #expect(read == (try saved(2)))
   }
 
-  @Test func `damage is read as nothing, and is set aside before anything takes its place`() throws
-  {
+  @Test func `a damaged form counts as none, and is set aside before it is replaced`() throws {
     for seed in 1...40 as ClosedRange<UInt64> {
       var choices = Choices(seed: seed)
       var disk = Disk()
@@ -66,9 +65,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a byte that is another shows in what is read, and so does a row that is missing`()
-    throws
-  {
+  @Test func `a changed byte and a missing row are noticed when they are read`() throws {
     var disk = Disk()
     let whole = try saved(0)
     var rows = whole.rows(since: nil)
@@ -88,7 +85,7 @@ import UpdateMachine
   private static let faults: [Fault] = [.fullDisk, .damagedForm, .crashAtWrite]
 
   @Test(arguments: LibraryWorld.allCases, faults)
-  func `in every world each fault of a disk strikes, and is survived`(
+  func `in every world each disk fault strikes and is survived`(
     world: LibraryWorld, fault: Fault
   ) {
     var strikes: Int64 = 0
@@ -104,7 +101,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [LibraryWorld.ledger, .posts])
-  func `an older outbox comes back, and everybody is level again`(world: LibraryWorld) {
+  func `an older outbox comes back, and everybody is up to date again`(world: LibraryWorld) {
     var strikes: Int64 = 0
     for seed in 1...40 as ClosedRange<UInt64> {
       var configuration = SimulationConfiguration(
@@ -119,7 +116,7 @@ import UpdateMachine
 
   /// By the library's own store of rows, which sets aside what it cannot read.
   @Test(arguments: faults)
-  func `real drivers write rows, and survive each fault of a disk`(fault: Fault) {
+  func `real drivers write rows and survive each disk fault`(fault: Fault) {
     var strikes: Int64 = 0
     var rows = 0
     for seed in 1...40 as ClosedRange<UInt64> {
@@ -140,7 +137,7 @@ import UpdateMachine
   }
 
   /// Writes fail until there is space, and then one ends by itself.
-  @Test func `on a full disk saving is tried again and again, and then goes on by itself`() throws {
+  @Test func `on a full disk a save is repeated until it succeeds`() throws {
     let configuration = SimulationConfiguration(
       seed: 8, clients: 1, faults: [.fullDisk], isSwarm: false)
     let (result, trace) = Simulation<DirectoryApp>.trace(configuration)

@@ -24,7 +24,7 @@ import UpdateMachine
     return ExcerptOracle.objection(to: excerpt, of: window, list)?.expected
   }
 
-  @Test func `nothing is wrong with what lists say`() {
+  @Test func `correct excerpts are accepted`() {
     var nothing = PartialList<MessageID>()
     nothing.learn(.everything)
     for list in [list(), PartialList<MessageID>(), PartialList(forgetting: list()), nothing] {
@@ -38,14 +38,14 @@ import UpdateMachine
     }
   }
 
-  @Test func `a hole that is not shown`() {
+  @Test func `a gap that is not shown is found`() {
     let found = complaint(.newest(3), list()) {
       $0.rows.removeAll { $0 == .gap(IDInterval(MessageID(6))) }
     }
     #expect(found == "nothing is left out before 8")
   }
 
-  @Test func `what is not known looks empty`() {
+  @Test func `an unknown part that looks empty is found`() {
     #expect(
       complaint(.newest(3), PartialList<MessageID>()) { $0.rows = [] }
         == "what is asked for is shown as a gap"
@@ -58,21 +58,21 @@ import UpdateMachine
     #expect(empty == "the newest row is the last")
   }
 
-  @Test func `the newest and the oldest are claimed falsely`() {
+  @Test func `false claims of the newest and the oldest are found`() {
     let window = ListWindow<MessageID>(.oldest, before: 0, after: 1)
     #expect(complaint(window, list()) { $0.reachesEnd = true } == "the newest row is the last")
     let oldest = complaint(.newest(1), list()) { $0.reachesBeginning = true }
     #expect(oldest == "nothing is left out before 8")
   }
 
-  @Test func `a row is left out`() {
+  @Test func `a missing row is found`() {
     let window = ListWindow<MessageID>(.oldest, before: 0, after: 3)
     #expect(
       complaint(window, list()) { $0.rows.removeAll { $0 == .item(MessageID(2)) } }
         == "nothing is left out before 4")
   }
 
-  @Test func `what is unknown is never asked for, or too little is shown`() {
+  @Test func `an unknown part that is not asked for, and too few rows, are found`() {
     #expect(complaint(.newest(3), list()) { $0.wants = [] } == "a gap is asked for")
     let short = complaint(ListWindow(.id(MessageID(8)), before: 0, after: 1), list()) {
       $0.rows = []
@@ -81,7 +81,7 @@ import UpdateMachine
     #expect(short == "1 rows from 8 on, or the end")
   }
 
-  @Test func `what was is shown as what is, or where it is known`() {
+  @Test func `former rows that are shown as known, or in a known part, are found`() {
     let gone = complaint(.newest(1), list()) { $0.rows = [.item(MessageID(6))] }
     #expect(gone == "6 is shown as known only where it is")
     let former = complaint(.newest(1), list()) { $0.rows.append(.former(MessageID(9))) }

@@ -56,7 +56,7 @@ struct ExplorerExampleTests {
       ])
   }
 
-  @Test func `the documentation shows this very model`() throws {
+  @Test func `the documentation shows exactly this model`() throws {
     let here = URL(filePath: #filePath)
     let sources = here.deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "Sources/Simulator/Explorer/Explorer.swift")

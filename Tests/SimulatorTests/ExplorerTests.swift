@@ -9,7 +9,7 @@ struct ExplorerTests {
   // MARK: Two-phase commit
 
   @Test(arguments: 1...5)
-  func `counts are those of a search written anew from the paper`(participants: Int) {
+  func `counts equal those of a second, simple search`(participants: Int) {
     let exploration = Explorer(TwoPhaseCommit(participants: participants)).run()
     let plain = PlainTwoPhase(participants: participants, votes: participants).search()
     #expect(exploration.ending == .closed)
@@ -21,7 +21,7 @@ struct ExplorerTests {
     #expect(plain.violationSteps == nil)
   }
 
-  @Test func `three resource managers have the 288 states that TLC counts`() {
+  @Test func `three resource managers have 288 states, as TLC counts`() {
     let counts = Explorer(TwoPhaseCommit(participants: 3)).run().counts
     #expect(counts.generated == 1146)
     #expect(counts.distinct == 288)
@@ -29,7 +29,7 @@ struct ExplorerTests {
   }
 
   #if !DEBUG
-    @Test func `eight resource managers have the states that others have counted`() {
+    @Test func `eight resource managers have the published number of states`() {
       let counts = Explorer(TwoPhaseCommit(participants: 8)).run().counts
       #expect(counts.generated == 18_507_778)
       #expect(counts.distinct == 1_745_408)
@@ -38,7 +38,7 @@ struct ExplorerTests {
   #endif
 
   @Test(arguments: 2...5)
-  func `a manager that commits one vote short is found out on a shortest way`(
+  func `a manager that commits one vote short is found by a shortest path`(
     participants: Int
   ) throws {
     let model = TwoPhaseCommit(participants: participants, votesNeeded: participants - 1)
@@ -61,7 +61,7 @@ struct ExplorerTests {
     #expect(model.violation(of: try #require(found.states.last)) == found.violation)
   }
 
-  @Test func `a counterexample is told step by step`() throws {
+  @Test func `a counterexample is printed step by step`() throws {
     let model = TwoPhaseCommit(participants: 1, votesNeeded: 0)
     #expect(Explorer(model).run().ending == .closed)
     let broken = TwoPhaseCommit(participants: 2, votesNeeded: 0)
@@ -90,7 +90,7 @@ struct ExplorerTests {
 
   // MARK: Limits
 
-  @Test func `it stops before it takes more memory than it may`() {
+  @Test func `it stops before it exceeds its memory limit`() {
     for megabytes: UInt64 in [0, 1, 2] {
       let explorer = Explorer(TwoPhaseCommit(participants: 8), memoryLimit: megabytes << 20)
       let exploration = explorer.run()
@@ -103,7 +103,7 @@ struct ExplorerTests {
     }
   }
 
-  @Test func `it stops when the caller says so, and says how far it came`() {
+  @Test func `it stops when the caller says so, and reports its progress`() {
     var asked = 0
     let exploration = Explorer(TwoPhaseCommit(participants: 7)).run { progress in
       asked += 1
@@ -125,7 +125,7 @@ struct ExplorerTests {
     #expect(cut.counterexample == nil)
   }
 
-  @Test func `levels beyond the limit are not visited`() {
+  @Test func `states beyond the depth limit are not visited`() {
     let exploration = Explorer(Line(length: 100, wrongAt: nil), depthLimit: 10).run()
     #expect(exploration.ending == .depthLimit)
     #expect(exploration.counts.depth == 10)
@@ -137,7 +137,7 @@ struct ExplorerTests {
 
   // MARK: Edges
 
-  @Test func `what does not hold at the beginning is found there`() {
+  @Test func `a violation in an initial state is found`() {
     let exploration = Explorer(Line(length: 5, wrongAt: 0)).run()
     #expect(exploration.counterexample?.steps.count == 0)
     #expect(exploration.counterexample?.states == [0])
@@ -153,7 +153,7 @@ struct ExplorerTests {
     #expect(Explorer(Fan(width: 0)).run().counts.distinct == 2)
   }
 
-  @Test func `the set grows, and knows each fingerprint once`() {
+  @Test func `the set grows and holds each fingerprint once`() {
     var set = FingerprintSet(capacity: 8)
     for round in 0..<2 {
       for word: UInt64 in 0..<20_000 {
@@ -176,7 +176,7 @@ struct ExplorerTests {
     #expect(isNew && !again)
   }
 
-  @Test func `without memory to grow the set fills up to seven eighths`() {
+  @Test func `without memory to grow, the set fills up to seven eighths`() {
     var set = FingerprintSet(capacity: 64)
     var held: UInt64 = 0
     while set.makeRoom(for: 1, within: 600) {

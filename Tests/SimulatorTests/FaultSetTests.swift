@@ -3,14 +3,14 @@ import Testing
 @testable import Simulator
 
 struct FaultSetTests {
-  @Test func `all holds every fault, none holds none`() {
+  @Test func `all contains every fault, none is empty`() {
     #expect(FaultSet.all.list == Fault.allCases)
     #expect(FaultSet.none.list == [])
     #expect(FaultSet() == .none)
   }
 
   @Test(arguments: Fault.allCases)
-  func `a set holds what was put in, and nothing else`(fault: Fault) {
+  func `a set contains the inserted faults and no others`(fault: Fault) {
     var set = FaultSet()
     set.insert(fault)
     #expect(set.list == [fault])
@@ -25,7 +25,7 @@ struct FaultSetTests {
     #expect(set.list == [.slowNetwork, .crash, .storm])
   }
 
-  @Test func `faults have names of their own, of small words`() {
+  @Test func `fault names are unique, in small words`() {
     let names = Fault.allCases.map(\.name)
     #expect(Set(names).count == names.count)
     for name in names { #expect(name.allSatisfy { $0.isLowercase || $0 == "-" }, "\(name)") }
@@ -44,7 +44,7 @@ struct FaultSetTests {
   }
 
   @Test(arguments: Fault.allCases)
-  func `a world may have any fault alone, and then no other`(fault: Fault) {
+  func `a world can have any single fault, and then has no other`(fault: Fault) {
     var allowed = FaultSet()
     allowed.insert(fault)
     var drew = 0
@@ -73,7 +73,7 @@ struct FaultSetTests {
     #expect(sizes.count > 5)
   }
 
-  @Test func `where nobody reads pages, faults of pages are not even drawn`() {
+  @Test func `in worlds without pages, faults of pages are not drawn`() {
     var others = FaultSet()
     for fault in Fault.allCases where !fault.isOfPages { others.insert(fault) }
     for seed: UInt64 in 1...40 {
@@ -86,7 +86,7 @@ struct FaultSetTests {
     }
   }
 
-  @Test func `in the calm there are no faults`() {
+  @Test func `after the faults stop there are none`() {
     var choices = Choices(seed: 1)
     var faultPlan = FaultPlan(&choices, allowed: .all)
     faultPlan.calm()

@@ -24,11 +24,11 @@ struct HonestyOracleTests {
   }
 
   @Test(arguments: claims.filter { $0 != .connected })
-  func `every other claim promises nothing about the age`(claim: Freshness.Claim) {
+  func `claims other than connected do not limit the age`(claim: Freshness.Claim) {
     #expect(HonestyOracle.allows(claim, staleness: .forever, bound: .zero))
   }
 
-  @Test func `the bound is the machine's own sum`() {
+  @Test func `the bound is the sum of the machine's settings`() {
     let bound = HonestyOracle.bound(
       settings: MachineSettings(), terms: .unspoken, latency: .seconds(1))
     // Long deadline 100, write 10, two latencies 2, quick deadline 10, twice late 4, debounce 0.3.
@@ -76,17 +76,17 @@ struct HonestyOracleTests {
     oracle.look(claim, at: Moment(milliseconds: moment))
   }
 
-  @Test func `before anything was claimed, anything goes`() {
+  @Test func `before the first claim anything is accepted`() {
     #expect(look(HonestyOracle(), .connected, at: 0) == nil)
   }
 
-  @Test func `a claim that holds until the next input is right`() {
+  @Test func `a claim that holds until the next input is accepted`() {
     let oracle = noted(.connected, changesAt: nil)
     #expect(look(oracle, .connected, at: 1_000_000) == nil)
     #expect(look(oracle, .resting, at: 1) == "connected until the next input")
   }
 
-  @Test func `a claim that changes when it said it would is right`() {
+  @Test func `a claim that changes at the announced moment is accepted`() {
     let oracle = noted(.connected, changesAt: 300)
     #expect(look(oracle, .connected, at: 299) == nil)
     #expect(look(oracle, .connecting(since: HonestyOracleTests.since), at: 300) == nil)

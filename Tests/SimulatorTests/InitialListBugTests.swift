@@ -7,7 +7,7 @@ import UpdateMachine
 /// table.
 @Suite struct InitialListBugTests {
   @Test(arguments: [true, false])
-  func `bug 37: a list that takes several pages is asked for to its end`(isMoved: Bool) throws {
+  func `bug 37: a list of several pages is fetched to its end`(isMoved: Bool) throws {
     var tale = Tale(
       (1, Tale.a, []), (2, Tale.a, []), (3, Tale.a, []), (4, Tale.a, []), (5, Tale.a, []),
       lists: [Tale.inA])
@@ -34,7 +34,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 38: what was on its way when all began anew brings nothing back`(isReadFirst: Bool) {
+  func `bug 38: answers to an earlier generation bring nothing back`(isReadFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (2, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA)
     if isReadFirst { tale.read(page) }
@@ -47,7 +47,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 43: what begins anew keeps neither messages nor what was known of lists`(
+  func `bug 43: a new generation keeps neither messages nor knowledge`(
     isPageOut: Bool
   ) {
     var tale = Tale((1, Tale.a, []), (2, Tale.a, []), lists: [Tale.inA])

@@ -13,11 +13,11 @@ import UpdateMachine
     String(repeating: sign, count: count)
   }
 
-  @Test func `where nothing is known there are dots`() {
+  @Test func `unknown parts are dots`() {
     #expect(bar(PartialList<MessageID>()) == dots(42) + " 1…40")
   }
 
-  @Test func `ends, known parts and messages`() {
+  @Test func `ends, known parts and messages are drawn`() {
     var list = PartialList<MessageID>()
     list.learn(IDInterval(from: .veryBeginning, to: .id(MessageID(3))))
     list.learn(IDInterval(from: MessageID(6), to: MessageID(8)))
@@ -27,7 +27,7 @@ import UpdateMachine
     #expect(bar(list) == "[=#=.o=#" + dots(33, "=") + "] 1…40")
   }
 
-  @Test func `what was known formerly`() {
+  @Test func `formerly known parts are drawn`() {
     var list = PartialList<MessageID>()
     list.learn(IDInterval(from: .veryBeginning, to: .id(MessageID(3))))
     list.insert(MessageID(2))
@@ -37,7 +37,7 @@ import UpdateMachine
     #expect(bar(next) == "--=-" + dots(38) + " 1…40")
   }
 
-  @Test func `many IDs share a column, and the width stays`() {
+  @Test func `many IDs share a column, and the width is fixed`() {
     var list = PartialList<MessageID>()
     list.learn(IDInterval(from: MessageID(3), to: MessageID(7)))
     list.insert(MessageID(4))

@@ -9,7 +9,7 @@ import UpdateMachine
   // MARK: Events and what is held
 
   @Test(arguments: [true, false])
-  func `bug 39: what comes back under an ID that was deleted is no duplicate`(isPageFirst: Bool) {
+  func `bug 39: a message that returns under a deleted ID is no duplicate`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (2, Tale.a, []), lists: [Tale.inA])
     tale.look(Tale.inA)
     tale.commit(.moved(1, to: Tale.hidden))
@@ -62,7 +62,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 42: a place that sends no events is shown, and never called complete`(isLeft: Bool) {
+  func `bug 42: a list without events is shown, and never called complete`(isLeft: Bool) {
     let there = Tale.Narrow([.channel(ChannelID(4))])
     var tale = Tale((1, Tale.open, []), lists: [there, Tale.inOtherChannel])
     #expect(tale.answer(tale.fetch(there)) == .shown)
@@ -97,7 +97,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 45: a new message beyond a gap is neither lost nor joined to what is old`(
+  func `bug 45: a new message beyond a gap is neither lost nor joined to old ones`(
     isPageFirst: Bool
   ) {
     var tale = Tale((1, Tale.a, []), (5, Tale.a, []), (9, Tale.a, []), lists: [Tale.inA])
@@ -114,7 +114,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 46: a live message is not put behind an old list`(isHeldAnyway: Bool) {
+  func `bug 46: a live message is not appended to an outdated list`(isHeldAnyway: Bool) {
     var tale = Tale((1, Tale.a, []), (2, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA, Tale.inB])
     tale.answer(tale.fetch(Tale.inA, .oldest, before: 0, after: 1))
     if isHeldAnyway { tale.look(Tale.inB) }
@@ -131,7 +131,7 @@ import UpdateMachine
   // MARK: Pages
 
   @Test(arguments: [true, false])
-  func `bug 47: a page of which half is known still brings its other half`(isNewestFirst: Bool) {
+  func `bug 47: a page that is half known still brings its other half`(isNewestFirst: Bool) {
     var tale = Tale(lists: [Tale.inA])
     for number in 1...6 { tale.commit(.sent(Int64(number), to: Tale.a)) }
     tale.hear()
@@ -253,7 +253,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 56: a page that lands after an event undoes nothing`(isPageFirst: Bool) {
+  func `bug 56: a page that arrives after an event does not undo it`(isPageFirst: Bool) {
     var tale = Tale(
       (1, Tale.a, []), (2, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA, Tale.inB])
     let page = tale.fetch(Tale.inA)
@@ -272,7 +272,7 @@ import UpdateMachine
   // MARK: Own messages, orders and edges
 
   @Test(arguments: [true, false])
-  func `bug 58: an own message is evidence of itself and of no end`(isPageFirst: Bool) {
+  func `bug 58: an own message proves only itself, not the end of the list`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (2, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA, .id(MessageID(1)), before: 0, after: 0)
     tale.read(page)
@@ -285,7 +285,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 59: an older page that lands after a newer one changes no order`(isOlderFirst: Bool) {
+  func `bug 59: an older page that arrives after a newer one keeps the order`(isOlderFirst: Bool) {
     var tale = Tale(lists: [Tale.inA])
     for number in 1...6 { tale.commit(.sent(Int64(number), to: Tale.a)) }
     tale.hear()
@@ -301,7 +301,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [1, 2, 3, 7])
-  func `bug 60: a walk has no message twice, misses none, and ends`(rows: Int64) {
+  func `bug 60: paging through a list repeats no message, misses none, and ends`(rows: Int64) {
     var tale = Tale(lists: [Tale.inA])
     for number in 1...7 { tale.commit(.sent(Int64(number * 3), to: Tale.a)) }
     tale.hear()
@@ -318,7 +318,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 61: a page that was asked for before a register is not taken after it`(
+  func `bug 61: a page that was requested before a register is not taken after it`(
     isPageFirst: Bool
   ) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
@@ -336,7 +336,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `bug 84: of several messages of one event none is left out`(isPageFirst: Bool) {
+  func `bug 84: an event about several messages applies to each`(isPageFirst: Bool) {
     var tale = Tale(
       (1, Tale.a, []), (2, Tale.b, []), (3, Tale.otherChannel, []), (4, Tale.c, []),
       lists: [Tale.inB, Tale.inC, Tale.inOtherChannel, Tale.unread])

@@ -8,7 +8,7 @@ import UpdateMachine
 @Suite struct KnowledgeRuleArrivalTests {
   // MARK: R5
 
-  @Test func `R5: an empty page about an ID proves that there is nothing`() {
+  @Test func `R5: an empty page about an ID proves that there is no message`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inB])
     tale.look(Tale.inB)
     tale.commit(.moved(1, to: Tale.b))
@@ -22,7 +22,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inB) == "2 of [begin…end]")
   }
 
-  @Test func `R5: the event first, and the hole is closed without a page`() {
+  @Test func `R5: an event closes the hole without a page`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inB])
     tale.look(Tale.inB)
     tale.commit(.moved(1, to: Tale.b))
@@ -57,7 +57,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inA) == (oldest && newest ? "of [begin…end]" : "of nothing"))
   }
 
-  @Test func `R5: where the server hides what is older, nobody has found the beginning`() {
+  @Test func `R5: with hidden history the beginning is not found`() {
     var tale = Tale((3, Tale.a, []), lists: [Tale.inA])
     let row = tale.race.truth[MessageID(3)]!
     let page = tale.fetch(Tale.inA)
@@ -70,7 +70,7 @@ import UpdateMachine
     #expect(tale.store.list(of: Tale.inA)?.historyLimit == MessageID(3))
   }
 
-  @Test func `R5: where the server hides everything, it is not asked again and again`() {
+  @Test func `R5: a server that hides everything is not asked repeatedly`() {
     var tale = Tale((3, Tale.b, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA)
     tale.read(
@@ -125,7 +125,7 @@ import UpdateMachine
     #expect(tale.list(Tale.starred) == "1 2 of [begin…end]")
   }
 
-  @Test func `R7: an event says for certain what is out`() {
+  @Test func `R7: an event proves that a message is not in a list`() {
     let starredInB = Tale.Narrow([.channel(ChannelID(1)), .topic("b"), .starred])
     let notInB = Tale.Narrow([!.topic("b")])
     var tale = Tale((1, Tale.a, .starred), lists: [starredInB, notInB])
@@ -146,7 +146,7 @@ import UpdateMachine
     #expect(tale.list(starredInB) == "of [begin…end]")
   }
 
-  @Test func `R7: a deleted message is known to be nowhere`() {
+  @Test func `R7: a deleted message is known to be in no list`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inB])
     tale.look(Tale.inB)
     tale.commit(.moved(1, to: Tale.b))
@@ -172,7 +172,7 @@ import UpdateMachine
   // MARK: R8
 
   @Test(arguments: [true, false])
-  func `R8: what was out of sight may be in any list`(isPageFirst: Bool) {
+  func `R8: a message that was out of sight may be in any list`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, .starred), lists: [Tale.starred, Tale.inA, Tale.inB])
     tale.look(Tale.inB)
     tale.commit(.moved(1, to: Tale.hidden))
@@ -190,7 +190,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R8: a copy from a place that we do not follow is not believed when it arrives`(
+  func `R8: a copy from an unfollowed channel is not believed when it arrives`(
     isPageFirst: Bool
   ) {
     let inOpen = Tale.Narrow([.sender(UserID(1))])
@@ -210,7 +210,7 @@ import UpdateMachine
     #expect(tale.list(inOpen) == "3 of [begin…end]")
   }
 
-  @Test func `R8: a held message that arrives once more is asked for anew`() {
+  @Test func `R8: a held message that arrives again is fetched again`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     tale.look(Tale.inA)
     tale.look(Tale.inB)
@@ -224,7 +224,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R8: what moves to where we are told nothing is held no more`(isPageFirst: Bool) {
+  func `R8: a message that moves to an unfollowed channel is dropped`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, .starred), lists: [Tale.inA, Tale.starred])
     let page = tale.fetch(Tale.inA)
     tale.read(page)
@@ -253,7 +253,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R9: a deletion is forgotten with the fetches that are older`(isAnnounced: Bool) {
+  func `R9: a deletion is forgotten once no older fetch is out`(isAnnounced: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     tale.look(Tale.inA)
     tale.commit(.moved(1, to: Tale.hidden))
@@ -270,7 +270,7 @@ import UpdateMachine
   }
 
   /// A client that is behind may be between two returns of which nobody was told.
-  @Test func `R9: a second silent return takes no excuse from the first`() {
+  @Test func `R9: a second silent return does not end the excuse of the first`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.all])
     tale.look(Tale.all)
     tale.commit(.moved(1, to: Tale.hidden))
@@ -287,7 +287,7 @@ import UpdateMachine
     #expect(tale.list(Tale.all) == "1 2 of [begin…end]")
   }
 
-  @Test func `R9: a silent return is healed everywhere by a page that sees it`() {
+  @Test func `R9: a page that shows a silent return repairs all lists`() {
     var tale = Tale((1, Tale.a, .starred), lists: [Tale.inA, Tale.starred])
     tale.look(Tale.inA)
     tale.look(Tale.starred)

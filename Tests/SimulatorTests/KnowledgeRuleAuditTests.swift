@@ -37,7 +37,7 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
-  @Test func `R13: what an event has named since the fetch left is no candidate`() {
+  @Test func `R13: a message that an event named since the fetch left is not audited`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     tale.answer(tale.fetch(1))
     let page = tale.fetch(Tale.inA)
@@ -51,7 +51,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inA) == "1 of [begin…end]")
   }
 
-  @Test func `R13: a wildcard and a doubt name what they are about`() {
+  @Test func `R13: a wildcard and a doubt count as naming their messages`() {
     var tale = Tale((1, Tale.a, []), (3, Tale.a, .starred), lists: [Tale.inA])
     tale.look(Tale.inA)
     let page = tale.fetch(Tale.inA)
@@ -72,7 +72,7 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
-  @Test func `R13: what is in a list only by a flag in doubt is no lack`() {
+  @Test func `R13: a message listed only by a flag in doubt is not missing`() {
     var tale = Tale((1, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA, Tale.starred])
     tale.look(Tale.inA)
     for change in [ServerMessages.Change.starred(3), .unstarred(3), .starred(1)] {
@@ -89,7 +89,7 @@ import UpdateMachine
 
   // MARK: What is mended
 
-  @Test func `R13: an event that never came is mended after two looks`() {
+  @Test func `R13: a missing event is repaired after two readings`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.starred])
     tale.look(Tale.inA)
     tale.look(Tale.starred)
@@ -105,7 +105,7 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 1 repairs")
   }
 
-  @Test func `R13: an edit, a move and a reaction that were not announced are mended`() {
+  @Test func `R13: an unannounced edit, move and reaction are repaired`() {
     for change in [ServerMessages.Change.edited(1, 100), .moved(1, to: Tale.b), .reacted(1)] {
       var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB, Tale.all])
       tale.look(Tale.inA)
@@ -120,7 +120,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `R13: a message that its list lacks, and that is gone, is dropped`() {
+  @Test func `R13: a message that its list lacks and that is gone is dropped`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     tale.look(Tale.inA)
     tale.look(Tale.inB)
@@ -133,7 +133,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inB) == "of [begin…end]")
   }
 
-  @Test func `R13: a message that its list lacks, and that stands elsewhere, is moved`() {
+  @Test func `R13: a message that its list lacks and that is elsewhere is moved`() {
     for place in [Tale.b, Tale.open] {
       var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
       tale.look(Tale.inA)
@@ -149,7 +149,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `R13: one reading proves nothing`() {
+  @Test func `R13: a single reading proves nothing`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     tale.commit(.moved(1, to: Tale.b))
     tale.commit(.moved(1, to: Tale.a))
@@ -173,7 +173,7 @@ import UpdateMachine
     tale.expectTrue()
   }
 
-  @Test func `R13: two readings that say two things prove nothing`() {
+  @Test func `R13: two different readings prove nothing`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     tale.look(Tale.inA)
     KnowledgeRuleAuditTests.pause(&tale)
@@ -190,7 +190,7 @@ import UpdateMachine
     #expect(tale.message(1)?.content == 200)
   }
 
-  @Test func `R13: a copy that would still be in the list proves no lack`() {
+  @Test func `R13: a copy that still belongs to the list does not prove that it lacks it`() {
     // The list lacks it, and by its ID an old row stands elsewhere, marked otherwise: of an older
     // version, so that the place does not count, and in the list it would still be.
     var tale = Tale((1, Tale.b, []), lists: [Tale.inA])
@@ -243,7 +243,7 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 1 repairs")
   }
 
-  @Test func `R13: an older row counts for nothing, though no event was ever heard`() {
+  @Test func `R13: an older row counts for nothing, even without any event`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.all])
     KnowledgeRuleAuditTests.pause(&tale)
     let old = tale.position
@@ -285,7 +285,7 @@ import UpdateMachine
     #expect(tale.message(1)?.reactions.count == 2)
   }
 
-  @Test func `R13: what an event assigned yields only to a greater version than that event's`() {
+  @Test func `R13: a value from an event yields only to a greater version`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB, Tale.all])
     tale.look(Tale.all)
     KnowledgeRuleAuditTests.pause(&tale)
@@ -305,7 +305,7 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 1 repairs")
   }
 
-  @Test func `R13: at an equal version an event's word stands, and a page's does not`() {
+  @Test func `R13: at an equal version the event wins over the page`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB, Tale.all])
     tale.look(Tale.all)
     while tale.position % 3 != 0 { tale.commit(.reacted(999)) }
@@ -324,7 +324,7 @@ import UpdateMachine
   // MARK: How an audit ends, and what it costs
 
   @Test(arguments: [true, false])
-  func `R13: whatever names a message ends its audit`(isAsked: Bool) {
+  func `R13: every event that names a message ends its audit`(isAsked: Bool) {
     for change in [ServerMessages.Change.reacted(1, by: 2), .flaggedAll(.read, isSet: true)] {
       var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
       tale.look(Tale.inA)
@@ -343,7 +343,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `R13: a second reading that was given up is no longer waited for`() {
+  @Test func `R13: an abandoned second reading is no longer awaited`() {
     for way in 0..<3 {
       var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
       tale.look(Tale.inA)
@@ -387,7 +387,7 @@ import UpdateMachine
     #expect(tale.audit == "2 suspects, 1 repairs")
   }
 
-  @Test func `R13: one fetch for a suspect, and none for what an audit finds`() {
+  @Test func `R13: a suspect is fetched once`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.all])
     tale.look(Tale.inA)
     tale.commitUnannounced(.starred(1))
@@ -435,7 +435,7 @@ import UpdateMachine
     #expect(tale.audit == "2 suspects, 2 repairs")
   }
 
-  @Test func `R13: a hole that is asked for by its ID, and is empty, is a reading like others`() {
+  @Test func `R13: an empty answer to a fetch by ID counts as a reading`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     tale.look(Tale.inA)
     tale.commitUnannounced(.deleted(1))
@@ -448,7 +448,7 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 1 repairs")
   }
 
-  @Test func `R13: so many audits at a time`() {
+  @Test func `R13: the number of open audits is limited`() {
     var tale = Tale(lists: [Tale.inA])
     for number in 1...80 { tale.commit(.sent(Int64(number), to: Tale.a)) }
     tale.hear()

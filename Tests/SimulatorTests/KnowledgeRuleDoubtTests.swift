@@ -28,7 +28,7 @@ import UpdateMachine
 
   // MARK: R10
 
-  @Test func `R10: a flag that one answer sets and clears is in doubt until a page tells`() {
+  @Test func `R10: a flag that one answer sets and clears is in doubt until a page settles it`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     KnowledgeRuleDoubtTests.merged(&tale)
     #expect(KnowledgeRuleDoubtTests.isDoubtful(3, tale))
@@ -40,7 +40,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R10: a page that was begun before the doubt does not end it`(isPageFirst: Bool) {
+  func `R10: a page that was requested before the doubt does not end it`(isPageFirst: Bool) {
     var tale = KnowledgeRuleDoubtTests.beginning()
     let page = tale.fetch(3)
     tale.read(page)
@@ -52,7 +52,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R10: a message that no page had brought is in doubt, too`(isPageFirst: Bool) {
+  func `R10: a message that no page has brought is in doubt, too`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, .starred), (3, Tale.a, .starred), lists: [Tale.starred])
     let page = tale.fetch(Tale.starred)
     tale.read(page)
@@ -80,7 +80,7 @@ import UpdateMachine
     #expect(tale.list(Tale.starred) == "3 of [begin…end]")
   }
 
-  @Test func `R10: a later answer with one of both ends the doubt`() {
+  @Test func `R10: a later answer with one of the two events ends the doubt`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     KnowledgeRuleDoubtTests.merged(&tale)
     tale.commit(.unstarred(3))
@@ -89,7 +89,7 @@ import UpdateMachine
     #expect(tale.message(3)?.flags == [])
   }
 
-  @Test func `R10: a later answer with both does not`() {
+  @Test func `R10: a later answer with both events does not end the doubt`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     KnowledgeRuleDoubtTests.merged(&tale)
     KnowledgeRuleDoubtTests.merged(&tale)
@@ -115,7 +115,7 @@ import UpdateMachine
     #expect(tale.list(Tale.starred).hasSuffix("of [begin…end]"))
   }
 
-  @Test func `R10: a wildcard in the same answer may be older or newer`() {
+  @Test func `R10: a wildcard in the same answer may come before or after`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     tale.commit(.unstarred(3))
     tale.commit(.flaggedAll(.starred, isSet: true))
@@ -127,7 +127,7 @@ import UpdateMachine
     #expect(tale.list(Tale.starred) == "3 of nothing")
   }
 
-  @Test func `R10: the last message of the later event is in no doubt`() {
+  @Test func `R10: the last message of the later event is not in doubt`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     tale.commit(.unstarred(1))
     tale.commit(.unstarred(3))
@@ -137,7 +137,7 @@ import UpdateMachine
     #expect(tale.list(Tale.starred) == "3 of [begin…end]")
   }
 
-  @Test func `R10: an answer counts whole, as the server made it`() {
+  @Test func `R10: the events of one answer are judged together`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     var store = tale.store
     let (one, three) = (MessageID(1), MessageID(3))
@@ -196,7 +196,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R11: a page that was out while we were not told is given up`(isAnnounced: Bool) {
+  func `R11: a page that was out while no events came is given up`(isAnnounced: Bool) {
     let aOrOther = Tale.Narrow([.init(.topic("a"))])
     var tale = Tale((1, Tale.otherChannel, .starred), lists: [aOrOther, Tale.starred])
     let channel = ChannelID(2)
@@ -242,7 +242,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inOtherChannel) == "2 of [begin…end]")
   }
 
-  @Test func `R11: a copy from where we are told nothing does not displace a held one`() {
+  @Test func `R11: a copy from an unfollowed channel does not replace a held one`() {
     var tale = Tale((1, Tale.a, .starred), lists: [Tale.inA, Tale.starred])
     tale.look(Tale.inA)
     let page = tale.fetch(Tale.starred)
@@ -255,8 +255,7 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
-  @Test func `R11: a list that means something else knows nothing, nor do its pages that are out`()
-  {
+  @Test func `R11: a list whose meaning changes knows nothing, and its open pages are void`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     tale.look(Tale.inA)
     let (page, other) = (tale.fetch(Tale.inA), tale.fetch(Tale.inB))
@@ -274,7 +273,7 @@ import UpdateMachine
   // MARK: R12
 
   @Test(arguments: [true, false])
-  func `R12: what is dropped is known no more`(isPageFirst: Bool) {
+  func `R12: a dropped message is no longer known`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, .starred), (2, Tale.a, []), lists: [Tale.inA, Tale.starred])
     tale.look(Tale.inA)
     tale.look(Tale.starred)

@@ -9,7 +9,7 @@ import UpdateMachine
   // MARK: R1, R2
 
   @Test(arguments: [true, false])
-  func `R1: a value that is there already still decides every list anew`(isFirst: Bool) {
+  func `R1: an event without a change still decides every list anew`(isFirst: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     let (first, second) = (tale.fetch(Tale.inA), tale.fetch(Tale.inB))
     tale.read(first)
@@ -23,7 +23,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R1: an event that says what a page has said already decides every list`(isPageFirst: Bool) {
+  func `R1: an event that repeats a page still decides every list`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB, Tale.starred])
     tale.commit(.moved(1, to: Tale.b))
     tale.commit(.starred(1))
@@ -37,7 +37,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R2: what was held in an earlier generation is not held`(isPageFirst: Bool) {
+  func `R2: messages of an earlier generation are not held`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     tale.look(Tale.inA)
     tale.commit(.edited(1, 100))
@@ -56,7 +56,7 @@ import UpdateMachine
     #expect(tale.message(1)?.content == 100)
   }
 
-  @Test func `R2: an event is applied to what is held outside of everything known`() {
+  @Test func `R2: an event is applied to held messages in unknown parts`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inB])
     tale.answer(tale.fetch(1))
     tale.commit(.edited(1, 100))
@@ -82,7 +82,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inB) == "1 of nothing")
   }
 
-  @Test func `R3: what was applied before a fetch left is not applied to its page`() {
+  @Test func `R3: an event from before a fetch is not applied to its page`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     // Another fetch keeps the journal open.
     _ = tale.fetch(Tale.inB)
@@ -127,7 +127,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R3: a wildcard may bring anything into a list that nobody has seen`(isPageFirst: Bool) {
+  func `R3: a wildcard may bring anything into a list without pages`(isPageFirst: Bool) {
     let read = Tale.Narrow([.init(.flags(.read))])
     var tale = Tale((1, Tale.a, []), lists: [read])
     let page = tale.fetch(read)
@@ -156,7 +156,7 @@ import UpdateMachine
     #expect(tale.list(readInA) == "1 of [begin…end]")
   }
 
-  @Test func `R3: the journal is bounded, and the oldest fetch pays`() {
+  @Test func `R3: the journal is bounded, and the oldest fetch is given up`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     let old = tale.fetch(Tale.inA)
     tale.step { race in
@@ -178,7 +178,7 @@ import UpdateMachine
     #expect(tale.store.journalCount == 0)
   }
 
-  @Test func `R3: the journal is kept for the oldest fetch, and no longer`() {
+  @Test func `R3: the journal is kept until the oldest fetch ends`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     let first = tale.fetch(Tale.inA)
     tale.commit(.starred(1))
@@ -196,7 +196,7 @@ import UpdateMachine
   // MARK: R4
 
   @Test(arguments: [true, false])
-  func `R4: a page does not know of what an event may have brought in`(isPageFirst: Bool) {
+  func `R4: a page proves nothing about what an event may have brought in`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inB])
     let page = tale.fetch(Tale.inB)
     tale.read(page)
@@ -210,7 +210,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R4: what is held stays, though a page lacks it`(isFirst: Bool) {
+  func `R4: a held message stays although a page lacks it`(isFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inA, Tale.inB])
     let (first, second) = (tale.fetch(Tale.inA), tale.fetch(Tale.inB))
     tale.read(first)
@@ -225,7 +225,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R4: an event counts, though it carries the version that is held`(isPageFirst: Bool) {
+  func `R4: an event counts even with the held version`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     for _ in 0..<2 { tale.commit(.reacted(999)) }
     tale.commit(.edited(1, 100))
@@ -280,7 +280,7 @@ import UpdateMachine
     #expect(tale.message(1)?.flags == [])
   }
 
-  @Test func `R4: an answer of a fetch that was given up is absorbed`() {
+  @Test func `R4: an answer to an abandoned fetch is absorbed`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA)
     tale.read(page)
@@ -325,7 +325,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inA) == "1 3 of [begin…end]")
   }
 
-  @Test func `R6: a new message that nobody can miss is not held`() {
+  @Test func `R6: a new message that no list needs is not held`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     tale.commit(.sent(3, to: Tale.a))
     tale.hear()

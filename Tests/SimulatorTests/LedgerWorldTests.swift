@@ -6,7 +6,7 @@ import UpdateMachine
 /// Whole worlds in which users change things, over Replicache's protocol.
 struct LedgerWorldTests {
   @Test(arguments: [UInt64(0), 1000])
-  func `each change is made once and in order, or is set aside`(first: UInt64) {
+  func `each change takes effect once and in order, or is set aside`(first: UInt64) {
     for seed in first..<(first + 100) {
       let configuration = SimulationConfiguration(seed: seed)
       guard let finding = Simulation<LedgerApp>.run(configuration).finding else { continue }
@@ -16,7 +16,7 @@ struct LedgerWorldTests {
     }
   }
 
-  @Test func `a seed tells one story, and its choices tell it again`() {
+  @Test func `a seed gives one trace, and its choices give it again`() {
     var configuration = SimulationConfiguration(seed: 7)
     configuration.world = .ledger
     let result = LibraryWorld.run(configuration)
@@ -27,7 +27,7 @@ struct LedgerWorldTests {
     #expect(LibraryWorld.traceReplay(token).0.steps == result.steps)
   }
 
-  @Test func `each world has its protocol, and each seed its world`() {
+  @Test func `each world has its protocol, and each seed draws its world`() {
     let seeds = (0..<400 as Range<UInt64>).map { $0 }
     #expect(Set(seeds.map { LibraryWorld.drawn(by: $0) }) == Set(LibraryWorld.allCases))
     for spoken in LibraryWorld.SpokenProtocol.allCases {

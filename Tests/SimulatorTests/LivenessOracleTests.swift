@@ -15,7 +15,7 @@ struct LivenessOracleTests {
 
   // MARK: The bound
 
-  @Test func `the bound of a default client next door is the sum of its numbers`() {
+  @Test func `the bound of a default client without latency is the sum of its settings`() {
     // Deadline 300, wait 66 at most (slow wait 60 beats a retry-after of 0), one more slow wait 60,
     // pace 14 × 0.4, four paid wakes 40.
     #expect(bound() == .milliseconds(465_600))
@@ -25,7 +25,7 @@ struct LivenessOracleTests {
     #expect(bound(trip: .seconds(1)) == bound() + .seconds(4))
   }
 
-  @Test func `the bound grows with what the server asks for, up to the cap`() {
+  @Test func `the bound grows with the retry-after, up to the cap`() {
     var last = TimeSpan.zero
     for seconds: Int64 in [0, 1, 10, 60, 100, 300, 599, 600] {
       let now = bound(retryAfter: .seconds(seconds))
@@ -37,7 +37,7 @@ struct LivenessOracleTests {
     #expect(bound(retryAfter: .forever) == last)
   }
 
-  @Test func `no number of the machine can grow and the bound shrink`() {
+  @Test func `the bound grows with every setting of the machine`() {
     let changes: [@Sendable (inout MachineSettings) -> Void] = [
       { $0.retry.deadlineCap = $0.retry.deadlineCap * 2 },
       { $0.retry.slowCap = $0.retry.slowCap * 2 },
@@ -54,7 +54,7 @@ struct LivenessOracleTests {
     #expect(bound(terms: terms) > bound())
   }
 
-  // MARK: Lives that are scripted
+  // MARK: Scripted runs
 
   /// A client whose registers are all swallowed, until its deadline and its waits are the longest
   /// that there are. Every timer fires as late as it may.
@@ -104,7 +104,7 @@ struct LivenessOracleTests {
     }
   }
 
-  @Test func `a life that times out at its worst comes near the bound, and not beyond`() throws {
+  @Test func `a run with the worst timeouts comes near the bound, and not beyond`() throws {
     let trip = TimeSpan.seconds(3)
     var life = ScriptedLife()
     life.handle(.started(foreground: true))
@@ -117,11 +117,12 @@ struct LivenessOracleTests {
     let took = life.now - calm
     let bound = bound(trip: trip)
     #expect(took <= bound)
-    // The longest deadline outlasts the health that shortens the slow wait, so the two never add up.
+    // The longest deadline outlasts the health that shortens the slow wait, so the two never add
+    // up.
     #expect(took.milliseconds * 5 >= bound.milliseconds * 3, "\(took) of \(bound)")
   }
 
-  @Test func `a life that is told to wait at its worst comes close to the bound, and not beyond`()
+  @Test func `a run with the longest retry-after comes close to the bound, and not beyond`()
     throws
   {
     let asked = TimeSpan.minutes(10)
@@ -141,10 +142,11 @@ struct LivenessOracleTests {
     #expect(took.milliseconds * 10 >= bound.milliseconds * 8, "\(took) of \(bound)")
   }
 
-  /// Seed 2604 of messages, driven by actors: the answers to all polls were lost for longer than a wait, so
-  /// the log lived on, and the saved form was so old that the next process did not ask about it.
+  /// Seed 2604 of messages, driven by actors: the answers to all polls were lost for longer than a
+  /// wait, so the log lived on, and the saved form was so old that the next process did not ask
+  /// about it.
   @Test(arguments: [false, true])
-  func `an age says nothing of a log that was asked on about since`(isAsked: Bool) {
+  func `an age is wrong for a log that was polled since`(isAsked: Bool) {
     let configuration = SimulationConfiguration(seed: 1, clients: 1, faults: .none)
     var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: 1))
     #expect(world.run().finding == nil)
@@ -157,7 +159,7 @@ struct LivenessOracleTests {
     #expect(world.checker.accounts[0].hasWrongAge == isAsked)
   }
 
-  @Test func `a world that does not converge is found out at the bound, to the millisecond`() throws
+  @Test func `a world that does not converge is reported at the bound, to the millisecond`() throws
   {
     var found = 0
     for seed: UInt64 in 1...10 {

@@ -15,7 +15,7 @@ struct LivenessSwitchTests {
     #expect(unjudged.convergence == .zero)
   }
 
-  @Test func `a server that never answers again is found only by who judges liveness`() {
+  @Test func `a server that never answers again is found only with liveness`() {
     var configuration = SimulationConfiguration(seed: 3, faults: .none, plant: .neverAnswersAgain)
     #expect(Simulation<DirectoryApp>.run(configuration).finding?.oracle == .liveness)
     configuration.judgesLiveness = false
@@ -23,7 +23,7 @@ struct LivenessSwitchTests {
   }
 
   @Test(arguments: [true, false], [true, false])
-  func `a token keeps whether liveness is judged`(judges: Bool, isSwarm: Bool) throws {
+  func `a token records whether liveness is checked`(judges: Bool, isSwarm: Bool) throws {
     let configuration = SimulationConfiguration(
       seed: 0, isSwarm: isSwarm, judgesLiveness: judges)
     let token = try RunToken(RunToken(configuration, ChoiceLists([])).text)

@@ -17,7 +17,7 @@ struct MessageRaceTests {
   }
 
   @Test(arguments: 0..<8)
-  func `whatever meets, what is claimed is true`(share: Int) throws {
+  func `in every race of pages and events, all claims are true`(share: Int) throws {
     for seed in 0..<400 {
       let outcome = try MessageRaceTests.race(seed: UInt64(share * 400 + seed))
       guard let objection = outcome.objection else {
@@ -36,7 +36,7 @@ struct MessageRaceTests {
   /// What a server that breaks its contract may leave out of the log: what is mended must have a
   /// greater version than what was announced, or be a flag, or existence.
   @Test(arguments: 0..<4)
-  func `what a server never announced is mended by looks at everything`(share: Int) {
+  func `unannounced changes are repaired by looking at everything`(share: Int) {
     for seed in 0..<100 {
       var choices = Choices(seed: UInt64(share * 100 + seed))
       var race = MessageRace(ServerMessages.beginning)
@@ -104,7 +104,7 @@ struct MessageRaceTests {
   /// A store whose messages are unloaded, and are read when they are needed, is at every step what
   /// one is that reads everything at the start; and so is what is shown of it.
   @Test(arguments: 0..<4)
-  func `what is unloaded is as if it were loaded`(share: Int) throws {
+  func `unloaded rows behave like loaded ones`(share: Int) throws {
     var (unloaded, loaded, looks, ahead) = (0, 0, 0, 0)
     for seed in 0..<60 {
       let seed = UInt64(share * 60 + seed)
@@ -162,7 +162,7 @@ struct MessageRaceTests {
 
   /// A client that cannot load what is named before it is knows less, and nothing wrong.
   @Test(arguments: 0..<4)
-  func `what was not loaded is given up`(share: Int) throws {
+  func `unloaded rows can be given up`(share: Int) throws {
     for seed in 0..<60 {
       let seed = UInt64(share * 60 + seed)
       let outcome = try MessageRaceTests.race(seed: seed) { (race, choices) throws in

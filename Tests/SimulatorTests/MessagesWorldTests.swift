@@ -4,7 +4,7 @@ import Testing
 /// Whole worlds in which clients hold parts of the messages.
 struct MessagesWorldTests {
   @Test(arguments: [UInt64(0), 1000])
-  func `users who scroll and leave see what is true, and become level`(first: UInt64) {
+  func `users who scroll and leave see what is true, and are up to date in the end`(first: UInt64) {
     for seed in first..<(first + 150) {
       let configuration = SimulationConfiguration(seed: seed)
       guard let finding = Simulation<MessagesApp>.run(configuration).finding else { continue }
@@ -17,7 +17,7 @@ struct MessagesWorldTests {
   // MARK: A server that breaks its contract
 
   @Test(arguments: [Fault.silentChange, .oldCache])
-  func `each fault of pages strikes here, and what it breaks is mended`(fault: Fault) {
+  func `each fault of pages strikes, and is repaired`(fault: Fault) {
     var statistics = RunStatistics()
     for seed: UInt64 in 0..<40 {
       var faults = FaultSet()
@@ -36,7 +36,7 @@ struct MessagesWorldTests {
   }
 
   /// What comes back unannounced may be suspect; nothing else in these seeds is.
-  @Test func `nobody suspects a server that keeps its contract`() {
+  @Test func `a server that keeps its contract causes no suspects`() {
     var audits = AuditCounts()
     for seed: UInt64 in 0..<20 {
       let configuration = SimulationConfiguration(
@@ -48,7 +48,7 @@ struct MessagesWorldTests {
   }
 
   @Test(arguments: PageBreach.allCases)
-  func `a plant of pages is found among servers that break their contract`(breach: PageBreach) {
+  func `every plant of pages is found`(breach: PageBreach) {
     for seed: UInt64 in 1...200 {
       let configuration = SimulationConfiguration(seed: seed, plant: .page(breach))
       if Simulation<MessagesApp>.run(configuration).finding != nil { return }
@@ -58,7 +58,7 @@ struct MessagesWorldTests {
 
   // MARK: Pictures
 
-  @Test func `a conversation shows each list when it has changed, the same every time`() {
+  @Test func `a trace shows each list when it changes, the same every time`() {
     let configuration = SimulationConfiguration(seed: 3)
     let (result, trace) = Simulation<MessagesApp>.trace(configuration)
     let pictures = trace.events.filter { $0.isPicture }
@@ -74,7 +74,7 @@ struct MessagesWorldTests {
     #expect(Simulation<DirectoryApp>.trace(configuration).1.events.allSatisfy { !$0.isPicture })
   }
 
-  @Test func `a story is told without pictures`() throws {
+  @Test func `a story has no pictures of lists`() throws {
     for seed: UInt64 in 1...60 {
       let configuration = SimulationConfiguration(seed: seed, plant: .page(.missesOne))
       let (result, trace) = Simulation<MessagesApp>.trace(configuration)

@@ -37,7 +37,7 @@ import Testing
 
   // MARK: The window of time
 
-  @Test func `sixteen at once and then one per interval is what the pace allows`() {
+  @Test func `the pace allows sixteen fetches at once, then one per interval`() {
     var desk = Desk()
     for number in 1...16 {
       #expect(desk.fetch(older(Int64(number)), at: 0) == nil)
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `a seventeenth within an interval is one too many`() {
+  @Test func `a seventeenth fetch within an interval is refused`() {
     var desk = Desk()
     for number in 1...16 {
       #expect(desk.fetch(older(Int64(number)), at: 0) == nil)
@@ -70,13 +70,13 @@ import Testing
 
   // MARK: At once
 
-  @Test func `a fifth fetch out is one too many`() {
+  @Test func `a fifth open fetch is refused`() {
     var desk = Desk()
     for number in 1...4 { #expect(desk.fetch(older(Int64(number)), at: 0) == nil) }
     #expect(desk.fetch(older(5), at: 0) == "at most 4 fetches out, found 5")
   }
 
-  @Test func `one page is asked for once at a time, in whatever size`() {
+  @Test func `one page is fetched once at a time, whatever its size`() {
     for other in [10, 3, 50] as [Int64] {
       var desk = Desk()
       #expect(desk.fetch(older(7), at: 0) == nil)
@@ -96,7 +96,7 @@ import Testing
     #expect(desk.fetch(older(8), at: 0) == nil)
   }
 
-  @Test func `what was answered or given up may be asked for again`() {
+  @Test func `an answered or abandoned page may be fetched again`() {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     desk.oracle.noteTaken(desk.id)
@@ -107,7 +107,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func `after a failure there is a wait, longer each time, until something is answered`() {
+  @Test func `after failures there are growing waits, until an answer`() {
     var desk = Desk()
     var now: Int64 = 0
     for wait in [250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000] as [Int64] {
@@ -124,7 +124,7 @@ import Testing
     #expect(desk.fetch(older(now + 2), at: now + 251) == nil)
   }
 
-  @Test func `what were out together and failed are one failure`() {
+  @Test func `fetches that were out together and fail count as one failure`() {
     var desk = Desk()
     for number in 1...3 { #expect(desk.fetch(older(Int64(number)), at: 0) == nil) }
     for number in 1...3 {
@@ -134,7 +134,7 @@ import Testing
     #expect(desk.fetch(older(4), at: 350) == nil)
   }
 
-  @Test func `what has failed is not asked again within a second`() {
+  @Test func `a failed fetch is not repeated within a second`() {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     desk.fail(.unreachable, at: 100)
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a rate limit's wait is kept whatever is answered meanwhile`(isAnswered: Bool) {
+  func `a rate limit's wait is kept, whatever is answered meanwhile`(isAnswered: Bool) {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     let other = desk.id
@@ -156,7 +156,7 @@ import Testing
     #expect(desk.fetch(older(9), at: 20_100) == nil)
   }
 
-  @Test func `of what was rejected nothing is asked for a minute, in the whole narrow`() {
+  @Test func `a rejected narrow is not asked for within a minute`() {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     desk.fail(Self.rejection, at: 100)
@@ -182,7 +182,7 @@ import Testing
     #expect(desk.fetch(older(8), at: 30_249) != nil)
   }
 
-  @Test func `with the finger goes every fetch`() {
+  @Test func `losing the finger ends every fetch`() {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     let now = Moment(milliseconds: 1)
@@ -192,7 +192,7 @@ import Testing
     #expect(desk.oracle.objection(atRest: now, isLive: false) == nil)
   }
 
-  @Test func `what goes with the finger has not failed, even at its deadline`() {
+  @Test func `a fetch that ends with the finger has not failed`() {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     desk.oracle.noteGivenUp(desk.id, isLive: false, at: Moment(milliseconds: 30_000))

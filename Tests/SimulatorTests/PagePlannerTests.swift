@@ -52,7 +52,7 @@ import Testing
     #expect(desk.begun.count == 1)
   }
 
-  @Test func `a window that moves on or goes gives its page up`() {
+  @Test func `a window that moves or closes gives up its page`() {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(3))
     desk.move(window, ListWindow(.oldest, before: 0, after: 2))
@@ -78,7 +78,7 @@ import Testing
     #expect(desk.out.isEmpty)
   }
 
-  @Test func `a search is asked once and never complete; looked for anew it is asked again`() {
+  @Test func `a search is fetched once until its window moves, and is never complete`() {
     var desk = Desk()
     let window = desk.open(Desk.search, .newest(3))
     desk.answer()
@@ -91,7 +91,7 @@ import Testing
     #expect(desk.out.count == 1)
   }
 
-  @Test func `a list that can be known no more is asked for as a snapshot, though it was shown`() {
+  @Test func `a list that can no longer be known is fetched as a snapshot`() {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(3))
     desk.answer()
@@ -105,7 +105,7 @@ import Testing
 
   // MARK: Generations
 
-  @Test func `without a finger all is given up, and with the next asked anew`() {
+  @Test func `without a finger fetches are given up, and with the next one repeated`() {
     var desk = Desk()
     let open = desk.open(Desk.a, .newest(3))
     let closed = desk.open(Desk.b, .newest(3))
@@ -120,7 +120,7 @@ import Testing
     #expect(desk.rows(open) == "980 990 1000")
   }
 
-  @Test func `what was known is shown as former until it is known again`() {
+  @Test func `known rows are shown as former until they are known again`() {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(2))
     desk.answer()
@@ -131,7 +131,7 @@ import Testing
     #expect(desk.rows(window) == "990 1000")
   }
 
-  @Test func `a timer that was disarmed and fires all the same does nothing`() {
+  @Test func `a disarmed timer that fires does nothing`() {
     var desk = Desk()
     desk.open(Desk.a, .newest(3))
     let old = desk.timer!.id
@@ -146,7 +146,7 @@ import Testing
   // MARK: Failures
 
   @Test(arguments: [true, false])
-  func `what fails is asked again later and later`(firesEarly: Bool) {
+  func `failed fetches are repeated with growing waits`(firesEarly: Bool) {
     var desk = Desk()
     desk.firesEarly = firesEarly
     desk.open(Desk.a, .newest(3))
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func `fetches that were out together and fail are one failure`() {
+  @Test func `fetches that were out together and fail count as one failure`() {
     var desk = Desk()
     desk.open(Desk.a, .newest(3))
     desk.open(Desk.a, ListWindow(.oldest, before: 0, after: 3))
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  @Test func `what is rejected is not asked again soon, nor is anything of its narrow`() {
+  @Test func `after a rejection the whole narrow is not fetched soon`() {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(3))
     desk.fail(Self.rejection)
@@ -232,7 +232,7 @@ import Testing
     #expect(desk.begun.count == 3)
   }
 
-  @Test func `a page that makes no sense is a failure`() {
+  @Test func `a malformed page is a failure`() {
     var desk = Desk()
     desk.open(Desk.a, .newest(3))
     var page = desk.serverMessages.page(desk.out[0].request, later: desk.serverMessages)
@@ -246,7 +246,7 @@ import Testing
     #expect(desk.out.count == 1)
   }
 
-  @Test func `a fetch without an answer is given up at its deadline, and asked again`() {
+  @Test func `a fetch without an answer is given up at its deadline and repeated`() {
     var desk = Desk()
     desk.open(Desk.a, .newest(3))
     let first = desk.out[0].id
@@ -259,7 +259,7 @@ import Testing
     #expect(desk.out.first?.id != first)
   }
 
-  @Test func `what was asked is not remembered for ever`() {
+  @Test func `earlier requests are not remembered for ever`() {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(3))
     for step in 1...5000 {
@@ -276,7 +276,7 @@ import Testing
 
   // MARK: The budget
 
-  @Test func `jumps from place to place are no more than the pace allows`() {
+  @Test func `jumping between places stays within the pace`() {
     var desk = Desk(messages: 1000)
     let window = desk.open(Desk.a, .newest(3))
     for step in 1...1000 {
@@ -298,7 +298,7 @@ import Testing
   }
 
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
-  func `whatever happens, the budget is kept, and then all is there`(seed: UInt64) {
+  func `under random faults the budget is kept, and then all is there`(seed: UInt64) {
     var desk = Desk(messages: 60)
     var dice = SplitMix(seed)
     func draw(_ count: Int64) -> Int64 { dice.roll(count) }
@@ -356,7 +356,7 @@ import Testing
   @Test(
     arguments: [true, false],
     [SyncFailure.unreachable, .serverFault, .malformed, PagePlannerTests.rejection])
-  func `bug 57: a page that fails is not asked for again by every scroll`(
+  func `bug 57: a failed page is not fetched again by every scroll`(
     isFailureFirst: Bool, failure: SyncFailure
   ) {
     var (desk, window) = scrolling()
@@ -395,7 +395,7 @@ import Testing
   }
 
   @Test(arguments: Trouble.allCases, [true, false])
-  func `bug 60: a walk whose pages fail or bring nothing goes on slowly, and ends`(
+  func `bug 60: paging with failures or empty pages is slow, and ends`(
     trouble: Trouble, isNewsFirst: Bool
   ) {
     var (desk, window) = scrolling()

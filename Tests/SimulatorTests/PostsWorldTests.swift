@@ -7,7 +7,8 @@ import UpdateMachine
 /// Whole worlds in which users post, to a server that knows no post again.
 struct PostsWorldTests {
   @Test(arguments: [UInt64(0), 1000])
-  func `each post is made as often as it was sent, or is uncertain or set aside`(first: UInt64) {
+  func `each post is made as often as it was sent, or is uncertain, or is set aside`(first: UInt64)
+  {
     for seed in first..<(first + 100) {
       let configuration = SimulationConfiguration(seed: seed)
       guard let finding = Simulation<PostsApp>.run(configuration).finding else { continue }
@@ -17,7 +18,7 @@ struct PostsWorldTests {
     }
   }
 
-  @Test func `a seed tells one story, and its choices tell it again`() {
+  @Test func `a seed gives one trace, and its choices give it again`() {
     var configuration = SimulationConfiguration(seed: 7)
     configuration.world = .posts
     let result = LibraryWorld.run(configuration)
@@ -121,7 +122,7 @@ struct PostsWorldTests {
     var outbox: Outbox<PostChange>? { client.local?.outbox }
   }
 
-  @Test func `what was out for one who has left reaches nobody else`() throws {
+  @Test func `an answer to a client that has left reaches no other`() throws {
     var hand = Hand()
     try hand.begin(as: 1)
     hand.put(.app(.loggedOut))
@@ -140,7 +141,7 @@ struct PostsWorldTests {
   }
 
   @Test(arguments: Plant.all)
-  func `a server of posts that breaks its contract is seen`(plant: Plant) {
+  func `a server of posts that breaks its contract is found`(plant: Plant) {
     for seed: UInt64 in 1...200 {
       let result = Simulation<PostsApp>.run(SimulationConfiguration(seed: seed, plant: plant))
       guard result.finding != nil else { continue }

@@ -18,14 +18,14 @@ import Testing
     #expect(curve.points.first?.step == 0 && curve.points.last?.step == 100)
   }
 
-  @Test func `of two rises the steeper is the cause`() {
+  @Test func `the steeper of two rises is the cause`() {
     let curve = ProbabilityCurve(steps: 40, continuations: 10) { step, seed in
       seed <= (step >= 30 ? 10 : step >= 7 ? 4 : 0)
     }
     #expect(curve.cause == 30)
   }
 
-  @Test func `where nothing rises there is no cause`() throws {
+  @Test func `without a rise there is no cause`() throws {
     let flat = ProbabilityCurve(steps: 40) { _, _ in true }
     #expect(flat.steepest == nil && flat.cause == nil)
     let falling = ProbabilityCurve(steps: 40) { step, _ in step < 20 }
@@ -34,8 +34,7 @@ import Testing
     #expect(none.points.map(\.step) == [0] && none.points.map(\.failures) == [40])
   }
 
-  @Test func `the budget and whoever is asked bound the runs, and the rise is told as it is known`()
-  {
+  @Test func `the budget and the caller limit the runs, and a rough cause is reported`() {
     let curve = ProbabilityCurve(steps: 1000, budget: 17 * 40) { step, _ in step >= 500 }
     #expect(curve.runs == 17 * 40)
     #expect(curve.cause == nil)
@@ -71,7 +70,7 @@ import Testing
     Plant.breach(.lostEvent), .breach(.staleSnapshot), .breach(.wrongFinger),
     .breach(.forgottenDeletion), .neverAnswersAgain,
   ])
-  func `the cause is where the server breaks its contract`(plant: Plant) throws {
+  func `the cause is the step in which the server breaks its contract`(plant: Plant) throws {
     let (curve, trace, oracle) = try curve(plant)
     let cause = try #require(curve.cause)
     let breaches = trace.events.filter { $0.who == "plant" }.map(\.step)
@@ -88,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [Plant.breach(.staleSnapshot), .breach(.lostEvent)])
-  func `the same run has the same curve, in few runs`(plant: Plant) throws {
+  func `the same run gives the same curve, in few runs`(plant: Plant) throws {
     let (once, trace, oracle) = try curve(plant)
     let (again, _, _) = try curve(plant)
     #expect(once.points == again.points)
@@ -96,7 +95,7 @@ import Testing
     #expect(once.lines(trace, oracle: oracle, atMost: 4).count <= 7)
   }
 
-  @Test func `there is no curve of a run in which all is well`() {
+  @Test func `a run without a failure has no curve`() {
     let configuration = SimulationConfiguration(seed: 1)
     let lists = ChoiceLists(Simulation<DirectoryApp>.choices(of: configuration))
     #expect(Simulation<DirectoryApp>.curve(of: RunToken(configuration, lists)) == nil)

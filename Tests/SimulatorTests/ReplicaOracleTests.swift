@@ -6,20 +6,20 @@ import UpdateMachine
 @testable import Simulator
 
 struct ReplicaOracleTests {
-  @Test func `the same state is right`() {
+  @Test func `an equal state is accepted`() {
     #expect(ReplicaOracle.holds(expected: 7, found: 7))
   }
 
-  @Test func `another state is wrong`() {
+  @Test func `a different state is reported`() {
     #expect(!ReplicaOracle.holds(expected: 7, found: 8))
   }
 
-  @Test func `a finger that the server never gave is wrong, whatever the model`() {
+  @Test func `a finger that the server never gave is reported, whatever the model`() {
     #expect(!ReplicaOracle.holds(expected: nil, found: 7))
     #expect(!ReplicaOracle.holds(expected: nil, found: nil))
   }
 
-  @Test func `a finger without a model is wrong`() {
+  @Test func `a finger without a model is reported`() {
     #expect(!ReplicaOracle.holds(expected: 7, found: nil))
   }
 }
@@ -40,15 +40,15 @@ struct SupersededOracleTests {
     return SupersededOracle.holds(before: started(), after: started(), effects: effects)
   }
 
-  @Test func `an answer that changes nothing is right`() {
+  @Test func `a late answer without effects is accepted`() {
     #expect(holds { _ in })
   }
 
-  @Test func `letting the queue of a late snapshot go is right`() {
+  @Test func `releasing the queue of a late snapshot is accepted`() {
     #expect(holds { $0.release = QueueID("q") })
   }
 
-  @Test func `any other effect is wrong`() {
+  @Test func `any other effect of a late answer is reported`() {
     let id = RequestID(incarnation: Incarnation(1), number: 9)
     let range = MomentRange(at: Moment(milliseconds: 5))
     #expect(!holds { $0.cancel = id })
@@ -65,14 +65,14 @@ struct SupersededOracleTests {
       })
   }
 
-  @Test func `a machine that changed is wrong, even without an effect`() {
+  @Test func `a machine that a late answer changes is reported`() {
     var after = started()
     _ = after.handle(.backgrounded, at: Moment(milliseconds: 1))
     #expect(
       !SupersededOracle.holds(before: started(), after: after, effects: Place.Effects()))
   }
 
-  @Test func `the machine's own late answers are right, its awaited ones are not late`() {
+  @Test func `answers to outstanding requests are not late`() {
     let before = started()
     let now = Moment(milliseconds: 40)
     for incarnation: UInt64 in 0...2 {

@@ -47,7 +47,7 @@ struct RunStatisticsTests {
     }
   }
 
-  @Test func `numbers are sums, the convergence is the longest`() {
+  @Test func `counts are added, and the longest convergence is kept`() {
     var one = RunResult(seed: 1)
     one.steps = 10
     one.requests = 3
@@ -83,7 +83,7 @@ struct RunStatisticsTests {
     #expect(sum.failures == 0 && sum.shortestFailure == nil)
   }
 
-  @Test func `the shortest failure is the one of fewest steps, then of least seed`() {
+  @Test func `the shortest failure has the fewest steps, then the least seed`() {
     func failing(_ seed: UInt64, steps: Int64) -> RunResult {
       var result = RunResult(seed: seed)
       result.steps = steps
@@ -98,7 +98,7 @@ struct RunStatisticsTests {
     #expect(added(results).failures == 3)
   }
 
-  @Test func `the trace hash of one run is the run's, and of several their sum`() {
+  @Test func `the trace hash of several runs is the sum of theirs`() {
     var one = RunResult(seed: 1)
     one.hash.fold(Int64(5))
     let other = RunResult(seed: 2)
@@ -107,7 +107,7 @@ struct RunStatisticsTests {
     #expect(other.hash != RunResult(seed: 3).hash)
   }
 
-  @Test func `what was never reached is named`() {
+  @Test func `what was never reached is listed`() {
     let nothing = RunStatistics()
     #expect(nothing.missingStatuses == MachineStatus.names)
     #expect(nothing.missingRows.count == FailureRows.names.count * 2 + 1)

@@ -20,7 +20,7 @@ enum ScenarioFiles {
 
 @Suite struct ScenarioTests {
   @Test(arguments: ScenarioFiles.names)
-  func `a scenario gives what is written in it`(name: String) throws {
+  func `each scenario gives its written output`(name: String) throws {
     let file = ScenarioFiles.folder.appendingPathComponent(name)
     let text = try String(contentsOf: file, encoding: .utf8)
     let fresh = try Scenario.rewritten(text)
@@ -32,7 +32,7 @@ enum ScenarioFiles {
     }
   }
 
-  @Test func `every row and every story has a scenario, and none is unlisted`() {
+  @Test func `every row and every story has a scenario, and all are listed`() {
     let found = Set(ScenarioFiles.names)
     let required = Set(RequiredScenarios.names)
     #expect(RequiredScenarios.names.count == required.count, "a name is listed twice")
@@ -52,12 +52,12 @@ enum ScenarioFiles {
   }
 
   @Test(arguments: ScenarioFiles.names)
-  func `a scenario says first what it is for`(name: String) throws {
+  func `each scenario begins with its purpose`(name: String) throws {
     let file = ScenarioFiles.folder.appendingPathComponent(name)
     #expect(try String(contentsOf: file, encoding: .utf8).hasPrefix("# "))
   }
 
-  @Test func `output is made anew, and all else stays`() throws {
+  @Test func `rewriting replaces the output and keeps everything else`() throws {
     let text = """
       # Why.
 
@@ -81,12 +81,12 @@ enum ScenarioFiles {
         """)
   }
 
-  @Test func `what was rewritten stays as it is`() throws {
+  @Test func `rewriting twice changes nothing`() throws {
     let once = try Scenario.rewritten("started\nafter 1s failed timedOut\nrun 1min\n")
     #expect(try Scenario.rewritten(once) == once)
   }
 
-  @Test func `nothing gives nothing`() throws {
+  @Test func `an empty scenario gives an empty output`() throws {
     #expect(try Scenario.rewritten("") == "")
   }
 
@@ -151,7 +151,7 @@ enum ScenarioFiles {
     ("run", 1, "a span of time such as 50ms, 10s, 10min, 1h or 7d", "the end of the line"),
     ("restart from scratch", 1, "\"backup\"", "\"scratch\""),
   ])
-  func `a line that makes no sense is named`(
+  func `an invalid line is named`(
     text: String, line: Int, expected: String, found: String
   ) {
     #expect(throws: ScenarioError(line: line, expected: expected, found: found)) {
@@ -165,7 +165,7 @@ enum ScenarioFiles {
         == "line 3: expected a failure, found \"x\"")
   }
 
-  @Test func `odd text never traps`() {
+  @Test func `random text never traps`() {
     let odd = [
       ":", ",", "::", "started:", "=", "machine =", "machine ==1s", "restored ::", "run 0s",
       "at 106751991167d started\nafter 106751991167d look",

@@ -8,7 +8,7 @@ import UpdateMachine
 /// Many seeds at once: what comes back hangs on the arguments alone, and what is not a function of
 /// its seed is found.
 @Suite struct SeedsTests {
-  @Test func `every seed is run and added up`() async {
+  @Test func `every seed is run and counted`() async {
     var expected = RunStatistics()
     for seed in UInt64(5)...70 {
       expected.add(
@@ -22,7 +22,7 @@ import UpdateMachine
     #expect(runs.failure == nil)
   }
 
-  @Test func `the least failing seed is told, and nothing after it is counted`() async throws {
+  @Test func `the first failing seed is reported, and nothing after it is counted`() async throws {
     let plant = Plant.breach(.revivedQueue)
     let first = try #require(
       (UInt64(1)...600).first { seed in
@@ -42,7 +42,7 @@ import UpdateMachine
     #expect(before.failure == nil)
   }
 
-  @Test func `a failure that is not to be made small is repeated as it was drawn`() async throws {
+  @Test func `a failure without shrinking is repeated as it was drawn`() async throws {
     let plant = Plant.breach(.lostEvent)
     let runs = await Simulation<DirectoryApp>.run(seeds: 1...100, plant: plant, shrinking: 0)
     let failure = try #require(runs.failure)
@@ -55,7 +55,7 @@ import UpdateMachine
     #expect(again.trace.lines == drawn.1.lines)
   }
 
-  @Test func `a failure of actors is made small as one of bare clients`() async throws {
+  @Test func `a failure with actors is shrunk like one of bare clients`() async throws {
     let plant = Plant.breach(.lostEvent)
     // Both fail with this seed.
     let runs = await Simulation<DirectoryApp>.run(seeds: 3...3, plant: plant, engine: .actor)
@@ -64,18 +64,18 @@ import UpdateMachine
     #expect(try Simulation<DirectoryApp>.replay(token)?.finding == failure.finding)
   }
 
-  @Test func `seeds up to the greatest number are fine`() async {
+  @Test func `seeds up to the greatest number are accepted`() async {
     let runs = await Simulation<DirectoryApp>.run(seeds: (.max - 17)...(.max), clients: 1, steps: 5)
     #expect(runs.statistics.seeds == 18)
   }
 
-  @Test func `a cancelled task gets what was done so far`() async {
+  @Test func `a cancelled task gets the results so far`() async {
     let task = Task { await Simulation<DirectoryApp>.run(seeds: 1...1_000_000_000) }
     task.cancel()
     #expect(await task.value.statistics.seeds < 100_000)
   }
 
-  @Test func `what is no token is refused`() {
+  @Test func `an invalid token is refused`() {
     #expect(throws: RunToken.Malformed.notAToken) {
       try Simulation<DirectoryApp>.replay("no token!")
     }
@@ -84,7 +84,7 @@ import UpdateMachine
   // MARK: Determinism
 
   @Test(arguments: SimulationEngine.allCases)
-  func `a seed that tells two stories is found`(engine: SimulationEngine) async throws {
+  func `a seed with two different traces is found`(engine: SimulationEngine) async throws {
     let runs = await Simulation<MoodyApp>.run(seeds: 7...9, engine: engine)
     let failure = try #require(runs.failure)
     #expect(failure.seed == 7)
@@ -94,7 +94,7 @@ import UpdateMachine
     #expect(failure.story.contains("they part in line "))
   }
 
-  @Test func `a seed that fails once and not again is a failure all the same`() async throws {
+  @Test func `a seed that fails only once is a failure`() async throws {
     let runs = await Simulation<OnceWrongApp>.run(seeds: 7...9)
     let failure = try #require(runs.failure)
     #expect(failure.seed == 8)

@@ -28,7 +28,7 @@ import Testing
     #expect(!trace.lines.isEmpty)
   }
 
-  @Test func `a fault that was not needed is gone`() throws {
+  @Test func `an unnecessary fault is removed`() throws {
     let (configuration, _) = try failure(.breach(.wrongFinger))
     let shrunk = try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 3000))
     let (result, _) = Simulation<DirectoryApp>.traceReplay(shrunk.token)
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [Plant.breach(.lostEvent), .breach(.staleSnapshot), .neverAnswersAgain])
-  func `clients and steps that were not needed are gone`(plant: Plant) throws {
+  func `unnecessary clients and steps are removed`(plant: Plant) throws {
     let (configuration, _) = try failure(plant)
     let shrunk = try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 3000))
     #expect(shrunk.token.configuration.clients == 1)
@@ -45,23 +45,23 @@ import Testing
     #expect(shrunk.choicesLeft == 1)
   }
 
-  @Test func `a run that is well cannot be made small`() {
+  @Test func `a run without a failure cannot be shrunk`() {
     #expect(Simulation<DirectoryApp>.shrunk(SimulationConfiguration(seed: 1)) == nil)
   }
 
-  @Test func `the budget bounds the runs`() throws {
+  @Test func `the budget limits the runs`() throws {
     let (configuration, _) = try failure(.breach(.lostEvent))
     #expect(try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 10)).runs <= 10)
   }
 
-  @Test func `whoever is asked after every run can stop it`() throws {
+  @Test func `the caller can stop it after every run`() throws {
     let (configuration, _) = try failure(.breach(.lostEvent))
     let shrunk = Simulation<DirectoryApp>.shrunk(configuration) { $0.runs < 5 }
     #expect(try #require(shrunk).runs == 5)
   }
 
   /// On a made-up failure: a 7 somewhere in one stream after a 3 in another.
-  @Test func `what is not needed goes, what is needed stays, values are lowered`() {
+  @Test func `unnecessary choices are removed, and the values of others lowered`() {
     var choices = Choices(seed: 9)
     for _ in 0..<200 {
       _ = choices.draw(.network, below: 1000)
@@ -95,7 +95,7 @@ import Testing
   // MARK: Tokens
 
   @Test(arguments: Plant.all)
-  func `a token's text says all of it`(plant: Plant) throws {
+  func `a token's text contains the whole token`(plant: Plant) throws {
     let (configuration, _) = try failure(plant)
     let lists = ChoiceLists(Simulation<DirectoryApp>.choices(of: configuration))
     let token = RunToken(configuration, lists)
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: ["", "A", "!!", "AQ", "____", "AgQ", "AQAAAAAA", "AQRL______8BAw", "ä"])
-  func `what is no token is refused`(text: String) {
+  func `an invalid token is refused`(text: String) {
     #expect(throws: RunToken.Malformed.self) { try RunToken(text) }
   }
 

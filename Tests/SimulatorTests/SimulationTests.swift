@@ -13,7 +13,7 @@ struct SimulationTests {
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 100, 200] as [UInt64])
-  func `three hundred lives find nothing`(first: UInt64) {
+  func `three hundred runs find nothing`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 100 {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed))
@@ -27,7 +27,7 @@ struct SimulationTests {
     #expect(statistics.breaches == 0)
   }
 
-  @Test func `three hundred lives reach every status, every row and every fault`() {
+  @Test func `three hundred runs reach every status, every row and every fault`() {
     var statistics = RunStatistics()
     for seed: UInt64 in 1000..<1300 {
       statistics.add(Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed)))
@@ -53,7 +53,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `at the end of a world every client shows what the server says`() {
+  @Test func `at the end every client shows the server's state`() {
     for seed: UInt64 in 1...40 {
       let configuration = SimulationConfiguration(seed: seed)
       var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
@@ -72,7 +72,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a world has the steps that it was asked for, and the calm after them`() {
+  @Test func `a world has the configured steps, and then the calm`() {
     for steps: Int64 in [1, 50, 700] {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 5, steps: steps))
       #expect(result.steps > steps)
@@ -80,7 +80,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a world without a client is a fault of the program`() async {
+  @Test func `a world without a client is a programmer's mistake`() async {
     await #expect(processExitsWith: .failure) {
       _ = SimulationConfiguration(seed: 1, clients: 0)
     }
@@ -88,7 +88,7 @@ struct SimulationTests {
 
   // MARK: Without faults
 
-  @Test func `without faults and near the server nothing fails, and all are level in seconds`() {
+  @Test func `without faults near the server nothing fails, and all are up to date in seconds`() {
     var near = 0
     for seed: UInt64 in 1...100 {
       let configuration = SimulationConfiguration(seed: seed, faults: .none)
@@ -108,7 +108,7 @@ struct SimulationTests {
     #expect(near > 25)
   }
 
-  @Test func `without faults no world finds anything, however far away`() {
+  @Test func `without faults no world fails, whatever the latency`() {
     for seed: UInt64 in 1...60 {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed, faults: .none))
       #expect(result.finding == nil)
@@ -118,7 +118,7 @@ struct SimulationTests {
   }
 
   @Test(arguments: Fault.allCases.filter { !$0.isOfPages && !$0.isOfChanges })
-  func `each fault alone strikes, and is survived`(fault: Fault) {
+  func `each single fault strikes and is survived`(fault: Fault) {
     var faults = FaultSet()
     faults.insert(fault)
     // These strike only what a cancel or a crash leaves behind.
@@ -160,7 +160,7 @@ struct SimulationTests {
 
   // MARK: Again
 
-  @Test func `the same seed twice gives the same result, other seeds give others`() {
+  @Test func `equal seeds give equal results, other seeds give others`() {
     var hashes: Set<UInt64> = []
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
@@ -171,7 +171,7 @@ struct SimulationTests {
     #expect(hashes.count == 30)
   }
 
-  @Test func `a trace is of the run itself, and the same every time`() {
+  @Test func `tracing does not change a run, and a trace is the same every time`() {
     for seed: UInt64 in 1...15 {
       let configuration = SimulationConfiguration(seed: seed, clients: 3)
       let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
@@ -182,7 +182,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a run from its own choices is the same run`() {
+  @Test func `a run replayed from its choices is the same run`() {
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
       let choices = Simulation<DirectoryApp>.choices(of: configuration)
@@ -192,7 +192,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a run from choices that were cut short, lowered or left out is a right one`() {
+  @Test func `a run from shortened or lowered choices is valid`() {
     var mutations = Choices(seed: 77)
     for seed: UInt64 in 1...30 {
       let configuration = SimulationConfiguration(seed: seed)
@@ -211,7 +211,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a run from no choices is the tamest life`() {
+  @Test func `a run without choices is the tamest`() {
     let result = Simulation<DirectoryApp>.replay([], SimulationConfiguration(seed: 1))
     #expect(result.finding == nil)
     #expect(result.faults == FaultCounts())
@@ -227,7 +227,7 @@ struct SimulationTests {
   }
 
   @Test(arguments: Plant.known)
-  func `every plant is found within 200 seeds, by the oracle that is for it`(plant: Plant) {
+  func `every plant is found within 200 seeds, by the expected oracle`(plant: Plant) {
     var oracles: Set<Oracle> = []
     var seed: UInt64 = 0
     while seed < 200, oracles.isEmpty || seed < 40 {
@@ -247,7 +247,8 @@ struct SimulationTests {
       #expect(oracles == [.input])
     case .neverAnswersAgain: #expect(oracles == [.liveness])
     case .breach(.revivedQueue):
-      // A model that fits its finger, on a queue that says nothing any more, is a lie of the status.
+      // A model that fits its finger, on a queue that says nothing any more, is a lie of the
+      // status.
       #expect(oracles.contains(.replica) && oracles.isSubset(of: [.replica, .honesty]))
     case .breach(.lostEvent), .breach(.staleSnapshot), .breach(.reorderedEvents),
       .breach(.wrongFinger), .breach(.eventsOfAnotherQueue), .breach(.forgottenDeletion):
@@ -256,7 +257,7 @@ struct SimulationTests {
   }
 
   @Test(arguments: Plant.all)
-  func `a plant that never broke anything is never found`(plant: Plant) {
+  func `a plant that never broke anything is not found`(plant: Plant) {
     for seed: UInt64 in 1...40 {
       let result = Simulation<DirectoryApp>.run(
         SimulationConfiguration(seed: seed, steps: 30, plant: plant))
@@ -264,7 +265,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a failing run fails again in the same words, from seed and from choices`() throws {
+  @Test func `a failing run fails again alike, from its seed and from its choices`() throws {
     let configuration = try #require(
       (UInt64(1)...50).lazy.map { SimulationConfiguration(seed: $0, plant: .breach(.lostEvent)) }
         .first { Simulation<DirectoryApp>.run($0).finding != nil })

@@ -15,14 +15,14 @@ import Testing
     #expect(exploration.counts.distinct > (changes == 0 ? 8 : 600))
   }
 
-  @Test func `a page to which nothing is applied that happened while it was out is found`() throws {
+  @Test func `a page without the events that came while it was out is found`() throws {
     let exploration = Explorer(SmallMessages(changes: 1, forgetsEvents: true)).run()
     #expect(exploration.ending == .violated)
     let found = try #require(exploration.counterexample)
     #expect(found.steps.count <= 6, "\(found.lines)")
   }
 
-  @Test func `the same state by two ways is one`() {
+  @Test func `the same state on two paths is one`() {
     var one = SmallMessages.unpacked(changes: 0)
     one.race.poll()
     one.race.losePoll()

@@ -4,10 +4,10 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// The world of one outbox of which every state can be visited. `Tests/simulations` visits larger ones in
-/// a release build.
+/// The world of one outbox of which every state can be visited. `Tests/simulations` visits larger
+/// ones in a release build.
 @Suite struct SmallViewTests {
-  @Test func `one change that nobody refuses: every state is visited, and everything holds`() {
+  @Test func `with one change and no refusal every state is visited, and everything holds`() {
     let exploration = Explorer(SmallView(changes: 1, refusals: 0)).run()
     #expect(exploration.ending == .closed)
     #expect(exploration.counterexample?.lines == nil)
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: SmallView.Plant.allCases)
-  func `what is planted is found, by a short way`(plant: SmallView.Plant) throws {
+  func `each plant is found by a short path`(plant: SmallView.Plant) throws {
     let exploration = Explorer(SmallView(changes: 1, refusals: 1, plant: plant)).run()
     #expect(exploration.ending == .violated)
     let found = try #require(exploration.counterexample)
@@ -26,7 +26,7 @@ import Testing
       found.violation.hasPrefix("H no lost input") || found.statesBeforeCalm < found.states.count)
   }
 
-  @Test func `near the beginning two changes, a refusal and all signals are well`() {
+  @Test func `two changes, a refusal and all signals hold to a limited depth`() {
     let exploration = Explorer(
       SmallView(changes: 2, refusals: 1, hasSignals: true), depthLimit: 9
     ).run()
@@ -34,7 +34,7 @@ import Testing
     #expect(exploration.counterexample?.lines == nil)
   }
 
-  @Test func `a life is the same after packing`() {
+  @Test func `a state is the same after packing`() {
     let world = SmallView(changes: 2, refusals: 1, hasSignals: true)
     var level = world.initialStates
     for _ in 0..<8 {

@@ -27,7 +27,7 @@ import Testing
     ]
   }
 
-  @Test func `near the beginning everything holds, and everything is reached`() {
+  @Test func `to a limited depth everything holds, and everything is reached`() {
     let exploration = Explorer(SmallWorld(), depthLimit: 12).run()
     #expect(exploration.ending == .depthLimit)
     #expect(exploration.counterexample == nil)
@@ -35,7 +35,7 @@ import Testing
     #expect(SmallWorld.missingRows(exploration.coverage) == [])
   }
 
-  @Test func `which of two clients is which makes no difference`() throws {
+  @Test func `two clients are interchangeable`() throws {
     let one = Explorer(SmallWorld(clients: 1, queueLength: 1), depthLimit: 4).run()
     let two = Explorer(SmallWorld(clients: 2, queueLength: 1), depthLimit: 4).run()
     #expect(two.ending == .depthLimit)
@@ -63,7 +63,7 @@ import Testing
     #expect(level.count == 3000)
   }
 
-  @Test func `a client that is level, and then misses an event, is not settled`() {
+  @Test func `a client that is up to date, and then misses an event, is not settled`() {
     var client = Self.client(
       after: Self.toSnapshot + [
         { $0.takeAnswer() }, { $0.endWrite(succeeds: true) }, { $0.arrive() },
@@ -85,7 +85,7 @@ import Testing
     #expect(asked == [0])
   }
 
-  @Test func `an oracle objects to what the client did not take`() {
+  @Test func `an oracle objects to an event that the client did not apply`() {
     var client = Self.client(after: Self.toSnapshot)
     // What is expected of the snapshot is not what it says.
     let request = client.body.status.outstanding!.id
@@ -97,7 +97,7 @@ import Testing
     #expect(client.broken == .model)
   }
 
-  @Test func `a poll from a place that is not on the disk is an acknowledgement too early`() {
+  @Test func `a poll from a finger that is not saved acknowledges too early`() {
     var client = Self.client(after: Self.toSnapshot + [{ $0.takeAnswer() }])
     client.operation = .save(.nothing)
     client.endWrite(succeeds: true)  // It says so, and has written nothing.

@@ -29,13 +29,13 @@ import Testing
     #expect(story.lines(atMost: 0).count == Story.told(story.finding, story.difference).count + 1)
   }
 
-  @Test func `there is no story of a run in which all is well`() {
+  @Test func `a run without a failure has no story`() {
     let (result, trace) = Simulation<DirectoryApp>.trace(SimulationConfiguration(seed: 1))
     #expect(Story(result, trace) == nil)
   }
 
   @Test(arguments: Plant.all)
-  func `it tells what concerns the client, and counts the rest`(plant: Plant) throws {
+  func `a story shows what concerns the client, and counts the rest`(plant: Plant) throws {
     let (result, trace) = try failure(plant)
     let story = try #require(Story(result, trace))
     let client = try #require(story.finding.client)
@@ -49,7 +49,7 @@ import Testing
     #expect(lines.contains { $0.contains("  plant  ") })
   }
 
-  @Test func `it counts what is left`() throws {
+  @Test func `a story counts the lines that it leaves out`() throws {
     let (result, trace) = try failure(.breach(.wrongFinger))
     let drawn = try #require(Story(result, trace)).left
     #expect(drawn.hasPrefix("In all: choices \(result.choices), steps \(result.steps), "))
@@ -76,7 +76,7 @@ import Testing
     #expect(left.contains("background \(result.faults[.background]), network-changes "))
   }
 
-  @Test func `what the network does to a message is told`() throws {
+  @Test func `a story tells what the network does to a message`() throws {
     var faults = FaultSet.none
     faults.insert(.lostRequest)
     let (result, trace) = Simulation<DirectoryApp>.trace(
@@ -112,7 +112,7 @@ import Testing
     ("something pending", "registering request 4 finger none timer 7", nil),
     ("", "", nil),
   ])
-  func `the words that differ are told`(expected: String, found: String, told: String?) {
+  func `a story names the words that differ`(expected: String, found: String, told: String?) {
     #expect(WordDifference(from: expected, to: found)?.description == told)
   }
 }

@@ -27,7 +27,7 @@ import UpdateMachine
   // Article example ends
 
   // Article example begins: actor
-  @Test func `so does every device with the real driver in it`() async {
+  @Test func `every device with a real driver ends up with the same list`() async {
     let runs = await Simulation<ToDoApp>.run(seeds: 1...20, clients: 3, engine: .actor)
     #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
   }
@@ -70,7 +70,7 @@ import UpdateMachine
   }
 
   @Test(arguments: mistaken)
-  func `its token repeats it, and finds nothing in a right app`(app: any SimulatedApp.Type)
+  func `its token repeats it, and finds nothing in a correct app`(app: any SimulatedApp.Type)
     async throws
   {
     try await repeats(app)

@@ -5,7 +5,7 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// A client's life as a scenario: it is taken as it is written, and the machine does in it what it
+/// A client's run as a scenario: it is taken as it is written, and the machine does in it what it
 /// did in the run.
 @Suite struct TranscriptTests {
   /// The status that the machine is in after each input.
@@ -26,7 +26,7 @@ import UpdateMachine
   }
 
   @Test(arguments: Plant.all)
-  func `a failing life is played as it was`(plant: Plant) throws {
+  func `a failing run is replayed as it was`(plant: Plant) throws {
     var lives: Set<UInt64> = []
     for seed in UInt64(1)...25 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
@@ -39,8 +39,8 @@ import UpdateMachine
         scenario.hasPrefix(
           "# What it is.\n#\n# Incarnation \(transcript.incarnation) of client \(client)"))
       #expect(transcript.unsaidCount == 0)
-      // What the run told before the saved form was read is not the machine's; and a machine that is
-      // made for an app that was stopped meanwhile is stale until it hears of it.
+      // What the run told before the saved form was read is not the machine's; and a machine that
+      // is made for an app that was stopped meanwhile is stale until it hears of it.
       let told = statuses(of: transcript, trace)
       let played = Array(statuses(of: scenario).drop { $0 == "stale" })
       #expect(!played.isEmpty)
@@ -50,8 +50,7 @@ import UpdateMachine
     #expect(lives.contains(1))
   }
 
-  @Test func `what was saved is said, with its age and its terms, and so are the settings`() throws
-  {
+  @Test func `the transcript has the saved form with its age and terms, and the settings`() throws {
     var found: [String] = []
     for seed in UInt64(1)...80 {
       let (_, trace) = Simulation<DirectoryApp>.trace(
@@ -71,7 +70,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what cannot be said is said to be left out`() throws {
+  @Test func `the transcript says what it leaves out`() throws {
     var trace = Trace()
     func hear(_ what: MachineInput.What, at milliseconds: Int64) {
       trace.noteInput(

@@ -57,7 +57,7 @@ struct WallsOracleTests {
     return oracle
   }
 
-  @Test func `a whole right life is accepted`() {
+  @Test func `a whole correct run is accepted`() {
     var oracle = WallsOracle()
     expect(&oracle, .stale, nil) { _ in }
     let registering = MachineStatus.registering(
@@ -219,7 +219,7 @@ struct WallsOracleTests {
   @Test(
     arguments: [.registerFailed, .pollFailed, .live(.writing), .live(.pausing)]
       as [MachineStatus])
-  func `a machine that wants to go on waits for something`(status: MachineStatus) {
+  func `a machine that is neither resting nor halted waits for something`(status: MachineStatus) {
     var oracle = WallsOracle()
     expect(&oracle, status, "C liveness: something pending") { _ in }
   }
@@ -235,7 +235,7 @@ struct WallsOracleTests {
     expect(&forgotten, .pollFailed, expected) { _ in }
   }
 
-  @Test func `notes about others change nothing`() {
+  @Test func `notes about other clients change nothing`() {
     var oracle = busy()
     oracle.noteAnswer(to: WallsOracleTests.id(4))
     oracle.noteFired(TimerID(4))

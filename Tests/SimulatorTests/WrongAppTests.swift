@@ -15,7 +15,7 @@ struct WrongAppTests {
     }
   }
 
-  @Test func `a right model is found nothing with`() {
+  @Test func `a correct model passes`() {
     #expect(findings(Flawless.self) == [])
   }
 
@@ -43,13 +43,13 @@ struct WrongAppTests {
     #expect(found.allSatisfy { $0.oracle == .replica })
   }
 
-  @Test func `a model that takes no snapshot never becomes level, and that is found`() {
+  @Test func `a model that takes no snapshot never becomes up to date, and that is found`() {
     let found = findings(RefusesSnapshots.self, seeds: 10)
     #expect(found.count == 10)
     #expect(found.allSatisfy { $0.oracle == .liveness })
   }
 
-  @Test func `what is found says what the server had and what the client showed`() throws {
+  @Test func `a finding says what the server had and what the client showed`() throws {
     let finding = try #require(findings(ForgetsDeletions.self).first)
     #expect(finding.expected.contains("stock") && finding.found.contains("stock"))
     #expect(finding.expected != finding.found)

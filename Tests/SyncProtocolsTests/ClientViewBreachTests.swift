@@ -37,7 +37,7 @@ struct ClientViewBreachTests {
     #expect(try desk.pull(asOf: 2).text == "1.1:1 full: sum=1")
   }
 
-  @Test func `wrong-delta: a change is left out, and the checksum does not tell`() throws {
+  @Test func `wrong-delta: a change is left out, and the checksum matches`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
     var model = try desk.model()
@@ -51,7 +51,7 @@ struct ClientViewBreachTests {
   }
 
   @Test(arguments: ViewBreach.allCases)
-  func `a breach waits for its occasion, and without one nothing is broken`(breach: ViewBreach)
+  func `a breach waits for its opportunity, and without one nothing is broken`(breach: ViewBreach)
     throws
   {
     var desk = ViewDesk()
@@ -65,7 +65,7 @@ struct ClientViewBreachTests {
   }
 
   @Test(arguments: ViewBreach.allCases)
-  func `every breach has a name of small words`(breach: ViewBreach) {
+  func `every breach has a name in small words`(breach: ViewBreach) {
     #expect(breach.rawValue.allSatisfy { $0.isLowercase || $0 == "-" })
     #expect(ViewBreach(rawValue: breach.rawValue) == breach)
   }

@@ -20,7 +20,7 @@ struct Reservations: ViewMutators {
 
 /// The seed's example: an intent has the effects that fit the state on which it is run.
 struct ClientViewConflictTests {
-  @Test func `an hour is RESERVED here, and UNAVAILABLE once we hear of the others`() throws {
+  @Test func `an hour is RESERVED here, and UNAVAILABLE once the others are known`() throws {
     let (me, mutators) = (ClientID(1), Reservations())
     var dataLayer = DataLayer(mutators)
     var diffServer = DiffServer<JSONValue>(epoch: 1)

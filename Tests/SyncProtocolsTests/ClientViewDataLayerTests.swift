@@ -12,7 +12,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.dataLayer.commit(CommitNumber(1)).cause == .mutation(ViewDesk.one, MutationID(1)))
   }
 
-  @Test func `what is not exactly the next ID is ignored`() throws {
+  @Test func `an ID that is not exactly the next one is ignored`() throws {
     var desk = ViewDesk()
     try desk.push(from: 1, ("add", 1), ("add", 10))
     #expect(try desk.push(from: 1, ("add", 1), ("add", 10)) == "accepted")
@@ -26,7 +26,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=111, last 3")
   }
 
-  @Test func `clients count for themselves`() throws {
+  @Test func `each client counts its own mutations`() throws {
     var desk = ViewDesk()
     try desk.push(ViewDesk.one, from: 1, ("add", 1))
     try desk.push(ViewDesk.two, from: 1, ("add", 10), ("add", 100))
@@ -35,13 +35,13 @@ struct ClientViewDataLayerTests {
     #expect(desk.text(ClientID(3)) == "sum=111, last 0")
   }
 
-  @Test func `a mutation without effects is seen to as well`() throws {
+  @Test func `a mutation without effects counts as processed`() throws {
     var desk = ViewDesk()
     try desk.push(from: 1, ("nothing", .null))
     #expect(desk.text() == ", last 1")
   }
 
-  @Test func `a refused mutation has no effects, is the last, and stops the push`() throws {
+  @Test func `a refused mutation has no effects, counts as processed, and stops the push`() throws {
     var desk = ViewDesk()
     desk.put(["closed": true])
     let note: JSONValue = ["client": 1, "token": "a"]
@@ -54,7 +54,7 @@ struct ClientViewDataLayerTests {
     #expect(before.record(of: ViewDesk.one).lastMutation == MutationID(1))
   }
 
-  @Test func `who does not know of the refusal is told, and nothing is run`() throws {
+  @Test func `a client that does not know of the refusal is told, and nothing is run`() throws {
     var desk = ViewDesk()
     try desk.push(from: 1, ("fly", .null))
     #expect(try desk.push(from: 2, ("add", 1)) == "refused 1 (no mutator fly)")
@@ -68,7 +68,7 @@ struct ClientViewDataLayerTests {
 
   /// A proxy refuses a whole push: the data layer never hears of the mutation, and its client counts it
   /// as refused. Without a word it would be waited for without end.
-  @Test func `what its client counts as refused is consumed when its turn comes`() throws {
+  @Test func `a voided ID is consumed when its turn comes`() throws {
     var desk = ViewDesk()
     // 2 is refused on its way, and 1, which left before it, is late.
     #expect(try desk.push(from: 3, knowing: 2, without: [2], ("add", 10)) == "accepted")
@@ -82,8 +82,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=11, last 3 refused 2")
   }
 
-  @Test func `what its client counts as refused does not hide what the data layer refused`() throws
-  {
+  @Test func `a voided ID does not hide a refusal of the data layer`() throws {
     var desk = ViewDesk()
     desk.server.runsAtOnce = false
     // 1 is accepted; 2 is refused with its push, by whatever stands before the data layer.
@@ -101,8 +100,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=11, last 4 refused 2")
   }
 
-  @Test func `IDs above a refusal are given anew, and late pushes cannot be taken for them`() throws
-  {
+  @Test func `IDs above a refusal are reused, and late pushes are not mistaken for them`() throws {
     var desk = ViewDesk()
     // 1 is refused; 2 was on its way behind it, and the user then changed his mind.
     try desk.push(from: 1, ("fly", .null), ("add", 1))
@@ -137,7 +135,7 @@ struct ClientViewDataLayerTests {
     #expect(try desk.push(from: 2, ("fly", .null)) == "refused 2 (no mutator fly)")
   }
 
-  @Test func `so many pushes wait, and no more`() throws {
+  @Test func `the number of waiting pushes is limited`() throws {
     var desk = ViewDesk()
     desk.server.runsAtOnce = false
     for _ in 0..<1000 { try desk.push(from: 1, ("add", 1)) }
@@ -147,7 +145,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=1, last 1")
   }
 
-  @Test func `others change the data, whole or not at all`() throws {
+  @Test func `changes from outside are made whole or not at all`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1, "b": 2])
     #expect(desk.dataLayer.last.cause == .outside)
@@ -173,7 +171,7 @@ struct ClientViewDataLayerTests {
     #expect(fetched == ["0 0 0", "1 1 0", "1 2 2", "2 3 2"])
   }
 
-  @Test func `whatever a push says, IDs are run once and in order`() throws {
+  @Test func `with random pushes, IDs are run once and in order`() throws {
     var desk = ViewDesk()
     func push(
       _ ids: [UInt64], knowing known: UInt64 = 0, without voided: [UInt64] = []
@@ -202,7 +200,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=20005, last 39999 refused 19999")
   }
 
-  @Test func `credentials are in no text`() {
+  @Test func `no text contains credentials`() {
     let desk = ViewDesk()
     let push = PushCredential("abracadabra")
     let pull = PullCredential("abracadabra")
@@ -217,7 +215,7 @@ struct ClientViewDataLayerTests {
     #expect(!"\(ClientViewFailure.unauthorized)".contains("abracadabra"))
   }
 
-  @Test func `push and pull have credentials of their own`() throws {
+  @Test func `push and pull have separate credentials`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
     let push = MutationPush(client: ViewDesk.one, knownRefusal: .none, mutations: [])

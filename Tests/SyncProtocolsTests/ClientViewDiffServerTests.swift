@@ -7,7 +7,7 @@ struct ClientViewDiffServerTests {
     ServerStateID(epoch: epoch, number: number)
   }
 
-  @Test func `who has no state gets everything, who has one what changed since`() throws {
+  @Test func `a client without a state gets the full view, others get a delta`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1, "b": 2, "c": 3])
     #expect(try desk.pull().text == "1.1:0 full: a=1 b=2 c=3")
@@ -33,7 +33,7 @@ struct ClientViewDiffServerTests {
     }
   }
 
-  @Test func `a new ID only if the view changed, the last mutation ID always`() throws {
+  @Test func `a changed view gets a new ID, and every answer has the last mutation ID`() throws {
     var desk = ViewDesk()
     try desk.push(from: 1, ("add", 1))
     #expect(try desk.pull().text == "1.1:1 full: sum=1")
@@ -45,7 +45,7 @@ struct ClientViewDiffServerTests {
     #expect(desk.server.diffServer.states == [state(0), state(1)])
   }
 
-  @Test func `a view that flaps gets back the IDs that it had`() throws {
+  @Test func `a view that flaps gets its earlier IDs again`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
     desk.put(["a": 2])
@@ -56,7 +56,7 @@ struct ClientViewDiffServerTests {
     #expect(desk.server.diffServer.states == [state(0), state(1), state(2)])
   }
 
-  @Test func `the history is bounded, and what is missing costs a full view`() throws {
+  @Test func `the history is bounded, and a missing state costs a full view`() throws {
     var desk = ViewDesk()
     desk.server.diffServer.historyMaximum = 2
     for number in 1...3 as ClosedRange<Int64> {
@@ -72,7 +72,7 @@ struct ClientViewDiffServerTests {
     #expect(try desk.pull(from: state(4)).text == "1.4:0 from 1.4: ")
   }
 
-  @Test func `a lost history gives no name twice`() throws {
+  @Test func `after a lost history no state ID is reused`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
     _ = try desk.pull()
@@ -83,8 +83,7 @@ struct ClientViewDiffServerTests {
     #expect(try desk.pull(from: state(1, epoch: 2)).text == "2.1:0 from 2.1: ")
   }
 
-  @Test func `a view that is too large is an error that says so, and costs nobody anything`() throws
-  {
+  @Test func `a view that is too large is a typed error, and changes nothing`() throws {
     var desk = ViewDesk()
     desk.server.diffServer.byteCountMaximum = 20
     desk.put(["a": "12345", "b": 1])  // {"a":"12345","b":1}
@@ -122,7 +121,7 @@ struct ClientViewDiffServerTests {
     #expect(ViewSize.byteCountMaximum == 20_000_000)
   }
 
-  @Test func `a view that is read anew, and shares nothing, is compared by its values`() throws {
+  @Test func `a view that shares nothing is compared by its values`() throws {
     var server = DiffServer<JSONValue>(epoch: 1)
     func fetched(_ numbers: [Int64]) -> FetchedView<JSONValue> {
       let view = VersionedMap(
@@ -135,7 +134,7 @@ struct ClientViewDiffServerTests {
     #expect(try server.pull(state(2), fetched([1, 2, 3])).text == "1.1:0 from 1.2: 2=2 5-")
   }
 
-  @Test func `values may be sealed with a key that the diff server has not`() throws {
+  @Test func `values may be encrypted with a key that the diff server does not have`() throws {
     var dataLayer = DataLayer(SealedNotes(key: 0x5A))
     var server = DiffServer<Sealed>(epoch: 1)
     let client = ClientID(1)

@@ -13,7 +13,7 @@ struct ClientViewJSONTests {
       "\"\\b\\t\\n\\f\\r\\\"\\\\\\u001f\\u0001\u{7f}\""
     ),
   ])
-  func `a text is parsed, and printed in one spelling`(text: String, spelling: String) throws {
+  func `a value is parsed, and printed in one spelling`(text: String, spelling: String) throws {
     let value = try JSONValue(parsing: text)
     #expect("\(value)" == spelling)
     #expect(try JSONValue(parsing: spelling) == value)
@@ -36,7 +36,7 @@ struct ClientViewJSONTests {
     #expect(try JSONValue(parsing: spelling) == number)
   }
 
-  @Test func `whole numbers and floating point come and go`() throws {
+  @Test func `integers and floating-point numbers are converted exactly`() throws {
     for number in [0, 1, -1, 100, .max, .min] as [Int64] {
       #expect(JSONNumber(number).int64 == number)
       #expect(try JSONValue(parsing: "\(number)") == JSONValue(integerLiteral: number))
@@ -66,11 +66,11 @@ struct ClientViewJSONTests {
     ("[1e1000000]", .numberOutOfRange(at: 1)),
     ("1e-99999999999999999999", .numberOutOfRange(at: 0)),
   ])
-  func `what is not JSON is an error`(text: String, error: JSONError) {
+  func `invalid JSON is an error`(text: String, error: JSONError) {
     #expect(throws: error) { try JSONValue(parsing: text) }
   }
 
-  @Test func `values nest to a bound`() throws {
+  @Test func `nesting is limited`() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -94,7 +94,7 @@ struct ClientViewJSONTests {
     #expect(map.count == 2)
   }
 
-  @Test func `an object is kept in order while it changes`() throws {
+  @Test func `an object stays in order while it changes`() throws {
     var object = JSONObject()
     for name in ["m", "z", "a", "ä", "m"] { object[name] = .string(name) }
     #expect(object.members.map(\.name) == ["a", "m", "z", "ä"])
@@ -104,7 +104,7 @@ struct ClientViewJSONTests {
     #expect(JSONObject([.init("a", 1), .init("a", 2)]) == nil)
   }
 
-  @Test func `values that differ have different digests`() throws {
+  @Test func `different values have different digests`() throws {
     let texts = [
       "null", "true", "false", "0", "\"0\"", "\"\"", "[]", "{}", "[[]]", "[null]", "[[],[]]",
       "{\"\":null}", "{\"a\":\"b\"}", "[\"a\",\"b\"]", "[\"ab\"]", "[\"a\",[\"b\"]]", "1", "10",
@@ -119,7 +119,7 @@ struct ClientViewJSONTests {
     #expect(Set(try texts.map { try JSONValue(parsing: $0) }).count == texts.count)
   }
 
-  @Test func `whatever is printed is read back`() throws {
+  @Test func `every printed value is parsed back`() throws {
     for seed in 0..<500 as Range<UInt64> {
       var draws = Draws(seed: seed)
       let value = Self.value(&draws, depth: 4)

@@ -16,7 +16,7 @@ struct ClientViewKeyTests {
   }
 
   @Test(arguments: ClientViewKeyTests.texts)
-  func `keys and texts are told apart and ordered by their bytes`(text: String) {
+  func `keys and texts are compared and ordered by their bytes`(text: String) {
     let bytes = Array(text.utf8)
     for other in ClientViewKeyTests.texts {
       let otherBytes = Array(other.utf8)
@@ -26,7 +26,7 @@ struct ClientViewKeyTests {
     }
   }
 
-  @Test func `a text is itself, and one that is written anew is the same`() {
+  @Test func `equal bytes in different storage are equal texts`() {
     let text = String(repeating: "as long as no other ", count: 100)
     let anew = String(decoding: Array(text.utf8), as: UTF8.self)
     #expect(JSONValue.string(text) == JSONValue.string(text))

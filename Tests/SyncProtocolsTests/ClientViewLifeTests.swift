@@ -2,8 +2,8 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Long random lives of several clients, with changes from outside, lag, flapping, lost histories, late
-/// and repeated pushes, and answers that are lost or damaged.
+/// Long random runs of several clients, with changes from outside, lag, flapping, lost histories,
+/// late and repeated pushes, and answers that are lost or damaged.
 struct ClientViewLifeTests {
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `every client holds a committed state, never goes back, and ends with the newest`(
@@ -25,7 +25,7 @@ struct ClientViewLifeTests {
   }
 
   @Test(arguments: ViewBreach.allCases)
-  func `every broken contract breaks what a client may rely on`(breach: ViewBreach) {
+  func `every breach is noticed in a random run`(breach: ViewBreach) {
     var found = 0
     for seed in 0..<30 as Range<UInt64> {
       var life = ViewLife(seed: seed, breach: breach)
@@ -224,7 +224,7 @@ struct ViewLife {
     judgeLog(model, index)
   }
 
-  /// Nothing goes wrong any more: everybody must become level.
+  /// Nothing goes wrong any more: everybody must become up to date.
   private mutating func calmDown() {
     desk.server.runsAtOnce = true
     while !pushes.isEmpty, violation == nil { deliverPush() }
@@ -245,14 +245,15 @@ struct ViewLife {
     for client in clients where violation == nil {
       if !client.pending.isEmpty { violation = "\(client.id) has mutations pending at rest" }
       if client.follower.model?.view != desk.dataLayer.last.view {
-        violation = "\(client.id) is not level at rest"
+        violation = "\(client.id) is not up to date at rest"
       }
     }
   }
 
   // MARK: Judgement
 
-  /// What a client holds is one commit, with its last mutation ID and refusal, and not an earlier one.
+  /// What a client holds is one commit, with its last mutation ID and refusal, and not an earlier
+  /// one.
   private mutating func judge(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }
@@ -281,8 +282,8 @@ struct ViewLife {
       && record.lastMutation == model.lastMutation && record.refusal == model.refusal
   }
 
-  /// Each mutation up to the last took effect exactly once, in order, or was refused; and none above
-  /// it did. The data layer is not asked.
+  /// Each mutation up to the last took effect exactly once, in order, or was refused; and none
+  /// above it did. The data layer is not asked.
   private mutating func judgeLog(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }

@@ -33,7 +33,7 @@ struct ClientViewTests {
 
   // MARK: How an answer follows
 
-  @Test func `another state moves the finger, by a delta from ours or in full`() {
+  @Test func `another state moves the finger, by a delta from ours or a full view`() {
     let next = finger(2, last: 1)
     #expect(View.advance(finger(1), over: delta(next, from: 1)) == .next(next, first: 0))
     let full = pulled(next, .full([:]))
@@ -43,7 +43,7 @@ struct ClientViewTests {
     #expect(View.advance(finger(1), over: delta(older, from: 1)) == .next(older, first: 0))
   }
 
-  @Test func `nothing new is seen, and an acknowledgement alone moves the finger`() {
+  @Test func `an answer without news is seen, and a confirmation alone moves the finger`() {
     #expect(View.advance(finger(1, last: 3), over: delta(finger(1, last: 3), from: 1)) == .seen)
     for next in [
       finger(1, last: 4), finger(1, last: 4, refused: 4), finger(1, last: 3, refused: 3),
@@ -54,7 +54,7 @@ struct ClientViewTests {
     #expect(View.advance(finger(1, last: 3, commit: 8), over: delta(later, from: 1)) == .seen)
   }
 
-  @Test func `what confirms less than is confirmed is not believed`() {
+  @Test func `an answer that confirms less than before is not believed`() {
     let here = finger(5, last: 7, refused: 3, commit: 20)
     for older in [
       finger(6, last: 6, refused: 3, commit: 21), finger(6, last: 7, refused: 2, commit: 21),
@@ -73,7 +73,7 @@ struct ClientViewTests {
 
   // MARK: The model
 
-  @Test func `a model takes full views and deltas, with the acknowledgement`() throws {
+  @Test func `a model takes full views and deltas with their confirmation`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1, "b": 2])
     var model = try desk.model()
@@ -92,7 +92,7 @@ struct ClientViewTests {
     #expect(model.view.checksum == model.finger.checksum)
   }
 
-  @Test func `a full view takes the place of everything, and keeps what it has in common`() throws {
+  @Test func `a full view replaces everything, and shares the common parts`() throws {
     var desk = ViewDesk()
     desk.dataLayer.change { transaction in
       for number in 0..<10_000 as Range<Int64> {
@@ -173,7 +173,7 @@ struct ClientViewTests {
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=1 b=2, last 0")
   }
 
-  @Test func `a client drops what flaps back, keeps its finger, and goes on from there`() throws {
+  @Test func `a client drops an answer that flaps back, and continues from its finger`() throws {
     var desk = ViewDesk()
     var follower = ViewFollower()
     try desk.push(from: 1, ("add", 1))
@@ -195,7 +195,7 @@ struct ClientViewTests {
     #expect(follower.client.finger?.state == ServerStateID(epoch: 2, number: 1))
   }
 
-  @Test func `a diff server that gives a name twice is found out by the checksum`() throws {
+  @Test func `a diff server that reuses a state ID is noticed by the checksum`() throws {
     var desk = ViewDesk()
     var follower = ViewFollower()
     desk.put(["a": 1])
@@ -207,8 +207,7 @@ struct ClientViewTests {
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=2, last 0")
   }
 
-  @Test func `a refusal of what was not run yet is not taken, for nothing could follow it`() throws
-  {
+  @Test func `a refusal above the last mutation ID is not taken`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
     let model = try desk.model()

@@ -11,7 +11,7 @@ struct ClientViewTransactionTests {
     return view
   }
 
-  @Test func `a transaction sees its own writes, and nobody else does`() {
+  @Test func `only the transaction sees its writes`() {
     let before = view
     var transaction = ViewTransaction(on: before)
     transaction.put("c", 3)
@@ -27,7 +27,7 @@ struct ClientViewTransactionTests {
     #expect(transaction.view.text == "a=10 c=3 d=4")
   }
 
-  @Test func `a scan begins at a key, and is of the view as it was when it began`() {
+  @Test func `a scan begins at a key, and reads the view as it was at its beginning`() {
     var transaction = ViewTransaction(on: view)
     var scanned: [String] = []
     for (key, _) in transaction.scan(from: "b") {
@@ -41,7 +41,7 @@ struct ClientViewTransactionTests {
     #expect(transaction.scan(from: "e").map { "\($0.key)" } == [])
   }
 
-  @Test func `a transaction is made whole or not at all, and returns what it has to say`() throws {
+  @Test func `a transaction is made whole or not at all, and returns its result`() throws {
     var view = view
     let old = view.transact { transaction in
       let old = transaction.get("a")
@@ -62,7 +62,7 @@ struct ClientViewTransactionTests {
     #expect(view.checksum == checksum)
   }
 
-  @Test func `every version has the checksum of what is in it`() {
+  @Test func `every version has the checksum of its contents`() {
     var view = view
     let before = view.checksum
     view.transact { $0.put("e", 5) }

@@ -14,7 +14,7 @@ struct EventQueueServerPollTests {
     #expect(desk.poll(queue, from: -1) == "[]")
   }
 
-  @Test func `[05 A3] what was not acknowledged is given again, with the same IDs`() throws {
+  @Test func `[05 A3] unacknowledged events are given again, with the same IDs`() throws {
     var desk = Desk()
     let queue = try desk.register()
     desk.commit(.message(1), .message(2), .message(3))
@@ -24,7 +24,7 @@ struct EventQueueServerPollTests {
     #expect(desk.longPoll(queue, from: -1) == first)
   }
 
-  @Test func `[05 A4, A6–A8] asking with an ID acknowledges everything up to it`() throws {
+  @Test func `[05 A4, A6–A8] a poll from an ID acknowledges everything up to it`() throws {
     var desk = Desk()
     let queue = try desk.register()
     desk.commit(.message(1), .message(2), .message(3))
@@ -67,14 +67,14 @@ struct EventQueueServerPollTests {
     #expect(desk.poll(queue, from: -1) == "[0 message 1]")
   }
 
-  @Test func `[05 A17, A18] a queue that never was is a bad queue`() throws {
+  @Test func `[05 A17, A18] an unknown queue is a bad queue`() throws {
     var desk = Desk()
     _ = try desk.register()
     #expect(desk.poll(QueueID("nonsense"), from: -1) == "400 BAD_EVENT_QUEUE_ID")
     #expect(desk.release(QueueID("nonsense")) == "400 BAD_EVENT_QUEUE_ID")
   }
 
-  @Test func `[05 A19–A21] a queue that was released is a bad queue`() throws {
+  @Test func `[05 A19–A21] a released queue is a bad queue`() throws {
     var desk = Desk()
     let queue = try desk.register()
     #expect(desk.release(queue) == "released")
@@ -103,7 +103,7 @@ struct EventQueueServerPollTests {
     #expect(desk.poll(queue, from: 2) == "[]")
   }
 
-  @Test func `[05 D4] what was given already is not merged into, even if not acknowledged`() throws
+  @Test func `[05 D4] events that were given are no longer merged, even if unacknowledged`() throws
   {
     var desk = Desk()
     let queue = try desk.register()
@@ -124,7 +124,7 @@ struct EventQueueServerPollTests {
     #expect(desk.poll(queue, from: -1) == "[0 add [1], 1 add [2]]")
   }
 
-  @Test func `each queue merges for itself`() throws {
+  @Test func `each queue merges its own events`() throws {
     var desk = Desk()
     let one = try desk.register()
     let other = try desk.register()
@@ -135,8 +135,7 @@ struct EventQueueServerPollTests {
     #expect(desk.poll(other, from: -1) == "[1 add [1, 2]]")
   }
 
-  @Test func `[03 R8.11–15] merged flags jump over what lies between, and tell an untruth`() throws
-  {
+  @Test func `[03 R8.11–15] merged flags move past events between them, and are wrong`() throws {
     var configuration = QueueServerConfiguration()
     configuration.reordersMerged = true
     var desk = Desk(configuration)
@@ -148,7 +147,7 @@ struct EventQueueServerPollTests {
     #expect(desk.server.truth.read == [2149])
   }
 
-  @Test func `[03 R8.9] two flags of opposite direction are both given`() throws {
+  @Test func `[03 R8.9] two flag events of opposite direction are both given`() throws {
     var configuration = QueueServerConfiguration()
     configuration.reordersMerged = true
     var desk = Desk(configuration)

@@ -18,7 +18,7 @@ struct EventQueueServerTruthTests {
     #expect(terms == ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(33)))
   }
 
-  @Test func `without a lifetime of its own a queue has the server's`() throws {
+  @Test func `without its own lifetime a queue has the server's`() throws {
     var configuration = QueueServerConfiguration()
     configuration.lifetime = .seconds(45)
     configuration.longPollTimeout = .seconds(60)
@@ -31,9 +31,7 @@ struct EventQueueServerTruthTests {
     #expect(terms == configuration.terms)
   }
 
-  @Test func `[03 S0] what happens while the snapshot is made is in it, and the finger says so`()
-    throws
-  {
+  @Test func `[03 S0] events during a register are in the snapshot and below its finger`() throws {
     var desk = Desk()
     desk.commit(.message(1))
     let queue = try desk.server.beginRegister(at: desk.now).get()
@@ -44,7 +42,7 @@ struct EventQueueServerTruthTests {
     #expect(desk.poll(queue, from: 1) == "[2 message 4]")
   }
 
-  @Test func `[03 S0] a flag that is in the snapshot is not merged into afterwards`() throws {
+  @Test func `[03 S0] later flags are not merged into one that is in the snapshot`() throws {
     var desk = Desk()
     let queue = try desk.server.beginRegister(at: desk.now).get()
     desk.commit(.read([1]))
@@ -61,7 +59,7 @@ struct EventQueueServerTruthTests {
     #expect(desk.text(desk.server.finishRegister(QueueID("x"), at: desk.now)) == "500")
   }
 
-  @Test func `no two queues have one name`() throws {
+  @Test func `queue IDs are unique`() throws {
     var desk = Desk()
     var names: Set<QueueID> = []
     for round in 0..<5 {
@@ -103,7 +101,7 @@ struct EventQueueServerTruthTests {
     }
   }
 
-  @Test func `every finger stands for a position, also in queues that are gone`() throws {
+  @Test func `every finger has a position, also in dead queues`() throws {
     let (desk, _, queues) = try history()
     #expect(desk.server.aliveQueues == [])
     func position(_ queue: Int, _ id: Int64) -> Int64? {
@@ -118,7 +116,7 @@ struct EventQueueServerTruthTests {
     #expect(position(2, 6) == nil)
   }
 
-  @Test func `a finger that nobody gave stands for nothing`() throws {
+  @Test func `a finger that was never given has no position`() throws {
     let (desk, _, queues) = try history()
     for id: Int64 in [-2, .min, 1000, .max] {
       #expect(desk.server.position(at: QueueFinger(queue: queues[0], lastEventID: id)) == nil)

@@ -15,7 +15,7 @@ struct EventQueueServerWaitTests {
     #expect(desk.poll(queue, from: -1) == "[0 message 1]")
   }
 
-  @Test func `waits end in the order of their queues, each on its own`() throws {
+  @Test func `waits end in the order of their queues`() throws {
     var desk = Desk()
     let one = try desk.register()
     let other = try desk.register()
@@ -53,7 +53,7 @@ struct EventQueueServerWaitTests {
     #expect(desk.ended() == ["4: q1 [0 message 1]"])
   }
 
-  @Test func `somebody else's poll ends a wait with nothing`() throws {
+  @Test func `another client's poll ends a wait with nothing`() throws {
     var desk = Desk()
     let queue = try desk.register()
     #expect(desk.longPoll(queue, from: -1, as: 4) == "waits")
@@ -93,7 +93,7 @@ struct EventQueueServerWaitTests {
     #expect(desk.ended() == ["2: q2 [0 message 5]"])
   }
 
-  @Test func `[05 H] an empty wait ends with a heartbeat, which takes an ID of its own`() throws {
+  @Test func `[05 H] an empty wait ends with a heartbeat, which has its own ID`() throws {
     var desk = Desk()
     let queue = try desk.register()
     #expect(desk.longPoll(queue, from: -1, heartbeatAfter: .milliseconds(48_500)) == "waits")
@@ -109,7 +109,7 @@ struct EventQueueServerWaitTests {
     #expect(desk.poll(queue, from: 1) == "[2 message 1]")
   }
 
-  @Test func `a heartbeat that was not acknowledged is given again`() throws {
+  @Test func `an unacknowledged heartbeat is given again`() throws {
     var desk = Desk()
     let queue = try desk.register()
     _ = desk.longPoll(queue, from: -1)
@@ -118,7 +118,7 @@ struct EventQueueServerWaitTests {
     #expect(desk.poll(queue, from: -1) == "[0 –, 1 message 1]")
   }
 
-  @Test func `an event of an unknown type takes an ID in every queue`() throws {
+  @Test func `an event of an unknown type has an ID in every queue`() throws {
     var desk = Desk()
     let one = try desk.register()
     let other = try desk.register()

@@ -24,20 +24,20 @@ struct EventQueueTests {
       (ids: [3, 6], last: 6, first: 1),  // Overlap that lacks the finger itself.
       (ids: [.max], last: .max, first: 0),
     ] as [(ids: [Int64], last: Int64, first: Int)])
-  func `what is above the finger is new`(ids: [Int64], last: Int64, first: Int) {
+  func `events above the finger are new`(ids: [Int64], last: Int64, first: Int) {
     let next = QueueFinger(queue: EventQueueTests.queue, lastEventID: last)
     #expect(advance(over: ids) == .next(next, first: first))
     #expect(advance(over: ids, of: EventQueueTests.queue) == .next(next, first: first))
   }
 
   @Test(arguments: [[], [4], [0, 1, 2, 3, 4], [3], [-1, 0]] as [[Int64]])
-  func `what is at or below the finger was seen`(ids: [Int64]) {
+  func `events at or below the finger were seen`(ids: [Int64]) {
     #expect(advance(over: ids) == .seen)
     #expect(advance(over: ids, of: EventQueueTests.queue) == .seen)
   }
 
   @Test(arguments: [[], [4], [5], [5, 6]] as [[Int64]])
-  func `another queue is a gap, whatever it brings`(ids: [Int64]) {
+  func `a batch of another queue is a gap, whatever it contains`(ids: [Int64]) {
     #expect(advance(over: ids, of: QueueID("other")) == .gap)
   }
 
@@ -45,11 +45,11 @@ struct EventQueueTests {
     arguments: [
       [6, 5], [5, 5], [4, 4], [3, 2], [5, 6, 6], [5, 7, 6], [4, 3, 5], [.min], [.min, 5],
     ] as [[Int64]])
-  func `an order that no queue has is a gap, also below the finger`(ids: [Int64]) {
+  func `IDs out of order are a gap, also below the finger`(ids: [Int64]) {
     #expect(advance(over: ids) == .gap)
   }
 
-  @Test func `events that are nothing to a model move the finger`() {
+  @Test func `events that a model ignores move the finger`() {
     let batch = QueueBatch<Int>(events: [QueuedEvent(id: 5, event: nil)])
     let next = QueueFinger(queue: EventQueueTests.queue, lastEventID: 5)
     #expect(Queue.advance(EventQueueTests.finger, over: batch) == .next(next, first: 0))
@@ -65,7 +65,7 @@ struct EventQueueTests {
     #expect(Queue.advance(next, over: batch) == .seen)
   }
 
-  @Test func `a finger says its queue and its event`() {
+  @Test func `the description of a finger names its queue and event`() {
     #expect("\(EventQueueTests.finger)" == "q:4")
     #expect(EventQueueTests.finger.log == EventQueueTests.queue)
   }

@@ -1,3 +1,4 @@
+import Foundation
 import MessageSync
 import SyncProtocols
 import Testing
@@ -20,8 +21,8 @@ import UpdateMachine
 
     let lunch = MessageFilter<String>([.channel(Postbox.general), .topic("lunch")])
     for await view in await machine.openWindow(on: lunch, showing: .newest(2)) {
-      show(view.rows)  // Messages, what was there formerly, and gaps: nobody knows what is there.
-      if view.isComplete { break }  // The window is closed, for its views are dropped.
+      show(view.rows)  // Messages, former ones, and gaps: what is there is not known.
+      if view.isComplete { break }  // Dropping the views closes the window.
     }
     await machine.stop()
     // Article example ends
@@ -55,6 +56,21 @@ import UpdateMachine
     await following
     #expect(shown == ["RESERVED"])
     #expect(await server.view.text == "hour/9=\"Ada\" status/Ada=\"RESERVED\"")
+  }
+
+  // Article example begins: time
+  /// The time of day of a moment, for display. All instances of `SystemClock` are one clock.
+  func date(of moment: Moment) -> Date {
+    let age = SystemClock().now - moment
+    return Date(timeIntervalSinceNow: -Double(age.milliseconds) / 1000)
+  }
+  // Article example ends
+
+  @Test func `the article's date of a moment is its time of day`() {
+    let clock = SystemClock()
+    let before = Date(timeIntervalSinceNow: -60)
+    let found = date(of: Moment(milliseconds: clock.now.milliseconds - 60_000))
+    #expect(abs(found.timeIntervalSince(before)) < 10)
   }
 
   // MARK: One account, two machines

@@ -170,7 +170,8 @@ struct PostboxSource: SyncSource {
 
 // MARK: Local changes
 
-/// Somebody wants an hour. Client and server run the same mutator here, over what each of them has.
+// Article example begins: mutation
+/// Somebody wants an hour. Client and server run the same mutator, each over its own state.
 enum Wish: ViewMutation {
   case reserve(hour: Int64, who: String)
 
@@ -189,6 +190,7 @@ enum Wish: ViewMutation {
     }
   }
 }
+// Article example ends
 
 /// As it is kept until the server has it.
 extension Wish: Storable {

@@ -68,7 +68,7 @@ import UpdateMachine
     await machine.state.view.map { Hour(hour: hour).answer(in: $0) }
   }
 
-  @Test func `two machines that were offline end with one truth`() async throws {
+  @Test func `two machines that were offline end with the same state`() async throws {
     let (mine, hers) = (origin(1), origin(2))
     let (me, her) = (Driver(source: mine), Driver(source: hers))
     async let first: Void = me.run()
@@ -114,7 +114,7 @@ import UpdateMachine
     await following
   }
 
-  @Test func `a change survives the process, and is made once`() async throws {
+  @Test func `a change survives the process and is made once`() async throws {
     let store = MemoryStore()
     let closed = origin(1)
     let old = Driver(source: closed, store: store)
@@ -140,7 +140,7 @@ import UpdateMachine
     await after
   }
 
-  @Test func `a subscription tells who has an hour, and nothing else`() async throws {
+  @Test func `a subscription tells only who has an hour`() async throws {
     let machine = Driver(source: origin(1))
     async let following: Void = machine.run()
     var answers = await machine.changes(of: Hour(hour: 9)).makeAsyncIterator()

@@ -23,7 +23,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `all that was pushed meanwhile is applied when the rows are there`() throws {
+  @Test func `batches pushed during a read are applied once the rows are loaded`() throws {
     var client = SyncClient<Numbers, EventQueue<Int>>(incarnation: Incarnation(1))
     var now = Moment(milliseconds: 0)
     var read: (id: RequestID, queries: [RowQuery])?

@@ -53,7 +53,7 @@ struct QueueBreachTests {
     #expect(desk.server.position(at: QueueFinger(queue: queue, lastEventID: 1)) == nil)
   }
 
-  @Test func `events-of-another-queue: a poll is answered with what waits in another`() throws {
+  @Test func `events-of-another-queue: a poll is answered from another queue`() throws {
     var desk = Desk()
     let one = try desk.register()
     desk.commit(.message(1))
@@ -65,7 +65,7 @@ struct QueueBreachTests {
     #expect(desk.poll(one, from: -1) == "[0 message 1]")
   }
 
-  @Test func `revived-queue: a queue that was lost is spoken of as if it had lived on`() throws {
+  @Test func `revived-queue: a lost queue is answered for as if it had survived`() throws {
     var desk = Desk()
     let queue = try desk.register()
     desk.commit(.message(1), .message(2))
@@ -83,7 +83,7 @@ struct QueueBreachTests {
     #expect(desk.server.position(at: QueueFinger(queue: queue, lastEventID: 2)) == 4)
   }
 
-  @Test func `forgotten-deletion: a deletion is committed and announced to nobody`() throws {
+  @Test func `forgotten-deletion: a deletion is committed and not announced`() throws {
     var desk = Desk()
     let queue = try desk.register()
     desk.server.breach = .forgottenDeletion
@@ -96,7 +96,7 @@ struct QueueBreachTests {
   }
 
   @Test(arguments: QueueBreach.allCases)
-  func `a breach waits for its occasion, and without one nothing is broken`(breach: QueueBreach)
+  func `a breach waits for its opportunity, and without one nothing is broken`(breach: QueueBreach)
     throws
   {
     var desk = Desk()
@@ -109,7 +109,7 @@ struct QueueBreachTests {
   }
 
   @Test(arguments: QueueBreach.allCases)
-  func `every breach has a name of small words`(breach: QueueBreach) {
+  func `every breach has a name in small words`(breach: QueueBreach) {
     #expect(breach.rawValue.allSatisfy { $0.isLowercase || $0 == "-" })
     #expect(QueueBreach(rawValue: breach.rawValue) == breach)
   }

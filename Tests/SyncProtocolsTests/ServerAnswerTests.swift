@@ -9,7 +9,7 @@ struct ServerAnswerTests {
   }
 
   @Test(arguments: [200, 201, 204, 299])
-  func `a success with the envelope is one`(status: Int) {
+  func `a success with the envelope is a success`(status: Int) {
     #expect(ServerAnswer(status: status, result: .success).failure() == nil)
   }
 
@@ -37,7 +37,7 @@ struct ServerAnswerTests {
     #expect(ServerAnswerTests.error(401, code).failure() == .unauthorized)
   }
 
-  @Test func `row 3: 401 without the envelope is a proxy's, and costs no credentials`() {
+  @Test func `row 3: 401 without the envelope is a proxy's, and does not halt the client`() {
     #expect(ServerAnswer(status: 401, result: nil).failure() == .serverFault)
   }
 
@@ -61,7 +61,7 @@ struct ServerAnswerTests {
   }
 
   @Test(arguments: [200, 204, 302, 304, 400, 403, 404, 405])
-  func `row 5: an answer without the envelope is nobody's refusal`(status: Int) {
+  func `row 5: an answer without the envelope is a server's fault`(status: Int) {
     #expect(ServerAnswer(status: status, result: nil).failure() == .serverFault)
     let code = ServerAnswer(status: status, result: nil, code: "BAD_EVENT_QUEUE_ID")
     #expect(code.failure() == .serverFault)
@@ -77,7 +77,7 @@ struct ServerAnswerTests {
     #expect(ServerAnswer(status: 400, result: .success).failure() == .rejected(.none))
   }
 
-  @Test func `the server's own answers mean what they are named after`() {
+  @Test func `the server's ready-made answers have the meaning of their names`() {
     #expect(ServerAnswer.badQueue.failure() == .expired)
     #expect(ServerAnswer.badRequest.failure() == .rejected(RejectionCode("BAD_REQUEST")))
     #expect(ServerAnswer.badGateway.failure() == .serverFault)

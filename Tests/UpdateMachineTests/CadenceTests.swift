@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 @Suite struct PollEveryTests {
-  /// A machine that has had its first level answer at 50, and asks every 30 s.
+  /// A machine that has had its first up-to-date answer at 50, and asks every 30 s.
   func pausing() -> Attended {
     var terms = testTerms
     terms.cadence = .every(.seconds(30))
@@ -13,7 +13,7 @@ import UpdateMachine
     return client
   }
 
-  @Test func `after a level answer it pauses for the period, connected`() {
+  @Test func `after an up-to-date answer it pauses for the period, connected`() {
     var client = pausing()
     #expect(client.status == "live.pausing")
     #expect(client.freshness == "connected, as of 0")
@@ -24,7 +24,7 @@ import UpdateMachine
     #expect(client.freshness == "connected, as of 0")
   }
 
-  @Test func `what came is written before the pause`() {
+  @Test func `new events are written before the pause`() {
     var client = pausing()
     client.put(.fired(client.timer!), after: .seconds(30))
     #expect(
@@ -55,7 +55,7 @@ import UpdateMachine
     #expect(client.status == "live.pausing")
   }
 
-  @Test func `a failure is tried again soon, not after the period`() {
+  @Test func `a failed poll is repeated soon, not after the period`() {
     var client = pausing()
     client.put(.fired(client.timer!), after: .seconds(30))
     #expect(
@@ -68,7 +68,7 @@ import UpdateMachine
       ])
   }
 
-  @Test func `a pause slept through is followed by a poll, lost since it was due`() {
+  @Test func `after a pause that was slept through the state is lost since the poll was due`() {
     var client = pausing()
     #expect(
       client.put(.fired(client.timer!), after: .seconds(100)) == [
@@ -89,7 +89,7 @@ import UpdateMachine
     return client
   }
 
-  @Test func `a push leaves the subscription out and begins the silence anew`() {
+  @Test func `a push leaves the subscription out and restarts its deadline`() {
     var client = subscribed()
     let subscription = client.request
     #expect(
@@ -101,7 +101,7 @@ import UpdateMachine
     #expect(client.freshness == "connected, as of 20050")
   }
 
-  @Test func `a ping is a push that moves nothing, however soon it comes`() {
+  @Test func `a ping is a push that moves nothing, however early it comes`() {
     var client = subscribed()
     #expect(
       client.put(.polled(client.request, movedTo: nil), after: .milliseconds(1)) == [
@@ -149,7 +149,7 @@ import UpdateMachine
     #expect(client.status == "pollFailed")
   }
 
-  @Test func `a push that comes overdue ends the subscription, for it proves nothing about now`() {
+  @Test func `an overdue push ends the subscription`() {
     var settings = MachineSettings()
     settings.isDurable = false
     var client = subscribed(settings)

@@ -30,7 +30,7 @@ import Testing
   @Test func `rows are read before a batch is taken`() {
     var hand = Self.following()
     let poll = hand.request!
-    #expect(hand.put(.batchArrived(poll, Self.batch(8))) == ["read storage 1, 1 questions"])
+    #expect(hand.put(.batchArrived(poll, Self.batch(8))) == ["read storage 1, queries: 1"])
     #expect(hand.client.finger == Spot("a", 7))
     #expect(hand.heard == [])
     let texts = hand.put(.rowsRead(hand.reading!, [Self.answer]))
@@ -40,7 +40,7 @@ import Testing
     #expect(hand.changes.contains(.model))
   }
 
-  @Test func `a batch about nothing that is unloaded is taken at once`() {
+  @Test func `a batch that involves no unloaded rows is taken at once`() {
     var hand = Self.following()
     #expect(
       hand.put(.batchArrived(hand.request!, LedgerBatch(first: 8, events: [0]))) == [
@@ -48,12 +48,12 @@ import Testing
       ])
   }
 
-  @Test func `a reading waits for the save that is out`() {
+  @Test func `a read waits for the save that is out`() {
     var hand = Self.following(.pushed)
     let poll = hand.request!
     #expect(hand.put(.batchArrived(poll, LedgerBatch(first: 8, events: [0]))).contains("save 1"))
     #expect(hand.put(.batchArrived(poll, Self.batch(9))) == ["poll 2 from a:9"])
-    #expect(hand.put(.written(WriteID(1))) == ["read storage 1, 1 questions"])
+    #expect(hand.put(.written(WriteID(1))) == ["read storage 1, queries: 1"])
     #expect(hand.client.finger == Spot("a", 8))
     #expect(hand.put(.rowsRead(hand.reading!, [Self.answer])).contains("save 2"))
     #expect(hand.client.finger == Spot("a", 9))
@@ -61,12 +61,12 @@ import Testing
 
   /// A subscription brings more while rows are read.
   @Test(arguments: [1, 4, 5, 40])
-  func `what was pushed meanwhile is taken in its order, however much`(count: Int) {
+  func `batches pushed during a read are taken in order, however many`(count: Int) {
     var hand = Self.following(.pushed)
     let poll = hand.request!
     for number in 8..<(8 + count) {
       let texts = hand.put(.batchArrived(poll, Self.batch(number)))
-      let reading = number == 8 ? ["read storage 1, 1 questions"] : []
+      let reading = number == 8 ? ["read storage 1, queries: 1"] : []
       #expect(texts == reading + ["poll 2 from a:\(number)"])
     }
     let texts = hand.put(.rowsRead(hand.reading!, [Self.answer]))
@@ -79,7 +79,7 @@ import Testing
     #expect(hand.timers[.machine]?.timer == hand.client.machine.retry.timer?.id)
   }
 
-  @Test func `what cannot be read is given up, and what came is taken without it`() {
+  @Test func `rows that cannot be read are given up, and the batch is taken without them`() {
     for failure in [StoreFailure.failed, .unreadable] {
       var hand = Self.following()
       _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `rows that make no sense are as if they could not be read`() {
+  @Test func `malformed rows count as unreadable`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     let bad = RowAnswer(Drawer.query, [(key: StoredKey(.firstOfModel, []), value: [9])])
@@ -97,7 +97,7 @@ import Testing
     #expect(hand.client.model == Drawer(entries: [8], isLoaded: true, isForgotten: true))
   }
 
-  @Test func `a reading that was cut short says nothing, and what waited for it is dropped`() {
+  @Test func `after a read that a stop cut short, its batch is dropped`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     _ = hand.put(.stopped)
@@ -106,21 +106,21 @@ import Testing
     #expect(hand.client.finger == Spot("a", 7))
     _ = hand.put(.started(foreground: true))
     let texts = hand.put(.batchArrived(hand.request!, Self.batch(8)))
-    #expect(texts == ["read storage 2, 1 questions"])
+    #expect(texts == ["read storage 2, queries: 1"])
   }
 
-  @Test func `cut short after a restart, what came since waits for another reading`() {
+  @Test func `after a read that was cut short, a newer batch waits for another read`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     _ = hand.put(.stopped)
     _ = hand.put(.started(foreground: true))
     #expect(hand.put(.batchArrived(hand.request!, Self.batch(8))) == [], "a reading is out")
-    #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == ["read storage 2, 1 questions"])
+    #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == ["read storage 2, queries: 1"])
     _ = hand.put(.rowsRead(hand.reading!, [Self.answer]))
     #expect(hand.client.model == Drawer(entries: [8], isLoaded: true))
   }
 
-  @Test func `cut short before the stop, what waited for it is dropped, and nothing is read`() {
+  @Test func `a read that was cut short before the stop is not repeated`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == [])
@@ -128,10 +128,10 @@ import Testing
     _ = hand.put(.started(foreground: true))
     #expect(hand.client.model == Drawer(isLoaded: false))
     #expect(
-      hand.put(.batchArrived(hand.request!, Self.batch(8))) == ["read storage 2, 1 questions"])
+      hand.put(.batchArrived(hand.request!, Self.batch(8))) == ["read storage 2, queries: 1"])
   }
 
-  @Test func `a subscription goes on behind what it brought, though that waits`() {
+  @Test func `a subscription continues after batches that still wait`() {
     var hand = Self.following(.pushed)
     let poll = hand.request!
     #expect(hand.client.nextFinger(of: poll) == Spot("a", 7))
@@ -153,7 +153,7 @@ import Testing
     #expect(hand.client.status.outstanding?.id == poll, "it is out until its rows are read")
   }
 
-  @Test func `a batch whose poll was given up meanwhile is never taken`() {
+  @Test func `a batch whose poll was given up is never taken`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     #expect(hand.put(.backgrounded).contains("cancel 2"))
@@ -162,7 +162,7 @@ import Testing
     #expect(hand.client.model == Drawer(isLoaded: true))
   }
 
-  @Test func `an answer to another question is nobody's`() {
+  @Test func `an answer to another read is ignored`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     #expect(hand.put(.rowsRead(.of(1), [Self.answer])) == [])

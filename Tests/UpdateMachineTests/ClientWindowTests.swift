@@ -8,7 +8,7 @@ import Testing
 @Suite struct ClientWindowTests {
   private typealias Hand = ClientHand<Shelf, ShelfSync>
 
-  /// A client that follows from a:0, level, with nothing fetched.
+  /// A client that follows from a:0, up to date, with nothing fetched.
   private static func following() -> Hand {
     var hand = Hand()
     _ = hand.put(.started(foreground: true))
@@ -28,7 +28,7 @@ import Testing
     hand.client.view(of: id).map(Viewer.words)
   }
 
-  @Test func `what a window lacks is fetched, and what it shows then is said`() {
+  @Test func `what a window lacks is fetched, and its view changes`() {
     var hand = Self.following()
     let (id, texts) = hand.openWindow(on: PageBench.a, showing: .newest(3))
     #expect(texts.filter { $0.hasPrefix("fetch pages 1") }.count == 1)
@@ -53,7 +53,7 @@ import Testing
     #expect(Self.words(hand, id) == "10 20")
   }
 
-  @Test func `only windows that show something else are named`() {
+  @Test func `only windows whose view changed are named`() {
     var hand = Self.following()
     let (one, _) = hand.openWindow(on: PageBench.a, showing: .newest(3))
     let (other, _) = hand.openWindow(on: PageBench.b, showing: .newest(3))
@@ -81,7 +81,7 @@ import Testing
     #expect(hand.effects?.windows == [])
   }
 
-  @Test func `a window moves to what is held, and to what is not`() {
+  @Test func `a window moves to held and to missing rows`() {
     var hand = Self.following()
     let (id, _) = hand.openWindow(on: PageBench.a, showing: .newest(2))
     let page = MessagePage(
@@ -109,7 +109,7 @@ import Testing
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `fetches are given up in the background, and begun anew`() {
+  @Test func `fetches are given up in the background and repeated in the foreground`() {
     var hand = Self.following()
     let (id, _) = hand.openWindow(on: PageBench.a, showing: .newest(3))
     #expect(hand.put(.backgrounded).contains("cancel pages 1"))
@@ -121,7 +121,7 @@ import Testing
     #expect(Self.words(hand, id) == "10")
   }
 
-  @Test func `a failed fetch waits, and what the server does not like is reported`() {
+  @Test func `a failed fetch waits, and a rejection is reported`() {
     var hand = Self.following()
     _ = hand.openWindow(on: PageBench.a, showing: .newest(3))
     let texts = hand.put(.failed(hand.fetches[0].id, .serverFault))
@@ -135,7 +135,7 @@ import Testing
     #expect(hand.heard == [], "the machine's requests are others")
   }
 
-  @Test func `a page that mends tells the model, in the same step`() {
+  @Test func `a page that repairs messages tells the model in the same step`() {
     var hand = Self.following()
     _ = hand.openWindow(on: PageBench.a, showing: .newest(3))
     _ = hand.put(.pageArrived(hand.fetches[0].id, Self.page(10)))
@@ -148,7 +148,7 @@ import Testing
     #expect(hand.client.model?.heard == [MessageID(10)])
   }
 
-  @Test func `what is given back is fetched anew, if it is looked at`() {
+  @Test func `dropped items are fetched again if a window shows them`() {
     var hand = Self.following()
     let (id, _) = hand.openWindow(on: PageBench.a, showing: .newest(3))
     _ = hand.put(.pageArrived(hand.fetches[0].id, Self.page(10, 20, 30)))

@@ -2,7 +2,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A server of ledgers that answers by itself: whatever is asked, in the order in which it is asked.
+/// A server of ledgers that answers by itself: whatever is asked, in the order in which it is
+/// asked.
 struct LedgerServer {
   var log = "a"
   var entries = [1, 2, 3]
@@ -43,7 +44,7 @@ struct LedgerServer {
     case cancel, stop, logOut
   }
 
-  /// Lives the beginning of a life, so many steps of it: the saved form is read, the finger is
+  /// Runs the first steps of a client, up to a given number: the saved form is read, the finger is
   /// refused, a register, a write, a quick poll, events, another write, a wait, a network change.
   private func begin(_ bench: Bench, _ server: inout LedgerServer, steps: Int) -> Bool {
     var left = steps
@@ -60,7 +61,7 @@ struct LedgerServer {
   }
 
   @Test(arguments: End.allCases, [true, false])
-  func `after every number of steps a run ends, leaves nothing, and another goes on`(
+  func `a run cancelled after any number of steps ends, and another continues`(
     end: End, endsWhenCancelled: Bool
   ) {
     // The oldest job first, and then in other orders.
@@ -118,7 +119,7 @@ struct LedgerServer {
       if end != .logOut { #expect(!bench.source.asked.contains("register"), place) }
     }
     #expect(tooEarly < 20)
-    #expect(steps > 40, "a life has more awaits than that")
+    #expect(steps > 40, "a run has more awaits than that")
     #expect(!goesOn, "all of it was tried")
   }
 
@@ -155,7 +156,7 @@ struct LedgerServer {
   }
 
   @Test(arguments: 0...20 as ClosedRange<UInt64>)
-  func `a source's word for its own cancellation never reaches the machine`(seed: UInt64) {
+  func `a source's error for its own cancellation never reaches the machine`(seed: UInt64) {
     let (bench, run) = Bench.following(seed: seed)
     run.task.cancel()  // The poll ends in `malformed`, which would drop the finger.
     bench.drain()
@@ -165,7 +166,7 @@ struct LedgerServer {
     #expect(bench.reports.value == [])
   }
 
-  @Test func `a reading that is cut short says nothing of what is saved`() {
+  @Test func `a load that is cut short proves nothing about the saved form`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true
     store.heedsCancellation = true
@@ -184,7 +185,7 @@ struct LedgerServer {
     #expect(bench.source.asked == ["poll a:7, quick"])
   }
 
-  @Test func `cancelling run while a log-out goes on ends both, and the erase is tried`() {
+  @Test func `cancelling run during a log-out ends both, and the erase is tried`() {
     let (bench, run) = Bench.following()
     let (logOut, failure) = bench.logOut()
     bench.drain()

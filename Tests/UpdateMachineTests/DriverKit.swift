@@ -8,8 +8,8 @@ import Testing
 // by hand, a source and a store that are answered by hand. Nothing runs by itself, so nothing here
 // sleeps, and every test goes the same way every time.
 
-/// Runs the jobs of actors and tasks when a test says so, on the test's own thread: the oldest that is
-/// ready first or, with a seed, any.
+/// Runs the jobs of actors and tasks when a test says so, on the test's own thread: the oldest that
+/// is ready first or, with a seed, any.
 final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
   private let ready = Locked<[UnownedJob]>([])
   private let order: Locked<SplitMix>?
@@ -44,8 +44,8 @@ final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
   }
 }
 
-/// A value behind a lock. Not a `Mutex`: the thread sanitizer does not see how that one waits when it
-/// is contended, and then finds races where there are none.
+/// A value behind a lock. Not a `Mutex`: the thread sanitizer does not see how that one waits when
+/// it is contended, and then finds races where there are none.
 final class Locked<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value
@@ -148,8 +148,8 @@ final class HandClock: DriverClock {
     if !isOver { throw CancellationError() }
   }
 
-  /// Goes on to the next sleeper's moment, or to `end` if none is before it, and wakes him. `false`:
-  /// the end is reached.
+  /// Goes on to the next sleeper's moment, or to `end` if none is before it, and wakes him.
+  /// `false`: the end is reached.
   func advance(towards end: Moment) -> Bool {
     let next = state.withLock { state in
       let next = state.sleepers.filter { $0.value <= end }
@@ -171,7 +171,7 @@ extension Moment {
   fileprivate var wall: WallTime { WallTime(milliseconds: milliseconds) }
 }
 
-/// Draws the end of every range, and counts lives from 1.
+/// Draws the end of every range, and counts incarnations from 1.
 final class FixedChance: Chance {
   private let lives = Box<UInt64>(0)
 
@@ -215,8 +215,8 @@ final class ScriptedSource: SyncSource {
   private let calls: ScriptedCalls<Ask, Answer>
 
   /// - Parameter endsWhenCancelled: whether a call ends when its task is cancelled, with what a
-  ///   careless adapter makes of that: the worst that the machine can hear. If not, it ends only when
-  ///   the test answers it.
+  ///   careless adapter makes of that: the worst that the machine can hear. If not, it ends only
+  ///   when the test answers it.
   init(endsWhenCancelled: Bool = true) {
     calls = ScriptedCalls(whenCancelled: endsWhenCancelled ? .failure(.malformed) : nil)
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// `logOut()`: the account goes.
 @Suite struct DriverLogOutTests {
-  @Test func `log-out without run erases, and releases the log that was saved`() {
+  @Test func `log-out without run erases, and releases the saved log`() {
     let bench = Bench(store: ScriptedStore(Bench.saved))
     let (logOut, failure) = bench.logOut()
     bench.drain()
@@ -20,7 +20,7 @@ import Testing
     bench.expectNoEffectAfterwards()
   }
 
-  @Test func `log-out during run ends it when all is done`() {
+  @Test func `log-out during run ends the run when all is done`() {
     let (bench, run) = Bench.following()
     let (logOut, failure) = bench.logOut()
     bench.drain()
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `bug 18: what comes of a register after a log-out is not taken`(
+  func `bug 18: the answer to a register is not taken after a log-out`(
     endsWhenCancelled: Bool
   ) {
     let bench = Bench(store: ScriptedStore(), endsWhenCancelled: endsWhenCancelled)
@@ -71,7 +71,7 @@ import Testing
     bench.expectNoEffectAfterwards()
   }
 
-  @Test func `the erase comes after the write that is under way`() {
+  @Test func `the erase comes after the write under way`() {
     let (bench, run) = Bench.following()
     bench.store?.isSlow = true
     bench.source.batch(from: 8, [2])
@@ -113,7 +113,7 @@ import Testing
     #expect(bench.store?.content == "nothing")
   }
 
-  @Test func `each of two log-outs hears of the erase that it waited for`() {
+  @Test func `each of two log-outs gets the result of its own erase`() {
     let (bench, _) = Bench.following()
     bench.store?.failure = .failed("read-only")
     let (one, oneFailure) = bench.logOut()
@@ -126,7 +126,7 @@ import Testing
     #expect(otherFailure.value == .failed("read-only"))
   }
 
-  @Test func `log-out after stop, at any moment of its end, erases all the same`() {
+  @Test func `log-out after stop, at any moment, erases`() {
     for steps in 0..<40 {
       let (bench, run) = Bench.following()
       bench.start { await $0.stop() }
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `log-out while a run waits to begin: the run never begins`() {
+  @Test func `a run that waits to begin never begins after a log-out`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     bench.tell { $0.stop() }
     let new = bench.run()
@@ -185,7 +185,7 @@ import Testing
     #expect((1..<500).contains(begun), "both orders came up")
   }
 
-  @Test func `after log-out another start begins anew`() {
+  @Test func `after a log-out another run starts anew`() {
     let (bench, _) = Bench.following()
     let (logOut, _) = bench.logOut()
     bench.drain()

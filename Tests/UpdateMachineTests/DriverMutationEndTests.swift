@@ -30,7 +30,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `without run a change is stored by who waits for that, and sent by the next run`() {
+  @Test func `without run, waiting for a change stores it, and the next run sends it`() {
     let (bench, _) = MutationBench.following()
     bench.tell { $0.stop() }
     let ticket = bench.ticket(.set("a", 1))
@@ -46,8 +46,7 @@ import Testing
     #expect(bench.state(of: ticket) == .acknowledged)
   }
 
-  @Test func `without run a store that fails is tried once by each who waits, and by the next run`()
-  {
+  @Test func `without run, each waiter tries a failing store once, and so does the next run`() {
     let (bench, _) = MutationBench.following()
     bench.tell { $0.stop() }
     let before = bench.store!.saves
@@ -65,7 +64,7 @@ import Testing
     #expect(first.value == true && second.value == true)
   }
 
-  @Test func `a run that begins while somebody has a change stored waits for that, and runs`() {
+  @Test func `a run that begins during a save waits for it, and runs`() {
     for steps in 0..<20 {
       let (bench, _) = MutationBench.following()
       bench.tell { $0.stop() }
@@ -81,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `log-out drops what is pending, and nobody waits for it any more`() {
+  @Test func `log-out drops pending mutations and ends all waits for them`() {
     let (bench, run) = MutationBench.following()
     bench.store?.isSlow = true
     let ticket = bench.ticket(.set("a", 1))
@@ -118,7 +117,7 @@ import Testing
     bench.expectNothingPending()
   }
 
-  @Test func `an app that has lost its name loses no change`() {
+  @Test func `an app that has lost its client ID loses no change`() {
     let (bench, _) = MutationBench.following()
     let old = bench.ticket(.set("a", 1))
     _ = bench.ticket(.set("a", 2))
@@ -157,7 +156,7 @@ import Testing
 
   // MARK: A store that cannot be read
 
-  @Test func `what cannot be read yet is waited for, and nothing takes its place`() {
+  @Test func `a saved form that cannot be read yet is awaited, and not replaced`() {
     let store = BoardStore()
     let (first, run) = MutationBench.following(store: store)
     let ticket = first.ticket(.set("a", 1))
@@ -183,7 +182,7 @@ import Testing
     #expect(running.isOver.value)
   }
 
-  @Test func `a stop ends the wait for what cannot be read, and the next run reads it`() {
+  @Test func `a stop ends the wait for the saved form, and the next run reads it`() {
     let store = BoardStore()
     store.failure = .failed("locked")
     let bench = MutationBench(store: store)
@@ -198,7 +197,7 @@ import Testing
     #expect(bench.state.view != nil)
   }
 
-  @Test func `what can never be read is not waited for`() {
+  @Test func `an unreadable saved form is not awaited`() {
     let store = BoardStore()
     store.failure = .unreadable("nobody's")
     let bench = MutationBench(store: store)
@@ -209,7 +208,8 @@ import Testing
 
   // MARK: Crashes
 
-  @Test func `bug 76: whenever it crashes, what was stored is there, and takes effect once`() {
+  @Test func `bug 76: after a crash at any moment a stored change is there and takes effect once`()
+  {
     var notStored = 0
     for steps in 0..<200 {
       let store = BoardStore()
@@ -246,7 +246,7 @@ import Testing
     #expect((20..<180).contains(notStored), "some were stored, and some were not")
   }
 
-  @Test func `a ticket from before a restart is as good after it`() {
+  @Test func `a ticket from before a restart is valid after it`() {
     let store = BoardStore()
     let (bench, _) = MutationBench.following(store: store)
     bench.tell { $0.enterBackground() }
@@ -265,7 +265,7 @@ import Testing
 
   // MARK: Stores
 
-  @Test func `a store that fails is tried again, and nothing is sent before`() {
+  @Test func `a failed save is repeated, and nothing is sent before it succeeds`() {
     let (bench, _) = MutationBench.following()
     bench.store?.failure = .failed("full")
     let before = bench.store!.saves
@@ -291,7 +291,7 @@ import Testing
     #expect(bench.state.pending.isEmpty)
   }
 
-  @Test func `a save makes durable what it has in it, and nothing newer`() {
+  @Test func `a save makes durable what it contains, and nothing newer`() {
     let (bench, _) = MutationBench.following()
     bench.store?.isSlow = true
     let first = bench.awaitStored(bench.ticket(.set("a", 1)))

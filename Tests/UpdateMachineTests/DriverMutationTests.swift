@@ -29,7 +29,7 @@ import Testing
     #expect(bench.server.ran == ["reserve"])
   }
 
-  @Test func `bug 77: offline a change is stored, and its acknowledgement comes by and by`() {
+  @Test func `bug 77: offline a change is stored at once and acknowledged later`() {
     let (bench, _) = MutationBench.following()
     bench.answer(.failure(.unreachable)) { $0.isPoll }
     let ticket = bench.ticket(.set("a", 1))
@@ -47,7 +47,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `nothing can be changed before anything is held`() {
+  @Test func `no change is taken before a state is held`() {
     let bench = MutationBench()
     #expect(throws: MutationError<BoardChange.Refusal>.nothingHeld) {
       try bench.mutate(.set("a", 1)).get()
@@ -78,7 +78,7 @@ import Testing
     UpdateMachine(source: source)
   }
 
-  @Test func `it makes no difference where the driver is made`() async {
+  @Test func `a driver can be made on any actor`() async {
     let machine = driver(of: PushScript(terms: testTerms))
     await #expect(throws: MutationError<BoardChange.Refusal>.nothingHeld) {
       try await machine.mutate(.set("a", 1))
@@ -99,8 +99,7 @@ import Testing
 
   // MARK: Whatever goes on
 
-  @Test func `stale, halted and in the background the model can be changed, and it is sent later`()
-  {
+  @Test func `a change made while stale, halted or in the background is sent later`() {
     let (bench, _) = MutationBench.following()
     bench.tell { $0.enterBackground() }
     #expect(bench.awaitStored(bench.ticket(.set("background", 1))).value == true)
@@ -125,7 +124,7 @@ import Testing
     #expect(bench.server.ran.count == 3)
   }
 
-  @Test func `bugs 28 and 72: a new snapshot keeps what is on its way, and what waits`() {
+  @Test func `bugs 28 and 72: a new snapshot keeps sent and waiting mutations`() {
     let (bench, _) = MutationBench.following()
     let sent = bench.ticket(.set("sent", 1))
     bench.drain()
@@ -143,7 +142,7 @@ import Testing
     #expect(bench.server.ran == ["set", "set"])
   }
 
-  @Test func `bug 62: a mutator that throws in replay stops nothing that comes in`() {
+  @Test func `bug 62: a mutator that throws in replay does not stop incoming events`() {
     let (bench, _) = MutationBench.following(
       server: BoardServer(board: Board(["a": 1, "b": 1])))
     _ = bench.ticket(.set("c", 1))
@@ -167,7 +166,7 @@ import Testing
     #expect(bench.state(of: after) == .acknowledged)
   }
 
-  @Test func `bug 63: what is changed during a push is pushed after it`() {
+  @Test func `bug 63: a change made during a push is pushed after it`() {
     let (bench, _) = MutationBench.following()
     _ = bench.ticket(.set("a", 1))
     #expect(bench.pushes == [["1 set"]])
@@ -180,7 +179,7 @@ import Testing
     #expect(bench.state(of: second) == .acknowledged)
   }
 
-  @Test func `bug 65: pushes that fail and are lost are tried until one is not`() {
+  @Test func `bug 65: failed and lost pushes are repeated until one succeeds`() {
     let (bench, _) = MutationBench.following()
     let ticket = bench.ticket(.set("a", 1))
     let failures: [SyncFailure] = [
@@ -197,7 +196,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `where polls have their turn, a push that is answered is followed by one`() {
+  @Test func `with push first, an answered push is followed by a poll`() {
     var terms = testTerms
     terms.cadence = .every(.seconds(60))
     let (bench, _) = MutationBench.following(terms: terms)
@@ -211,7 +210,7 @@ import Testing
     #expect(bench.source.open.isEmpty)
   }
 
-  @Test func `an answer to a push leaves a poll that is out alone`() {
+  @Test func `an answer to a push does not affect an open poll`() {
     let (bench, _) = MutationBench.following()
     let before = bench.source.all.count
     _ = bench.ticket(.set("a", 1))
@@ -223,7 +222,7 @@ import Testing
 
   // MARK: Refusals
 
-  @Test func `a refusal is seen, and stays until the app says what shall become of it`() {
+  @Test func `a refused mutation stays set aside until the app decides`() {
     let (bench, _) = MutationBench.following(server: BoardServer(refuses: ["reserve"]))
     let ticket = bench.ticket(.reserve(9, by: "me"))
     let other = bench.ticket(.set("a", 1))

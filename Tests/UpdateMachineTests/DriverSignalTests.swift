@@ -5,7 +5,7 @@ import Testing
 
 /// What the app says, and when it says it.
 @Suite struct DriverSignalTests {
-  @Test func `signals before the start are remembered`() {
+  @Test func `signals before the start are kept for it`() {
     let bench = Bench(store: ScriptedStore(Bench.saved))
     bench.tell { machine in
       machine.networkChanged()
@@ -24,7 +24,7 @@ import Testing
     #expect(bench.source.asked == ["poll a:7, quick"])
   }
 
-  @Test func `while the saved form is read nothing is known, and the last word counts`() {
+  @Test func `while the saved form is read nothing is known, and the last signal counts`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true
     let bench = Bench(store: store)
@@ -53,7 +53,7 @@ import Testing
     #expect(bench.source.asked.last == "poll a:7, quick")
   }
 
-  @Test func `a saved form that cannot be read is reported and left as it is`() {
+  @Test func `a saved form that cannot be read is reported and left unchanged`() {
     let store = ScriptedStore(Bench.saved)
     store.failure = .unreadable("a newer version's")
     let bench = Bench(store: store)

@@ -23,7 +23,7 @@ import Testing
     #expect(!run.isOver.value)
   }
 
-  @Test func `without a store what was applied is taken for written at once`() {
+  @Test func `without a store applied events count as written at once`() {
     let bench = Bench()
     _ = bench.run()
     bench.drain()
@@ -35,7 +35,7 @@ import Testing
         + "disarm 1, poll 2 from a:0, arm 2 in 100 s")
   }
 
-  @Test func `where the server may be told first, no poll waits for the store`() {
+  @Test func `with acknowledgement before saving, no poll waits for the store`() {
     let store = ScriptedStore()
     let bench = Bench(store: store, acknowledges: .beforeSaving)
     let run = bench.run()
@@ -61,7 +61,7 @@ import Testing
     #expect(run.isOver.value, "a stop leaves nothing unsaved")
   }
 
-  @Test func `a save behind that failed is made again with the next batch`() {
+  @Test func `a failed save in the background is repeated with the next batch`() {
     let store = ScriptedStore()
     let bench = Bench(store: store, acknowledges: .beforeSaving)
     _ = bench.run()
@@ -77,7 +77,7 @@ import Testing
     #expect(store.content == "[4, 5] a:1")
   }
 
-  @Test func `a source that never answers is given up at the deadline and asked again`() {
+  @Test func `a request that is never answered is given up at its deadline and repeated`() {
     let (bench, run) = Bench.following()
     bench.advance(.seconds(100))
     #expect(bench.source.asked.last == "poll a:7")
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `an answer to a request that was given up changes nothing`(endsWhenCancelled: Bool) {
+  func `an answer to an abandoned request changes nothing`(endsWhenCancelled: Bool) {
     let (bench, _) = Bench.following(endsWhenCancelled: endsWhenCancelled)
     let old = bench.source.open[0].number
     bench.tell { $0.networkChanged() }
@@ -104,7 +104,7 @@ import Testing
     #expect(bench.entries == [1, 2])
   }
 
-  @Test func `answers in the wrong order: the newer request's counts, the older's does not`() {
+  @Test func `with answers in the wrong order, only the newer request's counts`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let old = bench.source.open[0].number
     bench.tell { $0.networkChanged() }
@@ -116,7 +116,7 @@ import Testing
     #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 8), waits: true)])
   }
 
-  @Test func `a request that was given up has nothing to say of its end`() {
+  @Test func `a failure of an abandoned request is ignored`() {
     let (bench, _) = Bench.following(endsWhenCancelled: true)
     bench.tell { $0.networkChanged() }  // Ends the poll, which calls that malformed.
     #expect(!bench.inputs.value.contains { $0.contains("malformed") })
@@ -124,7 +124,7 @@ import Testing
     #expect(bench.entries == [1])
   }
 
-  @Test func `an answer that is given twice counts once`() {
+  @Test func `a repeated answer counts once`() {
     let (bench, _) = Bench.following()
     let first = bench.source.open[0].number
     bench.source.batch(from: 8, [2])
@@ -147,7 +147,7 @@ import Testing
     #expect(bench.entries == nil)
   }
 
-  @Test func `a failure is reported as the machine says, and tried again`() {
+  @Test func `a failure is reported, and the request repeated`() {
     let (bench, _) = Bench.following()
     bench.source.fail(.rejected(RejectionCode("NO")))
     bench.drain()
@@ -158,7 +158,7 @@ import Testing
     #expect(bench.source.asked.last == "register")
   }
 
-  @Test func `a subscription keeps one request out, however much it brings`() {
+  @Test func `a subscription is one request, however many batches it brings`() {
     var terms = testTerms
     terms.cadence = .pushed
     let bench = Bench()

@@ -10,7 +10,7 @@ import Testing
     Reader(bench.read { $0.states() }, on: bench.executor)
   }
 
-  @Test func `states begin with the present one and are subscribed when the call returns`() {
+  @Test func `states begin with the present one, from the moment of the call`() {
     let bench = Bench(store: ScriptedStore(Bench.saved))
     let states = bench.read { $0.states() }
     _ = bench.run()
@@ -81,7 +81,7 @@ import Testing
     #expect(slow.seen.value.count == 1)
   }
 
-  @Test func `a reader that goes away is forgotten`() {
+  @Test func `a dropped reader is forgotten`() {
     let (bench, _) = Bench.following()
     let stays = reader(of: bench)
     stays.next()
@@ -135,7 +135,7 @@ import Testing
     #expect(reader.claims == ["connected", "connecting since 50"])
   }
 
-  @Test func `who does not look costs no alarm, and one who looks costs one`() {
+  @Test func `an alarm is set only while somebody reads states`() {
     let (bench, _) = Bench.following()
     #expect(bench.clock.alarms.count == 1, "the poll's deadline")
     let reader = reader(of: bench)
@@ -149,7 +149,7 @@ import Testing
     #expect(reader.next()?.freshness.claim == .halted(.stopped))
   }
 
-  @Test func `an alarm is no busy loop`() {
+  @Test func `alarms do not cause a busy loop`() {
     let (bench, _) = Bench.following()
     let reader = reader(of: bench)
     reader.follow()
@@ -161,7 +161,7 @@ import Testing
     #expect(reader.seen.value.count <= 20 * 5)
   }
 
-  @Test func `the states end when the machine goes, and the machine goes with its last user`() {
+  @Test func `states end with the machine, which is released with its last reference`() {
     let (bench, run) = Bench.following()
     let reader = reader(of: bench)
     reader.next()
@@ -176,7 +176,7 @@ import Testing
     #expect(reader.hasEnded.value)
   }
 
-  @Test func `a reader that waits is told of the end`() {
+  @Test func `a waiting reader is resumed at the end`() {
     let bench = Bench()
     let reader = reader(of: bench)
     reader.follow()
@@ -188,7 +188,7 @@ import Testing
     #expect(reader.hasEnded.value)
   }
 
-  @Test func `a machine that runs is held by its run alone`() {
+  @Test func `a running machine is kept alive only by its run`() {
     let (bench, run) = Bench.following()
     weak let machine = bench.machine
     bench.machine = nil
@@ -199,7 +199,7 @@ import Testing
     #expect(machine == nil)
   }
 
-  @Test func `a machine that was logged out goes, too`() {
+  @Test func `a machine that was logged out is released`() {
     let (bench, _) = Bench.following()
     let (logOut, _) = bench.logOut()
     bench.drain()
@@ -211,7 +211,7 @@ import Testing
     #expect(machine == nil)
   }
 
-  @Test func `several things are read of one state`() {
+  @Test func `several values are read from one state`() {
     let (bench, _) = Bench.following()
     let (entries, levelAsOf, claim) = bench.read { machine in
       machine.read { state in (state.model?.entries, state.levelAsOf, state.freshness.claim) }
@@ -221,7 +221,8 @@ import Testing
     #expect(claim == .connected)
   }
 
-  @Test @MainActor func `the façade follows on the main actor until its task is cancelled`() async {
+  @Test @MainActor
+  func `an observable replica follows on the main actor until its task is cancelled`() async {
     let source = ScriptedSource()
     let store = ScriptedStore(Bench.saved)
     // On the system's executors; nothing but what is awaited happens at any special time.

@@ -19,7 +19,7 @@ import Testing
     #expect(!again.isOver.value)
   }
 
-  @Test func `stop twice is stop`() {
+  @Test func `a second stop changes nothing`() {
     let (bench, run) = Bench.following()
     bench.tell { $0.stop() }
     bench.tell { $0.stop() }
@@ -43,7 +43,7 @@ import Testing
     #expect(bench.source.asked == ["poll a:7, quick"])
   }
 
-  @Test func `run right after stop waits for the end of the old one, then goes on`() {
+  @Test func `run right after stop waits for the old run to end, then continues`() {
     let (bench, old) = Bench.following(endsWhenCancelled: false)
     bench.tell { $0.stop() }
     let new = bench.run()
@@ -58,7 +58,7 @@ import Testing
     #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 7), waits: false)])
   }
 
-  @Test func `a stop that comes while a run waits for the end of the old one stops that, too`() {
+  @Test func `a stop while a run waits for the old one ends the waiting run, too`() {
     let (bench, old) = Bench.following(endsWhenCancelled: false)
     bench.tell { $0.stop() }
     let new = bench.run()
@@ -72,7 +72,7 @@ import Testing
   }
 
   /// Found by seed 1414 with actors: the start said at its end what was so at its beginning.
-  @Test func `a user who leaves while a run waits for its turn has left when it begins`() {
+  @Test func `a run that waited begins in the background if the user left meanwhile`() {
     let (bench, old) = Bench.following(endsWhenCancelled: false)
     bench.tell { $0.stop() }
     let new = bench.run()
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: [nil, Bench.saved], [nil, 1, 2, 3] as [UInt64?])
-  func `bug 19: what was to be asked when stop came is not asked`(
+  func `bug 19: a request that was about to be sent is not sent after a stop`(
     saved: SavedReplica<Ledger, Spot>?, seed: UInt64?
   ) {
     for steps in 0..<60 {
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func `bug 9: after the phone wakes a request that never settled is given up`() {
+  @Test func `bug 9: a request that never settled is given up after the device wakes`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let stuck = bench.source.open[0].number
     bench.advance(.milliseconds(100_100))  // Nothing ever comes for it.
@@ -188,7 +188,7 @@ import Testing
     bench.expectNoEffectAfterwards()
   }
 
-  @Test func `stop while a retry is waited for leaves nothing behind`() {
+  @Test func `stop during a wait for a retry leaves nothing behind`() {
     let (bench, run) = Bench.following()
     bench.source.fail(.unreachable)
     bench.drain()

@@ -9,7 +9,7 @@ import Testing
     func answer(in board: Board) -> Int64? { board.values[key] }
   }
 
-  @Test func `bug 75: where the confirmed state stands still, all is pending and sent again`() {
+  @Test func `bug 75: while the confirmed state does not advance, mutations are sent again`() {
     let (bench, _) = MutationBench.following()
     let ticket = bench.ticket(.set("a", 1))
     // The server says yes, and forgets.
@@ -31,7 +31,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `bug 75: a finger that does not advance is asked for at a pace, and drops nothing`() {
+  @Test func `bug 75: a finger that does not advance is polled at the pace, and drops nothing`() {
     let (bench, _) = MutationBench.following()
     let ticket = bench.ticket(.set("a", 1))
     bench.answerPush()
@@ -52,7 +52,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `who looks before anything is held is told when the account goes`() {
+  @Test func `a subscription from before the first state ends with a log-out`() {
     let bench = MutationBench()
     let looking = bench.start { machine in
       for await _ in await machine.changes(of: Value(key: "a")) {}
@@ -65,7 +65,7 @@ import Testing
     bench.expectNothingPending()
   }
 
-  @Test func `who looks at an account that went before it held anything is told`() {
+  @Test func `a subscription ends with a log-out during the first register`() {
     let bench = MutationBench()
     let run = bench.start { await $0.run() }
     let looking = bench.start { machine in
@@ -78,7 +78,7 @@ import Testing
     #expect(looking.isOver.value)
   }
 
-  @Test func `readers that leave are forgotten, whatever goes on`() {
+  @Test func `readers that leave are forgotten in any state`() {
     let (bench, _) = MutationBench.following()
     bench.answer(.failure(.unreachable)) { $0.isPoll }
     let ticket = bench.ticket(.set("a", 1))

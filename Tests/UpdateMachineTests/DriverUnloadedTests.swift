@@ -4,10 +4,11 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// Messages that are unloaded in the store, on the actor: what is read, when, and what becomes of it when that
-/// cannot be.
+/// Messages that are unloaded in the store, on the actor: what is read, when, and what becomes of
+/// it when that cannot be.
 @Suite struct DriverUnloadedTests {
-  /// A life in which 60 messages were fetched and saved, and the bench of the next, which has not begun.
+  /// A process in which 60 messages were fetched and saved, and the bench of the next, which has
+  /// not begun.
   private static func restarted(
     acknowledges: Acknowledgement = .afterSaving
   ) -> (PageBench, HandStore) {
@@ -37,7 +38,7 @@ import Testing
     return (bench, store, run)
   }
 
-  @Test func `a start reads none of the messages, and a window those that it shows`() {
+  @Test func `a start reads no messages, and a window reads those that it shows`() {
     let (bench, store, _) = DriverUnloadedTests.started()
     #expect(store.state.value.messagesRead == 0)
     #expect(bench.read { $0.state.model?.lists.count } == 0)
@@ -67,7 +68,7 @@ import Testing
     #expect(viewer.rows.last == "400 410 420")
   }
 
-  @Test func `an event about one that is unloaded is applied to it, and saved`() {
+  @Test func `an event about an unloaded message is applied to it and saved`() {
     let (bench, store, run) = DriverUnloadedTests.started()
     bench.batch([
       .flagged([MessageID(700), MessageID(710)], .read, isSet: true), .deleted([MessageID(720)]),
@@ -87,7 +88,7 @@ import Testing
     #expect(again.source.pagesAsked.isEmpty)
   }
 
-  @Test func `a page about what is unloaded is taken as if it were loaded`() {
+  @Test func `a page about unloaded messages is taken as if they were loaded`() {
     let (bench, store, _) = DriverUnloadedTests.started()
     // A list of its own, about messages of which one is held, and unloaded.
     let topic = ShelfNarrow([.sender(UserID(1))])
@@ -99,7 +100,7 @@ import Testing
     #expect(bench.read { $0.state.model?.lists.auditCounts.suspects } == 0)
   }
 
-  @Test func `what cannot be read is given up, and fetched`() {
+  @Test func `unreadable rows are given up and fetched`() {
     let (bench, store, run) = DriverUnloadedTests.started()
     store.state.change { $0.failure = .failed("a bad block") }
     let viewer = bench.look(PageBench.a, .newest(3))
@@ -119,7 +120,7 @@ import Testing
     #expect(store.state.value.rows.keysOfMessages == (82...100).map { $0 * 10 } + [2000])
   }
 
-  @Test func `a damaged row is set aside with all the others, and never overwritten`() {
+  @Test func `a form with a damaged row is set aside whole, and never overwritten`() {
     let (bench, store, run) = DriverUnloadedTests.started()
     store.state.change { $0.failure = .unreadable("a sum is wrong") }
     let viewer = bench.look(PageBench.a, .newest(3))
@@ -134,7 +135,7 @@ import Testing
     #expect(store.state.value.rows.keysOfMessages == (82...99).map { $0 * 10 } + [2000])
   }
 
-  @Test func `a reading that is cut short says nothing of what is there`() {
+  @Test func `a read that is cut short gives up nothing`() {
     let (bench, store, run) = DriverUnloadedTests.started()
     store.state.change { $0.holds = true }
     bench.batch([.flagged([MessageID(700)], .read, isSet: true)])
@@ -147,7 +148,7 @@ import Testing
     #expect(store.state.value.rows.keysOfMessages.count == 62)
   }
 
-  @Test func `a save of before a reading takes nothing of what was read`() {
+  @Test func `a save from before a read does not lose the rows that were read`() {
     let (bench, store, run) = DriverUnloadedTests.started(acknowledges: .beforeSaving)
     let viewer = bench.look(PageBench.a, .newest(3))
     viewer.follow()
@@ -166,7 +167,7 @@ import Testing
     #expect(store.state.value.rowsCleared == 1, "where 440 stood in an unloaded list; no more")
   }
 
-  @Test func `a snapshot clears what was unloaded`() {
+  @Test func `a snapshot clears unloaded rows`() {
     let (bench, store, run) = DriverUnloadedTests.started()
     bench.failPoll(.expired)
     bench.advance(.seconds(60))

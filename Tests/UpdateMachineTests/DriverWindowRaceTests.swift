@@ -45,7 +45,8 @@ struct QuickPages: SyncSource {
 
 /// Windows on real threads.
 @Suite struct DriverWindowRaceTests {
-  @Test func `windows that come and go on many threads are filled, and leave nothing behind`() async
+  @Test func `windows opened and closed on many threads are filled, and leave nothing behind`()
+    async
   {
     let machine = UpdateMachine(source: QuickPages())
     async let following: Void = machine.run()
@@ -72,7 +73,7 @@ struct QuickPages: SyncSource {
     #expect(await machine.client.model?.lists.openFetches == [])
   }
 
-  @Test func `the model hears of it as soon as the page is taken, and once`() {
+  @Test func `the model is told of repairs once, as soon as the page is taken`() {
     let (bench, _) = PageBench.following()
     let id = MessageID(500)
     var message = PageBench.message(500, in: 1)

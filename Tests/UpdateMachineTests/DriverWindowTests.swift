@@ -22,7 +22,7 @@ import Testing
     #expect(bench.source.pagesAsked.count == 1)
   }
 
-  @Test func `two windows on one list never ask for one page twice at once`() {
+  @Test func `two windows on one list never fetch the same page at once`() {
     let (bench, _) = PageBench.following()
     let first = bench.look(PageBench.a, .newest(3))
     let second = bench.look(PageBench.a, .newest(3))
@@ -56,7 +56,7 @@ import Testing
     #expect(!run.isOver.value)
   }
 
-  @Test func `an event is seen in the windows that it concerns, and nowhere else`() {
+  @Test func `an event changes only the windows that it concerns`() {
     let (bench, _) = PageBench.following()
     let one = bench.look(PageBench.a, .newest(2))
     let other = bench.look(PageBench.b, .newest(2))
@@ -70,7 +70,7 @@ import Testing
     #expect(bench.source.pagesAsked.count == 2)
   }
 
-  @Test func `a slow viewer sees the present view, and then the newest`() {
+  @Test func `a slow reader gets the present view, and then the newest`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(2))
     bench.page()
@@ -82,7 +82,7 @@ import Testing
     #expect(viewer.next()?.items.map(\.content) == [990])
   }
 
-  @Test func `a page changes what states show, too`() {
+  @Test func `a page also changes the states`() {
     let (bench, _) = PageBench.following()
     let counts = Box<[Int]>([])
     bench.start { machine in
@@ -98,7 +98,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func `a page that fails is asked for again later and later, not in a loop`() {
+  @Test func `a failed page is fetched again with growing waits`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(3))
     var asked: [Moment] = []
@@ -116,7 +116,7 @@ import Testing
     #expect(bench.read { $0.client.status.isLive }, "the machine's requests are others")
   }
 
-  @Test func `what the server rejects is reported, and not asked again soon`() {
+  @Test func `a rejected fetch is reported, and not repeated soon`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(3))
     let rejection = SyncFailure.rejected(RejectionCode("NO"))
@@ -129,7 +129,7 @@ import Testing
     #expect(bench.source.pagesAsked.count == 1)
   }
 
-  @Test func `a source that never answers is given up at the deadline, and asked again`() {
+  @Test func `a fetch that is never answered is given up at its deadline and repeated`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(3))
     bench.advance(.milliseconds(29_999))
@@ -142,7 +142,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "980 990 1000")
   }
 
-  @Test func `while no poll gets through, pages may`() {
+  @Test func `pages are fetched even while polls fail`() {
     let (bench, _) = PageBench.following()
     bench.failPoll(.unreachable)
     let viewer = bench.look(PageBench.a, .newest(1))
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test(arguments: End.allCases, [true, false])
-  func `a window that goes cancels its fetch`(end: End, endsWhenCancelled: Bool) {
+  func `closing a window cancels its fetch`(end: End, endsWhenCancelled: Bool) {
     let (bench, _) = PageBench.following(endsWhenCancelled: endsWhenCancelled)
     let viewer = bench.look(PageBench.a, .newest(3))
     if end == .cancel { viewer.follow() }
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `views that were opened and are never read are a window until they are dropped`() {
+  @Test func `views that are never read keep their window open until they are dropped`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(3))
     bench.page()
@@ -198,7 +198,7 @@ import Testing
     #expect(bench.source.pagesOut.isEmpty)
   }
 
-  @Test func `a window that goes while nothing runs is not asked for by the next run`() {
+  @Test func `a window closed without run is not fetched by the next run`() {
     let (bench, run) = PageBench.following()
     let stays = bench.look(PageBench.a, .newest(2))
     let goes = bench.look(PageBench.b, .newest(2))
@@ -217,7 +217,7 @@ import Testing
     #expect(bench.source.pagesOut.isEmpty)
   }
 
-  @Test func `views do not hold the machine, and end with it`() {
+  @Test func `views do not keep the machine alive, and end with it`() {
     let bench = PageBench()
     let viewer = bench.look(PageBench.a, .newest(2))
     viewer.follow()
@@ -242,10 +242,10 @@ import Testing
   }
 }
 
-/// Windows when the machine's own life turns: generations, the background, and ends.
+/// Windows while the machine itself changes: generations, the background, and ends.
 @Suite struct DriverWindowLifeTests {
   @Test(arguments: [true, false])
-  func `with the finger goes every fetch, and the next generation asks anew`(
+  func `losing the finger ends every fetch, and the next generation repeats it`(
     endsWhenCancelled: Bool
   ) {
     let (bench, _) = PageBench.following(endsWhenCancelled: endsWhenCancelled)
@@ -276,7 +276,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `stop ends fetches, and the next start asks for them again`(endsWhenCancelled: Bool) {
+  func `stop ends fetches, and the next run repeats them`(endsWhenCancelled: Bool) {
     let (bench, run) = PageBench.following(endsWhenCancelled: endsWhenCancelled)
     let viewer = bench.look(PageBench.a, .newest(2))
     bench.tell { $0.stop() }
@@ -299,7 +299,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "990 1000")
   }
 
-  @Test func `logging out ends fetches, and nothing of what was held is seen`() {
+  @Test func `log-out ends fetches and empties all windows`() {
     let (bench, run) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(2))
     viewer.follow()
@@ -317,7 +317,7 @@ import Testing
     bench.expectNothingPending()
   }
 
-  @Test func `cancelling run ends fetches, and a source's word for that is no failure`() {
+  @Test func `cancelling run ends fetches, and the source's errors are no failures`() {
     let (bench, run) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(2))
     run.task.cancel()
@@ -331,7 +331,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "990 1000")
   }
 
-  @Test func `in the background nothing is fetched; back in front what windows want`() {
+  @Test func `nothing is fetched in the background; back in the foreground windows are filled`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(2))
     bench.tell { $0.enterBackground() }
@@ -344,7 +344,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "990 1000")
   }
 
-  @Test func `going live again fetches only what open windows want`() {
+  @Test func `going live again fetches only what open windows lack`() {
     let (bench, _) = PageBench.following()
     for index in 0..<50 {
       let viewer = bench.look(index % 2 == 0 ? PageBench.a : PageBench.b, .newest(2))
@@ -365,7 +365,7 @@ import Testing
   }
 
   @Test(arguments: [true, false], [nil, 1, 2, 3] as [UInt64?])
-  func `after every number of steps a run with windows ends and leaves nothing`(
+  func `a run with windows, cancelled after any number of steps, leaves nothing behind`(
     endsWhenCancelled: Bool, seed: UInt64?
   ) {
     for steps in 0..<120 {

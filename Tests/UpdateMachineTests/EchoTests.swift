@@ -5,7 +5,8 @@ import Testing
 
 /// What confirms a mutation where the server has no IDs: its echo, a snapshot, or a poll without one.
 @Suite struct EchoTests {
-  @Test func `a poll that left after the answer confirms what has no echo`() throws {
+  @Test func `a poll that left after the push's answer confirms mutations without an echo`() throws
+  {
     var desk = Desk.started(isIdempotent: false)
     let tickets = try desk.send(.set("a", 1), .remove("a"))
     desk.answer()
@@ -30,7 +31,7 @@ import Testing
     #expect(desk.state(ticket) == .sent)
   }
 
-  @Test func `what is uncertain, or on its way, waits for more than a poll`() throws {
+  @Test func `a poll confirms neither an uncertain mutation nor one on its way`() throws {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.box.pollLeft()
@@ -42,7 +43,7 @@ import Testing
     #expect(desk.state(ticket) == .uncertain)
   }
 
-  @Test func `a server that counts is asked how far it is`() throws {
+  @Test func `on a server with IDs, only the last mutation ID confirms`() throws {
     var desk = Desk.started()
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()
@@ -53,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a refused ID is voided only for a server that counts`(isIdempotent: Bool) throws {
+  func `a refused ID is voided only for a server with IDs`(isIdempotent: Bool) throws {
     var desk = Desk.started(isIdempotent: isIdempotent)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.fail(.rejected(.none))
@@ -63,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a second try that is refused after the first's echo stops nothing`(isAnswer: Bool) throws {
+  func `a refused retry after the first copy's echo stops nothing`(isAnswer: Bool) throws {
     var desk = Desk.started(isIdempotent: false)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(.timedOut)
@@ -161,7 +162,7 @@ import Testing
     #expect(hand.hand.client.local?.view.state == Board(["b": 2, "a": 1]))
   }
 
-  @Test func `a snapshot confirms what was accepted before it was asked for`() throws {
+  @Test func `a snapshot confirms mutations accepted before its request`() throws {
     var hand = try Hand()
     hand.accept()
     hand.hand.now = .ms(1)
@@ -171,7 +172,7 @@ import Testing
     #expect(hand.hand.client.local?.view.confirmed == Board(["a": 1]))
   }
 
-  @Test func `what was accepted while a snapshot was on its way waits for a poll`() throws {
+  @Test func `a mutation accepted during a register waits for a poll`() throws {
     var hand = try Hand()
     hand.expire()
     hand.hand.now = hand.hand.now + .milliseconds(1)

@@ -25,7 +25,7 @@ import UpdateMachine
     #expect("\(client.machine.freshness(at: .ms(102_051)).claim)" == "connecting since 100050")
   }
 
-  @Test func `a state that may be older than a healthy client's is not excused`() {
+  @Test func `an outage is shown at once if the state may be older than a healthy client's`() {
     var client = Attended(restored: Spot("a", 7))
     client.put(.started(foreground: true))
     client.put(.polled(client.request, movedTo: nil), after: .milliseconds(50))
@@ -37,7 +37,7 @@ import UpdateMachine
     #expect("\(client.machine.freshness(at: .ms(112_001)).claim)" == "unreachable since 101950")
   }
 
-  @Test func `a stuck write is overdue 12 s after the last level answer`() {
+  @Test func `a stuck write is overdue 12 s after the last up-to-date answer`() {
     var client = Attended(restored: Spot("a", 7))
     client.put(.started(foreground: true))
     client.put(.polled(client.request, movedTo: client.next), after: .milliseconds(50))
@@ -45,7 +45,7 @@ import UpdateMachine
     #expect(client.machine.freshnessChange(after: client.now) == .ms(12_001))
   }
 
-  @Test func `nothing changes by itself at rest, halted, or once it is said`() {
+  @Test func `freshness does not change by itself at rest, while halted, or once shown`() {
     var client = Attended(restored: Spot("a", 7))
     #expect(client.machine.freshnessChange(after: client.now) == nil)
     client.put(.started(foreground: true))
@@ -68,7 +68,7 @@ import UpdateMachine
   }()
 
   @Test(arguments: 0..<4, [Cadence.waits, .every(.seconds(30)), .pushed])
-  func `in random lives it is the first moment at which freshness differs`(
+  func `in random runs the announced moment is the first at which freshness differs`(
     kind: Int, cadence: Cadence
   ) {
     var terms = testTerms

@@ -209,7 +209,7 @@ final class AppParts {
 
 /// An app that hosts the client itself, as the article says.
 @Suite struct HostLoopTests {
-  @Test func `it follows, changes, restarts and logs out`() throws {
+  @Test func `a host of one's own follows, makes changes, restarts and logs out`() throws {
     let parts = AppParts()
     let host = Host(parts)
     host.feed(.app(.started(foreground: true)))

@@ -5,14 +5,14 @@ import UpdateMachine
 @Suite struct SlowBackoffTests {
   let settings = RetrySettings()
 
-  @Test func `it doubles from 1 s to 60 s, and nothing but time resets it`() {
+  @Test func `the slow backoff doubles from 1 s to 60 s, and only time resets it`() {
     var slow = SlowBackoff()
     let waits = (0..<8).map { slow.take(at: .ms(Int64($0) * 1000), settings) }
     #expect(
       waits.map(\.description) == ["1 s", "2 s", "4 s", "8 s", "16 s", "32 s", "60 s", "60 s"])
   }
 
-  @Test func `more than the healthy time and the next wait later, it is short again`() {
+  @Test func `the slow backoff is short again after the healthy time and the next wait`() {
     var slow = SlowBackoff()
     _ = slow.take(at: .ms(0), settings)
     var onTheBound = slow
@@ -20,7 +20,7 @@ import UpdateMachine
     #expect(slow.take(at: .ms(62_001), settings) == .seconds(1))
   }
 
-  @Test func `what is left counts from the failure`() {
+  @Test func `the remaining slow wait counts from the failure`() {
     var slow = SlowBackoff()
     #expect(slow.left(at: .ms(5)) <= .zero)
     _ = slow.take(at: .ms(0), settings)
@@ -43,13 +43,13 @@ import UpdateMachine
     #expect(outage.hasFailed)
   }
 
-  @Test func `a failure alone begins one`() {
+  @Test func `a failure begins an outage`() {
     var outage = Outage()
     outage.fail(at: .ms(30))
     #expect(outage.lostSince == .ms(30))
   }
 
-  @Test func `a user who comes back counts from then, without the failure`() {
+  @Test func `when the user comes back, the outage counts from then, without the failure`() {
     var outage = Outage()
     outage.fail(at: .ms(30))
     outage.restart(at: .ms(99))
@@ -57,7 +57,7 @@ import UpdateMachine
     #expect(!outage.hasFailed)
   }
 
-  @Test func `a level answer ends it`() {
+  @Test func `an up-to-date answer ends the outage`() {
     var outage = Outage()
     outage.fail(at: .ms(30))
     outage.recover(levelAsOf: .ms(25))
@@ -89,7 +89,7 @@ import UpdateMachine
     #expect(effects.list.last?.description == "arm 8 in [101, 900]")
   }
 
-  @Test func `each effect alone makes them not empty`() {
+  @Test func `effects with any single effect are not empty`() {
     let changes: [(inout SpotMachine.Effects) -> Void] = [
       { $0.cancel = .of(1) }, { $0.disarm = TimerID(1) }, { $0.report = .store },
       { $0.release = "a" }, { $0.erase = true }, { $0.persist = WriteID(1) },
@@ -104,7 +104,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `every status has a code of its own`() {
+  @Test func `every status has a unique code`() {
     let request = Outstanding(id: .of(1), sent: .ms(0), waits: true)
     let all: [MachineStatus] = [
       .stale, .idle, .registering(request), .registerFailed, .live(.polling(request)),
@@ -120,9 +120,9 @@ import UpdateMachine
   }
 }
 
-/// What a server promises, made into something that can be lived with.
+/// What a server promises, limited to usable values.
 @Suite struct TermsTests {
-  @Test func `spans that make no sense are the least that do`() {
+  @Test func `nonsensical spans become the smallest sensible ones`() {
     let terms = ServerTerms(longDeadline: .seconds(-5), lifetime: .milliseconds(.min))
     #expect(terms.longDeadline == .milliseconds(1))
     #expect(terms.lifetime == .zero)
@@ -130,7 +130,7 @@ import UpdateMachine
     #expect(whole.longDeadline == .seconds(100) && whole.lifetime == .seconds(600))
   }
 
-  @Test func `ends of numbers stay what they are`() {
+  @Test func `the greatest and least spans are kept`() {
     let terms = ServerTerms(longDeadline: .forever, lifetime: .forever, cadence: .pushed)
     #expect(terms.longDeadline == .forever && terms.lifetime == .forever)
     #expect(terms.cadence == .pushed)

@@ -156,7 +156,7 @@ final class MutationBench: DriverStand {
       reporter: { report in reports.change { $0.append(report) } })
   }
 
-  /// A bench whose driver follows, level, with a waiting poll out, and all of it saved.
+  /// A bench whose driver follows, up to date, with a waiting poll out, and all of it saved.
   static func following(
     store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(),
     terms: ServerTerms = testTerms

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OutboxAdoptionTests {
   private typealias Hand = ClientHand<BoardModel, BoardSync>
 
-  /// A client that follows, level and with everything saved.
+  /// A client that follows, up to date and with everything saved.
   private static func following<Model: SyncModel>(
     _ news: Model.Snapshot
   ) -> ClientHand<Model, BoardSync> where Model.Event == BoardNews {
@@ -34,7 +34,7 @@ import Testing
     #expect(hand.client.finger == nil)
   }
 
-  @Test func `in another name the view has another version, and is told`() {
+  @Test func `under a new client ID the view has a new version and is reported`() {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     let version = hand.client.local!.view.version
     Self.expire(&hand)
@@ -44,7 +44,7 @@ import Testing
     #expect(hand.client.local?.view.state == Board(["a": 2]))
   }
 
-  @Test func `a subscription hears of what another name sees`() {
+  @Test func `a subscription reports changes under a new client ID`() {
     struct Whole: ViewQuery {
       func answer(in state: Board) -> Board { state }
     }
@@ -61,7 +61,7 @@ import Testing
     #expect(subscription.update(hand.client.local!.view) == Board(["a": 3]))
   }
 
-  @Test func `what the server had accepted is in its snapshot, whatever it calls us`() throws {
+  @Test func `accepted mutations are in the snapshot, also under a new client ID`() throws {
     var hand: ClientHand<UncountedModel, BoardSync> = Self.following(
       BoardNews(board: Board(["a": 1])))
     try hand.mutate(.set("a", 2))
@@ -74,7 +74,7 @@ import Testing
     #expect(outbox.isEmpty, "it is not set aside")
   }
 
-  @Test func `the server's floor holds in another name, too`() throws {
+  @Test func `the server's floor holds under a new client ID`() throws {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     try hand.mutate(.set("a", 2))
     let push = try #require(hand.pushes.last)
@@ -87,7 +87,7 @@ import Testing
     #expect(hand.pushes.count == 1)
   }
 
-  @Test func `a snapshot that names nobody is refused, and the outbox stays`() throws {
+  @Test func `a snapshot without a client ID is refused, and the outbox stays`() throws {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     try hand.mutate(.set("a", 2))
     let push = try #require(hand.pushes.last)
@@ -99,7 +99,7 @@ import Testing
     #expect(hand.pushes.last?.id == push.id, "the push that is out is still awaited")
   }
 
-  @Test func `a snapshot that names nobody is refused though nothing is pending`() {
+  @Test func `a snapshot without a client ID is refused even if nothing is pending`() {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     Self.expire(&hand)
     Self.snapshot(BoardNews(board: Board(["a": 2]), client: nil), &hand)

@@ -59,7 +59,7 @@ import UpdateMachine
     #expect(model.outbox.status == .waiting)
   }
 
-  @Test func `bug 62: a mutator that throws in a rebase does not stop the inbound side`() throws {
+  @Test func `bug 62: a mutator that throws in a rebase does not block incoming events`() throws {
     var desk = Desk.started(Board(["a": 1]))
     try desk.mutate(.add("a", 1))
     desk.confirm(Board(["b": 1]), through: 0)
@@ -69,7 +69,7 @@ import UpdateMachine
     #expect(desk.box.setAside.count == 1)
   }
 
-  @Test func `bug 63: what is made during a push is pushed`() throws {
+  @Test func `bug 63: a mutation made during a push is pushed`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     _ = try desk.send(.set("b", 1))
@@ -78,7 +78,7 @@ import UpdateMachine
     #expect(desk.pushed == [2])
   }
 
-  @Test func `bug 64: what is wedged is not skipped, and later ones are not sent`() throws {
+  @Test func `bug 64: a refused mutation is not skipped, and later ones are not sent`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1), .set("b", 1))
     desk.answer(.refused(MutationRefusal(MutationID(1))))
@@ -92,7 +92,7 @@ import UpdateMachine
     #expect(desk.box.block == .refused(tickets[0]))
   }
 
-  @Test func `bug 65: neither a retry loop nor pending for ever`() throws {
+  @Test func `bug 65: failed pushes neither loop nor stay pending for ever`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     var pushes = 0
@@ -108,7 +108,7 @@ import UpdateMachine
     #expect(pushes > 50 && pushes < 100)
   }
 
-  @Test func `bug 72: what cannot be understood drops nothing`() throws {
+  @Test func `bug 72: an answer that cannot be understood drops nothing`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1))
     desk.fail(.malformed)
@@ -134,7 +134,7 @@ import UpdateMachine
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `bug 74: the base has one writer`() throws {
+  @Test func `bug 74: only the server's answers change the confirmed state`() throws {
     // A change made between a confirmed state and its replay is made over that state, not the old.
     var desk = Desk(Board(["a": 1]))
     desk.box.confirm(through: MutationID(0))
@@ -155,7 +155,7 @@ import UpdateMachine
     #expect(desk.fire().first == "push 2: 1 set")
   }
 
-  @Test func `bug 76: what the view shows is in the outbox that is saved with it`() throws {
+  @Test func `bug 76: pending changes in the view are in the saved outbox`() throws {
     var model = Model(snapshot: Board())
     var view = LocalView<BoardChange>(of: model.board)
     _ = try model.outbox.mutate(.set("a", 1), &view, at: Moment(milliseconds: 0))
@@ -181,8 +181,7 @@ import UpdateMachine
     #expect(model.outbox.state(of: ticket) == .sent)
   }
 
-  @Test func `bug 77: stored and acknowledged are two things, and offline the first comes`() throws
-  {
+  @Test func `bug 77: offline a mutation is stored, but not acknowledged`() throws {
     var desk = Desk.started()
     let ticket = try desk.mutate(.set("a", 1))
     desk.save()
@@ -191,7 +190,7 @@ import UpdateMachine
     #expect(desk.state(ticket) == .queued)
   }
 
-  @Test func `bug 66: what is changed while it is being sent is sent, too`() throws {
+  @Test func `bug 66: a change to a value that is being sent is sent, too`() throws {
     var desk = Desk.started(Board(["a": 0]))
     _ = try desk.send(.set("a", 1))
     #expect(desk.pushed == [1])
@@ -208,7 +207,7 @@ import UpdateMachine
     #expect(desk.state(later) == .acknowledged)
   }
 
-  @Test func `bug 71: what is deleted and made again is sent as both`() throws {
+  @Test func `bug 71: deleting and making again are sent as two mutations`() throws {
     var desk = Desk.started(Board(["a": 1]))
     _ = try desk.send(.set("b", 1))  // The others wait behind it, where they may be coalesced.
     _ = try desk.send(.remove("a"), .set("a", 2), .set("a", 3))

@@ -18,7 +18,7 @@ import UpdateMachine
     (.unauthorized, ["disarm 1"]),
     (.unsupported, ["disarm 1"]),
   ])
-  func `a failed push waits as the machine does, and sends the same again`(
+  func `a failed push waits as the machine does, and repeats the same push`(
     failure: SyncFailure, effects: [String]
   ) throws {
     var desk = Desk.started()
@@ -62,14 +62,14 @@ import UpdateMachine
     #expect(desk.fire() == ["push 2: 1 set", "arm 3 in 60 s"])
   }
 
-  @Test func `a deadline that was slept through is nobody's failure`() throws {
+  @Test func `a deadline that was slept through is no failure`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     desk.pass(.minutes(60))
     #expect(desk.fire() == ["cancel 1", "push 2: 1 set", "arm 2 in 30 s"])
   }
 
-  @Test func `wakes cut a wait within a budget, and never a server's`() throws {
+  @Test func `wakes shorten our own waits within a budget, never the server's`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     for _ in 1...3 {
@@ -96,7 +96,7 @@ import UpdateMachine
 
   // MARK: Background, stop
 
-  @Test func `in the background a push is left to end, and nothing more is sent`() throws {
+  @Test func `in the background an open push may finish, and nothing more is sent`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     #expect(desk.feed(.backgrounded) == [])
@@ -137,7 +137,7 @@ import UpdateMachine
     #expect(desk.feed(.started(foreground: true)).first == "push 2: 1 set")
   }
 
-  @Test func `a protocol that wants to be level first holds pushes back`() throws {
+  @Test func `a protocol that wants to be up to date first holds pushes back`() throws {
     var desk = Desk.started()
     desk.feed(.heldBack(true))
     _ = try desk.send(.set("a", 1))
@@ -168,7 +168,7 @@ import UpdateMachine
 
   // MARK: Restart
 
-  @Test func `what may have left before a restart is sent again under the same ID`() throws {
+  @Test func `a mutation that may have left before a restart is sent again under its ID`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     try desk.mutate(.set("b", 2))
@@ -181,7 +181,7 @@ import UpdateMachine
     #expect(desk.pushed == [2])
   }
 
-  @Test func `what was accepted before a restart is sent again`() throws {
+  @Test func `a mutation accepted before a restart is sent again`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     desk.answer()

@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import UpdateMachine
 
-/// Long random lives of an outbox against a tiny server that keeps the rules, over a network that
-/// loses, repeats and delays, on a disk that is written now and then. Each mutation must take effect
-/// exactly once and in order, or be visibly set aside or uncertain.
+/// Long random runs of an outbox against a tiny server that keeps the rules, over a network that
+/// loses, repeats and delays, on a disk that is written now and then. Each mutation must take
+/// effect exactly once and in order, or be visibly set aside or uncertain.
 @Suite struct OutboxModelTests {
   @Test(arguments: 0..<60 as Range<UInt64>)
   func `each mutation takes effect once and in order`(seed: UInt64) {
@@ -15,7 +15,7 @@ import UpdateMachine
   }
 
   @Test(arguments: 0..<120 as Range<UInt64>)
-  func `so it does where the server runs late what it has accepted`(seed: UInt64) {
+  func `each mutation takes effect once on a server that runs accepted ones late`(seed: UInt64) {
     var world = OutboxWorld(seed: seed, isIdempotent: true, runsLate: true)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
@@ -23,14 +23,14 @@ import UpdateMachine
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func `without idempotency none is sent twice but at the app's word`(seed: UInt64) {
+  func `without idempotency a mutation is sent twice only if the app says so`(seed: UInt64) {
     var world = OutboxWorld(seed: seed, isIdempotent: false)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
     #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
   }
 
-  @Test func `the lives are not idle`() {
+  @Test func `the random runs are not idle`() {
     var (notes, refused, threw, restarts, ignored) = (0, 0, 0, 0, 0)
     for seed in 0..<40 as Range<UInt64> {
       var world = OutboxWorld(seed: seed, isIdempotent: true)
@@ -208,7 +208,8 @@ struct OutboxWorld {
   var pulls: [Pull] = []
   var timer: TimerArm?
 
-  /// Every number that was ever written, and its ticket; nil: given up, or lost before it was stored.
+  /// Every number that was ever written, and its ticket; nil: given up, or lost before it was
+  /// stored.
   var ledger: [UInt64: MutationTicket?] = [:]
   /// By how much a number may be at the server more than once: the app said retry in doubt.
   var doubled: Set<UInt64> = []

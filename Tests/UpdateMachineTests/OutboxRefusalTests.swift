@@ -20,7 +20,7 @@ import UpdateMachine
 
   // MARK: Refused for good
 
-  @Test func `a refusal in the answer sets one aside and stops the rest`() throws {
+  @Test func `a refusal in the answer sets one mutation aside and stops the rest`() throws {
     var (desk, tickets) = try three()
     #expect(desk.answer(.refused(refused2)) == ["disarm 1", "report rejected(NO)"])
     #expect(desk.state(tickets[0]) == .sent)
@@ -34,7 +34,7 @@ import UpdateMachine
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `a refusal in the confirmed state sets one aside, and gives the push up`() throws {
+  @Test func `a refusal in the confirmed state sets one mutation aside and ends the push`() throws {
     var (desk, tickets) = try three()
     let effects = desk.confirm(Board(["a": 1]), through: 2, refusal: refused2)
     #expect(effects == ["cancel 1", "disarm 1"])
@@ -44,7 +44,7 @@ import UpdateMachine
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `retried it goes before those that follow it, all with new IDs`() throws {
+  @Test func `a retried mutation precedes its followers, all with new IDs`() throws {
     var (desk, tickets) = try three()
     desk.answer(.refused(refused2))
     desk.feed(.retried(tickets[1]))
@@ -57,7 +57,7 @@ import UpdateMachine
     #expect(tickets.map { desk.state($0) } == [.acknowledged, .acknowledged, .acknowledged])
   }
 
-  @Test func `edited it keeps its ticket`() throws {
+  @Test func `an edited mutation keeps its ticket`() throws {
     var (desk, tickets) = try three()
     desk.answer(.refused(refused2))
     desk.feed(.edited(tickets[1], .set("e", 5)))
@@ -65,7 +65,7 @@ import UpdateMachine
     #expect(desk.push?.mutations.map(\.ticket) == [tickets[1], tickets[2]])
   }
 
-  @Test func `discarded it is gone, and the rest goes on`() throws {
+  @Test func `a discarded mutation is gone, and the rest is sent`() throws {
     var (desk, tickets) = try three()
     desk.answer(.refused(refused2))
     desk.feed(.discarded(tickets[1]))
@@ -73,7 +73,7 @@ import UpdateMachine
     #expect(desk.state(tickets[1]) == .discarded)
   }
 
-  @Test func `a refusal of the whole push is one of its first`() throws {
+  @Test func `a refusal of the whole push counts for its first mutation`() throws {
     var (desk, tickets) = try three()
     desk.fail(.rejected(RejectionCode("BAD")))
     #expect(tickets.map { desk.state($0) } == [.setAside, .sent, .sent])
@@ -95,7 +95,7 @@ import UpdateMachine
     #expect(desk.push?.voided == [])
   }
 
-  @Test func `a server that ran one all the same is believed`() throws {
+  @Test func `a server that ran a refused mutation is believed`() throws {
     var (desk, tickets) = try three()
     desk.fail(.rejected(.none))
     desk.confirm(Board(["a": 1]), through: 1)
@@ -104,16 +104,14 @@ import UpdateMachine
     #expect(desk.pushed == [2, 3])
   }
 
-  @Test func `a refusal of what was never sent is malformed`() throws {
+  @Test func `a refusal of an unsent mutation is malformed`() throws {
     var (desk, tickets) = try three()
     let effects = desk.answer(.refused(MutationRefusal(MutationID(9))))
     #expect(effects == ["disarm 1", "report malformed", "arm 2 in (0, 1 s]"])
     #expect(tickets.map { desk.state($0) } == [.sent, .sent, .sent])
   }
 
-  @Test func `an accepted one that is refused later is set aside, and its followers renumbered`()
-    throws
-  {
+  @Test func `an accepted mutation refused later is set aside, its followers renumbered`() throws {
     var (desk, tickets) = try three()
     desk.answer()
     let fourth = try desk.mutate(.set("d", 4))
@@ -134,7 +132,7 @@ import UpdateMachine
     #expect(desk.box == before)
   }
 
-  @Test func `what another outbox of the same name has sent is not taken for ours`() throws {
+  @Test func `mutations of another outbox with the same client ID are not taken for ours`() throws {
     var (desk, _) = try three()
     desk.confirm(Board(), through: 9)
     try desk.mutate(.set("d", 4))
@@ -147,7 +145,7 @@ import UpdateMachine
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `a refusal and the app's word on it survive a restart`() throws {
+  @Test func `a refusal and the app's decision on it survive a restart`() throws {
     var desk = Desk.started()
     let first = try desk.mutate(.set("a", 1))
     try desk.mutate(.set("b", 2))
@@ -165,7 +163,8 @@ import UpdateMachine
 
   // MARK: Thrown in replay
 
-  @Test func `what throws in replay is set aside, and holds back what follows it`() throws {
+  @Test func `a mutation that throws in replay is set aside, and holds back its followers`() throws
+  {
     var desk = Desk(Board(["a": 1]))
     let first = try desk.mutate(.add("a", 1))
     let second = try desk.mutate(.set("b", 2))
@@ -187,7 +186,7 @@ import UpdateMachine
     #expect(desk.view.state == Board(["a": 6, "b": 2]))
   }
 
-  @Test func `what throws can be edited or discarded`() throws {
+  @Test func `a mutation that throws can be edited or discarded`() throws {
     for isEdited in [true, false] {
       var desk = Desk.started(Board(["a": 1]))
       desk.feed(.heldBack(true))
@@ -201,7 +200,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what throws while it is being stored does not leave`() throws {
+  @Test func `a mutation that throws while it is being stored is not sent`() throws {
     var desk = Desk.started(Board(["a": 1]))
     try desk.mutate(.add("a", 1))
     try desk.mutate(.set("b", 2))
@@ -212,7 +211,7 @@ import UpdateMachine
     #expect(desk.stages == ["#1 add unsent, threw", "#2 set unsent"])
   }
 
-  @Test func `what has left goes on, whatever its replay says`() throws {
+  @Test func `a sent mutation continues even if it throws in replay`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let first = try desk.send(.add("a", 1))[0]
     desk.confirm(Board(), through: 0)
@@ -225,7 +224,7 @@ import UpdateMachine
 
   // MARK: Uncertain
 
-  @Test func `without idempotency one is sent at a time, the next when it is accepted`() throws {
+  @Test func `without idempotency mutations are sent one at a time`() throws {
     var desk = Desk.started(isIdempotent: false)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     #expect(desk.pushed == [1])
@@ -242,7 +241,7 @@ import UpdateMachine
   @Test(arguments: [
     SyncFailure.unreachable, .timedOut, .serverFault, .malformed,
   ])
-  func `a lost answer makes it uncertain, and nothing is sent twice`(failure: SyncFailure) throws {
+  func `without idempotency a lost answer makes a mutation uncertain`(failure: SyncFailure) throws {
     var desk = Desk.started(isIdempotent: false)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(failure)
@@ -263,7 +262,7 @@ import UpdateMachine
   @Test(arguments: [
     (SyncFailure.unreachable, false), (.rateLimited(after: nil), true), (.unauthorized, true),
   ])
-  func `what the server surely has not done is sent again`(failure: SyncFailure, hasLeft: Bool)
+  func `a mutation that certainly did not arrive is sent again`(failure: SyncFailure, hasLeft: Bool)
     throws
   {
     var desk = Desk.started(isIdempotent: false)
@@ -281,7 +280,7 @@ import UpdateMachine
     #expect(desk.push?.id.number == 2)
   }
 
-  @Test func `a stop, a sleep and a restart leave what was out uncertain`() throws {
+  @Test func `after a stop, a sleep or a restart the mutation that was out is uncertain`() throws {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     var other = desk
@@ -296,7 +295,7 @@ import UpdateMachine
     #expect(other.box.block == .uncertain(ticket))
   }
 
-  @Test func `the app may retry or discard what is uncertain`() throws {
+  @Test func `the app may retry or discard an uncertain mutation`() throws {
     var desk = Desk.started(isIdempotent: false)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(.unreachable)
@@ -316,9 +315,7 @@ import UpdateMachine
     #expect(other.state(tickets[0]) == .discarded)
   }
 
-  @Test func `what is retried in doubt stays what it is, for the echo may be the first copy's`()
-    throws
-  {
+  @Test func `a retried uncertain mutation cannot be edited or coalesced`() throws {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.fail(.timedOut)
@@ -356,7 +353,7 @@ import UpdateMachine
     #expect(refused.state(ticket) == .acknowledged)
   }
 
-  @Test func `what was accepted is in a snapshot that was asked for later`() throws {
+  @Test func `an accepted mutation is in a snapshot that was requested later`() throws {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.pass(.seconds(1))
@@ -367,7 +364,7 @@ import UpdateMachine
     #expect(desk.state(ticket) == .acknowledged)
   }
 
-  @Test func `what was accepted before a restart is not uncertain after it`() throws {
+  @Test func `a mutation accepted before a restart is not uncertain after it`() throws {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()
@@ -379,7 +376,7 @@ import UpdateMachine
 
   // MARK: Names
 
-  @Test func `what was refused with a whole push is tried again under its own ID`() throws {
+  @Test func `a mutation refused with its whole push is retried under its own ID`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let tickets = try desk.send(.set("a", 2))
     desk.fail(.timedOut)
@@ -395,7 +392,7 @@ import UpdateMachine
     #expect(desk.state(tickets[0]) == .acknowledged)
   }
 
-  @Test func `what was refused with a whole push may be made all the same, and is not edited`()
+  @Test func `a mutation refused with its whole push may still take effect, and is not edited`()
     throws
   {
     var desk = Desk.started(Board(["a": 1]))
@@ -412,7 +409,7 @@ import UpdateMachine
     #expect(desk.push?.voided == [MutationID(1)])
   }
 
-  @Test func `what the server itself refused was never made, and may be edited`() throws {
+  @Test func `a mutation that the server itself refused may be edited`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let tickets = try desk.send(.set("a", 2))
     desk.fail(.rejected(RejectionCode("NO")))
@@ -423,9 +420,7 @@ import UpdateMachine
     #expect(desk.box.canEdit(tickets[0]))
   }
 
-  @Test func `in another name only what never left goes on, and the rest is for the app to say`()
-    throws
-  {
+  @Test func `under a new client ID unsent mutations are sent, and the rest is set aside`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let sent = try desk.send(.set("a", 2), .set("b", 2))
     let unsent = try desk.mutate(.add("a", 1))

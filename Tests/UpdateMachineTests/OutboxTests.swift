@@ -46,7 +46,7 @@ import UpdateMachine
     #expect(desk.box.isStored(ticket))
   }
 
-  @Test func `what is made while a push is out goes with the next, in order`() throws {
+  @Test func `mutations made during a push are in the next one, in order`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     _ = try desk.send(.set("b", 2), .set("c", 3))
@@ -56,7 +56,7 @@ import UpdateMachine
     #expect(desk.pushed == [2, 3])
   }
 
-  @Test func `what is accepted and not confirmed is sent again, ever more seldom`() throws {
+  @Test func `accepted mutations that are not confirmed are resent with growing waits`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     #expect(desk.answer() == ["disarm 1", "arm 2 in 30 s"])
@@ -107,7 +107,7 @@ import UpdateMachine
 
   // MARK: Bounds
 
-  @Test func `a full outbox says so and loses nothing`() throws {
+  @Test func `a full outbox throws and loses nothing`() throws {
     var settings = OutboxSettings()
     settings.pendingMaximum = 2
     var desk = Desk(settings: settings)
@@ -133,7 +133,7 @@ import UpdateMachine
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `what throws when the app makes it is not queued`() throws {
+  @Test func `a mutation that throws when it is made is not queued`() throws {
     var desk = Desk.started()
     #expect(throws: MutationError.refused(BoardChange.Refusal.missing)) {
       try desk.mutate(.add("none", 1))
@@ -145,7 +145,7 @@ import UpdateMachine
 
   // MARK: Coalescing
 
-  @Test func `two that have not left become one, and resolve together`() throws {
+  @Test func `two unsent mutations coalesce into one, and resolve together`() throws {
     var desk = Desk()
     let first = try desk.mutate(.set("a", 1))
     let second = try desk.mutate(.set("a", 2))
@@ -159,7 +159,7 @@ import UpdateMachine
     #expect(desk.state(second) == .acknowledged)
   }
 
-  @Test func `coalescing never crosses one that may have left`() throws {
+  @Test func `coalescing never involves a mutation that may have left`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     try desk.mutate(.set("a", 2))
@@ -169,7 +169,8 @@ import UpdateMachine
     #expect(desk.stages == ["#1 set sent 1", "#2–3 set unsent"])
   }
 
-  @Test func `only with the direct predecessor, and not one that throws`() throws {
+  @Test func `a mutation coalesces only with its predecessor, and not with one that throws`() throws
+  {
     var desk = Desk(Board(["n": 0]))
     try desk.mutate(.set("a", 1))
     let between = try desk.mutate(.set("b", 1))
@@ -184,7 +185,7 @@ import UpdateMachine
 
   // MARK: What never left
 
-  @Test func `what never left can be edited and discarded, and the others close up`() throws {
+  @Test func `an unsent mutation can be edited and discarded`() throws {
     var desk = Desk.started(Board(["n": 0]))
     let first = try desk.send(.set("a", 1))[0]
     let second = try desk.mutate(.set("b", 2))
@@ -203,7 +204,7 @@ import UpdateMachine
     #expect(desk.state(second) == .discarded)
   }
 
-  @Test func `what is being stored can be edited and discarded still`() throws {
+  @Test func `a mutation that is being stored can be edited and discarded`() throws {
     var desk = Desk.started(Board(["n": 0]))
     let tickets = [try desk.mutate(.set("a", 1)), try desk.mutate(.add("n", 1))]
     #expect(desk.stages == ["#1 set marked 1", "#2 add marked 2"])
@@ -218,7 +219,7 @@ import UpdateMachine
     #expect(desk.pushed == [1])
   }
 
-  @Test func `a push that never left is as if it had never been tried`() throws {
+  @Test func `a push that never left counts as never tried`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1))
     #expect(
@@ -233,9 +234,7 @@ import UpdateMachine
     #expect(desk.push?.mutations.map(\.change) == [.set("b", 2)])
   }
 
-  @Test func `long resolved tickets are not called acknowledged if they may have been discarded`()
-    throws
-  {
+  @Test func `an old ticket is not called acknowledged if it may have been discarded`() throws {
     var settings = OutboxSettings()
     settings.discardsRemembered = 2
     var desk = Desk(settings: settings)

@@ -9,8 +9,7 @@ import Testing
 
   // MARK: Refusals of whole pushes
 
-  @Test func `a late refusal is told before what was refused with a whole push is counted`() throws
-  {
+  @Test func `a late refusal precedes counting a mutation refused with its whole push`() throws {
     var desk = Desk.started()
     let first = try desk.send(.set("a", 1))[0]
     desk.answer()
@@ -37,7 +36,7 @@ import Testing
     #expect(desk.push?.description == "push 5 knowing 3: 5 set")
   }
 
-  @Test func `one that is sent again and refused with its push is counted first`() throws {
+  @Test func `a resent mutation that is refused with its push is counted first`() throws {
     var desk = Desk.started()
     let first = try desk.send(.set("a", 1))[0]
     desk.answer()
@@ -56,7 +55,7 @@ import Testing
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `a server without IDs is told of none that it should count`() throws {
+  @Test func `a server without IDs gets no void IDs`() throws {
     var desk = Desk.started(isIdempotent: false)
     for number in 0..<3 as Range<Int64> {
       let ticket = try desk.send(.set("a", number))[0]
@@ -70,7 +69,7 @@ import Testing
 
   // MARK: What cannot be
 
-  @Test func `what never left is not taken for run, whatever the server says`() throws {
+  @Test func `an unsent mutation is never taken for run, whatever the server says`() throws {
     var desk = Desk.started()
     let ticket = try desk.mutate(.set("a", 1))
     #expect(desk.stages == ["#1 set marked 1"])
@@ -81,7 +80,7 @@ import Testing
     #expect(desk.box.violation() == nil)
   }
 
-  @Test func `behind a push that is out nothing is taken for run either`() throws {
+  @Test func `mutations behind an open push are not taken for run`() throws {
     var desk = Desk.started()
     let first = try desk.mutate(.set("a", 1))
     let version = desk.box.currentVersion
@@ -97,7 +96,7 @@ import Testing
     #expect(desk.pushed == [3])
   }
 
-  @Test func `a refusal of another outbox of the same name does not stop this one for ever`() throws
+  @Test func `a refusal of another outbox with the same ID does not stop this one for ever`() throws
   {
     var desk = Desk.started()
     desk.confirm(Board(), through: 9, refusal: MutationRefusal(MutationID(9)))
@@ -105,7 +104,7 @@ import Testing
     #expect(desk.push?.description == "push 1 knowing 9: 10 set")
   }
 
-  @Test func `a refusal of what has not been run yet is not believed`() throws {
+  @Test func `a refusal above the last mutation ID is not believed`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1), .set("b", 2), .add("b", 1))
     desk.confirm(Board(["a": 1]), through: 1, refusal: MutationRefusal(MutationID(.max)))
@@ -116,7 +115,7 @@ import Testing
     #expect(desk.push?.knownRefusal == MutationID.none)
   }
 
-  @Test func `answers with the greatest numbers leave a state that goes on`() throws {
+  @Test func `answers with the greatest numbers leave a working outbox`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.answer(.refused(MutationRefusal(MutationID(.max))))
@@ -141,7 +140,7 @@ import Testing
   }
 
   @Test(arguments: [Int64.max, Int64.min, -1])
-  func `sizes that no app has do not trap`(_ size: Int64) throws {
+  func `extreme sizes do not trap`(_ size: Int64) throws {
     var settings = OutboxSettings()
     settings.sizeMaximum = .max
     var box = Outbox<Weight>(client: ClientID(1), settings: settings)
@@ -161,7 +160,7 @@ import Testing
     #expect(box.violation() == nil)
   }
 
-  @Test func `an app that measures otherwise after an update finds room`() throws {
+  @Test func `sizes are measured anew after an app update`() throws {
     var settings = OutboxSettings()
     settings.sizeMaximum = 10
     var desk = Desk(settings: settings)
@@ -174,7 +173,7 @@ import Testing
     #expect(throws: Never.self) { try desk.mutate(.set("b", 1)) }
   }
 
-  @Test func `what was refused with a whole push and run before a later refusal is acknowledged`()
+  @Test func `a mutation refused with its push, but run before a later refusal, is acknowledged`()
     throws
   {
     var desk = Desk.started()
@@ -189,9 +188,7 @@ import Testing
     #expect(desk.state(tickets[1]) == .setAside)
   }
 
-  @Test func `what waits behind one that was refused with a whole push keeps its ID or is counted`()
-    throws
-  {
+  @Test func `mutations behind one refused with its push keep their IDs or are voided`() throws {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
     desk.fail(bad)
@@ -204,7 +201,7 @@ import Testing
   }
 
   /// Seed 81 of the servers that run late: the word was lost in a crash, and its push was not.
-  @Test func `an ID is sent as void only when nobody remembers that it had a name`() throws {
+  @Test func `an ID is sent as void only once the decision that freed it is durable`() throws {
     var desk = Desk.started()
     let first = try desk.send(.set("a", 1))[0]
     desk.fail(bad)

@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 @Suite struct BitsTests {
-  @Test func `what is put in comes out in order`() {
+  @Test func `bits come out in the order in which they were put in`() {
     var bits = Bits()
     bits.put(5, width: 3)
     bits.put(true)
@@ -89,7 +89,7 @@ import UpdateMachine
   }
 
   @Test(arguments: UInt64(1)...40)
-  func `packing changes nothing`(number: UInt64) {
+  func `packing and unpacking changes nothing`(number: UInt64) {
     let settings = Self.settings(number)
     let terms = ServerTerms(
       longDeadline: .milliseconds(2 + Int64(number % 3)),

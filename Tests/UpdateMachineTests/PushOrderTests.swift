@@ -5,7 +5,7 @@ import Testing
 
 /// Which comes first, push or pull.
 @Suite struct PushOrderTests {
-  /// As ``BoardSync``, but what is pushed must be made on what is level.
+  /// As ``BoardSync``, but what is pushed must be made on what is up to date.
   private enum PullFirst: SyncProtocol {
     static var order: PushOrder { .pullFirst }
 
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `what was pushed while a poll was out is asked for once more`() throws {
+  @Test func `a push during an open poll is followed by one more poll`() throws {
     var hand = Hand<BoardSync>()
     hand.begin(every: .seconds(60))
     hand.hand.put(.networkChanged)
@@ -64,7 +64,7 @@ import Testing
     #expect(hand.request == nil, "now the cadence holds")
   }
 
-  @Test func `a poll that was out and brings what was pushed is enough`() throws {
+  @Test func `an open poll that brings the pushed mutation needs no other`() throws {
     var hand = Hand<BoardSync>()
     hand.begin(every: .seconds(60))
     hand.hand.put(.networkChanged)
@@ -75,7 +75,7 @@ import Testing
     #expect(hand.request == nil)
   }
 
-  @Test func `a server that only accepts is asked once for each answer, and no more`() throws {
+  @Test func `a server that only accepts is polled once for each answer`() throws {
     var hand = Hand<BoardSync>()
     hand.begin(every: .seconds(60))
     try hand.hand.mutate(.set("a", 1))
@@ -86,12 +86,12 @@ import Testing
     #expect(hand.request == nil, "asking again would not hasten it")
   }
 
-  @Test func `where pull comes first nothing is pushed by a client that is not level`() throws {
+  @Test func `with pull first, a client that is not up to date pushes nothing`() throws {
     var hand = Hand<PullFirst>()
     hand.begin(every: .seconds(60))
     #expect(hand.client.freshness(at: hand.hand.now).claim == .connected)
     try hand.hand.mutate(.set("a", 1))
-    #expect(hand.pushes.count == 1, "level, so it goes at once")
+    #expect(hand.pushes.count == 1, "up to date, so it goes at once")
     hand.answerPush()
     hand.hand.put(.networkChanged)
     hand.answerPoll()
@@ -113,7 +113,7 @@ import Testing
     #expect(hand.outbox?.block == nil)
   }
 
-  @Test func `where pull comes first nothing is pushed by a client that is level no more`() throws {
+  @Test func `with pull first, a client that is no longer up to date pushes nothing`() throws {
     var hand = Hand<PullFirst>()
     hand.begin(every: .seconds(60))
     hand.hand.now = hand.hand.now + .seconds(120)

@@ -13,7 +13,7 @@ import Testing
     return bench
   }
 
-  @Test func `until it is read nothing is known; then it is shown before the server answers`() {
+  @Test func `until the saved form is read nothing is known; then it is shown at once`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true
     let bench = Bench(store: store)
@@ -41,7 +41,7 @@ import Testing
 
   /// Lifetime, collector and long deadline together: 600, 60 and 100 s.
   @Test(arguments: [(760_000, "poll a:7, quick"), (760_001, "register")] as [(Int64, String)])
-  func `what is hopelessly old is shown, and nobody is asked whether its log is there`(
+  func `a form older than its log's lifetime is shown, and its finger is not tried`(
     age: Int64, asked: String
   ) {
     let bench = started(writtenAt: 1_000_000 - age)
@@ -55,7 +55,7 @@ import Testing
   /// Back, so that the form seems to be from times to come: its age is not known, and a finger of
   /// unknown age is never given up unasked. If it was too old after all, that costs one poll.
   @Test(arguments: [1, 86_400_000, Int64.max - 1_000_000] as [Int64])
-  func `a wall clock that went back behind the form costs one quick poll at most`(by span: Int64) {
+  func `a wall clock before the form's time costs at most one quick poll`(by span: Int64) {
     let bench = started(writtenAt: 1_000_000 + span)
     #expect(bench.inputs.value.contains { $0.hasPrefix("loaded a:7, of unknown age") })
     #expect(bench.source.asked == ["poll a:7, quick"])
@@ -71,7 +71,7 @@ import Testing
 
   /// Back, but not behind the form, which seems younger than it is: its log seems to have gone before
   /// its time, as if the server had lost everybody's. That costs one poll and the spread of a herd.
-  @Test func `a form that seems younger than it is costs a poll and a spread`() {
+  @Test func `a wall clock that went back costs a poll and the spread`() {
     let bench = started(writtenAt: 1_000_000)
     #expect(bench.source.asked == ["poll a:7, quick"])
     bench.source.fail(.expired)
@@ -120,7 +120,7 @@ import Testing
 
   /// Only the age of a saved form hangs on it: waits, deadlines and freshness do not.
   @Test(arguments: [0, .max, .min] as [Int64])
-  func `a wall clock that leaps while the app runs changes nothing`(to milliseconds: Int64) {
+  func `a wall clock that jumps while the app runs changes nothing`(to milliseconds: Int64) {
     let (bench, _) = Bench.following()
     let (other, _) = Bench.following()
     bench.clock.wallTime = WallTime(milliseconds: milliseconds)

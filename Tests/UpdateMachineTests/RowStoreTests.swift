@@ -122,7 +122,7 @@ import Testing
     return SavedRows(rows: rows, writtenAt: saved.writtenAt)
   }
 
-  @Test func `first all is written, then steps, and each reads as the whole`() async throws {
+  @Test func `the first save writes all rows, later ones write steps`() async throws {
     let counting = CountingStore()
     let store = RowStore<Names, Place>(counting)
     let nothing = try await store.load()
@@ -145,7 +145,7 @@ import Testing
     #expect(await counting.log.suffix(2) == ["erase", "checkpoint 1004"])
   }
 
-  @Test func `what changed while saving failed is in the next step`() async throws {
+  @Test func `changes during failed saves are in the next step`() async throws {
     let counting = CountingStore()
     let store = RowStore<Names, Place>(counting)
     _ = try await store.load()
@@ -162,9 +162,7 @@ import Testing
     #expect(read?.replica == replica.replica)
   }
 
-  @Test func `an older version is migrated if the model can, and written as the new one`()
-    async throws
-  {
+  @Test func `an older version is migrated if possible, and saved as the new one`() async throws {
     let counting = CountingStore(form(saved(["ADA"], at: 7), model: 2))
     let store = RowStore<Names, Place>(counting)
     var read = try #require(try await store.load())
@@ -177,7 +175,7 @@ import Testing
   }
 
   @Test(arguments: [(1, 4), (2, 3), (1, 1), (0, 3)] as [(UInt64, UInt64)])
-  func `what this version cannot read is set aside, not overwritten`(
+  func `a form that this version cannot read is set aside, not overwritten`(
     library: UInt64, model: UInt64
   ) async throws {
     let old = form(saved(["a", "b"], at: 7), library: library, model: model)
@@ -190,9 +188,7 @@ import Testing
     #expect(await counting.aside.first?.rows.map { $0.value } == old.rows.map { $0.value })
   }
 
-  @Test func `what could not be read at all is set aside, too, and nothing is saved before that`()
-    async throws
-  {
+  @Test func `a form that could not be loaded is set aside before the first save`() async throws {
     let counting = CountingStore(form(saved(["a"], at: 7)))
     let store = RowStore<Names, Place>(counting)
     await counting.fail(with: .failed("gone"))
@@ -207,7 +203,7 @@ import Testing
     #expect(await counting.aside.count == 1)
   }
 
-  @Test func `a load that was cut short and is made again sets nothing aside`() async throws {
+  @Test func `a load that was cut short and repeated sets nothing aside`() async throws {
     let counting = CountingStore(form(saved(["a"], at: 7)))
     let store = RowStore<Names, Place>(counting)
     await counting.fail(with: .failed("cancelled"))

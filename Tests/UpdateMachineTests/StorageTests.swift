@@ -7,7 +7,8 @@ import Testing
 @Suite struct StorageTests {
   private typealias Hand = ClientHand<BoardModel, BoardSync>
 
-  /// A client at a:0, level and saved, with a waiting poll out; from here on the test is the store.
+  /// A client at a:0, up to date and saved, with a waiting poll out; from here on the test is the
+  /// store.
   private static func following() -> Hand {
     var hand = Hand()
     hand.put(.started(foreground: true))
@@ -27,7 +28,7 @@ import Testing
 
   // MARK: For the outbox
 
-  @Test func `what is wanted is saved at once, and nothing twice`() throws {
+  @Test func `a requested save begins at once, and only once`() throws {
     var hand = Self.following()
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
     #expect(!Self.outboxIsDurable(hand))
@@ -38,8 +39,7 @@ import Testing
     #expect(hand.put(.fired(TimerID(part: .storage, 1))) == [])
   }
 
-  @Test func `one save is out at a time, and what is wanted meanwhile is saved by the next`() throws
-  {
+  @Test func `saves run one at a time, and later requests share the next one`() throws {
     var hand = Self.following()
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
     #expect(try hand.mutate(.set("b", 2)) == [])
@@ -55,7 +55,7 @@ import Testing
     #expect(Self.outboxIsDurable(hand))
   }
 
-  @Test func `after failures it is saved again, with growing waits, until it is durable`() throws {
+  @Test func `a failed save is repeated with growing waits until it is durable`() throws {
     var hand = Self.following()
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
     #expect(
@@ -81,7 +81,7 @@ import Testing
     #expect(hand.put(.writeFailed(hand.write!)).last?.hasSuffix("in (0, 0.1 s]") == true)
   }
 
-  @Test func `a save of the machine's ends the wait: the store is well`() throws {
+  @Test func `a successful save for the machine ends the wait`() throws {
     var hand = Self.following()
     _ = try hand.mutate(.set("a", 1))
     _ = hand.put(.writeFailed(WriteID(2)))
@@ -96,7 +96,7 @@ import Testing
     #expect(Self.outboxIsDurable(hand))
   }
 
-  @Test func `a failed save of the machine's is reported once, and tried again when it says so`() {
+  @Test func `a failed save for the machine is reported once, and repeated at its request`() {
     var hand = Self.following()
     let batch = BoardBatch(first: 1, events: [BoardNews(board: Board(["c": 3]))])
     #expect(hand.put(.batchArrived(hand.request!, batch)) == ["disarm 2", "save 2"])
@@ -108,7 +108,7 @@ import Testing
     #expect(hand.fire(.machine).contains("save 3"))
   }
 
-  @Test func `without a start there is no timer, and each wish is another try`() throws {
+  @Test func `before the start no timer is armed, and each request tries once`() throws {
     var hand = Self.following()
     _ = hand.put(.stopped)
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
@@ -128,8 +128,9 @@ import Testing
 
   // MARK: For the machine
 
-  /// The write that the machine asked for waits behind one for the outbox; meanwhile the log is lost.
-  @Test func `a write that finds nothing to save is answered at once`() throws {
+  /// The write that the machine asked for waits behind one for the outbox; meanwhile the log is
+  /// lost.
+  @Test func `a write with nothing to save is answered at once`() throws {
     var hand = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = hand.put(.started(foreground: true))
     _ = hand.put(.loaded(nil, age: nil))
@@ -145,7 +146,7 @@ import Testing
     #expect(hand.client.machine.writing == nil)
   }
 
-  @Test func `without a store nothing is asked of it`() throws {
+  @Test func `without a store no operation is requested`() throws {
     var settings = ClientSettings()
     settings.hasStore = false
     var hand = Hand(settings: settings, store: nil)
@@ -158,7 +159,7 @@ import Testing
     #expect(hand.write == nil)
   }
 
-  @Test func `what is acknowledged before it is saved is saved behind, several batches in one`() {
+  @Test func `with acknowledgement before saving, several batches share one save`() {
     var settings = ClientSettings()
     settings.acknowledges = .beforeSaving
     var hand = ClientHand<Ledger, LedgerSync>(settings: settings, store: nil)
@@ -184,7 +185,7 @@ import Testing
 
   // MARK: Reading
 
-  @Test func `where changes may be in the form it is read again, with growing waits`() {
+  @Test func `a form that may contain changes is read again with growing waits`() {
     var hand = Hand(store: nil)
     #expect(hand.put(.started(foreground: true)) == ["load"])
     #expect(hand.put(.loadFailed(.failed)) == ["report store", "arm storage 1 in (0, 0.1 s]"])
@@ -197,7 +198,7 @@ import Testing
     #expect(hand.client.holding == .nothing)
   }
 
-  @Test func `stopped while it waits, it is read at the next start`() {
+  @Test func `a load that waits during a stop is repeated at the next start`() {
     var hand = Hand(store: nil)
     _ = hand.put(.started(foreground: true))
     _ = hand.put(.loadFailed(.failed))
@@ -206,7 +207,7 @@ import Testing
     #expect(hand.put(.started(foreground: true)) == ["load"])
   }
 
-  @Test func `cut short, it is read at the next start, and nobody is told`() {
+  @Test func `a load that was cut short is repeated at the next start, without a report`() {
     var hand = Hand(store: nil)
     _ = hand.put(.started(foreground: true))
     _ = hand.put(.stopped)
@@ -215,7 +216,7 @@ import Testing
     #expect(hand.put(.started(foreground: true)) == ["load"])
   }
 
-  @Test func `cut short after the next start, it is read at once`() {
+  @Test func `a load that was cut short after the next start is repeated at once`() {
     var hand = Hand(store: nil)
     _ = hand.put(.started(foreground: true))
     _ = hand.put(.stopped)
@@ -225,7 +226,7 @@ import Testing
   }
 
   @Test(arguments: [StoreFailure.unreadable, .failed])
-  func `what cannot be read is as if nothing was saved`(failure: StoreFailure) {
+  func `an unreadable form counts as nothing saved`(failure: StoreFailure) {
     // Where no changes can be in it, or nobody can read them.
     var ledger = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = ledger.put(.started(foreground: true))
@@ -240,7 +241,7 @@ import Testing
 
   // MARK: Erasing
 
-  @Test func `erased after the write under way, and nothing of before is saved any more`() throws {
+  @Test func `an erase follows the write under way, and nothing older is saved after it`() throws {
     var hand = Self.following()
     _ = try hand.mutate(.set("a", 1))
     _ = try hand.mutate(.set("b", 2))
@@ -250,14 +251,14 @@ import Testing
     #expect(hand.put(.erased(succeeded: true)) == [])
   }
 
-  @Test func `what could not be erased is reported`() {
+  @Test func `a failed erase is reported`() {
     var hand = Self.following()
     #expect(hand.put(.loggedOut).last == "erase")
     #expect(hand.put(.erased(succeeded: false)) == ["report store"])
     #expect(hand.put(.loggedOut) == ["erase"], "and may be tried again")
   }
 
-  @Test func `a log-out before the form was read reads first, releases, and erases`() {
+  @Test func `a log-out before the load reads first, then releases and erases`() {
     let saved = SavedReplica(
       model: Ledger(entries: [1]), finger: Spot("a", 7), terms: testTerms)
     var hand = ClientHand<Ledger, LedgerSync>(store: nil)
@@ -270,9 +271,10 @@ import Testing
     #expect(hand.put(.loadFailed(.failed)) == ["report store", "erase"])
   }
 
-  /// Where changes may be in it, a form that cannot be read is read again after a wait. The log-out took the
-  /// timer away and let the wait stand: nothing was erased before the next start, which showed it all.
-  @Test func `a log-out ends the wait of a form that could not be read`() {
+  /// Where changes may be in it, a form that cannot be read is read again after a wait. The log-out
+  /// took the timer away and let the wait stand: nothing was erased before the next start, which
+  /// showed it all.
+  @Test func `a log-out ends the wait of a failed load`() {
     var hand = Hand(store: nil)
     #expect(hand.put(.started(foreground: true)) == ["load"])
     #expect(hand.put(.loadFailed(.failed)).contains { $0.hasPrefix("arm storage") })
@@ -280,8 +282,9 @@ import Testing
     #expect(hand.put(.loadFailed(.failed)).last == "erase")
   }
 
-  /// The form that is being written holds the outbox of before, of the same client and with higher versions.
-  @Test func `a save from before a log-out makes nothing of the next outbox durable`() throws {
+  /// The form that is being written holds the outbox of before, of the same client and with higher
+  /// versions.
+  @Test func `a save from before a log-out does not count for the next outbox`() throws {
     var hand = Self.following()
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
     hand.put(.loggedOut)

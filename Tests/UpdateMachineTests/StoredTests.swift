@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `numbers, texts and lists come back, and small ones are short`() throws {
+  @Test func `numbers, texts and lists are read back, and small ones are short`() throws {
     for number in [0, 1, 127, 128, 300, 1 << 62, .max] as [UInt64] { try roundTrip(number) }
     for number in [0, 1, -1, 63, -64, 64, .max, .min] as [Int64] { try roundTrip(number) }
     try roundTrip(UInt64(127), bytes: 1)
@@ -38,18 +38,18 @@ import Testing
     [0x80] as [UInt8], [0x80, 0], Array(repeating: 0xFF, count: 10),
     Array(repeating: 0x80, count: 9) + [2], Array(repeating: 0x80, count: 10) + [1],
   ])
-  func `a number has one form`(bytes: [UInt8]) {
+  func `a number has one encoding`(bytes: [UInt8]) {
     #expect(throws: StoredFormError.self) { try UInt64(storedBytes: bytes) }
   }
 
-  @Test func `a length that nothing follows takes no memory`() {
+  @Test func `a length without its bytes allocates nothing`() {
     let bytes = UInt64(1 << 60).storedBytes + [1, 2]
     #expect(throws: StoredFormError(expected: "a length")) { try [Int64](storedBytes: bytes) }
     #expect(throws: StoredFormError(expected: "a length")) { try String(storedBytes: bytes) }
     #expect(throws: StoredFormError(expected: "text")) { try String(storedBytes: [1, 0xFF]) }
   }
 
-  @Test func `keys stand in the order of what they name`() throws {
+  @Test func `keys sort in the order of their values`() throws {
     let numbers: [Int64] = [.min, -300, -1, 0, 1, 255, 256, .max]
     let keys = numbers.map { StoredKey(StoredTable(1), $0.keyBytes) }
     #expect(keys == keys.sorted())
@@ -58,7 +58,7 @@ import Testing
     #expect(StoredKey(StoredTable(1), [9]) < StoredKey(StoredTable(2), []))
   }
 
-  @Test func `a map is written at the price of what changed`() throws {
+  @Test func `saving a map costs what changed`() throws {
     var map = VersionedMap<Int64, String>(sorted: (0..<10_000).map { (Int64($0), "\($0)") })
     var disk = RowDisk()
     let table = StoredTable.firstOfModel
@@ -79,7 +79,7 @@ import Testing
     #expect(none.isEmpty)
   }
 
-  @Test func `rows that are out of order or twice are damaged`() {
+  @Test func `rows out of order or repeated are damage`() {
     let key = StoredKey(StoredTable(1), [1])
     #expect(throws: StoredFormError.self) { try RowReader([(key, []), (key, [])]) }
     #expect(throws: StoredFormError.self) {
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// Whatever stands in the rows of an outbox, it is one that keeps its rules, or an error.
-  @Test func `damage to an outbox ends in an error or in a whole one`() throws {
+  @Test func `a damaged outbox is an error or a valid outbox`() throws {
     var desk = Desk.started(Board(["a": 1]))
     _ = try desk.send(.set("a", 2), .add("a", 1))
     desk.answer(.refused(MutationRefusal(MutationID(1), RejectionCode("NO"))))
@@ -125,9 +125,7 @@ import Testing
   // MARK: Bugs of other projects
 
   @Test
-  func `bug 79: however often it is saved in steps, what is live stays, and what is gone goes`()
-    throws
-  {
+  func `bug 79: after any number of steps, live rows stay and removed ones are gone`() throws {
     var steps = SplitMix(79)
     var map = VersionedMap<Int64, String>()
     var old = map
@@ -145,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func `bug 81: lists, what is known of them and the finger are one step`() throws {
+  @Test func `bug 81: lists, their knowledge and the finger are saved in one step`() throws {
     let narrow = ShelfNarrow([.channel(ChannelID(1))])
     var shelf = Shelf(snapshot: [ChannelID(1)])
     shelf.lists.open(narrow)
@@ -177,7 +175,7 @@ import Testing
     #expect(list.ids.map(\.key) == [MessageID(5), MessageID(6)])
   }
 
-  @Test func `bug 83: a poll that brings nothing writes nothing, whatever is held`() {
+  @Test func `bug 83: an empty poll writes nothing`() {
     var shelf = Shelf(snapshot: [ChannelID(1)])
     for number in 1...1000 as ClosedRange<Int64> {
       shelf.apply(

@@ -52,7 +52,7 @@ extension SyncClient where Model: Equatable {
   static let saved = SavedReplica(
     model: Ledger(entries: [1]), finger: Spot("a", 7), terms: testTerms)
 
-  @Test func `before it is loaded everything is unknown`() {
+  @Test func `before the load everything is unknown`() {
     let client = LedgerClient(incarnation: Incarnation(1))
     #expect(client.holding == .unknown)
     #expect(client.freshness(at: .ms(0)) == Freshness(.unknown, levelAsOf: nil))
@@ -82,7 +82,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.holding == .nothing)
   }
 
-  @Test func `an empty model is not nothing`() {
+  @Test func `an empty model differs from none`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     var empty = Self.saved
     empty.model = Ledger(entries: [])
@@ -94,7 +94,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.saved == empty)
   }
 
-  @Test func `the foreground is remembered from before`() {
+  @Test func `the foreground from before the load is remembered`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     _ = client.handle(.backgrounded, at: .ms(1))
@@ -104,7 +104,7 @@ extension SyncClient where Model: Equatable {
   }
 
   /// Found by seed 23593.
-  @Test func `a user who left before it is loaded has left after, stopped or not`() {
+  @Test func `a user who left before the load is in the background after it, stopped or not`() {
     for isStopped in [false, true] {
       var client = LedgerClient(incarnation: Incarnation(1))
       _ = client.handle(.started(foreground: true), at: .ms(0))
@@ -116,7 +116,7 @@ extension SyncClient where Model: Equatable {
     }
   }
 
-  @Test func `stopped before it is loaded means stopped after`() {
+  @Test func `a stop before the load holds after it`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(client.handle(.stopped, at: .ms(1)).isEmpty)
@@ -129,7 +129,7 @@ extension SyncClient where Model: Equatable {
       ])
   }
 
-  @Test func `logged out before it is loaded erases, and lets go of the log that is read`() {
+  @Test func `a log-out before the load erases, and releases the log that is read`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(client.handle(.loggedOut, at: .ms(1)).isEmpty, "what is saved is being read")
@@ -142,7 +142,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.finger == nil)
   }
 
-  @Test func `so it does if it was started anew meanwhile`() {
+  @Test func `a log-out before the load erases even after another start`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     #expect(client.handle(.loggedOut, at: .ms(1)).texts(at: .ms(1)) == ["load"])
     #expect(
@@ -157,7 +157,7 @@ extension SyncClient where Model: Equatable {
   }
 
   /// Found by seed 2429 of all worlds: the logs of a protocol may all have one name.
-  @Test func `a log that is followed again is not let go by a form that is read late`() {
+  @Test func `a log that is followed again is not released by a late load`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.loggedOut, at: .ms(1))
     _ = client.handle(.started(foreground: true), at: .ms(2))
@@ -179,7 +179,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.isSame(as: before))
   }
 
-  @Test func `what the store says unasked is not believed`() {
+  @Test func `unrequested answers of the store are ignored`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     let before = client
     for answer: LedgerClient.Input in [
@@ -214,7 +214,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.saved?.finger == Spot("a", 10))
   }
 
-  @Test func `of events that were given before only the new ones are applied`() {
+  @Test func `of a repeated batch only the new events are applied`() {
     var client = polling()
     _ = client.handle(
       .batchArrived(.of(2), LedgerBatch(first: 6, events: [90, 91, 2])), at: .ms(20_000))
@@ -255,7 +255,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.finger == nil)
   }
 
-  @Test func `late batches never reach the model`() {
+  @Test func `a late batch never reaches the model`() {
     var client = polling()
     let before = client
     for id in [RequestID.of(1), .of(3), .of(2, incarnation: 9)] {
@@ -265,7 +265,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.isSame(as: before))
   }
 
-  @Test func `a late snapshot never reaches the model, and its log is let go`() {
+  @Test func `a late snapshot never reaches the model, and its log is released`() {
     var client = polling()
     let before = client
     let effects = client.handle(
@@ -286,7 +286,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.finger == Spot("b", 0))
   }
 
-  @Test func `a snapshot that the model refuses leaves the old model and lets its log go`() {
+  @Test func `a refused snapshot leaves the old model, and its log is released`() {
     var client = polling()
     _ = client.handle(.failed(.of(2), .expired), at: .ms(20_000))
     _ = client.handle(.fired(TimerID(3)), at: .ms(25_000))
@@ -311,7 +311,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.holding == .nothing)
   }
 
-  @Test func `stopped keeps the model, logged out does not`() {
+  @Test func `a stop keeps the model, a log-out does not`() {
     var client = polling()
     _ = client.handle(.stopped, at: .ms(60))
     #expect(client.model == Ledger(entries: [1]))
@@ -325,7 +325,7 @@ extension SyncClient where Model: Equatable {
 @Suite struct ClientEffectTests {
   private static let saved = ClientLoadingTests.saved
 
-  @Test func `effects come in one order, whatever part they are of`() throws {
+  @Test func `effects of all parts come in one order`() throws {
     var hand = ClientHand<BoardModel, BoardSync>()
     let news = BoardNews(board: Board())
     hand.put(.started(foreground: true))
@@ -345,7 +345,7 @@ extension SyncClient where Model: Equatable {
       ])
   }
 
-  @Test func `a checker learns what the machine was told`() {
+  @Test func `effects record the machine's inputs for a checker`() {
     var hand = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = hand.put(.started(foreground: true))
     _ = hand.put(.stopped)
@@ -367,7 +367,7 @@ extension SyncClient where Model: Equatable {
     #expect(hand.heard == [])
   }
 
-  @Test func `where the server is asked after a push the machine hears of that, too`() throws {
+  @Test func `with push first, an answered push is an input of the machine`() throws {
     var hand = ClientHand<BoardModel, BoardSync>()
     var terms = testTerms
     terms.cadence = .every(.seconds(60))
@@ -381,7 +381,7 @@ extension SyncClient where Model: Equatable {
     #expect(hand.request != nil)
   }
 
-  @Test func `what changed is said`() throws {
+  @Test func `effects name what changed`() throws {
     var hand = ClientHand<BoardModel, BoardSync>(store: nil)
     _ = hand.put(.started(foreground: true))
     #expect(hand.changes == [])
@@ -404,7 +404,7 @@ extension SyncClient where Model: Equatable {
     #expect(hand.changes == [.model, .view, .outbox, .status])
   }
 
-  @Test func `a change that cannot be made changes nothing`() throws {
+  @Test func `a refused change changes nothing`() throws {
     var hand = ClientHand<BoardModel, BoardSync>(store: nil)
     #expect(throws: MutationError<BoardChange.Refusal>.self) { try hand.mutate(.set("a", 1)) }
     _ = hand.put(.started(foreground: true))

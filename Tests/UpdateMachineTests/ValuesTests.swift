@@ -42,7 +42,7 @@ import UpdateMachine
     #expect(TimeSpan(milliseconds: milliseconds).description == text)
   }
 
-  @Test func `a range reads as seen from now`() {
+  @Test func `a range reads relative to now`() {
     func text(_ earliest: Int64, _ latest: Int64, at now: Int64) -> String {
       MomentRange(from: .ms(earliest), to: .ms(latest)).text(at: .ms(now))
     }
@@ -70,7 +70,7 @@ import UpdateMachine
     #expect(backoff.next(first: .milliseconds(1), cap: .forever) == .milliseconds(1 << 20))
   }
 
-  @Test func `next takes nothing, and reset begins anew`() {
+  @Test func `looking at the next wait does not count, and a reset starts anew`() {
     var backoff = Backoff()
     backoff.lengthen()
     #expect(backoff.next(first: .seconds(1), cap: .minutes(1)) == .seconds(2))
@@ -81,7 +81,7 @@ import UpdateMachine
 }
 
 @Suite struct TokenBucketTests {
-  @Test func `burst and one more at once, then one per interval`() {
+  @Test func `burst and one more can be spent at once, then one per interval`() {
     var pace = TokenBucket()
     func spend(_ now: Int64) -> Bool {
       pace.trySpending(at: .ms(now), burst: 10, interval: .milliseconds(400))
@@ -94,7 +94,7 @@ import UpdateMachine
     #expect(spend(800))
   }
 
-  @Test func `what is refused costs nothing`() {
+  @Test func `a refused request costs nothing`() {
     var wakes = TokenBucket()
     for _ in 0..<3 { wakes.spend(at: .ms(0), interval: .seconds(10)) }
     let before = wakes
@@ -104,7 +104,7 @@ import UpdateMachine
     #expect(wakes.ready(burst: 2, interval: .seconds(10)) == .ms(10_000))
   }
 
-  @Test func `it refills to the burst and no further`() {
+  @Test func `a budget refills to the burst and no further`() {
     var pace = TokenBucket()
     pace.spend(at: .ms(0), interval: .milliseconds(400))
     let later = (0..<12).map { _ in
@@ -113,7 +113,7 @@ import UpdateMachine
     #expect(later.filter { $0 }.count == 11)
   }
 
-  @Test func `in any window it gives at most burst and one and the window's share`() {
+  @Test func `any window sees at most burst plus one plus its share`() {
     var pace = TokenBucket()
     var steps = SplitMix(7)
     var spent: [Int64] = []
@@ -147,7 +147,7 @@ import UpdateMachine
   }
 
   @Test(arguments: 0...40)
-  func `a text is folded by words of eight bytes, the first byte the highest`(length: Int) {
+  func `a text is folded in words of eight bytes, the first byte highest`(length: Int) {
     for text in [
       String(repeating: "aé\u{0}€", count: 8), "the quick brown fox jumps over the dogs",
     ] {
@@ -189,7 +189,7 @@ import UpdateMachine
     #expect(StateDigest.mixed(0) == 0)
   }
 
-  @Test func `it reads as sixteen digits`() {
+  @Test func `a digest reads as sixteen digits`() {
     #expect(StateDigest(value: 0xABC).description == "0000000000000abc")
     #expect(StateDigest(value: .max).description == "ffffffffffffffff")
   }

@@ -27,7 +27,7 @@ import Testing
     #expect(mutated.value == "3")
   }
 
-  @Test func `an hour that was reserved here is taken there, and the view says so`() throws {
+  @Test func `an hour that was reserved here and taken there is taken in the view`() throws {
     var desk = Desk()
     let mutated = try desk.box.mutate(.reserve(9, by: "me"), &desk.view, at: desk.now)
     #expect(mutated.value == "RESERVED")
@@ -38,7 +38,7 @@ import Testing
     #expect(desk.view.state.hours[9] == "you")
   }
 
-  @Test func `the view is made anew only when it must be`() throws {
+  @Test func `the view is rebuilt only when necessary`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let replays = desk.view.replays
     for value in 1...5 as ClosedRange<Int64> { try desk.mutate(.add("a", value)) }
@@ -53,7 +53,7 @@ import Testing
     #expect(desk.view.replays == replays + 1)
   }
 
-  @Test func `what is pending is replayed over the newest state, and no more of what is in it`()
+  @Test func `pending mutations are replayed over the newest state, confirmed ones are not`()
     throws
   {
     var desk = Desk.started(Board(["a": 10]))
@@ -75,7 +75,7 @@ import Testing
     #expect(desk.view.confirmed == Board())
   }
 
-  @Test func `a mutation over a state that is not level is made over the level one`() throws {
+  @Test func `a mutation over an outdated state is replayed over the newest`() throws {
     var desk = Desk(Board(["a": 0]))
     try desk.mutate(.add("a", 1))
     desk.view.confirm(Board(["a": 10]))
@@ -99,8 +99,7 @@ import Testing
     }
   }
 
-  @Test func `a subscription tells once at first, and then only when the answer is another`() throws
-  {
+  @Test func `a subscription gives the first answer, and then only different ones`() throws {
     var desk = Desk(Board(["a": 1, "b": 2]))
     var sum = ViewSubscription(Sum())
     #expect(sum.update(desk.view) == 3)
@@ -132,7 +131,7 @@ import Testing
     #expect(middle.update(desk.view) == nil)
   }
 
-  @Test func `differences in a range`() {
+  @Test func `a range of keys is compared between two versions`() {
     let old: VersionedMap<Int, Int> = [1: 1, 5: 5, 9: 9]
     var new = old
     #expect(!new.differs(from: old, in: 0...10))
@@ -147,7 +146,7 @@ import Testing
 
   // MARK: Conflict policies
 
-  @Test func `policies of one field`() throws {
+  @Test func `each conflict policy resolves one field`() throws {
     let edit = FieldEdit(from: 1, to: 2)
     #expect(try edit.resolved(over: 9, .clientWins) == 2)
     #expect(try edit.resolved(over: 9, .serverOnly) == 9)

@@ -56,7 +56,7 @@ import Testing
     #expect(machine.violation() == nil)
   }
 
-  @Test func `writes of nothing, or of a machine that is not durable, are found`() {
+  @Test func `writes of nothing, or without durability, are found`() {
     var machine = SpotMachine(incarnation: Incarnation(1))
     machine.isUnwritten = true
     #expect(machine.violation()?.rule == "only what is held can be unwritten")

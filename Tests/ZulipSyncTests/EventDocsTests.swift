@@ -24,11 +24,11 @@ import Testing
     }.sorted()
   }
 
-  @Test func `what is modelled is listed, each type once`() throws {
+  @Test func `every modelled event type is listed once`() throws {
     #expect(try Self.types(under: "Modelled") == Self.rules(doNothing: false))
   }
 
-  @Test func `what is known and not modelled is listed, each type once`() throws {
+  @Test func `every known but unmodelled event type is listed once`() throws {
     let types = try Self.types(under: "Known, and not of the state")
     #expect(types == Self.rules(doNothing: true))
     // The two tables are all that is known, and every recorded type is.

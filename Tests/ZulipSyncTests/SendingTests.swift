@@ -29,7 +29,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what cannot be sent is refused at once`() throws {
+  @Test func `a message that cannot be sent is refused at once`() throws {
     let general = ZulipConnection.Recipient.channel(ChannelID(4), topic: "abc")
     #expect(try Self.refusal(general, "12345") == nil)
     #expect(try Self.refusal(general, "éééé🙂") == nil, "characters are counted, not bytes")
@@ -44,7 +44,7 @@ import UpdateMachine
     #expect(try Self.refusal(.direct([UserID(8), UserID(9)]), "hi") == .deactivated(UserID(9)))
   }
 
-  @Test func `what the server did not tell speaks against nothing`() throws {
+  @Test func `limits that the server did not state do not apply`() throws {
     #expect(try Self.refusal(.channel(ChannelID(6), topic: "abcd"), "123456", [:]) == nil)
     #expect(try Self.refusal(.direct([UserID(9)]), "hi", [:]) == nil)
   }
@@ -53,13 +53,13 @@ import UpdateMachine
     ZulipOutgoing(.channel(ChannelID(4), topic: "Lunch"), "At noon?"),
     ZulipOutgoing(.direct([UserID(8), UserID(9)]), "🙂"), ZulipOutgoing(.direct([]), ""),
   ])
-  func `it is the same after it was written and read`(_ message: ZulipOutgoing) throws {
+  func `a message to send is the same after saving and loading`(_ message: ZulipOutgoing) throws {
     var reader = ByteReader(message.storedBytes)
     #expect(try ZulipOutgoing(from: &reader) == message)
     #expect(!"\(message) \(String(reflecting: message))".contains("noon"))
   }
 
-  @Test func `a local ID is known again, and nothing else is taken for one`() {
+  @Test func `a local ID is recognised, and no other text is`() {
     let id = ZulipLocalID(ClientID(.max), MutationTicket(3))
     #expect(ZulipLocalID(id.text) == id)
     for text in ["", "7", "7.", ".3", "7.3.1", "-7.3", "a.b"] { #expect(ZulipLocalID(text) == nil) }
@@ -79,7 +79,7 @@ import UpdateMachine
     return (account, local)
   }
 
-  @Test func `only an echo of this outbox takes a message out of it`() throws {
+  @Test func `only an echo of this outbox removes a message from it`() throws {
     var (account, local) = try Self.account(sending: ZulipOutgoing(.direct([UserID(8)]), "hi"))
     for (id, count) in [("6.1", 1), ("5.2", 1), ("2013.01", 1), ("5.1", 0), ("5.1", 0)] {
       var event = try ZulipEvent(RecordedLines.message)
@@ -94,7 +94,7 @@ import UpdateMachine
   private static let outgoing = ZulipOutgoing(.channel(ChannelID(4), topic: "a"), "hi")
   private static let finger = QueueFinger(queue: QueueID("q"), lastEventID: 7)
 
-  @Test func `a snapshot in place of another is of the same client, and a saved form is`() throws {
+  @Test func `a new snapshot and a saved form keep the client ID`() throws {
     let (account, local) = try Self.account(sending: Self.outgoing)
     let next = try ZulipAccount(
       snapshot: .init(ZulipSnapshot(Self.fields, .full), .rendered, client: ClientID(6)),
@@ -113,7 +113,7 @@ import UpdateMachine
     #expect(again.outbox?.pending.map(\.change) == [Self.outgoing])
   }
 
-  @Test func `what version 1 wrote is read, with the name that its outbox has`() throws {
+  @Test func `a form of version 1 is read, with its outbox's client ID`() throws {
     let (account, local) = try Self.account(sending: Self.outgoing)
     let saved = SavedReplica(account, Self.finger, .unspoken, local.outbox)
     var rows = try saved.storedRows.rows

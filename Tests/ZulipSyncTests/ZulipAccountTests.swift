@@ -26,7 +26,7 @@ import ZulipSync
   }
 
   @Test(arguments: RecordedObserver.all.map(\.name))
-  func `both hear every event, each once`(_ name: String) throws {
+  func `state and messages get every event once`(_ name: String) throws {
     let observer = RecordedObserver.named(name)
     var account = try ZulipAccount(snapshot: ZulipAccountTests.snapshot(observer))
     var state = try ZulipState(snapshot: observer.start)
@@ -52,7 +52,7 @@ import ZulipSync
     for message in held { #expect(unread.contains(message.id), "\(message.id)") }
   }
 
-  @Test func `it outlives the process, and messages stay unloaded`() async throws {
+  @Test func `an account outlives the process, and its messages stay unloaded`() async throws {
     let observer = RecordedObserver.named("hamlet/modern")
     var account = try ZulipAccount(snapshot: ZulipAccountTests.snapshot(observer))
     Self.learnAll(of: account.list(ZulipNarrow([])), &account)
@@ -90,7 +90,7 @@ import ZulipSync
     #expect(Array(read.messages.messages) == Array(account.messages.messages))
   }
 
-  @Test func `an account is the same after it was written and read`() throws {
+  @Test func `an account is the same after saving and loading`() throws {
     let fields = try #require(
       try ZulipValue(
         json: Data(

@@ -78,7 +78,7 @@ import Testing
     #"{"name":"a","flags":[],"numbers":null,"children":null,"values":{"x":1,"y":2},"gaps":[1,null,3]}"#,
     #"{"name":"a","flags":[],"unknown":[{}]}"#,
   ])
-  func `right texts mean the same`(text: String) throws {
+  func `both decoders accept valid texts alike`(text: String) throws {
     let (ours, theirs) = Self.both(Row.self, text)
     #expect(try ours.get() == theirs.get())
   }
@@ -92,7 +92,7 @@ import Testing
     #"{"name":"a","flags":[],"children":[{"name":"b","flags":[true,false,"x"]}]}"#,
     #"{"name":"a","flags":[],"values":{"x":"1"}}"#, #"{"name":"a","flags":[],"gaps":[1,"2"]}"#,
   ])
-  func `wrong texts are wrong at the same place`(text: String) {
+  func `both decoders reject invalid texts at the same place`(text: String) {
     let (ours, theirs) = Self.both(Row.self, text)
     guard case .failure(let error) = ours, case .failure(let expected) = theirs else {
       Issue.record("\(ours), \(theirs)")
@@ -102,8 +102,7 @@ import Testing
   }
 
   @Test(arguments: [#""int8":128"#, #""uint":-1"#, #""int":1.5"#])
-  func `a number that does not fit is named, which a JSONDecoder does not do`(number: String) throws
-  {
+  func `a number that does not fit is reported with its path`(number: String) throws {
     let text = #"{"name":"a","flags":[],"numbers":{\#(number)}}"#
     let name = try #require(number.split(separator: "\"").first)
     #expect(Self.both(Row.self, text).ours == .failure(.malformed(path: "numbers.\(name)")))
@@ -117,7 +116,7 @@ import Testing
     #"{"outer":{"inner":5},"list":[1,null,[{},"x",0]]}"#, #"{"outer":{"inner":5},"list":[1]}"#,
     #"{"outer":{"inner":5},"list":{}}"#, #"{"outer":[],"list":[]}"#, #"{"list":[]}"#,
   ])
-  func `containers in containers do the same`(text: String) {
+  func `both decoders read nested containers alike`(text: String) {
     let (ours, theirs) = Self.both(Nested.self, text)
     switch (ours, theirs) {
     case (.success(let one), .success(let other)): #expect(one == other)

@@ -4,7 +4,7 @@ import ZulipSync
 
 @Suite("Answers that make no sense")
 struct ZulipErrorTests {
-  @Test func `an error tells the field's path and nothing that the server wrote`() {
+  @Test func `an error shows the field's path and nothing that the server wrote`() {
     let body = #"{"events":[{"id":0,"type":"heartbeat"},{"id":"secret","type":"message"}]}"#
     #expect(throws: ZulipError.malformed(path: "events[1].id")) {
       try ZulipError.decode(ZulipEvents.self, from: Data(body.utf8))

@@ -23,9 +23,7 @@ struct ZulipEventTests {
     #expect(try changes(RecordedLines.message) == [.new(new)])
   }
 
-  @Test func `an edit assigns the content in the queue's form, and the flags that hang on it`()
-    throws
-  {
+  @Test func `an edit assigns the content in the queue's form, and the dependent flags`() throws {
     func edit(_ content: ZulipContent) -> MessageEvent<ZulipContent> {
       .updated(
         MessageUpdate(
@@ -39,7 +37,7 @@ struct ZulipEventTests {
     #expect(try changes(RecordedLines.edit, .raw) == [edit(ZulipContent("r1 edited", .raw))])
   }
 
-  @Test func `a rendering alone has no version`() throws {
+  @Test func `a rendering update has no version`() throws {
     let line = RecordedLines.changed(
       RecordedLines.edit, #""rendering_only":false"#, #""rendering_only":true"#)
     guard case .updated(let update) = try #require(changes(line).first) else {
@@ -50,7 +48,7 @@ struct ZulipEventTests {
     #expect(update.edit?.content.text == "<p>r1 edited</p>")
   }
 
-  @Test func `a move tells both places in full, whichever half has changed`() throws {
+  @Test func `a move has both places in full, whichever half changed`() throws {
     let ids = [MessageID(2144), MessageID(2145)]
     #expect(
       try changes(RecordedLines.moveOfTopic) == [
@@ -87,7 +85,7 @@ struct ZulipEventTests {
     #expect(update.move?.target == .channel(verona, topic: "b"))
   }
 
-  @Test func `deletions come one by one or many at once`() throws {
+  @Test func `a deletion names one message or several`() throws {
     #expect(
       try changes(RecordedLines.deletion) == [
         .deleted([MessageID(2146), MessageID(2144), MessageID(2145)])
@@ -119,7 +117,7 @@ struct ZulipEventTests {
     #expect(try changes(other) != changes(RecordedLines.reaction))
   }
 
-  @Test func `one subscription event may be about several channels`() throws {
+  @Test func `one subscription event may name several channels`() throws {
     #expect(
       try changes(RecordedLines.subscription) == [
         .covered(ChannelID(2), follows: true), .covered(ChannelID(25), follows: true),
@@ -128,7 +126,7 @@ struct ZulipEventTests {
     #expect(try changes(left).first == .covered(ChannelID(2), follows: false))
   }
 
-  @Test func `what changes no message is ignored, whatever is in it`() throws {
+  @Test func `an event that changes no message is ignored`() throws {
     let lines = [
       #"{"type":"heartbeat","id":1}"#, #"{"type":"never heard of","id":2,"message":7}"#,
       #"{"type":"subscription","op":"peer_add","id":3}"#, RecordedLines.reaction,
@@ -178,7 +176,7 @@ struct ZulipEventTests {
   ]
 
   @Test(arguments: malformed.indices)
-  func `a field that is missing or wrong is told by its path alone`(_ index: Int) throws {
+  func `a missing or invalid field is reported only by its path`(_ index: Int) throws {
     let (line, old, new, path) = Self.malformed[index]
     let changed = RecordedLines.changed(line, old, new)
     #expect(changed != line, "\(old) is not in the line")
@@ -189,7 +187,7 @@ struct ZulipEventTests {
     }
   }
 
-  @Test func `what is no object has no path`() {
+  @Test func `an event that is not an object has no path`() {
     for text in ["", "[]", "<html>", "{\"a\"", "7"] {
       #expect(throws: ZulipError.malformed(path: "")) {
         try ZulipError.decode(ZulipEvents.self, from: Data(text.utf8))

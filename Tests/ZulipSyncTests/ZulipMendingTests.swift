@@ -78,7 +78,7 @@ import ZulipSync
     }
   }
 
-  @Test func `a star that merging left wrong is mended by the page of the message`() throws {
+  @Test func `a star that merging left wrong is repaired by a page with the message`() throws {
     var account = try Self.account()
     try Self.hear(Self.merged("starred", ["remove", "add"], "9,8"), &account)
     #expect(account.state.starred == [8, 9].map { MessageID($0) })
@@ -92,7 +92,7 @@ import ZulipSync
     #expect(account.state.starred == [MessageID(9)])
   }
 
-  @Test func `what is not held is asked for as well, and after a restart, too`() throws {
+  @Test func `an unheld message in doubt is fetched, also after a restart`() throws {
     var account = try Self.account()
     try Self.hear(Self.merged("read", ["remove", "add"], "5,8", Self.detailsOfFive), &account)
     #expect(account.state.unread.map(\.id.number) == [9, 10])
@@ -125,7 +125,7 @@ import ZulipSync
 
   private static let details = #"{"9":{"type":"stream","stream_id":3,"topic":"Lunch"}}"#
 
-  @Test func `so is what was read, with the count of what is not`() throws {
+  @Test func `a read flag that merging left wrong is repaired, with the unread count`() throws {
     var account = try Self.account()
     #expect(account.state.unreadCount == 3)
     let before = account.state
@@ -144,7 +144,7 @@ import ZulipSync
     #expect(!account.state.isUnread(MessageID(9)))
   }
 
-  @Test func `a direct message is unread where it was, as a mention if it is one`() throws {
+  @Test func `a direct message becomes unread in its conversation, with its mention`() throws {
     var account = try Self.account()
     let row: ZulipValue = ["user_ids": [7], "mentioned": true]
     #expect(account.state[ZulipKey("unread_msgs", 10)] == row)
@@ -156,7 +156,7 @@ import ZulipSync
   }
 
   @Test(arguments: [true, false])
-  func `a wildcard counts as a mention but in what is muted`(_ isMuted: Bool) throws {
+  func `a wildcard mention counts except in muted channels and topics`(_ isMuted: Bool) throws {
     var account = try Self.account()
     if isMuted {
       try Self.hear(
@@ -184,7 +184,7 @@ import ZulipSync
     #expect(account.state.unread.last { $0.id == MessageID(9) }?.isMention == !isMuted)
   }
 
-  @Test func `what is gone and was never announced has no row any more`() throws {
+  @Test func `a message that is gone without an event loses its row`() throws {
     var account = try Self.account()
     try Self.hear(Self.merged("starred", ["add"], "9"), &account)
     let all = account.list(ZulipNarrow([]))
@@ -200,7 +200,7 @@ import ZulipSync
     #expect(!account.state.isUnread(MessageID(9)))
   }
 
-  @Test func `rows that the server was not asked for are not made up`() throws {
+  @Test func `rows that were not requested are not created`() throws {
     var account = try ZulipAccount(
       snapshot: ZulipAccount.Snapshot(ZulipSnapshot(["user_id": 50]), .rendered))
     let all = account.list(ZulipNarrow([.init("is", .text("dm"))]))

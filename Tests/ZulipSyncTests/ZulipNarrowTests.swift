@@ -38,7 +38,7 @@ struct ZulipNarrowTests {
   ]
 
   @Test(arguments: decided.indices)
-  func `what a client can decide is decided`(_ index: Int) throws {
+  func `a narrow that a client can decide is decidable`(_ index: Int) throws {
     let (text, terms) = Self.decided[index]
     let filter = try filter(text)
     #expect(filter.terms == terms)
@@ -52,22 +52,22 @@ struct ZulipNarrowTests {
     #"[{"operator":"channel","operand":"Elsinore"}]"#,
     #"[{"operator":"channel","operand":4},{"operator":"with","operand":2058}]"#,
   ])
-  func `what only the server can decide is never called complete`(_ text: String) throws {
+  func `a narrow that only the server can decide is not decidable`(_ text: String) throws {
     #expect(try !filter(text).isDecidable)
   }
 
-  @Test func `the same narrow is the same filter, in whatever order and spelling`() throws {
+  @Test func `equal narrows are equal filters, in any order and spelling`() throws {
     #expect(
       try filter(#"[["stream","Denmark"],["topic","CASTLE"]]"#)
         == filter(#"[{"operator":"topic","operand":"castle"},{"operator":"channel","operand":4}]"#))
   }
 
-  @Test func `who does not know himself leaves direct conversations to the server`() throws {
+  @Test func `without the user's own ID, direct conversations are not decidable`() throws {
     #expect(
       try !filter(#"[{"operator":"dm","operand":[7]}]"#, ZulipNarrow.Directory()).isDecidable)
   }
 
-  @Test func `a conversation is the same for the same users, whoever tells them`() {
+  @Test func `a conversation is the same for the same users in any order`() {
     let one = ConversationID(zulip: [UserID(7), UserID(50)])
     #expect(one == ConversationID(zulip: [UserID(50), UserID(7), UserID(50)]))
     #expect(one != ConversationID(zulip: [UserID(50)]))
@@ -76,7 +76,7 @@ struct ZulipNarrowTests {
     #expect(one == ConversationID(-8_199_556_920_411_925_600))
   }
 
-  @Test func `one message by its ID is no list`() throws {
+  @Test func `a narrow of one message ID is recognised`() throws {
     func message(_ text: String) throws -> MessageID? {
       try ZulipError.decode(ZulipNarrow.self, from: Data(text.utf8)).message
     }

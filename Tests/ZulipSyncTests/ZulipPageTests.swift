@@ -40,14 +40,14 @@ struct ZulipPageTests {
     #expect(try page().messages[1].participants == [UserID(7), UserID(50)])
   }
 
-  @Test func `a newer server's time of a move counts as well`() throws {
+  @Test func `a newer server's time of a move counts as the version`() throws {
     let moved = RecordedLines.changed(
       RecordedLines.page, #""last_edit_timestamp":1795220699"#,
       #""last_edit_timestamp":5,"last_moved_timestamp":9"#)
     #expect(try page(moved).messages[0].version == 9)
   }
 
-  @Test func `only an anchor that was to be included is known to be there or nowhere`() throws {
+  @Test func `a page proves something about its anchor only if it was to be included`() throws {
     let page = try page()
     let id = MessageID(1000)
     #expect(page.page(for: request(.id(id)))?.anchor == id)
@@ -62,7 +62,7 @@ struct ZulipPageTests {
     #expect(page.page(for: request(.id(id), includesAnchor: false)) == nil)
   }
 
-  @Test func `no unread message is no anchor`() throws {
+  @Test func `without an unread message there is no anchor`() throws {
     let none = RecordedLines.changed(
       RecordedLines.changed(RecordedLines.page, #""anchor":1000"#, #""anchor":10000000000000000"#),
       #""found_anchor":true"#, #""found_anchor":false"#)
@@ -94,14 +94,14 @@ struct ZulipPageTests {
   ]
 
   @Test(arguments: malformed.indices)
-  func `a field that is missing or wrong is told by its path`(_ index: Int) throws {
+  func `a missing or invalid field is reported by its path`(_ index: Int) throws {
     let (old, new, path) = Self.malformed[index]
     let changed = RecordedLines.changed(RecordedLines.page, old, new)
     #expect(changed != RecordedLines.page, "\(old) is not on the page")
     #expect(throws: ZulipError.malformed(path: path)) { try page(changed) }
   }
 
-  @Test func `a request is what its parameters say`() throws {
+  @Test func `a request's parameters describe it`() throws {
     func request(_ text: String) throws -> ZulipPageRequest {
       try ZulipError.decode(ZulipPageRequest.self, from: Data(text.utf8))
     }

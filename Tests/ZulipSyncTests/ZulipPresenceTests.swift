@@ -30,7 +30,7 @@ struct ZulipPresenceTests {
   private static let inChannel = #""message_type":"stream","stream_id":4,"topic":"Castle""#
   private static let castle = MessagePlace.zulip(ChannelID(4), topic: "castle")
 
-  @Test func `a recorded session leaves what a new register gives`() throws {
+  @Test func `a recorded session ends in the state of a new register`() throws {
     for observer in RecordedObserver.all where observer.name != "hamlet/legacy" {
       var presence = try ZulipPresence(snapshot: .init(observer.start.fields, at: Self.moment(0)))
       for event in observer.events {
@@ -58,7 +58,7 @@ struct ZulipPresenceTests {
     #expect(presence.nextChange(after: Self.moment(300)) == nil)
   }
 
-  @Test func `what a program says moves a status forward only`() throws {
+  @Test func `a client's report moves a status only forward`() throws {
     var presence = try Self.presence(#"{"7":{"active_timestamp":900000,"idle_timestamp":999999}}"#)
     let event = """
       {"type":"presence","user_id":7,"server_timestamp":1000100,
@@ -74,7 +74,7 @@ struct ZulipPresenceTests {
     #expect(presence.status(of: UserID(8), at: Self.moment(152)) == .active)
   }
 
-  @Test func `an event that waited long moves no clock back`() throws {
+  @Test func `a delayed event does not move the clock back`() throws {
     var presence = try Self.presence()
     let event = """
       {"type":"presence","user_id":7,"server_timestamp":1000010.5,
@@ -91,7 +91,7 @@ struct ZulipPresenceTests {
     #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 257_500)) == .offline)
   }
 
-  @Test func `typing ends when it is said, or by itself`() throws {
+  @Test func `typing ends by an event, or by time alone`() throws {
     var presence = try Self.presence()
     try presence.apply(try Self.heard(Self.typing("start", by: 7, Self.inChannel), at: 60))
     try presence.apply(try Self.heard(Self.typing("start", by: 8, Self.inChannel), at: 70))
@@ -108,7 +108,7 @@ struct ZulipPresenceTests {
     #expect(presence.typists(in: both, at: Self.moment(102)) == [UserID(8)])
   }
 
-  @Test func `one who is deactivated is not there`() throws {
+  @Test func `a deactivated user is offline`() throws {
     var presence = try Self.presence(#"{"7":{"active_timestamp":1000000}}"#)
     try presence.apply(try Self.heard(Self.typing("start", by: 7, Self.inChannel), at: 60))
     let gone = #"{"type":"realm_user","op":"update","person":{"user_id":7,"is_active":false}}"#
@@ -120,7 +120,7 @@ struct ZulipPresenceTests {
     #expect(presence.status(of: UserID(7), at: Self.moment(62)) == .active)
   }
 
-  @Test func `a wrong event changes nothing, and many are bounded`() throws {
+  @Test func `an invalid event changes nothing, and the number of entries is limited`() throws {
     var presence = try Self.presence(#"{"7":{"active_timestamp":1000000}}"#)
     let before = presence
     for (event, path) in [
@@ -152,7 +152,7 @@ struct ZulipPresenceTests {
     #expect(presence.typists.map(\.user) == [UserID(9)])
   }
 
-  @Test func `numbers that no clock shows do not trap`() throws {
+  @Test func `extreme times do not trap`() throws {
     var presence = try Self.presence(
       #"{"7":{"active_timestamp":9223372036854775807,"idle_timestamp":-9223372036854775808}}"#)
     #expect(presence.status(of: UserID(7), at: Self.moment(1)) == .active)
@@ -162,7 +162,7 @@ struct ZulipPresenceTests {
     _ = presence.status(of: UserID(7), at: Moment(milliseconds: .max))
   }
 
-  @Test func `a replica keeps it level from a queue of its own`() throws {
+  @Test func `a replica keeps presence up to date from its own queue`() throws {
     let event = try ZulipEvent(Self.typing("start", by: 7, Self.inChannel))
     let heartbeat = try ZulipEvent(#"{"type":"heartbeat","id":5}"#)
     let batch = ZulipEvents([event, heartbeat]).batch.heard(at: Self.moment(60))

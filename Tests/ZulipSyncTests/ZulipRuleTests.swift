@@ -36,7 +36,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
 @Suite("Rules of a realm's state, each alone")
 struct ZulipRuleTests {
   @Test(arguments: fields + objects + users + channels + topics + messages + flags)
-  func `an event makes the state what the server has`(_ rule: RuleCase) throws {
+  func `each event leads to the server's state`(_ rule: RuleCase) throws {
     var state = try ZulipState(rule.before, rule.registration)
     try state.apply(try ZulipEvent(rule.event))
     let after = try ZulipState(rule.after, rule.registration)

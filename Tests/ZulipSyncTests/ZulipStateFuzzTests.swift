@@ -47,7 +47,7 @@ struct ZulipStateFuzzTests {
   }
 
   @Test(arguments: ["hamlet/modern", "hamlet/legacy", "polonius/guest"])
-  func `a wrong event is refused as a whole, and so is its batch`(_ name: String) throws {
+  func `an invalid event is refused with its whole batch`(_ name: String) throws {
     let observer = RecordedObserver.named(name)
     var random = SplitMix(7)
     var state = try ZulipState(snapshot: observer.start)
@@ -79,7 +79,7 @@ struct ZulipStateFuzzTests {
     #expect(counts.applied > 100 && counts.refused > 30 && counts.unread > 100, "\(counts)")
   }
 
-  @Test func `a client keeps its state through a batch that is wrong in its last event`() throws {
+  @Test func `a client keeps its state when the last event of a batch is invalid`() throws {
     let observer = RecordedObserver.named("hamlet/modern")
     let now = Moment(milliseconds: 0)
     var settings = ClientSettings()
@@ -112,7 +112,7 @@ struct ZulipStateFuzzTests {
     }
   }
 
-  @Test func `a wrong register is a state or an error`() throws {
+  @Test func `an invalid register is a state or an error`() throws {
     var random = SplitMix(11)
     var counts = (read: 0, refused: 0)
     for observer in RecordedObserver.all {
@@ -169,7 +169,7 @@ struct ZulipStateFuzzTests {
     #expect(counts.read > 20 && counts.refused > 20, "\(counts)")
   }
 
-  @Test func `an answer that is cut anywhere is no answer`() throws {
+  @Test func `a truncated answer is an error`() throws {
     let observer = RecordedObserver.named("zoe/modern")
     let fields = observer.answers.first { $0.events.count > 1 }?.events.map(\.fields) ?? []
     let value: ZulipValue = ["events": .list(fields.map { .fields($0) })]
@@ -218,7 +218,7 @@ struct ZulipStateFuzzTests {
   ]
 
   @Test(arguments: malformed.indices)
-  func `what an event lacks is told by its path alone`(_ index: Int) throws {
+  func `a missing field of an event is reported only by its path`(_ index: Int) throws {
     let (event, path) = Self.malformed[index]
     var state = try ZulipState(snapshot: RecordedObserver.named("hamlet/modern").start)
     let before = state
@@ -226,7 +226,7 @@ struct ZulipStateFuzzTests {
     #expect(state == before)
   }
 
-  @Test func `what is not known is ignored and counted`() throws {
+  @Test func `unknown event types are ignored and counted`() throws {
     var state = try ZulipState(#"{"realm_name":"a","realm_users":[]}"#)
     let events = [
       #"{"type":"mood","mood":7}"#, #"{"type":"mood"}"#,
@@ -244,7 +244,7 @@ struct ZulipStateFuzzTests {
     #expect(state.counts.strays == 1)
   }
 
-  @Test func `a server that invents types without end is counted in bounds`() throws {
+  @Test func `the counts of unknown event types are limited`() throws {
     var state = try ZulipState("{}")
     for number in 0..<300 { try state.apply(try ZulipEvent(#"{"type":"t\#(number)"}"#)) }
     #expect(state.counts.unknownTypes.count == 101)

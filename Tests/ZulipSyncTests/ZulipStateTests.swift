@@ -18,7 +18,7 @@ struct ZulipStateTests {
   ]
 
   @Test(arguments: unlike.keys.sorted())
-  func `after all events every row is what a new register gives`(_ name: String) throws {
+  func `after all events every row equals a new register's`(_ name: String) throws {
     let observer = RecordedObserver.named(name)
     var state = try ZulipState(snapshot: observer.start)
     for event in observer.events { try state.apply(event) }
@@ -31,7 +31,7 @@ struct ZulipStateTests {
     #expect(Int64(state.unreadCount) == count)
   }
 
-  @Test func `what is read of it in Swift's names is what the server said`() throws {
+  @Test func `typed accessors return what the server said`() throws {
     let observer = RecordedObserver.named("hamlet/modern")
     let state = try ZulipState(snapshot: observer.closing)
     #expect(state.myself == UserID(50))
@@ -66,7 +66,7 @@ struct ZulipStateTests {
     #expect(state["realm_url"] == "http://localhost:9991")
   }
 
-  @Test func `keys are in the order of their fields, numbers and texts`() throws {
+  @Test func `keys are ordered by field, then number or text`() throws {
     let keys = [
       ZulipKey("a"), ZulipKey("a", -1), ZulipKey("a", ""), ZulipKey("a", "b"), ZulipKey("a", "bc"),
       ZulipKey("a", 1), ZulipKey("a", 1, "a"), ZulipKey("a", 256), ZulipKey("a_b"), ZulipKey("b"),
@@ -86,7 +86,7 @@ struct ZulipStateTests {
     }
   }
 
-  @Test func `an unread message's conversation is the one that pages name`() throws {
+  @Test func `an unread message has the same conversation as in pages`() throws {
     let state = try ZulipState(snapshot: RecordedObserver.named("hamlet/modern").closing)
     func place(_ id: Int64) -> MessagePlace? {
       state.unread.first { $0.id == MessageID(id) }?.place
@@ -100,7 +100,7 @@ struct ZulipStateTests {
     #expect(place(2093) == .channel(ChannelID(10), topic: "new channels"))
   }
 
-  @Test func `what is left out of the state is no part of it`() throws {
+  @Test func `omitted fields are not part of the state`() throws {
     for observer in RecordedObserver.all {
       let state = try ZulipState(snapshot: observer.start)
       for (field, _) in ZulipState.leftOut { #expect(!state.holds(field)) }
@@ -110,7 +110,7 @@ struct ZulipStateTests {
     }
   }
 
-  @Test func `rows that are written step by step are the state`() throws {
+  @Test func `rows written in steps restore the state`() throws {
     let observer = RecordedObserver.named("zoe/modern")
     var state = try ZulipState(snapshot: observer.start)
     var disk: [StoredKey: [UInt8]] = [:]
@@ -142,7 +142,7 @@ struct ZulipStateTests {
     #expect(throws: StoredFormError.self) { try ZulipState(stored: moved) }
   }
 
-  @Test func `rows that nobody wrote are no state`() throws {
+  @Test func `rows that no state wrote are an error`() throws {
     let state = try ZulipState(#"{"realm_name": "a", "realm_users": [{"user_id": 7}]}"#)
     var writer = RowWriter()
     state.store(since: nil, into: &writer)

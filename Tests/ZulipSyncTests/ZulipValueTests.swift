@@ -23,7 +23,7 @@ struct ZulipValueTests {
   ]
 
   @Test(arguments: read.indices)
-  func `JSON becomes a value, the same by both ways`(_ index: Int) throws {
+  func `both decoders give the same value`(_ index: Int) throws {
     let (text, value) = Self.read[index]
     #expect(Self.read(text) == value, "\(text)")
     #expect(Self.read("\(value)") == value, "\(value)")
@@ -31,11 +31,11 @@ struct ZulipValueTests {
     #expect(decoded == value, "\(text)")
   }
 
-  @Test func `of a name that comes twice one value counts`() {
+  @Test func `of a repeated name one value counts`() {
     #expect([["a": 1], ["a": 2]].contains(Self.read(#"{"a":1,"a":2}"#)))
   }
 
-  @Test func `a large fraction is no whole number, for it may have been another`() {
+  @Test func `a large fraction is not an integer`() {
     #expect(Self.read("1.5")?.number == nil)
     #expect(Self.read("9223372036854775808")?.number == nil)
     #expect(Self.read("-9223372036854775809")?.number == nil)
@@ -50,7 +50,7 @@ struct ZulipValueTests {
   ]
 
   @Test(arguments: unread.indices)
-  func `what is no JSON is malformed, and not quoted`(_ index: Int) {
+  func `invalid JSON is malformed, and not quoted`(_ index: Int) {
     #expect(Self.isMalformed(Data(Self.unread[index].utf8)), "\(Self.unread[index])")
   }
 
@@ -104,7 +104,7 @@ struct ZulipValueTests {
     return decoded == value && read("\(value)") == value
   }
 
-  @Test func `every recorded answer is the same by both ways`() throws {
+  @Test func `both decoders read every recorded answer alike`() throws {
     for line in [RecordedLines.message, RecordedLines.page, RecordedLines.moveOfTopic] {
       let value = try ZulipValue(json: Data(line.utf8))
       #expect(try JSONDecoder().decode(ZulipValue.self, from: Data(line.utf8)) == value)

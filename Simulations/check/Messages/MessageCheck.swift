@@ -2,13 +2,13 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// Whether a message store that is given a recording's pages and events ends with the lists that the
-/// recording shows, in whatever order they meet.
+/// Whether a message store that is given a recording's pages and events ends with the lists that
+/// the recording shows, in whatever order they meet.
 struct MessageCheck {
   /// What was found in one file.
   struct Report {
     var pages = 0
-    /// Those of them that a queue is given without contents, for it has the other form.
+    /// Those that a queue is given without contents, because it has the other form.
     var pagesWithoutContents = 0
     var pagesNotFollowed = 0
     var lives: [Life] = []
@@ -19,7 +19,7 @@ struct MessageCheck {
     var isEmpty: Bool { pages == 0 }
   }
 
-  /// Of one life. What is counted is counted in every order.
+  /// Of one session. What is counted is counted in every order.
   struct Life {
     var name: String
     /// So many orders of one race at most.
@@ -36,7 +36,7 @@ struct MessageCheck {
     /// Messages and pages that the store had to ask for again, and a later page of the recording
     /// answered.
     var askedAgain = 0
-    /// Messages that a list leaves open in the end, for no page of the recording answers.
+    /// Messages that a list leaves open in the end, because no page of the recording answers.
     var open = 0
     var suspects = 0
   }
@@ -73,7 +73,7 @@ struct MessageCheck {
   }
 }
 
-/// One life in many orders.
+/// One session in many orders.
 struct MessageLifeCheck {
   let life: MessageLife
   let bound: Int
@@ -128,8 +128,8 @@ struct MessageLifeCheck {
     if life.narrows.count > 1 { race(life, life.narrows, atMost: bound) }
   }
 
-  /// Moments at which the same pages of a list are known are much alike: of more than these, all have
-  /// together as many orders as these have.
+  /// Moments at which the same pages of a list are known are much alike: of more than these, all
+  /// have together as many orders as these have.
   private static let momentsInFull = 4
 
   /// The polls that matter to a list, those together before which the same of its pages had come.
@@ -229,8 +229,8 @@ struct MessageLifeCheck {
     }
   }
 
-  /// What is in doubt in the end is so because no later page brings it: one that does would have ended the
-  /// doubt (PartialKnowledge R10).
+  /// What is in doubt in the end is so because no later page brings it: one that does would have
+  /// ended the doubt (PartialKnowledge R10).
   private mutating func compareDoubt(_ run: MessageRun, _ id: MessageID, _ order: String) {
     guard let page = run.truth.page(with: id) else { return }
     let doubt = run.store.doubt(about: id)
@@ -252,8 +252,8 @@ struct MessageLifeCheck {
     }
   }
 
-  /// All that the pages cover must be known, but for single messages that events named, that were not
-  /// held then, and that no later page brings.
+  /// Everything that the pages cover must be known, except single messages that events named, that
+  /// were not held then, and that no later page brings.
   private mutating func compareKnown(
     _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge<MessageID>,
     _ expected: MessageTruth.List,
@@ -276,7 +276,7 @@ struct MessageLifeCheck {
     }
   }
 
-  /// Every field of a message, but for flags in doubt.
+  /// Every field of a message, except flags in doubt.
   private mutating func compare(
     _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
   ) {

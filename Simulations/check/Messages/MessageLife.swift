@@ -5,8 +5,8 @@ import ZulipSync
 typealias ZulipStore = MessageStore<MessageFilter<ZulipContent>>
 typealias ZulipFilter = MessageFilter<ZulipContent>
 
-/// What one client saw of messages: the life of one queue, or a time without any in which nothing
-/// was changed.
+/// What one client saw of messages: the session of one queue, or a time without any in which
+/// nothing was changed.
 struct MessageLife {
   /// Of the register, or of the first page.
   var line: Int
@@ -45,8 +45,8 @@ struct MessageLife {
   }
 
   /// What there was of it when a poll was answered, and the pages that ended before that poll left:
-  /// whatever they show, the events up to there have told (PartialKnowledge, S3). So the answer is a
-  /// moment at which events and pages must agree, as at the end.
+  /// whatever they show, the events up to there have told (PartialKnowledge, S3). So the answer is
+  /// a moment at which events and pages must agree, as at the end.
   func cut(after poll: Int) -> MessageLife {
     var life = self
     life.polls = Array(polls[...poll])
@@ -113,8 +113,9 @@ struct MessageLife {
   func pollsAsked(before moment: Int64) -> Int { polls.count { $0.sent < moment } }
 }
 
-/// Contents of which the recording has both forms. A recorder may ask for pages in another form than
-/// it asked the queue for; what an event tells in one form can then be found on a page in the other.
+/// Contents of which the recording has both forms. A recorder may ask for pages in another form
+/// than it asked the queue for; what an event tells in one form can then be found on a page in the
+/// other.
 struct TwoForms {
   private struct Key: Hashable {
     var id: MessageID

@@ -2,14 +2,14 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// The lives in a recording.
+/// The sessions in a recording.
 struct MessageLives {
   var lives: [MessageLife] = []
-  /// The lines of pages in another form than a queue's, of which the recording has not both: that queue
-  /// is given them in a second life, in which no message has a content.
+  /// The lines of pages in another form than a queue's, of which the recording has not both: that
+  /// queue is given them in a second session, in which no message has a content.
   var withoutContents: Set<Int> = []
-  /// Pages that no life has: of a time in which something was changed and no queue told of it, or
-  /// with a hole in them.
+  /// Pages that no session has: of a time in which something was changed and no queue told of it,
+  /// or with a hole in them.
   var notFollowed = 0
 
   private let exchanges: [MessageExchange]
@@ -29,7 +29,7 @@ struct MessageLives {
     notFollowed += all.count { !used.contains($0.line) }
   }
 
-  // MARK: Lives
+  // MARK: Sessions
 
   private mutating func addLife(
     of queue: String, _ form: ZulipContent.Form, _ channels: [ChannelID]?,
@@ -52,7 +52,7 @@ struct MessageLives {
     // Polls at once, or asked again: which events were applied when is the machine's business.
     for index in life.polls.indices.dropFirst()
     where life.polls[index].sent < life.polls[index - 1].ended { return }
-    // Of one that was never let go nobody knows how long it told of changes after its last answer.
+    // A queue without a release may have gone on for any time after its last answer.
     if end == .max { end = life.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     life.followed = channels?.sorted() ?? followed(by: user, until: end)
@@ -77,8 +77,8 @@ struct MessageLives {
     addPages(own, .rendered, of: user, life, &used)
   }
 
-  /// Adds a life with its pages, and if some have not the form of its queue, another of the lists of
-  /// those, without contents.
+  /// Adds a session with its pages, and if some have not the form of its queue, another of the
+  /// lists of those, without contents.
   private mutating func addPages(
     _ own: [MessageExchange], _ form: ZulipContent.Form, of user: String, _ life: MessageLife,
     _ used: inout Set<Int>
@@ -122,7 +122,7 @@ struct MessageLives {
 
   // MARK: What the recording tells of a user
 
-  /// The messages that a user was shown, and the events he got.
+  /// The messages that a user was shown, and the events of the user's queues.
   private func shown(
     to user: String, until end: Int64
   ) -> (messages: [ZulipMessage], events: [ZulipEvent]) {
@@ -140,9 +140,9 @@ struct MessageLives {
     return (messages, events)
   }
 
-  /// Where no register says it: a channel that he joins later is not followed at first, one that he
-  /// leaves is; else one is not followed if he only found its newest message, which was never sent to
-  /// him.
+  /// Without a register, a channel is not followed at first if the user joins it later, and is if
+  /// the user leaves it. Otherwise it is not followed if the user found its newest message only
+  /// afterwards.
   private func followed(by user: String, until end: Int64) -> [ChannelID] {
     var newest: [ChannelID: ZulipMessage] = [:]
     for message in shown(to: user, until: end).messages {
@@ -159,7 +159,7 @@ struct MessageLives {
     }
   }
 
-  /// Who he is: the one who takes part in all of his direct conversations.
+  /// The user's own ID: the one that takes part in all of the user's direct conversations.
   private func directory(of user: String) -> ZulipNarrow.Directory {
     var directory = ZulipNarrow.Directory()
     var inAll: Set<UserID>?

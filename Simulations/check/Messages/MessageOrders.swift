@@ -1,17 +1,17 @@
 import UpdateMachine
 
-/// The orders in which a client may have lived through a life, as far as the recorded times leave
+/// The orders in which things may have happened in a session, as far as the recorded times leave
 /// them open.
 ///
 /// The polls have one order: each leaves when the one before was applied. So time is a row of
 /// *slots*: 2k lies before poll k leaves, 2k + 1 between that and its answer. Of a page it is known
 /// that the server read it at some time between its sending and its end. So
 ///
-/// - its fetch may have begun before any answer that ended later than the page was sent: it may have
-///   left earlier, and been slow. Never after such an answer: the page may be older than that;
+/// - its fetch may have begun before any answer that ended later than the page was sent: it may
+///   have left earlier, and been slow. Never after such an answer: the page may be older than that;
 /// - it may have been taken at any time after that, however late: an answer may lie about. But not
-///   before a poll left that was sent before the page ended: what the page shows, that poll need not
-///   have been told of (PartialKnowledge, S3).
+///   before a poll left that was sent before the page ended: what the page shows, that poll need
+///   not have been told of (PartialKnowledge, S3).
 struct MessageOrders {
   /// One order: of each page, in the order in which they were sent, the slots.
   struct Order: Hashable {
@@ -40,7 +40,7 @@ struct MessageOrders {
   private(set) var orders: [Order] = []
 
   /// - Parameters:
-  ///   - pages: which of the life's pages are given.
+  ///   - pages: which of the session's pages are given.
   ///   - polls: which polls matter to them. Two orders that differ by others only are one.
   init(_ life: MessageLife, pages: [Int], polls: [Int], bound: Int) {
     self.bound = bound

@@ -7,7 +7,7 @@ extension MessageCheck.Report {
     let given = pages - pagesNotFollowed
     var texts = [
       "  pages        \(pages): \(given) given, \(pagesWithoutContents) of them without contents, "
-        + "\(pagesNotFollowed) of no life"
+        + "\(pagesNotFollowed) of no session"
     ]
     texts += lives.map { "  orders       \($0.text)" }
     texts.append("  in doubt     \(inDoubt)")

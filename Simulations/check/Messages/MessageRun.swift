@@ -2,13 +2,13 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// A message store that lives through one order of a life.
+/// A message store that takes one order of a session.
 struct MessageRun {
   private(set) var store: ZulipStore
   /// Lines of pages that could not be taken.
   private(set) var malformed: [Int] = []
-  /// Narrows of which the store has given up a page, or what it knew: it would have asked again, at a
-  /// time of which the recording may have no page.
+  /// Narrows of which the store has given up a page, or what it knew: it would have asked again, at
+  /// a time of which the recording may have no page.
   private(set) var givenUp: Set<ZulipFilter> = []
   /// Narrows of which it took a page when nothing could be known of them.
   private(set) var shown: Set<ZulipFilter> = []
@@ -31,7 +31,7 @@ struct MessageRun {
     for narrow in narrows { store.open(narrow) }
   }
 
-  /// Where a page stands in the file; without one, where the life begins.
+  /// Where a page stands in the file; without one, where the session begins.
   func line(of page: Int?) -> Int { page.map { life.pages[$0].line } ?? life.line }
 
   mutating func go(through order: MessageOrders.Order) {
@@ -116,8 +116,8 @@ struct MessageRun {
   /// All is over: what is in doubt now stays so.
   mutating func noteDoubts() { inDoubt = Set(store.doubtful) }
 
-  /// Whether a message may be unknown in the end: an event named it, and no later page brings it, or
-  /// it is in doubt.
+  /// Whether a message may be unknown in the end: an event named it, and no later page brings it,
+  /// or it is in doubt.
   func isOpen(_ id: MessageID) -> Bool {
     truth.lastNamed[id] != nil && (truth.page(with: id) == nil || inDoubt.contains(id))
   }

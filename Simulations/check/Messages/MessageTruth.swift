@@ -2,9 +2,9 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// What a client must hold when a life is over, by the pages alone and by what came after each: a
-/// page says the truth of its time, and every event whose answer ended after the page was asked for
-/// is applied once more, in order. Nothing of the library's knowledge is in it.
+/// What a client must hold when a session is over, by the pages alone and by what came after each:
+/// a page says the truth of its time, and every event whose answer ended after the page was asked
+/// for is applied once more, in order. Nothing of the library's knowledge is in it.
 struct MessageTruth {
   typealias Shown = ChatMessage<ZulipContent>
 

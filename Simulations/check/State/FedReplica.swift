@@ -3,8 +3,8 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// A client of an account and the least that drives it. Times are those of nobody: how long a
-/// client waits is held against the machine elsewhere (``QueueCheck``).
+/// A client of an account and the least that drives it. Its times are made up: how long a client
+/// waits is checked elsewhere (``QueueCheck``).
 struct FedReplica {
   typealias Queue = EventQueue<ZulipEvent>
   typealias Client = SyncClient<ZulipAccount, Queue>

@@ -2,15 +2,16 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// Follows each client of a recording with a replica of its account, from what it registered through
-/// every event, and compares the realm's state with what the same client was given by a later register.
+/// Follows each client of a recording with a replica of its account, from what it registered
+/// through every event, and compares the realm's state with what the same client was given by a
+/// later register.
 ///
-/// A client registers to compare while it still has its queue; what it is given can be compared if the
-/// next poll of the queue finds nothing new. If its queue was lost before, the replica registers with
-/// that, and follows on; so it does if the new queue is polled from then on.
+/// A client registers to compare while it still has its queue; what it is given can be compared if
+/// the next poll of the queue finds nothing new. If its queue was lost before, the replica
+/// registers with that, and follows on; so it does if the new queue is polled from then on.
 ///
-/// The pages that its user asked for are given to its messages, in the order in which they were sent and
-/// came: what they mend of a message, they mend of the state.
+/// The pages that its user asked for are given to its messages, in the order in which they were
+/// sent and came: what they mend of a message, they mend of the state.
 struct StateCheck {
   private(set) var report = Report()
   private var lives: [Life] = []
@@ -99,8 +100,8 @@ struct StateCheck {
     }
   }
 
-  /// In the order in which they happened to a client. A question is asked before what ends at the same
-  /// moment.
+  /// In the order in which they happened to a client. A question is asked before what ends at the
+  /// same moment.
   private static func steps(of recording: StateRecording) -> [Step] {
     var steps: [(moment: Int64, rank: Int, line: Int, step: Step)] = []
     for exchange in recording.exchanges {
@@ -128,7 +129,7 @@ struct StateCheck {
       lives[place].closing = nil
     case .released(let queue):
       guard let place = lives.firstIndex(where: { $0.fed.queue == queue }) else { return }
-      // What it registers next is another life of the same replica: it has lost this queue, too.
+      // What it registers next is another session of the same replica: it has lost this queue, too.
       lives[place].fed.fail(.expired)
       lives[place].closing = nil
     }

@@ -49,7 +49,7 @@ struct StateDifference: Equatable {
 
   private static let textMaximum = 80
   private static let leadMaximum = 20
-  /// Names of what nobody may read in a terminal.
+  /// Names of fields that must not be printed.
   private static let secrets: Set<String> = ["api_key", "token"]
 
   private static func cut(_ text: String, from start: Int) -> String {

@@ -4,18 +4,19 @@ import ZulipSync
 
 /// Why the server itself keeps a client from being right (ZulipServer §10).
 enum StateExcuse: String, CaseIterable {
-  /// Pending events of one flag are merged into the newest one, so that what was set and cleared arrives
-  /// in the wrong order.
+  /// Pending events of one flag are merged into the newest one, so that what was set and cleared
+  /// arrives in the wrong order.
   case mergedFlags = "the server merged an add and a remove of this flag into the wrong order"
   /// An event has the address that Gravatar would give; a register leaves that to the client.
   case gravatar = "an event has Gravatar's address, a register leaves it to the client"
-  /// For clients that know no unset settings, a register fills in what it means now; an event does not.
+  /// For clients that know no unset settings, a register fills in what it means now; an event does
+  /// not.
   case unsetNotification = "an event has an unset setting, a register fills it in for old clients"
-  /// The database moved it with its topic, the event of the move does not name it.
+  /// The database moved it with its topic, but the event of the move does not name it.
   case sentDuringMove = "sent while its topic was moved, by an event that does not name it"
-  /// Of those who are unsubscribed by one request none is told of the others.
+  /// Users who are unsubscribed by one request are not told of each other.
   case leftTogether = "unsubscribed together with the user, who is not told of the others"
-  /// Nobody is told what is changed in a channel while he is not subscribed to it.
+  /// A user who is not subscribed to a channel is not told of its changes.
   case unseenChannel = "changed in a channel while the user was not subscribed to it"
 }
 

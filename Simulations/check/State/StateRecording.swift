@@ -11,8 +11,8 @@ struct StateRecording {
   /// Answers of which ZulipSync can make nothing.
   var differences: [Difference] = []
 
-  /// Whether somebody was given a state. Most recordings were cut down to what the machine reads, and
-  /// the events of queues without one are not looked at.
+  /// Whether a client was given a state. Most recordings were cut down to what the machine reads,
+  /// and the events of queues without one are not looked at.
   var hasState: Bool {
     exchanges.contains { if case .registered = $0.kind { true } else { false } }
   }
@@ -93,7 +93,7 @@ struct StateExchange {
   var sent: Int64
   var ended: Int64
   var sentAt: Moment
-  /// Who asked: a user, and which of his programs.
+  /// Who asked: a user, and which of the user's programs.
   var client: String
   var user: String
   var kind: Kind

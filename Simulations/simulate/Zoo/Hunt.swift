@@ -2,13 +2,13 @@ import Foundation
 import Simulator
 import Synchronization
 
-/// With what the mutants are hunted.
+/// How the mutants are hunted.
 enum Technique: String, CaseIterable, Sendable {
   /// The default run, and for what that does not find the explorer.
   case `default`
   /// All faults are on in every seed.
   case noSwarm = "no-swarm"
-  /// Nobody must become level after the faults.
+  /// No client has to become up to date after the faults.
   case noLiveness = "no-liveness"
   /// Every state of a small world, in place of runs.
   case explorer
@@ -28,10 +28,10 @@ enum Technique: String, CaseIterable, Sendable {
   }
 }
 
-/// What came of hunting one mutant.
+/// The result of hunting one mutant.
 struct Catch: Sendable {
   var mutant: Mutant
-  /// Who found it: an oracle's whole name, "trap" or "explorer"; `nil`: nobody did.
+  /// What found it: an oracle's full name, "trap" or "explorer"; `nil`: nothing did.
   var oracle: String?
   var seed: UInt64?
   /// After how many runs.
@@ -85,9 +85,10 @@ struct Hunt: Sendable {
   var shrinking: Int
   var jobs: Int
 
-  /// How much longer than the budget a process may live: a run that began late, and making it small.
+  /// How much longer than the budget a process may take: for a run that began late, and for
+  /// shrinking.
   private static let grace = 8
-  /// A mutant may fill the memory; it must not be everybody's. In kilobytes, where the system can.
+  /// The memory limit of a mutant's process, in kilobytes, where the system supports it.
   private static let memory = 4_000_000
 
   private final class Shared: Sendable {
@@ -120,7 +121,7 @@ struct Hunt: Sendable {
       }
       guard index < mutants.count else { return }
       let result = hunt(mutants[index])
-      // It may have been ended before its time.
+      // It may have been stopped early.
       if Interrupt.wasAsked, result.runs == nil { return }
       let (done, found) = shared.caught.withLock { caught in
         caught[index] = result
@@ -130,8 +131,8 @@ struct Hunt: Sendable {
     }
   }
 
-  /// By default the explorer has the last word on what the run did not find, and the first on what its
-  /// file says that only the explorer finds.
+  /// By default the explorer has the last word on what the run did not find, and the first on what
+  /// its file says that only the explorer finds.
   func hunt(_ mutant: Mutant) -> Catch {
     if technique == .default, mutant.oracles == ["explorer"] {
       let explored = hunt(mutant, .explorer)

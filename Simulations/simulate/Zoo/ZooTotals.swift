@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
 
-/// What hunting all mutants amounts to.
+/// The results of hunting all mutants.
 struct ZooTotals {
   var technique: Technique
   var catches: [Catch]

@@ -1,7 +1,7 @@
 #ifndef CDISKFAULTS_H
 #define CDISKFAULTS_H
 
-// A layer between SQLite and the disk ("VFS"): whoever registers it hears of everything that is about
+// A layer between SQLite and the disk ("VFS"): the code that registers it hears of everything that is about
 // to change the disk, and may refuse it, cut it short or only claim that it was done. For tests, which
 // make power cuts, full disks and failed syncs with it. It knows no shared memory, so SQLite must use
 // its log in exclusive locking mode.

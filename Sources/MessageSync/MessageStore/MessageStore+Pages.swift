@@ -86,8 +86,8 @@ extension MessageStore {
       keep(copy)
     }
     if case .item(let id) = fetch.request.want {
-      // An empty page: the message is gone. Otherwise, if still in `unheldDoubts`, it is in a place that
-      // is not followed, and its flags stay unknown.
+      // An empty page: the message is gone. Otherwise, if still in `unheldDoubts`, it is in a place
+      // that is not followed, and its flags stay unknown.
       if page.messages.isEmpty { recognize(id) } else { unheldDoubts.removeValue(forKey: id) }
     }
     if let interval { learn(interval, fetch.request.narrow, replay) }
@@ -114,9 +114,9 @@ extension MessageStore {
     return page.interval
   }
 
-  /// Holds a copy, level with the events, if no copy is held. A held copy stays: it has seen every
-  /// event, and the page may be from an old cache (R4). Only flags in doubt are taken from the
-  /// page. If the doubt came after the fetch left, they are not taken: the journal then has the
+  /// Holds a copy, up to date with the events, if no copy is held. A held copy stays: it has seen
+  /// every event, and the page may be from an old cache (R4). Only flags in doubt are taken from
+  /// the page. If the doubt came after the fetch left, they are not taken: the journal then has the
   /// doubt, and so does the copy.
   @inlinable
   mutating func keep(_ copy: Replay.Copy) {

@@ -14,8 +14,8 @@ public import UpdateMachine
 /// must be given every event, in order, each once, and every page that was fetched, however late. A
 /// page is not atomic with the finger.
 ///
-/// A message is *held* only if the store gets every event about it, so that it stays level. Places
-/// without events are not followed, and copies from them are kept apart.
+/// A message is *held* only if the store gets every event about it, so that it stays up to date.
+/// Places without events are not followed, and copies from them are kept apart.
 ///
 /// A copy of the store is O(1): everything large in it is shared until it is changed.
 public struct MessageStore<Narrow: MessageNarrow>: Sendable {
@@ -216,7 +216,8 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     return former[id]?.message
   }
 
-  /// The held message of this ID, level with the finger; `nil`: it is not held, or it is unloaded.
+  /// The held message of this ID, up to date with the finger; `nil`: it is not held, or it is
+  /// unloaded.
   @inlinable
   public subscript(id: MessageID) -> ChatMessage<Content>? { held[id]?.message }
 

@@ -100,7 +100,7 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
     trail = []
     pending = []
     return state == nil
-      ? "something goes on until everything is settled"
-      : "no way goes round for ever before everything is settled: the last state was there before"
+      ? "every path continues until everything is settled"
+      : "no path loops before everything is settled: the last state was there before"
   }
 }

@@ -11,7 +11,7 @@ extension Checker {
     var isLost = true
     /// When the server last noted interest in the log, as far as a client can know.
     var touched: Moment?
-    /// Whether the app wants to be kept level: it has started and not stopped since.
+    /// Whether the app wants to be kept up to date: it has started and not stopped since.
     var isStarted = false
     /// When the app last came to the foreground: an outage is counted from there at the earliest.
     var returnedAt: Moment = .distantPast
@@ -79,10 +79,10 @@ extension Checker {
   ) -> Objection? {
     let status = machine.status
     switch failure {
-    case .unauthorized?: return expect(status == .halted(.credentials), "credentials are asked for")
-    case .unsupported?: return expect(status == .halted(.unsupported), "the app is asked")
+    case .unauthorized?: return expect(status == .halted(.credentials), "credentials halt it")
+    case .unsupported?: return expect(status == .halted(.unsupported), "the server halts it")
     case nil: break
-    case _?: return expect(!status.isHalted, "what may pass is tried again")
+    case _?: return expect(!status.isHalted, "a failure that may pass does not halt the machine")
     }
     switch before.kind {
     case .stopped, .loggedOut:
@@ -94,7 +94,7 @@ extension Checker {
     default:
       return expect(
         status.isHalted == before.status.isHalted && (!status.isHalted || status == before.status),
-        "only the app's word begins or ends a halt")
+        "only the app begins or ends this halt")
     }
   }
 
@@ -178,7 +178,7 @@ extension Checker {
       .credentialsChanged:
       if case .registering = before.status, !effects.isEmpty || machine.status != before.status {
         return Objection(
-          oracle: .budget, expected: "a register is never disturbed: it costs a snapshot and a log")
+          oracle: .budget, expected: "a register is never cut: it costs a snapshot and a log")
       }
     default: break
     }
@@ -186,14 +186,14 @@ extension Checker {
     case .foregrounded, .networkChanged, .retryRequested:
       if case .live(.polling(let request)) = before.status, !request.waits, !effects.isEmpty {
         return Objection(
-          oracle: .budget, expected: "a quick poll tells within a round trip: it is not disturbed")
+          oracle: .budget, expected: "a quick poll ends within a round trip: it is not cut")
       }
     default: break
     }
     if before.kind == .networkChanged, before.status == .registerFailed, !effects.isEmpty,
       accounts[client].budget.isSlowWaitOn(at: now)
     {
-      return Objection(oracle: .budget, expected: "another network heals no server's refusal")
+      return Objection(oracle: .budget, expected: "a change of network does not cut a slow wait")
     }
     return nil
   }
@@ -269,7 +269,7 @@ extension Checker {
   // MARK: Quick polls
 
   /// After a start, a failure and a sleep the next poll is quick, so that freshness is known within
-  /// a round trip. When the state is level, the poll waits.
+  /// a round trip. When the state is up to date, the poll waits.
   private mutating func judgeQuickness(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -284,7 +284,7 @@ extension Checker {
     default: break
     }
     if case .poll(_, _, let waits)? = effects.request, waits == isLost {
-      let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: we are level"
+      let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: up to date"
       report(.honesty, client, now, expected, "\(effects.texts(at: now)), \(machine)")
     }
     switch machine.status {
@@ -303,10 +303,10 @@ extension Checker {
     let claim = machine.freshness(at: now).claim
     if before.isAwaiting, claim == .connected {
       report(
-        .honesty, client, now, "what was slept through is not connected", "\(machine)")
+        .honesty, client, now, "not connected after sleeping through a poll", "\(machine)")
     }
     if before.kind == .fired, before.isAwaiting, case .unreachable = claim, !before.hasFailed {
-      report(.honesty, client, now, "to sleep is nobody's failure", "\(claim)")
+      report(.honesty, client, now, "sleep is not a failure", "\(claim)")
     }
   }
 
@@ -329,7 +329,7 @@ extension Checker {
     }
     guard levelAsOf != expected else { return }
     report(
-      .honesty, client, now, "level as of \(expected.map { "\($0)" } ?? "none")",
+      .honesty, client, now, "up to date as of \(expected.map { "\($0)" } ?? "none")",
       "\(levelAsOf.map { "\($0)" } ?? "none"), after \(before.kind)")
   }
 }
@@ -381,7 +381,7 @@ extension Checker {
       else { return }
       report(
         .honesty, client, now, "a write that takes longer than \(settings.writeDue) is told of",
-        "\(claim), level as of \(level)")
+        "\(claim), up to date as of \(level)")
     case .unknown, .halted, .resting: break
     }
   }

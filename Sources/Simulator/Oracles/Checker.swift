@@ -13,8 +13,9 @@ internal import UpdateMachine
 /// A checker changes nothing that it judges. The code that runs the clients (a world, a driver)
 /// reports to it what happens, so the same checker judges values and actors.
 ///
-/// A client reports the inputs of its machine (``SyncClient/Effects/heard``). The checker repeats them
-/// on a machine of its own. After each step both must be equal, and each input is judged by itself.
+/// A client reports the inputs of its machine (``SyncClient/Effects/heard``). The checker repeats
+/// them on a machine of its own. After each step both must be equal, and each input is judged by
+/// itself.
 struct Checker<App: SimulatedApp> {
   typealias Server = App.Server
   typealias Place = Server.Place
@@ -198,7 +199,7 @@ struct Checker<App: SimulatedApp> {
 
   func words(of input: Body.Input?) -> String { input.map { "\($0)" } ?? "the user acts" }
 
-  /// Whether a client is live and level with the server's present state.
+  /// Whether a client is live and up to date with the server's present state.
   func isLevel(
     _ client: Int, _ body: Body, _ server: Server, at now: Moment
   ) -> Bool {
@@ -297,7 +298,7 @@ struct Checker<App: SimulatedApp> {
     let most = machine.terms.longDeadline + settings.late
     guard lain > most else { return }
     report(
-      .honesty, client, now, "level as of at most \(most) after the answer left the server",
+      .honesty, client, now, "up to date as of at most \(most) after the answer left the server",
       "\(lain) after, \(machine)")
   }
 

@@ -103,7 +103,7 @@ package struct IntervalOracle: Sendable {
   /// became visible again without an event.
   package func maySuspect(_ id: MessageID) -> Bool { record.isBroken(id) || returned[id] != nil }
 
-  /// What is wrong with a store that is level with the truth, after its client has looked at
+  /// What is wrong with a store that is up to date with the truth, after its client has looked at
   /// everything twice; `nil`: nothing that could have been repaired.
   package func objectionAfterLooks(to store: Store, _ truth: ServerMessages) -> Objection? {
     for message in truth.messages where truth.follows(message.place) {

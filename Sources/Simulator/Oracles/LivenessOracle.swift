@@ -1,6 +1,6 @@
 internal import UpdateMachine
 
-/// Oracle C: once the faults stop, every client is live and level within a computed bound.
+/// Oracle C: once the faults stop, every client is live and up to date within a computed bound.
 enum LivenessOracle {
   /// The longest time that convergence may take, from the machine's own numbers (TheMachine §5). A
   /// swallowed request runs into its deadline. Its failure waits, slowly at worst, and never less

@@ -1,4 +1,4 @@
-/// A kind of fault in a world (TheHouse §6). Each seed turns on a random subset.
+/// A kind of fault in a world (Architecture §6). Each seed turns on a random subset.
 public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// A request or an answer takes much longer on its way.
   case slowNetwork
@@ -78,9 +78,10 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case slowLoad
   /// An older saved form comes back after a crash. Not where users change things.
   case oldBackup
-  /// Lasts for ever: this client need not become level any more.
+  /// Lasts for ever: this client need not become up to date any more.
   case endlessPartition
-  /// A process ends without notice, and none follows. This client need not become level any more.
+  /// A process ends without notice, and none follows. This client need not become up to date any
+  /// more.
   case abandonedClient
   /// Only where clients hold a part and read pages: a change that no client is told of.
   case silentChange

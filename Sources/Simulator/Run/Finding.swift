@@ -1,13 +1,13 @@
 public import UpdateMachine
 
-/// A checker that can object to a run (TheHouse §6).
+/// A checker that can object to a run (Architecture §6).
 public enum Oracle: String, CaseIterable, Hashable, Sendable {
   /// A: at finger f the model equals the server's state at f; at rest, the server's state.
   case replica = "A replica"
   /// B: what a client holds of a partial state, and what it claims to know of it, is true at the
   /// finger, except for what was read ahead of it.
   case interval = "B interval"
-  /// C: after the faults stop, live and level within the bound.
+  /// C: after the faults stop, live and up to date within the bound.
   case liveness = "C liveness"
   /// D: requests in any window stay within pace and waits; retry-after is kept; failures escalate.
   case budget = "D budget"

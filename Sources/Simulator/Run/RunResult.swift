@@ -12,7 +12,7 @@ public struct RunResult: Sendable {
   package var checks: Int64 = 0
   /// The virtual time that passed.
   public var simulated: TimeSpan = .zero
-  /// The time from the end of the faults until every client was level.
+  /// The time from the end of the faults until every client was up to date.
   public var convergence: TimeSpan = .zero
   /// How often each fault struck.
   public var faults = FaultCounts()

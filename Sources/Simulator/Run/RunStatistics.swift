@@ -12,7 +12,7 @@ public struct RunStatistics: Sendable {
   package private(set) var checks: Int64 = 0
   /// The virtual time that passed in all runs.
   public private(set) var simulatedMilliseconds: Int64 = 0
-  /// The longest time from the end of the faults until every client was level.
+  /// The longest time from the end of the faults until every client was up to date.
   public private(set) var longestConvergence: TimeSpan = .zero
   /// How often each fault struck.
   public private(set) var faults = FaultCounts()

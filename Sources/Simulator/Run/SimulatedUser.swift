@@ -32,8 +32,8 @@ public protocol SimulatedUser: Sendable {
   /// events.
   static var pause: (first: Int64, times: Int64) { get }
 
-  /// The longest time, once the faults have stopped and the machine is level, until everything in
-  /// view is loaded and all changes are confirmed.
+  /// The longest time, once the faults have stopped and the machine is up to date, until everything
+  /// in view is loaded and all changes are confirmed.
   static var bound: TimeSpan { get }
 
   /// Creates a user of a client that has never run.

@@ -19,7 +19,8 @@ public struct SimulationConfiguration: Hashable, Sendable {
   public var isSwarm: Bool
   /// How the server breaks its contract; `nil`: it does not.
   public var plant: Plant?
-  /// Whether all clients must become level after the faults stop; otherwise the run ends there.
+  /// Whether all clients must become up to date after the faults stop; otherwise the run ends
+  /// there.
   public var judgesLiveness: Bool
 
   /// Creates settings. The defaults are four clients, 300 steps, and in each seed some of all

@@ -6,7 +6,7 @@ struct RunTally {
   private(set) var violation: Violation?
   /// When each register was sent, including those before the run; ascending.
   private(set) var registers: [Moment]
-  /// The moment as of which each client was level when the run began.
+  /// The moment as of which each client was up to date when the run began.
   private var levelBefore: [Moment?]
   /// When clients first became connected through an answer of this run; ascending.
   private var levels: [Moment] = []
@@ -42,9 +42,9 @@ struct RunTally {
     var lines = ["\(count(requests, "request")) so far, \(count(registers.count, "register"))"]
     if stage.clients.count == 1 {
       if let level = levels.first {
-        lines.append("level after \(level - begin)")
+        lines.append("up to date after \(level - begin)")
       } else {
-        lines.append("never level")
+        lines.append("never up to date")
       }
       lines.append(
         "\(Stage.line(stage.clients[0].body, at: stage.now)), finger "
@@ -54,7 +54,7 @@ struct RunTally {
     if !registers.isEmpty {
       lines.append("\(worstWindow(of: .milliseconds(100))) registers in the worst 0.1 s")
     }
-    var level = "\(levels.count) level"
+    var level = "\(levels.count) up to date"
     if levels.count == stage.clients.count {
       level += ": half after \(part(50)), 99 % after \(part(99)), all after \(part(100))"
     }

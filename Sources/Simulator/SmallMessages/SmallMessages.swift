@@ -1,9 +1,9 @@
 internal import MessageSync
 internal import UpdateMachine
 
-// SmallMessages: the room that explores partial knowledge completely: one list of messages, a window on
-// it, and an open page while events happen. The store is the real one; its surroundings are a
-// ``MessageRace``.
+// SmallMessages: the room that explores partial knowledge completely: one list of messages, a
+// window on it, and an open page while events happen. The store is the real one; its surroundings
+// are a ``MessageRace``.
 //
 // SmallMessages may use: Explorer, Messages, Oracles, Run, ServerMessages.
 
@@ -202,7 +202,7 @@ package struct SmallMessages: ExplorableModel {
 
   // MARK: Without faults
 
-  /// Whether the client is level and the window shows the newest two messages of the list.
+  /// Whether the client is up to date and the window shows the newest two messages of the list.
   package func isSettled(_ state: State) -> Bool {
     let unpacked = unpacked(of: state)
     guard unpacked.race.objection == nil else { return true }

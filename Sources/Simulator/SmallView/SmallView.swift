@@ -21,7 +21,8 @@ internal import UpdateMachine
 /// After every step: each change is in the list at most once, and in order. A change that was
 /// stored is pending, in the list, set aside or given up. What was sent is durable. The view is the
 /// confirmed list with the pending changes. The client's own rules hold. From every state: once
-/// there are no more faults, every change is in the list or was given up, and the client is level.
+/// there are no more faults, every change is in the list or was given up, and the client is up to
+/// date.
 package struct SmallView: ExplorableModel, Sendable {
   /// The allowed numbers of changes.
   package static let changesAllowed = 1...3

@@ -10,8 +10,8 @@ extension SmallClient {
     return timer.latest.milliseconds <= 0
   }
 
-  /// Whether it is live and level: it waits at the server, which has nothing new, and it claims to
-  /// be connected.
+  /// Whether it is live and up to date: it waits at the server, which has nothing new, and it
+  /// claims to be connected.
   var isSettled: Bool {
     isRunning && !isAsleep && exchange == .waiting && behind == 0
       && body.freshness(at: Moment(milliseconds: 0)).claim == .connected
@@ -37,7 +37,7 @@ extension SmallClient {
     return nil
   }
 
-  /// The action of a user who wants to see the app level, if it changes anything.
+  /// The action of a user who wants to see the app up to date, if it changes anything.
   private var userHappening: (SmallHappening, SmallClient)? {
     let machine = body.machine
     if !machine.isInForeground {
@@ -103,7 +103,7 @@ extension SmallClient: CustomStringConvertible {
     switch disk {
     case .nothing: "empty"
     case .orphan: "of an old queue"
-    case .followed(0): "level"
+    case .followed(0): "up to date"
     case .followed(let lag): "\(lag) behind"
     }
   }

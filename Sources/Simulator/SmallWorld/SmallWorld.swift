@@ -15,7 +15,7 @@ internal import UpdateMachine
 /// done; writes fail; saved forms of any age come back; users do everything at any time.
 ///
 /// After every step: ``Oracle``s A, D, E, F, G and J, as far as one state and one step show them.
-/// From every state: once there are no more faults, all clients become live and level.
+/// From every state: once there are no more faults, all clients become live and up to date.
 package struct SmallWorld: ExplorableModel, Sendable {
   /// The allowed numbers of clients.
   package static let clientsAllowed = 1...3
@@ -189,7 +189,7 @@ package struct SmallWorld: ExplorableModel, Sendable {
 
   // MARK: Without faults
 
-  /// Whether all clients are live and level. Claims nothing where another rule is broken.
+  /// Whether all clients are live and up to date. Claims nothing where another rule is broken.
   package func isSettled(_ state: State) -> Bool {
     guard violation(of: state) == nil else { return true }
     for index in 0..<clients where !client(index, of: state).isSettled { return false }

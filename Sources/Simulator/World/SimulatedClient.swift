@@ -32,7 +32,7 @@ final class SimulatedClient<App: SimulatedApp> {
   var isFormOld = false
   /// The disk is full until then.
   var fullUntil: Moment = .distantPast
-  /// Whether it need not become level any more.
+  /// Whether it need not become up to date any more.
   var isLostForEver = false
 
   /// The last signals of its app.
@@ -245,6 +245,6 @@ enum Incident: Sendable {
   case getsCredentials
   case isStopped
   case isStartedAgain
-  /// After the faults: the user wants to see the app level.
+  /// After the faults: the user wants to see the app up to date.
   case isLookedAt
 }

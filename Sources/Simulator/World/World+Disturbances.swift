@@ -158,7 +158,8 @@ extension World {
     return true
   }
 
-  /// Whether a client may be lost: at most one per world, and another must be left to become level.
+  /// Whether a client may be lost: at most one per world, and another must be left to become up to
+  /// date.
   private var mayLoseOne: Bool {
     for client in clients.indices where clients[client].isLostForEver { return false }
     return clients.count > 1

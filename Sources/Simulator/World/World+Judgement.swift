@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The obligation of the world as a whole: that every client becomes level again.
+// The obligation of the world as a whole: that every client becomes up to date again.
 
 extension World {
   func isLevel(_ client: Int) -> Bool {
@@ -22,13 +22,13 @@ extension World {
     return true
   }
 
-  /// Whether it is not level, or has unsettled doubts from its last look.
+  /// Whether it is not up to date, or has unsettled doubts from its last look.
   private func isOwing(_ client: Int) -> Bool {
     guard isLevel(client), case .looking = phase else { return !isLevel(client) }
     return clients[client].body.model.map { !clients[client].user.hasSettled($0) } ?? true
   }
 
-  /// Reports a client that is not level although the faults stopped long ago.
+  /// Reports a client that is not up to date although the faults stopped long ago.
   mutating func reportUnconverged(bound: TimeSpan) {
     guard let client = clients.indices.first(where: { isOwing($0) && !clients[$0].isLostForEver })
     else { return }
@@ -36,7 +36,7 @@ extension World {
     let model = body.model.map(App.describe) ?? "no model"
     checker.report(
       .liveness, client, now,
-      "live and level with \(App.describe(server.truth)) within \(bound)",
+      "live and up to date with \(App.describe(server.truth)) within \(bound)",
       clients[client].isRunning
         ? "\(body), \(body.freshness(at: now).claim), \(model) "
           + clients[client].user.words(body) : "no process")

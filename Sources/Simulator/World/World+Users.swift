@@ -73,7 +73,7 @@ extension World {
 
   // MARK: Breaches of the contract
 
-  /// All clients are level; each looks at everything once more.
+  /// All clients are up to date; each looks at everything once more.
   mutating func lookAnew(_ look: Look) {
     phase = .looking(look, until: now + faultBound + World.lookBound)
     if isTraced { note("world", "every client looks at everything again: \(look.rawValue)") }

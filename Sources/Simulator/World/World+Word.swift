@@ -6,7 +6,7 @@ internal import UpdateMachine
 
 /// The latest signals of an app.
 struct Word: Sendable {
-  /// Whether it wants to be kept level: it has not said stop since.
+  /// Whether it wants to be kept up to date: it has not said stop since.
   var wantsSync = false
   var isInFront = true
   /// Whether the account is gone, with no start since.

@@ -10,7 +10,7 @@ internal import UpdateMachine
 /// copied.
 ///
 /// First everything goes wrong that the configuration allows. Then the faults stop, and every
-/// client must be live and level within a bound. Then one more event must reach every client.
+/// client must be live and up to date within a bound. Then one more event must reach every client.
 /// Oracles check after every step; the first objection ends the run.
 struct World<App: SimulatedApp> {
   typealias Client = SimulatedClient<App>
@@ -53,10 +53,10 @@ struct World<App: SimulatedApp> {
   /// The phase of a run.
   enum Phase: Hashable, Sendable {
     case stormy
-    /// The faults have stopped; every client must be level by then.
+    /// The faults have stopped; every client must be up to date by then.
     case calm(since: Moment, until: Moment)
-    /// The server had broken its contract. All clients look at everything again, and must be level
-    /// with their doubts settled by then.
+    /// The server had broken its contract. All clients look at everything again, and must be up to
+    /// date with their doubts settled by then.
     case looking(Look, until: Moment)
     /// One more event was committed; it must have reached every client by then.
     case lastEvent(until: Moment)

@@ -3,10 +3,10 @@ public import UpdateMachine
 /// The data layer of one user, as a plain value: it owns the truth, and runs the mutations that
 /// clients push. Users share nothing, so each has one of these.
 ///
-/// It keeps the promises of Replicache's design. Mutations run serially. A mutation is ignored unless its ID
-/// directly follows the client's last. Effects and last mutation ID are one transaction. Pushes may
-/// be accepted first and run later, or be lost in between. The client view may be fetched as of any
-/// past commit, so it may lag and flap.
+/// It keeps the promises of Replicache's design. Mutations run serially. A mutation is ignored
+/// unless its ID directly follows the client's last. Effects and last mutation ID are one
+/// transaction. Pushes may be accepted first and run later, or be lost in between. The client view
+/// may be fetched as of any past commit, so it may lag and flap.
 ///
 /// A refused mutation is finished, too. It becomes the client's last mutation, in one transaction
 /// with the refusal and without effects. Until the client has heard of the refusal, all its pushes

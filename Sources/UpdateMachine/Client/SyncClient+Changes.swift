@@ -77,7 +77,7 @@ extension SyncClient {
     }
   }
 
-  /// Holds pushes back while the client is not level, if pull comes first.
+  /// Holds pushes back while the client is not up to date, if pull comes first.
   @inlinable
   mutating func holdBack(at now: Moment, _ effects: inout Effects) {
     guard Sync.order == .pullFirst, let outbox = _local?.outbox else { return }

@@ -7,7 +7,7 @@ extension SyncClient {
     case disarm(TimerID)
     /// Tell the app's log what went wrong.
     case report(SyncReport)
-    /// Tell the server that a log is no longer wanted: best effort, never retried, not answered.
+    /// Tell the server that a log is no longer needed: best effort, never retried, not answered.
     case release(Place.Log)
     /// Read the saved form. The store does one operation at a time: this, ``save(_:)``,
     /// ``read(_:_:)`` or ``erase``.
@@ -152,7 +152,7 @@ extension SyncClient.Effect {
     case .release(let log): "release \(log)"
     case .load: "load"
     case .save(let write): "save \(write)"
-    case .read(let id, let queries): "read \(id), \(queries.count) questions"
+    case .read(let id, let queries): "read \(id), queries: \(queries.count)"
     case .erase: "erase"
     case .register(let id): "register \(id)"
     case .poll(let id, let finger, waits: true): "poll \(id) from \(finger)"

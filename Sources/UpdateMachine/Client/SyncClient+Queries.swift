@@ -167,7 +167,7 @@ extension SyncClient {
       }
     }
     if !settings.hasStore, storage.out != nil {
-      return violated("without a store nothing is asked of it")
+      return violated("without a store no operation is requested")
     }
     return nil
   }

@@ -49,8 +49,9 @@ extension SyncClient {
     }
   }
 
-  /// Whether pages are fetched now: the log is followed, so that a page can be brought level, and
-  /// the user sees the app. While stopped, halted or in the background, open fetches are given up.
+  /// Whether pages are fetched now: the log is followed, so that a page can be brought up to date,
+  /// and the user sees the app. While stopped, halted or in the background, open fetches are given
+  /// up.
   @inlinable
   package var fetchesPages: Bool {
     finger != nil && _machine.isInForeground && !status.isResting && !status.isHalted

@@ -198,7 +198,7 @@ public enum PushOrder: Hashable, Sendable {
   /// Push, then pull: once a push was answered, the log is asked at once, so that the pull contains
   /// what was pushed.
   case pushFirst
-  /// Pull, then push: a client that is not level pushes nothing.
+  /// Pull, then push: a client that is not up to date pushes nothing.
   case pullFirst
 }
 

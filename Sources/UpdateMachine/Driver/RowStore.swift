@@ -105,7 +105,7 @@
         throw error
       }
       guard found.count == queries.count else {
-        throw .failed("the store answered \(found.count) of \(queries.count) questions")
+        throw .failed("the store answered \(found.count) of \(queries.count) queries")
       }
       let answers = zip(queries, found).map { RowAnswer($0, $1) }
       if let damage = load(answers) { throw .unreadable("\(damage)") }

@@ -53,8 +53,8 @@
     var subscribers = Subscribers<WindowView<Lists>>()
   }
 
-  /// The tasks that wait for a mutation or watch the view. Belongs to the actor; all end when it
-  /// goes.
+  /// The tasks that wait for a mutation or watch the view. Belongs to the actor; all end when it is
+  /// released.
   final class MutationSubscribers<Change: Mutation> {
     /// Tasks that wait for a mutation to change its state, oldest first.
     private var waiters: [Waiter] = []
@@ -77,7 +77,7 @@
     deinit { endAll() }
 
     /// Returns a stream with one answer, as soon as `answer` returns one, perhaps at once. The
-    /// stream ends without an answer when the outbox goes.
+    /// stream ends without an answer when the outbox is dropped.
     func wait<Answer: Sendable>(
       _ answer: @escaping (Outbox<Change>) -> Answer?
     ) -> AsyncStream<Answer> {
@@ -122,7 +122,7 @@
       for viewer in viewers { viewer.show(local.view) }
     }
 
-    /// Ends all streams: the account goes, or the actor.
+    /// Ends all streams: at a log-out, or when the actor is released.
     func endAll() {
       for waiter in waiters { _ = waiter.isOver(nil) }
       for viewer in viewers { viewer.end() }

@@ -38,7 +38,7 @@
     ///   finger do no harm.
     func poll(after finger: Sync.Place, waits: Bool) async throws(SyncFailure) -> Sync.Batch
 
-    /// Tells the server that a log is no longer wanted. Best effort: called once, never repeated,
+    /// Tells the server that a log is no longer needed. Best effort: called once, never repeated,
     /// and cancelled after `UpdateMachine.releaseTime`.
     func release(_ log: Sync.Place.Log) async
 

@@ -41,7 +41,7 @@
     ///
     /// While the store fails, it waits, and the save is repeated with growing waits. Without
     /// `run()` it makes one try at a save itself, and then waits for the next `run()`. Returns
-    /// `false` if there is no such mutation, the account goes, or the surrounding task is
+    /// `false` if there is no such mutation, after a log-out, or if the surrounding task is
     /// cancelled.
     @discardableResult
     public func stored(_ ticket: MutationTicket) async -> Bool {
@@ -65,7 +65,8 @@
     /// newer state heals them. Called while one of them holds, this returns it at once.
     ///
     /// Waits for as long as that takes, also offline and without `run()`. Returns `nil` if there is
-    /// no such mutation or it is forgotten, the account goes, or the surrounding task is cancelled.
+    /// no such mutation or it is forgotten, after a log-out, or if the surrounding task is
+    /// cancelled.
     @discardableResult
     public func acknowledged(_ ticket: MutationTicket) async -> MutationState? {
       guard let outbox = client.local?.outbox, outbox.state(of: ticket) != nil else {
@@ -119,8 +120,8 @@
     // MARK: Subscriptions
 
     /// Returns the answers to a query about the view: one as soon as there is a view, then one
-    /// whenever the answer changes. Ends when the account or the machine goes. Each call returns
-    /// its own sequence.
+    /// whenever the answer changes. Ends at a log-out, or when the machine is released. Each call
+    /// returns its own sequence.
     public func changes<Query: ViewQuery>(
       of query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Change.State {
@@ -130,7 +131,7 @@
     }
 
     /// Returns a stream with one answer, as soon as `answer` returns one, perhaps at once. The
-    /// stream ends without an answer when the outbox goes.
+    /// stream ends without an answer when the outbox is dropped.
     private func wait<Answer: Sendable>(
       for answer: @escaping (Outbox<Change>) -> Answer?
     ) -> AsyncStream<Answer> {
@@ -176,7 +177,7 @@
     /// Mutations without effect on the view, which wait for the app or for a newer state.
     public var setAside: [MutationSetAside<Model.Change>] { local?.outbox.setAside ?? [] }
 
-    /// Mutations that may be at the server, which cannot tell.
+    /// Mutations that may be at a server that cannot recognise a second copy.
     public var uncertain: [PendingMutation<Model.Change>] { local?.outbox.uncertain ?? [] }
   }
 

@@ -10,7 +10,7 @@
     /// Opens a window on a part of a list: the newest rows, the rows around an ID, or those where
     /// the user should go on reading. What is held shows at once. The rest is fetched while `run()`
     /// goes on, the log is followed and the app is in front. A failed fetch is repeated. A fetch is
-    /// given up when the window moves on or goes.
+    /// given up when the window moves on or closes.
     ///
     /// May be called at any time. Without a model the window waits for one. It is closed by
     /// ``closeWindow(_:)``, and when its views are dropped or their task is cancelled.
@@ -56,8 +56,8 @@
 
   /// The views through one window, as they change: first the present one, then the newest whenever
   /// the reader is ready. Views in between are skipped, and none comes without a change. Ends when
-  /// the window is closed, or the machine goes. For one reader. The window is closed when the
-  /// sequence and its iterator are dropped, or the reader's task is cancelled.
+  /// the window is closed, or the machine is released. For one reader. The window is closed when
+  /// the sequence and its iterator are dropped, or the reader's task is cancelled.
   public struct WindowViews<Lists: PartialLists>: AsyncSequence, Sendable {
     /// The window of these views, to move it or to close it.
     public let id: WindowID

@@ -1,6 +1,6 @@
 #if !hasFeature(Embedded)
 
-  /// Keeps an app's model level with a server, and says how fresh it is.
+  /// Keeps an app's model up to date with a server, and says how fresh it is.
   ///
   ///     let machine = UpdateMachine(source: source, store: store)
   ///     async let following: Void = machine.run()
@@ -12,12 +12,13 @@
   /// It owns one ``SyncClient``, which makes all decisions, and performs its effects. Every method
   /// feeds one input, with no `await` between reading the client and storing it back. Any method
   /// may be called from any task or actor, at any time: before, during and after
-  /// ``run(inForeground:)``. Only ``logOut()`` and ``mutate(_:)`` throw. All moments are by the driver's clock.
+  /// ``run(inForeground:)``. Only ``logOut()`` and ``mutate(_:)`` throw. All moments are by the
+  /// driver's clock.
   ///
   /// All work runs in child tasks of `run()`, or of ``logOut()`` if that is called while nothing
   /// runs. When it has returned, nothing is going on, and no call of the source or the store is
-  /// out. The machine creates no retain cycles, so it goes when its last user goes. `run()` is a
-  /// user while it goes on.
+  /// out. The machine creates no retain cycles, so it is released with its last reference. `run()`
+  /// holds one until it returns.
   ///
   /// There are two ways to end: ``stop()`` keeps log and saved form for the next start,
   /// ``logOut()`` releases and erases them.
@@ -96,7 +97,7 @@
         settings: settings, clock: clock, reporter: reporter)
     }
 
-    /// The same, looked at.
+    /// The same, with a tap for logs and tests.
     package init(
       source: Origin, store: any SyncStore, settings: MachineSettings = MachineSettings(),
       tap: @escaping Tap
@@ -160,8 +161,8 @@
     /// mistake, and traps.
     ///
     /// A `stop()` before the run does not affect it. Call `run` from one task that lives as long as
-    /// the app follows the server: one that the `App` starts, or a service's `run`. A view's `.task`
-    /// will not do where an app can show several windows, since each would call it.
+    /// the app follows the server: one that the `App` starts, or a service's `run`. A view's
+    /// `.task` will not do where an app can show several windows, since each would call it.
     ///
     /// - Parameter inForeground: whether the user sees the app. `true` for a server process.
     public func run(inForeground: Bool = true) async {
@@ -253,7 +254,7 @@
     /// subscription begins before this returns, so nothing later is missed. Each call returns its
     /// own sequence, for one reader. It ends when the sequence is dropped or its task is cancelled.
     /// Neither the call nor the sequence keeps the machine alive: the sequence ends when the
-    /// machine goes.
+    /// machine is released.
     public func states() -> ReplicaStates<Model> {
       let states = ReplicaStates<Model>(stream: observers.add(state))
       setAlarm()

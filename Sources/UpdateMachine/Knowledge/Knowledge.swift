@@ -10,11 +10,10 @@
 /// not known, so [1…3] and [4…9] become [1…9]. There is one such form for each set of points, so
 /// equal knowledge is equal values, however it came about.
 ///
-/// Up to two intervals, the usual case, allocate nothing; where there were more, chunks are kept until
-/// fewer than two are left. More are kept in chunks of at most 64,
-/// each with its greatest point beside it. So a change moves at most one chunk, and a copy shares
-/// the chunks that neither side has changed. In the complexities below, *n* is the number of
-/// intervals. Nothing here traps.
+/// Up to two intervals, the usual case, allocate nothing. More are kept in chunks of at most 64,
+/// until fewer than two are left. Each chunk has its greatest point beside it. So a change moves at
+/// most one chunk, and a copy shares the chunks that neither side has changed. In the complexities
+/// below, *n* is the number of intervals. Nothing here traps.
 @usableFromInline
 package struct Knowledge<ID: ListID>: Sendable {
   /// Up to two intervals, the lower one first, if there are no chunks. A free slot ends them.

@@ -1,7 +1,7 @@
 /// What the app, or the system through it, tells a client. Every part of the client gets it as one
 /// input.
 public enum AppSignal: Hashable, Sendable {
-  /// The app wants to be kept level from now on, and says whether it is in the foreground.
+  /// The app wants to be kept up to date from now on, and says whether it is in the foreground.
   case started(foreground: Bool)
   /// The app wants no more updates for now. Finger, log and saved form stay.
   case stopped

@@ -14,15 +14,15 @@ public struct Freshness: Hashable, Sendable {
     case halted(MachineStatus.Halt)
     /// The client wants nothing from the server for now.
     case resting
-    /// Level, or lost so recently that the user need not know.
+    /// Up to date, or lost so recently that the user need not know.
     case connected
-    /// Not level since then, and trying.
+    /// Not up to date since then, and trying.
     case connecting(since: Moment)
-    /// Not level since then, and an attempt has failed.
+    /// Not up to date since then, and an attempt has failed.
     case unreachable(since: Moment)
   }
 
-  /// Creates a claim, and the moment at which the state was last level.
+  /// Creates a claim, and the moment at which the state was last up to date.
   @inlinable
   public init(_ claim: Claim, levelAsOf: Moment?) {
     self.claim = claim
@@ -51,7 +51,7 @@ extension Freshness.Claim: CustomStringConvertible {
   }
 }
 
-/// The bookkeeping behind ``Freshness``: when we were last level, and the current outage.
+/// The bookkeeping behind ``Freshness``: when we were last up to date, and the current outage.
 @usableFromInline
 package struct Outage: Hashable, Sendable {
   /// The latest moment at which the model is known to have equalled the server's state.

@@ -138,7 +138,7 @@ extension Machine {
     }
   }
 
-  /// Notes an answer which proves that the replica was level at `moment`.
+  /// Notes an answer which proves that the replica was up to date at `moment`.
   @inlinable
   mutating func noteLevel(asOf moment: Moment, at now: Moment) {
     outage.recover(levelAsOf: moment)

@@ -1,6 +1,6 @@
-// Packs a machine into few bits, for hosts that visit millions of machines (TheHouse §6). Data that
-// cannot affect the machine's future is left out: machines that are packed alike behave alike. So
-// there are finitely many packed forms, as long as the settings' spans are small.
+// Packs a machine into few bits, for hosts that visit millions of machines (Architecture §6). Data
+// that cannot affect the machine's future is left out: machines that are packed alike behave alike.
+// So there are finitely many packed forms, as long as the settings' spans are small.
 
 extension Machine {
   /// How to pack machines with the same settings and terms, and from what age a moment is merely
@@ -16,7 +16,7 @@ extension Machine {
     @usableFromInline let timeoutsMaximum: UInt8
     /// Whether age never matters: a log practically never expires, a write may take as long, an
     /// outage is shown at once, and polls do not wait. Then it makes no difference when the model
-    /// was level.
+    /// was up to date.
     @usableFromInline let isAgeless: Bool
 
     /// - Parameters:

@@ -16,8 +16,8 @@ extension Machine {
   @inlinable
   package var isInForeground: Bool { isForeground }
 
-  /// Whether an attempt has failed since the state was last level, the last snapshot came, or the
-  /// outage began anew because the user came back.
+  /// Whether an attempt has failed since the state was last up to date, the last snapshot came, or
+  /// the outage began anew because the user came back.
   @inlinable
   package var hasFailed: Bool { outage.hasFailed }
 

@@ -8,7 +8,7 @@ extension Machine {
   /// out, unwritten, started, in the foreground, the next poll is quick, a finger is held,
   /// `touched` is known, the server's floor lies ahead, the protocol's next poll lies ahead, the
   /// pace is spent, the wakes are spent, transient backoff above 0, deadline doubled, slow backoff
-  /// above 0, a slow wait is on, level at some time, an outage, a failure in it.
+  /// above 0, a slow wait is on, up to date at some time, an outage, a failure in it.
   package func shape(at now: Moment) -> UInt64 {
     let numbers = settings.retry
     var bits = Bits()

@@ -28,8 +28,8 @@ public struct ServerTerms: Hashable, Sendable {
 public enum Cadence: Hashable, Sendable {
   /// Long poll: the server holds a waiting poll open until there is news.
   case waits
-  /// Every poll is answered at once. The next is due this long after a level answer; a paid wake
-  /// asks at once.
+  /// Every poll is answered at once. The next is due this long after an up-to-date answer; a paid
+  /// wake asks at once.
   case every(TimeSpan)
   /// A waiting poll is a subscription. It stays out, and each `polled` for it is one push. The long
   /// deadline is the longest silence: within it the server must send at least a ping.

@@ -16,7 +16,7 @@ public enum SyncFailure: Error, Hashable, Sendable {
   case unsupported
   /// The server no longer knows the finger's log.
   case expired
-  /// The server refuses this request for another reason, told by its code, if it has one.
+  /// The server refuses this request for another reason, with a code, if it gave one.
   case rejected(RejectionCode)
   /// An answer with the envelope but without what we need, or that does not follow the finger.
   case malformed

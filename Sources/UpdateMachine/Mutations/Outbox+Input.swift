@@ -6,7 +6,7 @@ extension Outbox {
     /// A signal from the app. ``AppSignal/started(foreground:)``: it wants its changes sent from
     /// now on.
     case app(AppSignal)
-    /// The protocol wants to be level before the next push (`true`), or no longer does.
+    /// The protocol wants to be up to date before the next push (`true`), or no longer does.
     case heldBack(Bool)
     /// The outbox as of this version is durable.
     case stored(upTo: OutboxVersion)

@@ -15,33 +15,33 @@ extension Outbox {
       if pending.tickets.lowerBound <= ticket { return violated("the queue is in ticket order") }
       ticket = pending.tickets.upperBound
       if let next = pending.id {
-        if hasNone { return violated("what has no ID comes after what has one") }
+        if hasNone { return violated("mutations without an ID come after those with one") }
         if isIdempotent, next <= id {
           return violated("IDs ascend from the last that is confirmed")
         }
         if isIdempotent, pending.isUncertain {
-          return violated("an idempotent server has no doubt")
+          return violated("with an idempotent server nothing is uncertain")
         }
         id = next
       } else {
         hasNone = true
       }
-      if pending.version > version { return violated("nothing is newer than the outbox") }
+      if pending.version > version { return violated("no mutation is newer than the outbox") }
     }
-    if ticket > lastTicket { return violated("every ticket was given") }
-    if id > lastID { return violated("every ID was given") }
+    if ticket > lastTicket { return violated("no ticket is above the last one given") }
+    if id > lastID { return violated("no ID is above the last one given") }
     for refused in refused {
       if index(of: refused.tickets.lowerBound) != nil {
-        return violated("what is refused is not in the queue")
+        return violated("a refused mutation is not in the queue")
       }
       if isIdempotent, refused.refusal.id > knownRefusal, !voided.contains(refused.refusal.id) {
-        return violated("a refusal that is kept was told, or is voided")
+        return violated("a kept refusal was reported by the server, or is voided")
       }
     }
     if size != measuredSize { return violated("the size is the sum of the sizes") }
-    if stored > version { return violated("what is durable is not newer than what is") }
-    if let void = voided.first, void <= confirmed { return violated("what is voided is to come") }
-    if knownRefusal > lastID { return violated("what was refused had an ID") }
+    if stored > version { return violated("the durable version is not above the current one") }
+    if let void = voided.first, void <= confirmed { return violated("void IDs are not confirmed") }
+    if knownRefusal > lastID { return violated("a refused mutation had an ID") }
     return nil
   }
 
@@ -52,12 +52,12 @@ extension Outbox {
     case .resting:
       if hasTimer { return violated("resting holds no timer") }
       if isActive, !isReplayDue, block == nil, queue.contains(where: { !$0.isAccepted }) {
-        return violated("what can be sent is being sent")
+        return violated("a mutation that can be sent is being sent")
       }
       if isActive, !isReplayDue, refused.isEmpty, !sending.isHeldBack, isIdempotent,
         queue.first?.isAccepted == true
       {
-        return violated("what is accepted is waited for")
+        return violated("accepted mutations wait for their confirmation")
       }
     case .storing:
       if hasTimer { return violated("storing holds no timer") }
@@ -67,11 +67,11 @@ extension Outbox {
       if push.first > push.last { return violated("a push is not empty") }
       for pending in queue {
         guard let id = pending.id, push.first <= id, id <= push.last else { continue }
-        if pending.version > stored { return violated("only what is durable has left") }
+        if pending.version > stored { return violated("only durable mutations have left") }
       }
-    case .waiting: if !hasTimer { return violated("waiting says until when") }
-    case .pausing: if !hasTimer { return violated("pausing says until when") }
-    case .confirming: if !hasTimer { return violated("confirming says until when") }
+    case .waiting: if !hasTimer { return violated("waiting has a timer") }
+    case .pausing: if !hasTimer { return violated("pausing has a timer") }
+    case .confirming: if !hasTimer { return violated("confirming has a timer") }
     case .halted: if hasTimer { return violated("halted holds no timer") }
     }
     if !sending.isStarted, sending.status != .resting, sending.status != .halted(.stopped) {

@@ -79,7 +79,7 @@ extension Outbox {
     case .marked: return 2
     case .sent: return 3
     case .accepted: return 4
-    case .uncertain: preconditionFailure("a server that knows mutations again leaves no doubt")
+    case .uncertain: preconditionFailure("with an idempotent server nothing is uncertain")
     }
   }
 

@@ -46,7 +46,7 @@ package enum OutboxBlock: Hashable, Sendable {
   /// This mutation may or may not be at the server. Its echo may still come; otherwise retry or
   /// discard it.
   case uncertain(MutationTicket)
-  /// The protocol wants to be level first.
+  /// The protocol wants to be up to date first.
   case heldBack
 }
 

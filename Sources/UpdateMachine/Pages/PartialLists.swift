@@ -39,7 +39,8 @@ public protocol PartialLists: Sendable {
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   func canBeKnown(_ narrow: Narrow) -> Bool
 
-  /// The held item with this ID, level with the finger; `nil`: none is held, or it is unloaded.
+  /// The held item with this ID, up to date with the finger; `nil`: none is held, or it is
+  /// unloaded.
   func item(_ id: ID) -> Item?
 
   /// The item to show in a list of this narrow: the held one, or else an outdated copy.

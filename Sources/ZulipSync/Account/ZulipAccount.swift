@@ -1,5 +1,5 @@
-// Account: one user's whole account in one model: the realm's state and the messages, kept level by
-// the same events, and how the model recognizes messages that the user has sent.
+// Account: one user's whole account in one model: the realm's state and the messages, kept up to
+// date by the same events, and how the model recognizes messages that the user has sent.
 //
 // Account may use: HTTP, JSON, Sending, State, Wire.
 

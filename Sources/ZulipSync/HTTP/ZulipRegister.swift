@@ -6,7 +6,7 @@ public struct ZulipRegister: Hashable, Sendable {
   package var client: ZulipRegistration
   /// The form of message contents.
   package var form: ZulipContent.Form
-  /// The event types to receive; `nil` for all, which ``ZulipState`` needs to stay level.
+  /// The event types to receive; `nil` for all, which ``ZulipState`` needs to stay up to date.
   package var eventTypes: [String]?
   /// The event types whose state to receive; `nil` for the same as `eventTypes`.
   package var fetchTypes: [String]?

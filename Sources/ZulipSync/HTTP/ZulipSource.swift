@@ -13,7 +13,7 @@ package struct ZulipSource: SyncSource {
   package typealias Sync = EventQueue<ZulipEvent>
 
   package let connection: ZulipConnection
-  /// The parameters of a register. A ``ZulipState`` stays level only with all event types.
+  /// The parameters of a register. A ``ZulipState`` stays up to date only with all event types.
   package let parameters: ZulipRegister
 
   /// The queue of the last register or poll.

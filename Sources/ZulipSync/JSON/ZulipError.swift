@@ -3,7 +3,7 @@ package import Foundation
 /// A server's answer that violates its protocol.
 ///
 /// The client keeps all it holds and uses nothing of the answer. After a poll's answer it must
-/// register again: without the event it cannot stay level.
+/// register again: without the event it cannot stay up to date.
 public enum ZulipError: Error, Hashable, Sendable {
   /// A required field is missing, or of another type. `path` says which, as in
   /// `events[3].message.id`; it contains names of fields, never their values. It is empty if there

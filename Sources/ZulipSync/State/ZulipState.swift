@@ -4,7 +4,7 @@
 
 public import UpdateMachine
 
-/// A realm's and a user's state from `/register`, kept level by events: users, channels,
+/// A realm's and a user's state from `/register`, kept up to date by events: users, channels,
 /// subscriptions, groups, settings, emoji, drafts, and which messages are unread.
 ///
 /// It is a map of `rows`: a field of `/register` is one row, or has a row for each of its

@@ -24,14 +24,14 @@ struct AnswerTests {
   @Test(arguments: [
     "application/json", "application/json; charset=utf-8", "Application/JSON ;x=y",
   ])
-  func `what says that it is JSON is read`(type: String) {
+  func `a body with a JSON content type is read`(type: String) {
     #expect(failure { $0.contentType = type } == nil)
   }
 
   @Test(arguments: [
     nil, "text/html", "text/plain", "application/jsonp", "text/html; application/json",
   ])
-  func `what says that it is something else is nobody's answer, whatever it holds`(type: String?) {
+  func `a body with another content type has no envelope, whatever it contains`(type: String?) {
     let failure = failure { $0.contentType = type }
     #expect(failure == ZulipFailure(.serverFault, .noEnvelope, status: 200))
   }
@@ -40,7 +40,7 @@ struct AnswerTests {
     "", "{", "null", "[]", "{}", #"{"result":"success""#, #"{"result":1}"#, #"{"result":"maybe"}"#,
     "<html></html>", #"{"msg":""}"#,
   ])
-  func `what has no envelope is a server's fault`(body: String) {
+  func `an answer without an envelope is a server's fault`(body: String) {
     let failure = failure { $0.body = Data(body.utf8) }
     #expect(failure == ZulipFailure(.serverFault, .noEnvelope, status: 200))
   }
@@ -58,7 +58,7 @@ struct AnswerTests {
     ("1e9", 1_000_000_000_000), ("1e300", Int64.max), ("Sun, 06 Nov 1994 08:50:37 GMT", 60_000),
     ("Sun, 06 Nov 1994 08:00:00 GMT", 0),
   ])
-  func `how long to wait is said in seconds or as a date`(text: String, milliseconds: Int64) {
+  func `retry-after is a number of seconds or a date`(text: String, milliseconds: Int64) {
     let failure = failure {
       ($0.status, $0.contentType, $0.retryAfter) = (429, "text/html", text)
     }
@@ -72,12 +72,12 @@ struct AnswerTests {
     "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, -6 Nov 1994 08:49:37 GMT",
     "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
   ])
-  func `what is no length of time is not said`(text: String) {
+  func `an invalid retry-after is ignored`(text: String) {
     let failure = failure { ($0.status, $0.retryAfter) = (429, text) }
     #expect(failure?.failure == .rateLimited(after: nil))
   }
 
-  @Test func `the body's word comes before the header's, if it makes sense`() {
+  @Test func `the body's retry-after takes precedence over the header's, if it is valid`() {
     func wait(_ body: String) -> SyncFailure? {
       failure {
         ($0.status, $0.retryAfter) = (429, "3")
@@ -108,8 +108,7 @@ struct AnswerTests {
     #expect(ZulipAnswer.seconds(ofDate: text) == seconds)
   }
 
-  @Test
-  func `what is too large is asked otherwise if it was a success, and not if it was nobody's`() {
+  @Test func `a too large success is malformed, another too large answer is a server's fault`() {
     #expect(failure { $0.isTooLarge = true }?.failure == .malformed)
     #expect(
       failure { ($0.isTooLarge, $0.contentType) = (true, "text/html") }?.failure == .serverFault)

@@ -118,7 +118,7 @@ import UpdateMachine
   ]
 
   @Test(arguments: answers + faults)
-  func `each is classified once, and tells nothing of what was asked`(wrong: Case) async throws {
+  func `each failure is classified, and shows nothing of the request`(wrong: Case) async throws {
     try await Ada.serve { _ in
       wrong.response
     } while: { server, connection in
@@ -139,7 +139,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a server that is not there has heard of nothing`() async throws {
+  @Test func `a server that does not listen has received nothing`() async throws {
     // The system gives this port to nobody. One that was just let go may be another test's by now.
     let connection = try ZulipConnection(
       to: try ZulipSite("http://127.0.0.1:1"), email: Ada.email, key: try ZulipAPIKey(Ada.key))
@@ -152,7 +152,7 @@ import UpdateMachine
   /// A name has several addresses, and at the others nobody listens. To be refused there is no sign that
   /// nothing was sent.
   @Test(arguments: [LoopbackServer.Family.ipv4, .ipv6])
-  func `what was sent has left, though another address refused it before`(
+  func `a request counts as sent even if another address refused it before`(
     family: LoopbackServer.Family
   ) async throws {
     for fault in [LoopbackServer.Fault.cut(after: 0), .reset(after: 0), .cut(after: 10)] {
@@ -180,8 +180,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a name at none of whose addresses anybody listens has heard of nothing`() async throws
-  {
+  @Test func `a name without a listening address has received nothing`() async throws {
     let connection = try ZulipConnection(
       to: try ZulipSite("http://localhost:1"), email: Ada.email,
       key: try ZulipAPIKey(Ada.key))
@@ -191,7 +190,7 @@ import UpdateMachine
     #expect(failure == ZulipFailure(.unreachable, .notConnected, hasLeft: false))
   }
 
-  @Test func `the key goes to the site alone, whatever a redirection says`() async throws {
+  @Test func `the key goes only to the site, whatever a redirection says`() async throws {
     let strangers = Shared<[LoopbackServer.Request]>([])
     let stranger = try LoopbackServer { request in
       strangers.change { $0.append(request) }

@@ -31,7 +31,7 @@ struct ConnectionOverHTTPTests {
     "https://chat.example.org:0", "https://chat.example.org:70000", "https://chät.example.org",
     "file:///etc/passwd", "https://a\r\nX: y",
   ])
-  func `anything else is none`(text: String) {
+  func `anything else is not a site`(text: String) {
     #expect(throws: ZulipConnectionError.malformedSite) { try ZulipSite(text) }
   }
 
@@ -39,11 +39,11 @@ struct ConnectionOverHTTPTests {
     "http://chat.example.org", "http://127.0.0.2", "http://localhost.example.org",
     "http://127.0.0.1.example.org", "http://0.0.0.0", "http://[::2]", "http://192.168.0.1",
   ])
-  func `without encryption only this computer is spoken to`(text: String) {
+  func `without encryption only this computer is allowed`(text: String) {
     #expect(throws: ZulipConnectionError.insecureSite) { try ZulipSite(text) }
   }
 
-  @Test func `a name and a key that would become something else are refused`() throws {
+  @Test func `an e-mail or key with invalid characters is refused`() throws {
     let site = try ZulipSite("https://chat.example.org")
     let key = try ZulipAPIKey("k")
     for email in ["", "a:b@example.org", "a\n@example.org", "a b"] {
@@ -57,7 +57,7 @@ struct ConnectionOverHTTPTests {
   }
 
   #if canImport(FoundationNetworking)
-    @Test func `a proxy that would hear what is for this computer is noticed`() {
+    @Test func `a proxy for requests to this computer is refused`() {
       func isProxied(_ environment: [String: String]) -> Bool {
         ZulipConnection.isProxied("127.0.0.1", environment)
       }
@@ -79,7 +79,7 @@ struct ConnectionOverHTTPTests {
       (".127.0.0.1", "127.0.0.1", true), ("0.0.1", "127.0.0.1", true),
       ("127.0.0.1,b", "localhost", true), ("localhost", "127.0.0.1", true),
     ])
-    func `a host is excepted where every libcurl excepts it`(
+    func `a no_proxy entry counts only where every libcurl honours it`(
       hosts: String, host: String, isProxied: Bool
     ) {
       let environment = ["http_proxy": "http://proxy", "no_proxy": hosts]

@@ -6,7 +6,7 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// A whole account's life, through the driver, URLSession and a socket.
+/// A whole session of an account, through the driver, URLSession and a socket.
 @Suite(.timeLimit(.minutes(3))) struct LifeOverHTTPTests {
   /// Answers from a list, and then waits as a server does that has no news.
   private final class Script: Sendable {
@@ -111,7 +111,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a key that is no longer good halts it`() async throws {
+  @Test func `a revoked key halts it`() async throws {
     try await Ada.serve { _ in
       var answer = Response.error(401, "INVALID_API_KEY")
       answer.headers["WWW-Authenticate"] = #"Basic realm="zulip""#

@@ -140,9 +140,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `an event that makes no sense costs the queue, and not what is held until then`()
-    async throws
-  {
+  @Test func `a malformed event costs the queue, but not the state`() async throws {
     let script = Script(registers: [
       Self.registered("q1", #""7":{"active_timestamp":999900}"#, at: 1_000_000),
       Self.registered("q2", #""8":{"active_timestamp":999900}"#, at: 1_000_000),

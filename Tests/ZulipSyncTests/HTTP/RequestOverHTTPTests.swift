@@ -72,7 +72,7 @@ import UpdateMachine
   @Test(arguments: [
     ("-1", 100), ("0", 11), ("1e9", 610), ("\"90\"", 100), ("90.5", 100), ("null", 100),
   ])
-  func `a server's absurd terms are as others' are`(said: String, seconds: Int64) throws {
+  func `absurd terms of a server are clamped`(said: String, seconds: Int64) throws {
     let json = #"{"event_queue_longpoll_timeout_seconds":\#(said)}"#
     let fields = try ZulipValue(json: Data(json.utf8)).fields ?? [:]
     let deadline = ZulipConnection.terms(fields, ZulipRegister()).longDeadline
@@ -85,7 +85,7 @@ import UpdateMachine
     #""queue_id":"q","last_event_id":"x","zulip_feature_level":323"#,
     #""queue_id":"q","last_event_id":-1"#,
   ])
-  func `a register that lacks what it must have is malformed`(fields: String) async throws {
+  func `a register without required fields is malformed`(fields: String) async throws {
     try await Ada.serve { _ in
       .success(fields)
     } while: { _, connection in

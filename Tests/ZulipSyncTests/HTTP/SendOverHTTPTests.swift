@@ -33,7 +33,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a message is an echo until its event has come, and is sent once`() async throws {
+  @Test func `a message is an echo until its event comes, and is sent once`() async throws {
     let chat = Chat()
     chat.holdsEvents(true)
     try await Self.follow(chat) { machine, list in
@@ -78,7 +78,9 @@ import UpdateMachine
     }
   }
 
-  @Test func `an answer that is lost is no reason to send twice: the event tells`() async throws {
+  @Test func `after a lost answer the message is not sent twice, and its event confirms it`()
+    async throws
+  {
     let chat = Chat([.lost])
     try await Self.follow(chat) { machine, _ in
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "once"))
@@ -91,7 +93,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `one that never arrived is uncertain until the user says`() async throws {
+  @Test func `a message that never arrived is uncertain until the user decides`() async throws {
     let chat = Chat([.never, .never])
     try await Self.follow(chat) { machine, list in
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "twice?"))
@@ -107,7 +109,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `one that the server refuses is set aside, edited, and sent`() async throws {
+  @Test func `a refused message is set aside, edited, and sent`() async throws {
     let chat = Chat([.refused])
     try await Self.follow(chat) { machine, list in
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "wrong"))
@@ -122,7 +124,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a queue that is gone takes no message with it, and brings none twice`() async throws {
+  @Test func `an expired queue neither loses nor repeats a message`() async throws {
     let chat = Chat()
     chat.holdsEvents(true)
     try await Self.follow(chat) { machine, list in
@@ -135,7 +137,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what is queued survives a restart, and is sent then`() async throws {
+  @Test func `a queued message survives a restart and is sent then`() async throws {
     let store = MemoryStore()
     let chat = Chat([.rateLimited])
     var ticket: MutationTicket?

@@ -70,7 +70,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a task that was cancelled before asks nothing`() async throws {
+  @Test func `a task that was cancelled before sends nothing`() async throws {
     try await Ada.serve { _ in
       .events()
     } while: { server, connection in
@@ -84,7 +84,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a connection that nobody holds closes its sockets`() async throws {
+  @Test func `an unreferenced connection closes its sockets`() async throws {
     try await LoopbackServer.serving { _ in
       .events()
     } while: { server in
@@ -99,7 +99,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what is too large is given up while it comes in`() async throws {
+  @Test func `a too large answer is given up while it arrives`() async throws {
     var settings = ZulipSettings()
     settings.answerLimit = 100_000
     settings.registerLimit = 200_000
@@ -122,7 +122,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what says that it will be too large is not waited for`() async throws {
+  @Test func `an answer with a too large Content-Length is not awaited`() async throws {
     var settings = ZulipSettings()
     settings.answerLimit = 1000
     try await Ada.serve(settings) { _ in
@@ -137,7 +137,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `what is as large as it may be is taken`() async throws {
+  @Test func `an answer of the greatest allowed size is taken`() async throws {
     let body = #"{"result":"success","events":[]}"#
     for (limit, isTaken) in [(body.utf8.count, true), (body.utf8.count - 1, false)] {
       var settings = ZulipSettings()
@@ -186,9 +186,7 @@ import UpdateMachine
     .success().with(.drip(bytes: 1, every: .milliseconds(50))),
   ]
 
-  @Test func `no session is left of requests that failed, timed out or were cancelled`()
-    async throws
-  {
+  @Test func `failed, timed out and cancelled requests leave no session`() async throws {
     let count = Shared(0)
     try await Ada.serve { _ in
       let index = count.change { count in
