@@ -35,7 +35,7 @@ struct ExploreCommandTests {
       "--clients has no meaning for two-phase-commit"
     ),
     ("explore --world messages --clients 0", "--clients has no meaning for messages"),
-    ("explore --world messages --lives 5", "--lives has no meaning for messages"),
+    ("explore --world messages --seeds 5", "--seeds has no meaning for messages"),
     (
       "explore --world messages --changes 5",
       "--changes needs a whole number from 0 to 4, found \"5\""
