@@ -25,7 +25,7 @@ struct DeterminismTests {
     let one = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3)).hash
     let other = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 4)).hash
     let story = try #require(try report().story(nil))
-    #expect(story.contains("seed 3 told two stories: hash \(one) and \(other), "))
+    #expect(story.contains("seed 3 gave two traces: hash \(one) and \(other), "))
   }
 
   @Test func `two equal runs of a seed are no failure`() {

@@ -90,8 +90,8 @@ import UpdateMachine
     #expect(failure.seed == 7)
     #expect(failure.finding.oracle == .determinism)
     #expect(failure.token == nil)
-    #expect(failure.story.hasPrefix("Seed 7 told two stories: hash "))
-    #expect(failure.story.contains("they part in line "))
+    #expect(failure.story.hasPrefix("Seed 7 gave two traces: hash "))
+    #expect(failure.story.contains("the traces differ first in line "))
   }
 
   @Test func `a seed that fails only once is a failure`() async throws {
@@ -99,8 +99,8 @@ import UpdateMachine
     let failure = try #require(runs.failure)
     #expect(failure.seed == 8)
     #expect(failure.finding.oracle == .determinism)
-    #expect(failure.story.hasPrefix("Seed 8 told two stories: hash "))
-    #expect(failure.story.contains("it was the same conversation"))
+    #expect(failure.story.hasPrefix("Seed 8 gave two traces: hash "))
+    #expect(failure.story.contains("the traces were equal"))
   }
 
   @Test func `the first seed and every 64th are run twice`() async {

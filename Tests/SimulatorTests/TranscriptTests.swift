@@ -92,7 +92,7 @@ import UpdateMachine
       directives == [
         "# Incarnation 3 of client 2; moments are the run's.",
         "at 1min started",
-        "# Left out, for the language has no words for it: at 60100ms "
+        "# Left out, since the language has no words for it: at 60100ms "
           + "failed 1 rejected(two words)",
         "at 61s failed 1 rejected ONE",
       ])

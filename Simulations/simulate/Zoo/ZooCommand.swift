@@ -112,7 +112,7 @@ extension Simulate {
       let hash = "\(StateDigest(value: runner.run(.silent).statistics.traceHash))"
       guard let answer = RunAnswer(end.output), answer.failures == 0, answer.traceHash == hash
       else {
-        return "the copy without any mutant tells another story than this command: "
+        return "the copy without any mutant has another trace than this command: "
           + "expected trace hash \(hash) and no failure, found "
           + (RunAnswer(end.output).map { "\($0.traceHash) and \($0.failures) failures" }
             ?? "exit code \(end.code ?? -1)")

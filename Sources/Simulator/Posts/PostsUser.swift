@@ -70,7 +70,7 @@ package struct PostsUser: OutboxUser {
       let pending = outbox.pending.first { $0.change.post == post }
       guard post.author == model.name, let pending else { continue }
       check.lie = UserObjection(
-        .input, "\(post), which an event brought, is pending no more", "\(pending), \(outbox)")
+        .input, "\(post), which an event brought, is no longer pending", "\(pending), \(outbox)")
     }
   }
 

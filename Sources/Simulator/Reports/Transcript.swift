@@ -70,7 +70,7 @@ package struct Transcript: Sendable {
         lines.append("\(time) \(words)")
       } else {
         unsaidCount += 1
-        lines.append("# Left out, for the language has no words for it: \(time) \(heard)")
+        lines.append("# Left out, since the language has no words for it: \(time) \(heard)")
       }
       _ = machine.handle(heard, at: input.at)
     }

@@ -45,8 +45,8 @@ public struct RunResult: Sendable {
     guard hash != again.hash || steps != again.steps || choices != again.choices else { return }
     finding = Finding(
       .determinism, client: nil, at: Moment(milliseconds: 0) + max(simulated, again.simulated),
-      expected: "seed \(seed) tells one story: hash \(hash), \(steps) steps, \(choices) choices",
-      found: "seed \(seed) told two stories: hash \(hash) and \(again.hash), "
+      expected: "seed \(seed) gives one trace: hash \(hash), \(steps) steps, \(choices) choices",
+      found: "seed \(seed) gave two traces: hash \(hash) and \(again.hash), "
         + "\(steps) and \(again.steps) steps, \(choices) and \(again.choices) choices")
   }
 }

@@ -39,19 +39,19 @@
     ///   - one: the conversation of a second run.
     ///   - other: the conversation of a third run.
     init(twoStories result: RunResult, _ one: Trace, _ other: Trace) {
-      guard let finding = result.finding else { preconditionFailure("a run that failed is told") }
+      guard let finding = result.finding else { preconditionFailure("a failing run has a finding") }
       seed = result.seed
       self.finding = finding
       trace = one
       var lines = [finding.found.prefix(1).uppercased() + finding.found.dropFirst() + "."]
       if let part = RunFailure.parting(one.lines, other.lines) {
-        lines.append("Told twice more, they part in line \(part.line):")
+        lines.append("Run twice more, the traces differ first in line \(part.line):")
         lines += [part.one, part.other].map { Story.fitted("  \($0 ?? "(no more)")") }
       } else {
-        lines.append("Told twice more, it was the same conversation, line by line.")
+        lines.append("Run twice more, the traces were equal, line by line.")
       }
       lines.append(
-        "Something in the app is not a function of its arguments: a clock, chance that is not of the "
+        "Something in the app is not a function of its arguments: a clock, randomness outside the "
           + "choices, a global variable, the order of a Set or a Dictionary.")
       story = lines.joined(separator: "\n")
     }

@@ -1,5 +1,5 @@
 // Account: one user's whole account in one model: the realm's state and the messages, kept up to
-// date by the same events, and how the model recognizes messages that the user has sent.
+// date by the same events, and how the model recognises messages that the user has sent.
 //
 // Account may use: HTTP, JSON, Sending, State, Wire.
 
@@ -90,7 +90,7 @@ extension ZulipAccount: MessageModel {
 
   // MARK: What the user sends
 
-  /// A Zulip server does not recognize a second copy.
+  /// A Zulip server does not recognise a second copy.
   public static var knowsMutationsAgain: Bool { false }
 
   /// A Zulip server confirms no mutation by its ID. A message is confirmed by its event.

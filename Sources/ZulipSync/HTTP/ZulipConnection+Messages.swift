@@ -52,7 +52,7 @@ extension ZulipConnection {
   }
 
   /// `POST /messages`: sends a message. Calling it twice sends two messages. After a failure with
-  /// ``ZulipFailure/hasLeft`` nobody can tell whether it was sent; what goes through the outbox
+  /// ``ZulipFailure/hasLeft`` it is unknown whether it was sent. A message from the outbox
   /// (``ZulipOutgoing``) is recognised by its event.
   /// - Parameters:
   ///   - recipient: the destination.

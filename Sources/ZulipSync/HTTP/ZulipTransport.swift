@@ -59,7 +59,7 @@ final class ZulipTransport: Sendable {
     configuration.httpCookieAcceptPolicy = .never
     configuration.httpShouldSetCookies = false
     configuration.urlCredentialStorage = nil
-    // Longer than all our deadlines: two timeouts for a request would be one too many.
+    // Longer than all our deadlines, so that a request has only one timeout.
     configuration.timeoutIntervalForRequest = sessionTime
     configuration.timeoutIntervalForResource = sessionTime
     // Unencrypted requests go through no proxy.

@@ -15,7 +15,7 @@ package struct ZulipPage: Hashable, Sendable {
 }
 
 extension ZulipPage: Decodable {
-  /// Throws what `ZulipError.init(_:)` makes a path of.
+  /// Throws errors that `ZulipError.init(_:)` turns into a path.
   package init(from decoder: any Decoder) throws { try self.init(ZulipReading(decoder)) }
 
   init(_ answer: ZulipReading) throws(ZulipError) {
