@@ -49,7 +49,7 @@ extension Printed: Storable {
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self.init(floor: try bytes.take(), ids: try bytes.takeArray())
+    self.init(floor: try bytes.take(), ids: try bytes.take())
   }
 }
 

@@ -214,7 +214,8 @@ import Testing
   @Test func `several things are read of one state`() {
     let (bench, _) = Bench.following()
     let (entries, levelAsOf, claim) = bench.read { machine in
-      machine.read { state in (state.model?.entries, state.levelAsOf, state.freshness.claim) }
+      let state = machine.state
+      return (state.model?.entries, state.levelAsOf, state.freshness.claim)
     }
     #expect(entries == [1])
     #expect(levelAsOf == .ms(0))

@@ -13,7 +13,7 @@ public enum StoredFormError: Error, Hashable, Sendable {
 
   /// Creates a `damaged` error. The text must not contain what was found.
   @inlinable
-  public init(expected: String) { self = .damaged(expected: expected) }
+  package init(expected: String) { self = .damaged(expected: expected) }
 }
 
 extension StoredFormError: CustomStringConvertible {
@@ -37,7 +37,7 @@ public struct ByteWriter: Sendable {
 
   /// Appends one byte, as it is.
   @inlinable
-  public mutating func put(_ byte: UInt8) { _bytes.append(byte) }
+  package mutating func put(_ byte: UInt8) { _bytes.append(byte) }
 
   /// Seven bits a byte, the lowest first (LEB128), so small numbers are short.
   @inlinable
@@ -119,7 +119,7 @@ public struct ByteReader: Sendable {
 
   /// Takes one byte. Throws if none is left.
   @inlinable
-  public mutating func takeByte() throws(StoredFormError) -> UInt8 {
+  package mutating func takeByte() throws(StoredFormError) -> UInt8 {
     guard left > 0 else { throw StoredFormError(expected: "a byte") }
     defer { place += 1 }
     return bytes[place]
@@ -205,7 +205,7 @@ public struct ByteReader: Sendable {
 
   /// Takes a count and as many values, in the order in which they were put.
   @inlinable
-  public mutating func takeArray<Value: Storable>(
+  package mutating func takeArray<Value: Storable>(
     of type: Value.Type = Value.self
   ) throws(StoredFormError) -> [Value] {
     let count = try takeCount()

@@ -1,5 +1,5 @@
 /// A table of a saved form: one kind of row. The library's own are below ``firstOfModel``.
-public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
+public struct StoredTable: BitwiseCopyable, Hashable, Sendable {
   /// The place of the table in the order of keys. Below 16 are the library's tables.
   public var number: UInt8
 
@@ -14,11 +14,6 @@ public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The table that is `count` above this one.
   @inlinable
   package func advanced(by count: UInt8) -> StoredTable { StoredTable(number + count) }
-
-  @inlinable
-  public static func < (one: StoredTable, other: StoredTable) -> Bool {
-    one.number < other.number
-  }
 }
 
 /// Identifies one row of a saved form.
@@ -38,7 +33,7 @@ public struct StoredKey: Hashable, Comparable, Sendable {
   /// Ordered by table, then byte by byte.
   @inlinable
   public static func < (one: StoredKey, other: StoredKey) -> Bool {
-    guard one.table == other.table else { return one.table < other.table }
+    guard one.table == other.table else { return one.table.number < other.table.number }
     return one.bytes.lexicographicallyPrecedes(other.bytes)
   }
 }
@@ -62,11 +57,11 @@ public struct StoredRow: Hashable, Sendable {
 public struct RowWriter: Sendable {
   /// In the order in which they were written, each key once.
   @inlinable
-  public var rows: [StoredRow] { _rows }
+  package var rows: [StoredRow] { _rows }
   @usableFromInline var _rows: [StoredRow] = []
   /// Ranges whose rows are deleted, except ``rows``.
   @inlinable
-  public var cleared: [RowRange] { _cleared }
+  package var cleared: [RowRange] { _cleared }
   @usableFromInline var _cleared: [RowRange] = []
 
   @inlinable
@@ -74,7 +69,7 @@ public struct RowWriter: Sendable {
 
   /// Deletes the rows that older steps wrote in this range. Rows of this step stay.
   @inlinable
-  public mutating func clear(_ range: RowRange) { _cleared.append(range) }
+  package mutating func clear(_ range: RowRange) { _cleared.append(range) }
 
   /// Writes a row.
   @inlinable
@@ -108,7 +103,7 @@ public struct RowWriter: Sendable {
 
   /// As above, for a map whose keys and values are not storable by themselves.
   @inlinable
-  public mutating func put<Key: Comparable, Value>(
+  package mutating func put<Key: Comparable, Value>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?,
     where differ: (Value, Value) -> Bool, key keyBytes: (Key) -> [UInt8],
     value valueBytes: (Value) -> [UInt8]
@@ -135,7 +130,7 @@ public struct RowReader: Sendable {
   package var rows: [(key: StoredKey, value: [UInt8])] { _rows }
   @usableFromInline var _rows: [(key: StoredKey, value: [UInt8])]
   /// The tables whose rows were not read: they are unloaded.
-  public let unloaded: [StoredTable]
+  @usableFromInline package let unloaded: [StoredTable]
 
   /// - Parameters:
   ///   - rows: ascending by key, each once. If they are not, the form is damaged.
@@ -158,10 +153,10 @@ public struct RowReader: Sendable {
   }
 
   @inlinable
-  func firstIndex(from table: StoredTable) -> Int { partition { $0 < table } }
+  func firstIndex(from table: StoredTable) -> Int { partition { $0.number < table.number } }
 
   @inlinable
-  func firstIndex(after table: StoredTable) -> Int { partition { $0 <= table } }
+  func firstIndex(after table: StoredTable) -> Int { partition { $0.number <= table.number } }
 
   @inlinable
   func partition(_ isBefore: (StoredTable) -> Bool) -> Int {
