@@ -78,9 +78,9 @@ struct Child: Sendable {
     var number = first
     while true {
       line.tell(.makes(number))
-      let mutated: UpdateMachine<ToldSource>.Mutated
+      let ticket: MutationTicket
       do throws(MutationError<Never>) {
-        mutated = try await machine.mutate(.add(number))
+        ticket = try await machine.mutate(.add(number)).ticket
       } catch {
         // Full: until something is confirmed.
         let clock = SystemClock()
@@ -88,7 +88,7 @@ struct Child: Sendable {
         continue
       }
       // Sometimes the next is made before this one is stored.
-      if number % 3 != 0, await machine.stored(mutated.ticket) { line.tell(.stored(number)) }
+      if number % 3 != 0, await machine.stored(ticket) { line.tell(.stored(number)) }
       number += 1
     }
   }

@@ -11,7 +11,7 @@ extension SQLiteFile {
       var rows: [(key: StoredKey, value: [UInt8])] = []
       // Loads the tables between the omitted ones, so that the omitted rows are not even scanned.
       var first: Int64 = 0
-      for left in Set(tables).sorted() {
+      for left in Set(tables).sorted(by: { $0.number < $1.number }) {
         try connection.load(kept.id, tables: first..<Int64(left.number), into: &rows)
         first = Int64(left.number) + 1
       }

@@ -247,15 +247,16 @@ actor Follower {
   private func endIfDone() async {
     guard options.isOnce, ending == nil, let window, let printed else { return }
     let span = span
-    let isDone = await machine.read { state in
-      guard state.freshness.claim == .connected, let messages = state.model?.messages,
-        messages.unloaded(under: span, of: window.list).isEmpty,
-        let excerpt = messages.list(of: window.list)?.excerpt(of: span), excerpt.reachesEnd
-      else { return false }
-      return excerpt.rows.allSatisfy { row in
-        if case .item(let id) = row { printed.has(id) } else { false }
+    let state = await machine.state
+    guard state.freshness.claim == .connected, let messages = state.model?.messages,
+      messages.unloaded(under: span, of: window.list).isEmpty
+    else { return }
+    let view = WindowView(window.list, span, of: messages)
+    let isDone =
+      view.reachesEnd
+      && view.rows.allSatisfy { row in
+        if case .item(let message) = row { printed.has(message.id) } else { false }
       }
-    }
     if isDone { await end(.done) }
   }
 }

@@ -49,7 +49,7 @@ extension Printed: Storable {
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self.init(floor: try bytes.take(), ids: try bytes.takeArray())
+    self.init(floor: try bytes.take(), ids: try bytes.take())
   }
 }
 
@@ -61,7 +61,7 @@ struct PrintMark {
   private static let key = StoredKey(.firstOfModel, [])
 
   func load() async throws(StoreError) -> Printed? {
-    guard let row = try await store.load()?.rows.first else { return nil }
+    guard let row = try await store.load(leaving: [])?.rows.first else { return nil }
     do throws(StoredFormError) {
       return try Printed(storedBytes: row.value)
     } catch {

@@ -122,10 +122,10 @@ final class Reader: Sendable {
 
   /// An iterator on its way between a test and the tasks that it starts, one after the other.
   struct Reading: @unchecked Sendable {
-    var iterator: ReplicaStates<Ledger>.AsyncIterator?
+    var iterator: AsyncStream<LedgerState>.AsyncIterator?
   }
 
-  init(_ states: ReplicaStates<Ledger>, on executor: StepExecutor) {
+  init(_ states: AsyncStream<LedgerState>, on executor: StepExecutor) {
     self.executor = executor
     iterator = Box(Reading(iterator: states.makeAsyncIterator()))
   }

@@ -82,7 +82,7 @@ struct LedgerServer {
       store.heedsCancellation = endsWhenCancelled
       let bench = Bench(store: store, endsWhenCancelled: endsWhenCancelled, seed: seed)
       var server = LedgerServer()
-      let states = Box<ReplicaStates<Ledger>?>(nil)
+      let states = Box<AsyncStream<LedgerState>?>(nil)
       bench.start { states.value = await $0.states() }
       let run = bench.run()
       goesOn = begin(bench, &server, steps: steps)

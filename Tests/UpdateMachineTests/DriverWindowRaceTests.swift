@@ -9,7 +9,7 @@ struct QuickPages: SyncSource {
   typealias Sync = ShelfSync
 
   /// As many fetches as there is time for: windows must not wait here.
-  var pageSettings: PageSettings {
+  static var pages: PageSettings {
     var settings = PageSettings()
     settings.retry.paceBurst = 1_000_000
     return settings
@@ -48,7 +48,7 @@ struct QuickPages: SyncSource {
   @Test func `windows opened and closed on many threads are filled, and leave nothing behind`()
     async
   {
-    let machine = UpdateMachine(source: QuickPages())
+    let machine = UpdateMachine(source: QuickPages(), replicas: nil, pages: QuickPages.pages)
     async let following: Void = machine.run()
     await withDiscardingTaskGroup { group in
       for viewer in 0..<8 {

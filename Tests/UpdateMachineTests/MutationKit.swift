@@ -172,7 +172,9 @@ final class MutationBench: DriverStand {
   /// Makes a change; its ticket, or why not.
   func mutate(
     _ change: BoardChange
-  ) -> Result<BoardDriver.Mutated, MutationError<BoardChange.Refusal>> {
+  ) -> Result<
+    (ticket: MutationTicket, value: BoardChange.Value), MutationError<BoardChange.Refusal>
+  > {
     read { machine in
       do throws(MutationError<BoardChange.Refusal>) {
         return .success(try machine.mutate(change))

@@ -143,29 +143,4 @@ import Testing
     new[5] = nil
     #expect(new.differs(from: old, in: 4...6))
   }
-
-  // MARK: Conflict policies
-
-  @Test func `each conflict policy resolves one field`() throws {
-    let edit = FieldEdit(from: 1, to: 2)
-    #expect(try edit.resolved(over: 9, .clientWins) == 2)
-    #expect(try edit.resolved(over: 9, .serverOnly) == 9)
-    #expect(try edit.resolved(over: 9, .firstWriterWins) == 9)
-    #expect(try edit.resolved(over: 1, .firstWriterWins) == 2)
-    #expect(try edit.resolved(over: 1, .ask) == 2)
-    #expect(try edit.resolved(over: 2, .ask) == 2)
-    #expect(throws: EditConflict(base: 1, current: 9, new: 2)) {
-      try edit.resolved(over: 9, .ask)
-    }
-  }
-
-  @Test func `the last writer wins in any order`() {
-    let early = StampedValue("early", writtenAt: 1, writer: 2)
-    let late = StampedValue("late", writtenAt: 2, writer: 1)
-    let other = StampedValue("other", writtenAt: 2, writer: 2)
-    #expect(early.merged(with: late) == late)
-    #expect(late.merged(with: early) == late)
-    #expect(late.merged(with: other) == other)
-    #expect(other.merged(with: late) == other)
-  }
 }

@@ -4,8 +4,8 @@ public import UpdateMachine
 // value has changed.
 
 extension MessageStore {
-  /// Applies one event. Events must come in log order, each once. Call ``answered()`` after the
-  /// last one of an answer.
+  /// Applies one event. Events must come in log order, each once. The client
+  /// says when an answer is complete (`ListInput.answered`).
   @inlinable
   public mutating func apply(_ event: Event) {
     _revision += 1
@@ -27,12 +27,12 @@ extension MessageStore {
 
   /// Notes that a poll has left. Its answer will have every event committed before now (R13).
   @inlinable
-  public mutating func asked() { audit.asked() }
+  package mutating func asked() { audit.asked() }
 
   /// Notes that the answer to the last poll has been applied: whole, and as the server made it. The
   /// answer may be empty.
   @inlinable
-  public mutating func answered() {
+  package mutating func answered() {
     if hasUnloaded {
       for id in idsInUse { dropUnloaded(id) }
     }

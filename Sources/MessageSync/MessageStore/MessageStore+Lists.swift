@@ -11,6 +11,22 @@ extension MessageStore: PartialLists {
   public typealias Item = ChatMessage<Content>
 
   @inlinable
+  public mutating func handle(_ input: ListInput<Narrow, MessageID>) {
+    switch input {
+    case .opened(let narrow): open(narrow)
+    case .closed(let narrow): close(narrow)
+    case .reconsidered(let narrow): reconsider(narrow)
+    case .dropped(let id): drop(id)
+    case .fetchBegan(let id, let request, let isAudit): begin(id, request, isAudit: isAudit)
+    case .fetchAbandoned(let id): abandon(id)
+    case .fetchesAbandoned: abandonFetches()
+    case .asked: asked()
+    case .answered: answered()
+    case .restored: restored()
+    }
+  }
+
+  @inlinable
   public func item(_ id: MessageID) -> ChatMessage<Content>? { self[id] }
 
   @inlinable

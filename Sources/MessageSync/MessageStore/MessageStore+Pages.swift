@@ -9,7 +9,7 @@ extension MessageStore {
   /// Opens a fetch at the moment when its request leaves. From now on the journal keeps every event
   /// that the page may be older than. A retry is a new fetch with its own ID.
   @inlinable
-  public mutating func begin(_ id: RequestID, _ request: Request, isAudit: Bool = false) {
+  package mutating func begin(_ id: RequestID, _ request: Request, isAudit: Bool = false) {
     fetches.append(
       Fetch(id: id, request: request, begun: journal.position, isAudit: isAudit))
     if isAudit, case .item(let message) = request.want { audit.begin(message, id) }
@@ -17,13 +17,13 @@ extension MessageStore {
 
   /// Abandons a fetch: its answer will be ignored.
   @inlinable
-  public mutating func abandon(_ id: RequestID) {
+  package mutating func abandon(_ id: RequestID) {
     if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
   }
 
   /// Abandons all open fetches, because their pages may be from a time without events.
   @inlinable
-  public mutating func abandonFetches() {
+  package mutating func abandonFetches() {
     audit.endAll()
     fetches = []
     journal.trim(to: nil)

@@ -159,7 +159,7 @@ extension MessageStore {
   /// Begins a new run of a restored store. Fetches of the earlier run are abandoned. Each loaded
   /// message enters every list that it belongs to. O(loaded messages × lists of their channels).
   @inlinable
-  public mutating func restored() {
+  package mutating func restored() {
     abandonFetches()
     _revision += 1
     for (_, one) in held { enlist(one) }

@@ -172,7 +172,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// are loaded. Nothing is known yet. A list that is open already does not change. O(held
   /// messages).
   @inlinable
-  public mutating func open(_ narrow: Narrow) {
+  package mutating func open(_ narrow: Narrow) {
     guard listKey(of: narrow) == nil else { return }
     _revision += 1
     var listed = Listed(narrow: narrow)
@@ -189,7 +189,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// Closes the list of a narrow and forgets its knowledge.
   @inlinable
-  public mutating func close(_ narrow: Narrow) {
+  package mutating func close(_ narrow: Narrow) {
     guard let listKey = listKeys.removeValue(forKey: narrow) else { return }
     _revision += 1
     lists.removeValue(forKey: listKey)
@@ -260,7 +260,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// muted. Its open fetches are abandoned, because their pages may follow the old meaning (R11).
   /// O(held messages).
   @inlinable
-  public mutating func reconsider(_ narrow: Narrow) {
+  package mutating func reconsider(_ narrow: Narrow) {
     for fetch in fetches where fetch.request.narrow == narrow { abandon(fetch.id) }
     audit.forgetLacks(of: narrow)
     guard let listKey = listKey(of: narrow), var listed = lists[listKey] else { return }
@@ -276,7 +276,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// Drops a held message to free memory. Its ID leaves every list's knowledge (R12).
   @inlinable
-  public mutating func drop(_ id: MessageID) {
+  package mutating func drop(_ id: MessageID) {
     _revision += 1
     forEachList(
       where: { $0.list.speaks(of: id) },

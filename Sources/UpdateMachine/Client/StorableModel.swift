@@ -82,10 +82,16 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
 extension SavedReplica where Model: StorableModel, Place: Storable {
   /// Returns the rows that differ from `old`, an older saved form of the same replica; `nil`: all
   /// rows.
-  public func rows(since old: SavedReplica?) -> [StoredRow] { step(since: old).rows }
+  package func rows(since old: SavedReplica?) -> [StoredRow] { step(since: old).rows }
+
+  /// Returns what differs from `old`, an older saved form of the same replica; `nil`: all of it.
+  public func step(since old: SavedReplica?, writtenAt: WallTime) -> JournalEntry {
+    let step = step(since: old)
+    return JournalEntry(cleared: step.cleared, rows: step.rows, writtenAt: writtenAt)
+  }
 
   /// Returns the same rows together with the ranges that are cleared.
-  public func step(since old: SavedReplica?) -> RowWriter {
+  package func step(since old: SavedReplica?) -> RowWriter {
     var rows = RowWriter()
     rows.put(.head, head, since: old?.head)
     outbox?.store(since: old?.outbox, into: &rows)

@@ -1,29 +1,17 @@
 // The user's changes: the outbox beside the model, and everything that it is told.
 
 extension SyncClient {
-  /// What a change returns at once.
-  public struct Mutated: Sendable {
-    /// The app's handle on the mutation from now on.
-    public var ticket: MutationTicket
-    /// What the mutator returned here. The server's run may have another result.
-    public var value: Change.Value
-    /// What the host must do about it, in order.
-    public var effects: Effects
-
-    @inlinable
-    init(ticket: MutationTicket, value: Change.Value, effects: Effects) {
-      self.ticket = ticket
-      self.value = value
-      self.effects = effects
-    }
-  }
-
   /// Changes the view, whole or not at all. If it throws, nothing has changed. It also throws while
   /// no state is held, because there is nothing to change.
+  ///
+  /// - Returns: the app's handle on the mutation from now on; what the mutator returned here, where
+  ///   the server's run may have another result; and what the host must do about it, in order.
   @inlinable
   public mutating func mutate(
-    _ change: Change, at now: Moment
-  ) throws(MutationError<Change.Refusal>) -> Mutated {
+    _ change: Model.Change, at now: Moment
+  ) throws(MutationError<Model.Change.Refusal>) -> (
+    ticket: MutationTicket, value: Model.Change.Value, effects: Effects
+  ) {
     var effects = Effects()
     let before = look(at: now)
     holdBack(at: now, &effects)
@@ -31,7 +19,7 @@ extension SyncClient {
       throw .nothingHeld
     }
     settle(since: before, at: now, &effects)
-    return Mutated(ticket: made.ticket, value: made.value, effects: effects)
+    return (made.ticket, made.value, effects)
   }
 
   // MARK: Inputs of the outbox

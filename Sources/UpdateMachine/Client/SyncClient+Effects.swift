@@ -8,7 +8,7 @@ extension SyncClient {
     /// Tell the app's log what went wrong.
     case report(SyncReport)
     /// Tell the server that a log is no longer needed: best effort, never retried, not answered.
-    case release(Place.Log)
+    case release(Sync.Place.Log)
     /// Read the saved form. The store does one operation at a time: this, ``save(_:)``,
     /// ``read(_:_:)`` or ``erase``.
     case load
@@ -22,11 +22,11 @@ extension SyncClient {
     case register(RequestID)
     /// Ask for the events after the finger. `waits`: the server may hold the request open. A
     /// subscription continues from the next finger under the same request.
-    case poll(RequestID, finger: Place, waits: Bool)
+    case poll(RequestID, finger: Sync.Place, waits: Bool)
     /// Send mutations.
-    case push(PushRequest<Change>)
+    case push(PushRequest<Model.Change>)
     /// Ask for a page.
-    case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
+    case fetch(RequestID, PageRequest<Model.Lists.Narrow, Model.Lists.ID>)
     /// Feed `fired` once, at a moment drawn from the range.
     case arm(TimerID, MomentRange)
   }
@@ -120,7 +120,7 @@ package enum MachineHeard<Place: Finger>: Equatable, Sendable {
 extension SyncClient.Effects {
   /// The effects in their order, for tests and texts. Allocates.
   @inlinable
-  public var list: [SyncClient.Effect] {
+  package var list: [SyncClient.Effect] {
     var list: [SyncClient.Effect] = []
     each { list.append($0) }
     return list
@@ -144,7 +144,7 @@ extension SyncClient.Effects {
 
 extension SyncClient.Effect {
   /// One line: "save 41", "arm 3 in (0, 0.8 s]".
-  public func text(at now: Moment) -> String {
+  package func text(at now: Moment) -> String {
     switch self {
     case .cancel(let id): "cancel \(id)"
     case .disarm(let timer): "disarm \(timer)"

@@ -8,7 +8,7 @@ extension SyncClient {
 
     /// The saved form was read; `nil`: there is none, or none that can be used. `age`: the time
     /// since it was written, by the wall clock; `nil`: unknown.
-    indirect case loaded(Saved?, age: TimeSpan?)
+    indirect case loaded(SavedReplica<Model, Sync.Place>?, age: TimeSpan?)
     /// The saved form could not be read.
     case loadFailed(StoreFailure)
     /// A save is durable.
@@ -25,13 +25,13 @@ extension SyncClient {
     // The server: every request gets an answer or a failure.
 
     /// A register was answered: a snapshot, its finger, and what the server promises.
-    case snapshotArrived(RequestID, Model.Snapshot, finger: Place, terms: ServerTerms)
+    case snapshotArrived(RequestID, Model.Snapshot, finger: Sync.Place, terms: ServerTerms)
     /// A poll was answered, perhaps without events.
     case batchArrived(RequestID, Sync.Batch)
     /// A push was answered: the server has its mutations, or refuses some.
     case pushAnswered(RequestID, PushAnswer)
     /// A fetch was answered. The page is checked before it is taken.
-    case pageArrived(RequestID, Lists.Page)
+    case pageArrived(RequestID, Model.Lists.Page)
     /// A request ended in any other way. `hasLeft`: the server may have received it, which matters
     /// only for pushes.
     case failed(RequestID, SyncFailure, hasLeft: Bool)
@@ -55,7 +55,7 @@ extension SyncClient {
   /// What the app does with a window that it has opened.
   public enum WindowChange: Sendable {
     /// The window shows another part of the same list from now on.
-    case moved(WindowID, ListWindow<Lists.ID>)
+    case moved(WindowID, ListWindow<Model.Lists.ID>)
     /// The window is no longer shown.
     case closed(WindowID)
   }
@@ -63,11 +63,11 @@ extension SyncClient {
   /// A change that an app makes to its partial lists.
   public enum ListChange: Sendable {
     /// A held item is dropped to free memory. Its ID is no longer known.
-    case dropped(Lists.ID)
+    case dropped(Model.Lists.ID)
     /// A list is no longer shown. What was known of it is forgotten.
-    case closed(Lists.Narrow)
+    case closed(Model.Lists.Narrow)
     /// A narrow has changed its meaning, for a reason outside the items that it lists.
-    case reconsidered(Lists.Narrow)
+    case reconsidered(Model.Lists.Narrow)
   }
 
   /// An app's decision about one of its mutations.
@@ -76,7 +76,7 @@ extension SyncClient {
     case retried(MutationTicket)
     /// Replaces a mutation that the server itself refused, or changes one that never left
     /// (`Outbox.canEdit`). Accepted even if that fills the outbox.
-    case edited(MutationTicket, Change)
+    case edited(MutationTicket, Model.Change)
     /// Gives up a mutation that is refused, uncertain, or never left.
     case discarded(MutationTicket)
 

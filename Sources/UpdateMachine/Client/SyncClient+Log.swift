@@ -62,7 +62,7 @@ extension SyncClient {
     let early = _machine
     _holding = saved.map { .model($0.model) } ?? .nothing
     effects.changes.insert(.model)
-    withModel { $0.lists.restored() }
+    withModel { $0.lists.handle(.restored) }
     if let saved { restoreOutbox(saved) }
     guard let saved, let finger = saved.finger else {
       if startsWhenLoaded { begin(foreground: early.isInForeground, at: now, &effects) }
@@ -162,7 +162,7 @@ extension SyncClient {
     }
     switch Sync.advance(finger, over: batch) {
     case .seen:
-      withModel { $0.lists.answered() }
+      withModel { $0.lists.handle(.answered) }
       _local?.pollWasAnswered()
       tell(.polled(id, movedTo: nil), at: now, &effects)
     case .gap: tell(.failed(id, .malformed), at: now, &effects)
@@ -177,7 +177,7 @@ extension SyncClient {
       } catch {
         return tell(.failed(id, .modelRefused), at: now, &effects)
       }
-      model.lists.answered()
+      model.lists.handle(.answered)
       local?.pollWasAnswered()
       _holding = .model(model)
       _local = local
@@ -215,7 +215,7 @@ extension SyncClient {
   @inlinable
   mutating func notePollLeft() {
     _local?.pollLeft()
-    withModel { $0.lists.asked() }
+    withModel { $0.lists.handle(.asked) }
   }
 }
 

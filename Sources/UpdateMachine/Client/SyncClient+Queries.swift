@@ -17,13 +17,13 @@ extension SyncClient {
   package var local: LocalChanges<Change>? { _local }
 
   /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
-  public var view: Change.State? { _local?.view.state }
+  public var view: Model.Change.State? { _local?.view.state }
 
   /// Mutations that the server has not confirmed, in order, without those that it refused.
-  public var pending: [PendingMutation<Change>] { _local?.outbox.pending ?? [] }
+  public var pending: [PendingMutation<Model.Change>] { _local?.outbox.pending ?? [] }
 
   /// Mutations without effect on the view, which wait for the app or for a newer state.
-  public var setAside: [MutationSetAside<Change>] { _local?.outbox.setAside ?? [] }
+  public var setAside: [MutationSetAside<Model.Change>] { _local?.outbox.setAside ?? [] }
 
   @inlinable
   package var machine: Machine<Place> { _machine }

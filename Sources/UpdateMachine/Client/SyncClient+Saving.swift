@@ -5,7 +5,7 @@ extension SyncClient {
   /// this is `nil` without one. An outbox is saved even then, because the user's changes exist
   /// nowhere else.
   @inlinable
-  public var saved: Saved? {
+  public var saved: SavedReplica<Model, Sync.Place>? {
     guard canSave, case .model(let model) = _holding else { return nil }
     return Saved(
       model: model, finger: _machine.finger, terms: _machine.terms, outbox: _local?.outbox)

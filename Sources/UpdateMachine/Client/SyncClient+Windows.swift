@@ -3,30 +3,19 @@
 extension SyncClient {
   /// Opens a window on a part of a list. What is held shows at once. The rest is fetched while the
   /// log is followed and the user sees the app. Without a model the window waits for one.
+  ///
+  /// - Returns: the window's name, by which the app moves and closes it; and what the host must do
+  ///   about it, in order.
   @inlinable
   public mutating func openWindow(
-    on narrow: Lists.Narrow, showing window: ListWindow<Lists.ID>, at now: Moment
-  ) -> OpenedWindow {
+    on narrow: Model.Lists.Narrow, showing window: ListWindow<Model.Lists.ID>, at now: Moment
+  ) -> (id: WindowID, effects: Effects) {
     var effects = Effects()
     let before = look(at: now)
     let id = planner.open(narrow, window)
     shownRevision = nil
     settle(since: before, at: now, &effects)
-    return OpenedWindow(id: id, effects: effects)
-  }
-
-  /// The result of opening a window.
-  public struct OpenedWindow: Sendable {
-    /// The window's name, by which the app moves and closes it.
-    public var id: WindowID
-    /// What the host must do about it, in order.
-    public var effects: Effects
-
-    @inlinable
-    init(id: WindowID, effects: Effects) {
-      self.id = id
-      self.effects = effects
-    }
+    return (id, effects)
   }
 
   @inlinable
@@ -42,9 +31,9 @@ extension SyncClient {
   mutating func changeLists(_ change: ListChange, _ effects: inout Effects) {
     self.change(&effects) {
       switch change {
-      case .dropped(let id): $0.lists.drop(id)
-      case .closed(let narrow): $0.lists.close(narrow)
-      case .reconsidered(let narrow): $0.lists.reconsider(narrow)
+      case .dropped(let id): $0.lists.handle(.dropped(id))
+      case .closed(let narrow): $0.lists.handle(.closed(narrow))
+      case .reconsidered(let narrow): $0.lists.handle(.reconsidered(narrow))
       }
     }
   }
@@ -131,7 +120,7 @@ extension SyncClient {
 
   /// The view through a window; `nil`: the window is not open.
   @inlinable
-  public func view(of window: WindowID) -> WindowView<Lists>? { planner.shown(window) }
+  public func view(of window: WindowID) -> WindowView<Model.Lists>? { planner.shown(window) }
 
   /// All open windows with the views last shown, for a checker.
   @inlinable

@@ -39,13 +39,13 @@
 public struct SyncClient<Model: SyncModel, Sync: SyncProtocol>: Sendable
 where Sync.Batch.Event == Model.Event {
   /// The finger of the server's protocol.
-  public typealias Place = Sync.Place
+  @usableFromInline package typealias Place = Sync.Place
   /// The mutations of the model; `Never` if it takes none.
-  public typealias Change = Model.Change
+  @usableFromInline package typealias Change = Model.Change
   /// The partial lists of the model; ``NoLists`` if it holds everything.
-  public typealias Lists = Model.Lists
+  @usableFromInline package typealias Lists = Model.Lists
   /// The replica as it is on disk.
-  public typealias Saved = SavedReplica<Model, Place>
+  @usableFromInline package typealias Saved = SavedReplica<Model, Place>
   @usableFromInline typealias Planner = PagePlanner<Lists>
 
   /// The settings of this client, which never change.
@@ -164,7 +164,7 @@ public struct ClientSettings: Hashable, Sendable {
   /// The numbers of the machine that follows the log.
   public var machine = MachineSettings()
   /// How eagerly pages are fetched.
-  public var pages = PageSettings()
+  @usableFromInline package var pages = PageSettings()
   /// Whether there is a store. Without one the state is lost with the process, and nothing waits
   /// for a write.
   public var hasStore = true

@@ -151,9 +151,9 @@ extension SyncModel where Lists == NoLists {
 /// How far a server has confirmed one client's changes, told with the state that contains them.
 public struct MutationConfirmation: Hashable, Sendable {
   /// The server has processed all changes up to this one.
-  public var last: MutationID
+  @usableFromInline package var last: MutationID
   /// The last change that it refused.
-  public var refusal: MutationRefusal?
+  @usableFromInline package var refusal: MutationRefusal?
 
   /// Creates a confirmation. By default, nothing was refused.
   @inlinable

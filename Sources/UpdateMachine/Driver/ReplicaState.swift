@@ -53,16 +53,4 @@
     }
   }
 
-  /// The states of a replica: first the present one, then the newest whenever the reader is ready.
-  /// States in between are skipped, so a slow reader costs nothing. Ends when the machine is
-  /// released. For one reader.
-  public struct ReplicaStates<Model: SyncModel>: AsyncSequence, Sendable {
-    let stream: AsyncStream<ReplicaState<Model>>
-
-    /// Returns an iterator, for one reader: iterators of one sequence share one position.
-    public func makeAsyncIterator() -> AsyncStream<ReplicaState<Model>>.Iterator {
-      stream.makeAsyncIterator()
-    }
-  }
-
 #endif

@@ -69,9 +69,7 @@
       if !old.hasUnloaded { new.model.forgetUnloaded() }
       switch old {
       case .replica(let old):
-        let step = new.step(since: old)
-        try await store.append(
-          JournalEntry(cleared: step.cleared, rows: step.rows, writtenAt: now))
+        try await store.append(new.step(since: old, writtenAt: now))
       case .unknown:
         try await store.setAside()
         saved.withLock { $0 = .nothing }

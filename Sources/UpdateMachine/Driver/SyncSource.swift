@@ -66,14 +66,6 @@
     func page(
       _ request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>
     ) async throws(SyncFailure) -> Model.Lists.Page
-
-    /// How eagerly pages are fetched from this server. Read once, before the first fetch. The
-    /// defaults suit most servers.
-    var pageSettings: PageSettings { get }
-  }
-
-  extension SyncSource {
-    public var pageSettings: PageSettings { PageSettings() }
   }
 
   /// The source of a model that takes no changes: nothing is ever pushed.
@@ -95,10 +87,10 @@
   /// Why a push was not answered.
   public struct PushFailure: Error, Hashable, Sendable {
     /// Classified as for a poll.
-    public var failure: SyncFailure
+    package var failure: SyncFailure
     /// Whether the server may have received the push. `false` only if it certainly has not, for
     /// example without a connection: then its mutations count as never sent.
-    public var hasLeft: Bool
+    package var hasLeft: Bool
 
     /// If in doubt, leave `hasLeft` true.
     public init(_ failure: SyncFailure, hasLeft: Bool = true) {

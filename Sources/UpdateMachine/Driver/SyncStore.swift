@@ -54,7 +54,7 @@
 
   extension SyncStore {
     /// Returns everything that is saved.
-    public func load() async throws(StoreError) -> SavedRows? { try await load(leaving: []) }
+    package func load() async throws(StoreError) -> SavedRows? { try await load(leaving: []) }
   }
 
   /// Why a store could not perform an operation.

@@ -3,14 +3,6 @@
   // Local changes: how an app changes its model, and what it learns of them.
 
   extension UpdateMachine {
-    /// What a mutation returns to its app at once.
-    public struct Mutated: Sendable {
-      /// The app's handle on the mutation, for as long as it is pending, also after a restart.
-      public var ticket: MutationTicket
-      /// What the mutator returned here. The server's run may have another result.
-      public var value: Change.Value
-    }
-
     /// Changes the model, whole or not at all. When this returns, the change is in the view and
     /// queued for the server. It waits neither for the store nor for a server; ``stored(_:)`` and
     /// ``acknowledged(_:)`` do.
@@ -20,11 +12,16 @@
     /// ``stored(_:)``, and is sent by the next `run()`. Throws, and changes nothing, if the mutator
     /// refuses, if the outbox is full, or while no state is held: before the saved form was read,
     /// at a first start before the first snapshot, and after a log-out.
+    ///
+    /// - Returns: the app's handle on the mutation, for as long as it is pending, also after a
+    ///   restart; and what the mutator returned here, where the server's run may have another result.
     public func mutate(
-      _ change: Change
-    ) throws(MutationError<Change.Refusal>) -> Mutated {
+      _ change: Origin.Model.Change
+    ) throws(MutationError<Origin.Model.Change.Refusal>) -> (
+      ticket: MutationTicket, value: Origin.Model.Change.Value
+    ) {
       let now = clock.now
-      let mutated: Client.Mutated
+      let mutated: (ticket: MutationTicket, value: Change.Value, effects: Client.Effects)
       do throws(MutationError<Change.Refusal>) {
         mutated = try client.mutate(change, at: now)
       } catch {
@@ -32,7 +29,7 @@
         throw error
       }
       perform(nil, mutated.effects, at: now)
-      return Mutated(ticket: mutated.ticket, value: mutated.value)
+      return (mutated.ticket, mutated.value)
     }
 
     /// Waits until no crash can lose the mutation as it is, because it is on disk with the replica.
@@ -102,7 +99,7 @@
     /// Replaces a mutation that was refused or has never left. Returns whether it was one; if not,
     /// nothing happens.
     @discardableResult
-    public func edit(_ ticket: MutationTicket, to change: Change) -> Bool {
+    public func edit(_ ticket: MutationTicket, to change: Origin.Model.Change) -> Bool {
       let can = client.local?.outbox.canEdit(ticket) ?? false
       feed(.mutation(.edited(ticket, change)))
       return can
@@ -124,7 +121,7 @@
     /// returns its own sequence.
     public func changes<Query: ViewQuery>(
       of query: Query
-    ) -> ViewAnswers<Query.Answer> where Query.State == Change.State {
+    ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model.Change.State {
       let stream = mutations.ask(query)
       mutations.tell(client.local)
       return ViewAnswers(stream: stream)

@@ -5,7 +5,7 @@
 
   extension UpdateMachine {
     /// The name of a list.
-    public typealias Narrow = Lists.Narrow
+    package typealias Narrow = Lists.Narrow
 
     /// Opens a window on a part of a list: the newest rows, the rows around an ID, or those where
     /// the user should go on reading. What is held shows at once. The rest is fetched while `run()`
@@ -15,8 +15,8 @@
     /// May be called at any time. Without a model the window waits for one. It is closed by
     /// ``closeWindow(_:)``, and when its views are dropped or their task is cancelled.
     public func openWindow(
-      on narrow: Narrow, showing window: ListWindow<Lists.ID>
-    ) -> WindowViews<Lists> {
+      on narrow: Origin.Model.Lists.Narrow, showing window: ListWindow<Origin.Model.Lists.ID>
+    ) -> WindowViews<Origin.Model.Lists> {
       let now = clock.now
       let opened = client.openWindow(on: narrow, showing: window, at: now)
       var subscriber = WindowSubscriber<Lists>(window: opened.id)
@@ -28,7 +28,7 @@
     }
 
     /// Shows another part of the same list: the user scrolls. Does nothing if the window is closed.
-    public func moveWindow(_ id: WindowID, to window: ListWindow<Lists.ID>) {
+    public func moveWindow(_ id: WindowID, to window: ListWindow<Origin.Model.Lists.ID>) {
       feed(.window(.moved(id, window)))
     }
 

@@ -24,15 +24,15 @@
   /// ``logOut()`` releases and erases them.
   public actor UpdateMachine<Origin: SyncSource> {
     /// The app's model.
-    public typealias Model = Origin.Model
+    package typealias Model = Origin.Model
     /// The protocol's finger.
     package typealias Place = Origin.Sync.Place
     /// What the app sees.
-    public typealias State = ReplicaState<Model>
+    public typealias State = ReplicaState<Origin.Model>
     /// What the user can do.
-    public typealias Change = Model.Change
+    package typealias Change = Model.Change
     /// The model's partial lists.
-    public typealias Lists = Model.Lists
+    package typealias Lists = Model.Lists
     /// The value that decides everything.
     package typealias Client = SyncClient<Model, Origin.Sync>
     /// A closure that gets every input after it was taken, before its effects are performed, for
@@ -41,9 +41,8 @@
     /// something or opened a window. Called on the actor, synchronously; must not block.
     package typealias Tap = @Sendable (Client.Input?, Client.Effects, Client, Moment) -> Void
 
-    /// A closure that gets the entries for the app's log, in the order in which they happen. Called
-    /// on the actor, synchronously; must not block.
-    public typealias Reporter = @Sendable (DriverReport) -> Void
+    /// A closure that gets the entries for the app's log.
+    package typealias Reporter = @Sendable (DriverReport) -> Void
 
     /// How long the release of a server's log may take before its task is cancelled.
     package static var releaseTime: TimeSpan { .seconds(5) }
@@ -86,12 +85,13 @@
     ///   - acknowledges: whether the server is told of a finger before or after that is saved.
     ///   - settings: the machine's settings; the defaults suit most apps.
     ///   - clock: the source of moments and of wall time.
-    ///   - reporter: gets the entries for the app's log; `nil`: none are made.
+    ///   - reporter: gets the entries for the app's log, in the order in which they happen; `nil`:
+    ///     none are made. Called on the actor, synchronously; must not block.
     public init(
       source: Origin, store: any SyncStore, acknowledges: Acknowledgement = .afterSaving,
       settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
-      reporter: Reporter? = nil
-    ) where Model: StorableModel, Origin.Sync.Place: Storable {
+      reporter: (@Sendable (DriverReport) -> Void)? = nil
+    ) where Origin.Model: StorableModel, Origin.Sync.Place: Storable {
       self.init(
         source: source, replicas: RowStore(store), acknowledges: acknowledges,
         settings: settings, clock: clock, reporter: reporter)
@@ -109,7 +109,8 @@
     /// typing, which are worth nothing after a restart.
     public init(
       source: Origin, settings: MachineSettings = MachineSettings(),
-      clock: any DriverClock = SystemClock(), reporter: Reporter? = nil
+      clock: any DriverClock = SystemClock(),
+      reporter: (@Sendable (DriverReport) -> Void)? = nil
     ) {
       self.init(
         source: source, replicas: nil, settings: settings, clock: clock, reporter: reporter)
@@ -118,14 +119,16 @@
     /// The same with a store of whole replicas, and all that a simulator decides.
     ///
     /// - Parameters:
+    ///   - pages: how eagerly pages are fetched.
     ///   - chance: draws waits, and the number of this start.
     ///   - executor: runs the actor's jobs; must run them one after the other.
     ///   - tap: gets every input; `nil`: there is none.
     package init(
       source: Origin, replicas store: (any ReplicaStore<Model, Place>)?,
       acknowledges acknowledgement: Acknowledgement = .afterSaving,
-      settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
-      chance: any Chance = SystemChance(), executor: any SerialExecutor = SerialQueueExecutor(),
+      settings: MachineSettings = MachineSettings(), pages: PageSettings = PageSettings(),
+      clock: any DriverClock = SystemClock(), chance: any Chance = SystemChance(),
+      executor: any SerialExecutor = SerialQueueExecutor(),
       reporter: Reporter? = nil, tap: Tap? = nil
     ) {
       self.source = source
@@ -137,7 +140,7 @@
       self.tap = tap
       var numbers = ClientSettings()
       numbers.machine = settings
-      numbers.pages = source.pageSettings
+      numbers.pages = pages
       numbers.hasStore = store != nil
       numbers.acknowledges = acknowledgement
       client = Client(incarnation: chance.newIncarnation(), settings: numbers)
@@ -247,16 +250,13 @@
         at: now)
     }
 
-    /// Reads several values of one state. `body` runs on the actor, at once; must not block.
-    public func read<Value: Sendable>(_ body: sending (State) -> Value) -> Value { body(state) }
-
     /// Returns the present state and then the newest, whenever the reader asks for one. The
     /// subscription begins before this returns, so nothing later is missed. Each call returns its
-    /// own sequence, for one reader. It ends when the sequence is dropped or its task is cancelled.
-    /// Neither the call nor the sequence keeps the machine alive: the sequence ends when the
-    /// machine is released.
-    public func states() -> ReplicaStates<Model> {
-      let states = ReplicaStates<Model>(stream: observers.add(state))
+    /// own stream, for one reader. States between two readings are skipped, so a slow reader costs
+    /// nothing. The subscription ends when the stream is dropped or its task is cancelled. Neither
+    /// the call nor the stream keeps the machine alive: the stream ends when the machine is released.
+    public func states() -> AsyncStream<State> {
+      let states = observers.add(state)
       setAlarm()
       return states
     }

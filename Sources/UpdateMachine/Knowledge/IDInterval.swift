@@ -5,7 +5,7 @@
 /// has it or not (PartialKnowledge R6).
 public struct IDInterval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   /// A point of the line: an ID, or one of the two ends.
-  public struct Point: BitwiseCopyable, Hashable, Comparable, Sendable {
+  @usableFromInline package struct Point: BitwiseCopyable, Hashable, Comparable, Sendable {
     /// The ID's number; the ends have the least and the greatest number there is.
     @usableFromInline let place: Int64
 
@@ -14,24 +14,24 @@ public struct IDInterval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
     /// Before every ID.
     @inlinable
-    public static var veryBeginning: Point { Point(place: .min) }
+    package static var veryBeginning: Point { Point(place: .min) }
 
     /// After every ID.
     @inlinable
-    public static var veryEnd: Point { Point(place: .max) }
+    package static var veryEnd: Point { Point(place: .max) }
 
     /// Returns the point of an ID, between the two ends.
     @inlinable
-    public static func id(_ id: ID) -> Point { Point(place: id.number) }
+    package static func id(_ id: ID) -> Point { Point(place: id.number) }
 
     /// `nil`: one of the two ends.
     @inlinable
-    public var id: ID? {
+    package var id: ID? {
       place == .min || place == .max ? nil : ID(place)
     }
 
     @inlinable
-    public static func < (one: Point, other: Point) -> Bool { one.place < other.place }
+    package static func < (one: Point, other: Point) -> Bool { one.place < other.place }
   }
 
   /// The places of the ends. Only a free slot, which is no interval, has `low` above `high`.
@@ -47,7 +47,7 @@ public struct IDInterval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   /// Creates the interval from one point to another, both included. An upper end below the lower
   /// one is a programmer's mistake.
   @inlinable
-  public init(from lowerEnd: Point, to upperEnd: Point) {
+  package init(from lowerEnd: Point, to upperEnd: Point) {
     precondition(lowerEnd <= upperEnd, "an interval holds at least one point")
     self.init(low: lowerEnd.place, high: upperEnd.place)
   }
@@ -55,7 +55,7 @@ public struct IDInterval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   /// Creates the interval from one ID to another, both included. An upper end below the lower one
   /// is a programmer's mistake.
   @inlinable
-  public init(from lowerEnd: ID, to upperEnd: ID) {
+  package init(from lowerEnd: ID, to upperEnd: ID) {
     self.init(from: .id(lowerEnd), to: .id(upperEnd))
   }
 
@@ -65,15 +65,15 @@ public struct IDInterval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
   /// From the very beginning to the very end.
   @inlinable
-  public static var everything: IDInterval { IDInterval(low: .min, high: .max) }
+  package static var everything: IDInterval { IDInterval(low: .min, high: .max) }
 
   /// The least point in it.
   @inlinable
-  public var lowerEnd: Point { Point(place: low) }
+  package var lowerEnd: Point { Point(place: low) }
 
   /// The greatest point in it.
   @inlinable
-  public var upperEnd: Point { Point(place: high) }
+  package var upperEnd: Point { Point(place: high) }
 
   @inlinable
   package func contains(_ point: Point) -> Bool {
@@ -105,7 +105,7 @@ public struct IDInterval<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 
 extension IDInterval.Point: CustomStringConvertible {
   /// "begin", "17", "end".
-  public var description: String {
+  @usableFromInline package var description: String {
     switch place {
     case .min: "begin"
     case .max: "end"

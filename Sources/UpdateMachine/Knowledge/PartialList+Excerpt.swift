@@ -13,7 +13,7 @@ extension PartialList {
 
   /// Returns what a window shows, and what to fetch for the rest. O(rows + log *n*).
   @inlinable
-  public func excerpt(of window: ListWindow<ID>) -> ListExcerpt<ID> {
+  package func excerpt(of window: ListWindow<ID>) -> ListExcerpt<ID> {
     var excerpt = ListExcerpt<ID>()
     guard var anchor = window.anchor.point else {
       excerpt.wants = [PartialList.want(window)]

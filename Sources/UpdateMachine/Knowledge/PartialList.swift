@@ -53,7 +53,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Creates an empty list that knows nothing.
   @inlinable
-  public init() {}
+  package init() {}
 
   /// Creates a list that knows nothing and keeps another as former. If the other knew nothing, its
   /// own former list is kept instead.
@@ -73,7 +73,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Adds a held row. O(log *n*), like all changes here.
   @inlinable
-  public mutating func insert(_ id: ID) {
+  package mutating func insert(_ id: ID) {
     _ids[id] = Present()
     // An older row is visible, so the limit was wrong.
     if hides(id) { _historyLimit = nil }
@@ -81,14 +81,14 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Removes a row that is no longer held, or no longer in the narrow. What is known stays.
   @inlinable
-  public mutating func remove(_ id: ID) {
+  package mutating func remove(_ id: ID) {
     _ids.removeValue(forKey: id)
     if !_unloaded.isEmpty { _unloaded.remove(id) }
   }
 
   /// Removes a row that is gone, also from the former list.
   @inlinable
-  public mutating func erase(_ id: ID) {
+  package mutating func erase(_ id: ID) {
     remove(id)
     _former?.ids.removeValue(forKey: id)
   }
@@ -102,7 +102,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Notes that everything that the server has in an interval is held.
   @inlinable
-  public mutating func learn(_ interval: IDInterval<ID>) { _knowledge.insert(interval) }
+  package mutating func learn(_ interval: IDInterval<ID>) { _knowledge.insert(interval) }
 
   /// The same for several intervals.
   @inlinable
@@ -110,12 +110,12 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Forgets what is known of an ID.
   @inlinable
-  public mutating func forget(_ id: ID) { _knowledge.remove(id) }
+  package mutating func forget(_ id: ID) { _knowledge.remove(id) }
 
   /// Forgets everything that is known. It is not kept as former, because it was wrong, or means
   /// something else now.
   @inlinable
-  public mutating func forgetAll() {
+  package mutating func forgetAll() {
     _knowledge = Knowledge()
     _historyLimit = nil
   }
@@ -144,7 +144,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
 
   /// Notes that the server shows nothing older than this ID.
   @inlinable
-  public mutating func limitHistory(to id: ID) { _historyLimit = id }
+  package mutating func limitHistory(to id: ID) { _historyLimit = id }
 
   /// Whether the server is known to hide this ID.
   @inlinable
@@ -218,14 +218,14 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
 }
 
 /// What a window shows of a list.
-public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
+@usableFromInline package struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   /// From the oldest to the newest. Before the first row that is no gap and after the last one
   /// nothing is claimed, except by ``reachesBeginning`` and ``reachesEnd``.
-  public var rows: [Row] = []
+  @usableFromInline package var rows: [Row] = []
   /// Whether the first row is the oldest there is.
-  public var reachesBeginning = false
+  @usableFromInline package var reachesBeginning = false
   /// Whether the last row is the newest there is.
-  public var reachesEnd = false
+  @usableFromInline package var reachesEnd = false
   /// Requests that would fill the gaps, the most urgent first; at most one per gap.
   @usableFromInline package var wants: [PageWant<ID>] = []
   /// Parts that are known but unloaded: to be read, not fetched.
@@ -253,7 +253,7 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
   package init() {}
 
   /// One line of an excerpt.
-  public enum Row: BitwiseCopyable, Hashable, Sendable {
+  @usableFromInline package enum Row: BitwiseCopyable, Hashable, Sendable {
     /// A held row. Between two of them without a gap there is no other.
     case item(ID)
     /// A row that was in the list formerly, and may no longer be. Only beside a gap.
@@ -264,7 +264,7 @@ public struct ListExcerpt<ID: ListID>: Hashable, Sendable {
 
   /// Whether all that was asked for is there.
   @inlinable
-  public var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
+  package var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
 }
 
 extension ListExcerpt.Row {

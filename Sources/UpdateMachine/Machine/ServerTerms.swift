@@ -2,11 +2,11 @@
 /// until the next snapshot.
 public struct ServerTerms: Hashable, Sendable {
   /// How long a waiting poll may be out before we cancel it.
-  public var longDeadline: TimeSpan
+  @usableFromInline package var longDeadline: TimeSpan
   /// How long the server keeps the log of a client that does not wait on it.
-  public var lifetime: TimeSpan
+  @usableFromInline package var lifetime: TimeSpan
   /// How the protocol wants to be asked.
-  public var cadence: Cadence
+  @usableFromInline package var cadence: Cadence
 
   /// Clamps spans that make no sense. With a lifetime below zero, each snapshot would be dropped as
   /// too old, and the client would register for ever.

@@ -3,9 +3,9 @@ public struct MachineSettings: Hashable, Sendable {
   /// Backoffs, the cap of deadlines, pace and wakes.
   @usableFromInline package var retry = RetrySettings()
   /// How long a quick poll may be out; doubles with each timeout.
-  public var quickDeadline: TimeSpan = .seconds(10)
+  @usableFromInline package var quickDeadline: TimeSpan = .seconds(10)
   /// How long a register may be out; doubles with each timeout.
-  public var registerDeadline: TimeSpan = .seconds(60)
+  @usableFromInline package var registerDeadline: TimeSpan = .seconds(60)
   /// How often the server looks for logs whose lifetime is over.
   @usableFromInline package var collector: TimeSpan = .seconds(60)
   /// The span over which a herd returns: clients that lost their logs together. Up to clients ÷

@@ -35,7 +35,7 @@ public struct RejectionCode: Hashable, Sendable {
 
   /// The server gave none.
   @inlinable
-  public static var none: RejectionCode { RejectionCode("") }
+  package static var none: RejectionCode { RejectionCode("") }
 
   /// Our own code: a mutation may be at the server under a name that the app has lost.
   @inlinable

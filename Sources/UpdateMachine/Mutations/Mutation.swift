@@ -95,7 +95,7 @@ public struct MutationTicket: BitwiseCopyable, Hashable, Comparable, Sendable {
 /// Numbers above 2⁶² are clamped to it. No client counts that far, and whatever ID a server
 /// reports, there are IDs above it.
 public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
-  /// The place in the order of sending, from 1 on; 0 for ``none``.
+  /// The place in the order of sending, from 1 on; 0 precedes the first.
   public let number: UInt64
 
   /// Creates an ID; a number above 2⁶² becomes 2⁶².
@@ -107,7 +107,7 @@ public struct MutationID: BitwiseCopyable, Hashable, Comparable, Sendable {
 
   /// Precedes the first ID.
   @inlinable
-  public static var none: MutationID { MutationID(0) }
+  package static var none: MutationID { MutationID(0) }
 
   @inlinable
   package var next: MutationID { MutationID(counting: number + 1) }
@@ -149,9 +149,9 @@ package struct OutboxVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
 /// A mutation that the server will never run, and the reason code.
 public struct MutationRefusal: Hashable, Sendable {
   /// The refused mutation.
-  public var id: MutationID
-  /// The refuser's reason; ``RejectionCode/none`` if it gave none.
-  public var code: RejectionCode
+  @usableFromInline package var id: MutationID
+  /// The refuser's reason; an empty one if it gave none.
+  @usableFromInline package var code: RejectionCode
 
   /// Creates the refusal of a mutation, by default without a code.
   @inlinable

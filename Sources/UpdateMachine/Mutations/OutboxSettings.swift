@@ -11,10 +11,10 @@ public struct OutboxSettings: Hashable, Sendable {
   public var sizeMaximum: Int64 = 4 << 20
   /// The most mutations in one push. Lost ones are sent again, so a batch bounds the cost of a bad
   /// connection. The server runs a batch within one request.
-  public var batchMaximum = 100
+  @usableFromInline package var batchMaximum = 100
   /// The time that a push may take. It doubles with each timeout, up to the machine's
   /// `deadlineCap`.
-  public var pushDeadline = TimeSpan.seconds(30)
+  @usableFromInline package var pushDeadline = TimeSpan.seconds(30)
   /// The first wait before accepted mutations that are not confirmed are sent again, because a
   /// server may say yes and forget. The next wait is twice as long …
   package var resendFirst = TimeSpan.seconds(30)

@@ -73,7 +73,7 @@ extension VersionedMap where Value: Equatable {
   /// Whether any key in the range was added, removed or changed. Costs as much as the difference of
   /// the maps up to the end of the range.
   @inlinable
-  public func differs(from old: VersionedMap, in range: ClosedRange<Key>) -> Bool {
+  package func differs(from old: VersionedMap, in range: ClosedRange<Key>) -> Bool {
     differs(from: old) {
       $0 < range.lowerBound ? .below : $0 <= range.upperBound ? .within : .above
     }

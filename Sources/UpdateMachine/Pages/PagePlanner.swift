@@ -158,7 +158,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
       effects.answered.append((id, outcome))
       answered(id, outcome, anchor, &effects, at: now)
     case .failed(let id, let failure):
-      lists.abandon(id)
+      lists.handle(.fetchAbandoned(id))
       failed(id, failure, &effects, at: now)
     case .fired(let id): _ = retry.take(fired: id)
     }
@@ -251,7 +251,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
   ) {
     guard isLive else {
       giveAllUp(&effects)
-      return lists.abandonFetches()
+      return lists.handle(.fetchesAbandoned)
     }
     let wants = wants(&lists, at: now)
     giveUp(but: wants, &lists, &effects, at: now)
@@ -308,7 +308,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     }
     for index in windows.indices {
       let narrow = windows[index].narrow
-      lists.open(narrow)
+      lists.handle(.opened(narrow))
       guard let list = lists.list(of: narrow) else { continue }
       if windows[index].isShown {
         guard lists.canBeKnown(narrow) else { continue }
@@ -339,7 +339,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
       let isLate = now >= fetch.deadline
       guard !isWanted || isLate || !open.contains(fetch.id) else { continue }
       effects.cancel.append(fetch.id)
-      lists.abandon(fetch.id)
+      lists.handle(.fetchAbandoned(fetch.id))
       if isLate { failed(fetch.id, .timedOut, &effects, at: now) }
       fetches.removeAll { $0.id == fetch.id }
     }
@@ -366,7 +366,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
       noteAsked(request, at: now)
       fetchCount += 1
       let id = RequestID(incarnation: incarnation, part: .pages, number: fetchCount)
-      lists.begin(id, request, isAudit: isAudit)
+      lists.handle(.fetchBegan(id, request, isAudit: isAudit))
       fetches.append(
         Fetch(
           id: id, request: request, begun: now, deadline: now + settings.deadline,

@@ -1,9 +1,9 @@
 /// How eagerly pages are fetched.
-public struct PageSettings: Hashable, Sendable {
+@usableFromInline package struct PageSettings: Hashable, Sendable {
   /// The most fetches at once. More would compete with each other and with the machine's request.
-  public var fetchesMaximum = 4
+  @usableFromInline package var fetchesMaximum = 4
   /// A fetch that has no answer after this time has failed.
-  public var deadline = TimeSpan.seconds(30)
+  @usableFromInline package var deadline = TimeSpan.seconds(30)
   /// Waits after failures, from half a second to a minute; the bounds of a server's retry-after;
   /// and the pace: 16 fetches at once, then one every half second. Pages have no slow backoff and
   /// no wakes, and their deadline does not double.
@@ -24,7 +24,7 @@ public struct PageSettings: Hashable, Sendable {
 
   /// Creates the defaults, which suit most servers.
   @inlinable
-  public init() {}
+  package init() {}
 }
 
 /// The name of one window. Windows count up from 1.

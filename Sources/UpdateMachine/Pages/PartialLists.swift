@@ -1,5 +1,8 @@
 /// The partial lists of a model: what it holds of the server's lists, and what is known of them.
 ///
+/// `MessageStore`, in the product *MessageSync*, is one, and ``NoLists`` is none. An app does not write
+/// another, because what it would be made of (`PartialList`, `Knowledge`) is not public.
+///
 /// `PagePlanner` asks it what is missing and tells it what is fetched. It must be a value: equal
 /// inputs in equal order give equal answers.
 public protocol PartialLists: Sendable {
@@ -18,20 +21,10 @@ public protocol PartialLists: Sendable {
   /// Empty lists, for as long as there is no model.
   static var none: Self { get }
 
+  /// Takes what happens to the lists, apart from events and pages.
+  mutating func handle(_ input: ListInput<Narrow, ID>)
+
   // MARK: Lists
-
-  /// Opens a list. An open list stays as it is.
-  mutating func open(_ narrow: Narrow)
-
-  /// Closes a list that is no longer shown. What it knew is forgotten.
-  mutating func close(_ narrow: Narrow)
-
-  /// Forgets what is known of a list, because its narrow has changed its meaning. Its open fetches
-  /// are given up.
-  mutating func reconsider(_ narrow: Narrow)
-
-  /// Drops a held item to free memory. Its ID is no longer known.
-  mutating func drop(_ id: ID)
 
   /// The list of a narrow; `nil`: it is not open.
   func list(of narrow: Narrow) -> PartialList<ID>?
@@ -60,15 +53,6 @@ public protocol PartialLists: Sendable {
 
   // MARK: Fetches
 
-  /// Notes that the request for a page leaves now.
-  mutating func begin(_ fetch: RequestID, _ request: PageRequest<Narrow, ID>, isAudit: Bool)
-
-  /// Gives up a fetch. Its answer is no longer awaited.
-  mutating func abandon(_ fetch: RequestID)
-
-  /// Gives up all fetches.
-  mutating func abandonFetches()
-
   /// The fetches whose answers count, oldest first.
   var openFetches: [RequestID] { get }
 
@@ -77,17 +61,6 @@ public protocol PartialLists: Sendable {
 
   /// The ID that a page is about, if any.
   static func anchor(of page: Page) -> ID?
-
-  // MARK: The log
-
-  /// Notes that a poll has left.
-  mutating func asked()
-
-  /// Notes that the answer to the last poll, perhaps empty, has been applied as a whole.
-  mutating func answered()
-
-  /// Notes that the lists come from a saved form: fetches of that time get no answer.
-  mutating func restored()
 
   // MARK: Rows of the saved form that are unloaded
 
@@ -109,12 +82,33 @@ extension PartialLists {
   public static var arePartial: Bool { true }
 }
 
+/// What happens to partial lists.
+public enum ListInput<Narrow: Hashable & Sendable, ID: ListID>: Sendable {
+  /// A list is opened. An open list stays as it is.
+  case opened(Narrow)
+  /// A list is no longer shown. What it knew is forgotten.
+  case closed(Narrow)
+  /// A narrow has changed its meaning. What is known of its list is forgotten, and its open fetches
+  /// are given up.
+  case reconsidered(Narrow)
+  /// A held item is dropped to free memory. Its ID is no longer known.
+  case dropped(ID)
+  /// The request for a page leaves now.
+  case fetchBegan(RequestID, PageRequest<Narrow, ID>, isAudit: Bool)
+  /// A fetch is given up. Its answer is no longer awaited.
+  case fetchAbandoned(RequestID)
+  /// All fetches are given up.
+  case fetchesAbandoned
+  /// A poll has left.
+  case asked
+  /// The answer to the last poll, perhaps empty, has been applied as a whole.
+  case answered
+  /// The lists come from a saved form: fetches of that time get no answer.
+  case restored
+}
+
 /// The lists of a model that has none, because it holds everything.
 public struct NoLists: PartialLists, Hashable {
-  public typealias Narrow = Never
-  public typealias Item = Never
-  public typealias Page = Never
-
   /// Names nothing.
   public struct ID: ListID {
     public let number: Int64
@@ -125,7 +119,7 @@ public struct NoLists: PartialLists, Hashable {
 
   /// Creates the only value there is.
   @inlinable
-  public init() {}
+  package init() {}
 
   @inlinable
   public static var arePartial: Bool { false }
@@ -134,16 +128,7 @@ public struct NoLists: PartialLists, Hashable {
   public static var none: NoLists { NoLists() }
 
   @inlinable
-  public mutating func open(_ narrow: Never) {}
-
-  @inlinable
-  public mutating func close(_ narrow: Never) {}
-
-  @inlinable
-  public mutating func reconsider(_ narrow: Never) {}
-
-  @inlinable
-  public mutating func drop(_ id: ID) {}
+  public mutating func handle(_ input: ListInput<Never, ID>) {}
 
   @inlinable
   public func list(of narrow: Never) -> PartialList<ID>? {}
@@ -167,17 +152,6 @@ public struct NoLists: PartialLists, Hashable {
   public mutating func takeMended() -> [ID] { [] }
 
   @inlinable
-  public mutating func begin(
-    _ fetch: RequestID, _ request: PageRequest<Never, ID>, isAudit: Bool
-  ) {}
-
-  @inlinable
-  public mutating func abandon(_ fetch: RequestID) {}
-
-  @inlinable
-  public mutating func abandonFetches() {}
-
-  @inlinable
   public var openFetches: [RequestID] { [] }
 
   @inlinable
@@ -185,15 +159,6 @@ public struct NoLists: PartialLists, Hashable {
 
   @inlinable
   public static func anchor(of page: Never) -> ID? {}
-
-  @inlinable
-  public mutating func asked() {}
-
-  @inlinable
-  public mutating func answered() {}
-
-  @inlinable
-  public mutating func restored() {}
 
   @inlinable
   public func unloaded(under page: Never, for fetch: RequestID) -> [RowQuery] {}

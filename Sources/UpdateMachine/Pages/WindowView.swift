@@ -32,6 +32,26 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
     self.window = window
   }
 
+  /// The view of a list as it is held now, whether or not a window is open on it. Without lists, or
+  /// if the list is not open, nothing is known. O(rows + log *n*), besides finding the list.
+  @inlinable
+  public init(_ narrow: Lists.Narrow, _ window: ListWindow<Lists.ID>, of lists: Lists?) {
+    self.init(narrow, window)
+    let excerpt = (lists?.list(of: narrow) ?? PartialList()).excerpt(of: window)
+    for row in excerpt.rows {
+      switch row {
+      case .item(let id):
+        // A listed item is always held. If it were not, it would not be known.
+        rows.append(lists?.item(id).map { .item($0) } ?? .gap(IDInterval(id)))
+      case .former(let id): rows.append(.former(id, lists?.item(id, in: narrow)))
+      case .gap(let interval): rows.append(.gap(interval))
+      }
+    }
+    reachesBeginning = excerpt.reachesBeginning
+    reachesEnd = excerpt.reachesEnd
+    isComplete = excerpt.isComplete
+  }
+
   /// The items that are held, from the oldest to the newest.
   @inlinable
   public var items: [Lists.Item] {
@@ -47,21 +67,7 @@ extension PagePlanner {
   @inlinable
   package func view(_ id: WindowID, of lists: Lists?) -> WindowView<Lists>? {
     guard let (narrow, window) = window(id) else { return nil }
-    var view = WindowView<Lists>(narrow, window)
-    let excerpt = (lists?.list(of: narrow) ?? PartialList()).excerpt(of: window)
-    for row in excerpt.rows {
-      switch row {
-      case .item(let id):
-        // A listed item is always held. If it were not, it would not be known.
-        view.rows.append(lists?.item(id).map { .item($0) } ?? .gap(IDInterval(id)))
-      case .former(let id): view.rows.append(.former(id, lists?.item(id, in: narrow)))
-      case .gap(let interval): view.rows.append(.gap(interval))
-      }
-    }
-    view.reachesBeginning = excerpt.reachesBeginning
-    view.reachesEnd = excerpt.reachesEnd
-    view.isComplete = excerpt.isComplete
-    return view
+    return WindowView(narrow, window, of: lists)
   }
 }
 

@@ -25,7 +25,7 @@ public struct ByteReader: Sendable {
 
   /// Takes one byte. Throws if none is left.
   @inlinable
-  public mutating func takeByte() throws(StoredFormError) -> UInt8 {
+  package mutating func takeByte() throws(StoredFormError) -> UInt8 {
     guard left > 0 else { throw StoredFormError(expected: "a byte") }
     defer { place += 1 }
     return bytes[place]
@@ -111,7 +111,7 @@ public struct ByteReader: Sendable {
 
   /// Takes a count and as many values, in the order in which they were put.
   @inlinable
-  public mutating func takeArray<Value: Storable>(
+  package mutating func takeArray<Value: Storable>(
     of type: Value.Type = Value.self
   ) throws(StoredFormError) -> [Value] {
     let count = try takeCount()

@@ -10,7 +10,7 @@ public struct ByteWriter: Sendable {
 
   /// Appends one byte, as it is.
   @inlinable
-  public mutating func put(_ byte: UInt8) { _bytes.append(byte) }
+  package mutating func put(_ byte: UInt8) { _bytes.append(byte) }
 
   /// Seven bits a byte, the lowest first (LEB128), so small numbers are short.
   @inlinable

@@ -24,7 +24,7 @@ public struct RowRange: Hashable, Sendable {
 
   /// Whether the key is in the table and between the two ends, both included.
   @inlinable
-  public func contains(_ key: StoredKey) -> Bool {
+  package func contains(_ key: StoredKey) -> Bool {
     key.table == table && !key.bytes.lexicographicallyPrecedes(first)
       && !last.lexicographicallyPrecedes(key.bytes)
   }
@@ -65,9 +65,9 @@ public struct RowQuery: Hashable, Sendable {
 /// The rows that a query found, as they were last saved.
 public struct RowAnswer: Sendable {
   /// The query that this answers.
-  public var query: RowQuery
+  @usableFromInline package var query: RowQuery
   /// In the query's order, each key once.
-  public var rows: [(key: StoredKey, value: [UInt8])]
+  @usableFromInline package var rows: [(key: StoredKey, value: [UInt8])]
 
   /// Creates an answer from rows in the query's order, each key once.
   @inlinable

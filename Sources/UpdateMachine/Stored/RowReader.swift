@@ -5,7 +5,7 @@ public struct RowReader: Sendable {
   package var rows: [(key: StoredKey, value: [UInt8])] { _rows }
   @usableFromInline var _rows: [(key: StoredKey, value: [UInt8])]
   /// The tables whose rows were not read: they are unloaded.
-  public let unloaded: [StoredTable]
+  @usableFromInline package let unloaded: [StoredTable]
 
   /// - Parameters:
   ///   - rows: ascending by key, each once. If they are not, the form is damaged.
@@ -28,10 +28,10 @@ public struct RowReader: Sendable {
   }
 
   @inlinable
-  func firstIndex(from table: StoredTable) -> Int { partition { $0 < table } }
+  func firstIndex(from table: StoredTable) -> Int { partition { $0.number < table.number } }
 
   @inlinable
-  func firstIndex(after table: StoredTable) -> Int { partition { $0 <= table } }
+  func firstIndex(after table: StoredTable) -> Int { partition { $0.number <= table.number } }
 
   @inlinable
   func partition(_ isBefore: (StoredTable) -> Bool) -> Int {

@@ -2,11 +2,11 @@
 public struct RowWriter: Sendable {
   /// In the order in which they were written, each key once.
   @inlinable
-  public var rows: [StoredRow] { _rows }
+  package var rows: [StoredRow] { _rows }
   @usableFromInline var _rows: [StoredRow] = []
   /// Ranges whose rows are deleted, except ``rows``.
   @inlinable
-  public var cleared: [RowRange] { _cleared }
+  package var cleared: [RowRange] { _cleared }
   @usableFromInline var _cleared: [RowRange] = []
 
   @inlinable
@@ -14,7 +14,7 @@ public struct RowWriter: Sendable {
 
   /// Deletes the rows that older steps wrote in this range. Rows of this step stay.
   @inlinable
-  public mutating func clear(_ range: RowRange) { _cleared.append(range) }
+  package mutating func clear(_ range: RowRange) { _cleared.append(range) }
 
   /// Writes a row.
   @inlinable
@@ -48,7 +48,7 @@ public struct RowWriter: Sendable {
 
   /// As above, for a map whose keys and values are not storable by themselves.
   @inlinable
-  public mutating func put<Key: Comparable, Value>(
+  package mutating func put<Key: Comparable, Value>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?,
     where differ: (Value, Value) -> Bool, key keyBytes: (Key) -> [UInt8],
     value valueBytes: (Value) -> [UInt8]

@@ -46,86 +46,63 @@ extension Never: Storable {
   }
 }
 
-extension UInt64: Storable {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(self) }
+#if hasFeature(Embedded)
+  /// An integer with a saved form.
+  public typealias StorableInteger = FixedWidthInteger
+#else
+  /// An integer with a saved form. It is `Codable`, too, but its saved form is no JSON.
+  public typealias StorableInteger = FixedWidthInteger & Codable
+#endif
 
+/// Integers of up to 64 bits: small ones are short.
+extension Storable where Self: StorableInteger {
+  /// Appends the number, with or without a sign as its type has one.
+  @inlinable
+  public func put(into bytes: inout ByteWriter) {
+    if Self.isSigned { bytes.put(Int64(self)) } else { bytes.put(UInt64(self)) }
+  }
+
+  /// Throws if the number does not fit: `Int` may have 32 bits here, and more where it was written.
   @inlinable
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self = try bytes.takeUInt64()
+    let number =
+      Self.isSigned ? Self(exactly: try bytes.takeInt64()) : Self(exactly: try bytes.takeUInt64())
+    guard let number else { throw StoredFormError(expected: "a smaller number") }
+    self = number
   }
 }
 
-extension UInt64: StorableKey {
-  /// Eight bytes, the highest first.
+extension StorableKey where Self: FixedWidthInteger {
+  /// All its bytes, the highest first. If it has a sign, that bit is flipped, so that negative
+  /// numbers come first.
   @inlinable
   public var keyBytes: [UInt8] {
+    let number = Self.isSigned ? self ^ Self.min : self
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(8)
-    var shift: UInt64 = 64
+    bytes.reserveCapacity(Self.bitWidth / 8)
+    var shift = Self.bitWidth
     while shift > 0 {
       shift -= 8
-      bytes.append(UInt8(truncatingIfNeeded: self >> shift))
+      bytes.append(UInt8(truncatingIfNeeded: number >> shift))
     }
     return bytes
   }
 
   @inlinable
   public init(keyBytes: [UInt8]) throws(StoredFormError) {
-    guard keyBytes.count == 8 else { throw StoredFormError(expected: "a key of 8 bytes") }
-    var number: UInt64 = 0
-    for byte in keyBytes { number = number << 8 | UInt64(byte) }
-    self = number
-  }
-}
-
-extension Int64: Storable {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(self) }
-
-  @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self = try bytes.takeInt64()
-  }
-}
-
-extension Int64: StorableKey {
-  /// Eight bytes, the highest first, with the sign bit flipped: negative numbers come first.
-  @inlinable
-  public var keyBytes: [UInt8] { (UInt64(bitPattern: self) ^ 1 << 63).keyBytes }
-
-  @inlinable
-  public init(keyBytes: [UInt8]) throws(StoredFormError) {
-    self = Int64(bitPattern: try UInt64(keyBytes: keyBytes) ^ 1 << 63)
-  }
-}
-
-extension Int: Storable {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(Int64(self)) }
-
-  /// Throws if the number does not fit: `Int` may have 32 bits here, and more where it was written.
-  @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    guard let number = Int(exactly: try bytes.takeInt64()) else {
-      throw StoredFormError(expected: "a smaller number")
+    guard keyBytes.count == Self.bitWidth / 8 else {
+      throw StoredFormError(expected: "a key of \(Self.bitWidth / 8) bytes")
     }
-    self = number
+    var number: Self = 0
+    for byte in keyBytes { number = number << 8 | Self(truncatingIfNeeded: byte) }
+    self = Self.isSigned ? number ^ Self.min : number
   }
 }
 
-extension UInt32: Storable {
-  @inlinable
-  public func put(into bytes: inout ByteWriter) { bytes.put(UInt64(self)) }
-
-  @inlinable
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    guard let number = UInt32(exactly: try bytes.takeUInt64()) else {
-      throw StoredFormError(expected: "a number of 32 bits")
-    }
-    self = number
-  }
-}
+extension UInt64: StorableKey {}
+extension Int64: StorableKey {}
+extension Int: Storable {}
+extension UInt32: Storable {}
 
 extension Bool: Storable {
   @inlinable

@@ -13,7 +13,7 @@ public enum StoredFormError: Error, Hashable, Sendable {
 
   /// Creates a `damaged` error. The text must not contain what was found.
   @inlinable
-  public init(expected: String) { self = .damaged(expected: expected) }
+  package init(expected: String) { self = .damaged(expected: expected) }
 }
 
 extension StoredFormError: CustomStringConvertible {

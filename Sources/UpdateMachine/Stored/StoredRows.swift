@@ -1,5 +1,5 @@
 /// A table of a saved form: one kind of row. The library's own are below ``firstOfModel``.
-public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
+public struct StoredTable: BitwiseCopyable, Hashable, Sendable {
   /// The place of the table in the order of keys. Below 16 are the library's tables.
   public var number: UInt8
 
@@ -14,11 +14,6 @@ public struct StoredTable: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The table that is `count` above this one.
   @inlinable
   package func advanced(by count: UInt8) -> StoredTable { StoredTable(number + count) }
-
-  @inlinable
-  public static func < (one: StoredTable, other: StoredTable) -> Bool {
-    one.number < other.number
-  }
 }
 
 /// Identifies one row of a saved form.
@@ -38,7 +33,7 @@ public struct StoredKey: Hashable, Comparable, Sendable {
   /// Ordered by table, then byte by byte.
   @inlinable
   public static func < (one: StoredKey, other: StoredKey) -> Bool {
-    guard one.table == other.table else { return one.table < other.table }
+    guard one.table == other.table else { return one.table.number < other.table.number }
     return one.bytes.lexicographicallyPrecedes(other.bytes)
   }
 }

@@ -8,26 +8,18 @@ public protocol Digestible {
   func fold(into digest: inout StateDigest)
 }
 
-extension Int64: Digestible {
+/// Integers of up to 64 bits fold as one word, the same one whatever their width.
+extension Digestible where Self: FixedWidthInteger {
   @inlinable
-  public func fold(into digest: inout StateDigest) { digest.fold(self) }
+  public func fold(into digest: inout StateDigest) {
+    digest.fold(UInt64(truncatingIfNeeded: self))
+  }
 }
 
-extension UInt64: Digestible {
-  @inlinable
-  public func fold(into digest: inout StateDigest) { digest.fold(self) }
-}
-
-extension Int: Digestible {
-  /// Folds as an `Int64`, whatever its width.
-  @inlinable
-  public func fold(into digest: inout StateDigest) { digest.fold(Int64(self)) }
-}
-
-extension UInt8: Digestible {
-  @inlinable
-  public func fold(into digest: inout StateDigest) { digest.fold(UInt64(self)) }
-}
+extension Int64: Digestible {}
+extension UInt64: Digestible {}
+extension Int: Digestible {}
+extension UInt8: Digestible {}
 
 extension Bool: Digestible {
   @inlinable

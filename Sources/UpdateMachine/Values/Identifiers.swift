@@ -3,7 +3,7 @@
 /// never taken for an answer to this one.
 public struct Incarnation: BitwiseCopyable, Hashable, Sendable {
   /// The number that the host gave. It has no order or other meaning.
-  public var number: UInt64
+  @usableFromInline package var number: UInt64
 
   /// Creates an incarnation from a number that no other one of the client has used.
   @inlinable

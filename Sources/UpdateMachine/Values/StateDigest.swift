@@ -20,7 +20,7 @@ public struct StateDigest: Hashable, Sendable {
 
   /// Adds one word, by its bit pattern. Order matters.
   @inlinable
-  public mutating func fold(_ word: Int64) { fold(UInt64(bitPattern: word)) }
+  package mutating func fold(_ word: Int64) { fold(UInt64(bitPattern: word)) }
 
   /// Adds a text's UTF-8 bytes and their count. Each word has eight bytes, the first byte highest;
   /// one more word has the bytes that are left. Texts may be long, so a word is read at a time.
@@ -43,7 +43,7 @@ public struct StateDigest: Hashable, Sendable {
 
   /// A bijection on 64-bit words. Every bit of the result depends on every bit of the word.
   @inlinable
-  public static func mixed(_ word: UInt64) -> UInt64 {
+  package static func mixed(_ word: UInt64) -> UInt64 {
     var mixed = word
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB

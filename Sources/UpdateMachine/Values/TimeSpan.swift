@@ -18,13 +18,13 @@ public struct TimeSpan: BitwiseCopyable, Hashable, Comparable, Sendable {
 
   /// Returns a span of this many minutes, or the longest one there is.
   @inlinable
-  public static func minutes(_ count: Int64) -> TimeSpan {
+  package static func minutes(_ count: Int64) -> TimeSpan {
     TimeSpan(milliseconds: count.multipliedSaturated(60_000))
   }
 
   /// No time at all.
   @inlinable
-  public static var zero: TimeSpan { TimeSpan(milliseconds: 0) }
+  package static var zero: TimeSpan { TimeSpan(milliseconds: 0) }
 
   /// Longer than any wait.
   @inlinable

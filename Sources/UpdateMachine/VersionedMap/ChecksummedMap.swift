@@ -39,11 +39,11 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
 
   /// 0 for the empty map. O(1).
   @inlinable
-  public var checksum: UInt64 { sum }
+  package var checksum: UInt64 { sum }
 
   /// The number of entries. O(1).
   @inlinable
-  public var count: Int { entries.count }
+  package var count: Int { entries.count }
 
   /// The value of a key; `nil` if there is none. Setting `nil` removes the entry. O(log n).
   @inlinable
@@ -69,7 +69,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   /// Removes an entry; returns its value, or `nil` if there was none. O(log n).
   @inlinable
   @discardableResult
-  public mutating func removeValue(forKey key: Key) -> Value? {
+  package mutating func removeValue(forKey key: Key) -> Value? {
     guard let old = entries.entry(for: key) else { return nil }
     sum &-= entries.digest(old.key, old.value)
     return entries.removeValue(forKey: key)
@@ -77,7 +77,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
 
   /// Removes every entry; the checksum is 0 again. Copies keep theirs.
   @inlinable
-  public mutating func removeAll() { self = ChecksummedMap() }
+  package mutating func removeAll() { self = ChecksummedMap() }
 
   /// Removes the entries in the range; returns how many there were. O(log n + removed).
   @inlinable
@@ -109,12 +109,7 @@ public struct ChecksummedMap<Key: Comparable & Digestible, Value: Digestible> {
   }
 }
 
-extension ChecksummedMap: Equatable where Value: Equatable {
-  @inlinable
-  public static func == (one: ChecksummedMap, other: ChecksummedMap) -> Bool {
-    one.entries == other.entries
-  }
-}
+extension ChecksummedMap: Equatable where Value: Equatable {}
 
 extension ChecksummedMap: Sendable where Key: Sendable, Value: Sendable {}
 

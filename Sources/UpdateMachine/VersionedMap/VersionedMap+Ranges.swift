@@ -3,7 +3,7 @@
 extension VersionedMap {
   /// Returns how many keys are in the range. O(log n).
   @inlinable
-  public func count(in range: Range<Key>) -> Int {
+  package func count(in range: Range<Key>) -> Int {
     countBelow(MapEdge(before: range.upperBound)) - countBelow(MapEdge(before: range.lowerBound))
   }
 
@@ -16,7 +16,7 @@ extension VersionedMap {
   /// Removes the entries in the range; returns how many there were. O(log n), plus freeing them.
   @inlinable
   @discardableResult
-  public mutating func removeAll(in range: Range<Key>) -> Int {
+  package mutating func removeAll(in range: Range<Key>) -> Int {
     removeAll(above: MapEdge(before: range.lowerBound), below: MapEdge(before: range.upperBound))
   }
 

@@ -108,7 +108,7 @@ public struct VersionedMap<Key: Comparable, Value> {
   /// to remove, nothing is copied.
   @inlinable
   @discardableResult
-  public mutating func removeValue(forKey key: Key) -> Value? {
+  package mutating func removeValue(forKey key: Key) -> Value? {
     guard contains(key) else { return nil }
     let value = Node.remove(key, in: &root!)
     if root!.count == 1, root!.level > 0 {
@@ -121,7 +121,7 @@ public struct VersionedMap<Key: Comparable, Value> {
 
   /// Removes every entry. Copies keep theirs.
   @inlinable
-  public mutating func removeAll() { root = nil }
+  package mutating func removeAll() { root = nil }
 
   // MARK: Queries
 
