@@ -60,8 +60,8 @@ import UpdateMachine
 
   // Article example begins: time
   /// The time of day of a moment, for display. All instances of `SystemClock` are one clock.
-  func date(of moment: Moment) -> Date {
-    let age = SystemClock().now - moment
+  func date(of moment: Moment, by clock: SystemClock) -> Date {
+    let age = clock.now - moment
     return Date(timeIntervalSinceNow: -Double(age.milliseconds) / 1000)
   }
   // Article example ends
@@ -69,7 +69,7 @@ import UpdateMachine
   @Test func `the article's date of a moment is its time of day`() {
     let clock = SystemClock()
     let before = Date(timeIntervalSinceNow: -60)
-    let found = date(of: Moment(milliseconds: clock.now.milliseconds - 60_000))
+    let found = date(of: Moment(milliseconds: clock.now.milliseconds - 60_000), by: clock)
     #expect(abs(found.timeIntervalSince(before)) < 10)
   }
 
