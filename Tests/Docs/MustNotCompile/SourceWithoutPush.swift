@@ -14,7 +14,7 @@ struct Title: SyncModel {
   typealias Change = Rename
   var state: String
   var client: ClientID? { ClientID(1) }
-  var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+  var confirmation: MutationConfirmation { MutationConfirmation(last: MutationID(0)) }
   init(snapshot: String) { state = snapshot }
   mutating func apply(_ event: String) { state = event }
 }

@@ -1,4 +1,4 @@
-// error: cannot convert value of type 'Int' to expected argument type 'NoLists.Narrow'
+// error: cannot convert value of type 'Int' to expected argument type 'Never'
 
 import SyncProtocols
 import UpdateMachine
