@@ -201,7 +201,7 @@ struct ToldSource: SyncSource {
   func release(_ log: ViewLog) async {}
 
   func push(
-    _ push: PushRequest<Entry>
+    _ push: PushRequest<Entry>, at finger: ViewFinger?
   ) async throws(PushFailure) -> PushAnswer {
     let request = MutationPush(push)
     guard case .pushed(_, let answer) = await line.ask({ .push($0, request) }) else {

@@ -166,10 +166,14 @@ extension Order: Storable {
       bytes.put(UInt8(2))
       bytes.put(request)
       switch answer {
-      case .accepted: bytes.put(false)
+      case .accepted: bytes.put(UInt8(0))
       case .refused(let refusal):
-        bytes.put(true)
+        bytes.put(UInt8(1))
         bytes.put(refusal)
+      case .acceptedOnly(let ids):
+        bytes.put(UInt8(2))
+        bytes.put(ids)
+      case .behind: bytes.put(UInt8(3))
       }
     }
   }
@@ -192,8 +196,18 @@ extension Order: Storable {
           content: try Order.content(from: &bytes)))
     case 2:
       let request = try bytes.takeUInt64()
-      self = .pushed(request, try bytes.takeBool() ? .refused(try bytes.take()) : .accepted)
+      self = .pushed(request, try Order.answer(from: &bytes))
     default: throw StoredFormError(expected: "an order")
+    }
+  }
+
+  private static func answer(from bytes: inout ByteReader) throws(StoredFormError) -> PushAnswer {
+    switch try bytes.takeByte() {
+    case 0: .accepted
+    case 1: .refused(try bytes.take())
+    case 2: .acceptedOnly(try bytes.takeArray())
+    case 3: .behind
+    default: throw StoredFormError(expected: "an answer to a push")
     }
   }
 

@@ -101,7 +101,7 @@ struct PostsWorldTests {
         case .load: put(.loaded(nil, age: nil))
         case .save(let write): put(.written(write))
         case .erase: put(.erased(succeeded: true))
-        case .push(let push): sent.append(push.id)
+        case .push(let push, _): sent.append(push.id)
         case .arm(let armed, _): if armed.part == .outbox { timer = armed }
         default: break
         }

@@ -62,10 +62,7 @@ struct ViewDesk {
     let push = MutationPush(
       client: client, knownRefusal: MutationID(refusal), voided: voided.map { MutationID($0) },
       mutations: numbered)
-    switch try server.push(push, with: PushCredential("up")) {
-    case .accepted: return "accepted"
-    case .refused(let refusal): return "\(refusal)"
-    }
+    return "\(try server.push(push, with: PushCredential("up")))"
   }
 
   mutating func pull(

@@ -43,10 +43,10 @@ import UpdateMachine
     func release(_ log: ViewLog) async {}
 
     func push(
-      _ push: PushRequest<Change>
+      _ push: PushRequest<Change>, at finger: ViewFinger?
     ) async throws(PushFailure) -> PushAnswer {
       do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
-      return try await source.push(push)
+      return try await source.push(push, at: finger)
     }
   }
 

@@ -15,6 +15,8 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
   /// The register or poll that is out.
   var request: RequestID?
   var pushes: [PushRequest<Model.Change>] = []
+  /// The finger that went with each push.
+  var pushedFrom: [Sync.Place?] = []
   /// Every fetch that there ever was.
   var fetches: [(id: RequestID, request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>)] = []
   /// What the store was asked last.
@@ -76,7 +78,9 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
       case .read(let id, _): reading = id
       case .erase: answer = .erased(succeeded: store != .fails)
       case .register(let id), .poll(let id, _, _): request = id
-      case .push(let push): pushes.append(push)
+      case .push(let push, let finger):
+        pushes.append(push)
+        pushedFrom.append(finger)
       case .arm(let timer, let range):
         timers[timer.part] = TimerArm(timer: timer, range: range)
       }

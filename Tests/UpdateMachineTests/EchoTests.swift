@@ -7,7 +7,7 @@ import Testing
 @Suite struct EchoTests {
   @Test func `a poll that left after the push's answer confirms mutations without an echo`() throws
   {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let tickets = try desk.send(.set("a", 1), .remove("a"))
     desk.answer()
     desk.box.pollLeft()
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `a poll that was given up confirms nothing`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.box.pollLeft()
     desk.answer()
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `a poll confirms neither an uncertain mutation nor one on its way`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.box.pollLeft()
     desk.box.pollWasAnswered()
@@ -53,19 +53,21 @@ import Testing
     #expect(desk.state(ticket) == .sent)
   }
 
-  @Test(arguments: [true, false])
-  func `a refused ID is voided only for a server with IDs`(isIdempotent: Bool) throws {
-    var desk = Desk.started(isIdempotent: isIdempotent)
+  @Test(arguments: [MutationDelivery.exactlyOnce, .atLeastOnce, .atMostOnce])
+  func `a refused ID is voided only for a server that counts IDs`(
+    delivery: MutationDelivery
+  ) throws {
+    var desk = Desk.started(delivery: delivery)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.fail(.rejected(.none))
     desk.feed(.discarded(ticket))
     _ = try desk.send(.set("b", 1))
-    #expect(desk.push?.voided == (isIdempotent ? [MutationID(1)] : []))
+    #expect(desk.push?.voided == (delivery == .exactlyOnce ? [MutationID(1)] : []))
   }
 
   @Test(arguments: [true, false])
   func `a refused retry after the first copy's echo stops nothing`(isAnswer: Bool) throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(.timedOut)
     desk.feed(.retried(tickets[0]))
@@ -103,7 +105,7 @@ import Testing
     func echo(in event: Event) -> MutationTicket? { event.echo }
     var client: ClientID? { ClientID(7) }
     var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
-    static var knowsMutationsAgain: Bool { false }
+    static var delivery: MutationDelivery { .atMostOnce }
   }
 
   private struct Batch: EventBatch {

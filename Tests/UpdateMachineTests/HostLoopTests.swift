@@ -47,7 +47,7 @@ final class Host {
     case .register(let request): parts.register(request, then: feed)
     case .poll(let request, let finger, let waits):
       parts.poll(request, after: finger, waits: waits, then: feed)
-    case .push(let push): parts.push(push, then: feed)
+    case .push(let push, _): parts.push(push, then: feed)
     case .arm(let timer, let range): parts.wake(timer, within: range, then: feed)
     case .read, .fetch: break  // Never asked: the model holds everything, all of it loaded.
     }

@@ -55,7 +55,9 @@ final class PushScript: SyncSource {
 
   func release(_ log: String) async { _ = await calls.call(.release) }
 
-  func push(_ push: PushRequest<BoardChange>) async throws(PushFailure) -> PushAnswer {
+  func push(
+    _ push: PushRequest<BoardChange>, at finger: Spot?
+  ) async throws(PushFailure) -> PushAnswer {
     switch await calls.call(.push(push)) {
     case .pushed(let answer): return answer
     case .failure(let failure, let hasLeft): throw PushFailure(failure, hasLeft: hasLeft)

@@ -25,7 +25,7 @@ struct BoardOf<IDs: ServerIDs>: SyncModel, Equatable {
   var client: ClientID? { news.client }
   var confirmation: MutationConfirmation { news.confirmation }
   var state: Board { news.board }
-  static var knowsMutationsAgain: Bool { IDs.areKnown }
+  static var delivery: MutationDelivery { IDs.areKnown ? .exactlyOnce : .atMostOnce }
 }
 
 /// Whether the server knows a mutation again by its ID.

@@ -120,7 +120,7 @@ import UpdateMachine
 
   @Test func `bug 73: a sent message does not stay a placeholder when its echo is held up`() throws
   {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()
     desk.pass(.seconds(5))

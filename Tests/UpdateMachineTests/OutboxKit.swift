@@ -73,11 +73,11 @@ struct Desk {
   var disk: Box?
 
   init(
-    _ board: Board = Board(), isIdempotent: Bool = true,
+    _ board: Board = Board(), delivery: MutationDelivery = .exactlyOnce,
     settings: OutboxSettings = OutboxSettings()
   ) {
     box = Box(
-      client: ClientID(7), isIdempotent: isIdempotent, settings: settings,
+      client: ClientID(7), delivery: delivery, settings: settings,
       incarnation: Incarnation(1))
     view = LocalView(of: board)
     _ = box.replay(&view, at: now)
@@ -85,10 +85,10 @@ struct Desk {
 
   /// Started, in the foreground.
   static func started(
-    _ board: Board = Board(), isIdempotent: Bool = true,
+    _ board: Board = Board(), delivery: MutationDelivery = .exactlyOnce,
     settings: OutboxSettings = OutboxSettings()
   ) -> Desk {
-    var desk = Desk(board, isIdempotent: isIdempotent, settings: settings)
+    var desk = Desk(board, delivery: delivery, settings: settings)
     desk.feed(.started(foreground: true))
     return desk
   }

@@ -8,7 +8,7 @@ import UpdateMachine
 @Suite struct OutboxModelTests {
   @Test(arguments: 0..<60 as Range<UInt64>)
   func `each mutation takes effect once and in order`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, isIdempotent: true)
+    var world = OutboxWorld(seed: seed, delivery: .exactlyOnce)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
     #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
@@ -16,7 +16,7 @@ import UpdateMachine
 
   @Test(arguments: 0..<120 as Range<UInt64>)
   func `each mutation takes effect once on a server that runs accepted ones late`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, isIdempotent: true, runsLate: true)
+    var world = OutboxWorld(seed: seed, delivery: .exactlyOnce, runsLate: true)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
     #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
@@ -24,16 +24,48 @@ import UpdateMachine
 
   @Test(arguments: 0..<60 as Range<UInt64>)
   func `without idempotency a mutation is sent twice only if the app says so`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, isIdempotent: false)
+    var world = OutboxWorld(seed: seed, delivery: .atMostOnce)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
     #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
   }
 
+  @Test(arguments: 0..<120 as Range<UInt64>)
+  func `what may be sent again takes effect once though no ID is counted`(seed: UInt64) {
+    var world = OutboxWorld(seed: seed, delivery: .atLeastOnce)
+    for _ in 0..<400 where world.wrong == nil { world.step() }
+    world.settle()
+    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+  }
+
+  @Test(arguments: 0..<120 as Range<UInt64>)
+  func `a server may take some mutations of a push, or ask for a pull first`(seed: UInt64) {
+    var world = OutboxWorld(seed: seed, delivery: .atLeastOnce, takesSome: true)
+    for _ in 0..<400 where world.wrong == nil { world.step() }
+    world.settle()
+    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+  }
+
+  @Test(arguments: [false, true])
+  func `pushes that may be sent again come twice and are refused in some runs`(takesSome: Bool) {
+    var (notes, refused, repeated) = (0, 0, 0)
+    for seed in 0..<40 as Range<UInt64> {
+      var world = OutboxWorld(seed: seed, delivery: .atLeastOnce, takesSome: takesSome)
+      for _ in 0..<400 { world.step() }
+      world.settle()
+      notes += world.server.book.notes.count
+      refused += world.server.refusals
+      repeated += world.server.repeated
+    }
+    #expect(notes > 1000)
+    #expect(refused > 100)
+    #expect(repeated > 100)
+  }
+
   @Test func `the random runs are not idle`() {
     var (notes, refused, threw, restarts, ignored) = (0, 0, 0, 0, 0)
     for seed in 0..<40 as Range<UInt64> {
-      var world = OutboxWorld(seed: seed, isIdempotent: true)
+      var world = OutboxWorld(seed: seed, delivery: .exactlyOnce)
       for _ in 0..<400 { world.step() }
       world.settle()
       notes += world.server.book.notes.count
@@ -47,122 +79,6 @@ import UpdateMachine
     #expect(ignored > 100)
     #expect(threw > 100)
     #expect(restarts > 100)
-  }
-}
-
-/// The state of the model world: what was written, in its order, and whether more may be.
-struct Book: Equatable, Sendable {
-  var notes: [UInt64] = []
-  var isClosed = false
-}
-
-/// Every mutation writes numbers of its own, so that what took effect can be told.
-enum Note: Mutation, Equatable {
-  case write([UInt64])
-  /// Throws while the book is closed.
-  case writeIfOpen(UInt64)
-  /// The server never takes it.
-  case forbidden(UInt64)
-
-  enum Refusal: Error { case closed }
-
-  var name: String { "note" }
-
-  var numbers: [UInt64] {
-    switch self {
-    case .write(let numbers): numbers
-    case .writeIfOpen(let number), .forbidden(let number): [number]
-    }
-  }
-
-  func apply(to book: inout Book) throws(Refusal) {
-    book.notes += numbers
-    if case .writeIfOpen = self, book.isClosed { throw .closed }
-  }
-
-  func coalesced(with later: Note) -> Note? {
-    if case .write(let one) = self, case .write(let other) = later { return .write(one + other) }
-    return nil
-  }
-}
-
-extension Note: Storable {
-  func put(into bytes: inout ByteWriter) {
-    switch self {
-    case .write: bytes.put(UInt8(0))
-    case .writeIfOpen: bytes.put(UInt8(1))
-    case .forbidden: bytes.put(UInt8(2))
-    }
-    bytes.put(numbers)
-  }
-
-  init(from bytes: inout ByteReader) throws(StoredFormError) {
-    let kind = try bytes.takeByte()
-    let numbers: [UInt64] = try bytes.takeArray()
-    switch kind {
-    case 0: self = .write(numbers)
-    case 1: self = .writeIfOpen(numbers[0])
-    case 2: self = .forbidden(numbers[0])
-    default: throw StoredFormError(expected: "a note")
-    }
-  }
-}
-
-/// The rules of a server, and nothing else.
-struct TinyServer {
-  var book = Book()
-  var last = MutationID.none
-  var lastRefusal: MutationRefusal?
-  /// Tickets in the order in which they were run, where there are no IDs.
-  var echoes: [MutationTicket] = []
-  var refusals = 0
-  var ignored = 0
-
-  mutating func take(_ push: PushRequest<Note>) -> PushAnswer {
-    if let lastRefusal, lastRefusal.id > push.knownRefusal,
-      !push.voided.contains(lastRefusal.id)
-    {
-      ignored += 1
-      return .refused(lastRefusal)
-    }
-    for item in push.mutations {
-      while push.voided.contains(last.next) {
-        last = last.next
-        lastRefusal = MutationRefusal(last)
-      }
-      guard item.id == last.next else { continue }
-      last = item.id
-      guard run(item.change) else {
-        lastRefusal = MutationRefusal(item.id, RejectionCode("NO"))
-        return .refused(lastRefusal!)
-      }
-    }
-    return .accepted
-  }
-
-  /// Without IDs: whatever comes is run.
-  mutating func takeUnnamed(_ push: PushRequest<Note>) -> PushAnswer {
-    for item in push.mutations {
-      guard run(item.change) else { return .refused(MutationRefusal(item.id)) }
-      echoes.append(item.ticket)
-    }
-    return .accepted
-  }
-
-  mutating func run(_ change: Note) -> Bool {
-    var next = book
-    do throws(Note.Refusal) {
-      try change.apply(to: &next)
-    } catch {
-      refusals += 1
-      return false
-    }
-    if case .forbidden = change {
-      refusals += 1
-      return false
-    }
-    book = next
-    return true
   }
 }
 
@@ -189,9 +105,11 @@ struct OutboxWorld {
   }
 
   var chance: SplitMix
-  let isIdempotent: Bool
+  let delivery: MutationDelivery
   /// Whether the server accepts some pushes, and runs or loses them later.
   let runsLate: Bool
+  /// Whether the server takes only some mutations of a push, or none before the next pull.
+  let takesSome: Bool
   var server = TinyServer()
   var accepted: [PushRequest<Note>] = []
   var box: Box
@@ -222,15 +140,18 @@ struct OutboxWorld {
   var timesThrew = 0
   var restarts = 0
 
-  init(seed: UInt64, isIdempotent: Bool, runsLate: Bool = false) {
+  init(
+    seed: UInt64, delivery: MutationDelivery, runsLate: Bool = false, takesSome: Bool = false
+  ) {
     chance = SplitMix(seed)
-    self.isIdempotent = isIdempotent
+    self.delivery = delivery
     self.runsLate = runsLate
+    self.takesSome = takesSome
     var settings = OutboxSettings()
     settings.pendingMaximum = 30
     settings.batchMaximum = 4
     box = Box(
-      client: ClientID(1), isIdempotent: isIdempotent, settings: settings,
+      client: ClientID(1), delivery: delivery, settings: settings,
       incarnation: Incarnation(1))
     view = LocalView(of: Book())
     _ = box.replay(&view, at: now)
@@ -246,7 +167,7 @@ struct OutboxWorld {
   mutating func step() {
     switch draw(24) {
     case 0...4: makeOne()
-    case 5...7: deliver(isKept: isIdempotent && draw(4) == 0)
+    case 5...7: deliver(isKept: delivery != .atMostOnce && draw(4) == 0)
     case 8...9: deliverAnswer()
     case 10: lose()
     case 11...12: fire()
@@ -307,10 +228,30 @@ struct OutboxWorld {
       delivered.insert(push.id)
       return answers.append((push.id, .accepted))
     }
-    let answer = isIdempotent ? server.take(push) : server.takeUnnamed(push)
+    let answer =
+      switch delivery {
+      case .exactlyOnce: server.take(push)
+      case .atLeastOnce: takesSome ? takeSome(push) : server.takeAgain(push)
+      case .atMostOnce: server.takeUnnamed(push)
+      }
     delivered.insert(push.id)
     story.append("server: \(push.id) \(answer), last \(server.last)")
     answers.append((push.id, answer))
+  }
+
+  /// The server takes a part of a push, all of it, or wants the client to pull first.
+  mutating func takeSome(_ push: PushRequest<Note>) -> PushAnswer {
+    let answer: PushAnswer
+    switch server.answered[push.id] == nil ? draw(4) : 2 {
+    case 0: answer = .behind
+    case 1:
+      var part = push
+      part.mutations.removeAll { _ in draw(2) == 0 }
+      answer = server.takePart(part)
+    default: return server.takeAgain(push)
+    }
+    server.answered[push.id] = answer  // For each copy of it, too.
+    return answer
   }
 
   mutating func runAccepted() {
@@ -335,7 +276,7 @@ struct OutboxWorld {
     case 0:
       guard let index, !answers.contains(where: { $0.0 == push.id }) else { return }
       // No copy of it has got through, nor will one: it never left.
-      if isIdempotent, wasDelivered(push.id) { return }
+      if delivery != .atMostOnce, wasDelivered(push.id) { return }
       pushes.remove(at: index)
       feed(.failed(push.id, .unreachable, hasLeft: false))
     case 1:
@@ -413,6 +354,7 @@ struct OutboxWorld {
     box.restored(in: Incarnation(incarnation))
     view = LocalView(of: disk.confirmed)
     perform(box.replay(&view, at: now))
+    if delivery == .atLeastOnce { pulls = [] }
     feed(.started(foreground: true))
   }
 
@@ -427,6 +369,10 @@ struct OutboxWorld {
   // MARK: What the server says
 
   mutating func pull() {
+    if delivery == .atLeastOnce {
+      guard pulls.isEmpty else { return }  // A client has one poll out.
+      box.pollLeft()
+    }
     pulls.append(
       Pull(
         book: server.book, last: server.last, refusal: server.lastRefusal,
@@ -439,15 +385,17 @@ struct OutboxWorld {
       pull.book.notes.count >= view.confirmed.notes.count
     else { return }
     story.append("pulled \(pull.last), refusal \(pull.refusal.map { "\($0)" } ?? "none")")
-    if isIdempotent {
-      box.confirm(through: pull.last, refusal: pull.refusal)
-    } else {
+    view.confirm(pull.book)
+    switch delivery {
+    case .exactlyOnce: box.confirm(through: pull.last, refusal: pull.refusal)
+    case .atLeastOnce: box.pollWasAnswered()
+    case .atMostOnce:
       for ticket in server.echoes[heard..<pull.echoes] { box.echo(of: ticket) }
       heard = pull.echoes
     }
-    view.confirm(pull.book)
     isDirty = true
     perform(box.replay(&view, at: now))
+    if box.isHeldBack { feed(.heldBack(false)) }
   }
 
   // MARK: The app
@@ -467,7 +415,8 @@ struct OutboxWorld {
     guard let aside = box.setAside.first, box.canDiscard(aside.ticket) else { return }
     switch draw(3) {
     case 0:
-      if !isIdempotent { doubled.formUnion(aside.change.numbers) }  // It may be uncertain, too.
+      // It may be at the server, too.
+      if delivery != .exactlyOnce { doubled.formUnion(aside.change.numbers) }
       feed(.retried(aside.ticket))
     case 1 where box.canEdit(aside.ticket): edit(aside.ticket, aside.change)
     default: discard(aside.ticket, aside.change)
@@ -533,6 +482,7 @@ struct OutboxWorld {
   }
 
   func violationOfOrder() -> String? {
+    if takesSome { return nil }  // The server may run a mutation before an earlier one.
     var last = MutationTicket(0)
     for number in server.book.notes {
       guard let ticket = ledger[number] ?? nil, !doubled.contains(number),
@@ -580,7 +530,9 @@ struct OutboxWorld {
     for (number, ticket) in ledger {
       let count = server.book.notes.count { $0 == number }
       if ticket != nil, count == 0, !doubtful.contains(number) { return "\(number) is lost" }
-      if ticket == nil, count > 0, isIdempotent { return "\(number) came, though given up" }
+      if ticket == nil, count > 0, delivery != .atMostOnce {
+        return "\(number) came, though given up"
+      }
     }
     if view.state != server.book { return "the view is not the server's state" }
     return nil

@@ -225,7 +225,7 @@ import UpdateMachine
   // MARK: Uncertain
 
   @Test func `without idempotency mutations are sent one at a time`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     #expect(desk.pushed == [1])
     #expect(desk.answer().contains { $0.hasPrefix("persist") })
@@ -242,7 +242,7 @@ import UpdateMachine
     SyncFailure.unreachable, .timedOut, .serverFault, .malformed,
   ])
   func `without idempotency a lost answer makes a mutation uncertain`(failure: SyncFailure) throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(failure)
     #expect(desk.state(tickets[0]) == .uncertain)
@@ -265,7 +265,7 @@ import UpdateMachine
   func `a mutation that certainly did not arrive is sent again`(failure: SyncFailure, hasLeft: Bool)
     throws
   {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     _ = try desk.send(.set("a", 1))
     #expect(desk.fail(failure, hasLeft: hasLeft).contains { $0.hasPrefix("persist") })
     #expect(desk.box.uncertain.isEmpty)
@@ -281,7 +281,7 @@ import UpdateMachine
   }
 
   @Test func `after a stop, a sleep or a restart the mutation that was out is uncertain`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     var other = desk
     desk.feed(.stopped)
@@ -296,7 +296,7 @@ import UpdateMachine
   }
 
   @Test func `the app may retry or discard an uncertain mutation`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(.unreachable)
     desk.pass(.seconds(1))
@@ -316,7 +316,7 @@ import UpdateMachine
   }
 
   @Test func `a retried uncertain mutation cannot be edited or coalesced`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.fail(.timedOut)
     desk.feed(.retried(ticket))
@@ -333,7 +333,7 @@ import UpdateMachine
   }
 
   @Test func `an echo may come before the answer, or for one that is retried or refused`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     var (retried, refused) = (desk, desk)
     desk.box.echo(of: ticket)
@@ -354,7 +354,7 @@ import UpdateMachine
   }
 
   @Test func `an accepted mutation is in a snapshot that was requested later`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.pass(.seconds(1))
     desk.answer()
@@ -365,7 +365,7 @@ import UpdateMachine
   }
 
   @Test func `a mutation accepted before a restart is not uncertain after it`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()
     desk.save()

@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test func `a server without IDs gets no void IDs`() throws {
-    var desk = Desk.started(isIdempotent: false)
+    var desk = Desk.started(delivery: .atMostOnce)
     for number in 0..<3 as Range<Int64> {
       let ticket = try desk.send(.set("a", number))[0]
       desk.fail(bad)

@@ -86,6 +86,55 @@ import Testing
     #expect(hand.request == nil, "asking again would not hasten it")
   }
 
+  @Test func `a push that is behind waits until the finger has moved`() throws {
+    var hand = Hand<BoardSync>()
+    hand.begin(every: .seconds(60))
+    try hand.hand.mutate(.set("a", 1))
+    #expect(hand.hand.pushedFrom == [hand.server.spot])
+    hand.hand.put(.pushAnswered(hand.pushes.last!.id, .behind))
+    #expect(hand.outbox?.block == .heldBack)
+    #expect(hand.request != nil, "the log is asked at once")
+    hand.hand.put(
+      .batchArrived(hand.request!, BoardBatch(first: 1, events: [])), after: .seconds(1))
+    #expect(hand.pushes.count == 1, "the answer has brought nothing")
+    #expect(hand.outbox?.block == .heldBack)
+    hand.hand.put(.networkChanged)
+    hand.answerPoll()
+    #expect(hand.pushes.count == 2)
+    #expect(hand.hand.pushedFrom.last == hand.server.spot)
+    hand.answerPush()
+    hand.answerPoll()
+    #expect(hand.outbox?.isEmpty == true)
+  }
+
+  @Test func `a push is not held if the finger has moved since it left`() throws {
+    var hand = Hand<BoardSync>()
+    hand.begin(every: .seconds(60))
+    hand.hand.put(.networkChanged)
+    try hand.hand.mutate(.set("a", 1))
+    hand.answerPoll()
+    hand.hand.put(.pushAnswered(hand.pushes.last!.id, .behind))
+    #expect(hand.pushes.count == 2)
+    #expect(hand.outbox?.block == nil)
+  }
+
+  @Test func `the wish to pull is kept until the budget of wakes can pay for it`() throws {
+    var hand = Hand<BoardSync>()
+    hand.begin(every: .seconds(600))
+    for _ in 0..<3 {
+      hand.hand.put(.networkChanged)
+      hand.hand.put(.batchArrived(hand.request!, BoardBatch(first: 1, events: [])))
+      hand.hand.now = hand.hand.now + .milliseconds(400)
+    }
+    try hand.hand.mutate(.set("a", 1))
+    hand.answerPush()
+    #expect(hand.request == nil, "no wake is left")
+    // Whatever happens next, once a wake is left, grants it.
+    hand.hand.now = hand.hand.now + .seconds(31)
+    hand.hand.put(.saveRequested)
+    #expect(hand.request != nil)
+  }
+
   @Test func `with pull first, a client that is not up to date pushes nothing`() throws {
     var hand = Hand<PullFirst>()
     hand.begin(every: .seconds(60))

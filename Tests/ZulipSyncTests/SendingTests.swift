@@ -73,7 +73,7 @@ import UpdateMachine
     let account = try ZulipAccount(snapshot: .init(start, .rendered, client: ClientID(5)))
     let client = try #require(account.client)
     var local = LocalChanges(
-      Outbox<ZulipOutgoing>(client: client, isIdempotent: ZulipAccount.knowsMutationsAgain),
+      Outbox<ZulipOutgoing>(client: client, delivery: ZulipAccount.delivery),
       over: account.state)
     _ = try local.mutate(message, at: Moment(milliseconds: 0))
     return (account, local)
@@ -145,7 +145,7 @@ extension SavedReplica<ZulipAccount, QueueFinger> {
     _ outbox: Outbox<ZulipOutgoing>? = nil
   ) {
     let empty = account.client.map {
-      Outbox<ZulipOutgoing>(client: $0, isIdempotent: ZulipAccount.knowsMutationsAgain)
+      Outbox<ZulipOutgoing>(client: $0, delivery: ZulipAccount.delivery)
     }
     self.init(model: account, finger: finger, terms: terms, outbox: outbox ?? empty)
   }

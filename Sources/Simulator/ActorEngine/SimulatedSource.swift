@@ -32,7 +32,7 @@
     func release(_ log: Sync.Place.Log) async { incarnation.engine?.release(log, incarnation) }
 
     func push(
-      _ push: PushRequest<Model.Change>
+      _ push: PushRequest<Model.Change>, at finger: Sync.Place?
     ) async throws(PushFailure) -> PushAnswer {
       let call = SimulatedCall<Pushed>()
       let pushed = await withTaskCancellationHandler {

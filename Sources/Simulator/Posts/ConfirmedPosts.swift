@@ -14,7 +14,7 @@ package struct ConfirmedPosts: SyncModel {
     case unreadable
   }
 
-  package static var knowsMutationsAgain: Bool { false }
+  package static var delivery: MutationDelivery { .atMostOnce }
 
   /// The server keeps no count: echoes and snapshots confirm.
   package var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }

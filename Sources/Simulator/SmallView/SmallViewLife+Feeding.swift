@@ -42,7 +42,7 @@ extension SmallViewLife {
       guard let form = body.saved.flatMap({ packed($0) }) else { return breaks(.walls) }
       begin(.save(form))
     case .register, .poll: if body.status.outstanding == nil { breaks(.walls) }
-    case .push(let push): send(push)
+    case .push(let push, _): send(push)
     case .arm(let timer, let range):
       let index = SmallViewLife.index(of: timer)
       guard timers[index] == nil, range.earliest > SmallView.now else { return breaks(.walls) }

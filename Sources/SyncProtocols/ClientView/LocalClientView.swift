@@ -149,7 +149,7 @@
     public func release(_ log: ViewLog) async {}
 
     public func push(
-      _ push: PushRequest<Change>
+      _ push: PushRequest<Change>, at finger: ViewFinger?
     ) async throws(PushFailure) -> PushAnswer {
       do throws(SyncFailure) {
         return try await server.push(MutationPush(push))

@@ -113,7 +113,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     var outbox: Outbox<Model.Change>?
     if let client = model.client {
       let stored = try Outbox<Model.Change>(stored: rows, settings: Model.outboxSettings)
-      guard stored.client == client, stored.isIdempotent == Model.knowsMutationsAgain else {
+      guard stored.client == client, stored.delivery == Model.delivery else {
         throw StoredFormError(expected: "the outbox of the client that the state is of")
       }
       outbox = stored

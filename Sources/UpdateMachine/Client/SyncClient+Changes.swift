@@ -49,27 +49,32 @@ extension SyncClient {
     if let version = effects.outbox.persist { storage.want(version, &effects.storage) }
   }
 
-  /// Asks the log soon after an answered push, if push comes first: the server can be reached, and
-  /// has news. The machine hears of it as a change of network, so the same budget of wakes pays for
-  /// it. A poll that is out goes on. If its answer does not confirm the push, the log is asked
-  /// again.
+  /// Asks the log soon after an answered push, if push comes first, or if the answer was that the
+  /// client is behind: the server can be reached, and has news. The machine hears of it as a change
+  /// of network, so the same budget of wakes pays for it. If nothing is left of the budget, the wish
+  /// stays until a poll leaves. A poll that is out goes on. If its answer does not confirm the push,
+  /// the log is asked again.
   @inlinable
   mutating func askSoonAfterPush(at now: Moment, _ effects: inout Effects) {
-    guard Sync.order == .pushFirst, _local?.outbox.wantsPull ?? false else { return }
+    guard let outbox = _local?.outbox, outbox.wantsPull,
+      Sync.order == .pushFirst || outbox.isBehind
+    else { return }
     switch status {
     case .live(.pausing), .pollFailed:
-      _local?.noteAsked()
       tell(.app(.networkChanged), at: now, &effects)
     case .stale, .idle, .registering, .registerFailed, .live(.polling), .live(.writing), .halted:
       return
     }
   }
 
-  /// Holds pushes back while the client is not up to date, if pull comes first.
+  /// Holds pushes back until the finger has moved, if the server has said that the client is behind;
+  /// and while the client is not up to date, if pull comes first.
   @inlinable
   mutating func holdBack(at now: Moment, _ effects: inout Effects) {
-    guard Sync.order == .pullFirst, let outbox = _local?.outbox else { return }
-    let isHeldBack = finger == nil || freshness(at: now).claim != .connected
+    guard let outbox = _local?.outbox else { return }
+    let isHeldBack =
+      outbox.isBehind && finger == pushedFrom
+      || Sync.order == .pullFirst && (finger == nil || freshness(at: now).claim != .connected)
     guard outbox.isHeldBack != isHeldBack else { return }
     _local?.handle(.heldBack(isHeldBack), at: now, &effects.outbox)
   }
@@ -102,7 +107,7 @@ extension SyncClient {
       let outbox =
         _local.map { Outbox(client: client, takingOver: $0.outbox) }
         ?? Outbox<Change>(
-          client: client, isIdempotent: Model.knowsMutationsAgain, settings: outboxSettings,
+          client: client, delivery: Model.delivery, settings: outboxSettings,
           incarnation: _machine.incarnation, names: outboxNames)
       _local = LocalChanges(
         outbox, over: model.state, after: _local?.view.version ?? viewVersion)

@@ -23,8 +23,8 @@ extension SyncClient {
     /// Ask for the events after the finger. `waits`: the server may hold the request open. A
     /// subscription continues from the next finger under the same request.
     case poll(RequestID, finger: Sync.Place, waits: Bool)
-    /// Send mutations.
-    case push(PushRequest<Model.Change>)
+    /// Send mutations, with the finger that the client has; `nil`: none.
+    case push(PushRequest<Model.Change>, at: Sync.Place?)
     /// Ask for a page.
     case fetch(RequestID, PageRequest<Model.Lists.Narrow, Model.Lists.ID>)
     /// Feed `fired` once, at a moment drawn from the range.
@@ -40,6 +40,8 @@ extension SyncClient {
     @usableFromInline var subscription: Machine<Place>.Effects.Request?
     /// The outbox's effects, which send the user's changes.
     @usableFromInline package var outbox = Outbox<Change>.Effects()
+    /// The finger that the push goes with.
+    @usableFromInline var pushedFrom: Place?
     @usableFromInline var storage = Storage.Effects()
     /// The planner's effects, which fetch pages.
     @usableFromInline package var pages = PagePlanner<Lists>.Effects()
@@ -82,7 +84,7 @@ extension SyncClient {
       case .poll(let id, let finger, let waits): perform(.poll(id, finger: finger, waits: waits))
       case nil: break
       }
-      if let push = outbox.push { perform(.push(push)) }
+      if let push = outbox.push { perform(.push(push, at: pushedFrom)) }
       for (id, request) in pages.fetch { perform(.fetch(id, request)) }
       if let arm = machine.arm { perform(.arm(arm.timer, arm.range)) }
       if let arm = outbox.arm { perform(.arm(arm.timer, arm.range)) }
@@ -157,7 +159,7 @@ extension SyncClient.Effect {
     case .register(let id): "register \(id)"
     case .poll(let id, let finger, waits: true): "poll \(id) from \(finger)"
     case .poll(let id, let finger, waits: false): "poll \(id) from \(finger), quick"
-    case .push(let push): push.description
+    case .push(let push, _): push.description
     case .fetch(let id, let request): "fetch \(id): \(request)"
     case .arm(let timer, let range): "arm \(timer) \(range.text(at: now))"
     }

@@ -64,6 +64,8 @@ where Sync.Batch.Event == Model.Event {
   @usableFromInline var outboxNames = OutboxNames()
   /// The version of the last view of an outbox that is gone. No version is used twice.
   @usableFromInline var viewVersion: UInt64 = 0
+  /// The finger when the last push left; `nil`: none was held.
+  @usableFromInline var pushedFrom: Place?
   @usableFromInline var storage: Storage
   @usableFromInline var planner: Planner
 
@@ -124,6 +126,10 @@ where Sync.Batch.Event == Model.Event {
   mutating func settle(since before: Look, at now: Moment, _ effects: inout Effects) {
     takeWaitingAnswers(at: now, &effects)
     if Change.isPossible { settleOutbox(at: now, &effects) }
+    if effects.outbox.push != nil {
+      pushedFrom = finger
+      effects.pushedFrom = finger
+    }
     if case .poll = effects.machine.request { notePollLeft() }
     settlePages(at: now, &effects)
     settleStorage(at: now, &effects)

@@ -49,9 +49,9 @@ public protocol SyncModel: Sendable {
   /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
 
-  /// Whether the server recognises a second copy of a change by its ID (`Outbox.isIdempotent`).
-  /// True by default.
-  static var knowsMutationsAgain: Bool { get }
+  /// What the server does with a second copy of a change. ``MutationDelivery/exactlyOnce`` by
+  /// default.
+  static var delivery: MutationDelivery { get }
 
   /// The settings of its outbox. The defaults suit most apps.
   static var outboxSettings: OutboxSettings { get }
@@ -101,7 +101,7 @@ extension SyncModel {
   public func echo(in event: Event) -> MutationTicket? { nil }
 
   @inlinable
-  public static var knowsMutationsAgain: Bool { true }
+  public static var delivery: MutationDelivery { .exactlyOnce }
 
   @inlinable
   public static var outboxSettings: OutboxSettings { OutboxSettings() }

@@ -14,7 +14,7 @@
 
     case register(RequestID)
     case poll(RequestID, after: Place, waits: Bool)
-    case push(PushRequest<Origin.Model.Change>)
+    case push(PushRequest<Origin.Model.Change>, at: Place?)
     case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
     case release(Place.Log)
     case load
@@ -31,7 +31,7 @@
     var request: RequestID? {
       switch self {
       case .register(let id), .poll(let id, _, _), .fetch(let id, _), .read(let id, _): id
-      case .push(let push): push.id
+      case .push(let push, _): push.id
       case .release, .load, .save, .erase, .timer, .alarm, .departures: nil
       }
     }

@@ -47,11 +47,14 @@
     ///
     /// Supplied if the model takes no changes.
     ///
-    /// - Parameter push: the mutations, their client, and the last refusal that is known.
-    /// - Returns: that the server has them, or which of them it refuses. Neither acknowledges
-    ///   anything: the server may run them later.
+    /// - Parameters:
+    ///   - push: the mutations, their client, and the last refusal that is known.
+    ///   - finger: the place that the client is at, for a server that must know what the mutations
+    ///     were made upon; `nil`: it has none.
+    /// - Returns: that the server has them, which of them it has, which it refuses, or that the
+    ///   client must poll first. None acknowledges anything: the server may run them later.
     func push(
-      _ push: PushRequest<Model.Change>
+      _ push: PushRequest<Model.Change>, at finger: Sync.Place?
     ) async throws(PushFailure) -> PushAnswer
 
     /// Asks for some items of a list, or for one item by its ID. Several calls may be out at once,
@@ -72,7 +75,7 @@
   extension SyncSource where Model.Change == Never {
     /// Never called, because there is nothing to push.
     public func push(
-      _ push: PushRequest<Never>
+      _ push: PushRequest<Never>, at finger: Sync.Place?
     ) async throws(PushFailure) -> PushAnswer { .accepted }
   }
 

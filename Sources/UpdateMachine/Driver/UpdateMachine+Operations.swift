@@ -20,7 +20,7 @@
         case .register(let request): operations.add(.register(request))
         case .poll(let request, let finger, let waits):
           operations.add(.poll(request, after: finger, waits: waits))
-        case .push(let push): operations.add(.push(push))
+        case .push(let push, let finger): operations.add(.push(push, at: finger))
         case .fetch(let id, let request): operations.add(.fetch(id, request))
         case .arm(let timer, let range):
           operations.add(.timer(timer, at: chance.draw(from: range)))
@@ -122,7 +122,7 @@
       case .register(let request): await register(request, job)
       case .poll(let request, let finger, let waits):
         await poll(request, after: finger, waits: waits, job)
-      case .push(let push): await send(push, job)
+      case .push(let push, let finger): await send(push, at: finger, job)
       case .fetch(let request, let page): await fetch(request, page, job)
       case .release(let log): await release(log, id)
       case .load: await load(id)
@@ -191,11 +191,11 @@
     }
 
     private nonisolated func send(
-      _ push: PushRequest<Change>, _ job: OperationTable<Origin>.Job
+      _ push: PushRequest<Change>, at finger: Place?, _ job: OperationTable<Origin>.Job
     ) async {
       guard !job.cancelled.isSet else { return }
       do throws(PushFailure) {
-        let answer = try await source.push(push)
+        let answer = try await source.push(push, at: finger)
         await answered(job.id, .pushAnswered(push.id, answer))
       } catch {
         await fail(

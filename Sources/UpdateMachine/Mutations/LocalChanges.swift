@@ -57,10 +57,6 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     outbox.replay(&view, at: now, &effects)
   }
 
-  /// Notes that a poll leaves, which grants ``Outbox/wantsPull``.
-  @usableFromInline
-  mutating func noteAsked() { outbox.sending.wantsPull = false }
-
   // MARK: Confirmed state
 
   /// Takes a newer confirmed state, which has run the client's mutations up to `last`.

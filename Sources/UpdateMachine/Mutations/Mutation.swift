@@ -63,6 +63,23 @@ extension Mutation {
   var boundedSize: Int64 { min(max(size, 0), 1 << 40) }
 }
 
+/// How often a mutation takes effect at the server, if nothing refuses it. That depends on what the
+/// server does with a second copy, because an answer can always be lost.
+public enum MutationDelivery: Hashable, Sendable {
+  /// The server counts each client's IDs, runs each ID once, and says in its state which was the
+  /// last (``MutationConfirmation``). A mutation without an answer is sent again.
+  case exactlyOnce
+  /// A second copy has no effect, even if it comes late, after later mutations. A mutation without
+  /// an answer is sent again. Once accepted, it leaves the outbox with an answer to a poll or a
+  /// register that was sent later.
+  case atLeastOnce
+  /// The server would run a second copy. Mutations are sent one at a time. One without an answer is
+  /// uncertain, and is sent again only if the app says so. Once accepted, it leaves the outbox with
+  /// its echo (``SyncModel/echo(in:)``), or with an answer to a poll or a register that was sent
+  /// later.
+  case atMostOnce
+}
+
 /// The mutation of a model that has no local changes.
 extension Never: Mutation {
   @inlinable

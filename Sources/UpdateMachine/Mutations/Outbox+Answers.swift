@@ -13,14 +13,14 @@ extension Outbox {
     case .accepted:
       accept(through: push.last, from: push.first, at: now)
       // Otherwise it would be uncertain after a restart.
-      if !isIdempotent {
+      if !countsIDs {
         changed()
         persist(&effects)
       }
     case .refused(let refusal):
       guard let index = queue.firstIndex(where: { $0.id == refusal.id }) else {
         // A retried mutation, whose first copy has been echoed meanwhile.
-        if !isIdempotent, refusal.id == push.first { break }
+        if !countsIDs, refusal.id == push.first { break }
         // A refusal that we know already, or of an ID that we never sent: the server breaks the
         // rules.
         settle(push, isDoubtful: true)
@@ -29,8 +29,16 @@ extension Outbox {
       }
       effects.report = .rejected(refusal.code)
       knownRefusal = max(knownRefusal, refusal.id)
-      refuse(at: index, refusal)
+      refuse(at: index, refusal, at: now)
       persist(&effects)
+    case .acceptedOnly(let ids):
+      guard accept(ids, of: push, at: now, &effects) else {
+        return waitTransiently(at: now, &effects)
+      }
+    case .behind:
+      sending.isHeldBack = true
+      sending.isBehind = true
+      settleUndone(push, &effects)
     }
     sending.retry.transient.reset()
     sending.retry.timeouts.reset()
@@ -84,26 +92,20 @@ extension Outbox {
         // The failure does not say which mutation is to blame. Assume the first.
         effects.report = failure
         let refusal = MutationRefusal(push.first, code)
-        if isIdempotent {
+        if countsIDs {
           settle(push, isDoubtful: true)
           refuseWhole(at: index, refusal)
         } else {
-          refuse(at: index, refusal)
+          refuse(at: index, refusal, at: now)
         }
         persist(&effects)
         return proceed(at: now, &effects)
       }
       // A retried mutation, whose first copy has been echoed meanwhile.
-      if !isIdempotent { return proceed(at: now, &effects) }
+      if !countsIDs { return proceed(at: now, &effects) }
     }
-    let isDoubtful = hasLeft && (isIdempotent || failure.leavesDoubt)
-    settle(push, isDoubtful: isDoubtful)
-    // The mark on disk says that it may have left. Take that back on disk too, or a restart makes
-    // it uncertain.
-    if !isIdempotent, !isDoubtful {
-      changed()
-      persist(&effects)
-    }
+    let isDoubtful = hasLeft && (maySendAgain || failure.leavesDoubt)
+    if isDoubtful { settle(push, isDoubtful: true) } else { settleUndone(push, &effects) }
     switch failure {
     case .unreachable, .serverFault:
       waitTransiently(at: now, &effects)
@@ -143,8 +145,45 @@ extension Outbox {
   private mutating func accept(through last: MutationID, from first: MutationID, at now: Moment) {
     for index in queue.indices {
       guard let id = queue[index].id, id <= last else { return }
-      if id >= first { queue[index].stage = .accepted(id, at: now) }
+      if id >= first { noteAccepted(at: index, id, at: now) }
     }
+  }
+
+  /// Marks some mutations of a push as accepted. The others may leave again. Returns whether any of
+  /// them is new: if not, sending at once would loop.
+  private mutating func accept(
+    _ ids: [MutationID], of push: OutstandingPush, at now: Moment, _ effects: inout Effects
+  ) -> Bool {
+    var isAny = false
+    for index in queue.indices {
+      guard let id = queue[index].id, push.first <= id, id <= push.last, ids.contains(id),
+        !queue[index].isAccepted
+      else { continue }
+      noteAccepted(at: index, id, at: now)
+      isAny = true
+    }
+    // An ID that stands before one that is accepted cannot be given anew.
+    if isAny { settle(push, isDoubtful: true) } else { settleUndone(push, &effects) }
+    if isAny, !countsIDs {
+      changed()
+      persist(&effects)
+    }
+    return isAny
+  }
+
+  /// Marks a mutation as accepted. A poll that is out already proves nothing about it.
+  mutating func noteAccepted(at index: Int, _ id: MutationID, at now: Moment) {
+    queue[index].stage = .accepted(id, at: now)
+    if id <= sending.askedThrough { sending.askedThrough = id.previous }
+  }
+
+  /// Settles a push about which the server has done nothing. The mark on disk says that it may have
+  /// left. Where a restart would make it uncertain, the mark is taken back on disk, too.
+  private mutating func settleUndone(_ push: OutstandingPush, _ effects: inout Effects) {
+    settle(push, isDoubtful: false)
+    guard !maySendAgain else { return }
+    changed()
+    persist(&effects)
   }
 
   /// Settles a push without a usable answer. If `isDoubtful`, its mutations may be at the server.
@@ -153,7 +192,7 @@ extension Outbox {
     if isDoubtful {
       for index in queue.indices {
         guard case .marked(let id) = queue[index].stage, id <= push.last else { continue }
-        queue[index].stage = isIdempotent ? .sent(id) : .uncertain(id)
+        queue[index].stage = maySendAgain ? .sent(id) : .uncertain(id)
       }
     }
     unmark()

@@ -68,17 +68,20 @@ extension Outbox {
 
   /// Acknowledges what the server had accepted before `sent`, when the snapshot was requested. The
   /// snapshot contains all of that. Its echo may be in a log that is no longer read. Only for
-  /// servers without IDs; others report the last mutation ID.
+  /// servers that count no IDs; others report the last mutation ID.
   package mutating func confirmAccepted(before sent: Moment) {
-    guard !isIdempotent else { return }
+    guard !countsIDs else { return }
     confirmAccepted { _, moment in moment < sent }
   }
 
   /// Notes what is accepted at the moment when a poll leaves. The server has put all of that into
   /// its logs. If our log is younger, it was in the snapshot instead.
+  ///
+  /// It grants the wish for a pull (``wantsPull``).
   package mutating func pollLeft() {
     sending.askedThrough = .none
-    guard !isIdempotent else { return }
+    sending.wantsPull = false
+    guard !countsIDs else { return }
     for pending in queue {
       guard case .accepted(let id, _) = pending.stage else { continue }
       sending.askedThrough = max(sending.askedThrough, id)
@@ -91,7 +94,7 @@ extension Outbox {
   package mutating func pollWasAnswered() {
     let last = sending.askedThrough
     sending.askedThrough = .none
-    guard !isIdempotent, last > .none else { return }
+    guard !countsIDs, last > .none else { return }
     confirmAccepted { id, _ in id <= last }
   }
 
@@ -115,16 +118,31 @@ extension Outbox {
 
   /// Sets aside a mutation that the server itself refused. All before it were run. Those after it
   /// never left, as far as the server is concerned, and will get IDs above this one.
-  mutating func refuse(at index: Int, _ refusal: MutationRefusal) {
+  ///
+  /// A server that counts no IDs may have run an earlier copy of what it refuses now, or of those
+  /// after it. So each that was out before keeps the mark that there may be a copy.
+  mutating func refuse(
+    at index: Int, _ refusal: MutationRefusal, at now: Moment = .distantPast
+  ) {
     let pending = queue.remove(at: index)
-    takeBackIDs(above: refusal.id)
-    for later in index..<queue.count { queue[later].stage = .unsent }
+    var kept = refusal.id
+    for later in index..<queue.count {
+      if !countsIDs {
+        if let id = queue[later].id, queue[later].isAccepted {
+          kept = id
+          continue
+        }
+        if queue[later].isSent { queue[later].mayHaveCopy = true }
+      }
+      queue[later].stage = .unsent
+    }
+    takeBackIDs(above: kept)
     for earlier in 0..<index {
       if let id = queue[earlier].id, !queue[earlier].isAccepted {
-        queue[earlier].stage = .accepted(id, at: .distantPast)
+        noteAccepted(at: earlier, id, at: now)
       }
     }
-    keep(pending, refusal, mayHaveCopy: !isIdempotent && pending.mayHaveCopy)
+    keep(pending, refusal, mayHaveCopy: !countsIDs && (pending.mayHaveCopy || pending.isSent))
   }
 
   /// Sets aside a mutation whose whole push was refused, perhaps by a proxy. A copy may be on its
@@ -189,8 +207,8 @@ extension Outbox {
 
   /// Whether the server may have a copy, or get one yet. Also true of a mutation that was uncertain
   /// and is tried again, or that was refused with a whole push, perhaps by a proxy, while a copy
-  /// was on its way. It may be retried, on idempotent servers under its own ID. It may not be
-  /// edited. If it is discarded, it may take effect all the same.
+  /// was on its way. It may be retried, under its own ID if the server counts IDs. It may not
+  /// be edited. If it is discarded, it may take effect all the same.
   package func mayHaveCopy(of ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return !hasNeverLeft(queue[index]) }
     return refused.contains { $0.tickets.contains(ticket) && $0.mayHaveCopy }
@@ -261,7 +279,7 @@ extension Outbox {
     if change == nil, canTakeBack(id, at: index) {
       voided.removeAll { $0 == id }
       pending.stage = .sent(id)
-    } else if isIdempotent, queue[index...].contains(where: { $0.id != nil }) {
+    } else if countsIDs, queue[index...].contains(where: { $0.id != nil }) {
       // Those behind it were last sent before the refusal. They get new IDs, as after any refusal.
       takeBackIDs(above: max(id, confirmed))
       for later in index..<queue.count { queue[later].stage = .unsent }

@@ -10,7 +10,7 @@ public struct PushRequest<Change: Mutation>: Sendable {
   /// Void IDs. Their mutations were refused with a whole push, so the server may never have seen
   /// them; or the IDs were taken back together with such ones. The server consumes each in its
   /// turn, like a mutation that it refuses itself. Otherwise it would wait for it for ever.
-  /// Ascending; almost always empty; idempotent servers only.
+  /// Ascending; almost always empty; only for servers that count IDs.
   public var voided: [MutationID]
   /// The mutations, in the order in which they must run. Their IDs are consecutive.
   public var mutations: [Item]

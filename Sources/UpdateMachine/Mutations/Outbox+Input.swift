@@ -6,7 +6,7 @@ extension Outbox {
     /// A signal from the app. ``AppSignal/started(foreground:)``: it wants its changes sent from
     /// now on.
     case app(AppSignal)
-    /// The protocol wants to be up to date before the next push (`true`), or no longer does.
+    /// The client must be up to date, or further, before the next push (`true`), or no longer.
     case heldBack(Bool)
     /// The outbox as of this version is durable.
     case stored(upTo: OutboxVersion)
@@ -35,6 +35,12 @@ public enum PushAnswer: Hashable, Sendable {
   /// ignored those after it. It answers every push so, and runs nothing, until the client knows of
   /// the refusal.
   case refused(MutationRefusal)
+  /// The server has these mutations of the push. It has done nothing about the others, which are
+  /// sent again.
+  case acceptedOnly([MutationID])
+  /// The server has done nothing, and will do nothing about this push, because the client has not
+  /// seen something that these mutations touch. They are sent again when its finger has moved.
+  case behind
 }
 
 extension Outbox.Input: Equatable where Change: Equatable {}
@@ -44,6 +50,8 @@ extension PushAnswer: CustomStringConvertible {
     switch self {
     case .accepted: "accepted"
     case .refused(let refusal): refusal.description
+    case .acceptedOnly(let ids): "accepted only \(ids)"
+    case .behind: "behind"
     }
   }
 }

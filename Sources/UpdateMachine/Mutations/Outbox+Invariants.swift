@@ -16,11 +16,11 @@ extension Outbox {
       ticket = pending.tickets.upperBound
       if let next = pending.id {
         if hasNone { return violated("mutations without an ID come after those with one") }
-        if isIdempotent, next <= id {
+        if countsIDs, next <= id {
           return violated("IDs ascend from the last that is confirmed")
         }
-        if isIdempotent, pending.isUncertain {
-          return violated("with an idempotent server nothing is uncertain")
+        if maySendAgain, pending.isUncertain {
+          return violated("what may be sent again is not uncertain")
         }
         id = next
       } else {
@@ -34,7 +34,7 @@ extension Outbox {
       if index(of: refused.tickets.lowerBound) != nil {
         return violated("a refused mutation is not in the queue")
       }
-      if isIdempotent, refused.refusal.id > knownRefusal, !voided.contains(refused.refusal.id) {
+      if countsIDs, refused.refusal.id > knownRefusal, !voided.contains(refused.refusal.id) {
         return violated("a kept refusal was reported by the server, or is voided")
       }
     }
@@ -54,7 +54,7 @@ extension Outbox {
       if isActive, !isReplayDue, block == nil, queue.contains(where: { !$0.isAccepted }) {
         return violated("a mutation that can be sent is being sent")
       }
-      if isActive, !isReplayDue, refused.isEmpty, !sending.isHeldBack, isIdempotent,
+      if isActive, !isReplayDue, refused.isEmpty, !sending.isHeldBack, countsIDs,
         queue.first?.isAccepted == true
       {
         return violated("accepted mutations wait for their confirmation")

@@ -1,6 +1,6 @@
 // Packs an outbox into few bits, for the explorer, which visits millions of them. Outboxes with
 // equal bits behave alike. Only for a small world: up to seven mutations, IDs up to 7, spans of a
-// few milliseconds, an idempotent server, and mutations that never throw.
+// few milliseconds, a server that counts IDs, and mutations that never throw.
 
 extension Outbox {
   /// The bits for a moment; then the bits for a ticket, an ID or a version.
@@ -79,7 +79,7 @@ extension Outbox {
     case .marked: return 2
     case .sent: return 3
     case .accepted: return 4
-    case .uncertain: preconditionFailure("with an idempotent server nothing is uncertain")
+    case .uncertain: preconditionFailure("what may be sent again is not uncertain")
     }
   }
 
@@ -127,7 +127,7 @@ extension Outbox {
     into bits: inout Bits, at now: Moment, tickets: UInt64, _ ranks: OutboxVersionRanks
   ) {
     precondition(queueVersion == replayedVersion, "it is packed when it is replayed")
-    precondition(isIdempotent && !sending.isHeldBack, "such an outbox is not packed")
+    precondition(countsIDs && !sending.isHeldBack, "such an outbox is not packed")
     let width = Outbox.numberWidth
     pack(into: &bits, tickets: tickets, ranks)
     bits.put(ranks.rank(of: version), width: width)

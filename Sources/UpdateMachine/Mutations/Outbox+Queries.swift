@@ -43,10 +43,13 @@ extension Outbox {
   /// Whether it waits for a pull before it pushes.
   @usableFromInline package var isHeldBack: Bool { sending.isHeldBack }
 
+  /// Whether the server has answered the last push with ``PushAnswer/behind``.
+  @usableFromInline var isBehind: Bool { sending.isBehind }
+
   /// Whether a pull should bring news: a push was answered since the last pull was asked for, and
   /// what the server has accepted is not confirmed.
   @usableFromInline package var wantsPull: Bool {
-    sending.wantsPull && queue.first?.isAccepted == true
+    sending.wantsPull && (sending.isBehind || queue.first?.isAccepted == true)
   }
 
   /// The present version. It counts every change that must be durable.

@@ -75,7 +75,7 @@ extension Outbox {
   /// throws.
   private var nextBatch: Range<Int> {
     let start = queue.firstIndex { !$0.isAccepted } ?? queue.count
-    let limit = min(queue.count, start + (isIdempotent ? max(settings.batchMaximum, 1) : 1))
+    let limit = min(queue.count, start + (maySendAgain ? max(settings.batchMaximum, 1) : 1))
     var end = start
     while end < limit {
       switch queue[end].stage {
@@ -119,6 +119,7 @@ extension Outbox {
   private mutating func push(_ batch: Range<Int>, at now: Moment, _ effects: inout Effects) {
     sending.retry.spend(at: now, settings.machine.retry)
     sending.pushCount += 1
+    sending.isBehind = false
     let id = RequestID(incarnation: sending.incarnation, part: .outbox, number: sending.pushCount)
     var items: [PushRequest<Change>.Item] = []
     items.reserveCapacity(batch.count)
@@ -139,7 +140,7 @@ extension Outbox {
   /// Schedules the resend of accepted mutations that are not confirmed in time. Nothing else is to
   /// send.
   private mutating func confirmLater(at now: Moment, _ effects: inout Effects) {
-    guard isIdempotent, let first = queue.first, first.isAccepted else { return }
+    guard countsIDs, let first = queue.first, first.isAccepted else { return }
     let due: Moment
     if let resendAt = sending.resendAt {
       due = max(resendAt, now + .milliseconds(1))

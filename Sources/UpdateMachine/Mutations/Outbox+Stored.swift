@@ -27,7 +27,7 @@ extension Outbox where Change: Storable {
   ) throws(StoredFormError) {
     let found: OutboxNumbers? = try rows.value(of: .outbox)
     guard let numbers = found else { throw StoredFormError(expected: "an outbox") }
-    self.init(client: numbers.client, isIdempotent: numbers.isIdempotent, settings: settings)
+    self.init(client: numbers.client, delivery: numbers.delivery, settings: settings)
     queue = try rows.items(of: .pendingMutations)
     refused = try rows.items(of: .refusedMutations)
     lastTicket = numbers.lastTicket
@@ -45,7 +45,7 @@ extension Outbox where Change: Storable {
 
   private var numbers: OutboxNumbers {
     OutboxNumbers(
-      client: client, isIdempotent: isIdempotent, lastTicket: lastTicket, lastID: lastID,
+      client: client, delivery: delivery, lastTicket: lastTicket, lastID: lastID,
       confirmed: confirmed, knownRefusal: knownRefusal, voided: voided, forgotten: forgotten,
       discards: discards.map { StoredTickets($0) }, version: version)
   }
@@ -54,7 +54,7 @@ extension Outbox where Change: Storable {
 /// All that is saved of an outbox except its mutations.
 private struct OutboxNumbers: Storable, Equatable {
   var client: ClientID
-  var isIdempotent: Bool
+  var delivery: MutationDelivery
   var lastTicket: MutationTicket
   var lastID: MutationID
   var confirmed: MutationID
@@ -68,7 +68,7 @@ private struct OutboxNumbers: Storable, Equatable {
 extension OutboxNumbers {
   func put(into bytes: inout ByteWriter) {
     bytes.put(client.number)
-    bytes.put(isIdempotent)
+    bytes.put(delivery)
     bytes.put(lastTicket.number)
     bytes.put(lastID)
     bytes.put(confirmed)
@@ -81,7 +81,7 @@ extension OutboxNumbers {
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     client = ClientID(try bytes.takeUInt64())
-    isIdempotent = try bytes.takeBool()
+    delivery = try bytes.take()
     lastTicket = MutationTicket(try bytes.takeCounter())
     lastID = try bytes.take()
     confirmed = try bytes.take()
@@ -109,6 +109,25 @@ private struct StoredTickets: Storable, Equatable {
     let last = MutationTicket(try bytes.takeCounter())
     guard first <= last else { throw StoredFormError(expected: "tickets in their order") }
     tickets = first...last
+  }
+}
+
+extension MutationDelivery: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    switch self {
+    case .atMostOnce: bytes.put(UInt8(0))
+    case .exactlyOnce: bytes.put(UInt8(1))
+    case .atLeastOnce: bytes.put(UInt8(2))
+    }
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    switch try bytes.takeByte() {
+    case 0: self = .atMostOnce
+    case 1: self = .exactlyOnce
+    case 2: self = .atLeastOnce
+    default: throw StoredFormError(expected: "a way of delivery")
+    }
   }
 }
 

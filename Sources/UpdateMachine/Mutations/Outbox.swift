@@ -17,9 +17,8 @@
 /// 3. It ignores a push that does not know of its last refusal (``PushRequest/knownRefusal``,
 ///    ``PushRequest/voided``).
 ///
-/// So an ID never means two things, whatever old push arrives late. A server without IDs
-/// (``isIdempotent`` is false) gets one mutation at a time, and a second copy only if the app says
-/// so.
+/// So an ID never means two things, whatever old push arrives late. A server that counts no IDs
+/// keeps less of the promise: ``MutationDelivery`` says what.
 ///
 /// A mutation leaves the outbox only when the confirmed state contains it, or when the app discards
 /// it. The answer to a push acknowledges nothing. A mutation is on disk before it is sent, and so
@@ -49,8 +48,8 @@ package struct Outbox<Change: Mutation>: Sendable {
 
   /// Its name at the server.
   @usableFromInline package let client: ClientID
-  /// Whether the server recognises a second copy of a mutation.
-  @usableFromInline package let isIdempotent: Bool
+  /// What the server does with a second copy of a mutation.
+  @usableFromInline package let delivery: MutationDelivery
   /// The next version of the app may have others.
   package var settings: OutboxSettings
 
@@ -91,6 +90,8 @@ package struct Outbox<Change: Mutation>: Sendable {
     @usableFromInline var isStarted = false
     @usableFromInline var isForeground = true
     @usableFromInline var isHeldBack = false
+    /// The last push was answered with ``PushAnswer/behind``.
+    @usableFromInline var isBehind = false
     /// A push was answered, and nothing has been pulled since.
     @usableFromInline var wantsPull = false
     @usableFromInline var incarnation = Incarnation(0)
@@ -108,26 +109,25 @@ package struct Outbox<Change: Mutation>: Sendable {
   /// - Parameters:
   ///   - incarnation: the incarnation of the client that it belongs to.
   ///   - client: drawn for this outbox, and never used by another.
-  ///   - isIdempotent: whether the server recognises a mutation by its ID. If not, mutations that
-  ///     may have been lost become uncertain.
+  ///   - delivery: what the server does with a second copy of a mutation.
   ///   - settings: its numbers.
   package init(
-    client: ClientID, isIdempotent: Bool = true, settings: OutboxSettings = OutboxSettings(),
-    incarnation: Incarnation = Incarnation(0)
+    client: ClientID, delivery: MutationDelivery = .exactlyOnce,
+    settings: OutboxSettings = OutboxSettings(), incarnation: Incarnation = Incarnation(0)
   ) {
     self.init(
-      client: client, isIdempotent: isIdempotent, settings: settings, incarnation: incarnation,
+      client: client, delivery: delivery, settings: settings, incarnation: incarnation,
       names: OutboxNames())
   }
 
   /// Creates an outbox that follows an earlier one of the same incarnation.
   @usableFromInline
   init(
-    client: ClientID, isIdempotent: Bool, settings: OutboxSettings, incarnation: Incarnation,
-    names: OutboxNames
+    client: ClientID, delivery: MutationDelivery, settings: OutboxSettings,
+    incarnation: Incarnation, names: OutboxNames
   ) {
     self.client = client
-    self.isIdempotent = isIdempotent
+    self.delivery = delivery
     self.settings = settings
     sending.incarnation = incarnation
     sending.pushCount = names.pushes
@@ -146,7 +146,7 @@ package struct Outbox<Change: Mutation>: Sendable {
   @usableFromInline
   package init(client: ClientID, takingOver old: Outbox) {
     self.init(
-      client: client, isIdempotent: old.isIdempotent, settings: old.settings,
+      client: client, delivery: old.delivery, settings: old.settings,
       incarnation: old.sending.incarnation, names: old.names)
     // The server's floor holds under any client ID.
     sending.retry.notBefore = old.sending.retry.notBefore
@@ -178,8 +178,8 @@ package struct Outbox<Change: Mutation>: Sendable {
 
   /// Prepares an outbox that was read from the saved form of an earlier incarnation. What it holds
   /// is durable. Answers to old pushes are ignored. Nothing is sent before it is started and
-  /// replayed once. What had left without an answer is sent again, or is uncertain if the server is
-  /// not idempotent.
+  /// replayed once. What had left without an answer is sent again, or is uncertain if that could
+  /// make it twice.
   package mutating func restored(in incarnation: Incarnation = Incarnation(0)) {
     sending = Sending()
     sending.incarnation = incarnation
@@ -188,9 +188,9 @@ package struct Outbox<Change: Mutation>: Sendable {
     size = measuredSize  // This version of the app may measure differently.
     for index in queue.indices {
       switch queue[index].stage {
-      case .marked(let id): queue[index].stage = isIdempotent ? .sent(id) : .uncertain(id)
+      case .marked(let id): queue[index].stage = maySendAgain ? .sent(id) : .uncertain(id)
       case .accepted(let id, _):
-        queue[index].stage = isIdempotent ? .sent(id) : .accepted(id, at: .distantPast)
+        queue[index].stage = countsIDs ? .sent(id) : .accepted(id, at: .distantPast)
       case .unsent, .sent, .uncertain: break
       }
     }
@@ -224,6 +224,15 @@ package struct Outbox<Change: Mutation>: Sendable {
     case .discarded(let ticket): discarded(ticket, at: now, &effects)
     }
   }
+
+  /// Whether a mutation that may be at the server is sent again without asking the app.
+  @inlinable
+  var maySendAgain: Bool { delivery != .atMostOnce }
+
+  /// Whether the confirmed state tells the last ID that the server has run. Only then are IDs in
+  /// order, can they be void, and is an accepted mutation sent again if it is not confirmed.
+  @inlinable
+  var countsIDs: Bool { delivery == .exactlyOnce }
 
   // MARK: The app's change
 

@@ -25,13 +25,14 @@ public struct PendingMutation<Change: Mutation>: Sendable {
     case unsent
     /// It is about to leave, or out for the first time. It may leave once the mark is durable.
     case marked(MutationID)
-    /// It may be at the server, and is sent again until that is known. Idempotent servers only.
+    /// It may be at the server, and is sent again until that is known. Not with
+    /// ``MutationDelivery/atMostOnce``.
     case sent(MutationID)
     /// The server said that it has it. The confirmed state will tell the result. The moment of the
     /// answer matters only on servers that tell no last mutation ID.
     case accepted(MutationID, at: Moment)
     /// It may be at the server, which cannot recognise a second copy. It is not sent again, but
-    /// waits for its echo or for the app. Not on idempotent servers.
+    /// waits for its echo or for the app. Only with ``MutationDelivery/atMostOnce``.
     case uncertain(MutationID)
   }
 
@@ -55,6 +56,10 @@ public struct PendingMutation<Change: Mutation>: Sendable {
 
   var isMarked: Bool {
     if case .marked = stage { true } else { false }
+  }
+
+  var isSent: Bool {
+    if case .sent = stage { true } else { false }
   }
 
   @inlinable

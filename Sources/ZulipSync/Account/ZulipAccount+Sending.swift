@@ -1,4 +1,5 @@
 internal import MessageSync
+public import SyncProtocols
 public import UpdateMachine
 
 extension ZulipAccount {
@@ -73,7 +74,7 @@ extension ZulipAccountSource {
   /// Sends the mutations. If a queue is known, it asks that each message's event identify the
   /// message. A server without idempotency gets one mutation at a time.
   public func push(
-    _ push: PushRequest<ZulipOutgoing>
+    _ push: PushRequest<ZulipOutgoing>, at finger: QueueFinger?
   ) async throws(PushFailure) -> PushAnswer {
     for item in push.mutations {
       let local = ZulipLocalID(push.client, item.ticket)

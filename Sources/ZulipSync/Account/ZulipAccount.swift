@@ -91,7 +91,7 @@ extension ZulipAccount: MessageModel {
   // MARK: What the user sends
 
   /// A Zulip server does not recognise a second copy.
-  public static var knowsMutationsAgain: Bool { false }
+  public static var delivery: MutationDelivery { .atMostOnce }
 
   /// A Zulip server confirms no mutation by its ID. A message is confirmed by its event.
   public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }

@@ -75,13 +75,15 @@ struct Link: SyncSource {
 
   func release(_ log: ViewLog) async {}
 
-  func push(_ push: PushRequest<Booking>) async throws(PushFailure) -> PushAnswer {
+  func push(
+    _ push: PushRequest<Booking>, at finger: ViewFinger?
+  ) async throws(PushFailure) -> PushAnswer {
     do throws(SyncFailure) {
       try await pass()
     } catch {
       throw PushFailure(error, hasLeft: false)  // It certainly never left.
     }
-    return try await server.push(push)
+    return try await server.push(push, at: finger)
   }
 }
 
