@@ -7,7 +7,7 @@ import UpdateMachine
   // MARK: Against the model
 
   @Test(arguments: 0..<8)
-  func `an excerpt is what a plain walk along the line shows`(share: Int) {
+  func `an excerpt equals that of a plain walk along the line`(share: Int) {
     for seed in 0..<250 {
       var dice = SplitMix(UInt64(share * 250 + seed))
       var line = LineModel()
@@ -28,7 +28,7 @@ import UpdateMachine
   // MARK: Against a server
 
   @Test(arguments: [1, 3, 100], [nil, 12] as [Int64?])
-  func `fetching what a window lacks ends, and the window is complete`(cap: Int, limit: Int64?) {
+  func `a window is complete after a bounded number of fetches`(cap: Int, limit: Int64?) {
     for seed in 0..<300 {
       var dice = SplitMix(UInt64(seed))
       let server = TruthfulServer(
@@ -78,7 +78,7 @@ import UpdateMachine
 
   // MARK: By hand
 
-  @Test func `nothing is known of a list that is new`() {
+  @Test func `a new list is one gap, and asks for its whole window`() {
     let list = PartialList<RowID>()
     for window in [ListWindow<RowID>.newest(10), ListWindow<RowID>(.oldest, before: 0, after: 5)] {
       let excerpt = list.excerpt(of: window)
@@ -164,7 +164,7 @@ import UpdateMachine
     #expect(excerpt.wants == [.about(.id(RowID(8)), before: 20, after: 0)])
   }
 
-  @Test func `nothing older than the history limit is asked for`() {
+  @Test func `a list asks for no rows older than its history limit`() {
     var list = PartialList<RowID>()
     for number in [50, 60] { list.insert(RowID(Int64(number))) }
     list.learn(IDInterval(from: .id(RowID(50)), to: .veryEnd))

@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `bug 78: after a bulk change no key is in the map twice, nor in a difference`(
+  func `bug 78: a bulk change puts no key into the map or a difference twice`(
     isShared: Bool
   ) {
     let old = Self.numbers(2_000)
@@ -109,7 +109,7 @@ import Testing
     #expect(Self.cost(old, from: new) == unshared)
   }
 
-  @Test func `a removed range costs what was in it`() {
+  @Test func `a difference after removing a range opens only the unshared nodes`() {
     let old = Self.numbers(100_000)
     var new = old
     new.removeAll(in: 100_000..<101_000)
@@ -119,7 +119,7 @@ import Testing
     #expect(unshared < 50)
   }
 
-  @Test func `shared nodes are not opened, whatever the heights`() {
+  @Test func `a difference opens no shared nodes, whatever the heights`() {
     let old = Self.numbers(100_000)
     for (lower, upper) in [(0, 199_000), (500, 199_900), (3000, 100_000), (190_000, 200_000)] {
       var new = old
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `equality stops at the first difference`() {
+  @Test func `a comparison of maps stops at the first difference`() {
     let one = Self.numbers(50_000)
     var other = Map(sorted: one)
     #expect(one == other)
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: ["[3,4,1,2]", "[1,2,1,2]", "[1,2,3]", "{}"])
-  func `decoding what no map encodes is an error`(text: String) {
+  func `a text that no map encodes cannot be decoded`(text: String) {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Map.self, from: Data(text.utf8))
     }

@@ -133,7 +133,7 @@ import Testing
     #expect(live(Pair<String, String>.self, seed: seed, keys: keys, steps: 4000) == nil)
   }
 
-  @Test func `values may be wider than keys, and aligned to more`() {
+  @Test func `a map may hold values that are wider than its keys, and aligned to more`() {
     #expect(live(Pair<Int64, Wide>.self, seed: 7, keys: 2000, steps: 3000) == nil)
   }
 
@@ -158,7 +158,7 @@ import Testing
     #expect(map.nodes.count < leaves + leaves / 8)
   }
 
-  @Test func `a range is cut out of a large map, wherever it lies`() {
+  @Test func `a range is removed from a large map wherever it lies`() {
     let whole = VersionedMap(sorted: (0..<30_000).map { (key: Int64($0), value: Int64($0)) })
     var steps = SplitMix(9)
     for _ in 0..<300 {

@@ -19,7 +19,7 @@ import Testing
     #expect(copy == map)
   }
 
-  @Test func `a map is one reference`() {
+  @Test func `a map is as small as one reference`() {
     #expect(MemoryLayout<Map>.size == MemoryLayout<Int>.size)
   }
 
@@ -48,7 +48,7 @@ import Testing
     #expect(map.nodes == nodes)
   }
 
-  @Test func `when a fork is released, the other map owns the nodes alone`() {
+  @Test func `a map owns its nodes alone once its fork is released`() {
     var map = Self.numbers(10_000)
     let nodes = map.nodes
     do {
@@ -102,7 +102,7 @@ import Testing
     #expect(late == nil)
   }
 
-  @Test func `a failed change leaves the value as the body left it, and throws`() {
+  @Test func `a change that throws leaves the value as its body left it`() {
     struct Refused: Error {}
     var map: Map = [1: 1, 2: 2]
     let before = map
@@ -145,7 +145,7 @@ import Testing
     #expect(map == Self.numbers(5000))
   }
 
-  @Test func `entries that are not ascending trap`() async {
+  @Test func `a map that is made from entries out of order traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = VersionedMap<Int64, Int64>(sorted: [(key: 2, value: 0), (key: 1, value: 0)])
     }
