@@ -184,7 +184,7 @@ struct CheckTests {
           + "  found     \(Outcome(.failed(wrong)).rawValue)"))
   }
 
-  @Test func `ignoring the wait of a refusal makes a difference`() throws {
+  @Test func `a classifier that ignores the wait of a refusal makes a difference`() throws {
     let interpretation = Interpretation(classify: { answer in
       let failure = answer.failure()
       if case .rateLimited = failure { return .rateLimited(after: nil) }
@@ -196,7 +196,7 @@ struct CheckTests {
   }
 }
 
-@Suite("check: sessions written for it")
+@Suite("check: sessions written for the tests")
 struct WrittenSessionTests {
   /// A recording of one client on queue `q`, a request a second.
   private func session(_ exchanges: [(request: String, response: String)]) throws -> Scratch {
@@ -227,7 +227,7 @@ struct WrittenSessionTests {
     #"{"status":\#(status),"body":{"result":"error","code":"\#(code)"}}"#
   }
 
-  @Test func `after faults, limits and broken connections the same poll is repeated`() throws {
+  @Test func `a poll is repeated unchanged after faults, limits and broken connections`() throws {
     let scratch = try session([
       (register, registered),
       (poll(-1), events(0, 3)),
@@ -251,7 +251,7 @@ struct WrittenSessionTests {
     (400, "BAD_EVENT_QUEUE_ID", "expired"), (400, "BAD_REQUEST", "rejected"),
     (401, "UNAUTHORIZED", "unauthorized"),
   ])
-  func `asking again after the end is a departure`(
+  func `a poll after the end of its queue is a departure`(
     _ status: Int, _ code: String, _ outcome: String
   ) throws {
     let scratch = try session([
@@ -301,7 +301,7 @@ struct WrittenSessionTests {
     #expect(ran.text.contains("because the answer on line 2 was malformed"), "\(ran.text)")
   }
 
-  @Test func `an honest client does not come back to a queue after an hour`() throws {
+  @Test func `a poll after more than an hour of silence is a departure`() throws {
     let scratch = try session([(register, registered), (poll(-1), empty)])
     var late = try Tree(try String(contentsOfFile: scratch.path, encoding: .utf8).lastLine)
     late["t"] = 5000

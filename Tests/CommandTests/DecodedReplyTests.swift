@@ -7,7 +7,7 @@ import UpdateMachine
 @testable import RecordingCheck
 @testable import simulate
 
-@Suite("From bytes to answers")
+@Suite("Answers decoded from bytes")
 struct DecodedReplyTests {
   // MARK: Every answer of the errors
 
@@ -65,7 +65,7 @@ struct DecodedReplyTests {
     #expect(reply(code: "BAD_REQUEST") == .failed(.rejected(RejectionCode("BAD_REQUEST"))))
   }
 
-  @Test func `the wait of a refusal is the body's, else the header's, never shortened`() {
+  @Test func `a refusal's wait is its body's, else its header's, and is never rounded down`() {
     func after(_ body: String, _ header: String?) -> TimeSpan? {
       let reply = DecodedReply(
         to: .poll, status: 429, headers: header.map { ["Retry-After": $0] } ?? [:],
@@ -190,7 +190,7 @@ struct DecodedReplyTests {
     }
   }
 
-  @Test func `an answer with wrong bytes in it never traps, and a refusal never moves the model`()
+  @Test func `an answer with wrong bytes never traps, and a refusal never moves the model`()
     throws
   {
     var random = SplitMix(5)

@@ -36,7 +36,7 @@ import Testing
     #expect(shown.count >= 10)
   }
 
-  @Test func `the README's banner is what the machine says`() throws {
+  @Test func `every claim in the README's banner is one that the machine makes`() throws {
     let said = try text(banner).split(separator: "\n")
     let lines = try text("README.md").split(separator: "\n")
     let shown = lines.compactMap { $0.wholeMatch(of: #/ *([0-9]+) ms  .*  (\S[^·]*)/#) }

@@ -5,12 +5,12 @@ import Testing
 @Suite struct HouseRulesTests {
   let repository = Repository()
 
-  @Test func `the sources are found`() {
+  @Test func `the house rules find the package's sources`() {
     #expect(repository.paths.contains("Package.swift"))
     #expect(repository.swift.count > 10)
   }
 
-  @Test func `only the driver and the loopback server read a clock, and nothing draws by itself`() {
+  @Test func `only the driver draws without a generator; it and the loopback server read clocks`() {
     // The loopback server is outside of every simulation: it has sockets, and they have time. It has
     // no use for chance.
     let loopback = "Sources/LoopbackServer/"
@@ -51,7 +51,7 @@ import Testing
     #expect(repository.swift.flatMap { $0.functions(longerThan: 70) } == [])
   }
 
-  @Test func `the top level holds nothing but what a newcomer expects there`() {
+  @Test func `the top level holds only the manifest, the README and three folders`() {
     let expected = ["Package.swift", "README.md", "Sources", "Tests", "Simulations"]
     let found = Set(repository.paths.map { String($0.prefix { $0 != "/" }) })
     #expect(found.filter { !$0.hasPrefix(".") && !expected.contains($0) }.sorted() == [])
@@ -66,7 +66,7 @@ import Testing
     #expect(offences == [])
   }
 
-  @Test func `no room imports what stands above it`() {
+  @Test func `no room imports a room above it`() {
     let allowed = [
       ("Sources/UpdateMachine/", []), ("Sources/MessageSync/", ["UpdateMachine"]),
       ("Sources/SyncProtocols/", ["UpdateMachine"]),
@@ -121,13 +121,13 @@ import Testing
     #expect(file.functions(longerThan: 8) == [])
   }
 
-  @Test func `an import is seen behind attributes and access levels`() {
+  @Test func `an import is recognised behind attributes and access levels`() {
     let text = "@_spi(Some) public import Foundation\n// import Nothing\nimport struct A.B\n"
     let file = SourceFile(path: "x.swift", text: text)
     #expect(file.imports.map(\.module) == ["Foundation", "A.B"])
   }
 
-  @Test func `chance without a generator is seen, also over several lines`() {
+  @Test func `a draw without a generator is recognised, also over several lines`() {
     let call = ".random" + "(in: f(1)..<5"
     func offences(_ text: String) -> Int {
       SourceFile(path: "x.swift", text: text).randomWithoutGenerator.count

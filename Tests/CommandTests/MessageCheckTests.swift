@@ -190,7 +190,7 @@ struct MessageOrderTests {
     #expect(orders.orders.map(\.takes) == [[0], [1], [2]])
   }
 
-  @Test func `a page after a poll may have been requested earlier, but is not older`() {
+  @Test func `a page after a poll may have begun before it, but is not taken before it`() {
     // Read after the poll left, so it was not there before the poll left.
     let orders = orders(life([(10, 20)], [page(21, 22)]))
     #expect(orders.isAll)
@@ -198,7 +198,7 @@ struct MessageOrderTests {
     #expect(orders.orders.map(\.takes) == [[1], [2], [2]])
   }
 
-  @Test func `a page that was on its way with a poll began before its answer`() {
+  @Test func `a page during a poll begins before it, and is taken within it or after it`() {
     let orders = orders(life([(10, 20)], [page(15, 16)]))
     #expect(orders.orders.map(\.begins) == [[0], [0]])
     #expect(orders.orders.map(\.takes) == [[1], [2]])
@@ -213,7 +213,7 @@ struct MessageOrderTests {
     #expect(apart.orders.count == 12)
   }
 
-  @Test func `above the bound a sample is tried, the recorded order first, none twice`() {
+  @Test func `a sample is tried above the bound, the recorded order first, none twice`() {
     let moments: [Int64] = [0, 10, 20, 30, 40, 50, 60, 70]
     let many = moments.map { page($0 + 1, $0 + 2) }
     let polls = moments.map { (sent: $0 + 3, ended: $0 + 4) }
@@ -229,7 +229,7 @@ struct MessageOrderTests {
   }
 }
 
-@Suite("check: sessions are compared with a store")
+@Suite("check: the sessions of a recording")
 struct MessageLifeTests {
   /// A recording of one client: what each request is, and what came of it.
   private func lives(_ exchanges: [(request: String, body: String)]) -> MessageLives {
@@ -296,7 +296,7 @@ struct MessageLifeTests {
     #expect(lives.notFollowed == 1)
   }
 
-  @Test func `a content in another form is compared if the recording has both`() throws {
+  @Test func `contents in another form are compared if the recording has both forms`() throws {
     let both = lives([register, send, poll(sent), page("hi", "text/x-markdown"), release])
     let page = try #require(both.lives.first?.pages.first?.page)
     #expect(page.messages.map(\.content) == [ZulipContent("<p>hi</p>", .rendered)])

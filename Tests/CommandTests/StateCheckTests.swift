@@ -62,7 +62,7 @@ struct StateCheckTests {
 
   // MARK: What pages mend
 
-  @Test func `without pages a flag that merging left wrong stays wrong`() throws {
+  @Test func `a flag that merging left wrong stays wrong without pages`() throws {
     let (ran, _) = try Self.ran(
       try shippedLines("observers.jsonl").filter { !$0.contains("/api/v1/messages") })
     #expect(ran.code == .success, "\(ran.text)")
@@ -113,7 +113,9 @@ struct StateCheckTests {
   /// An event that never came is found by the audit: a page shows otherwise, no event explains it,
   /// and a second reading says the same.
   @Test(arguments: [true, false])
-  func `what the audit repairs is up to date if the state is told`(_ mendsState: Bool) throws {
+  func `an audit's repair brings the state up to date only if the state is told`(_ mendsState: Bool)
+    throws
+  {
     var lines = try shippedLines("observers.jsonl")
     let place = try #require(
       lines.firstIndex {
@@ -130,7 +132,9 @@ struct StateCheckTests {
   /// A message is moved to a topic with a capital by an event that does not name it. In the
   /// recording it was moved twice in one second: then nobody can tell a page from an old one.
   @Test(arguments: [true, false], [true, false])
-  func `a place is repaired in any spelling`(_ mendsState: Bool, _ isNewer: Bool) throws {
+  func `a message's place is repaired whatever the spelling of its topic`(
+    _ mendsState: Bool, _ isNewer: Bool
+  ) throws {
     var lines = try shippedLines("observers.jsonl").map {
       $0.replacingOccurrences(of: "\"just one\"", with: "\"Just one\"")
     }
@@ -172,7 +176,7 @@ struct StateCheckTests {
     return try tree.line
   }
 
-  @Test func `other sessions are followed if they have a state`() throws {
+  @Test func `sessions of other recordings are followed if they have a state`() throws {
     let ran = Ran("check", "--verbose", "--orders", "1", Shipped.recording("pages-and-races.jsonl"))
     #expect(ran.out.contains { $0.hasPrefix("  state        hamlet: 4 registered, 31 events") })
     let restarts = Ran("check", "--verbose", Shipped.recording("tornado-restart.jsonl"))

@@ -41,7 +41,7 @@ import Testing
     #expect(types.filter(general.contains) == [])
   }
 
-  @Test func `attributes before public are looked through`() {
+  @Test func `a public declaration is recognised behind attributes`() {
     let file = SourceFile(
       path: "x.swift",
       text: """

@@ -7,7 +7,7 @@ import Testing
 struct ZooParsingTests {
   // MARK: Files
 
-  @Test func `a file is read with all its changes`() throws {
+  @Test func `a mutant's file is read with all its changes`() throws {
     let mutant = try Mutant(
       name: "any-snapshot",
       text: """
@@ -109,7 +109,7 @@ struct ZooParsingTests {
     #expect(try words(text) == ["a", "b", #""{ \( c("}") ) \" {""#, "d"])
   }
 
-  @Test func `strings of several lines and raw strings end where they should`() throws {
+  @Test func `strings of several lines and raw strings end at their own delimiters`() throws {
     let long = "\"\"\"\n { \" \"\" \\\"\"\" \\(d {\"}\"})\n\"\"\""
     let raw = ##"#"{ " \( "#"##
     #expect(try words("a \(long) b \(raw) c") == ["a", long, "b", raw, "c"])

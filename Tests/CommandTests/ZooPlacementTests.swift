@@ -65,7 +65,7 @@ struct ZooPlacementTests {
     #expect(woven[2...3] == ["break", "default:  // zoo: the original"])
   }
 
-  @Test func `outside of bodies a conditional expression chooses the mutant's value`() throws {
+  @Test func `a conditional expression chooses the mutant's value outside of bodies`() throws {
     let a = mutant("a", [(["var x: Int = 60"], ["var x: Int = 600"])])
     let b = mutant("b", [(["60"], ["-1"])])
     #expect(
@@ -78,7 +78,7 @@ struct ZooPlacementTests {
         """)
   }
 
-  @Test func `in a one-line function only the difference is replaced`() throws {
+  @Test func `only the difference is replaced in a one-line function`() throws {
     let change = mutant(
       "a",
       [
