@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  @Test func `after a long absence each missed message is printed once and in order`() async throws
+  @Test func `follow prints each missed message once and in order after a long absence`()
+    async throws
   {
     let realm = FakeRealm(["first"])
     try await User.on(realm) { user, _ in
@@ -52,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: ["0", "1"])
-  func `from an empty history all new messages are printed`(_ count: String) async throws {
+  func `follow prints all new messages if the history was empty`(_ count: String) async throws {
     let realm = FakeRealm([])
     try await User.on(realm) { user, _ in
       let nothing = try await user.follow("--once", "--count", count)
@@ -70,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `Ctrl-C ends it and keeps the queue; a log-out releases it`() async throws {
+  @Test func `Ctrl-C ends follow and keeps the queue; a log-out releases the queue`() async throws {
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let running = try user.begin("--narrow", "channel:general/topic:lunch")
@@ -144,7 +145,7 @@ import Testing
 
   // MARK: What goes wrong
 
-  @Test func `a refused key ends it with a message that does not show the key`() async throws {
+  @Test func `a refused key ends follow with a message that does not show the key`() async throws {
     try await LoopbackServer.serving { _ in
       .json(#"{"result":"error","msg":"no","code":"UNAUTHORIZED"}"#, status: 401)
     } while: { server in
@@ -174,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func `--once does not wait for ever`() async throws {
+  @Test func `follow --once gives up after --wait`() async throws {
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let well = try await user.follow("--once")
@@ -209,7 +210,7 @@ import Testing
   }
 
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "Linux alone has one"))
-  func `a full disk behind its output ends it with a message`() async throws {
+  func `a full disk behind the output ends follow with a message`() async throws {
     let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
