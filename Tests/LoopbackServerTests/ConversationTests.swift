@@ -190,7 +190,7 @@ import Testing
     #expect(deadline.map { bench.now.duration(to: $0) } == .seconds(30))
   }
 
-  @Test func `when a client goes away, its answer is cancelled`() {
+  @Test func `an answer is cancelled when its client goes away`() {
     var bench = Bench()
     bench.receive(Self.get)
     bench.note(bench.conversation.ended())

@@ -165,7 +165,7 @@ import UpdateMachine
         == RequestManner(isHead: false, knowsChunks: false, keepsAlive: false))
   }
 
-  @Test func `no bytes trap it, and it never keeps more than it may`() {
+  @Test func `the parser traps on no bytes, and keeps no more than its limits`() {
     let seeds = [
       "POST /a?b=%41 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: x\r\n\r\n",

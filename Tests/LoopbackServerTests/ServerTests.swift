@@ -273,7 +273,9 @@ import Testing
 
   // MARK: Starting and stopping
 
-  @Test func `it listens on loopback only, on its own port, until it is stopped`() async throws {
+  @Test func `a server listens on loopback only, on its own port, until it is stopped`()
+    async throws
+  {
     let server = try LoopbackServer { _ in .text("ok") }
     #expect(server.port > 0)
     #expect(server.address == "http://127.0.0.1:\(server.port)")
@@ -293,7 +295,7 @@ import Testing
     await again.stop()
   }
 
-  @Test func `with ipv6 it listens on ::1 only`() async throws {
+  @Test func `a server on ipv6 listens on ::1 only`() async throws {
     // Some computers have no IPv6.
     guard let server = try? LoopbackServer(on: .ipv6, answer: { _ in .text("ok") }) else { return }
     #expect(server.address == "http://[::1]:\(server.port)")
