@@ -179,7 +179,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a new message in a channel without events is not held, even if it was`() {
+  @Test func `a new message in a channel without events is dropped even if it was held`() {
     var store = Store(following: [ChannelID(1)])
     store.open(Narrow())
     var one = ChatMessage<Int64>(
