@@ -134,7 +134,7 @@ private struct Names: StorableModel, Equatable, Codable {
     (DISK_WRITE_FAILED, "Look whether it is well."),
     (DISK_SYNC_FAILED, "Look whether it is well."),
   ])
-  func `while a disk fails, states are shown, errors say what to do, nothing is acknowledged`(
+  func `a client on a failing disk shows states, says what to do, and acknowledges nothing`(
     failure: disk_failure, advice: String
   ) async throws {
     let shelf = try Shelf()

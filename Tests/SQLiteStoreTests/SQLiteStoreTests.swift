@@ -160,7 +160,7 @@ import UpdateMachine
     #expect(rows?[1].value == [7])
   }
 
-  @Test func `any bytes are read back, few or many`() async throws {
+  @Test func `values of any bytes and length are read back unchanged`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "")
     var dice = SplitMix(7)
