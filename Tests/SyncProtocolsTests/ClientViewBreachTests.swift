@@ -51,7 +51,7 @@ struct ClientViewBreachTests {
   }
 
   @Test(arguments: ViewBreach.allCases)
-  func `a breach waits for its opportunity, and without one nothing is broken`(breach: ViewBreach)
+  func `a breach waits for its opportunity, and breaks nothing without one`(breach: ViewBreach)
     throws
   {
     var desk = ViewDesk()

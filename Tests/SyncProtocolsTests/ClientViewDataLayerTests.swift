@@ -171,7 +171,7 @@ struct ClientViewDataLayerTests {
     #expect(fetched == ["0 0 0", "1 1 0", "1 2 2", "2 3 2"])
   }
 
-  @Test func `with random pushes, IDs are run once and in order`() throws {
+  @Test func `random pushes run each ID once and in order`() throws {
     var desk = ViewDesk()
     func push(
       _ ids: [UInt64], knowing known: UInt64 = 0, without voided: [UInt64] = []

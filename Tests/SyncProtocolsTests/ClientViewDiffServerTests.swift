@@ -72,7 +72,7 @@ struct ClientViewDiffServerTests {
     #expect(try desk.pull(from: state(4)).text == "1.4:0 from 1.4: ")
   }
 
-  @Test func `after a lost history no state ID is reused`() throws {
+  @Test func `no state ID is reused after a lost history`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
     _ = try desk.pull()

@@ -19,7 +19,7 @@ struct EventQueueServerLifetimeTests {
     return nil
   }
 
-  @Test func `[05 X1] a queue lives ten minutes by default, and until the collector looks`() throws
+  @Test func `[05 X1] a queue lives ten minutes by default, then until the collector looks`() throws
   {
     var desk = Desk()
     desk.wait(seconds: 15)

@@ -18,7 +18,7 @@ struct EventQueueServerTruthTests {
     #expect(terms == ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(33)))
   }
 
-  @Test func `without its own lifetime a queue has the server's`() throws {
+  @Test func `a queue without a lifetime of its own has the server's`() throws {
     var configuration = QueueServerConfiguration()
     configuration.lifetime = .seconds(45)
     configuration.longPollTimeout = .seconds(60)

@@ -96,7 +96,7 @@ struct QueueBreachTests {
   }
 
   @Test(arguments: QueueBreach.allCases)
-  func `a breach waits for its opportunity, and without one nothing is broken`(breach: QueueBreach)
+  func `a breach waits for its opportunity, and breaks nothing without one`(breach: QueueBreach)
     throws
   {
     var desk = Desk()

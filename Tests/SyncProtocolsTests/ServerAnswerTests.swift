@@ -73,7 +73,7 @@ struct ServerAnswerTests {
     #expect(ServerAnswerTests.error(status, "BAD_EVENT_QUEUE_ID").failure() == .serverFault)
   }
 
-  @Test func `success in the body of a refusal is a refusal`() {
+  @Test func `a refusal whose body says success is a refusal`() {
     #expect(ServerAnswer(status: 400, result: .success).failure() == .rejected(.none))
   }
 
