@@ -97,7 +97,7 @@ import Testing
     #expect(hand.client.model == Drawer(entries: [8], isLoaded: true, isForgotten: true))
   }
 
-  @Test func `after a read that a stop cut short, its batch is dropped`() {
+  @Test func `a batch is dropped if a stop cuts its read short`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     _ = hand.put(.stopped)
@@ -109,7 +109,7 @@ import Testing
     #expect(texts == ["read storage 2, queries: 1"])
   }
 
-  @Test func `after a read that was cut short, a newer batch waits for another read`() {
+  @Test func `a newer batch waits for another read after one that was cut short`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     _ = hand.put(.stopped)

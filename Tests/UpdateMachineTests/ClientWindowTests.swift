@@ -28,7 +28,7 @@ import Testing
     hand.client.view(of: id).map(Viewer.words)
   }
 
-  @Test func `what a window lacks is fetched, and its view changes`() {
+  @Test func `a window's missing rows are fetched, and its view changes`() {
     var hand = Self.following()
     let (id, texts) = hand.openWindow(on: PageBench.a, showing: .newest(3))
     #expect(texts.filter { $0.hasPrefix("fetch pages 1") }.count == 1)

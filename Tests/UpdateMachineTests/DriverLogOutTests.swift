@@ -185,7 +185,7 @@ import Testing
     #expect((1..<500).contains(begun), "both orders came up")
   }
 
-  @Test func `after a log-out another run starts anew`() {
+  @Test func `another run starts anew after a log-out`() {
     let (bench, _) = Bench.following()
     let (logOut, _) = bench.logOut()
     bench.drain()

@@ -30,7 +30,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `without run, waiting for a change stores it, and the next run sends it`() {
+  @Test func `a change that is awaited without run is stored, and the next run sends it`() {
     let (bench, _) = MutationBench.following()
     bench.tell { $0.stop() }
     let ticket = bench.ticket(.set("a", 1))
@@ -46,7 +46,7 @@ import Testing
     #expect(bench.state(of: ticket) == .acknowledged)
   }
 
-  @Test func `without run, each waiter tries a failing store once, and so does the next run`() {
+  @Test func `each waiter without run tries a failing store once, and so does the next run`() {
     let (bench, _) = MutationBench.following()
     bench.tell { $0.stop() }
     let before = bench.store!.saves
@@ -208,8 +208,7 @@ import Testing
 
   // MARK: Crashes
 
-  @Test func `bug 76: after a crash at any moment a stored change is there and takes effect once`()
-  {
+  @Test func `bug 76: a stored change survives a crash at any moment and takes effect once`() {
     var notStored = 0
     for steps in 0..<200 {
       let store = BoardStore()

@@ -29,7 +29,7 @@ import Testing
     #expect(bench.server.ran == ["reserve"])
   }
 
-  @Test func `bug 77: offline a change is stored at once and acknowledged later`() {
+  @Test func `bug 77: a change made offline is stored at once and acknowledged later`() {
     let (bench, _) = MutationBench.following()
     bench.answer(.failure(.unreachable)) { $0.isPoll }
     let ticket = bench.ticket(.set("a", 1))
@@ -65,7 +65,7 @@ import Testing
     #expect(throws: Never.self) { try bench.mutate(.set("a", 1)).get() }
   }
 
-  @Test func `without a store a change is stored at once, and sent`() {
+  @Test func `a change without a store counts as stored at once, and is sent`() {
     let (bench, _) = MutationBench.following(store: nil)
     let ticket = bench.ticket(.set("a", 1))
     #expect(bench.awaitStored(ticket).value == true)
@@ -196,7 +196,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `with push first, an answered push is followed by a poll`() {
+  @Test func `a client that pushes first polls after an answered push`() {
     var terms = testTerms
     terms.cadence = .every(.seconds(60))
     let (bench, _) = MutationBench.following(terms: terms)

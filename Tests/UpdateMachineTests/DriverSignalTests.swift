@@ -24,7 +24,7 @@ import Testing
     #expect(bench.source.asked == ["poll a:7, quick"])
   }
 
-  @Test func `while the saved form is read nothing is known, and the last signal counts`() {
+  @Test func `a client that reads its saved form knows nothing, and the last signal counts`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true
     let bench = Bench(store: store)

@@ -23,7 +23,7 @@ import Testing
     #expect(!run.isOver.value)
   }
 
-  @Test func `without a store applied events count as written at once`() {
+  @Test func `applied events count as written at once without a store`() {
     let bench = Bench()
     _ = bench.run()
     bench.drain()
@@ -35,7 +35,7 @@ import Testing
         + "disarm 1, poll 2 from a:0, arm 2 in 100 s")
   }
 
-  @Test func `with acknowledgement before saving, no poll waits for the store`() {
+  @Test func `no poll waits for the store with acknowledgement before saving`() {
     let store = ScriptedStore()
     let bench = Bench(store: store, acknowledges: .beforeSaving)
     let run = bench.run()
@@ -104,7 +104,7 @@ import Testing
     #expect(bench.entries == [1, 2])
   }
 
-  @Test func `with answers in the wrong order, only the newer request's counts`() {
+  @Test func `only the newer request's answer counts if answers come in the wrong order`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let old = bench.source.open[0].number
     bench.tell { $0.networkChanged() }

@@ -23,7 +23,7 @@ import Testing
     #expect(other.next() == nil, "nothing newer")
   }
 
-  @Test func `an app makes a state for a preview`() {
+  @Test func `an app can make a state for a preview`() {
     let freshness = Freshness(.connecting(since: Moment(milliseconds: 3)), levelAsOf: nil)
     let state = ReplicaState(
       holding: .model(Ledger(entries: [1])), status: nil, freshness: freshness,
@@ -45,7 +45,7 @@ import Testing
     #expect(reader.next()?.model == Ledger(entries: [1]))
   }
 
-  @Test func `a slow reader gets the newest, whatever came in between`() {
+  @Test func `a slow reader gets the newest state, whatever came in between`() {
     let (bench, _) = Bench.following()
     let reader = reader(of: bench)
     reader.next()
@@ -135,7 +135,7 @@ import Testing
     #expect(reader.claims == ["connected", "connecting since 50"])
   }
 
-  @Test func `an alarm is set only while somebody reads states`() {
+  @Test func `an alarm is set only while states are read`() {
     let (bench, _) = Bench.following()
     #expect(bench.clock.alarms.count == 1, "the poll's deadline")
     let reader = reader(of: bench)

@@ -102,7 +102,7 @@ import Testing
     bench.expectNoEffectAfterwards()
   }
 
-  @Test func `run right after the old one was cancelled waits for it`() {
+  @Test func `a run that begins right after the old one was cancelled waits for it`() {
     let (bench, old) = Bench.following()
     old.task.cancel()
     let new = bench.run()  // As a view that goes and comes back at once does.

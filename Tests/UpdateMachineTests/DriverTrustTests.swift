@@ -9,7 +9,7 @@ import Testing
     func answer(in board: Board) -> Int64? { board.values[key] }
   }
 
-  @Test func `bug 75: while the confirmed state does not advance, mutations are sent again`() {
+  @Test func `bug 75: mutations are sent again while the confirmed state does not advance`() {
     let (bench, _) = MutationBench.following()
     let ticket = bench.ticket(.set("a", 1))
     // The server says yes, and forgets.

@@ -331,7 +331,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "990 1000")
   }
 
-  @Test func `nothing is fetched in the background; back in the foreground windows are filled`() {
+  @Test func `windows fetch nothing in the background, and are filled back in the foreground`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(2))
     bench.tell { $0.enterBackground() }

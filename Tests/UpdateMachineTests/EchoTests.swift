@@ -43,7 +43,7 @@ import Testing
     #expect(desk.state(ticket) == .uncertain)
   }
 
-  @Test func `on a server with IDs, only the last mutation ID confirms`() throws {
+  @Test func `only the last mutation ID confirms on a server with IDs`() throws {
     var desk = Desk.started()
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()

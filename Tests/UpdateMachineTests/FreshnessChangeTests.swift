@@ -68,7 +68,7 @@ import UpdateMachine
   }()
 
   @Test(arguments: 0..<4, [Cadence.waits, .every(.seconds(30)), .pushed])
-  func `in random runs the announced moment is the first at which freshness differs`(
+  func `the announced moment is the first at which freshness differs in random runs`(
     kind: Int, cadence: Cadence
   ) {
     var terms = testTerms

@@ -252,7 +252,7 @@ final class AppParts {
     #expect(next.client.holding == .nothing)
   }
 
-  @Test func `the article shows exactly these lines`() throws {
+  @Test func `the article shows exactly the code of the host loop`() throws {
     let here = URL(filePath: #filePath)
     let root = here.deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

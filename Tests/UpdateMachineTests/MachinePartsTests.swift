@@ -5,7 +5,7 @@ import UpdateMachine
 @Suite struct SlowBackoffTests {
   let settings = RetrySettings()
 
-  @Test func `the slow backoff doubles from 1 s to 60 s, and only time resets it`() {
+  @Test func `the slow backoff doubles from 1 s to 60 s`() {
     var slow = SlowBackoff()
     let waits = (0..<8).map { slow.take(at: .ms(Int64($0) * 1000), settings) }
     #expect(
@@ -49,7 +49,7 @@ import UpdateMachine
     #expect(outage.lostSince == .ms(30))
   }
 
-  @Test func `when the user comes back, the outage counts from then, without the failure`() {
+  @Test func `an outage counts from the user's return, without the failure`() {
     var outage = Outage()
     outage.fail(at: .ms(30))
     outage.restart(at: .ms(99))

@@ -34,7 +34,7 @@ import Testing
     #expect(hand.client.finger == nil)
   }
 
-  @Test func `under a new client ID the view has a new version and is reported`() {
+  @Test func `a view has a new version under a new client ID`() {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     let version = hand.client.local!.view.version
     Self.expire(&hand)

@@ -39,8 +39,7 @@ import UpdateMachine
     mutating func restored() { outbox.restored() }
   }
 
-  @Test func `bug 28: the state is replaced while a send is in flight; it does not vanish`() throws
-  {
+  @Test func `bug 28: a mutation in flight does not vanish when the state is replaced`() throws {
     var model = Model(snapshot: Board(["a": 1]))
     var view = LocalView<BoardChange>(of: model.board)
     let now = Moment(milliseconds: 0)
@@ -181,7 +180,7 @@ import UpdateMachine
     #expect(model.outbox.state(of: ticket) == .sent)
   }
 
-  @Test func `bug 77: offline a mutation is stored, but not acknowledged`() throws {
+  @Test func `bug 77: a mutation made offline is stored, but not acknowledged`() throws {
     var desk = Desk.started()
     let ticket = try desk.mutate(.set("a", 1))
     desk.save()

@@ -96,7 +96,7 @@ import UpdateMachine
 
   // MARK: Background, stop
 
-  @Test func `in the background an open push may finish, and nothing more is sent`() throws {
+  @Test func `an open push may finish in the background, and nothing more is sent`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     #expect(desk.feed(.backgrounded) == [])
@@ -109,7 +109,7 @@ import UpdateMachine
     #expect(desk.pushed == [2])
   }
 
-  @Test func `in the background a wait is dropped, but a slow one is not forgotten`() throws {
+  @Test func `the background drops a wait, but does not forget a slow one`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     desk.fail(.malformed)
@@ -122,7 +122,7 @@ import UpdateMachine
     #expect(desk.feed(.foregrounded).first?.hasPrefix("arm") == true)
   }
 
-  @Test func `before the start and after a stop nothing is sent, and nothing is lost`() throws {
+  @Test func `an outbox sends and loses nothing before the start and after a stop`() throws {
     var desk = Desk()
     _ = try desk.send(.set("a", 1))
     #expect(desk.heard == ["persist v1"])
@@ -191,7 +191,7 @@ import UpdateMachine
     #expect(desk.push?.id.incarnation == Incarnation(2))
   }
 
-  @Test func `after a restart nothing is sent before it has been replayed`() throws {
+  @Test func `a mutation is not sent after a restart before it has been replayed`() throws {
     var desk = Desk(Board(["a": 1]))
     let ticket = try desk.mutate(.add("a", 1))
     var box = desk.box

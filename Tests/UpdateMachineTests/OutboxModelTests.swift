@@ -23,7 +23,7 @@ import UpdateMachine
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func `without idempotency a mutation is sent twice only if the app says so`(seed: UInt64) {
+  func `a mutation without idempotency is sent twice only if the app says so`(seed: UInt64) {
     var world = OutboxWorld(seed: seed, isIdempotent: false)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()

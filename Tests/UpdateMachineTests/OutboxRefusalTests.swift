@@ -224,7 +224,7 @@ import UpdateMachine
 
   // MARK: Uncertain
 
-  @Test func `without idempotency mutations are sent one at a time`() throws {
+  @Test func `mutations without idempotency are sent one at a time`() throws {
     var desk = Desk.started(isIdempotent: false)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     #expect(desk.pushed == [1])
@@ -241,7 +241,7 @@ import UpdateMachine
   @Test(arguments: [
     SyncFailure.unreachable, .timedOut, .serverFault, .malformed,
   ])
-  func `without idempotency a lost answer makes a mutation uncertain`(failure: SyncFailure) throws {
+  func `a lost answer makes a mutation without idempotency uncertain`(failure: SyncFailure) throws {
     var desk = Desk.started(isIdempotent: false)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(failure)
@@ -280,7 +280,7 @@ import UpdateMachine
     #expect(desk.push?.id.number == 2)
   }
 
-  @Test func `after a stop, a sleep or a restart the mutation that was out is uncertain`() throws {
+  @Test func `the mutation that was out is uncertain after a stop, a sleep or a restart`() throws {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     var other = desk
@@ -332,7 +332,7 @@ import UpdateMachine
     #expect(!desk.box.canEdit(ticket) && desk.box.canRetry(ticket))
   }
 
-  @Test func `an echo may come before the answer, or for one that is retried or refused`() throws {
+  @Test func `an echo may come before the answer, or for a retried or refused mutation`() throws {
     var desk = Desk.started(isIdempotent: false)
     let ticket = try desk.send(.set("a", 1))[0]
     var (retried, refused) = (desk, desk)
@@ -420,7 +420,7 @@ import UpdateMachine
     #expect(desk.box.canEdit(tickets[0]))
   }
 
-  @Test func `under a new client ID unsent mutations are sent, and the rest is set aside`() throws {
+  @Test func `unsent mutations are sent under a new client ID, and the rest is set aside`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let sent = try desk.send(.set("a", 2), .set("b", 2))
     let unsent = try desk.mutate(.add("a", 1))

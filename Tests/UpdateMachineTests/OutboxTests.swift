@@ -23,7 +23,7 @@ import UpdateMachine
     #expect(desk.box.isEmpty)
   }
 
-  @Test func `nothing is sent before it is durable`() throws {
+  @Test func `a mutation is not sent before it is durable`() throws {
     var desk = Desk.started()
     try desk.mutate(.set("a", 1))
     let before = desk.box.currentVersion
@@ -70,7 +70,7 @@ import UpdateMachine
     #expect(desk.answer().last == "arm 6 in 50 s")
   }
 
-  @Test func `a batch is bounded`() throws {
+  @Test func `a push has at most the configured number of mutations`() throws {
     var settings = OutboxSettings()
     settings.batchMaximum = 2
     var desk = Desk.started(settings: settings)

@@ -86,7 +86,7 @@ import Testing
     #expect(hand.request == nil, "asking again would not hasten it")
   }
 
-  @Test func `with pull first, a client that is not up to date pushes nothing`() throws {
+  @Test func `a client that pulls first pushes nothing before it is up to date`() throws {
     var hand = Hand<PullFirst>()
     hand.begin(every: .seconds(60))
     #expect(hand.client.freshness(at: hand.hand.now).claim == .connected)
@@ -113,7 +113,7 @@ import Testing
     #expect(hand.outbox?.block == nil)
   }
 
-  @Test func `with pull first, a client that is no longer up to date pushes nothing`() throws {
+  @Test func `a client that pulls first pushes nothing once it is no longer up to date`() throws {
     var hand = Hand<PullFirst>()
     hand.begin(every: .seconds(60))
     hand.hand.now = hand.hand.now + .seconds(120)

@@ -13,7 +13,7 @@ import Testing
     return bench
   }
 
-  @Test func `until the saved form is read nothing is known; then it is shown at once`() {
+  @Test func `a saved form is shown as soon as it is read, and nothing is known before`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true
     let bench = Bench(store: store)

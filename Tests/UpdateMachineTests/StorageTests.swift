@@ -108,7 +108,7 @@ import Testing
     #expect(hand.fire(.machine).contains("save 3"))
   }
 
-  @Test func `before the start no timer is armed, and each request tries once`() throws {
+  @Test func `each save request before the start tries once, without a timer`() throws {
     var hand = Self.following()
     _ = hand.put(.stopped)
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
@@ -146,7 +146,7 @@ import Testing
     #expect(hand.client.machine.writing == nil)
   }
 
-  @Test func `without a store no operation is requested`() throws {
+  @Test func `a client without a store requests no operation`() throws {
     var settings = ClientSettings()
     settings.hasStore = false
     var hand = Hand(settings: settings, store: nil)
@@ -159,7 +159,7 @@ import Testing
     #expect(hand.write == nil)
   }
 
-  @Test func `with acknowledgement before saving, several batches share one save`() {
+  @Test func `several batches share one save with acknowledgement before saving`() {
     var settings = ClientSettings()
     settings.acknowledges = .beforeSaving
     var hand = ClientHand<Ledger, LedgerSync>(settings: settings, store: nil)

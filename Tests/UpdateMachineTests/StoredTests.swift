@@ -58,7 +58,7 @@ import Testing
     #expect(StoredKey(StoredTable(1), [9]) < StoredKey(StoredTable(2), []))
   }
 
-  @Test func `saving a map costs what changed`() throws {
+  @Test func `saving a changed map writes only the rows that changed`() throws {
     var map = VersionedMap<Int64, String>(sorted: (0..<10_000).map { (Int64($0), "\($0)") })
     var disk = RowDisk()
     let table = StoredTable.firstOfModel
@@ -125,7 +125,7 @@ import Testing
   // MARK: Bugs of other projects
 
   @Test
-  func `bug 79: after any number of steps, live rows stay and removed ones are gone`() throws {
+  func `bug 79: live rows stay and removed ones are gone after any number of steps`() throws {
     var steps = SplitMix(79)
     var map = VersionedMap<Int64, String>()
     var old = map

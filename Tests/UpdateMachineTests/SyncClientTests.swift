@@ -52,7 +52,7 @@ extension SyncClient where Model: Equatable {
   static let saved = SavedReplica(
     model: Ledger(entries: [1]), finger: Spot("a", 7), terms: testTerms)
 
-  @Test func `before the load everything is unknown`() {
+  @Test func `everything is unknown before the load`() {
     let client = LedgerClient(incarnation: Incarnation(1))
     #expect(client.holding == .unknown)
     #expect(client.freshness(at: .ms(0)) == Freshness(.unknown, levelAsOf: nil))
@@ -72,7 +72,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.violation() == nil)
   }
 
-  @Test func `without a saved form there is nothing, and a start registers`() {
+  @Test func `a client without a saved form holds nothing, and its start registers`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(
@@ -214,7 +214,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.saved?.finger == Spot("a", 10))
   }
 
-  @Test func `of a repeated batch only the new events are applied`() {
+  @Test func `only the new events of a repeated batch are applied`() {
     var client = polling()
     _ = client.handle(
       .batchArrived(.of(2), LedgerBatch(first: 6, events: [90, 91, 2])), at: .ms(20_000))
@@ -222,7 +222,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.finger == Spot("a", 8))
   }
 
-  @Test func `old events move nothing`() {
+  @Test func `old events move neither model nor finger`() {
     var client = polling()
     let effects = client.handle(
       .batchArrived(.of(2), LedgerBatch(first: 6, events: [90, 91])), at: .ms(20_000))
@@ -367,7 +367,7 @@ extension SyncClient where Model: Equatable {
     #expect(hand.heard == [])
   }
 
-  @Test func `with push first, an answered push is an input of the machine`() throws {
+  @Test func `an answered push is an input of the machine if the client pushes first`() throws {
     var hand = ClientHand<BoardModel, BoardSync>()
     var terms = testTerms
     terms.cadence = .every(.seconds(60))

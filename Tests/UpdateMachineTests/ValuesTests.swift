@@ -113,7 +113,7 @@ import UpdateMachine
     #expect(later.filter { $0 }.count == 11)
   }
 
-  @Test func `any window sees at most burst plus one plus its share`() {
+  @Test func `any span of time has at most the burst, one more request and the span's share`() {
     var pace = TokenBucket()
     var steps = SplitMix(7)
     var spent: [Int64] = []
@@ -168,7 +168,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `order, length and every byte count`() {
+  @Test func `a digest depends on the order, the length and every byte`() {
     func digest(_ texts: String...) -> StateDigest {
       var digest = StateDigest()
       for text in texts { digest.fold(text) }
