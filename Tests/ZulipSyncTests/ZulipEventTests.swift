@@ -95,7 +95,7 @@ struct ZulipEventTests {
         == [.deleted([MessageID(2146)])])
   }
 
-  @Test func `flags are set or cleared on some or all`() throws {
+  @Test func `flags are set or cleared on some messages or on all`() throws {
     #expect(
       try changes(RecordedLines.flags) == [
         .flagged([MessageID(2150), MessageID(2147)], .read, isSet: false)

@@ -5,7 +5,7 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-@Suite("Answers that no server writes")
+@Suite("Damaged answers")
 struct ZulipFuzzTests {
   /// Reads an answer as both kinds and does with it what a client does.
   private static func read(_ bytes: Data) -> Bool {
@@ -46,7 +46,7 @@ struct ZulipFuzzTests {
     RecordedLines.answer(RecordedLines.events), Data(RecordedLines.page.utf8),
   ]
 
-  @Test func `the answers themselves are read`() {
+  @Test func `the undamaged answers are read`() {
     for answer in Self.answers { #expect(Self.read(answer)) }
   }
 

@@ -62,7 +62,7 @@ struct ZulipNarrowTests {
         == filter(#"[{"operator":"topic","operand":"castle"},{"operator":"channel","operand":4}]"#))
   }
 
-  @Test func `without the user's own ID, direct conversations are not decidable`() throws {
+  @Test func `direct conversations are not decidable without the user's own ID`() throws {
     #expect(
       try !filter(#"[{"operator":"dm","operand":[7]}]"#, ZulipNarrow.Directory()).isDecidable)
   }

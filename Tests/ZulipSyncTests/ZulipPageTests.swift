@@ -47,7 +47,7 @@ struct ZulipPageTests {
     #expect(try page(moved).messages[0].version == 9)
   }
 
-  @Test func `a page proves something about its anchor only if it was to be included`() throws {
+  @Test func `a page proves something about its anchor only if the request includes it`() throws {
     let page = try page()
     let id = MessageID(1000)
     #expect(page.page(for: request(.id(id)))?.anchor == id)
@@ -62,7 +62,7 @@ struct ZulipPageTests {
     #expect(page.page(for: request(.id(id), includesAnchor: false)) == nil)
   }
 
-  @Test func `without an unread message there is no anchor`() throws {
+  @Test func `a page without an unread message has no anchor`() throws {
     let none = RecordedLines.changed(
       RecordedLines.changed(RecordedLines.page, #""anchor":1000"#, #""anchor":10000000000000000"#),
       #""found_anchor":true"#, #""found_anchor":false"#)
@@ -101,7 +101,7 @@ struct ZulipPageTests {
     #expect(throws: ZulipError.malformed(path: path)) { try page(changed) }
   }
 
-  @Test func `a request's parameters describe it`() throws {
+  @Test func `a page request is decoded from its parameters`() throws {
     func request(_ text: String) throws -> ZulipPageRequest {
       try ZulipError.decode(ZulipPageRequest.self, from: Data(text.utf8))
     }

@@ -33,7 +33,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Rules of a realm's state, each alone")
+@Suite("Rules of a realm's state, one at a time")
 struct ZulipRuleTests {
   @Test(arguments: fields + objects + users + channels + topics + messages + flags)
   func `each event leads to the server's state`(_ rule: RuleCase) throws {

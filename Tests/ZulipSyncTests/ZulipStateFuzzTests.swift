@@ -5,7 +5,7 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-@Suite("Events that no server writes, and a realm's state")
+@Suite("A realm's state after invalid events")
 struct ZulipStateFuzzTests {
   private static let strange: [ZulipValue] = [
     .null, true, 0, -1, .number(.max), .number(.min), .fraction(1e300), .fraction(0.5), "", "add",

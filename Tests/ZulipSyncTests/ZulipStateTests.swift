@@ -4,7 +4,7 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-@Suite("A realm's state, by a recorded session")
+@Suite("A realm's state after a recorded session")
 struct ZulipStateTests {
   /// Where a server keeps its clients from being right, and nowhere else: `simulate check` says why.
   static let unlike: [String: [String]] = [
@@ -18,7 +18,9 @@ struct ZulipStateTests {
   ]
 
   @Test(arguments: unlike.keys.sorted())
-  func `after all events every row equals a new register's`(_ name: String) throws {
+  func `every row after all events equals a new register's, but for known exceptions`(
+    _ name: String
+  ) throws {
     let observer = RecordedObserver.named(name)
     var state = try ZulipState(snapshot: observer.start)
     for event in observer.events { try state.apply(event) }

@@ -31,7 +31,7 @@ struct ZulipValueTests {
     #expect(decoded == value, "\(text)")
   }
 
-  @Test func `of a repeated name one value counts`() {
+  @Test func `one value of a repeated name counts`() {
     #expect([["a": 1], ["a": 2]].contains(Self.read(#"{"a":1,"a":2}"#)))
   }
 

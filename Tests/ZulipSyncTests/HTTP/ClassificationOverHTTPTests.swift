@@ -217,7 +217,7 @@ import UpdateMachine
     await stranger.stop()
   }
 
-  @Test func `no cookie is kept, and nothing is cached`() async throws {
+  @Test func `a connection keeps no cookie and caches nothing`() async throws {
     let heads = Shared<[LoopbackServer.Headers]>([])
     try await Ada.serve { request in
       heads.change { $0.append(request.headers) }

@@ -50,7 +50,7 @@ import UpdateMachine
     .events(#"{"id":\#(id),"type":"alert_words","alert_words":["\#(word)"]}"#)
   }
 
-  @Test func `register, polls with faults, expiry, register again, log-out`() async throws {
+  @Test func `a client follows through faults and an expiry until its log-out`() async throws {
     let script = Script(
       registers: [
         .badGateway, Self.registered("q1", "a").with(.cut(after: 150)), Self.registered("q1", "a"),
@@ -111,7 +111,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a revoked key halts it`() async throws {
+  @Test func `a revoked key halts the machine`() async throws {
     try await Ada.serve { _ in
       var answer = Response.error(401, "INVALID_API_KEY")
       answer.headers["WWW-Authenticate"] = #"Basic realm="zulip""#

@@ -78,7 +78,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `after a lost answer the message is not sent twice, and its event confirms it`()
+  @Test func `a message is not sent twice after a lost answer, and its event confirms it`()
     async throws
   {
     let chat = Chat([.lost])

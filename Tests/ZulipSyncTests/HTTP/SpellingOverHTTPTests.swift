@@ -104,7 +104,7 @@ import UpdateMachine
   }
 
   @Test(arguments: cases)
-  func `an event is the same under all names`(spelled: Case) async throws {
+  func `an event is the same whichever names its server uses`(spelled: Case) async throws {
     let before = try await take(nil)
     let usual = try await take(spelled.event)
     let other = try await take(spelled.other)
@@ -114,7 +114,7 @@ import UpdateMachine
     #expect(other.kind == usual.kind)
   }
 
-  @Test func `a register is the same under all names`() async throws {
+  @Test func `a register is the same whichever names its server uses`() async throws {
     let usual = try await take(nil)
     let other = try await take(
       nil,
@@ -133,7 +133,7 @@ import UpdateMachine
     #expect(other.kind == usual.kind)
   }
 
-  @Test func `a page is the same under all names`() async throws {
+  @Test func `a page is the same whichever names its server uses`() async throws {
     let page = Shared(RecordedLines.page)
     try await Ada.serve { _ in
       .json(page.value)

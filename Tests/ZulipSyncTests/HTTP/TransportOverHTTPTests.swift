@@ -153,7 +153,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `nothing is sent twice, even where a kept connection turns out to be closed`()
+  @Test func `no request is sent twice, even where a kept connection turns out to be closed`()
     async throws
   {
     let count = Shared(0)
