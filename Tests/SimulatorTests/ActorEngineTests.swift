@@ -12,7 +12,7 @@ struct ActorEngineTests {
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 20, 40] as [UInt64])
-  func `sixty runs under every fault find nothing`(first: UInt64) {
+  func `sixty runs with real drivers find nothing wrong`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 20 {
       let run = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: seed))
@@ -44,7 +44,7 @@ struct ActorEngineTests {
 
   /// Of several clients it is one order only if nothing comes in between.
   @Test(arguments: [(1, true), (1, false), (2, false), (3, false), (4, false), (5, false)])
-  func `where only one order is possible both engines give the same trace`(
+  func `both engines give the same trace where only one order is possible`(
     clients: Int, choosesJobs: Bool
   ) {
     for seed: UInt64 in 1...25 {
@@ -78,7 +78,7 @@ struct ActorEngineTests {
     #expect(hashes.count == 10)
   }
 
-  @Test func `recording a run does not change it`() {
+  @Test func `tracing a run of real drivers does not change it`() {
     for seed: UInt64 in 1...5 {
       let configuration = SimulationConfiguration(seed: seed)
       let plain = Simulation<DirectoryApp>.runActors(configuration)

@@ -62,7 +62,7 @@ struct BudgetOracleTests {
       (.milliseconds(180), 180), (.milliseconds(54_370), 54_370), (.minutes(10), 600_000),
       (.seconds(3600), 600_000), (.forever, 600_000),
     ] as [(asked: TimeSpan?, kept: Int64)])
-  func `nothing may be sent before a clamped retry-after is over`(
+  func `a request before the end of a clamped retry-after is refused`(
     asked: TimeSpan?, kept: Int64
   ) {
     var oracle = BudgetOracle(settings: MachineSettings())
@@ -97,7 +97,7 @@ struct BudgetOracleTests {
     #expect(objection(isSlow: true, waits: slow) == nil)
   }
 
-  @Test func `a wait that did not double is too short`() {
+  @Test func `a wait that did not double is refused`() {
     #expect(
       objection(isSlow: false, waits: [100, 100])
         == "a wait of up to 0.2 s after 2 failures in a row, found 0.1 s")
@@ -154,7 +154,7 @@ struct BudgetOracleTests {
     #expect(fail(isSlow: true, 1000) != nil)
   }
 
-  @Test func `three wakes at once, then one per ten seconds`() {
+  @Test func `the oracle allows three wakes at once, then one per ten seconds`() {
     func objection(_ moments: [Int64]) -> String? {
       var oracle = BudgetOracle(settings: MachineSettings())
       for moment in moments {

@@ -97,7 +97,7 @@ import Testing
     #expect(history.clientsLeftWith("expired → ", without: "snapshotArrived") == [])
   }
 
-  @Test func `bug 33: after a pause every client waits for something`() {
+  @Test func `bug 33: every client waits for something after a pause`() {
     let history = History(seed: 24, faults: [.background, .suspension, .lateAnswer])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.background] > 3)

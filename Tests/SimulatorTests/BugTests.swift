@@ -8,7 +8,7 @@ import UpdateMachine
 @Suite struct BugTests {
   // MARK: Batches
 
-  @Test func `bug 2: after an event that the model refuses the client follows again`() {
+  @Test func `bug 2: a client follows again after an event that the model refuses`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .torn, .write(3, "c")])
     #expect(
@@ -192,7 +192,7 @@ import UpdateMachine
     #expect(desk.disk?.model.notes.texts == [1: "a"])
   }
 
-  @Test func `bug 30: after a crash before the write, model and finger are restored together`() {
+  @Test func `bug 30: model and finger are restored together after a crash before the write`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b")])
     desk.exchange()
@@ -207,7 +207,7 @@ import UpdateMachine
   @Test(arguments: [
     SyncFailure.unreachable, .timedOut, .serverFault, .rateLimited(after: .seconds(1)),
   ])
-  func `bug 31: after an error the client continues from its finger`(failure: SyncFailure) {
+  func `bug 31: a client continues from its finger after an error`(failure: SyncFailure) {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .amend(2, "c")])
     desk.exchange()

@@ -85,7 +85,7 @@ import UpdateMachine
   private static let faults: [Fault] = [.fullDisk, .damagedForm, .crashAtWrite]
 
   @Test(arguments: LibraryWorld.allCases, faults)
-  func `in every world each disk fault strikes and is survived`(
+  func `each disk fault strikes and is survived in every world`(
     world: LibraryWorld, fault: Fault
   ) {
     var strikes: Int64 = 0
@@ -101,7 +101,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [LibraryWorld.ledger, .posts])
-  func `an older outbox comes back, and everybody is up to date again`(world: LibraryWorld) {
+  func `every client is up to date again after an older outbox comes back`(world: LibraryWorld) {
     var strikes: Int64 = 0
     for seed in 1...40 as ClosedRange<UInt64> {
       var configuration = SimulationConfiguration(
@@ -137,7 +137,7 @@ import UpdateMachine
   }
 
   /// Writes fail until there is space, and then one ends by itself.
-  @Test func `on a full disk a save is repeated until it succeeds`() throws {
+  @Test func `a save on a full disk is repeated until it succeeds`() throws {
     let configuration = SimulationConfiguration(
       seed: 8, clients: 1, faults: [.fullDisk], isSwarm: false)
     let (result, trace) = Simulation<DirectoryApp>.trace(configuration)

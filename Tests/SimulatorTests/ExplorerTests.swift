@@ -9,7 +9,7 @@ struct ExplorerTests {
   // MARK: Two-phase commit
 
   @Test(arguments: 1...5)
-  func `counts equal those of a second, simple search`(participants: Int) {
+  func `the explorer's counts equal those of a second, simple search`(participants: Int) {
     let exploration = Explorer(TwoPhaseCommit(participants: participants)).run()
     let plain = PlainTwoPhase(participants: participants, votes: participants).search()
     #expect(exploration.ending == .closed)
@@ -76,7 +76,7 @@ struct ExplorerTests {
 
   // MARK: Order
 
-  @Test func `the order of successors changes no count and no length`() throws {
+  @Test func `the order of successors changes neither counts nor the length of the path`() throws {
     for votes in [3, 4] {
       let model = TwoPhaseCommit(participants: 4, votesNeeded: votes)
       let forward = Explorer(model).run()
@@ -90,7 +90,7 @@ struct ExplorerTests {
 
   // MARK: Limits
 
-  @Test func `it stops before it exceeds its memory limit`() {
+  @Test func `the explorer stops before it exceeds its memory limit`() {
     for megabytes: UInt64 in [0, 1, 2] {
       let explorer = Explorer(TwoPhaseCommit(participants: 8), memoryLimit: megabytes << 20)
       let exploration = explorer.run()
@@ -103,7 +103,7 @@ struct ExplorerTests {
     }
   }
 
-  @Test func `it stops when the caller says so, and reports its progress`() {
+  @Test func `the explorer stops when its caller says so, and reports its progress`() {
     var asked = 0
     let exploration = Explorer(TwoPhaseCommit(participants: 7)).run { progress in
       asked += 1
@@ -144,7 +144,7 @@ struct ExplorerTests {
     #expect(exploration.counts.generated == 1)
   }
 
-  @Test func `one state with a thousand successors, and initial states given twice`() {
+  @Test func `a state may have a thousand successors, and initial states may be given twice`() {
     let exploration = Explorer(Fan(width: 1000)).run()
     #expect(exploration.ending == .closed)
     #expect(exploration.counts.generated == 3 + 2 * 1000)
@@ -153,7 +153,7 @@ struct ExplorerTests {
     #expect(Explorer(Fan(width: 0)).run().counts.distinct == 2)
   }
 
-  @Test func `the set grows and holds each fingerprint once`() {
+  @Test func `a fingerprint set grows and holds each fingerprint once`() {
     var set = FingerprintSet(capacity: 8)
     for round in 0..<2 {
       for word: UInt64 in 0..<20_000 {
@@ -176,7 +176,7 @@ struct ExplorerTests {
     #expect(isNew && !again)
   }
 
-  @Test func `without memory to grow, the set fills up to seven eighths`() {
+  @Test func `a fingerprint set that cannot grow fills up to seven eighths`() {
     var set = FingerprintSet(capacity: 64)
     var held: UInt64 = 0
     while set.makeRoom(for: 1, within: 600) {

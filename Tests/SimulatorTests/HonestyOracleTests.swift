@@ -15,7 +15,7 @@ struct HonestyOracleTests {
 
   // MARK: What a claim promises
 
-  @Test func `connected is refused above the bound`() {
+  @Test func `the claim connected is refused above the bound`() {
     let bound = TimeSpan.seconds(100)
     #expect(HonestyOracle.allows(.connected, staleness: .zero, bound: bound))
     #expect(HonestyOracle.allows(.connected, staleness: bound, bound: bound))
@@ -55,7 +55,7 @@ struct HonestyOracleTests {
       (.halted(.credentials), [.halted(.credentials)]),
       (.halted(.unsupported), [.halted(.unsupported)]), (.halted(.stopped), [.halted(.stopped)]),
     ] as [(MachineStatus, [Freshness.Claim])])
-  func `each status allows these claims and no others`(
+  func `each status allows exactly its own claims`(
     status: MachineStatus, allowed: [Freshness.Claim]
   ) {
     let fitting = HonestyOracleTests.claims.filter { HonestyOracle.fits($0, status) }
@@ -76,7 +76,7 @@ struct HonestyOracleTests {
     oracle.look(claim, at: Moment(milliseconds: moment))
   }
 
-  @Test func `before the first claim anything is accepted`() {
+  @Test func `any claim is accepted before one is noted`() {
     #expect(look(HonestyOracle(), .connected, at: 0) == nil)
   }
 

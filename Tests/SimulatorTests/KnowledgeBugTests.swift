@@ -85,7 +85,9 @@ import UpdateMachine
   // MARK: New messages
 
   @Test(arguments: [true, false])
-  func `bug 44: a new message comes while the page that reaches the end is out`(isPageFirst: Bool) {
+  func `bug 44: a message that comes while the page to the end is out is in the list`(
+    isPageFirst: Bool
+  ) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA)
     tale.read(page)
@@ -188,7 +190,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false], [true, false])
-  func `bug 51: moves between muted and unmuted topics are seen both ways`(
+  func `bug 51: a move into or out of a muted topic changes both lists`(
     isPageFirst: Bool, isHeld: Bool
   ) {
     // Topic b is muted: the feed shows everything else.

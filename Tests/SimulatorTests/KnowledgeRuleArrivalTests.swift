@@ -22,7 +22,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inB) == "2 of [begin…end]")
   }
 
-  @Test func `R5: an event closes the hole without a page`() {
+  @Test func `R5: an event closes a hole without a page`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inB])
     tale.look(Tale.inB)
     tale.commit(.moved(1, to: Tale.b))
@@ -57,7 +57,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inA) == (oldest && newest ? "of [begin…end]" : "of nothing"))
   }
 
-  @Test func `R5: with hidden history the beginning is not found`() {
+  @Test func `R5: the beginning of a hidden history is not found`() {
     var tale = Tale((3, Tale.a, []), lists: [Tale.inA])
     let row = tale.race.truth[MessageID(3)]!
     let page = tale.fetch(Tale.inA)

@@ -18,7 +18,7 @@ import UpdateMachine
   // MARK: A server that keeps its contract
 
   @Test(arguments: [true, false])
-  func `R13: a page that is only ahead makes nothing suspect`(isPollBefore: Bool) {
+  func `R13: a page that is only ahead makes no message suspect`(isPollBefore: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.starred])
     let (first, second) = (tale.fetch(Tale.inA), tale.fetch(Tale.starred))
     tale.read(first)
@@ -190,7 +190,7 @@ import UpdateMachine
     #expect(tale.message(1)?.content == 200)
   }
 
-  @Test func `R13: a copy that still belongs to the list does not prove that it lacks it`() {
+  @Test func `R13: a copy that still belongs to a list does not prove that the list lacks it`() {
     // The list lacks it, and by its ID an old row stands elsewhere, marked otherwise: of an older
     // version, so that the place does not count, and in the list it would still be.
     var tale = Tale((1, Tale.b, []), lists: [Tale.inA])
@@ -305,7 +305,7 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 1 repairs")
   }
 
-  @Test func `R13: at an equal version the event wins over the page`() {
+  @Test func `R13: an event wins over a page of an equal version`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB, Tale.all])
     tale.look(Tale.all)
     while tale.position % 3 != 0 { tale.commit(.reacted(999)) }
@@ -407,7 +407,7 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 0 repairs")
   }
 
-  @Test func `R13: a copy replaces a lack, and lacks join`() {
+  @Test func `R13: rows missing from two lists are one suspect; a copy replaces a missing row`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.all])
     tale.look(Tale.all)
     let nothing = MessagePage<UInt32>(messages: [], foundOldest: true, foundNewest: true)

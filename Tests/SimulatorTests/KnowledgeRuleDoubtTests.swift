@@ -115,7 +115,7 @@ import UpdateMachine
     #expect(tale.list(Tale.starred).hasSuffix("of [begin…end]"))
   }
 
-  @Test func `R10: a wildcard in the same answer may come before or after`() {
+  @Test func `R10: a flag cleared before a wildcard of one answer is in doubt, a later one not`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     tale.commit(.unstarred(3))
     tale.commit(.flaggedAll(.starred, isSet: true))
@@ -163,7 +163,7 @@ import UpdateMachine
     #expect(store.doubt(about: MessageID(3)) == [])
   }
 
-  @Test func `R10: while a flag is in doubt no page makes the list known`() {
+  @Test func `R10: no page makes a list known while a flag is in doubt`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     KnowledgeRuleDoubtTests.merged(&tale)
     // Read after the doubt; but the message has been changed since.
@@ -217,7 +217,7 @@ import UpdateMachine
     #expect(tale.list(aOrOther) == "1 of [begin…end]")
   }
 
-  @Test func `R11: what is known of a channel ends when its events do, and begins anew`() {
+  @Test func `R11: knowledge of a channel ends with its events, and begins anew with them`() {
     var tale = Tale(
       (1, Tale.a, []), (2, Tale.otherChannel, []),
       lists: [Tale.inA, Tale.inOtherChannel, Tale.all, Tale.starred])

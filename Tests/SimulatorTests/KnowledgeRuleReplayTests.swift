@@ -69,7 +69,7 @@ import UpdateMachine
   // MARK: R3
 
   @Test(arguments: [true, false])
-  func `R3: a move of a message that is not held meets an older page`(isPageFirst: Bool) {
+  func `R3: the move of a message that is not held survives an older page`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     let page = tale.fetch(Tale.inA)
     tale.read(page)
@@ -111,7 +111,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R3: a wildcard meets an older page`(isPageFirst: Bool) {
+  func `R3: a wildcard's flags survive an older page`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inA, Tale.unread])
     let (page, flags) = (tale.fetch(Tale.inA), tale.fetch(Tale.unread))
     tale.read(page)
@@ -302,7 +302,7 @@ import UpdateMachine
   // MARK: R6
 
   @Test(arguments: [true, false])
-  func `R6: a new message belongs wherever its ID lies`(isPageFirst: Bool) {
+  func `R6: a new message is listed where its ID lies`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA, .oldest, before: 0, after: 2)
     tale.read(page)

@@ -21,7 +21,7 @@ struct LivenessOracleTests {
     #expect(bound() == .milliseconds(465_600))
   }
 
-  @Test func `the bound grows with the trip, four times over`() {
+  @Test func `the bound grows by four times the trip`() {
     #expect(bound(trip: .seconds(1)) == bound() + .seconds(4))
   }
 
@@ -146,7 +146,7 @@ struct LivenessOracleTests {
   /// wait, so the log lived on, and the saved form was so old that the next process did not ask
   /// about it.
   @Test(arguments: [false, true])
-  func `an age is wrong for a log that was polled since`(isAsked: Bool) {
+  func `an age is wrong if the log was polled after the save`(isAsked: Bool) {
     let configuration = SimulationConfiguration(seed: 1, clients: 1, faults: .none)
     var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: 1))
     #expect(world.run().finding == nil)

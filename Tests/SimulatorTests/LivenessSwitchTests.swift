@@ -5,7 +5,7 @@ import UpdateMachine
 
 /// Runs of which nobody asks that they come to rest.
 struct LivenessSwitchTests {
-  @Test func `without liveness a run ends when the faults stop`() {
+  @Test func `a run without liveness ends when the faults stop`() {
     var configuration = SimulationConfiguration(seed: 1, steps: 120)
     let judged = Simulation<DirectoryApp>.run(configuration)
     configuration.judgesLiveness = false

@@ -17,7 +17,7 @@ struct MessageRaceTests {
   }
 
   @Test(arguments: 0..<8)
-  func `in every race of pages and events, all claims are true`(share: Int) throws {
+  func `every claim is true in every race of pages and events`(share: Int) throws {
     for seed in 0..<400 {
       let outcome = try MessageRaceTests.race(seed: UInt64(share * 400 + seed))
       guard let objection = outcome.objection else {
@@ -162,7 +162,7 @@ struct MessageRaceTests {
 
   /// A client that cannot load what is named before it is knows less, and nothing wrong.
   @Test(arguments: 0..<4)
-  func `unloaded rows can be given up`(share: Int) throws {
+  func `a store that gives up unloaded rows claims nothing wrong`(share: Int) throws {
     for seed in 0..<60 {
       let seed = UInt64(share * 60 + seed)
       let outcome = try MessageRaceTests.race(seed: seed) { (race, choices) throws in

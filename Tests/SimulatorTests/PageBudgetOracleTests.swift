@@ -88,7 +88,7 @@ import Testing
     #expect(desk.fetch(Request(MessageID(7)), at: 0) != nil)
   }
 
-  @Test func `another side, another narrow and another anchor are other pages`() {
+  @Test func `pages of another side, narrow or anchor are different pages`() {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     #expect(desk.fetch(Request(Self.a, .id(MessageID(7)), before: 5, after: 5), at: 0) == nil)
@@ -107,7 +107,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func `after failures there are growing waits, until an answer`() {
+  @Test func `waits grow after failures until an answer`() {
     var desk = Desk()
     var now: Int64 = 0
     for wait in [250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000] as [Int64] {

@@ -66,7 +66,7 @@ import Testing
     #expect(desk.begun.count == 2)
   }
 
-  @Test func `first unread becomes the ID that the page names`() {
+  @Test func `the anchor first unread becomes the ID that the page names`() {
     var desk = Desk()
     desk.serverMessages.apply(.flagged((1...50).map { MessageID($0 * 10) }, .read, isSet: true))
     let window = desk.open(Desk.a, ListWindow(.firstUnread, before: 1, after: 2))
@@ -105,7 +105,7 @@ import Testing
 
   // MARK: Generations
 
-  @Test func `without a finger fetches are given up, and with the next one repeated`() {
+  @Test func `fetches are given up without a finger, and repeated with the next one`() {
     var desk = Desk()
     let open = desk.open(Desk.a, .newest(3))
     let closed = desk.open(Desk.b, .newest(3))
@@ -198,7 +198,7 @@ import Testing
     #expect(desk.planner.fetchesOut == 0)
   }
 
-  @Test func `a rate limit's wait has a least and a most`() {
+  @Test func `a rate limit's wait has a minimum and a maximum`() {
     for (asked, wait) in [(nil, 500), (-5, 500), (3, 3000), (7200, 600_000)] as [(Int64?, Int64)] {
       var desk = Desk()
       desk.firesEarly = true
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  @Test func `after a rejection the whole narrow is not fetched soon`() {
+  @Test func `a rejected narrow is not fetched again soon, whatever its windows show`() {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(3))
     desk.fail(Self.rejection)
@@ -276,7 +276,7 @@ import Testing
 
   // MARK: The budget
 
-  @Test func `jumping between places stays within the pace`() {
+  @Test func `a window that jumps between places stays within the pace`() {
     var desk = Desk(messages: 1000)
     let window = desk.open(Desk.a, .newest(3))
     for step in 1...1000 {
@@ -298,7 +298,9 @@ import Testing
   }
 
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
-  func `under random faults the budget is kept, and then all is there`(seed: UInt64) {
+  func `the budget is kept under random faults, and every window is complete afterwards`(
+    seed: UInt64
+  ) {
     var desk = Desk(messages: 60)
     var dice = SplitMix(seed)
     func draw(_ count: Int64) -> Int64 { dice.roll(count) }

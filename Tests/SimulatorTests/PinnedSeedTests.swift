@@ -32,7 +32,7 @@ import Testing
 
   /// The story is told at `HonestyOracle.bound`: a sleep that ends before the poll's deadline
   /// leaves no trace, so an answer that lay in the device is taken for news.
-  @Test func `seed 7274: an answer that waited in a sleeping device`() {
+  @Test func `seed 7274: an answer that waited in a sleeping device counts as news`() {
     let life = lived(DirectoryApp.self, 7274, isSwarm: true)
     #expect(life.firstWordsAfterSleep.contains { $0.hasPrefix("batchArrived") })
   }
@@ -65,7 +65,7 @@ import Testing
 
   /// Rows at the end of the line were read, and the next reading failed. The end had stayed
   /// unloaded, and was forgotten with the rest.
-  @Test func `seed 1222 of messages: a read fails after one at the end of the line`() {
+  @Test func `seed 1222 of messages: a failed read keeps what an earlier one read at the end`() {
     let (result, trace) = Simulation<MessagesApp>.trace(
       SimulationConfiguration(seed: 1222, faults: Self.rowFaults, isSwarm: false))
     #expect(result.finding == nil)
@@ -77,7 +77,7 @@ import Testing
 
   /// A page waited for rows, which could not be read: they were given up, and the page was taken,
   /// in one step. The oracle took what the page brought for what had been held all the time.
-  @Test func `seed 1769 of messages: a page given up and fetched in one step is new`() {
+  @Test func `seed 1769 of messages: a page taken in the step that gives up its rows is new`() {
     let (result, trace) = Simulation<MessagesApp>.trace(SimulationConfiguration(seed: 1769))
     #expect(result.finding == nil)
     #expect(
@@ -88,7 +88,7 @@ import Testing
 
   /// All messages had been read, and the places of lists still lay on the disk, when a process
   /// crashed as it wrote. The disk took those places for rows that nobody had written.
-  @Test func `seed 3826 of messages: a list whose places are unloaded when its messages are not`() {
+  @Test func `seed 3826 of messages: a list's places may be unloaded when its messages are not`() {
     let (result, trace) = Simulation<MessagesApp>.trace(SimulationConfiguration(seed: 3826))
     #expect(result.finding == nil)
     #expect(result.faults[.unloadedRows] > 0 && result.faults[.crashAtWrite] > 0)

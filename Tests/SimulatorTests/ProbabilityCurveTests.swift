@@ -25,7 +25,7 @@ import Testing
     #expect(curve.cause == 30)
   }
 
-  @Test func `without a rise there is no cause`() throws {
+  @Test func `a curve without a rise has no cause`() throws {
     let flat = ProbabilityCurve(steps: 40) { _, _ in true }
     #expect(flat.steepest == nil && flat.cause == nil)
     let falling = ProbabilityCurve(steps: 40) { step, _ in step < 20 }

@@ -54,7 +54,7 @@ import Testing
     #expect(try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 10)).runs <= 10)
   }
 
-  @Test func `the caller can stop it after every run`() throws {
+  @Test func `the caller can stop shrinking after every run`() throws {
     let (configuration, _) = try failure(.breach(.lostEvent))
     let shrunk = Simulation<DirectoryApp>.shrunk(configuration) { $0.runs < 5 }
     #expect(try #require(shrunk).runs == 5)
@@ -122,7 +122,7 @@ import Testing
     #expect(throws: RunToken.Malformed.self) { try RunToken(text) }
   }
 
-  @Test func `no text traps`() {
+  @Test func `no text makes the token parser trap`() {
     var choices = Choices(seed: 4)
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     for _ in 0..<5000 {

@@ -13,7 +13,7 @@ struct SimulationTests {
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 100, 200] as [UInt64])
-  func `three hundred runs find nothing`(first: UInt64) {
+  func `three hundred runs find nothing wrong`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 100 {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed))
@@ -53,7 +53,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `at the end every client shows the server's state`() {
+  @Test func `every client shows the server's state at the end`() {
     for seed: UInt64 in 1...40 {
       let configuration = SimulationConfiguration(seed: seed)
       var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
@@ -72,7 +72,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a world has the configured steps, and then the calm`() {
+  @Test func `a run takes the configured steps, and then those of the calm`() {
     for steps: Int64 in [1, 50, 700] {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 5, steps: steps))
       #expect(result.steps > steps)
@@ -88,7 +88,7 @@ struct SimulationTests {
 
   // MARK: Without faults
 
-  @Test func `without faults near the server nothing fails, and all are up to date in seconds`() {
+  @Test func `a world near its server has no failures without faults, and is soon up to date`() {
     var near = 0
     for seed: UInt64 in 1...100 {
       let configuration = SimulationConfiguration(seed: seed, faults: .none)
@@ -108,7 +108,7 @@ struct SimulationTests {
     #expect(near > 25)
   }
 
-  @Test func `without faults no world fails, whatever the latency`() {
+  @Test func `no world fails without faults, whatever the latency`() {
     for seed: UInt64 in 1...60 {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed, faults: .none))
       #expect(result.finding == nil)

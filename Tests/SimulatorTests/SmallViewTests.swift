@@ -7,7 +7,7 @@ import Testing
 /// The world of one outbox of which every state can be visited. `Tests/simulations` visits larger
 /// ones in a release build.
 @Suite struct SmallViewTests {
-  @Test func `with one change and no refusal every state is visited, and everything holds`() {
+  @Test func `the small view of one change is explored completely, and no rule is broken`() {
     let exploration = Explorer(SmallView(changes: 1, refusals: 0)).run()
     #expect(exploration.ending == .closed)
     #expect(exploration.counterexample?.lines == nil)
@@ -26,7 +26,7 @@ import Testing
       found.violation.hasPrefix("H no lost input") || found.statesBeforeCalm < found.states.count)
   }
 
-  @Test func `two changes, a refusal and all signals hold to a limited depth`() {
+  @Test func `two changes, a refusal and all signals break no rule to a limited depth`() {
     let exploration = Explorer(
       SmallView(changes: 2, refusals: 1, hasSignals: true), depthLimit: 9
     ).run()

@@ -27,7 +27,7 @@ import Testing
     ]
   }
 
-  @Test func `to a limited depth everything holds, and everything is reached`() {
+  @Test func `the small world breaks no rule to depth 12, and reaches every status and row`() {
     let exploration = Explorer(SmallWorld(), depthLimit: 12).run()
     #expect(exploration.ending == .depthLimit)
     #expect(exploration.counterexample == nil)

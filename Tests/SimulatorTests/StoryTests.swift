@@ -88,7 +88,7 @@ import Testing
     #expect(Int64(told.count) == result.faults[.lostRequest])
   }
 
-  @Test func `each step says how many choices there were`() {
+  @Test func `a trace says for each step how many choices there were`() {
     let configuration = SimulationConfiguration(seed: 5)
     let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
     #expect(Int64(trace.choices.count) == result.steps + 1)

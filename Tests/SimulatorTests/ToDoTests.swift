@@ -70,9 +70,9 @@ import UpdateMachine
   }
 
   @Test(arguments: mistaken)
-  func `its token repeats it, and finds nothing in a correct app`(app: any SimulatedApp.Type)
-    async throws
-  {
+  func `a mistake's token repeats it, and finds nothing in a correct app`(
+    app: any SimulatedApp.Type
+  ) async throws {
     try await repeats(app)
   }
 
