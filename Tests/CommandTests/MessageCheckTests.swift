@@ -116,7 +116,7 @@ struct MessageCheckTests {
         """), "\(ran.text)")
   }
 
-  @Test func `a doubt that outlasts a page which settles it is a difference`() throws {
+  @Test func `a doubt that outlasts a page that should settle it is a difference`() throws {
     var careless = Interpretation()
     careless.asksAgain = false
     let file = Shipped.recording(Self.file)

@@ -94,7 +94,7 @@ struct ZooPlacementTests {
   }
 
   @Test(arguments: [("one()", 3), ("two", 0), ("one()\n}\nfunc", 2)])
-  func `a search must be found exactly once`(search: String, count: Int) throws {
+  func `a search that is not found exactly once is refused`(search: String, count: Int) throws {
     let text = "func f() {\n  one()\n}\nfunc g() {\n    one()  \n  }\nfunc h() { one() }"
     let hunk = (search: search.split(separator: "\n").map(String.init), replacement: ["three()"])
     #expect(
@@ -105,7 +105,8 @@ struct ZooPlacementTests {
     ) { try woven(text, [mutant("a", [hunk])]) }
   }
 
-  @Test func `a change of two bodies, two that overlap, and an open bracket are refused`() throws {
+  @Test func `a change across bodies, overlapping changes and an open bracket are refused`() throws
+  {
     let text = "func f() { one() }\nfunc g() { two() }"
     let both = [(search: ["one() }", "func g() { two()"], replacement: ["three() }"])]
     let overlapping = [

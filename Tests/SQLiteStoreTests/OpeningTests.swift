@@ -231,7 +231,7 @@ import UpdateMachine
     #expect(shelf.names.filter { $0.contains("aside") }.count == 3)
   }
 
-  @Test func `a large file is checked only once damage was found in it`() async throws {
+  @Test func `a large file is not checked before damage was found in it`() async throws {
     let shelf = try await shelfWithReplica()
     var bytes = shelf.bytes("replicas.db")
     for place in 3 * 4096..<20 * 4096 { bytes[place] = UInt8(truncatingIfNeeded: place &* 31) }

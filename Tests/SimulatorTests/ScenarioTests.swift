@@ -32,7 +32,7 @@ enum ScenarioFiles {
     }
   }
 
-  @Test func `every row and every story has a scenario, and all are listed`() {
+  @Test func `every required scenario exists, and every scenario is required`() {
     let found = Set(ScenarioFiles.names)
     let required = Set(RequiredScenarios.names)
     #expect(RequiredScenarios.names.count == required.count, "a name is listed twice")
@@ -40,7 +40,7 @@ enum ScenarioFiles {
     #expect(found.subtracting(required).sorted() == [], "there, but not listed")
   }
 
-  @Test func `every failure has a scenario in both columns`() {
+  @Test func `every failure has a scenario while registering and one while polling`() {
     let failures = [
       "unreachable", "timed-out", "server-fault", "rate-limited", "unauthorized", "unsupported",
       "expired", "rejected", "malformed", "model-refused",

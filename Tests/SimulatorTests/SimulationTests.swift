@@ -27,7 +27,7 @@ struct SimulationTests {
     #expect(statistics.breaches == 0)
   }
 
-  @Test func `three hundred runs reach every status, every row and every fault`() {
+  @Test func `three hundred runs reach every status, every row and every fault of their world`() {
     var statistics = RunStatistics()
     for seed: UInt64 in 1000..<1300 {
       statistics.add(Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed)))

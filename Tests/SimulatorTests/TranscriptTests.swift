@@ -26,7 +26,7 @@ import UpdateMachine
   }
 
   @Test(arguments: Plant.all)
-  func `a failing run is replayed as it was`(plant: Plant) throws {
+  func `a scenario from a failing run repeats what its machine did`(plant: Plant) throws {
     var lives: Set<UInt64> = []
     for seed in UInt64(1)...25 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)

@@ -104,7 +104,7 @@ extension SyncClient where Model: Equatable {
   }
 
   /// Found by seed 23593.
-  @Test func `a user who left before the load is in the background after it, stopped or not`() {
+  @Test func `a client whose user left before the load is in the background, stopped or not`() {
     for isStopped in [false, true] {
       var client = LedgerClient(incarnation: Incarnation(1))
       _ = client.handle(.started(foreground: true), at: .ms(0))
