@@ -4,16 +4,15 @@ internal import UpdateMachine
 // A small view after the faults, and its description.
 
 extension SmallViewLife {
-  /// Whether nothing is pending or set aside, and the client has everything that the data layer
-  /// has.
+  /// Whether nothing is pending or set aside, and the client has everything the data layer has.
   var isSettled: Bool {
     guard isRunning, let outbox = body.local?.outbox, outbox.isEmpty else { return false }
     return body.finger?.lastMutation.number == dataLayer.count
       && body.freshness(at: SmallView.now).claim == .connected
   }
 
-  /// The next event: what can happen at once does, users retry what was refused, and then time
-  /// passes.
+  /// The next event. Whatever can happen at once happens first; then the user retries what was
+  /// refused; then time passes.
   var calmHappening: (SmallViewHappening, SmallViewLife) {
     guard isRunning else { return after(.begins) { $0.begin() } }
     switch operation {
@@ -45,7 +44,7 @@ extension SmallViewLife {
     return after(.tick) { _ in }
   }
 
-  /// The action of a user who wants all changes to be made.
+  /// The next action of a user who wants every change to be made.
   private var calmWord: (SmallViewHappening, SmallViewLife)? {
     let needsStart: Bool
     switch body.status {

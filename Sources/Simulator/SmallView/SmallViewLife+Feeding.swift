@@ -122,7 +122,7 @@ extension SmallViewLife {
     if !list.ascends { breaks(.once) }
   }
 
-  /// Checks that the client's claim about a change is true, and that no stored change is lost.
+  /// Checks that what the client says about a change is true, and that no stored change is lost.
   private mutating func judge(
     _ number: UInt64, _ outbox: Outbox<SmallEdit>, confirmed: SmallList
   ) {
@@ -141,8 +141,8 @@ extension SmallViewLife {
     if state != nil, outbox.isStored(ticket) { stored |= bit }
   }
 
-  /// Checks that the data layer ran each change once and in order, and none that was given up
-  /// before.
+  /// Checks that the data layer ran each change once and in order, and ran none that had been
+  /// discarded before.
   mutating func judgeTruth(_ outbox: Outbox<SmallEdit>) {
     let list = dataLayer.list(asOf: dataLayer.count)
     if !list.ascends { return breaks(.once) }
@@ -152,8 +152,8 @@ extension SmallViewLife {
     }
   }
 
-  /// Whether answers to requests that are not awaited, of this process and of another, change
-  /// nothing.
+  /// Whether an answer that nobody awaits changes nothing, whether it belongs to this process or to
+  /// another.
   var absorbsWhatIsLate: Bool {
     guard body.isLoaded else { return true }
     let late = RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 7)

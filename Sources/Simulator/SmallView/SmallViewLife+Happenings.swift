@@ -14,7 +14,7 @@ enum SmallViewHappening: Equatable, Sendable {
   case retries(UInt64)
   case discards(UInt64)
   case pushLeaves
-  /// `refusing`: the change that the data layer refuses; 0: none.
+  /// `refusing` is the change that the data layer refuses, or 0 for none.
   case pushArrives(SmallPush, refusing: UInt64)
   /// The data layer accepts the push, and may run it later.
   case pushIsKept
@@ -61,7 +61,7 @@ extension SmallViewHappening: CustomStringConvertible {
 extension SmallViewLife {
   typealias Happens = (SmallViewHappening, (inout SmallViewLife) -> Void) -> Void
 
-  /// Visits every event that can happen now, with the result.
+  /// Visits every event that can happen now, with the state that follows it.
   func forEachHappening(_ visit: (SmallViewHappening, SmallViewLife) -> Void) {
     func happens(_ happening: SmallViewHappening, _ change: (inout SmallViewLife) -> Void) {
       var copy = self
@@ -180,7 +180,7 @@ extension SmallViewLife {
     isRunning = true
   }
 
-  /// Loses the memory. Pushes that were sent may still arrive.
+  /// The process loses its memory. Pushes that were sent may still arrive.
   mutating func crash(hasWritten: Bool) {
     if hasWritten, case .save(let form) = operation { disk = form }
     body = Body(incarnation: SmallView.incarnation, settings: SmallView.clientSettings)
@@ -224,7 +224,7 @@ extension SmallViewLife {
     underWay.sort { $0.code < $1.code }
   }
 
-  /// A push reaches the data layer. The client that waits for it may be answered.
+  /// A push reaches the data layer. If the client still waits for it, an answer can follow.
   mutating func arrive(_ content: SmallPush, refusing number: UInt64) {
     let before = dataLayer
     var run = content
@@ -256,7 +256,7 @@ extension SmallViewLife {
         hasLeft: hasLeft))
   }
 
-  /// A register or a poll returns the view as of this many mutations.
+  /// A register or a poll returns the view after the first `count` mutations.
   mutating func take(asOf count: UInt64) {
     guard let request = body.status.outstanding?.id else { return }
     let known = body.finger?.lastMutation.number
