@@ -38,7 +38,7 @@ extension World {
     case .mutates(let change):
       do throws(MutationError<App.Model.Change.Refusal>) {
         effects = try clients[client].body.mutate(change, at: now).effects
-      } catch {}  // The user judges what a refusal means.
+      } catch {}  // The user judges what the refusal means.
     case .opens(let narrow, let window):
       effects = clients[client].body.openWindow(on: narrow, showing: window, at: now).effects
     case .says(let word): effects = clients[client].body.handle(.mutation(word), at: now)
@@ -64,7 +64,7 @@ extension World {
     judge(client, clients[client].held, nil, effects)
   }
 
-  /// A client has taken an input, or its user has acted: the checker and the user judge.
+  /// A client has taken an input, or its user has acted. The checker and the user judge the result.
   mutating func judge(
     _ client: Int, _ held: borrowing Client.Held, _ input: Client.Body.Input?,
     _ effects: Client.Body.Effects
@@ -113,7 +113,8 @@ extension World {
     feed(client, .app(signal))
   }
 
-  /// Best effort: a client without a connection releases nothing.
+  /// Releases a queue. A client without a connection releases nothing, because a release is best
+  /// effort.
   mutating func release(_ queue: Place.Log, by client: Int) {
     guard let number = server.index(of: queue), clients[client].connection == .open else { return }
     agenda.add(.releaseArrives(queue: number), at: now + .milliseconds(latency()))
