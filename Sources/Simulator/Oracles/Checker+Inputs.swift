@@ -1,18 +1,19 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The inputs of a client's machine, one by one. They are repeated on a machine of the checker's own.
-// Oracles E and G check the results; the statistics and the hash are updated here, too.
+// The inputs of a client's machine, one by one. The checker repeats them on a machine of its own,
+// and oracles E and G check the results. The statistics and the hash are kept here, too.
 
 extension Checker {
-  /// What a checker needs of an input, looked up once: each access to an input copies it.
+  /// What a checker needs to know of an input. It is looked up once, because each access to an
+  /// input copies it.
   struct Given: Sendable {
     var signal: InputKind?
-    /// It answers a request.
+    /// Whether it answers a request.
     var isAnswer = false
-    /// A saved form was read.
+    /// Whether it brings the saved form.
     var isForm = false
-    /// The log of that form, or of a snapshot.
+    /// The log of the saved form, or of the snapshot.
     var log: Place.Log?
 
     init(_ input: Body.Input?) {
@@ -37,7 +38,7 @@ extension Checker {
     _ server: Server, wasLoaded: Bool, at now: Moment
   ) {
     accounts[client].endsOutage = false
-    // The start of a process does not count.
+    // The start of a process does not count as a user's action.
     if let signal = given.signal, signal != .started || wasLoaded {
       result.userActions += 1
     }
@@ -59,7 +60,7 @@ extension Checker {
       }
       release = release ?? own.release
       if case .input(.failed(_, .modelRefused)) = heard { isRefused = true }
-      // Effects that the client adds are compared apart from the machine's.
+      // The effects that the client adds are compared separately from the machine's.
       if count == 1 { own = effects.machine }
       judge(heard, before, own, client, machine, server, wasLoaded: wasLoaded, at: now)
     }
@@ -102,7 +103,7 @@ extension Checker {
     judgeLevel(before, effects, from: levelBefore, to: levelAsOf, client, at: now)
   }
 
-  /// An answer that is not awaited changes nothing.
+  /// An answer that nobody awaits must change nothing.
   private mutating func judgeInput(
     _ heard: Heard, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -123,13 +124,13 @@ extension Checker {
     }
   }
 
-  /// A second copy of an answer changes nothing.
+  /// A second copy of an answer must change nothing.
   mutating func judgeTwice(
     _ input: Body.Input?, _ given: Given, _ client: Int, _ body: Body, _ checksum: UInt64?,
     at now: Moment
   ) {
-    // A write that began with old news is overdue at once; the next input notes that, whatever it
-    // is.
+    // A write that began with old news is overdue at once. Whatever input comes next notes that, so
+    // the second copy would change something.
     guard given.isAnswer, let input, !body.machine.isOverdue(at: now) else { return }
     var twice = body
     let effects = twice.handle(input, at: now)

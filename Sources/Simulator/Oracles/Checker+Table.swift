@@ -1,24 +1,25 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The expected results of each input by TheMachine §4 and §5, written independently: which failures
-// cost the finger, which machines halt, which log is released, when a poll is quick.
+// What each input must lead to by TheMachine §4 and §5, written independently of the machine: which
+// failures cost the finger, which machines halt, which log is released, when a poll is quick.
 
 extension Checker {
   /// What is remembered of a client to predict the result of its next input.
   struct Table: Sendable {
-    /// Whether nothing vouches for the state now: the next poll must be quick.
+    /// Whether nothing vouches for the state now. Then the next poll must be quick.
     var isLost = true
     /// When the server last noted interest in the log, as far as a client can know.
     var touched: Moment?
-    /// Whether the app wants to be kept up to date: it has started and not stopped since.
+    /// Whether the app wants to be kept up to date: it has started, and has not stopped since.
     var isStarted = false
-    /// When the app last came to the foreground: an outage is counted from there at the earliest.
+    /// When the app last came to the foreground from rest. An outage is counted from then at the
+    /// earliest.
     var returnedAt: Moment = .distantPast
-    /// When the user or the system last sent a signal: an outage is not shown for a moment after
-    /// it.
+    /// When the user or the system last sent a signal. For the debounce after it, an outage need
+    /// not be shown.
     var saidAt: Moment = .distantPast
-    /// When the first write failed since the last answer: the outage is counted from there. Story
+    /// When a write first failed after the last answer. The outage is counted from then. Story
     /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next begins 0.1 s
     /// later, and for the rest of the debounce nothing is shown.
     var writeFailedAt: Moment?
@@ -89,7 +90,7 @@ extension Checker {
       return expect(status == .halted(.stopped), "a machine that is told to stop is stopped")
     case .credentialsChanged where before.status == .halted(.credentials):
       return expect(!status.isHalted, "new credentials are tried")
-    case .restored, .started: return nil  // A start or a stop may have waited for the load.
+    case .restored, .started: return nil  // A start or a stop may have been waiting for the load.
     case .retryRequested where before.status != .halted(.stopped): return nil
     default:
       return expect(
@@ -124,7 +125,7 @@ extension Checker {
         return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
       }
       release = before.finger?.log
-      // The client releases a refused snapshot's own log.
+      // If the model refused a snapshot, the client releases that snapshot's own log.
       if before.isRegistering { release = effects.release }
     case nil: release = wantedRelease(before)
     }
@@ -146,7 +147,7 @@ extension Checker {
     }
   }
 
-  /// Checks what else the client releases: the log of a snapshot that its model refused, and the
+  /// Checks what the client releases besides: the log of a snapshot that its model refused, and the
   /// log of a saved form that was read after a log-out.
   mutating func judgeRelease(
     _ input: Body.Input?, _ given: Given, _ found: Place.Log?, machine release: Place.Log?,
@@ -224,8 +225,8 @@ extension Checker {
 
   // MARK: Herds
 
-  /// If a log is lost early, all clients' logs are, and all of them come back: the wait is spread.
-  /// A log that was due to end is replaced at once.
+  /// If a log is lost early, all clients have lost theirs, and all of them come back. So the wait
+  /// is spread. A log whose time was over is replaced at once.
   private func herdObjection(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -247,8 +248,8 @@ extension Checker {
       "a log lost before its time is replaced within \(settings.spread)", .budget)
   }
 
-  /// At the server a wait began when the request left the client. Only a wait that was long enough
-  /// counts there, and a request that found the log gone kept nothing alive.
+  /// Notes what kept the log alive. A wait counts from when its request left the client, and only
+  /// if it was long enough. A request that found the log gone kept nothing alive.
   private mutating func noteTouched(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -268,8 +269,8 @@ extension Checker {
 
   // MARK: Quick polls
 
-  /// After a start, a failure and a sleep the next poll is quick, so that freshness is known within
-  /// a round trip. When the state is up to date, the poll waits.
+  /// After a start, a failure or a sleep the next poll must be quick, so that freshness is known
+  /// within one round trip. When the state is up to date, the poll must wait.
   private mutating func judgeQuickness(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -294,8 +295,8 @@ extension Checker {
     }
   }
 
-  /// Checks that an answer missed during a sleep counts as lost, and not as a failure (SyncBugs
-  /// 12).
+  /// Checks that a poll that the device slept through makes the state lost, but does not count as a
+  /// failure (SyncBugs 12).
   private mutating func judgeSleep(
     _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
@@ -312,8 +313,9 @@ extension Checker {
 
   // MARK: News
 
-  /// Checks what an answer vouches for: a snapshot and a quick answer for the moment of their
-  /// request, a wait for the moment when it ended. Nothing else is news.
+  /// Checks what an answer vouches for. A snapshot or a quick answer vouches for the moment when
+  /// its request was sent, and a wait for the moment when it ended. Nothing else vouches for
+  /// anything.
   mutating func judgeLevel(
     _ before: Before, _ effects: Effects, from old: Moment?,
     to levelAsOf: Moment?, _ client: Int, at now: Moment
@@ -337,7 +339,7 @@ extension Checker {
 extension Checker {
   // MARK: What the user reads
 
-  /// Called before the claim is judged.
+  /// Notes what delays or dates an outage. Called before the claim is judged.
   mutating func noteReturn(_ before: Before, _ client: Int, at now: Moment) {
     switch before.kind {
     case .foregrounded:
@@ -353,8 +355,8 @@ extension Checker {
     }
   }
 
-  /// An outage is shown neither too early nor too late, and counted from no earlier than the user's
-  /// return.
+  /// An outage must be shown neither too early nor too late, and must not be counted from before
+  /// the user's return.
   mutating func judgeClaim(
     _ claim: Freshness.Claim, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {

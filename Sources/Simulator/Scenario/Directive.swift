@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One line that is neither a comment nor output.
+/// One line of a scenario that is neither a comment nor output.
 enum Directive {
   case machine(MachineSettings)
   case terms(ServerTerms)
@@ -29,7 +29,7 @@ enum Directive {
     case backup
     case signal(AppSignal)
     case snapshotArrived(ID?, QueueFinger)
-    /// `nil`: an empty batch.
+    /// `nil` stands for an empty batch.
     case polled(ID?, lastEventID: Int64?)
     case failed(ID?, SyncFailure)
     case fired(TimerID?)
@@ -37,17 +37,17 @@ enum Directive {
     case writeFailed(WriteID?)
   }
 
-  /// A request other than the open one.
+  /// Names a request other than the open one.
   struct ID {
     var number: UInt64
-    /// `nil`: the machine's current process.
+    /// `nil` stands for the machine's current process.
     var incarnation: Incarnation?
   }
 
   /// An action that the device repeats.
   enum Habit {
     case signal(AppSignal)
-    /// Alternately to the background and back.
+    /// Goes to the background and comes back, in turn.
     case toggled
   }
 
@@ -246,7 +246,7 @@ extension Directive {
 }
 
 extension Directive.ID {
-  /// `nil` if the next word is not a number: the open request is meant.
+  /// `nil` if the next word is not a number. Then the open request is meant.
   fileprivate init?(_ words: inout Words) throws(ScenarioError) {
     guard let number = try Directive.number(&words) else { return nil }
     self.number = number

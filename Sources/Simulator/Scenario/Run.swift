@@ -1,16 +1,16 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// Runs the clients against the rules in virtual time, until a given moment.
+/// Runs the clients against the server's rules in virtual time, until a given moment.
 struct Run {
-  /// The step limit of one run. More steps are a mistake in the rules or in the machine.
+  /// The most steps of one run. If it takes more, the rules or the machine are wrong.
   static var stepsMaximum: Int { 20_000_000 }
 
   private(set) var stage: Stage
   private let end: Moment
   private var agenda = Agenda<Happening>()
   private var tally: RunTally
-  /// The server's budget for snapshots, if it has one.
+  /// The server's budget for snapshots, if the rules set one.
   private var snapshots = TokenBucket()
 
   /// An event that reaches a client.
@@ -27,7 +27,7 @@ struct Run {
     tally = RunTally(clients: stage.clients, registers: stage.registers, at: stage.now)
   }
 
-  /// Runs to the end; returns the summary.
+  /// Runs to the end, and returns the summary.
   mutating func play(line: Int) throws(ScenarioError) -> [String] {
     for index in stage.clients.indices { resume(index) }
     for index in stage.habits.indices {
@@ -64,7 +64,7 @@ struct Run {
     switch happening {
     case .answer(let index, let id, let reply): answer(index, id, reply)
     case .timer(let index, let id):
-      guard stage.clients[index].armed?.timer == id else { return }  // Disarmed.
+      guard stage.clients[index].armed?.timer == id else { return }  // It was disarmed.
       put(.fired(id), into: index)
     case .write(let index, let id):
       put(stage.writesFail ? .writeFailed(id) : .written(id), into: index)
@@ -141,7 +141,7 @@ struct Run {
       .answer(client: index, request.id, reply), at: max(stage.now, request.sent + rule.latency))
   }
 
-  /// A log has one reader, the latest. The previous one gets an empty answer.
+  /// A log has one reader at a time, the latest. The previous one gets an empty answer.
   private mutating func endOtherWaits(than index: Int, latency: TimeSpan) {
     for other in stage.clients.indices where other != index {
       guard let request = stage.clients[other].body.status.outstanding, request.waits else {

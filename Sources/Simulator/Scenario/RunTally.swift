@@ -4,11 +4,11 @@ internal import UpdateMachine
 /// The counts of a run.
 struct RunTally {
   private(set) var violation: Violation?
-  /// When each register was sent, including those before the run; ascending.
+  /// When each register was sent, including those before the run, in ascending order.
   private(set) var registers: [Moment]
-  /// The moment as of which each client was up to date when the run began.
+  /// As of which moment each client was up to date when the run began.
   private var levelBefore: [Moment?]
-  /// When clients first became connected through an answer of this run; ascending.
+  /// When each client first became connected through an answer of this run, in ascending order.
   private var levels: [Moment] = []
   private var isLevel: [Bool]
   private let begin: Moment

@@ -13,11 +13,11 @@ struct Stage {
   var choices = Choices(seed: 1)
   /// When each register was sent.
   var registers: [Moment] = []
-  /// The number of logs made by a run's server, for their names.
+  /// The number of logs that a run's server has made. It names the next one.
   var logCount: Int64 = 0
-  /// Whether something has happened: the set of clients is fixed from then on.
+  /// Whether something has happened. From then on the set of clients is fixed.
   private var hasBegun = false
-  /// Whether a client was described: its settings are fixed from then on.
+  /// Whether a client was described. From then on its settings are fixed.
   private var isDescribed = false
 
   /// Performs one line; returns its output.
@@ -136,7 +136,7 @@ struct Stage {
     return counts.indices.filter { counts[$0] > 0 }.map { "\(now): \(counts[$0]) × \(names[$0])" }
   }
 
-  /// The input of a step; `nil`: none.
+  /// The input of a step, if it has one.
   private func input(
     for step: Directive.Step, to client: Client, line: Int
   ) throws(ScenarioError) -> Client.Body.Input? {
@@ -171,7 +171,7 @@ struct Stage {
     }
   }
 
-  /// A batch that ends at this ID; `nil`: an empty one.
+  /// A batch that ends at this ID, or an empty one for `nil`.
   static func batch(to lastEventID: Int64?) -> QueueBatch<Never> {
     QueueBatch(events: lastEventID.map { [QueuedEvent(id: $0, event: nil)] } ?? [])
   }
