@@ -29,7 +29,7 @@ extension MessageStore {
   @inlinable
   package mutating func asked() { audit.asked() }
 
-  /// Notes that the answer to the last poll has been applied: whole, and as the server made it. The
+  /// Notes that the answer to the last poll has been applied, whole and as the server made it. The
   /// answer may be empty.
   @inlinable
   package mutating func answered() {
@@ -129,8 +129,8 @@ extension MessageStore {
       })
   }
 
-  /// Whether a new message must be held: a list knows or hides its ID, it is held already, or a
-  /// fetch is open, whose page may be older (R6).
+  /// Whether a new message must be held. It must if a list knows or hides its ID, if it is held
+  /// already, or if a fetch is open, because the page may be older (R6).
   @inlinable
   func isWanted(_ id: MessageID) -> Bool {
     if !fetches.isEmpty || held.contains(id) { return true }
