@@ -5,11 +5,11 @@ import ZulipSync
 /// The sessions in a recording.
 struct MessageLives {
   var lives: [MessageLife] = []
-  /// The lines of pages in another form than a queue's, of which the recording has not both: that
-  /// queue is given them in a second session, in which no message has a content.
+  /// The lines of pages in another form than their queue's, if the recording does not have both
+  /// forms. A second session of that queue takes them, in which all contents are empty.
   var withoutContents: Set<Int> = []
-  /// Pages that no session has: of a time in which something was changed and no queue told of it,
-  /// or with a hole in them.
+  /// The number of pages that no session has: they have a hole in them, or are from a time when
+  /// something changed and no queue told of it.
   var notFollowed = 0
 
   private let exchanges: [MessageExchange]
@@ -49,17 +49,19 @@ struct MessageLives {
       case .registered, .polled, .released, .page, .wrote, .changed: break
       }
     }
-    // Polls at once, or asked again: which events were applied when is the machine's business.
+    // If polls overlap, or one is repeated, it is not known which events were applied when. That is
+    // the machine's check.
     for index in life.polls.indices.dropFirst()
     where life.polls[index].sent < life.polls[index - 1].ended { return }
-    // A queue without a release may have gone on for any time after its last answer.
+    // Nobody knows how long a queue without a release went on after its last answer.
     if end == .max { end = life.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     life.followed = channels?.sorted() ?? followed(by: user, until: end)
     addPages(own, form, of: user, life, &used)
   }
 
-  /// The pages before a user's first queue: nothing tells of changes, so there must be none.
+  /// Adds the pages before a user's first queue. Nothing tells of changes then, so there must be
+  /// none.
   private mutating func addQuietLife(of user: String, _ used: inout Set<Int>) {
     var end = Int64.max
     for exchange in exchanges {
@@ -77,8 +79,8 @@ struct MessageLives {
     addPages(own, .rendered, of: user, life, &used)
   }
 
-  /// Adds a session with its pages, and if some have not the form of its queue, another of the
-  /// lists of those, without contents.
+  /// Adds a session with its pages. If some pages do not have the queue's form, it adds another
+  /// session with their lists, without contents.
   private mutating func addPages(
     _ own: [MessageExchange], _ form: ZulipContent.Form, of user: String, _ life: MessageLife,
     _ used: inout Set<Int>
@@ -97,7 +99,7 @@ struct MessageLives {
         if let id = request.narrow.message {
           PageRequest(id)
         } else {
-          // What left its anchor out is the page about the ID beside it.
+          // A page whose request left the anchor out counts as a page about the neighbouring ID.
           PageRequest(
             request.narrow.filter(directory), page.anchor.map { .id($0) } ?? request.anchor,
             before: request.before,
@@ -140,9 +142,9 @@ struct MessageLives {
     return (messages, events)
   }
 
-  /// Without a register, a channel is not followed at first if the user joins it later, and is if
-  /// the user leaves it. Otherwise it is not followed if the user found its newest message only
-  /// afterwards.
+  /// The channels followed at the start, where no register tells. A channel is not followed if the
+  /// user joins it later, and is followed if the user leaves it later. Otherwise it is followed
+  /// unless the newest message that the user was shown of it is historical.
   private func followed(by user: String, until end: Int64) -> [ChannelID] {
     var newest: [ChannelID: ZulipMessage] = [:]
     for message in shown(to: user, until: end).messages {
@@ -159,7 +161,8 @@ struct MessageLives {
     }
   }
 
-  /// The user's own ID: the one that takes part in all of the user's direct conversations.
+  /// The channels' names, and the user's own ID: the one that takes part in all of the user's
+  /// direct conversations.
   private func directory(of user: String) -> ZulipNarrow.Directory {
     var directory = ZulipNarrow.Directory()
     var inAll: Set<UserID>?

@@ -25,17 +25,17 @@ extension MessageCheck.Report {
 }
 
 extension MessageCheck.Life {
-  /// Messages in doubt, each once for every order.
+  /// The number of messages in doubt, each counted once for every order.
   var inDoubtCount: Int { inDoubt.values.reduce(0) { $0 + $1.orders } }
 
-  /// "message 7, its flag read: in doubt in 3 of 9 orders".
+  /// For example "message 7, its flag read: in doubt in 3 of 9 orders".
   fileprivate var doubtTexts: [String] {
     inDoubt.sorted { $0.key < $1.key }.map { id, doubt in
       "    \(name): message \(id), \(doubt.flags.words), in \(doubt.orders) of \(orders) orders"
     }
   }
 
-  /// "queue q: 120 of 2 races, …".
+  /// For example "queue q: 120 of 2 races, …".
   var text: String {
     "\(name): \(orders) tried, at most \(bound) for each of \(races) races, and every one for "
       + "\(racesInFull) of them; \(doubts) doubts, \(askedAgain) asked again, \(inDoubtCount) in doubt "

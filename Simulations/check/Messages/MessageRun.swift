@@ -2,19 +2,19 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// A message store that takes one order of a session.
+/// A message store that gets the pages and events of a session in one order.
 struct MessageRun {
   private(set) var store: ZulipStore
   /// Lines of pages that could not be taken.
   private(set) var malformed: [Int] = []
-  /// Narrows of which the store has given up a page, or what it knew: it would have asked again, at
-  /// a time of which the recording may have no page.
+  /// Narrows for which the store has given up a page, or what it knew. It would have asked again,
+  /// at a time for which the recording may have no page.
   private(set) var givenUp: Set<ZulipFilter> = []
-  /// Narrows of which it took a page when nothing could be known of them.
+  /// Narrows for which the store took a page while nothing could be known of them.
   private(set) var shown: Set<ZulipFilter> = []
-  /// Messages with a flag in doubt when all is over.
+  /// Messages with a flag in doubt at the end.
   private(set) var inDoubt: Set<MessageID> = []
-  /// How many had one before what is in doubt was asked for again.
+  /// How many messages had a flag in doubt before the store asked again.
   private(set) var doubtCount = 0
   private(set) var askedAgain = 0
 
@@ -31,7 +31,7 @@ struct MessageRun {
     for narrow in narrows { store.open(narrow) }
   }
 
-  /// Where a page stands in the file; without one, where the session begins.
+  /// The line of a page in the file or, without a page, the line where the session begins.
   func line(of page: Int?) -> Int { page.map { life.pages[$0].line } ?? life.line }
 
   mutating func go(through order: MessageOrders.Order) {
@@ -67,7 +67,7 @@ struct MessageRun {
     for event in poll.events {
       let before = store
       store.apply(event)
-      // A change of what events tell of makes lists unknown that were known.
+      // When a channel begins or ends to send events, lists that were known become unknown.
       guard case .covered = event else { continue }
       for narrow in store.narrows
       where store.list(of: narrow)?.knowledge != before.list(of: narrow)?.knowledge {
@@ -88,8 +88,8 @@ struct MessageRun {
 
   // MARK: Asking again
 
-  /// What the store does not know, or doubts, it would ask for again. A page of the recording
-  /// answers that no event has made old.
+  /// Asks again for what the store does not know or doubts, as the library would. Those pages of
+  /// the recording answer that no event has made old.
   mutating func askAgain(_ lists: [(narrow: ZulipFilter, list: MessageTruth.List)]) {
     let named = truth.lastNamed.keys.sorted()
     for id in named where !store.doubt(about: id).isEmpty {
@@ -113,11 +113,11 @@ struct MessageRun {
     }
   }
 
-  /// All is over: what is in doubt now stays so.
+  /// Notes what is still in doubt at the end.
   mutating func noteDoubts() { inDoubt = Set(store.doubtful) }
 
-  /// Whether a message may be unknown in the end: an event named it, and no later page brings it,
-  /// or it is in doubt.
+  /// Whether a message may be unknown at the end. An event must have named it, and either no later
+  /// page brings it or it is in doubt.
   func isOpen(_ id: MessageID) -> Bool {
     truth.lastNamed[id] != nil && (truth.page(with: id) == nil || inDoubt.contains(id))
   }
@@ -129,7 +129,7 @@ struct MessageRun {
     askedAgain += 1
   }
 
-  /// Whether a page shows what is true at the end, too.
+  /// Whether what a page shows is still true at the end.
   private func isLevel(_ page: MessageLife.Page, _ narrow: ZulipFilter) -> Bool {
     guard let interval = page.interval else { return false }
     let listed = Set(page.page.messages.map(\.id))

@@ -2,32 +2,33 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// What a client must hold when a session is over, by the pages alone and by what came after each:
-/// a page says the truth of its time, and every event whose answer ended after the page was asked
-/// for is applied once more, in order. Nothing of the library's knowledge is in it.
+/// What a client must hold when a session is over, derived from the pages and from the events after
+/// each. A page tells the truth at its time. Every event whose answer ended after the page was
+/// asked for is applied to it once more, in order. None of the library's code for partial knowledge
+/// is used, except intervals.
 struct MessageTruth {
   typealias Shown = ChatMessage<ZulipContent>
 
-  /// What is shown of a message at the end, and where that is from.
+  /// What is shown of a message at the end, and where that comes from.
   struct Expected {
     var message: Shown
-    /// The last page that brought it; `nil`: only events did.
+    /// The last page that brought the message; `nil` if only events did.
     var page: Int?
   }
 
   /// One list at the end.
   struct List {
-    /// Ascending.
+    /// The messages in the list, in ascending order.
     var ids: [MessageID] = []
-    /// Where that is everything.
+    /// The intervals in which `ids` is everything.
     var covered = Knowledge<MessageID>()
-    /// Of each ID that pages or events name: the last page that covers it.
+    /// For each ID that pages or events name, the last page that covers it.
     var pages: [MessageID: Int] = [:]
   }
 
   let life: MessageLife
   private(set) var messages: [MessageID: Expected] = [:]
-  /// The moment at which the last event about a message was known.
+  /// For each message, the moment when the last event about it was known.
   private(set) var lastNamed: [MessageID: Int64] = [:]
   private(set) var followed: Set<ChannelID>
 
@@ -55,7 +56,7 @@ struct MessageTruth {
     }
   }
 
-  /// A page, later than every event about it, that brings a message.
+  /// The last page that brings a message and is later than every event about it.
   func page(with id: MessageID) -> (index: Int, copy: Shown)? {
     for index in life.pages.indices.reversed()
     where life.pages[index].sent >= lastNamed[id] ?? .min {
@@ -80,7 +81,7 @@ struct MessageTruth {
         listed.insert(message.id)
       }
     }
-    // Where events came after the page that covers an ID, what they lead to decides.
+    // If events about an ID came after the page that covers it, they decide.
     for (id, moment) in lastNamed {
       guard let page = list.pages[id], moment > life.pages[page].sent else { continue }
       if let message = messages[id]?.message, narrow.verdict(on: PartialMessage(message)) == .yes {
@@ -97,7 +98,7 @@ struct MessageTruth {
 }
 
 extension MessageEvent<ZulipContent> {
-  /// The messages that it names; `nil`: all.
+  /// The messages that the event names; `nil` means all.
   var named: [MessageID]? {
     switch self {
     case .new(let message): [message.id]
@@ -109,7 +110,7 @@ extension MessageEvent<ZulipContent> {
     }
   }
 
-  /// What comes of a message by it; `nil`: nothing is known of it, or it is gone.
+  /// What the event makes of a message; `nil` if nothing is known of the message, or if it is gone.
   fileprivate func applied(
     to old: MessageTruth.Expected?, _ id: MessageID
   ) -> MessageTruth.Expected? {

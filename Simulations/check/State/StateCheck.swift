@@ -2,27 +2,28 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// Follows each client of a recording with a replica of its account, from what it registered
-/// through every event, and compares the realm's state with what the same client was given by a
-/// later register.
+/// Follows each client of a recording with a replica of its account, from its register through
+/// every event. Then it compares the realm's state with the state that a later register gave the
+/// same client.
 ///
-/// A client registers to compare while it still has its queue; what it is given can be compared if
-/// the next poll of the queue finds nothing new. If its queue was lost before, the replica
-/// registers with that, and follows on; so it does if the new queue is polled from then on.
+/// To allow a comparison, a client registers while it still has its queue. The new state can be
+/// compared if the next poll of the old queue finds nothing new. If the old queue was lost before,
+/// the replica takes the new register and follows on from there. It does the same if the new queue
+/// is polled from then on.
 ///
-/// The pages that its user asked for are given to its messages, in the order in which they were
-/// sent and came: what they mend of a message, they mend of the state.
+/// The replica's messages get the pages that its user asked for, in the order in which those were
+/// sent and came. What a page mends in a message it also mends in the state.
 struct StateCheck {
   private(set) var report = Report()
   private var lives: [Life] = []
   private var departures: [ZulipFields] = []
   private let mendsState: Bool
 
-  /// What was found.
+  /// What was found in one file.
   struct Report {
     var lives: [String] = []
     var events = 0
-    /// Registers that were compared.
+    /// How many registers were compared.
     var compared = 0
     var rows = 0
     var explained: [String] = []
@@ -47,7 +48,7 @@ struct StateCheck {
     }
   }
 
-  /// One client with one choice of parameters.
+  /// One client with one set of parameters.
   private struct Life {
     var client: String
     var user: String
@@ -61,13 +62,13 @@ struct StateCheck {
     var rows = 0
     var explained = 0
     var notFollowed = 0
-    /// The pages that are out, by their lines.
+    /// The fetches that are out, by the lines of their pages.
     var fetches: [Int: RequestID] = [:]
-    /// When the last answer with a new event had come.
+    /// When the last answer with a new event came.
     var lastNews = Int64.min
-    /// A register that waits for the proof that nothing had happened.
+    /// A register that waits for proof that nothing happened before it.
     var closing: (line: Int, state: ZulipState, count: Int64?)?
-    /// What it was given then, if it goes on with that queue.
+    /// The new queue and its register, in case the client goes on with that queue.
     var next: (queue: QueueID, exchange: StateExchange)?
   }
 
@@ -77,7 +78,7 @@ struct StateCheck {
     case came(StatePage)
   }
 
-  /// - Parameter mendsState: whether the state hears what a page mends of messages.
+  /// - Parameter mendsState: whether the state is told what pages have mended in messages.
   init(_ recording: StateRecording, mendsState: Bool = true) {
     self.mendsState = mendsState
     report.differences = recording.differences
@@ -100,8 +101,8 @@ struct StateCheck {
     }
   }
 
-  /// In the order in which they happened to a client. A question is asked before what ends at the
-  /// same moment.
+  /// All steps in the order in which they happened to a client. A request leaves before whatever
+  /// ends at the same moment.
   private static func steps(of recording: StateRecording) -> [Step] {
     var steps: [(moment: Int64, rank: Int, line: Int, step: Step)] = []
     for exchange in recording.exchanges {
@@ -129,7 +130,8 @@ struct StateCheck {
       lives[place].closing = nil
     case .released(let queue):
       guard let place = lives.firstIndex(where: { $0.fed.queue == queue }) else { return }
-      // What it registers next is another session of the same replica: it has lost this queue, too.
+      // The client's next register begins another session of the same replica, which has lost this
+      // queue, too.
       lives[place].fed.fail(.expired)
       lives[place].closing = nil
     }
@@ -181,7 +183,8 @@ struct StateCheck {
     }
   }
 
-  /// A client polls a queue that it had registered while it had another: that one it has given up.
+  /// A client polls a queue that it had registered while it had another. So it has given the other
+  /// up.
   private mutating func goOn(with queue: QueueID) {
     guard let place = lives.firstIndex(where: { $0.next?.queue == queue }),
       let exchange = lives[place].next?.exchange,
@@ -194,14 +197,14 @@ struct StateCheck {
   }
 
   private mutating func poll(_ exchange: StateExchange, _ events: ZulipEvents, _ place: Int) {
-    // A page that had come before this poll left is one that its answer would explain.
+    // If a page came before this poll left, the poll's answer would explain what the page shows.
     if let last = lives[place].evidence.pages.last, last.page.ended <= exchange.sent {
       lives[place].fed.asked()
     }
     let before = lives[place].fed.model
     let finger = lives[place].fed.client.finger
     guard lives[place].fed.take(events.batch) else {
-      // What the recorder was given when it asked from elsewhere; that is told by another check.
+      // The recorder asked from another event ID. Another check reports that.
       guard
         case .next(_, let first) = finger.map({ FedReplica.Queue.advance($0, over: events.batch) })
       else {
@@ -282,7 +285,7 @@ struct StateCheck {
       }
       differ(closing.line, what, expected: text.expected, text.found)
     }
-    // Not held, but counted from what is held, and so compared for itself.
+    // The state does not hold this count but derives it, so it is compared separately.
     let unread = Int64(state.unreadCount)
     if let count = closing.count, state.unread == closing.state.unread, unread != count {
       differ(
@@ -296,7 +299,7 @@ struct StateCheck {
       Difference(line: line, what: what, expected: expected, found: found))
   }
 
-  /// "hamlet/modern: 347 events, 1 register, …".
+  /// For example "hamlet/modern: 1 registered, 347 events, …".
   private static func text(of life: Life) -> String {
     var text =
       "\(life.client): \(life.registers) registered, \(life.events) events, \(life.pages) pages, "
