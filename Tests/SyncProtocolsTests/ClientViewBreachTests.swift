@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Every way in which the servers can be told to break their contract.
+/// Tests every way in which the servers can be told to break their contract.
 struct ClientViewBreachTests {
   private func expectBroken(_ desk: ViewDesk) {
     #expect(desk.server.breachCount == 1)
@@ -20,7 +20,7 @@ struct ClientViewBreachTests {
   @Test func `applies-twice: a mutation is run twice`() throws {
     var desk = ViewDesk()
     desk.server.breach = .appliesTwice
-    // The first is the same if it is run twice: no occasion.
+    // The first mutation has the same effect if it runs twice, so it is no occasion.
     try desk.push(from: 1, ("put", ["key": "a", "value": 1]), ("add", 1), ("add", 10))
     expectBroken(desk)
     #expect(desk.text() == "a=1 sum=12, last 3")
@@ -47,7 +47,7 @@ struct ClientViewBreachTests {
     expectBroken(desk)
     #expect(model.view.text == "a=1 b=2")
     let next = try desk.pull(from: model.finger.state)
-    #expect(ClientView.advance(model.finger, over: next) == .gap)  // Not for long.
+    #expect(ClientView.advance(model.finger, over: next) == .gap)  // It is soon noticed.
   }
 
   @Test(arguments: ViewBreach.allCases)

@@ -16,7 +16,7 @@ struct ClientViewLifeTests {
       #expect(life.violation == nil, "seed \(seed)")
       occasions.add(life.occasions)
     }
-    // Nothing is tested that does not happen.
+    // The test means something only if all of this happens.
     #expect(occasions.unbelieved > 20)
     #expect(occasions.fullAnswers > 20)
     #expect(occasions.registers > 20)
@@ -38,7 +38,7 @@ struct ClientViewLifeTests {
 
 /// One user's clients, data layer and diff server, and the network between them.
 struct ViewLife {
-  /// How often what happened.
+  /// Counts of what happened.
   struct Occasions {
     var unbelieved = 0
     var fullAnswers = 0
@@ -55,25 +55,25 @@ struct ViewLife {
     }
   }
 
-  /// The first thing that was wrong.
+  /// The first thing that went wrong.
   private(set) var violation: String?
   private(set) var occasions = Occasions()
   private var desk = ViewDesk()
   private var draws: Draws
   private var clients: [Client]
-  /// Pushes that are under way. Some arrive more than once, and long after.
+  /// Pushes that are under way. Some arrive more than once, or much later.
   private var pushes: [MutationPush] = []
   private var breach: ViewBreach?
   private let tellsCommits: Bool
   private var epoch: UInt64 = 1
 
-  /// A client: its follower, and an outbox as simple as can be.
+  /// A client: its follower, and the simplest possible outbox.
   struct Client {
     let id: ClientID
     var follower = ViewFollower()
-    /// What waits to be confirmed; the first has the ID after the last that was confirmed.
+    /// The mutations that wait for confirmation. The first has the ID after the last confirmed one.
     var pending: [Int64] = []
-    /// What each ID that was confirmed, or is pending, stands for.
+    /// The token of each mutation that is confirmed or pending, by ID.
     var tokens: [UInt64: Int64] = [:]
     var refused: Set<UInt64> = []
     var confirmed = MutationID.none
@@ -137,12 +137,12 @@ struct ViewLife {
     case 1:
       epoch += 1
       desk.server.diffServer.restart(epoch: epoch)
-    case 2: desk.server.diffServer.restart(epoch: epoch)  // Which it must not; the checksum tells.
+    case 2: desk.server.diffServer.restart(epoch: epoch)  // A breach that the checksum reveals.
     case _: desk.dataLayer.loseNext()
     }
   }
 
-  /// Some pushes begin too late: those before got lost, or were overtaken.
+  /// Some pushes begin too late, because earlier ones got lost or were overtaken.
   private mutating func push(_ index: Int, whole: Bool = false) {
     var mutations: [NamedMutation] = []
     let client = clients[index]
@@ -162,7 +162,7 @@ struct ViewLife {
       MutationPush(client: client.id, knownRefusal: client.knownRefusal, mutations: mutations))
   }
 
-  /// Any of those under way, which may stay there to come again.
+  /// Delivers any push that is under way. It may stay under way and come again.
   private mutating func deliverPush() {
     guard !pushes.isEmpty else { return }
     let index = draws.below(pushes.count)
@@ -178,7 +178,7 @@ struct ViewLife {
     clients[index].follower.ask()
     guard let question = clients[index].follower.question else { return }
     let newest = desk.dataLayer.lastNumber.number
-    // It lags or flaps: mostly a little, sometimes a lot.
+    // The view lags or goes back: mostly a little, sometimes a lot.
     let lag = UInt64([0, 0, draws.below(3), draws.below(8), draws.below(200)][draws.below(5)])
     guard
       var pulled = try? desk.pull(
@@ -201,7 +201,7 @@ struct ViewLife {
     if let finger, pulled.finger.confirmsLess(than: finger) { occasions.unbelieved += 1 }
   }
 
-  /// The outbox hears of what is confirmed.
+  /// Tells the outbox what is confirmed.
   private mutating func hear(_ index: Int) {
     guard let model = clients[index].follower.model else { return }
     judge(model, index)
@@ -212,7 +212,7 @@ struct ViewLife {
       occasions.refusals += 1
       clients[index].knownRefusal = refusal.id
       clients[index].refused.insert(refusal.id.number)
-      // The user thinks again about what was to come after it.
+      // The user reconsiders the mutations that were to follow it.
       if draws.happens(1, in: 2), !clients[index].pending.isEmpty {
         if draws.happens(1, in: 2) {
           clients[index].pending.removeFirst()
@@ -224,7 +224,7 @@ struct ViewLife {
     judgeLog(model, index)
   }
 
-  /// Nothing goes wrong any more: everybody must become up to date.
+  /// From now on nothing goes wrong, and all clients must become up to date.
   private mutating func calmDown() {
     desk.server.runsAtOnce = true
     while !pushes.isEmpty, violation == nil { deliverPush() }
@@ -252,8 +252,8 @@ struct ViewLife {
 
   // MARK: Judgement
 
-  /// What a client holds is one commit, with its last mutation ID and refusal, and not an earlier
-  /// one.
+  /// Checks that a client holds exactly one commit, with that commit's last mutation ID and
+  /// refusal, and that it never goes back to an earlier one.
   private mutating func judge(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }
@@ -282,8 +282,8 @@ struct ViewLife {
       && record.lastMutation == model.lastMutation && record.refusal == model.refusal
   }
 
-  /// Each mutation up to the last took effect exactly once, in order, or was refused; and none
-  /// above it did. The data layer is not asked.
+  /// Checks that each mutation up to the last took effect exactly once and in order, or was
+  /// refused, and that no later one did. It does so without asking the data layer.
   private mutating func judgeLog(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }

@@ -39,7 +39,7 @@ struct ClientViewTests {
     let full = pulled(next, .full([:]))
     #expect(View.advance(finger(1), over: full) == .next(next, first: 0))
     #expect(View.advance(finger(1), over: delta(next, from: 3)) == .gap)
-    let older = finger(0)  // A state that came back, which is not an older one.
+    let older = finger(0)  // A state that has come back is not an older one.
     #expect(View.advance(finger(1), over: delta(older, from: 1)) == .next(older, first: 0))
   }
 
@@ -63,7 +63,7 @@ struct ClientViewTests {
       #expect(View.advance(here, over: delta(older, from: 5)) == .seen)
       #expect(View.advance(here, over: delta(older, from: 4)) == .seen)
     }
-    let silent = finger(6, last: 7, refused: 3)  // Tells no commit: nothing to be held against it.
+    let silent = finger(6, last: 7, refused: 3)  // Names no commit to compare.
     #expect(View.advance(here, over: delta(silent, from: 5)) == .next(silent, first: 0))
   }
 
@@ -202,7 +202,7 @@ struct ClientViewTests {
     _ = try turn(&follower, &desk)
     desk.server.diffServer.restart(epoch: 1)
     desk.put(["a": 2])
-    _ = try desk.pull()  // Somebody else's: this is 1.1 now.
+    _ = try desk.pull()  // Somebody else pulls, so the state is now 1.1.
     #expect(try turn(&follower, &desk) == "1.1 → registerFailed: a=1, last 0")
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=2, last 0")
   }

@@ -2,8 +2,8 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-// Each behaviour of a real server that ZulipServer tells, with the label of the exchange in which it
-// was seen.
+// Tests each behaviour of a real server that ZulipServer describes. The labels name the exchanges
+// in which it was seen.
 
 struct EventQueueServerPollTests {
   // MARK: Acknowledging

@@ -4,7 +4,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// The examples do what they say.
+/// Checks that the examples do what they say.
 @Suite struct ExampleTests {
   // MARK: What the documentation shows
 
@@ -94,7 +94,7 @@ import UpdateMachine
     await first.stop()
     await following
 
-    // The process ends; another begins in the background, where nothing is asked of the server.
+    // The process ends. Another begins in the background, where it asks the server for nothing.
     let second = account()
     async let resting: Void = second.run(inForeground: false)
     await wait(for: second.directory) { $0.status != nil }
@@ -114,7 +114,7 @@ import UpdateMachine
     #expect(try await store.load() == nil)
   }
 
-  /// Returns when a state is as it should be. Nothing is waited for but the state itself.
+  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
   private func wait<Origin: SyncSource>(
     for machine: UpdateMachine<Origin>, until isRight: (ReplicaState<Origin.Model>) -> Bool
   ) async {
@@ -139,7 +139,7 @@ import UpdateMachine
     #expect(app.client.model?.count == 42)
     #expect(app.store.replica?.model.count == 42)
 
-    // The process is killed. What is left is the app's store.
+    // The process is killed. Only the app's store is left.
     server.commit(1, at: app.now)
     app = HandDrivenApp(store: app.store, incarnation: Incarnation(2), at: app.now)
     #expect(app.client.model?.count == 42)
@@ -148,7 +148,7 @@ import UpdateMachine
     #expect(app.store.drafts == ["dear all"])
     #expect(server.aliveQueues.count == 1, "nothing was registered anew")
 
-    // The server loses its queues: the model stays readable until there is a snapshot.
+    // The server loses its queues. The model stays readable until a snapshot comes.
     server.restart(keepingQueues: false, at: app.now)
     while app.ask(&server) {}
     #expect(app.client.model?.count == 43)
@@ -161,6 +161,7 @@ import UpdateMachine
 }
 
 extension ReplicaState {
-  /// All that was applied is durable: nothing is asked before it is.
+  /// Whether everything applied is durable. The next poll waits for that, so a waiting poll proves
+  /// it.
   fileprivate var isWritten: Bool { status?.outstanding?.waits == true }
 }

@@ -2,13 +2,13 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Real actors with local changes, on one server in this process.
+/// Real actors with local changes, which share one server in this process.
 @Suite struct LocalClientViewTests {
   typealias Origin = Tunnel<Reservations, Wish>
   typealias Driver = UpdateMachine<Origin>
   typealias Model = ConfirmedView<Wish>
 
-  /// A client's way to the server, which a test can close.
+  /// A client's connection to the server, which a test can close.
   struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: SyncSource
   where Change.Content == Mutators.Value {
     typealias Model = ConfirmedView<Change>
@@ -56,7 +56,7 @@ import UpdateMachine
     Tunnel(source: server.source(for: Wish.self, client: ClientID(client)))
   }
 
-  /// Returns when a state is as it should be. Nothing is waited for but the state itself.
+  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
   private func wait(
     for machine: Driver, until isRight: (ReplicaState<Model>) -> Bool
   ) async {
@@ -125,7 +125,7 @@ import UpdateMachine
     #expect(await old.stored(wish.ticket))
     let saved = try #require(try await store.load())
 
-    // The process is killed here: what it does later reaches nobody's disk.
+    // The process is killed here. What it does later reaches no disk.
     let next = MemoryStore()
     try await next.checkpoint(saved)
     await old.stop()

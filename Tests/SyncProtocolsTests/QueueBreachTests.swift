@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Every way in which a server can be told to break its contract.
+/// Tests every way in which a server can be told to break its contract.
 struct QueueBreachTests {
   private func expectBroken(_ desk: Desk, times: Int64 = 1) {
     #expect(desk.server.breachCount == times)

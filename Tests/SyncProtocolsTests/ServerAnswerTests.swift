@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// The table of ZulipServer's errors, row by row.
+/// Tests ZulipServer's table of errors, row by row.
 struct ServerAnswerTests {
   private static func error(_ status: Int, _ code: String? = nil) -> ServerAnswer {
     ServerAnswer(status: status, result: .error, code: code)
