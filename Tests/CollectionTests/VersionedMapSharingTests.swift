@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What a copy costs, and what a change: counted in nodes.
+/// Tests what a copy and a change cost, counted in nodes.
 @Suite struct VersionedMapSharingTests {
   typealias Map = VersionedMap<Int64, Int64>
 
@@ -32,7 +32,7 @@ import Testing
     #expect(map[70_000] == 35_000)
     #expect(fork[70_000] == -1)
     let nodes = fork.nodes
-    fork[70_002] = -2  // In the same leaf, which is the fork's own by now.
+    fork[70_002] = -2  // It is in the same leaf, which is the fork's own by now.
     #expect(fork.nodes == nodes)
   }
 

@@ -36,8 +36,8 @@ struct CheckTests {
   }
 
   @Test func `every departure in the recorded queue lifecycle is intended`() throws {
-    // By the labels in the file: A3–A11, A12–A14, A15 and A16, A17, A18, A20–A22; B2, B3, B5 and
-    // B7; D2–D4; E2 and E3.
+    // The labels of these lines in the file are A3–A11, A12–A14, A15 and A16, A17, A18, A20–A22;
+    // B2, B3, B5 and B7; D2–D4; E2 and E3.
     let meant: [(Int, Departure.Kind)] = [
       (12, .oldPlace), (13, .oldPlace), (14, .oldPlace), (15, .oldPlace), (16, .oldPlace),
       (17, .afterTheEnd), (20, .future), (21, .afterTheEnd), (22, .future),
@@ -68,12 +68,12 @@ struct CheckTests {
 
   // MARK: Tampered recordings
 
-  /// One change to one line of `session.jsonl`, and what must be told.
+  /// One change to one line of `session.jsonl`, and what must be reported.
   struct Tampering: Sendable, CustomTestStringConvertible {
     var name: String
     var line: Int
     var change: @Sendable (inout Tree) -> Void
-    /// Where it is noticed.
+    /// The line where the change is noticed.
     var noticed: Int
     var expected: String
     var found: String
@@ -198,7 +198,7 @@ struct CheckTests {
 
 @Suite("check: sessions written for it")
 struct WrittenSessionTests {
-  /// A recording of one client on queue `q`, a request a second.
+  /// A recording of one client on queue `q`, with one request a second.
   private func session(_ exchanges: [(request: String, response: String)]) throws -> Scratch {
     try Scratch(
       exchanges.enumerated().map { index, exchange in

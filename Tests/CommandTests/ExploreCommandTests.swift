@@ -3,7 +3,7 @@ import Testing
 
 @testable import simulate
 
-/// `simulate explore`, as it is typed.
+/// Tests `simulate explore` as it is typed.
 struct ExploreCommandTests {
   @Test(arguments: [
     ("explore --model x", "unknown model \"x\". There are: event-queue, two-phase-commit"),

@@ -4,9 +4,9 @@ import Testing
 
 @testable import simulate
 
-/// `--curve` and `--save FILE`, after a run that failed and after a token that is replayed.
+/// Tests `--curve` and `--save FILE`, after a run that failed and after the replay of a token.
 struct FailureOptionsTests {
-  /// A folder of its own, which goes when the test is over.
+  /// Runs a test in a folder of its own, which is removed afterwards.
   private func inFolder(_ body: (String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("simulate-\(UUID().uuidString)")

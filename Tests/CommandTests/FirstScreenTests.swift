@@ -5,9 +5,9 @@ import Testing
 @testable import Simulator
 @testable import simulate
 
-/// What somebody sees who types `simulate` for the first time, and then `simulate trace`.
+/// Tests what a user sees who types `simulate` for the first time, and then `simulate trace`.
 struct FirstScreenTests {
-  /// `simulate` with few seeds and a short session.
+  /// Runs `simulate` with few seeds and a short session.
   private func all(
     _ typed: String = "--seeds 2", sessions: [String] = [Shipped.recording("session.jsonl")],
     isVerbose: Bool = false
@@ -168,7 +168,7 @@ struct FirstScreenTests {
     #expect(told.lines == [nil])
   }
 
-  /// What was told of progress, in order.
+  /// What was reported of progress, in order.
   final class Told: Sendable {
     private let all = Mutex<[String?]>([])
     var lines: [String?] { all.withLock { $0 } }

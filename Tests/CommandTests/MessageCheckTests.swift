@@ -23,7 +23,7 @@ struct MessageCheckTests {
       ran.out.contains(
         "  pages        190: 190 given, 1 of them without contents, 0 of no session"),
       "\(ran.text)")
-    // Merged flags of message 2150, where no page has come yet [03 R8.14].
+    // These are merged flags of message 2150, before any page has come [03 R8.14].
     #expect(ran.text.contains(": message 2150, read, in 10 of 684 orders"), "\(ran.text)")
     #expect(ran.text.contains("at most 10 for each of 74 races, and every one for 8 of them"))
   }
@@ -40,7 +40,7 @@ struct MessageCheckTests {
     var line: Int
     var old: String
     var new: String
-    /// Where it is noticed.
+    /// The line where the change is noticed.
     var noticed: Int
     var what: String
     var expected: String
@@ -136,7 +136,7 @@ struct MessageCheckTests {
     var lines = legacy
     let place = try #require(lines.lastIndex { $0.contains(#"{"id":2012,"#) })
     let old = #"{"id":2012,"sender_id":"#
-    // As if another had sent it. Its content is never held against anything.
+    // As if another user had sent the message. Its content is never compared with anything.
     lines[place] = lines[place].replacingOccurrences(of: old, with: old + "1")
     let scratch = try Scratch(lines)
     let ran = Ran("check", "--verbose", "--orders", "1", scratch.path)
@@ -191,7 +191,7 @@ struct MessageOrderTests {
   }
 
   @Test func `a page after a poll may have been requested earlier, but is not older`() {
-    // Read after the poll left, so it was not there before the poll left.
+    // The page was read after the poll left, so it was not taken before that.
     let orders = orders(life([(10, 20)], [page(21, 22)]))
     #expect(orders.isAll)
     #expect(orders.orders.map(\.begins) == [[0], [0], [2]])
@@ -209,7 +209,7 @@ struct MessageOrderTests {
     #expect(orders.isAll)
     #expect(orders.orders.map(\.order).sorted { $0[0] < $1[0] } == [[0, 1], [1, 0]])
     let apart = self.orders(life([(10, 20)], [page(1, 2), page(3, 4)]))
-    // Three slots each: six orders in different slots, and two in each that they share.
+    // There are three slots for each: six orders in different slots, and two in each shared slot.
     #expect(apart.orders.count == 12)
   }
 
@@ -231,7 +231,7 @@ struct MessageOrderTests {
 
 @Suite("check: sessions are compared with a store")
 struct MessageLifeTests {
-  /// A recording of one client: what each request is, and what came of it.
+  /// The sessions of one client's recording. `exchanges` has its requests and their answers.
   private func lives(_ exchanges: [(request: String, body: String)]) -> MessageLives {
     let lines = exchanges.enumerated().map { index, exchange in
       let text = """

@@ -5,7 +5,7 @@ import Testing
 
 @testable import simulate
 
-/// `simulate run` and `simulate trace`, as they are typed.
+/// Tests `simulate run` and `simulate trace` as they are typed.
 struct RunCommandTests {
   // MARK: What was typed makes no sense
 
@@ -255,7 +255,8 @@ struct RunCommandTests {
     #expect(
       run.output.joined().contains("plant                 \(plant.name), contract broken"))
 
-    // Both commands repeat the failure: the small run says the same, the whole one what its seed did.
+    // Both commands repeat the failure. The small run says the same; the whole run says what its
+    // seed did.
     let commands = lines.filter { $0.hasPrefix("  swift run -c release simulate ") }
     #expect(commands.count == 2)
     let told = lines.drop { !$0.hasPrefix("Oracle ") }

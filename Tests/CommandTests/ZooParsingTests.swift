@@ -3,7 +3,7 @@ import Testing
 
 @testable import simulate
 
-/// What a mutant's file says, and the lexical structure of the sources that it changes.
+/// Tests the parsing of a mutant's file, and of the sources that it changes.
 struct ZooParsingTests {
   // MARK: Files
 
@@ -173,7 +173,7 @@ struct ZooParsingTests {
       ])
   }
 
-  /// The text of each body; `!`: it returns a value.
+  /// The text of each body. A `!` marks one that returns a value.
   private func bodies(_ text: String) throws -> [String] {
     let bytes = Array(text.utf8)
     return try SwiftBodies(bytes).bodies.map { body in

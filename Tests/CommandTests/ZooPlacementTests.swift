@@ -3,7 +3,7 @@ import Testing
 
 @testable import simulate
 
-/// How changes stand beside the original.
+/// Tests how changes are placed beside the original.
 struct ZooPlacementTests {
   private static let file = "Sources/UpdateMachine/A.swift"
 
@@ -154,7 +154,7 @@ struct ZooPlacementTests {
   }
 
   @Test func `a mutant's number depends only on its name`() {
-    #expect(Schemata.number(of: "a") == 0xE40C_292C)  // FNV-1a's own test value.
+    #expect(Schemata.number(of: "a") == 0xE40C_292C)  // The published test value of FNV-1a.
     #expect(Schemata.number(of: "") != 0)
   }
 }

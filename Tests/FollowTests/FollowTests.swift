@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// `follow` as a process, against a server on this computer.
+/// Tests `follow` as a process, against a server on this computer.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct FollowTests {
   @Test func `follow prints old messages, then new ones, and resumes after a restart`()
     async throws
@@ -39,7 +39,7 @@ import Testing
       for number in 0..<450 { realm.send("\(number)") }
       let caughtUp = try await user.follow("--once")
       #expect(caughtUp.lines == (0..<450).map { "[general > lunch] Bo: \($0)" })
-      // The queue is gone meanwhile, and with it what it would have told.
+      // Meanwhile the queue is gone, and with it the events it would have given.
       for number in 450..<800 { realm.send("\(number)") }
       realm.forgetQueue()
       let registered = try await user.follow("--once")
@@ -90,7 +90,7 @@ import Testing
       let out = try await user.follow("--log-out")
       #expect(out.code == 0 && out.errors.contains("logged out"), "\(out.errors)")
       #expect(realm.releases == 1)
-      // Nothing is kept of what was printed either, in whatever narrow.
+      // What was printed is not kept either, whatever the narrow was.
       let again = try await user.follow("--once", "--count", "1", "--narrow", "channel:general")
       #expect(again.lines == ["[general > lunch] Bo: two"], "\(again.errors)")
       let narrow = try await user.follow("--once", "--narrow", "channel:general/topic:lunch")
@@ -199,7 +199,7 @@ import Testing
       let unknown = try await user.follow("--once", "--narrow", "channel:new")
       #expect(unknown.code == 2)
       #expect(unknown.errors.contains("general"), "\(unknown.errors)")
-      // What is kept does not know it, but the events that come do.
+      // The saved state does not have the channel, but an event brings it.
       realm.subscribe(to: "new")
       let found = try await user.follow("--once", "--narrow", "channel:new")
       #expect(found.code == 0)
@@ -216,7 +216,7 @@ import Testing
       let run = await (try user.begin("--once", output: full)).end()
       #expect(
         run.code == 1 && run.errors.contains("cannot write to standard output"), "\(run.errors)")
-      // It was not noted as printed.
+      // The message was not noted as printed.
       let again = try await user.follow("--once")
       #expect(again.lines.count == 1)
     }

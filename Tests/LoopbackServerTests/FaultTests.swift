@@ -2,13 +2,13 @@ import Testing
 
 @testable import LoopbackServer
 
-/// Each fault as it arrives at a client, byte by byte.
+/// Tests each fault as it arrives at a client, byte by byte.
 @Suite(.timeLimit(.minutes(2))) struct FaultTests {
   typealias Response = LoopbackServer.Response
 
   static let whole = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
 
-  /// What a client reads that asks once.
+  /// What a client reads if it asks once.
   private func read(
     _ response: Response, milliseconds: Int32 = 20_000
   ) async throws -> (text: String, ending: RawClient.Ending?) {

@@ -4,11 +4,13 @@ import UpdateMachine
 
 @testable import LoopbackServer
 
-/// Requests out of bytes: what is understood, what is refused, and that no cut changes it.
+/// Tests the parsing of requests: what is understood, what is refused, and that it makes no
+/// difference how the bytes are cut.
 @Suite struct RequestParserTests {
   typealias Progress = RequestParser.Progress
 
-  /// What a parser makes of bytes that come in parts: requests, and the status that ends them.
+  /// What a parser makes of bytes that come in parts: requests, and the status that ends the
+  /// conversation.
   private func read(
     _ parts: [[UInt8]], headLimit: Int = 1000, bodyLimit: Int = 1000
   ) -> (requests: [LoopbackServer.Request], refusal: Int?, continues: Int, isWithin: Bool) {

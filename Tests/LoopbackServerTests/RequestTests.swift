@@ -1,7 +1,7 @@
 import LoopbackServer
 import Testing
 
-/// Requests and their parts as values.
+/// Tests requests and their parts as values.
 @Suite struct RequestTests {
   typealias Request = LoopbackServer.Request
   typealias Form = LoopbackServer.Form

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoopbackServer
 
-/// The server over real sockets, seen by a client that says and shows every byte.
+/// Tests the server over real sockets, with a client that controls and shows every byte.
 @Suite(.timeLimit(.minutes(2))) struct ServerTests {
   typealias Settings = LoopbackServer.Settings
 
@@ -12,7 +12,7 @@ import Testing
 
   @Test func `requests sent at once on one connection are answered in order`() async throws {
     try await LoopbackServer.serving { request in
-      // The first is the slowest.
+      // The first answer is the slowest.
       .text("<\(request.path)>").delayed(by: request.path == "/1" ? .milliseconds(50) : .zero)
     } while: { server in
       let client = try await RawClient(port: server.port)
@@ -32,7 +32,7 @@ import Testing
       .text("ok")
     } while: { server in
       let client = try await RawClient(port: server.port)
-      // What is unread when the server has said all must not destroy what it said.
+      // Bytes that are unread when the server has finished must not destroy its answer.
       let rest = String(repeating: "x", count: 300_000)
       await client.send("GET / HTTP/1.1\nHost: a\n\n" + rest)
       let (text, ending) = await client.read()

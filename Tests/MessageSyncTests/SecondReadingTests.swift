@@ -3,12 +3,12 @@ import Testing
 
 @testable import UpdateMachine
 
-/// When the planner has a suspect read once more (PartialKnowledge R13).
+/// Tests when the planner reads a suspect once more (PartialKnowledge R13).
 @Suite struct SecondReadingTests {
   typealias Narrow = MessageFilter<UInt32>
   typealias Planner = PagePlanner<MessageStore<Narrow>>
 
-  /// One message that is held, starred; its list is open.
+  /// A client that holds one starred message, whose list is open.
   struct Client {
     var store = MessageStore<Narrow>(following: [ChannelID(1)])
     var planner = Planner(incarnation: Incarnation(1))
@@ -72,10 +72,10 @@ import Testing
     }
   }
 
-  /// Seed 670 of the message world, as it once was: a flag is in doubt, and so the message is asked
-  /// for by its ID; but it is gone, and nobody was told. The lack is suspect; its second reading is
-  /// the question that the doubt asks, too, and went out as that alone: asked each minute for ever,
-  /// and never mended.
+  /// The story of seed 670 of messages. A flag is in doubt, so the message is fetched by its ID.
+  /// But the message is gone, and nobody was told. So it becomes suspect. Its second reading is the
+  /// same request as the one for the doubt, and was sent only as that: each minute for ever,
+  /// without ever mending anything.
   @Test func `a message in doubt that is gone without an event is dropped`() {
     var client = Client()
     let contrary = [true, false].map {
@@ -123,8 +123,8 @@ import Testing
     #expect(client.store.secondReadings == 1)
   }
 
-  /// Seed 3397 of the message world, as it once was: what is out serves a window that wants less, too,
-  /// but the question itself was forgotten; so when it had failed it was asked again at once.
+  /// The story of seed 3397 of messages. The fetch that is out also serves a window that wants
+  /// less, but the planner forgot the fetch itself. So when it failed, it was repeated at once.
   @Test func `a failed fetch that became smaller is not repeated at once`() {
     var client = Client()
     let full = ListWindow<MessageID>(.firstUnread, before: 1, after: 2)

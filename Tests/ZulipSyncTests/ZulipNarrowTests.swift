@@ -72,7 +72,7 @@ struct ZulipNarrowTests {
     #expect(one == ConversationID(zulip: [UserID(50), UserID(7), UserID(50)]))
     #expect(one != ConversationID(zulip: [UserID(50)]))
     #expect(one != ConversationID(zulip: [UserID(7), UserID(50), UserID(8)]))
-    // It may be stored: it must be the same in every process, for ever.
+    // The ID may be stored, so it must be the same in every process, for ever.
     #expect(one == ConversationID(-8_199_556_920_411_925_600))
   }
 

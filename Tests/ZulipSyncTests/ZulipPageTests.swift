@@ -54,7 +54,8 @@ struct ZulipPageTests {
     #expect(page.page(for: request(.firstUnread))?.anchor == id)
     #expect(page.page(for: request(.newest))?.anchor == nil)
     #expect(page.page(for: request(.oldest))?.anchor == nil)
-    // Left out, it says everything up to its neighbour; between both sides it is a hole.
+    // If the anchor is left out, the page says everything up to the anchor's neighbour. With
+    // messages on both sides, the anchor is a hole.
     #expect(
       page.page(for: request(.id(id), after: 0, includesAnchor: false))?.anchor == MessageID(999))
     #expect(

@@ -6,7 +6,7 @@ import ZulipSync
 
 @Suite("A realm's state, by a recorded session")
 struct ZulipStateTests {
-  /// Where a server keeps its clients from being right, and nowhere else: `simulate check` says why.
+  /// The only places where a server keeps its clients from being right. `simulate check` says why.
   static let unlike: [String: [String]] = [
     "hamlet/modern": [
       "realm_non_active_users[64]", "starred_messages[2013]", "unsubscribed[13]",
@@ -127,7 +127,8 @@ struct ZulipStateTests {
       for event in answer.events { try state.apply(event) }
       most = max(most, write(since: old))
     }
-    // One event may change many rows, as when a user goes; none changes most of them.
+    // One event may change many rows, for example when a user is removed, but none changes most
+    // rows.
     #expect((1...70).contains(most), "\(most)")
     let rows = try RowReader(
       disk.map { (key: $0.key, value: $0.value) }.sorted { $0.key < $1.key })
