@@ -4,9 +4,9 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Whole worlds with real drivers in them: actors and tasks, on one executor.
+/// Tests whole worlds with real drivers: actors and tasks on one executor.
 struct ActorEngineTests {
-  /// All of a result that can be compared, as text.
+  /// Everything of a result that can be compared, as text.
   private func text(_ result: RunResult) -> String { "\(result)" }
 
   // MARK: Nothing is wrong
@@ -35,14 +35,14 @@ struct ActorEngineTests {
   }
 
   @Test func `a log-out before the saved form was read ends the run`() {
-    // The story of seed 490: the simulated reading was left unanswered, so run() never ended.
+    // The story of seed 490: the simulated read was never answered, so run() never ended.
     let result = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: 490)).result
     #expect(result.finding == nil)
   }
 
   // MARK: Both engines
 
-  /// Of several clients it is one order only if nothing comes in between.
+  /// With several clients both engines have the same order only if nothing comes in between.
   @Test(arguments: [(1, true), (1, false), (2, false), (3, false), (4, false), (5, false)])
   func `where only one order is possible both engines give the same trace`(
     clients: Int, choosesJobs: Bool

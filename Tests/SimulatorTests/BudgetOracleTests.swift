@@ -6,7 +6,7 @@ import UpdateMachine
 struct BudgetOracleTests {
   private static func at(_ milliseconds: Int64) -> Moment { Moment(milliseconds: milliseconds) }
 
-  /// The first of these requests that the oracle objects to, and what it says.
+  /// What the oracle says of the first of these requests to which it objects.
   private func objection(
     to moments: [Int64], _ oracle: BudgetOracle = BudgetOracle(settings: MachineSettings())
   ) -> String? {
@@ -75,8 +75,8 @@ struct BudgetOracleTests {
 
   // MARK: Escalation
 
-  /// What the oracle says of failures in a row, a second apart, each with the longest wait that
-  /// followed.
+  /// What the oracle says of failures in a row, by default a second apart, each with the longest
+  /// wait that followed.
   private func objection(isSlow: Bool, waits: [Int64], apart: Int64 = 1000) -> String? {
     var oracle = BudgetOracle(settings: MachineSettings())
     for (index, wait) in waits.enumerated() {
@@ -208,7 +208,7 @@ struct BudgetOracleTests {
   }
 
   @Test func `only healthy time makes a slow wait short again`() {
-    // Beyond the wait that the second failure would get, which is 2 s.
+    // The pause is 60 s plus the wait that the second failure would get, which is 2 s.
     #expect(objection(isSlow: true, waits: [1000, 1000], apart: 62_000) != nil)
     #expect(objection(isSlow: true, waits: [1000, 1000], apart: 62_001) == nil)
     #expect(objection(isSlow: false, waits: [100, 100], apart: 60_001) != nil)

@@ -1,24 +1,24 @@
 import Foundation
 import Testing
 
-/// One bug that a sync client had in the field, by its number in our list of them, and how we know
-/// that ours has not.
+/// One bug of another sync client, by its number in SyncBugs, and how we know that ours does not
+/// have it.
 struct Bug {
   var number: Int
   var answers: [Answer]
 
   enum Answer {
-    /// A conversation below `Simulations/Scenarios`, without the end of its name.
+    /// A scenario in `Simulations/Scenarios`, by its path without the extension.
     case scenario(String)
-    /// A test somewhere in `Tests`, by its whole name.
+    /// A test somewhere in `Tests`, by its full name.
     case test(String)
-    /// The part of the library that could have it is not there yet.
+    /// The part of the library that could have the bug does not exist yet.
     case waits(Step, String)
-    /// No code of ours could have it.
+    /// No code of ours could have the bug.
     case cannotOccur(String)
   }
 
-  /// Where the library goes from here. What is written there moves its bugs out of `waits`.
+  /// A future step of the library. When it is done, its bugs move out of `waits`.
   enum Step: String {
     case zulip = "7, ZulipSync"
     case later = "later, the other protocols"
@@ -34,14 +34,14 @@ struct Bug {
 enum BugTable {
   static let bugs = registerAndPoll + models + knowledge + localChanges + storage
 
-  /// The scenarios that it names.
+  /// The scenarios that the table names.
   static var scenarios: [String] {
     bugs.flatMap { bug in
       bug.answers.compactMap { if case .scenario(let name) = $0 { name } else { nil } }
     }
   }
 
-  /// The loop: does it go on, does it wait, is it honest?
+  /// The loop: whether it goes on, waits, and is honest.
   static let registerAndPoll = [
     Bug(
       1, .scenario("bugs/01-one-failed-re-register"),
@@ -83,7 +83,7 @@ enum BugTable {
     Bug(21, .scenario("bugs/21-syncing-while-stopped")),
   ]
 
-  /// Model, finger and saved form; and what a server calls its refusals.
+  /// Model, finger and saved form, and how refusals are recognised.
   static let models = [
     Bug(
       22, .scenario("bugs/22-old-event-id-with-a-new-queue"),
@@ -125,8 +125,8 @@ enum BugTable {
     Bug(
       34, .scenario("bugs/34-poisoned-saved-handle"),
       .test("bug 34: a saved finger that the server refuses costs one poll")),
-    // A server whose newest answer is old cannot be seen through by a client. The register's
-    // contract is that finger and snapshot are of one moment; who breaks it is seen in simulation.
+    // A client cannot tell if the server's newest answer is old. A register promises a finger and a
+    // snapshot of one moment; the simulator finds a server that breaks this.
     Bug(
       35, .scenario("bugs/35-older-snapshot-comes-late"),
       .test("bug 35: the answer to an abandoned register changes nothing"),
@@ -167,7 +167,7 @@ enum BugTable {
     Bug(61, .test("bug 61: a page that was requested before a register is not taken after it")),
   ]
 
-  /// What the user changes.
+  /// Local changes.
   static let localChanges = [
     Bug(
       62, .test("bug 62: a mutator that throws in a rebase does not block incoming events"),
@@ -282,7 +282,7 @@ enum BugTable {
 
 /// The names of the tests, read from their sources.
 enum TestNames {
-  /// All that are sentences, in every target.
+  /// The names of all tests that are sentences, in every target.
   static func all() throws -> Set<String> {
     let folder = URL(fileURLWithPath: #filePath)
       .deletingLastPathComponent().deletingLastPathComponent()
@@ -299,7 +299,7 @@ enum TestNames {
     return names
   }
 
-  /// The bugs that a test's name begins with: "bug 8: …" or "bugs 26, 32 and 35 …".
+  /// The numbers at the beginning of a test's name, like "bug 8: …" or "bugs 26, 32 and 35 …".
   static func numbers(in name: String) -> [Int] {
     let words = name.split { $0 == " " || $0 == "," || $0 == ":" }
     guard let first = words.first, first == "bug" || first == "bugs" else { return [] }

@@ -5,13 +5,15 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// What the checker sees beyond the single oracles: histories that no single value is wrong in.
+/// Tests what the checker sees beyond the single oracles: histories in which no single value is
+/// wrong.
 @Suite struct CheckerTests {
   private typealias Body = Checker<DirectoryApp>.Body
 
   private static func at(_ milliseconds: Int64) -> Moment { Moment(milliseconds: milliseconds) }
 
-  /// A server, a client that has registered and waits for news, and the checker that saw it all.
+  /// A server, a client that has registered and waits for news, and the checker that has seen all
+  /// of it.
   private struct Court {
     var server = EventQueueServer(truth: DirectoryState(), at: CheckerTests.at(0))
     var client = Body(incarnation: Incarnation(1))
@@ -38,7 +40,7 @@ import UpdateMachine
       checker.judge(input, effects, 0, client, server, at: now)
     }
 
-    /// Somebody else's client stands where this client's stood a moment ago, and has done nothing.
+    /// Shows the checker another client in place of this one, as if the input had had no effects.
     mutating func replace(with other: Body, after input: Body.Input, at milliseconds: Int64) {
       let now = CheckerTests.at(milliseconds)
       checker.look(0, client, server, at: now)
@@ -115,7 +117,7 @@ import UpdateMachine
 
   @Test func `a finger that goes back in its queue is found`() throws {
     var court = try Court()
-    // One that heard nothing, and asks under the same number.
+    // A client that has heard nothing, and whose request has the same number.
     var behind = court.client
     let request = try #require(court.client.status.outstanding)
     _ = behind.handle(

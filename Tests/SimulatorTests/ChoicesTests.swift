@@ -51,7 +51,8 @@ struct ChoicesTests {
       ])
   }
 
-  // Computed by another program. If one of these changes, every seed ever noted means another run.
+  // These values were computed by another program. If one of them changes, every seed noted so far
+  // means another run.
   @Test(
     arguments: [
       (

@@ -4,7 +4,7 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// The disk under a client, and the faults of disks in every world.
+/// Tests the disk under a client, and faults of disks in every world.
 @Suite struct DiskFaultTests {
   private typealias Disk = RowDisk<DirectoryModel, QueueFinger>
 
@@ -114,7 +114,7 @@ import UpdateMachine
     #expect(strikes > 2)
   }
 
-  /// By the library's own store of rows, which sets aside what it cannot read.
+  /// This uses the library's own store of rows, which sets aside what it cannot read.
   @Test(arguments: faults)
   func `real drivers write rows and survive each disk fault`(fault: Fault) {
     var strikes: Int64 = 0
@@ -136,7 +136,7 @@ import UpdateMachine
     #expect(rows > 10, "a store of rows has written")
   }
 
-  /// Writes fail until there is space, and then one ends by itself.
+  /// Writes fail until there is space. Then one succeeds without anybody's help.
   @Test func `on a full disk a save is repeated until it succeeds`() throws {
     let configuration = SimulationConfiguration(
       seed: 8, clients: 1, faults: [.fullDisk], isSwarm: false)
@@ -146,7 +146,7 @@ import UpdateMachine
     let first = try #require(lines.firstIndex { $0.contains("writeFailed") })
     let next = try #require(lines[first...].firstIndex { $0.contains("  written ") })
     #expect(lines[first..<next].count { $0.contains("writeFailed") } > 5)
-    // Nothing is asked meanwhile, for that would acknowledge.
+    // Meanwhile no poll leaves, because it would acknowledge events that are not saved.
     #expect(!lines[first..<next].contains { $0.contains("poll ") })
   }
 }

@@ -2,14 +2,14 @@ import Foundation
 import Simulator
 import Testing
 
-/// The model in the documentation of ``Explorer``, to the letter.
+/// Exactly the model in the documentation of ``Explorer``.
 struct ExplorerExampleTests {
   struct Jugs: ExplorableModel {
     enum Step: String {
       case fillSmall, fillBig, emptySmall, emptyBig, pourSmall, pourBig
     }
 
-    /// Gallons in the small jug, and above them those in the big one.
+    /// The gallons in the small jug in the low byte, and those in the big jug above them.
     func pack(_ small: UInt64, _ big: UInt64) -> UInt64 { small | big << 8 }
 
     var initialStates: [UInt64] { [pack(0, 0)] }

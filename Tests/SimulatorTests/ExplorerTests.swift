@@ -3,8 +3,8 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// The explorer, against a plain search with the standard library's sets, and against counts that
-/// others have published.
+/// Compares the explorer with a simple search that uses the standard library's sets, and with
+/// counts that others have published.
 struct ExplorerTests {
   // MARK: Two-phase commit
 
@@ -97,7 +97,7 @@ struct ExplorerTests {
       #expect(exploration.ending == .memoryLimit)
       #expect(exploration.counterexample == nil)
       #expect(exploration.counts.distinct < 1_745_408)
-      // A chunk more of parents and of states may be taken after the last look.
+      // After the last check it may still take one more chunk of parents and one of states.
       #expect(exploration.memory <= megabytes << 20 + 1 << 19)
       if megabytes > 0 { #expect(exploration.counts.waiting > 0) }
     }
@@ -162,7 +162,7 @@ struct ExplorerTests {
         #expect(hasRoom && isNew == (round == 0))
       }
     }
-    // Neighbours all at one end: the probes go around the end of the table.
+    // All words lie at one end, so that probes wrap around the end of the table.
     for word: UInt64 in 0..<1000 {
       _ = set.makeRoom(for: 1, within: .max)
       let isNew = set.insert(.max - word)
@@ -189,7 +189,7 @@ struct ExplorerTests {
 
 // MARK: Models
 
-/// The same model with its successors told last first.
+/// The same model, with its successors in reverse order.
 private struct Reversed: ExplorableModel {
   var base: TwoPhaseCommit
   var initialStates: [UInt64] { base.initialStates }
@@ -203,7 +203,7 @@ private struct Reversed: ExplorableModel {
   func description(ofStep step: TwoPhaseCommit.Step) -> String { base.description(ofStep: step) }
 }
 
-/// One state after the other.
+/// A model whose states form a line.
 private struct Line: ExplorableModel {
   var length: UInt32
   var wrongAt: UInt32?
@@ -216,7 +216,7 @@ private struct Line: ExplorableModel {
   func description(ofStep step: Bool) -> String { "on" }
 }
 
-/// Two initial states, one of them given twice, that lead to the same many.
+/// Two initial states, one of them given twice, that lead to the same set of states.
 private struct Fan: ExplorableModel {
   var width: UInt128
   var initialStates: [UInt128] { [0, 1 << 100, 0] }
@@ -233,8 +233,8 @@ private struct Fan: ExplorableModel {
   func description(ofStep step: UInt128) -> String { "\(UInt64(step))" }
 }
 
-/// Two-phase commit once more, from the paper's TLA+ and not from our model: plain values, the
-/// standard library's sets, one level after the other.
+/// Two-phase commit once more, written from the paper's TLA+ and not from our model. It uses plain
+/// values and the standard library's sets, and goes level by level.
 private struct PlainTwoPhase {
   enum Manager { case working, prepared, committed, aborted }
   enum Message: Hashable {
@@ -288,7 +288,7 @@ private struct PlainTwoPhase {
     return all
   }
 
-  /// All the counts, and after how many steps two managers can first have ended differently.
+  /// All counts, and the least number of steps after which two managers can have ended differently.
   func search() -> (generated: Int64, distinct: Int64, depth: Int64, violationSteps: Int?) {
     let first = State(managers: Array(repeating: .working, count: participants))
     var seen: Set<State> = [first]

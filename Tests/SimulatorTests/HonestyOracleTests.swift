@@ -31,7 +31,8 @@ struct HonestyOracleTests {
   @Test func `the bound is the sum of the machine's settings`() {
     let bound = HonestyOracle.bound(
       settings: MachineSettings(), terms: .unspoken, latency: .seconds(1))
-    // Long deadline 100, write 10, two latencies 2, quick deadline 10, twice late 4, debounce 0.3.
+    // In seconds: long deadline 100, write 10, two latencies 2, quick deadline 10, twice late 4,
+    // debounce 0.3.
     #expect(bound == .milliseconds(126_300))
     let farther = HonestyOracle.bound(
       settings: MachineSettings(), terms: .unspoken, latency: .seconds(2))

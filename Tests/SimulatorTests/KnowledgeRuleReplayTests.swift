@@ -3,8 +3,8 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R1 to R4 and R6 of PartialKnowledge: lists, what is held, the journal, and answers. Each history that
-/// breaks a client without the rule, in both orders of its race.
+/// Tests R1 to R4 and R6 of PartialKnowledge: lists, what is held, the journal, and answers. Each
+/// test is a history that breaks a client without the rule, in both orders of its race.
 @Suite struct KnowledgeRuleReplayTests {
   // MARK: R1, R2
 
@@ -49,7 +49,7 @@ import UpdateMachine
     if isPageFirst { tale.answer(page) }
     tale.hear()
     if !isPageFirst { tale.answer(page) }
-    // Nothing is listed with the old text; its ID is not known, and asked for.
+    // Nothing is listed with the old text. The ID is not known, and is fetched.
     #expect(tale.list(Tale.inB) == "of [begin…0] [2…end]")
     tale.answer(tale.fetch(1))
     #expect(tale.list(Tale.inB) == "1 of [begin…end]")
@@ -103,7 +103,7 @@ import UpdateMachine
     tale.hear()
     tale.commit(.moved(1, to: Tale.a))
     tale.hear()
-    // A poll that brings nothing adds nothing.
+    // A poll that brings nothing adds nothing to the journal.
     tale.hear()
     tale.answer(page)
     #expect(tale.list(Tale.inA) == "1 of [begin…end]")
@@ -220,7 +220,7 @@ import UpdateMachine
     tale.answer(isFirst ? first : second)
     tale.answer(isFirst ? second : first)
     #expect(tale.list(Tale.inA) == "of [begin…end]")
-    // Only if the message was held when the page of B came can B be known at its ID.
+    // List B can be known at the message's ID only if the message was held when B's page came.
     #expect(tale.list(Tale.inB) == (isFirst ? "1 2 of [begin…end]" : "1 2 of [begin…0] [2…end]"))
   }
 
@@ -291,7 +291,7 @@ import UpdateMachine
       store.take(answer, for: RequestID(incarnation: Incarnation(0), part: .pages, number: page))
         == .absorbed)
     #expect(store.list(of: Tale.inA)?.knowledge.isEmpty == true)
-    // And an answer that comes twice counts once.
+    // An answer that comes twice counts once.
     #expect(tale.answer(page) == .taken)
     var again = tale.store
     #expect(

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// Oracle D for pages objects to each bound that is broken, and to nothing else.
+/// Tests that oracle D for pages objects to every broken bound, and to nothing else.
 @Suite struct PageBudgetOracleTests {
   typealias Narrow = MessageFilter<Int>
   typealias Request = PageRequest<Narrow, MessageID>
@@ -13,7 +13,7 @@ import Testing
   private static let b = Narrow([.channel(ChannelID(2))])
   private static let rejection = SyncFailure.rejected(RejectionCode("NO"))
 
-  /// An oracle with somebody who counts fetches.
+  /// An oracle, and a count of the fetches.
   private struct Desk {
     var oracle = PageBudgetOracle<Narrow>()
     var count: UInt64 = 0
@@ -23,7 +23,7 @@ import Testing
       return oracle.noteFetch(id, request, at: Moment(milliseconds: now))
     }
 
-    /// The newest fetch.
+    /// The ID of the newest fetch.
     var id: RequestID { RequestID(incarnation: Incarnation(1), part: .pages, number: count) }
 
     mutating func fail(_ failure: SyncFailure, at now: Int64) {

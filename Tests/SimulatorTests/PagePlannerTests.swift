@@ -5,7 +5,7 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// Which pages are fetched for windows, and when. After every step oracle D agrees.
+/// Tests which pages are fetched for windows, and when. Oracle D judges every step.
 @Suite struct PagePlannerTests {
   typealias Desk = PlannerDesk
   static let rejection = SyncFailure.rejected(RejectionCode("NO"))
@@ -31,7 +31,8 @@ import Testing
     let second = desk.open(Desk.a, .newest(5))
     #expect(desk.asked == ["about newest, 3 before, 0 after"])
     desk.answer()
-    // What the second lacks is asked from where the first ends, and no less than is worth a journey.
+    // What the second window lacks is fetched from where the first ends, and in a page that is
+    // worth a request.
     #expect(desk.asked == ["about 980, 20 before, 0 after"])
     desk.answer()
     #expect(desk.rows(first) == "980 990 1000")
@@ -44,7 +45,7 @@ import Testing
     let both = desk.open(Desk.a, ListWindow(.id(MessageID(500)), before: 2, after: 2))
     let older = desk.open(Desk.a, ListWindow(.id(MessageID(500)), before: 2, after: 0))
     #expect(desk.asked == ["about 500, 2 before, 2 after"])
-    // The first window goes; its page is wanted by the second.
+    // The first window closes. The second still wants its page.
     desk.put(.closed(both))
     #expect(desk.asked == ["about 500, 2 before, 2 after"])
     desk.answer()
@@ -154,7 +155,7 @@ import Testing
       desk.failAll(.unreachable)
       desk.pass(.milliseconds(100))
     }
-    // Two minutes: 1, 2, 4, 8, 16, 32 and 60 s.
+    // In two minutes the waits are 1, 2, 4, 8, 16, 32 and 60 s.
     #expect((6...9).contains(desk.begun.count), "\(desk.begun)")
     for index in desk.begun.indices.dropFirst(2) {
       let (older, newer) = (desk.begun[index - 1], desk.begun[index])
@@ -217,7 +218,8 @@ import Testing
     desk.fail(Self.rejection)
     #expect(desk.reports == [Self.rejection])
     #expect(desk.begun.count == 1)
-    // Wherever the user scrolls, and whether he goes and comes back.
+    // This holds wherever the user scrolls, and even if the user closes the window and opens it
+    // again.
     for step in 1...100 {
       desk.pass(.milliseconds(300))
       desk.move(window, ListWindow(.id(MessageID(Int64(step))), before: 3, after: 3))
@@ -285,7 +287,7 @@ import Testing
       if step == 100 { #expect(desk.begun.count == 16 + 2, "a second") }
     }
     #expect((34...36).contains(desk.begun.count), "16 at once, and two a second")
-    // In any window at all.
+    // This holds in any window of time.
     for (first, one) in desk.begun.enumerated() {
       for (last, other) in desk.begun.enumerated().dropFirst(first) {
         let most = 16 + (other - one).milliseconds / 500
@@ -340,11 +342,12 @@ import Testing
   }
 }
 
-/// Bugs of the field that are about fetching.
+/// Bugs of other projects that are about fetching.
 @Suite struct PagePlannerBugTests {
   typealias Desk = PlannerDesk
 
-  /// The newest page is held; the user scrolls up in it, and beyond it is something to fetch.
+  /// A window whose newest page is held. If the user scrolls up beyond it, there is something to
+  /// fetch.
   private func scrolling() -> (Desk, WindowID) {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(30))
@@ -375,13 +378,13 @@ import Testing
       desk.fail(failure)
     }
     #expect(desk.begun.count == 2)
-    // Half a minute of scrolling, during which nothing goes well.
+    // The user scrolls for half a minute, in which every fetch fails.
     for step in 1...1500 {
       scroll(Int64(step))
       desk.failAll(failure)
     }
     #expect(desk.begun.count <= 8, "\(desk.begun)")
-    // Then it does.
+    // Then the fetches succeed.
     for _ in 0..<7 {
       desk.pass(.seconds(10))
       desk.serve()
@@ -389,7 +392,7 @@ import Testing
     #expect(desk.view(window).isComplete)
   }
 
-  /// What becomes of each page of a walk, until the server is well again.
+  /// What happens to each page of a walk until the server has recovered.
   enum Trouble: CaseIterable {
     case fails, isEmpty, bringsTheAnchorAlone
   }
@@ -401,7 +404,7 @@ import Testing
     var (desk, window) = scrolling()
     desk.move(window, .newest(200))
     for minute in 1...60 {
-      // Something comes before the page does, or after it.
+      // A new message comes before the page, or after it.
       if isNewsFirst { desk.hearNew(2000 + Int64(minute)) }
       while let (_, request) = desk.out.first {
         switch (trouble, request.want) {

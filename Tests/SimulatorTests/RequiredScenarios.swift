@@ -1,12 +1,12 @@
-/// What must have a scenario: every row of TheMachine §4 and §5, and every story, by its name, and what
-/// ``BugTable`` names. Kept by hand: who adds a rule adds a name here, and the test fails until
-/// somebody has written it.
+/// The scenarios that must exist: one for every row of TheMachine §4 and §5, one for every story,
+/// and those that ``BugTable`` names. The list is kept by hand: whoever adds a rule adds a name
+/// here, and the test fails until somebody has written that scenario.
 enum RequiredScenarios {
   static let names: [String] =
     table.map { "table/\($0).scenario" } + failures.map { "failures/\($0).scenario" }
     + stories.map { "stories/\($0).scenario" } + BugTable.scenarios.map { "\($0).scenario" }
 
-  /// TheMachine §4: status, then input, then what makes the difference.
+  /// For TheMachine §4. A name has the status, the input, and what makes the difference.
   static let table = [
     "any-overdue",
     "any-not-overdue",
@@ -107,7 +107,7 @@ enum RequiredScenarios {
     "halted-write-failed",
   ]
 
-  /// TheMachine §5: where, then which failure, then what makes the difference.
+  /// For TheMachine §5. A name has the status, the failure, and what makes the difference.
   static let failures = [
     "registering-unreachable",
     "polling-unreachable",
@@ -139,7 +139,8 @@ enum RequiredScenarios {
     "store-elsewhere",
   ]
 
-  /// Each story of the article TheMachine, in its order, and a few rules that are best seen as one.
+  /// For each story of the article TheMachine, in its order, and for a few rules that are best
+  /// shown as a story.
   static let stories = [
     "rate-limit-survives-toggling",
     "old-life-answer",

@@ -14,7 +14,8 @@ enum ScenarioFiles {
     return found.compactMap { $0 as? String }.filter { $0.hasSuffix(".scenario") }.sorted()
   }()
 
-  /// `REWRITE=1`: the files take the fresh output, and the difference is reviewed like code.
+  /// With `REWRITE=1` the fresh output is written into the files, and the difference is reviewed
+  /// like code.
   static let rewrites = ProcessInfo.processInfo.environment["REWRITE"] == "1"
 }
 

@@ -5,9 +5,9 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Whole worlds.
+/// Tests whole worlds.
 struct SimulationTests {
-  /// All of a result that can be compared, as text.
+  /// Everything of a result that can be compared, as text.
   private func text(_ result: RunResult) -> String { "\(result)" }
 
   // MARK: Nothing is wrong
@@ -60,7 +60,7 @@ struct SimulationTests {
       _ = world.run()
       var lost = 0
       for client in world.clients {
-        // One may have gone for ever; nobody waits for it.
+        // One client may be gone for ever. Nobody waits for it.
         if client.isLostForEver {
           lost += 1
           continue
@@ -93,8 +93,8 @@ struct SimulationTests {
     for seed: UInt64 in 1...100 {
       let configuration = SimulationConfiguration(seed: seed, faults: .none)
       var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
-      // Far away a quick poll can take longer than its deadline, and a queue that lives for less
-      // than a wait can be lost between two; neither is a fault of the world.
+      // At great distances a quick poll can take longer than its deadline. A queue whose lifetime
+      // is shorter than a wait can be lost between two waits. Neither is a fault of the world.
       guard world.faultPlan.latencyMaximum <= .milliseconds(200),
         world.faultPlan.server.lifetime == .seconds(600)
       else { continue }
@@ -121,7 +121,7 @@ struct SimulationTests {
   func `each single fault strikes and is survived`(fault: Fault) {
     var faults = FaultSet()
     faults.insert(fault)
-    // These strike only what a cancel or a crash leaves behind.
+    // These strike only after a cancel or a crash.
     if fault == .lateAnswer { faults.insert(.background) }
     if fault == .clockJump || fault == .oldBackup || fault == .damagedForm {
       faults.insert(.crash)
@@ -139,8 +139,8 @@ struct SimulationTests {
     #expect(Fault.allCases.allSatisfy { faults.contains($0) || statistics.faults[$0] == 0 })
   }
 
-  /// Refusals of a register come of this fault alone, and each makes the client try again: as often
-  /// as it struck. A strike that does nothing is none.
+  /// Only this fault makes registers fail as expired, so there are as many refusals as strikes. A
+  /// fault that does nothing has not struck.
   @Test func `a fault is counted when it strikes, not when it might have`() {
     var strikes: Int64 = 0
     for seed: UInt64 in 1...40 {
@@ -155,7 +155,7 @@ struct SimulationTests {
     #expect(strikes > 0)
   }
 
-  /// The row of the failure table.
+  /// The index of this failure's row in the table.
   private static let expired = FailureRows.names.firstIndex(of: "expired")!
 
   // MARK: Again
@@ -247,8 +247,7 @@ struct SimulationTests {
       #expect(oracles == [.input])
     case .neverAnswersAgain: #expect(oracles == [.liveness])
     case .breach(.revivedQueue):
-      // A model that fits its finger, on a queue that says nothing any more, is a lie of the
-      // status.
+      // If the model fits its finger, but the queue says nothing any more, the status is what lies.
       #expect(oracles.contains(.replica) && oracles.isSubset(of: [.replica, .honesty]))
     case .breach(.lostEvent), .breach(.staleSnapshot), .breach(.reorderedEvents),
       .breach(.wrongFinger), .breach(.eventsOfAnotherQueue), .breach(.forgottenDeletion):

@@ -4,8 +4,8 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// The world of a window and a page of which every state can be visited. `Tests/simulations` visits a larger
-/// one in a release build.
+/// Tests the small world of a window and a page, of which every state can be visited.
+/// `Tests/simulations` visits a larger one in a release build.
 @Suite struct SmallMessagesTests {
   @Test(arguments: [0, 1])
   func `every state is visited, and everything holds`(changes: Int) {

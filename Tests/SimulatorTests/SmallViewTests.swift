@@ -4,8 +4,8 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// The world of one outbox of which every state can be visited. `Tests/simulations` visits larger
-/// ones in a release build.
+/// Tests the small world of an outbox, of which every state can be visited. `Tests/simulations`
+/// visits larger ones in a release build.
 @Suite struct SmallViewTests {
   @Test func `with one change and no refusal every state is visited, and everything holds`() {
     let exploration = Explorer(SmallView(changes: 1, refusals: 0)).run()
@@ -51,7 +51,7 @@ import Testing
     #expect(level.count == 1000)
   }
 
-  /// A mutator that refuses one number.
+  /// A mutator that adds numbers and refuses one.
   struct Adding: ViewMutators {
     var refused: UInt64
 

@@ -6,7 +6,7 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// What an app's own tests look like; the to-do list stands in for the app. The documentation's
+/// The tests that an app would write. The to-do list stands in for the app, and the documentation's
 /// article quotes them.
 @Suite struct ToDoTests {
   // Article example begins: test
@@ -47,7 +47,7 @@ import UpdateMachine
     MistakenApp<RelabelsByTitle>.self,
   ]
 
-  /// The few lines of a test, of any app.
+  /// The few lines of such a test, for any app.
   private func expectRight<App: SimulatedApp>(_: App.Type, seeds: ClosedRange<UInt64>) async {
     let runs = await Simulation<App>.run(seeds: seeds, clients: 3)
     if let failure = runs.failure {
