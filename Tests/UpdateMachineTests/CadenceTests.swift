@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 @Suite struct PollEveryTests {
-  /// A machine that has had its first up-to-date answer at 50, and asks every 30 s.
+  /// A machine that had its first up-to-date answer at 50, and asks every 30 s.
   func pausing() -> Attended {
     var terms = testTerms
     terms.cadence = .every(.seconds(30))

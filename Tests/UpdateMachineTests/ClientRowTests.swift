@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Rows of the saved form that are not loaded: what comes waits for those that it has a part in.
+/// Tests unloaded rows of the saved form. Whatever needs them waits until they are loaded.
 @Suite struct ClientRowTests {
   private typealias Hand = ClientHand<Drawer, DrawerSync>
 
@@ -74,7 +74,7 @@ import Testing
     #expect(hand.client.model?.entries == Array(8..<(8 + count)))
     #expect(hand.client.finger == Spot("a", 7 + count))
     #expect(hand.heard.count == count)
-    // What the host is told holds of the end of the step: one timer, and that one armed.
+    // The effects describe the end of the step: there is one timer, and it is armed.
     #expect(texts.filter { $0.hasPrefix("arm") }.count == 1)
     #expect(hand.timers[.machine]?.timer == hand.client.machine.retry.timer?.id)
   }
@@ -171,7 +171,7 @@ import Testing
   }
 }
 
-/// A model with one row that may not be loaded; every event but 0 needs it.
+/// A model with one row that may be unloaded. Every event except 0 needs that row.
 private struct Drawer: SyncModel, Equatable {
   typealias Refusal = Never
   static let query = RowQuery(RowRange(.firstOfModel, from: [], through: [9]))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// `logOut()`: the account goes.
+/// Tests `logOut()`: the account goes.
 @Suite struct DriverLogOutTests {
   @Test func `log-out without run erases, and releases the saved log`() {
     let bench = Bench(store: ScriptedStore(Bench.saved))
@@ -175,7 +175,7 @@ import Testing
       #expect(bench.store?.content == "nothing", "seed \(seed)")
       let isLast = bench.inputs.value.last { $0.hasPrefix("started") || $0.hasPrefix("loggedOut") }
       if isLast?.hasPrefix("started") == true {
-        begun += 1  // The log-out came first, so it did not concern the new run.
+        begun += 1  // The log-out came first, so it does not apply to the new run.
         #expect(!new.isOver.value, "seed \(seed)")
         bench.tell { $0.stop() }
       }

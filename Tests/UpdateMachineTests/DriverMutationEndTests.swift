@@ -3,7 +3,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What ends local changes, and what they outlive: stop, log-out, crashes, and stores that fail.
+/// Tests what ends local changes, and what they survive: stop, log-out, crashes, and stores that
+/// fail.
 @Suite struct DriverMutationEndTests {
   // MARK: Stop and log-out
 
@@ -136,7 +137,7 @@ import Testing
     #expect(bench.push() == nil)
     let lost = bench.state.setAside.map(\.ticket)
 
-    // What is under way is a save of the old one's, at a version that the new one has not reached.
+    // The save under way is the old outbox's, at a version that the new one has not reached.
     let new = bench.ticket(.set("new", 1))
     let stored = bench.awaitStored(new)
     bench.tell { machine in for ticket in lost { machine.discard(ticket) } }
@@ -165,7 +166,7 @@ import Testing
     first.tell { $0.stop() }
     #expect(run.isOver.value)
 
-    // The device is locked still: its files cannot be read.
+    // The device is still locked, so its files cannot be read.
     store.failure = .failed("locked")
     let bench = MutationBench(store: store, server: first.server, incarnation: 2)
     let running = bench.start { await $0.run() }
@@ -223,7 +224,7 @@ import Testing
           stored.change { $0.append(true) }
         }
       }
-      // The process is killed in the middle of it; the server may have run what was out.
+      // The process is killed in the middle. The server may have run what was out.
       for step in 0..<steps {
         bench.executor.step()
         if step % 10 == 9, let push = bench.push()?.push { _ = bench.server.run(push) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Local changes on the actor: what is seen, what is stored, what is sent, and who hears of it.
+/// Tests local changes on the actor: what is seen, stored and sent, and who is told.
 @Suite struct DriverMutationTests {
   // MARK: The two awaits
 
@@ -189,7 +189,7 @@ import Testing
       bench.failPush(failure)
       bench.advance(.minutes(2))
     }
-    bench.advance(.minutes(10))  // The deadline of one that is not answered.
+    bench.advance(.minutes(10))  // The deadline of an unanswered push passes.
     #expect(bench.source.all.contains { $0.push != nil && $0.isCancelled })
     bench.serve()
     #expect(bench.state(of: ticket) == .acknowledged)
@@ -317,7 +317,7 @@ import Testing
     #expect(seen.value == ["free", "Bob"])
   }
 
-  /// An iterator on its way between the tasks that a test starts, one after the other.
+  /// An iterator that a test hands from one of its tasks to the next, one at a time.
   private struct Places: @unchecked Sendable {
     var answers: ViewAnswers<String>
     var iterator: ViewAnswers<String>.Iterator?

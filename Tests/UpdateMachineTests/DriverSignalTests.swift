@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What the app says, and when it says it.
+/// Tests what the app says, and when it says it.
 @Suite struct DriverSignalTests {
   @Test func `signals before the start are kept for it`() {
     let bench = Bench(store: ScriptedStore(Bench.saved))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A driver whose source answers as it likes.
+/// Tests a driver whose source answers as it likes.
 @Suite struct DriverSourceTests {
   @Test func `a first start registers, writes, and follows`() {
     let bench = Bench(store: ScriptedStore())
@@ -108,7 +108,7 @@ import Testing
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let old = bench.source.open[0].number
     bench.tell { $0.networkChanged() }
-    bench.source.batch(from: 8, [2])  // The newer one first.
+    bench.source.batch(from: 8, [2])  // The newer request is answered first.
     bench.drain()
     bench.source.answer(old, .batch(LedgerBatch(first: 8, events: [66, 67])))
     bench.drain()
@@ -118,7 +118,7 @@ import Testing
 
   @Test func `a failure of an abandoned request is ignored`() {
     let (bench, _) = Bench.following(endsWhenCancelled: true)
-    bench.tell { $0.networkChanged() }  // Ends the poll, which calls that malformed.
+    bench.tell { $0.networkChanged() }  // This cancels the poll, which then fails as malformed.
     #expect(!bench.inputs.value.contains { $0.contains("malformed") })
     #expect(bench.reports.value == [])
     #expect(bench.entries == [1])
@@ -130,7 +130,7 @@ import Testing
     bench.source.batch(from: 8, [2])
     bench.source.answer(first, .batch(LedgerBatch(first: 8, events: [2])))
     bench.drain()
-    bench.source.batch(from: 8, [2])  // The next poll brings the same events once more.
+    bench.source.batch(from: 8, [2])  // The next poll brings the same events again.
     bench.drain()
     #expect(bench.entries == [1, 2])
   }
@@ -139,7 +139,7 @@ import Testing
     let bench = Bench(endsWhenCancelled: false)
     _ = bench.run()
     bench.drain()
-    bench.advance(.seconds(61))  // The deadline, and the wait after it.
+    bench.advance(.seconds(61))  // The deadline passes, and the wait after it.
     #expect(bench.source.asked == ["register", "register"])
     bench.source.answer(0, .snapshot([9], Spot("old", 0), testTerms))
     bench.drain()
@@ -171,7 +171,7 @@ import Testing
       bench.source.batch(from: place, [place])
       bench.drain()
     }
-    bench.source.batch(from: 5, [5])  // Given twice.
+    bench.source.batch(from: 5, [5])  // An event is given twice.
     bench.drain()
     bench.source.batch(from: 6, [])  // A ping.
     bench.drain()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What the app sees of a driver.
+/// Tests what the app sees of a driver.
 @Suite struct DriverStateTests {
   private func reader(of bench: Bench) -> Reader {
     Reader(bench.read { $0.states() }, on: bench.executor)
@@ -15,7 +15,7 @@ import Testing
     let states = bench.read { $0.states() }
     _ = bench.run()
     bench.drain()
-    // Nothing was read yet, and nothing is lost: the newest is there.
+    // The reader has read nothing yet, but it loses nothing: the newest state is there.
     let reader = Reader(states, on: bench.executor)
     #expect(reader.next()?.model == Ledger(entries: [1]))
     let other = self.reader(of: bench)
@@ -112,7 +112,7 @@ import Testing
     let (bench, _) = Bench.following()
     let reader = reader(of: bench)
     reader.follow()
-    bench.tell { $0.networkChanged() }  // A quick poll is out, and not answered.
+    bench.tell { $0.networkChanged() }  // A quick poll is now out and unanswered.
     #expect(bench.claim == "connected")
     let inputs = bench.inputs.value.count
     let seen = reader.seen.value.count
@@ -157,7 +157,8 @@ import Testing
       bench.source.batch(from: bench.read { $0.client.finger!.index } + 1, [nil])
       bench.advance(.seconds(30))
     }
-    // Each poll is three inputs, and an alarm rings at most once in a poll's deadline.
+    // Each poll makes three inputs, and freshness wakes the reader at most once in a poll's
+    // deadline.
     #expect(reader.seen.value.count <= 20 * 5)
   }
 
@@ -226,7 +227,7 @@ import Testing
   func `an observable replica follows on the main actor until its task is cancelled`() async {
     let source = ScriptedSource()
     let store = ScriptedStore(Bench.saved)
-    // On the system's executors; nothing but what is awaited happens at any special time.
+    // This runs on the system's executors, so only what is awaited has a certain time.
     let machine = LedgerDriver(
       source: source, replicas: store, clock: HandClock(), chance: FixedChance())
     let replica = ObservableReplica(machine)
@@ -243,7 +244,7 @@ import Testing
     #expect(replica.machine === machine)
   }
 
-  /// Returns when the state is about to change; it has when the main actor is free again.
+  /// Returns when the state is about to change. It has changed once the main actor is free again.
   @MainActor
   private func change(of replica: ObservableReplica<ScriptedSource>) async {
     await withCheckedContinuation { continuation in
@@ -256,7 +257,7 @@ import Testing
   }
 }
 
-/// Tells how many of its kind there are.
+/// Counts how many objects of its kind are alive.
 private final class Witness: Sendable {
   private let alive: Box<Int>
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A server that stands still, and readers who wait for what never comes: on the actor.
+/// Tests a server that makes no progress, and readers who wait for what never comes, on the actor.
 @Suite struct DriverTrustTests {
   private struct Value: ViewQuery {
     var key: String
@@ -12,7 +12,7 @@ import Testing
   @Test func `bug 75: while the confirmed state does not advance, mutations are sent again`() {
     let (bench, _) = MutationBench.following()
     let ticket = bench.ticket(.set("a", 1))
-    // The server says yes, and forgets.
+    // The server accepts the push, and forgets it.
     bench.answer(.pushed(.accepted)) { $0.push != nil }
     let told = bench.awaitAcknowledged(ticket)
     for _ in 0..<10 {

@@ -3,7 +3,7 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// Windows on the actor: what is asked for them, what is seen through them, and what ends them.
+/// Tests windows on the actor: what is fetched for them, what they show, and what ends them.
 @Suite struct DriverWindowTests {
   // MARK: Filling
 
@@ -32,7 +32,7 @@ import Testing
     bench.page()
     #expect(first.rows.last == "980 990 1000")
     #expect(second.rows.last == "980 990 1000")
-    // One of them goes on, the other goes: what is out is the one's.
+    // One window stays and the other closes. The fetch that is out belongs to the one that stays.
     bench.tell { $0.moveWindow(first.id, to: .newest(5)) }
     bench.tell { $0.closeWindow(second.id) }
     #expect(bench.asked == ["about 980, 20 before, 0 after"])
@@ -78,7 +78,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "1000 2000")
     bench.batch([.deleted([MessageID(2000)])])
     bench.batch([.deleted([MessageID(1000)])])
-    // The newer message is gone, so the window reaches into what is not held.
+    // The newest message is gone, so the window reaches into what is not held.
     #expect(viewer.next()?.items.map(\.content) == [990])
   }
 
@@ -174,7 +174,7 @@ import Testing
     #expect(first?.isCancelled ?? true)
     #expect((first == nil) == endsWhenCancelled)
     #expect(bench.source.pagesAsked.count == (end == .moveOn ? 2 : 1))
-    // What comes late changes nothing.
+    // A late page changes nothing.
     let page = bench.page(PageRequest(PageBench.a, .newest, before: 3, after: 0))
     bench.source.answer(fetch, .page(page))
     bench.drain()
@@ -210,7 +210,7 @@ import Testing
     #expect(bench.source.pagesOut.map(\.ask.request?.narrow) == [PageBench.a])
     bench.page()
     #expect(stays.next().map(Viewer.words) == "990 1000")
-    // The bell is heard in this run, too.
+    // A moved window is noticed in this run, too.
     bench.tell { $0.moveWindow(stays.id, to: .newest(7)) }
     #expect(bench.source.pagesOut.count == 1)
     stays.leave()
@@ -242,7 +242,8 @@ import Testing
   }
 }
 
-/// Windows while the machine itself changes: generations, the background, and ends.
+/// Tests windows while the machine itself changes: new generations, the background, stop and
+/// log-out.
 @Suite struct DriverWindowLifeTests {
   @Test(arguments: [true, false])
   func `losing the finger ends every fetch, and the next generation repeats it`(

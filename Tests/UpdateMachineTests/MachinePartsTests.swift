@@ -120,7 +120,7 @@ import UpdateMachine
   }
 }
 
-/// What a server promises, limited to usable values.
+/// Tests the terms: what a server promises, limited to usable values.
 @Suite struct TermsTests {
   @Test func `nonsensical spans become the smallest sensible ones`() {
     let terms = ServerTerms(longDeadline: .seconds(-5), lifetime: .milliseconds(.min))

@@ -113,7 +113,7 @@ import UpdateMachine
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     desk.fail(.malformed)
-    for _ in 1...3 {  // Each return but the fourth is paid for.
+    for _ in 1...3 {  // These three returns are paid for; a fourth would not be.
       #expect(desk.feed(.backgrounded).count == 1)
       #expect(desk.feed(.foregrounded).first?.hasPrefix("push") == true)
       desk.fail(.malformed)
@@ -160,7 +160,7 @@ import UpdateMachine
     desk.feed(.failed(first, .rejected(.none), hasLeft: true))
     desk.feed(.fired(TimerID(part: .outbox, 1)))
     #expect(desk.box == before)
-    // Nor does an answer to an earlier incarnation's push of the same number count.
+    // An answer to an earlier incarnation's push with the same number does not count either.
     desk.feed(
       .answered(RequestID(incarnation: Incarnation(9), number: desk.push!.id.number), .accepted))
     #expect(desk.box == before)
@@ -175,7 +175,7 @@ import UpdateMachine
     desk.disk = desk.box
     desk.restart()
     #expect(desk.stages == ["#1 set sent 1", "#2 set marked 2"])
-    #expect(desk.pushed == [1])  // The other when its mark is durable.
+    #expect(desk.pushed == [1])  // The other is sent once its mark is durable.
     desk.answer()
     desk.save()
     #expect(desk.pushed == [2])
@@ -198,7 +198,7 @@ import UpdateMachine
     box.restored()
     #expect(box.handle(.started(foreground: true), at: desk.now).isEmpty)
     var view = LocalView<BoardChange>(of: Board())
-    #expect(box.replay(&view, at: desk.now).isEmpty)  // It throws now.
+    #expect(box.replay(&view, at: desk.now).isEmpty)  // It now throws.
     #expect(box.block == .threw(ticket))
     #expect(box.violation() == nil)
   }

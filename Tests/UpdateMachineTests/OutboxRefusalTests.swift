@@ -5,7 +5,7 @@ import UpdateMachine
 @Suite struct OutboxRefusalTests {
   let refused2 = MutationRefusal(MutationID(2), RejectionCode("NO"))
 
-  /// Three mutations are out; the first is "a".
+  /// A desk with three mutations out. The first is "a".
   func three() throws -> (Desk, [MutationTicket]) {
     var settings = OutboxSettings()
     settings.machine.isDurable = false
@@ -39,7 +39,7 @@ import UpdateMachine
     let effects = desk.confirm(Board(["a": 1]), through: 2, refusal: refused2)
     #expect(effects == ["cancel 1", "disarm 1"])
     #expect(tickets.map { desk.state($0) } == [.acknowledged, .setAside, .queued])
-    desk.feed(.answered(desk.push!.id, .refused(refused2)))  // Late: absorbed.
+    desk.feed(.answered(desk.push!.id, .refused(refused2)))  // It is late, and is absorbed.
     #expect(desk.box.setAside.count == 1)
     #expect(desk.box.violation() == nil)
   }
@@ -81,7 +81,7 @@ import UpdateMachine
     desk.save()
     #expect(desk.pushed == [2, 3])
     #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
-    // The server may never have seen them: it is told to count them, until it has.
+    // The server may never have seen the refused IDs. It is told to count them until it has.
     #expect(desk.push?.voided == [MutationID(1)])
     desk.fail(.rejected(RejectionCode("BAD")))
     desk.feed(.discarded(tickets[1]))
@@ -179,7 +179,7 @@ import UpdateMachine
     #expect(desk.box.block == .threw(first))
     #expect(desk.state(second) == .queued)
 
-    // A newer state heals it.
+    // A newer state makes the change possible.
     desk.confirm(Board(["a": 5]), through: 0)
     desk.save()
     #expect(desk.pushed == [1, 2])
@@ -310,7 +310,7 @@ import UpdateMachine
     other.save()
     #expect(other.push?.mutations.map(\.ticket) == [tickets[1]])
     #expect(other.state(tickets[0]) == .discarded)
-    // Its echo may come all the same; the app gave it up.
+    // Its echo may come all the same, although the app gave it up.
     other.box.echo(of: tickets[0])
     #expect(other.state(tickets[0]) == .discarded)
   }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What an outbox makes of servers that run late, refuse whole pushes, or tell what cannot be.
+/// Tests an outbox with servers that run pushes late, refuse whole pushes, or say impossible
+/// things.
 @Suite struct OutboxTrustTests {
   private let bad = SyncFailure.rejected(RejectionCode("BAD"))
 
@@ -20,7 +21,8 @@ import Testing
     #expect(desk.pushed == [3])
     #expect(desk.push?.voided == [MutationID(2)])
     #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
-    // It accepted 1, and has refused it since: 3 was ignored, as it does not know of that.
+    // The server accepted 1 and has since refused it. It ignored the push of 3, which does not know
+    // of that refusal.
     desk.answer(.refused(MutationRefusal(MutationID(1))))
     #expect(desk.state(first) == .setAside)
     #expect(desk.state(second) == .queued)
@@ -132,7 +134,7 @@ import Testing
 
   // MARK: Sizes
 
-  /// As heavy as it says.
+  /// A change with the size that it says.
   private struct Weight: Mutation {
     var size: Int64
     var name: String { "weigh" }
@@ -166,7 +168,7 @@ import Testing
     var desk = Desk(settings: settings)
     try desk.mutate(.set("a", 1))
     desk.save()
-    desk.disk?.size = 1000  // As an older version measured it.
+    desk.disk?.size = 1000  // An older version measured the size differently.
     desk.restart()
     desk.save()
     desk.confirm(Board(["a": 1]), through: 1)
@@ -178,7 +180,7 @@ import Testing
   {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
-    desk.answer()  // It runs them later: the second it will refuse.
+    desk.answer()  // The server runs them later, and will refuse the second.
     desk.pass(.minutes(10))
     desk.fire()
     desk.fail(bad)
@@ -200,7 +202,8 @@ import Testing
     #expect(desk.push?.voided == [])
   }
 
-  /// Seed 81 of the servers that run late: the word was lost in a crash, and its push was not.
+  /// Found by seed 81 of the servers that run late. The decision was lost in a crash, but its push
+  /// was not.
   @Test func `an ID is sent as void only once the decision that freed it is durable`() throws {
     var desk = Desk.started()
     let first = try desk.send(.set("a", 1))[0]

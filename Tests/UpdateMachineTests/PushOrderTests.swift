@@ -3,9 +3,9 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Which comes first, push or pull.
+/// Tests which comes first, push or pull.
 @Suite struct PushOrderTests {
-  /// As ``BoardSync``, but what is pushed must be made on what is up to date.
+  /// Like ``BoardSync``, but only an up-to-date client may push.
   private enum PullFirst: SyncProtocol {
     static var order: PushOrder { .pullFirst }
 
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// A client with its server, whose effects are performed at once; saving always succeeds.
+  /// A client with its server. Effects are performed at once, and saving always succeeds.
   private struct Hand<Sync: SyncProtocol>
   where Sync.Place == Spot, Sync.Batch == BoardBatch {
     var hand = ClientHand<BoardModel, Sync>()
@@ -96,7 +96,8 @@ import Testing
     hand.hand.put(.networkChanged)
     hand.answerPoll()
 
-    // It stops, comes back from what was saved, and does not know yet what has happened.
+    // The client stops and is restored from what was saved. It does not know yet what has happened
+    // meanwhile.
     let saved = hand.client.saved
     let (pushed, now) = (hand.pushes, hand.hand.now)
     hand.hand = ClientHand(incarnation: 2, store: nil)

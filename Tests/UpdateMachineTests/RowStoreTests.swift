@@ -2,9 +2,9 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Replicas in a store of rows: steps, versions, and what cannot be read.
+/// Tests replicas in a store of rows: steps, versions, and what cannot be read.
 @Suite struct RowStoreTests {
-  /// A store that counts, and fails when it is told to.
+  /// A store that counts calls, and fails when it is told to.
   private actor CountingStore: SyncStore {
     var form: SavedRows?
     var log: [String] = []
@@ -20,7 +20,7 @@ import Testing
       if let failure { throw failure }
     }
 
-    /// It leaves nothing.
+    /// It leaves nothing unloaded.
     func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
       try note("load")
       return form
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// Names by number, a row each.
+  /// Names by number, with one row each.
   private struct Names: StorableModel, Equatable {
     typealias Refusal = Never
     static var storedVersion: UInt64 { 3 }
@@ -75,7 +75,7 @@ import Testing
       names = try rows.map(of: .firstOfModel)
     }
 
-    /// Version 2 had them in capitals.
+    /// Version 2 had the names in capitals.
     static func migrate(
       _ rows: RowReader, from version: UInt64
     ) throws(StoredFormError) -> RowReader {
@@ -91,7 +91,7 @@ import Testing
 
   private typealias Saved = SavedReplica<Names, Place>
 
-  /// A place that can be saved.
+  /// A finger that can be saved.
   private struct Place: Finger, Storable {
     var number: Int64
     var log: Int64 { 0 }
@@ -108,7 +108,7 @@ import Testing
       writtenAt: WallTime(milliseconds: 5))
   }
 
-  /// What is saved, with the head of another version.
+  /// A saved form with the head of another version.
   private func form(
     _ saved: DatedReplica<Names, Place>, library: UInt64 = 1, model: UInt64 = 3
   ) -> SavedRows {

@@ -3,12 +3,12 @@ import Testing
 
 @testable import UpdateMachine
 
-/// When the store is asked, and what: one thing at a time.
+/// Tests when the store is asked, and for what: one operation at a time.
 @Suite struct StorageTests {
   private typealias Hand = ClientHand<BoardModel, BoardSync>
 
-  /// A client at a:0, up to date and saved, with a waiting poll out; from here on the test is the
-  /// store.
+  /// A client at a:0, up to date and saved, with a waiting poll out. From here on the test acts as
+  /// the store.
   private static func following() -> Hand {
     var hand = Hand()
     hand.put(.started(foreground: true))
@@ -87,7 +87,7 @@ import Testing
     _ = hand.put(.writeFailed(WriteID(2)))
     let batch = BoardBatch(first: 1, events: [BoardNews(board: Board(["c": 3]))])
     #expect(hand.put(.batchArrived(hand.request!, batch)).last == "save 3")
-    // What came after this save began is saved by the next, at once.
+    // What came after this save began goes into the next save, which begins at once.
     #expect(try hand.mutate(.set("b", 2)) == [])
     let texts = hand.put(.written(WriteID(3)))
     #expect(texts.contains("disarm storage 1"))
@@ -128,8 +128,8 @@ import Testing
 
   // MARK: For the machine
 
-  /// The write that the machine asked for waits behind one for the outbox; meanwhile the log is
-  /// lost.
+  /// The machine's write is out when the user logs out. Nothing is left to save, and the machine
+  /// must not wait for ever.
   @Test func `a write with nothing to save is answered at once`() throws {
     var hand = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = hand.put(.started(foreground: true))
@@ -138,7 +138,7 @@ import Testing
       .snapshotArrived(hand.request!, [1], finger: Spot("a", 0), terms: testTerms))
     #expect(hand.write == WriteID(1))
     #expect(hand.client.machine.status == .live(.writing))
-    // While it is out the account goes; what the machine then waits for is never left open.
+    // The log-out comes while the write is out. Afterwards the machine awaits no write.
     #expect(hand.put(.loggedOut) == ["release a"])
     #expect(hand.put(.written(WriteID(1))) == ["erase"])
     #expect(hand.client.saved == nil)
@@ -227,7 +227,7 @@ import Testing
 
   @Test(arguments: [StoreFailure.unreadable, .failed])
   func `an unreadable form counts as nothing saved`(failure: StoreFailure) {
-    // Where no changes can be in it, or nobody can read them.
+    // This holds if the form can have no changes, or if nobody can read them.
     var ledger = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = ledger.put(.started(foreground: true))
     #expect(
@@ -265,15 +265,15 @@ import Testing
     #expect(hand.put(.loggedOut) == ["load"])
     #expect(hand.client.holding == .nothing)
     #expect(hand.put(.loaded(saved, age: nil)) == ["release a", "erase"])
-    // What cannot be read names no log.
+    // An unreadable form names no log.
     hand = ClientHand(store: nil)
     _ = hand.put(.loggedOut)
     #expect(hand.put(.loadFailed(.failed)) == ["report store", "erase"])
   }
 
-  /// Where changes may be in it, a form that cannot be read is read again after a wait. The log-out
-  /// took the timer away and let the wait stand: nothing was erased before the next start, which
-  /// showed it all.
+  /// If an unreadable form may contain changes, it is read again after a wait. A log-out once
+  /// disarmed the timer but left the wait in place. Nothing was erased before the next start, which
+  /// then showed everything.
   @Test func `a log-out ends the wait of a failed load`() {
     var hand = Hand(store: nil)
     #expect(hand.put(.started(foreground: true)) == ["load"])
@@ -282,8 +282,8 @@ import Testing
     #expect(hand.put(.loadFailed(.failed)).last == "erase")
   }
 
-  /// The form that is being written holds the outbox of before, of the same client and with higher
-  /// versions.
+  /// The form that is being written holds the previous outbox, which has the same client ID and
+  /// higher versions.
   @Test func `a save from before a log-out does not count for the next outbox`() throws {
     var hand = Self.following()
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])

@@ -4,14 +4,14 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// Values as bytes and rows, and back.
+/// Tests values as bytes and rows, and back.
 @Suite struct StoredTests {
   private func roundTrip<Value: Storable & Equatable>(
     _ value: Value, bytes: Int? = nil, at place: SourceLocation = #_sourceLocation
   ) throws {
     #expect(try Value(storedBytes: value.storedBytes) == value, sourceLocation: place)
     if let bytes { #expect(value.storedBytes.count == bytes, sourceLocation: place) }
-    // Cut off or followed by something it is nothing.
+    // If bytes are cut off or something follows them, they are no value.
     for count in 0..<value.storedBytes.count {
       #expect(throws: StoredFormError.self, sourceLocation: place) {
         try Value(storedBytes: Array(value.storedBytes.prefix(count)))
@@ -87,7 +87,8 @@ import Testing
     }
   }
 
-  /// Whatever stands in the rows of an outbox, it is one that keeps its rules, or an error.
+  /// Whatever the rows of an outbox contain, reading them gives an outbox that keeps its rules, or
+  /// an error.
   @Test func `a damaged outbox is an error or a valid outbox`() throws {
     var desk = Desk.started(Board(["a": 1]))
     _ = try desk.send(.set("a", 2), .add("a", 1))
@@ -192,7 +193,7 @@ import Testing
     #expect(next.rows(since: saved).count == 1, "a heartbeat: the finger alone")
   }
 
-  /// A place that can be saved.
+  /// A finger that can be saved.
   private struct QueuePlace: Finger, Storable {
     var number: Int64
     var log: Int64 { 0 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A model that is the list of what it was given, and refuses negative numbers.
+/// A model that lists what it was given, and refuses negative numbers.
 struct Ledger: SyncModel, Equatable {
   struct Negative: Error {}
   var entries: [Int]
@@ -21,7 +21,7 @@ struct Ledger: SyncModel, Equatable {
   }
 }
 
-/// Events numbered without holes; `nil` is a heartbeat.
+/// A batch of events that are numbered without holes. `nil` stands for a heartbeat.
 struct LedgerBatch: EventBatch {
   var first: Int
   var events: [Int?]
@@ -42,7 +42,7 @@ enum LedgerSync: SyncProtocol {
 typealias LedgerClient = SyncClient<Ledger, LedgerSync>
 
 extension SyncClient where Model: Equatable {
-  /// Nothing of it is otherwise than in the other.
+  /// Whether both clients are equal in every respect.
   func isSame(as other: SyncClient) -> Bool {
     machine == other.machine && holding == other.holding && storage == other.storage
   }
@@ -156,7 +156,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.holding == .nothing)
   }
 
-  /// Found by seed 2429 of all worlds: the logs of a protocol may all have one name.
+  /// Found by seed 2429 of all worlds. The logs of a protocol may all have the same name.
   @Test func `a log that is followed again is not released by a late load`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.loggedOut, at: .ms(1))
@@ -321,7 +321,7 @@ extension SyncClient where Model: Equatable {
   }
 }
 
-/// What one input leads to, as a host gets it.
+/// Tests the effects of one input as a host gets them.
 @Suite struct ClientEffectTests {
   private static let saved = ClientLoadingTests.saved
 
@@ -332,7 +332,7 @@ extension SyncClient where Model: Equatable {
     hand.put(.snapshotArrived(hand.request!, news, finger: Spot("a", 0), terms: testTerms))
     try hand.mutate(.set("a", 1))
     hand.store = nil
-    // The machine's first, then the outbox's: both have something out, and a timer.
+    // The machine's effects come first, then the outbox's. Both have a request out, and a timer.
     #expect(
       hand.put(.stopped) == ["cancel 2", "cancel outbox 1", "disarm 2", "disarm outbox 1"])
     #expect(
@@ -419,7 +419,7 @@ extension SyncClient where Model: Equatable {
 }
 
 extension ClientHand {
-  /// What the machine was told by the last input.
+  /// What the machine heard of an input.
   var heard: [MachineHeard<Sync.Place>] {
     var heard: [MachineHeard<Sync.Place>] = []
     func note(_ one: MachineHeard<Sync.Place>) { heard.append(one) }

@@ -183,7 +183,7 @@ import UpdateMachine
   }
 
   @Test func `mixing is the finaliser of SplitMix64`() {
-    // The first two words of java.util.SplittableRandom's generator, seeded with 0.
+    // These are the first two words of java.util.SplittableRandom's generator with seed 0.
     #expect(StateDigest.mixed(0x9E37_79B9_7F4A_7C15) == 0xE220_A839_7B1D_CDAF)
     #expect(StateDigest.mixed(0x9E37_79B9_7F4A_7C15 &* 2) == 0x6E78_9E6A_A1B9_65F4)
     #expect(StateDigest.mixed(0) == 0)
