@@ -71,7 +71,7 @@ import Testing
         #expect(compiled.contains(block), "\(path) shows what no test has:\n\(block)")
       }
     }
-    #expect(compiled.subtracting(shown).sorted() == [], "shown nowhere")
+    #expect(compiled.subtracting(shown).sorted() == [], "these examples are in no document")
     #expect(shown.count > 15)
   }
 

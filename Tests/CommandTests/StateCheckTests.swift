@@ -337,7 +337,7 @@ struct StateCheckTests {
     // The second page of the new queue begins where the first ends, so both have that message.
     lines[44] = try Self.changed(lines[44], message: 2018) { $0["flags"] = ["collapsed"] }
     let (clean, _) = try Self.ran(lines)
-    #expect(clean.code == .success, "the page does not have it")
+    #expect(clean.code == .success, "the page does not have the message")
     lines[42] = try Self.changed(lines[42], message: 2139) { $0["flags"] = ["starred"] }
     lines[44] = lines[42]
     var again = try Tree(lines[44])

@@ -58,7 +58,7 @@ struct User {
       let file = place.deletingLastPathComponent().appendingPathComponent("follow")
       if FileManager.default.isExecutableFile(atPath: file.path) { return file }
     }
-    preconditionFailure("no follow beside \(tests.path)")
+    preconditionFailure("the program follow is not next to \(tests.path)")
   }
 }
 
@@ -157,7 +157,7 @@ final class Running: @unchecked Sendable {
   func says(_ words: String, at place: SourceLocation = #_sourceLocation) async {
     await wait { String(decoding: $0.errors, as: UTF8.self).contains(words) }
     guard !text(\.errors).contains(words) else { return }
-    Issue.record("'\(words)' was not said: \(text(\.errors))", sourceLocation: place)
+    Issue.record("'\(words)' is not in standard error: \(text(\.errors))", sourceLocation: place)
   }
 
   func end() async -> Ended {

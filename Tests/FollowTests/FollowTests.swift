@@ -12,7 +12,7 @@ import Testing
       let first = try await user.follow("--once", "--count", "2")
       #expect(first.code == 0, "\(first.errors)")
       #expect(first.lines == ["[general > lunch] Bo: two", "[general > lunch] Bo: three"])
-      #expect(first.errors.isEmpty, "nothing went wrong: \(first.errors)")
+      #expect(first.errors.isEmpty, "errors: \(first.errors)")
       realm.send("four")
       realm.send("five")
       let second = try await user.follow("--once", "--json")
@@ -22,7 +22,7 @@ import Testing
         second.lines.first
           == #"{"channel":4,"channel_name":"general","content":"four","id":4,"is_read":false,"#
           + #""sender":8,"sender_name":"Bo","topic":"lunch","type":"channel"}"#)
-      #expect(realm.registers == 1, "the queue was kept, and so was the finger")
+      #expect(realm.registers == 1, "queue and finger were kept")
       #expect(realm.releases == 0)
       let mode = try FileManager.default.attributesOfItem(atPath: user.file)[.posixPermissions]
       #expect(mode as? Int == 0o600)

@@ -178,7 +178,7 @@ import Testing
     #expect(bench.fire() == .seconds(7))
     #expect(bench.take() == ["HTTP/1.1 204 No Content\r\n\r\n"])
     bench.receive("\r\n")
-    #expect(bench.fire() == .seconds(30), "an empty line is no request")
+    #expect(bench.fire() == .seconds(30), "an empty line does not begin a request")
     #expect(bench.take() == ["close"])
 
     bench = Bench()

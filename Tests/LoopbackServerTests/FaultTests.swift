@@ -151,7 +151,7 @@ import Testing
       #expect(text == "")
       #expect(ending != .silent)
       #expect(server.counters.refused == 1)
-      #expect(await late?.ask("/", until: "abc") == Self.whole, "who is in stays in")
+      #expect(await late?.ask("/", until: "abc") == Self.whole, "an accepted client stays")
 
       server.welcome(.atOnce)
       let client = try await RawClient(port: server.port)

@@ -143,7 +143,7 @@ import UpdateMachine
   @Test func `Expect: 100-continue is reported once`() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: "
     #expect(read([Array((head + "3\r\n\r\n").utf8)]).continues == 1)
-    #expect(read([Array((head + "3\r\n\r\na").utf8)]).continues == 0, "it did not wait")
+    #expect(read([Array((head + "3\r\n\r\na").utf8)]).continues == 0, "the client did not wait")
     #expect(read([Array((head + "0\r\n\r\n").utf8)]).continues == 0, "there is no body")
     #expect(read([Array((head + "1001\r\n\r\n").utf8)]).refusal == 413)
     #expect(read("\(head)3\r\n\r\nabc".utf8.map { [$0] }).continues == 1)

@@ -96,7 +96,7 @@ import Testing
         #expect(text == "")
         #expect(ending == .ended)
       }
-      #expect(rest > .milliseconds(150), "a request's time is not that of a rest")
+      #expect(rest > .milliseconds(150), "an idle connection has a deadline of its own")
     }
   }
 
@@ -335,7 +335,7 @@ import Testing
     async let observed = server.counters(within: .seconds(1000)) { $0.open == 1000 }
     await server.reaches { $0.openMaximum == 7 }
     await server.stop()
-    #expect(await observed.open < 1000, "who waits for what will not come is told")
+    #expect(await observed.open < 1000, "a wait for what will not come ends")
     #expect(server.counters.open == 0)
     #expect(server.counters.answering == 0)
     #expect(server.counters.cancelled == 2)
@@ -355,7 +355,7 @@ import Testing
     let client = try await RawClient(port: try #require(forgotten).port)
     forgotten = nil
     let (text, ending) = await client.read()
-    #expect(text == "", "nor was it told that it is slow to ask")
+    #expect(text == "", "the client was not called slow either")
     #expect(ending != .silent)
   }
 }

@@ -56,12 +56,12 @@ import UpdateMachine
       let (read, objection) = disk.read(leavesRows: false)
       #expect(read == nil)
       #expect(objection == nil)
-      #expect(disk.aside.isEmpty, "until there is something to write")
+      #expect(disk.aside.isEmpty, "nothing is set aside before there is something to write")
       disk.write(try saved(1))
       #expect(disk.aside.map { $0.map { $0.value } } == [damaged])
       #expect(disk.read(leavesRows: false).saved == (try saved(1)))
       disk.erase()
-      #expect(disk.aside.isEmpty, "the account goes")
+      #expect(disk.aside.isEmpty, "nothing is set aside at a log-out")
     }
   }
 
@@ -133,7 +133,7 @@ import UpdateMachine
       }
     }
     #expect(strikes > 2)
-    #expect(rows > 10, "a store of rows has written")
+    #expect(rows > 10, "the store of rows was used")
   }
 
   /// Writes fail until there is space. Then one succeeds without anybody's help.

@@ -53,7 +53,7 @@ struct MessagesWorldTests {
       let configuration = SimulationConfiguration(seed: seed, plant: .page(breach))
       if Simulation<MessagesApp>.run(configuration).finding != nil { return }
     }
-    Issue.record("nobody saw \(breach.rawValue)")
+    Issue.record("no oracle noticed \(breach.rawValue)")
   }
 
   // MARK: Pictures

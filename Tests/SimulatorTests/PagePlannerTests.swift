@@ -22,7 +22,7 @@ import Testing
     #expect(desk.rows(window) == "980 990 1000")
     #expect(desk.view(window).reachesEnd)
     #expect(desk.view(window).isComplete)
-    #expect(desk.timer == nil, "nothing is waited for")
+    #expect(desk.timer == nil, "no timer is needed")
   }
 
   @Test func `two windows on one list ask for one page once`() {
@@ -113,10 +113,10 @@ import Testing
     #expect(desk.out.count == 2)
     desk.loseFinger()
     #expect(desk.out.isEmpty)
-    #expect(desk.timer == nil, "nothing is waited for")
+    #expect(desk.timer == nil, "no timer is needed")
     desk.put(.closed(closed))
     desk.register()
-    #expect(desk.asked == ["about newest, 3 before, 0 after"], "only what is open is asked for")
+    #expect(desk.asked == ["about newest, 3 before, 0 after"], "only open windows are served")
     desk.answer()
     #expect(desk.rows(open) == "980 990 1000")
   }
@@ -173,7 +173,7 @@ import Testing
     desk.pass(.milliseconds(100))
     desk.failAll(.unreachable)
     desk.pass(.seconds(1))
-    #expect(desk.out.count == 4, "the first wait is half a second, and that before a repeat one")
+    #expect(desk.out.count == 4, "the first wait is 0.5 s, and 1 s before a repeat")
   }
 
   @Test(arguments: [true, false], [true, false])
@@ -228,7 +228,7 @@ import Testing
     desk.open(Desk.a, .newest(3))
     #expect(desk.begun.count == 1)
     desk.open(Desk.b, .newest(3))
-    #expect(desk.begun.count == 2, "other narrows are other questions")
+    #expect(desk.begun.count == 2, "other narrows do not wait")
     desk.answer()
     desk.pass(.seconds(31))
     #expect(desk.begun.count == 3)
@@ -284,7 +284,7 @@ import Testing
     for step in 1...1000 {
       desk.move(window, ListWindow(.id(MessageID(Int64(step * 10))), before: 2, after: 2))
       desk.pass(.milliseconds(10))
-      if step == 100 { #expect(desk.begun.count == 16 + 2, "a second") }
+      if step == 100 { #expect(desk.begun.count == 16 + 2, "one second has passed") }
     }
     #expect((34...36).contains(desk.begun.count), "16 at once, and two a second")
     // This holds in any window of time.
@@ -296,7 +296,7 @@ import Testing
     }
     desk.pass(.seconds(1))
     desk.serve()
-    #expect(desk.view(window).isComplete, "where he stays is shown")
+    #expect(desk.view(window).isComplete, "the place where the user stays is shown")
   }
 
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
@@ -374,7 +374,7 @@ import Testing
       for step in 1...20 { scroll(Int64(step)) }
     } else {
       for step in 1...20 { scroll(Int64(step)) }
-      #expect(desk.begun.count == 2, "one is out")
+      #expect(desk.begun.count == 2, "one fetch is out")
       desk.fail(failure)
     }
     #expect(desk.begun.count == 2)
@@ -417,7 +417,7 @@ import Testing
       if !isNewsFirst { desk.hearNew(2000 + Int64(minute)) }
       desk.pass(.minutes(1))
     }
-    #expect((20...70).contains(desk.begun.count), "an hour: \(desk.begun.count)")
+    #expect((20...70).contains(desk.begun.count), "in an hour: \(desk.begun.count)")
     for _ in 0..<10 {
       desk.serve()
       desk.pass(.minutes(1))

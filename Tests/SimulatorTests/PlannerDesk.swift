@@ -109,7 +109,7 @@ struct PlannerDesk {
     }
   }
 
-  private func noteNothingAsked() { Issue.record("no page is asked for") }
+  private func noteNothingAsked() { Issue.record("no fetch is out") }
 
   /// A change happens on the server, and a poll brings it.
   mutating func hear(_ change: ServerMessages.Change) {
@@ -154,7 +154,7 @@ struct PlannerDesk {
 
   private mutating func perform(_ effects: Planner.Effects) {
     for id in effects.cancel {
-      #expect(out.contains { $0.id == id }, "what is given up was out")
+      #expect(out.contains { $0.id == id }, "only an open fetch is given up")
       out.removeAll { $0.id == id }
       oracle.noteGivenUp(id, at: now)
     }

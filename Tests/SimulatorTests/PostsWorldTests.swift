@@ -149,6 +149,6 @@ struct PostsWorldTests {
       #expect(result.breaches > 0, "seed \(seed)")
       return
     }
-    Issue.record("nobody saw \(plant.name)")
+    Issue.record("no oracle noticed \(plant.name)")
   }
 }

@@ -29,7 +29,7 @@ import UpdateMachine
         let configuration = SimulationConfiguration(seed: seed, clients: 2, steps: 20, plant: plant)
         return Simulation<DirectoryApp>.run(configuration).finding != nil
       })
-    try #require(first > 17, "it is not of the first task")
+    try #require(first > 17, "the seed is not the first task's")
     for last in [first, first + 1, first + 200] {
       let runs = await Simulation<DirectoryApp>.run(
         seeds: 1...last, clients: 2, steps: 20, plant: plant)

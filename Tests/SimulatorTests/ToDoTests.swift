@@ -82,7 +82,7 @@ import UpdateMachine
     let again = try #require(try Simulation<App>.replay(token))
     #expect(again.finding == failure.finding)
     #expect(again.trace.lines == failure.trace.lines)
-    #expect(again.trace.lines.count < 60, "small enough to be read")
+    #expect(again.trace.lines.count < 60, "the run is small enough to read")
     #expect(try Simulation<ToDoApp>.replay(token) == nil)
   }
 }

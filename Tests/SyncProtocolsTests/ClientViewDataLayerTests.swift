@@ -188,7 +188,7 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=1, last 1")
     #expect(push([2, 2, 3, 3, 2, 5]) == .accepted)
     #expect(desk.text() == "sum=3, last 3")
-    #expect(push([], without: [4]) == .accepted, "they are consumed when something follows")
+    #expect(push([], without: [4]) == .accepted, "the ID is consumed once something follows")
     #expect(push([4, 6], without: [0, 2, 4, 4, 5, .max]) == .accepted)
     #expect(desk.text() == "sum=4, last 6 refused 5")
     #expect(push([7], knowing: 4) == .refused(MutationRefusal(MutationID(5))))

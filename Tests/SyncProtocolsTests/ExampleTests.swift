@@ -146,7 +146,7 @@ import UpdateMachine
     while app.ask(&server) {}
     #expect(app.client.model?.count == 43)
     #expect(app.store.drafts == ["dear all"])
-    #expect(server.aliveQueues.count == 1, "nothing was registered anew")
+    #expect(server.aliveQueues.count == 1, "the client did not register again")
 
     // The server loses its queues. The model stays readable until a snapshot comes.
     server.restart(keepingQueues: false, at: app.now)

@@ -114,7 +114,7 @@ import Testing
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     _ = hand.put(.stopped)
     _ = hand.put(.started(foreground: true))
-    #expect(hand.put(.batchArrived(hand.request!, Self.batch(8))) == [], "a reading is out")
+    #expect(hand.put(.batchArrived(hand.request!, Self.batch(8))) == [], "a read is out")
     #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == ["read storage 2, queries: 1"])
     _ = hand.put(.rowsRead(hand.reading!, [Self.answer]))
     #expect(hand.client.model == Drawer(entries: [8], isLoaded: true))
@@ -150,7 +150,7 @@ import Testing
     #expect(hand.client.machine.status.outstanding?.waits == false)
     _ = hand.put(.batchArrived(poll, Self.batch(8)))
     #expect(hand.client.nextFinger(of: poll) == nil)
-    #expect(hand.client.status.outstanding?.id == poll, "it is out until its rows are read")
+    #expect(hand.client.status.outstanding?.id == poll, "the poll is out until its rows are read")
   }
 
   @Test func `a batch whose poll was given up is never taken`() {

@@ -32,7 +32,7 @@ import Testing
     var hand = Self.following()
     let (id, texts) = hand.openWindow(on: PageBench.a, showing: .newest(3))
     #expect(texts.filter { $0.hasPrefix("fetch pages 1") }.count == 1)
-    #expect(texts.last?.hasPrefix("arm pages 1") == true, "its deadline")
+    #expect(texts.last?.hasPrefix("arm pages 1") == true, "the fetch has a deadline")
     #expect(hand.effects?.windows == [id])
     #expect(Self.words(hand, id) == "gap")
 
@@ -132,7 +132,7 @@ import Testing
     #expect(hand.fetches.count == 2)
     #expect(
       hand.put(.failed(hand.fetches.last!.id, .malformed)).contains("report malformed"))
-    #expect(hand.heard == [], "the machine's requests are others")
+    #expect(hand.heard == [], "the machine hears nothing of it")
   }
 
   @Test func `a page that repairs messages tells the model in the same step`() {

@@ -120,7 +120,7 @@ struct LedgerServer {
     }
     #expect(tooEarly < 20)
     #expect(steps > 40, "a run has more awaits than that")
-    #expect(!goesOn, "all of it was tried")
+    #expect(!goesOn, "every step was tried")
   }
 
   /// Ends what remains: late answers of sources that ignore cancellation, and writes.

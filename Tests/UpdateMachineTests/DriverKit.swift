@@ -253,7 +253,7 @@ final class ScriptedSource: SyncSource {
   /// Answers the newest open call.
   func answer(_ answer: Answer) {
     guard let call = open.last else {
-      Issue.record("nothing is asked")
+      Issue.record("no call is open")
       return
     }
     self.answer(call.number, answer)
@@ -330,7 +330,7 @@ final class ScriptedStore: ReplicaStore {
   /// Ends the oldest waiting operation.
   func finish() {
     guard let number = state.withLock({ $0.begun.first?.number }) else {
-      Issue.record("nothing is begun")
+      Issue.record("no operation was begun")
       return
     }
     waiters.tell(number, true)
@@ -354,7 +354,7 @@ final class ScriptedStore: ReplicaStore {
   private func perform(_ note: String) async throws(StoreError) {
     let (number, isSlow) = state.withLock { state in
       state.count += 1
-      #expect(state.begun.isEmpty, "the store is asked one thing at a time")
+      #expect(state.begun.isEmpty, "the store does one operation at a time")
       state.begun.append((state.count, note))
       return (state.count, state.isSlow)
     }

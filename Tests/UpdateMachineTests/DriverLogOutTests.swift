@@ -10,7 +10,7 @@ import Testing
     bench.drain()
     #expect(bench.source.asked == ["release a"])
     #expect(bench.store?.done == ["load", "erase"])
-    #expect(!logOut.isOver.value, "the release is waited for")
+    #expect(!logOut.isOver.value, "the log-out waits for the release")
     bench.source.answer(.done)
     bench.drain()
     #expect(logOut.isOver.value)
@@ -182,7 +182,7 @@ import Testing
       #expect(new.isOver.value, "seed \(seed)")
       bench.expectNoEffectAfterwards("seed \(seed)")
     }
-    #expect((1..<500).contains(begun), "both orders came up")
+    #expect((1..<500).contains(begun), "both orders occurred")
   }
 
   @Test func `after a log-out another run starts anew`() {

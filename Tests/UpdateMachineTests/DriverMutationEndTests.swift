@@ -96,13 +96,13 @@ import Testing
     bench.serve()
     #expect(run.isOver.value && logOut.isOver.value)
     #expect(bench.store?.stored == nil)
-    #expect(bench.pushes.isEmpty, "it was not durable")
+    #expect(bench.pushes.isEmpty, "the mutation was not durable")
     bench.expectNothingPending()
     bench.store?.isSlow = false
     bench.start { await $0.run() }
     bench.serve()
     bench.advance(.minutes(2))
-    #expect(bench.pushes.isEmpty, "another user may have come")
+    #expect(bench.pushes.isEmpty, "another user may have logged in")
     #expect(bench.state.pending.isEmpty)
   }
 
@@ -132,7 +132,7 @@ import Testing
     (bench.server.client, bench.server.last) = (ClientID(8), .none)
     bench.server.spot = Spot("b", 0)
     bench.answer(.snapshot(bench.server.news, bench.server.spot)) { $0.isRegister }
-    #expect(oldTold.value == .setAside, "the server may have it in the old name")
+    #expect(oldTold.value == .setAside, "the server may have it under the old client ID")
     #expect(bench.state.setAside.map(\.ticket).first == old)
     #expect(bench.push() == nil)
     let lost = bench.state.setAside.map(\.ticket)
@@ -171,8 +171,8 @@ import Testing
     let bench = MutationBench(store: store, server: first.server, incarnation: 2)
     let running = bench.start { await $0.run() }
     bench.advance(.seconds(30))
-    #expect(bench.source.open.isEmpty, "it does not begin anew")
-    #expect(bench.state.status == nil, "it is not known what is held")
+    #expect(bench.source.open.isEmpty, "the client does not begin again")
+    #expect(bench.state.status == nil, "nothing is known of the saved form")
     #expect(bench.reports.value.count > 3)
     store.failure = nil
     bench.advance(.seconds(11))
@@ -279,7 +279,7 @@ import Testing
     bench.advance(.milliseconds(1))
     #expect(bench.store?.saves == before + 2)
     _ = bench.ticket(.set("b", 2))
-    #expect(bench.store?.saves == before + 2, "the wait holds for it, too")
+    #expect(bench.store?.saves == before + 2, "the wait also holds for this change")
     bench.advance(.milliseconds(200))
     #expect(bench.store?.saves == before + 3)
     #expect(stored.value == nil)

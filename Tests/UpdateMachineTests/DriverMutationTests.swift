@@ -251,8 +251,8 @@ import Testing
     #expect(bench.read { $0.discard(third) })
     #expect(bench.awaitAcknowledged(third).value == .discarded)
     #expect(bench.awaitStored(third).value == true)
-    #expect(!bench.read { $0.retry(third) }, "it is gone")
-    #expect(!bench.read { $0.discard(other) }, "it is confirmed")
+    #expect(!bench.read { $0.retry(third) }, "the mutation is gone")
+    #expect(!bench.read { $0.discard(other) }, "the mutation is confirmed")
     #expect(bench.state.setAside.isEmpty)
   }
 
@@ -282,7 +282,7 @@ import Testing
     _ = bench.ticket(.reserve(9, by: "me"))
     #expect(answers.value == ["free", "me"])
     bench.serve()
-    #expect(answers.value == ["free", "me"], "confirmed, it is what it was")
+    #expect(answers.value == ["free", "me"], "confirming it changes nothing")
     bench.server.board.hours[9] = "Ada"
     bench.answerPoll()
     #expect(answers.value == ["free", "me", "Ada"])
@@ -311,7 +311,7 @@ import Testing
     bench.server.board.hours[9] = nil
     bench.answerPoll()
     ask()
-    #expect(seen.value == ["free"], "it is free again, which the reader knows")
+    #expect(seen.value == ["free"], "the hour is free again, as the reader knows")
     bench.server.board.hours[9] = "Bob"
     bench.answerPoll()
     #expect(seen.value == ["free", "Bob"])

@@ -81,7 +81,7 @@ import Testing
     bench.source.batch(from: 8, [2])
     bench.drain()
     #expect(bench.reports.value == [.store(.failed("full"))])
-    #expect(bench.entries == [1, 2], "the model may show what is not written")
+    #expect(bench.entries == [1, 2], "the model may show what is not yet written")
     #expect(bench.store?.content == "[1] a:7")
     bench.store?.failure = nil
     bench.advance(.milliseconds(100))

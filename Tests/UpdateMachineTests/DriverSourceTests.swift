@@ -52,7 +52,7 @@ import Testing
     #expect(store.content == "nothing", "a crash would lose all of it")
     store.finish()
     bench.drain()
-    #expect(store.open == ["save a:3"], "what came meanwhile is one step")
+    #expect(store.open == ["save a:3"], "everything that came meanwhile is one step")
     bench.tell { $0.stop() }
     #expect(!run.isOver.value)
     store.finish()
@@ -177,9 +177,9 @@ import Testing
     bench.drain()
     #expect(bench.entries == [1, 2, 3, 4, 5])
     let requests = bench.inputs.value.filter { $0.contains("poll ") }
-    #expect(requests.allSatisfy { $0.contains("poll 2 from ") }, "one request, which goes on")
+    #expect(requests.allSatisfy { $0.contains("poll 2 from ") }, "it is one request, which goes on")
     #expect(bench.source.open.count == 1)
-    #expect(bench.clock.alarms.count == 1, "and one deadline is out")
+    #expect(bench.clock.alarms.count == 1, "there is one deadline")
     bench.advance(.seconds(100))
     #expect(bench.source.open.isEmpty, "silence is a timeout")
   }

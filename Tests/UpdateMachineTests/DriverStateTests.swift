@@ -20,7 +20,7 @@ import Testing
     #expect(reader.next()?.model == Ledger(entries: [1]))
     let other = self.reader(of: bench)
     #expect(other.next()?.model == Ledger(entries: [1]))
-    #expect(other.next() == nil, "nothing newer")
+    #expect(other.next() == nil, "there is no newer state")
   }
 
   @Test func `an app makes a state for a preview`() {
@@ -54,7 +54,7 @@ import Testing
       bench.advance(.milliseconds(400))
     }
     #expect(reader.next()?.model?.entries.count == 993)
-    #expect(reader.next() == nil, "one place is kept, not a thousand")
+    #expect(reader.next() == nil, "one state is kept, not a thousand")
   }
 
   @Test func `a slow reader costs no memory`() {
@@ -62,7 +62,7 @@ import Testing
     var observers = Subscribers<Witness>()
     let states = observers.add(Witness(alive))
     for _ in 1...1_000 { observers.publish(Witness(alive)) }
-    #expect(alive.value == 1, "the newest state is kept, and no other")
+    #expect(alive.value == 1, "only the newest state is kept")
     withExtendedLifetime(states) {}
   }
 
@@ -89,7 +89,7 @@ import Testing
       let goes = reader(of: bench)
       goes.next()
       goes.leave()
-      #expect(bench.read { $0.observers.count } <= 2, "also when nothing happens")
+      #expect(bench.read { $0.observers.count } <= 2, "even if nothing happens")
     }
     bench.source.batch(from: 8, [2])
     bench.drain()
@@ -172,7 +172,7 @@ import Testing
     #expect(machine != nil)
     #expect(reader.next()?.freshness.claim == .halted(.stopped))
     bench.machine = nil
-    #expect(machine == nil, "though somebody still holds its states")
+    #expect(machine == nil, "even though somebody still holds its states")
     #expect(reader.next() == nil)
     #expect(reader.hasEnded.value)
   }

@@ -15,7 +15,7 @@ import Testing
     let again = bench.run()
     bench.drain()
     #expect(bench.source.asked.last == "poll a:7, quick")
-    #expect(bench.store?.done == ["load"], "what is known is not read again")
+    #expect(bench.store?.done == ["load"], "the saved form is not read again")
     #expect(!again.isOver.value)
   }
 
@@ -54,7 +54,7 @@ import Testing
     bench.drain()
     #expect(old.isOver.value)
     #expect(!new.isOver.value)
-    #expect(bench.entries == [1], "what came after stop is not taken")
+    #expect(bench.entries == [1], "an answer after the stop is not taken")
     #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 7), waits: false)])
   }
 
@@ -84,7 +84,7 @@ import Testing
     bench.drain()
     #expect(old.isOver.value)
     #expect(!new.isOver.value)
-    #expect(bench.source.open.isEmpty, "nobody looks at it: nothing is asked")
+    #expect(bench.source.open.isEmpty, "in the background nothing is asked")
     bench.tell { $0.enterForeground() }
     bench.drain()
     #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 7), waits: false)])
@@ -166,7 +166,7 @@ import Testing
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let stuck = bench.source.open[0].number
     bench.advance(.milliseconds(100_100))  // No answer ever comes.
-    #expect(bench.source.open.map(\.number) == [stuck, stuck + 1], "asked anew")
+    #expect(bench.source.open.map(\.number) == [stuck, stuck + 1], "the client asks again")
     bench.source.batch(from: 8, [2])
     bench.drain()
     #expect(bench.entries == [1, 2])
@@ -181,7 +181,7 @@ import Testing
     #expect(bench.store?.open == ["save a:8"])
     bench.tell { $0.stop() }
     #expect(bench.clock.alarms == [], "no timer survives")
-    #expect(!run.isOver.value, "the write is let end")
+    #expect(!run.isOver.value, "the write may end")
     bench.store?.finish()
     bench.drain()
     #expect(run.isOver.value)

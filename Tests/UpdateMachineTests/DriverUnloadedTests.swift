@@ -43,7 +43,7 @@ import Testing
     #expect(bench.read { $0.state.model?.lists.count } == 0)
     let viewer = bench.look(PageBench.a, .newest(3))
     viewer.follow()
-    #expect(viewer.rows == ["990 1000 2000"], "no gap is seen before they are read")
+    #expect(viewer.rows == ["990 1000 2000"], "no gap is shown before the rows are read")
     #expect(viewer.seen.value.last?.isComplete == true)
     #expect(store.state.value.messagesRead == 3)
     let older = ListWindow(.id(MessageID(980)), before: 2, after: 2)

@@ -109,11 +109,11 @@ import Testing
       }
       bench.advance(.milliseconds(50))
     }
-    #expect((5...7).contains(asked.count), "a minute: \(asked)")
+    #expect((5...7).contains(asked.count), "in a minute: \(asked)")
     for _ in 0..<60 where bench.source.pagesOut.isEmpty { bench.advance(.seconds(1)) }
     bench.page()
     #expect(viewer.next().map(Viewer.words) == "980 990 1000")
-    #expect(bench.read { $0.client.status.isLive }, "the machine's requests are others")
+    #expect(bench.read { $0.client.status.isLive }, "the machine's own requests are not affected")
   }
 
   @Test func `a rejected fetch is reported, and not repeated soon`() {
@@ -261,9 +261,9 @@ import Testing
     #expect(bench.source.pagesAsked.count >= 2)
     let before = bench.source.pagesAsked.count
     bench.advance(.seconds(5))
-    #expect(bench.source.pagesAsked.count == before, "nothing before there is a finger")
+    #expect(bench.source.pagesAsked.count == before, "no page is fetched without a finger")
     bench.register()
-    #expect(held.rows.last == "(990) (1000) gap", "what was known formerly is shown as that")
+    #expect(held.rows.last == "(990) (1000) gap", "former rows are shown as former")
     let asked = bench.source.pagesOut.filter { !$0.isCancelled }
     #expect(asked.map(\.ask.request?.narrow) == [PageBench.a, PageBench.b])
     // The page of the old generation comes last of all.
@@ -354,7 +354,7 @@ import Testing
     }
     let open = bench.look(PageBench.b, .newest(2))
     let before = bench.source.pagesAsked.count
-    #expect(before == 2, "what is held is not asked for")
+    #expect(before == 2, "held messages are not fetched")
     bench.failPoll(.expired)
     bench.advance(.seconds(5))
     bench.register()

@@ -221,7 +221,7 @@ final class AppParts {
     #expect(host.client.model?.state.values == ["a": 1])
 
     try host.mutate(.set("b", 2))
-    #expect(parts.shown.last == ["a": 1, "b": 2], "seen at once")
+    #expect(parts.shown.last == ["a": 1, "b": 2], "the change is shown at once")
     parts.run(.seconds(5))
     #expect(parts.server.ran == ["set"])
     #expect(host.client.local?.outbox.isEmpty == true)
@@ -234,7 +234,7 @@ final class AppParts {
     host.feed(.app(.networkChanged))
     let lost = parts.now
     parts.run(.seconds(5))
-    #expect(parts.claims.last == .unreachable(since: lost), "shown when the banner was due")
+    #expect(parts.claims.last == .unreachable(since: lost), "the banner is shown when it is due")
     host.feed(.app(.stopped))
     parts.isOnline = true
     let next = Host(parts)

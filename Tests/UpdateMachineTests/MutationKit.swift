@@ -111,7 +111,7 @@ final class BoardStore: ReplicaStore {
 
   func save(_ replica: DatedReplica<BoardModel, Spot>) async throws(StoreError) {
     let (number, isSlow) = state.withLock { state in
-      #expect(!state.isBusy, "the store is asked one thing at a time")
+      #expect(!state.isBusy, "the store does one operation at a time")
       state.isBusy = true
       state.saves += 1
       return (state.saves, state.isSlow)
@@ -209,7 +209,7 @@ final class MutationBench: DriverStand {
   func answer(_ answer: PushScript.Answer, _ isMeant: (PushScript.Call) -> Bool) {
     drain()
     guard let call = source.open.last(where: isMeant) else {
-      Issue.record("nothing of that kind is asked")
+      Issue.record("no call of this kind is open")
       return
     }
     source.answer(call, answer)
@@ -221,7 +221,7 @@ final class MutationBench: DriverStand {
   /// The open push arrives at the server and is answered.
   func answerPush() {
     guard let push = push()?.push else {
-      Issue.record("nothing is pushed")
+      Issue.record("no push is open")
       return
     }
     let said = server.run(push)

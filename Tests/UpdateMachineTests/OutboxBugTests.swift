@@ -195,7 +195,7 @@ import UpdateMachine
     _ = try desk.send(.set("a", 1))
     #expect(desk.pushed == [1])
     let later = try desk.send(.set("a", 2))[0]
-    #expect(desk.box.pending.count == 2, "what is out is not made one with what comes later")
+    #expect(desk.box.pending.count == 2, "a mutation that is out is not coalesced with a later one")
     desk.answer()
     desk.save()
     desk.confirm(Board(["a": 1]), through: 1)

@@ -80,7 +80,7 @@ import UpdateMachine
     desk.feed(.discarded(tickets[0]))
     desk.save()
     #expect(desk.pushed == [2, 3])
-    #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
+    #expect(desk.push?.knownRefusal == MutationID.none, "the server has confirmed no refusal")
     // The server may never have seen the refused IDs. It is told to count them until it has.
     #expect(desk.push?.voided == [MutationID(1)])
     desk.fail(.rejected(RejectionCode("BAD")))
@@ -438,7 +438,7 @@ import UpdateMachine
     desk.push = nil
     desk.feed(.started(foreground: true))
     desk.save()
-    #expect(desk.push == nil, "nothing is sent before the app has said what shall become of those")
+    #expect(desk.push == nil, "nothing is sent before the app has decided about those")
     desk.feed(.retried(sent[0]))
     desk.feed(.discarded(sent[1]))
     desk.save()

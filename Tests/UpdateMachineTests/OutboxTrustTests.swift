@@ -20,7 +20,7 @@ import Testing
     let second = try desk.send(.set("b", 3))[0]
     #expect(desk.pushed == [3])
     #expect(desk.push?.voided == [MutationID(2)])
-    #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
+    #expect(desk.push?.knownRefusal == MutationID.none, "the server has confirmed no refusal")
     // The server accepted 1 and has since refused it. It ignored the push of 3, which does not know
     // of that refusal.
     desk.answer(.refused(MutationRefusal(MutationID(1))))
@@ -28,7 +28,7 @@ import Testing
     #expect(desk.state(second) == .queued)
     desk.feed(.discarded(first))
     desk.save()
-    #expect(desk.pushed == [4], "2 is still to be counted, and 3 was on its way behind it")
+    #expect(desk.pushed == [4], "2 must still be counted, and 3 was on its way behind it")
     #expect(desk.push?.voided == [MutationID(2), MutationID(3)])
     #expect(desk.push?.knownRefusal == MutationID(1))
     desk.confirm(Board(["b": 3]), through: 4, refusal: MutationRefusal(MutationID(3)))
@@ -48,7 +48,7 @@ import Testing
     desk.save()
     desk.pass(.minutes(10))
     desk.fire()
-    #expect(desk.pushed == [1], "it was accepted, and never confirmed")
+    #expect(desk.pushed == [1], "it was accepted, but never confirmed")
     desk.fail(bad)
     desk.feed(.discarded(first))
     _ = try desk.send(.set("c", 3))
@@ -195,10 +195,10 @@ import Testing
     let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
     desk.fail(bad)
     desk.confirm(Board(), through: 1, refusal: MutationRefusal(MutationID(1)))
-    #expect(desk.box.canEdit(tickets[0]), "the server itself has refused it")
+    #expect(desk.box.canEdit(tickets[0]), "the server itself refused it")
     desk.feed(.retried(tickets[0]))
     desk.save()
-    #expect(desk.pushed == [2, 3, 4], "none is left out")
+    #expect(desk.pushed == [2, 3, 4], "no ID is left out")
     #expect(desk.push?.voided == [])
   }
 
@@ -213,7 +213,7 @@ import Testing
     desk.save()
     let before = desk.push
     desk.feed(.discarded(first))
-    #expect(desk.push == before, "the word is not durable")
+    #expect(desk.push == before, "the decision is not durable")
     desk.save()
     #expect(desk.push?.voided == [MutationID(1)])
   }

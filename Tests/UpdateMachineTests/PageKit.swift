@@ -181,7 +181,7 @@ final class PageBench: DriverStand {
 
   private func answer(_ answer: PageScript.Answer, to isMeant: (PageScript.Ask) -> Bool) {
     guard let call = source.open.last(where: { isMeant($0.ask) }) else {
-      Issue.record("nothing of that kind is asked")
+      Issue.record("no call of this kind is open")
       return
     }
     source.answer(call.number, answer)
@@ -213,7 +213,7 @@ final class PageBench: DriverStand {
   /// Answers the oldest request for a page.
   func page() {
     guard let call = source.pagesOut.first, let request = call.ask.request else {
-      Issue.record("no page is asked for")
+      Issue.record("no request for a page is open")
       return
     }
     source.answer(call.number, .page(page(request)))
@@ -223,7 +223,7 @@ final class PageBench: DriverStand {
   /// Fails the oldest request for a page.
   func failPage(_ failure: SyncFailure) {
     guard let call = source.pagesOut.first else {
-      Issue.record("no page is asked for")
+      Issue.record("no request for a page is open")
       return
     }
     source.answer(call.number, .failure(failure))

@@ -55,13 +55,13 @@ import Testing
     let old = hand.server.news
     try hand.hand.mutate(.set("a", 1))
     hand.answerPush()
-    #expect(hand.request == poll, "the poll that is out is let be")
+    #expect(hand.request == poll, "the open poll is left alone")
     hand.answerPoll(old)
-    #expect(hand.request != nil, "its answer was made before")
+    #expect(hand.request != nil, "the open poll may have been answered before the push")
     #expect(hand.outbox?.isEmpty == false)
     hand.answerPoll()
     #expect(hand.outbox?.isEmpty == true)
-    #expect(hand.request == nil, "now the cadence holds")
+    #expect(hand.request == nil, "from now on the cadence holds")
   }
 
   @Test func `an open poll that brings the pushed mutation needs no other`() throws {
@@ -83,7 +83,7 @@ import Testing
     hand.answerPush()
     #expect(hand.request != nil)
     hand.answerPoll(old)
-    #expect(hand.request == nil, "asking again would not hasten it")
+    #expect(hand.request == nil, "polling again would not make it faster")
   }
 
   @Test func `with pull first, a client that is not up to date pushes nothing`() throws {

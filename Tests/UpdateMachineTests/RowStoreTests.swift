@@ -182,7 +182,7 @@ import Testing
     let counting = CountingStore(old)
     let store = RowStore<Names, Place>(counting)
     await #expect(throws: StoreError.self) { _ = try await store.load() }
-    #expect(await counting.form?.rows.count == old.rows.count, "until there is something to save")
+    #expect(await counting.form?.rows.count == old.rows.count, "nothing is replaced yet")
     try await store.save(saved(["c"], at: 0))
     #expect(await counting.log == ["load", "set aside", "checkpoint 2"])
     #expect(await counting.aside.first?.rows.map { $0.value } == old.rows.map { $0.value })

@@ -34,7 +34,7 @@ import Testing
     #expect(!Self.outboxIsDurable(hand))
     #expect(hand.put(.written(WriteID(2))).contains { $0.hasPrefix("push") })
     #expect(Self.outboxIsDurable(hand))
-    #expect(hand.put(.written(WriteID(2))) == [], "said twice")
+    #expect(hand.put(.written(WriteID(2))) == [], "a second copy is absorbed")
     #expect(hand.put(.writeFailed(WriteID(2))) == [])
     #expect(hand.put(.fired(TimerID(part: .storage, 1))) == [])
   }
@@ -60,7 +60,7 @@ import Testing
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
     #expect(
       hand.put(.writeFailed(WriteID(2))) == ["report store", "arm storage 1 in (0, 0.1 s]"])
-    #expect(try hand.mutate(.set("b", 2)) == [], "the wait holds for it, too")
+    #expect(try hand.mutate(.set("b", 2)) == [], "the wait also holds for this change")
     #expect(hand.put(.fired(TimerID(part: .storage, 9))) == [])
     #expect(hand.put(.fired(TimerID(part: .storage, 1))) == ["save 3"])
     #expect(
@@ -104,7 +104,7 @@ import Testing
     #expect(texts.filter { $0.hasPrefix("report") } == ["report store"])
     #expect(texts.allSatisfy { !$0.hasPrefix("arm storage") })
     #expect(hand.timers[.storage] == nil)
-    #expect(hand.client.saved?.finger == Spot("a", 1), "it is held all the same")
+    #expect(hand.client.saved?.finger == Spot("a", 1), "the finger is held all the same")
     #expect(hand.fire(.machine).contains("save 3"))
   }
 
@@ -172,14 +172,14 @@ import Testing
       let texts = hand.put(
         .batchArrived(hand.request!, LedgerBatch(first: index, events: [index])),
         after: .seconds(1))
-      #expect(texts.allSatisfy { !$0.hasPrefix("save") }, "the first is out")
+      #expect(texts.allSatisfy { !$0.hasPrefix("save") }, "the first save is out")
     }
     #expect(hand.put(.written(WriteID(1))) == ["save 2"])
     #expect(hand.client.saved?.model == Ledger(entries: [1, 1, 2, 3]))
     #expect(hand.put(.writeFailed(WriteID(2))) == ["report store"])
     let next = hand.put(
       .batchArrived(hand.request!, LedgerBatch(first: 4, events: [4])), after: .seconds(1))
-    #expect(next.contains("save 3"), "a failed save is made again with the next batch")
+    #expect(next.contains("save 3"), "a failed save is repeated with the next batch")
     #expect(hand.put(.written(WriteID(3))) == [])
   }
 
@@ -220,7 +220,7 @@ import Testing
     var hand = Hand(store: nil)
     _ = hand.put(.started(foreground: true))
     _ = hand.put(.stopped)
-    #expect(hand.put(.started(foreground: true)) == [], "the first reading is out")
+    #expect(hand.put(.started(foreground: true)) == [], "the first read is out")
     #expect(hand.put(.loadFailed(.cutShort)) == ["load"])
     #expect(hand.put(.loaded(nil, age: nil)) == ["register 1", "arm 1 in 60 s"])
   }
@@ -255,7 +255,7 @@ import Testing
     var hand = Self.following()
     #expect(hand.put(.loggedOut).last == "erase")
     #expect(hand.put(.erased(succeeded: false)) == ["report store"])
-    #expect(hand.put(.loggedOut) == ["erase"], "and may be tried again")
+    #expect(hand.put(.loggedOut) == ["erase"], "the app may try again")
   }
 
   @Test func `a log-out before the load reads first, then releases and erases`() {

@@ -190,7 +190,7 @@ import Testing
     next.model.lists.answered()
     #expect(next.rows(since: saved) == [])
     next.finger = QueuePlace(1)
-    #expect(next.rows(since: saved).count == 1, "a heartbeat: the finger alone")
+    #expect(next.rows(since: saved).count == 1, "a heartbeat changes only the finger")
   }
 
   /// A finger that can be saved.

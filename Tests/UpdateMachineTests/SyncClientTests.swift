@@ -132,7 +132,7 @@ extension SyncClient where Model: Equatable {
   @Test func `a log-out before the load erases, and releases the log that is read`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
-    #expect(client.handle(.loggedOut, at: .ms(1)).isEmpty, "what is saved is being read")
+    #expect(client.handle(.loggedOut, at: .ms(1)).isEmpty, "the saved form is being read")
     #expect(client.holding == .nothing)
     #expect(
       client.handle(.loaded(Self.saved, age: nil), at: .ms(2)).texts(at: .ms(2)) == [

@@ -106,7 +106,7 @@ import UpdateMachine
       let both = expected.messages.messages.filter { account.messages[$0.id] != nil }
       #expect(both.filter { account.messages[$0.id] != $0 }.map(\.id) == [])
       #expect(both.count > 30)
-      #expect(recording.count.value > recording.ends.count, "there were faults")
+      #expect(recording.count.value > recording.ends.count, "faults made the client ask again")
       await server.reaches { $0.answering == 0 }
     }
   }

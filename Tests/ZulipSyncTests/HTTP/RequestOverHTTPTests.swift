@@ -131,7 +131,7 @@ import UpdateMachine
       try await connection.release(QueueID("q+1"))
     }
     #expect(request.description == "DELETE /api/v1/events")
-    #expect(request.target == "/api/v1/events", "what is asked is not in the URL")
+    #expect(request.target == "/api/v1/events", "the parameters are not in the URL")
     #expect(parameters(request.form) == ["queue_id=q+1"])
   }
 

@@ -156,7 +156,7 @@ import UpdateMachine
       #expect(await machine.acknowledged(sent) == .acknowledged)
       _ = await machine.first { $0.echoes.isEmpty }
       #expect(chat.posts == ["later", "and then"])
-      #expect(chat.queues == 1, "the same queue, and no register")
+      #expect(chat.queues == 1, "the queue is the same, without a register")
     }
   }
 }

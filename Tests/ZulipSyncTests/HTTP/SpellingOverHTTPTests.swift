@@ -108,7 +108,7 @@ import UpdateMachine
     let before = try await take(nil)
     let usual = try await take(spelled.event)
     let other = try await take(spelled.other)
-    #expect(usual.state != before.state, "it changes something")
+    #expect(usual.state != before.state, "the event changes something")
     #expect(spelled.changes.allSatisfy { spelled.event.contains($0.old) })
     #expect(other.state == usual.state)
     #expect(other.kind == usual.kind)

@@ -32,7 +32,7 @@ import UpdateMachine
         }
         #expect(failure == ZulipFailure(.timedOut, .timedOut))
         #expect(time >= .milliseconds(290))
-        #expect(time < .seconds(10), "URLSession's own time is longer: \(time)")
+        #expect(time < .seconds(10), "URLSession's own timeout is longer: \(time)")
         let after = await server.reaches { $0.open == 0 }
         #expect(after.requests == 1)
       }
@@ -92,7 +92,7 @@ import UpdateMachine
         let connection = try Ada.connection(to: server)
         #expect(await poll(connection) == nil)
         #expect(await poll(connection) == nil)
-        #expect(server.counters.accepted == 1, "while it is held, the socket is kept")
+        #expect(server.counters.accepted == 1, "the socket stays while the connection is held")
         #expect(server.counters.open == 1)
       }
       await server.reaches { $0.open == 0 }
