@@ -209,7 +209,8 @@ struct MessageOrderTests {
     #expect(orders.isAll)
     #expect(orders.orders.map(\.order).sorted { $0[0] < $1[0] } == [[0, 1], [1, 0]])
     let apart = self.orders(life([(10, 20)], [page(1, 2), page(3, 4)]))
-    // There are three slots for each: six orders in different slots, and two in each shared slot.
+    // Each page has three slots: six orders have different slots, and each shared slot gives two
+    // more.
     #expect(apart.orders.count == 12)
   }
 

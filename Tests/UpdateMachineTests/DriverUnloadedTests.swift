@@ -58,7 +58,7 @@ import Testing
     let (bench, _, _) = DriverUnloadedTests.started()
     let viewer = bench.look(PageBench.a, ListWindow(.id(MessageID(430)), before: 2, after: 1))
     viewer.follow()
-    // Only the rows from 420 on are known: the 60th before the event came is 410, and 61 were held.
+    // The list is known from 410 on: 410 was the 60th newest message before 2000 came.
     #expect(viewer.rows == ["410 420 430"])
     let older = ListWindow(.id(MessageID(420)), before: 2, after: 1)
     bench.tell { $0.moveWindow(viewer.id, to: older) }

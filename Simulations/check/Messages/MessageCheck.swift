@@ -129,8 +129,8 @@ struct MessageLifeCheck {
     if life.narrows.count > 1 { race(life, life.narrows, atMost: bound) }
   }
 
-  /// Moments at which the same pages of a list have come are much alike. Up to this many get all
-  /// their orders. If there are more, they share the orders of this many.
+  /// Moments at which the same pages of a list have come are much alike. Up to this many get
+  /// `bound` orders each. If there are more, they share the orders of this many.
   private static let momentsInFull = 4
 
   /// The polls that matter to a list, grouped by which of the list's pages had come before them.

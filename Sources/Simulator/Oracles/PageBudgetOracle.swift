@@ -7,8 +7,8 @@ internal import UpdateMachine
 /// In any window *w* there are at most `burst + 1 + w / interval` fetches. The number of open
 /// fetches is limited, and no page is fetched twice at once. Nothing is sent before a rate limit's
 /// wait is over, whatever else is answered. Repeated failures lead to longer and longer waits. A
-/// failed page is not fetched again at once, whichever window asks. After a rejection, nothing of
-/// that narrow is fetched for a long time.
+/// failed page is not fetched again at once, whichever window asks. After a rejection, that page
+/// and everything else of its narrow waits for a long time.
 struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   typealias Request = PageRequest<Narrow, MessageID>
 
