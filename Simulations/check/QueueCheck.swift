@@ -30,10 +30,10 @@ package struct Interpretation {
 ///   two polls at once, a request that is not a poll, a request after the end, an event ID older
 ///   than the newest, or an event ID that it was never given. That is a *departure*. The last two
 ///   are believed only if the server behaved accordingly. After an old ID it must give the later
-///   events again. An ID that it never gave it must refuse, but only the first time: that destroys
-///   what was not delivered, so from then on an ID may exist that was never given [05 A9–A11]. If
-///   the server did otherwise, either the recording is not what happened or we misread it. That is
-///   a difference, too.
+///   events again. It must refuse an ID that it never gave, but only the first time, because that
+///   destroys what was not delivered. From then on an ID may exist that was never given [05
+///   A9–A11]. If the server did otherwise, either the recording is not what happened or we misread
+///   it. That is a difference, too.
 /// - A queue that was once gone must never answer with success again. If it does, that is a
 ///   difference.
 ///

@@ -178,8 +178,8 @@ import Testing
     #expect(again.hashValue == knowledge.hashValue)
   }
 
-  /// Checks what nobody sees: chunks are not too large, their ceilings are right, and if there are
-  /// chunks the two slots are free.
+  /// Checks what nobody sees: chunks are neither empty nor too large, their ceilings are right, and
+  /// if there are chunks the two slots are free.
   static func checkChunks(_ knowledge: Knowledge<RowID>) {
     guard !knowledge.chunks.isEmpty else { return }
     #expect(knowledge.first.isNone && knowledge.second.isNone)
