@@ -204,8 +204,10 @@ struct QueueCheck {
       let advance = fed.machine.finger.map { interpretation.advance($0, batch) } ?? .gap
       fed.answer(exchange) { id in
         switch advance {
-        case .next(let finger, first: _): .polled(id, movedTo: finger)
+        case .next(let finger, first: _, let isComplete):
+          .polled(id, movedTo: finger, isComplete: isComplete)
         case .seen: .polled(id, movedTo: nil)
+        case .incomplete: .polled(id, movedTo: nil, isComplete: false)
         case .gap: .failed(id, .malformed)
         }
       }

@@ -146,7 +146,7 @@ struct CheckTests {
   @Test func `a machine that gets only part of a batch makes a difference`() throws {
     var wrong = Interpretation()
     wrong.advance = { finger, batch in
-      guard case .next(_, let first) = EventQueue<String>.advance(finger, over: batch) else {
+      guard case .next(_, let first, _) = EventQueue<String>.advance(finger, over: batch) else {
         return .seen
       }
       return .next(

@@ -39,10 +39,12 @@ import Testing
       return handle(.answered(fetch, outcome, anchor: nil))
     }
 
-    mutating func hear(_ events: [MessageEvent<UInt32>] = []) -> Planner.Effects {
-      store.asked()
+    mutating func hear(
+      _ events: [MessageEvent<UInt32>] = [], isComplete: Bool = true
+    ) -> Planner.Effects {
+      store.handle(.asked)
       for event in events { store.apply(event) }
-      store.answered()
+      store.handle(isComplete ? .answered : .answeredInPart)
       return plan()
     }
 
@@ -121,6 +123,28 @@ import Testing
     #expect(client.store[client.id]?.flags == [])
     #expect(client.store.openAudits == 0)
     #expect(client.store.secondReadings == 1)
+  }
+
+  @Test func `an answer in part that both sets and clears a flag leaves it in doubt`() {
+    var client = Client()
+    let contrary = [true, false].map {
+      MessageEvent<UInt32>.flagged([client.id, MessageID(1)], .mentioned, isSet: $0)
+    }
+    _ = client.hear(contrary, isComplete: false)
+    #expect(client.store.doubtful == [client.id])
+  }
+
+  @Test func `a page's contradiction is suspect after a whole answer, not after one in part`() {
+    var client = Client()
+    var changed = client.message
+    changed.flags = []
+    let effects = client.open(Narrow([.channel(ChannelID(1))]), .newest(5)).1
+    _ = client.answer(effects.fetch[0].id, [changed], isWhole: true)
+    _ = client.hear(isComplete: false)
+    #expect(client.store.suspects == [])
+    #expect(client.store.openAudits == 1)
+    _ = client.hear()
+    #expect(client.store.suspects == [client.id])
   }
 
   /// Seed 3397 of the message world, as it once was: what is out serves a window that wants less, too,

@@ -100,6 +100,39 @@ import UpdateMachine
     }
   }
 
+  @Test(arguments: [true, false])
+  func `an answer that counts as up to date but lacks an earlier change is found`(isWrong: Bool)
+    throws
+  {
+    var court = try Court()
+    court.give(.app(.networkChanged), at: 2000)
+    let change = isWrong ? Int64(1999) : 2000
+    court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(change))
+    let request = try #require(court.client.status.outstanding)
+    #expect(!request.waits)
+    court.checker.noteAnswer(for: 0, left: CheckerTests.at(2010))
+    court.give(.batchArrived(request.id, QueueBatch(events: [])), at: 2020)
+    let finding = court.checker.result.finding
+    #expect(finding?.oracle == (isWrong ? .honesty : nil))
+    #expect(finding?.expected.hasPrefix("up to date as of 1999 at most") ?? !isWrong)
+  }
+
+  @Test(arguments: [true, false])
+  func `an incomplete answer that counts as up to date is found`(isWrong: Bool) throws {
+    var court = try Court()
+    let now = CheckerTests.at(7000)
+    let request = try #require(court.client.status.outstanding)
+    var machine = court.client.machine
+    let level = machine.freshness(at: now).levelAsOf
+    let before = Checker<DirectoryApp>.Before(
+      .input(.polled(request.id, movedTo: nil, isComplete: false)), machine, at: now)
+    let effects = machine.handle(
+      .polled(request.id, movedTo: nil, isComplete: isWrong), at: now)
+    court.checker.judgeLevel(before, effects, from: level, to: level, 0, machine, at: now)
+    let expected = court.checker.result.finding?.expected
+    #expect(expected == (isWrong ? "not connected after an answer that was not all there is" : nil))
+  }
+
   @Test func `a model that changes without an answer is found`() throws {
     var court = try Court()
     court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(100))

@@ -243,6 +243,7 @@ struct SimulationTests {
     switch plant {
     case .page: #expect(oracles == [.interval])
     case .view(.wrongDelta): #expect(oracles == [.replica])
+    case .view(.claimsToBeCurrent): #expect(oracles == [.honesty])
     case .view(.appliesTwice), .view(.effectsWithoutID), .view(.skipsAMutation):
       #expect(oracles == [.input])
     case .neverAnswersAgain: #expect(oracles == [.liveness])

@@ -50,6 +50,21 @@ struct ClientViewBreachTests {
     #expect(ClientView.advance(model.finger, over: next) == .gap)  // Not for long.
   }
 
+  @Test func `claims-to-be-current: a replica that has stopped says that it is current`() throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    desk.server.breach = .claimsToBeCurrent
+    let model = try desk.model()
+    desk.put(["b": 2])
+    try desk.push(from: 1, ("add", 1))
+    let pulled = try desk.pull(from: model.finger.state)
+    #expect(pulled.isCurrent)
+    #expect(ClientView.advance(model.finger, over: pulled) == .seen)
+    #expect(desk.server.breachCount == 1)
+    desk.server.breach = nil
+    #expect(try desk.pull(from: model.finger.state).text == "1.2:1 from 1.1: b=2 sum=1")
+  }
+
   @Test(arguments: ViewBreach.allCases)
   func `a breach waits for its opportunity, and without one nothing is broken`(breach: ViewBreach)
     throws

@@ -9,8 +9,8 @@ struct ViewFollower {
   private(set) var client: SyncClient<Model, ClientView<JSONValue>>
   /// The question that is out: the state that it names; `nil` within: it is a register.
   private(set) var question: (id: RequestID, state: ServerStateID?)?
+  private(set) var now = Moment(milliseconds: 0)
   private var timer: TimerArm?
-  private var now = Moment(milliseconds: 0)
 
   init() {
     var settings = ClientSettings()
@@ -35,7 +35,9 @@ struct ViewFollower {
     case .failure(let failure): hear(.failed(id, failure.failure, hasLeft: true))
     case .success(let pulled):
       if state == nil {
-        hear(.snapshotArrived(id, pulled, finger: pulled.finger, terms: .clientView()))
+        hear(
+          .snapshotArrived(
+            id, pulled, finger: pulled.finger, terms: .clientView(), isComplete: pulled.isCurrent))
       } else {
         hear(.batchArrived(id, pulled))
       }

@@ -54,17 +54,34 @@ struct ClientViewTests {
     #expect(View.advance(finger(1, last: 3, commit: 8), over: delta(later, from: 1)) == .seen)
   }
 
-  @Test func `an answer that confirms less than before is not believed`() {
+  @Test func `an answer that confirms less than before is not believed, and shows a lag`() {
     let here = finger(5, last: 7, refused: 3, commit: 20)
     for older in [
       finger(6, last: 6, refused: 3, commit: 21), finger(6, last: 7, refused: 2, commit: 21),
       finger(6, last: 7, refused: 3, commit: 19), finger(5, last: 6, refused: 3, commit: 20),
     ] {
-      #expect(View.advance(here, over: delta(older, from: 5)) == .seen)
-      #expect(View.advance(here, over: delta(older, from: 4)) == .seen)
+      #expect(View.advance(here, over: delta(older, from: 5)) == .incomplete)
+      #expect(View.advance(here, over: delta(older, from: 4)) == .incomplete)
     }
     let silent = finger(6, last: 7, refused: 3)  // Tells no commit: nothing to be held against it.
     #expect(View.advance(here, over: delta(silent, from: 5)) == .next(silent, first: 0))
+  }
+
+  @Test func `an answer of a lagging replica is applied if it leads on, and is incomplete`() {
+    func lagging(_ finger: ViewFinger) -> PulledView<JSONValue> {
+      var answer = delta(finger, from: 1)
+      answer.isCurrent = false
+      return answer
+    }
+    let here = finger(1, last: 3, commit: 8)
+    for next in [finger(2, last: 3, commit: 9), finger(1, last: 4, commit: 9)] {
+      #expect(
+        View.advance(here, over: lagging(next)) == .next(next, first: 0, isComplete: false))
+    }
+    #expect(View.advance(here, over: lagging(here)) == .incomplete)
+    #expect(View.advance(here, over: lagging(finger(1, last: 3, commit: 9))) == .incomplete)
+    #expect(View.advance(here, over: lagging(finger(1, checksum: 9))) == .incomplete)
+    #expect(View.advance(finger(1), over: lagging(finger(1, checksum: 9))) == .gap)
   }
 
   @Test func `one state with two checksums is a gap`() {

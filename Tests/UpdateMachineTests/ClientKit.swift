@@ -39,7 +39,7 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
   mutating func put(_ input: Client.Input, after span: TimeSpan = .zero) -> [String] {
     now = now + span
     switch input {
-    case .snapshotArrived(request, _, _, _), .failed(request, _, _), .batchArrived(request, _):
+    case .snapshotArrived(request, _, _, _, _), .failed(request, _, _), .batchArrived(request, _):
       request = nil
     case .fired(let timer): if timers[timer.part]?.timer == timer { timers[timer.part] = nil }
     default: break

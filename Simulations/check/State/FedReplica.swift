@@ -69,8 +69,8 @@ struct FedReplica {
     guard let id = request(), let finger = client.finger else { return false }
     give(.batchArrived(id, batch))
     switch Queue.advance(finger, over: batch) {
-    case .next(let next, first: _): return client.finger == next
-    case .seen: return client.finger == finger
+    case .next(let next, first: _, isComplete: _): return client.finger == next
+    case .seen, .incomplete: return client.finger == finger
     case .gap: return false
     }
   }

@@ -203,7 +203,9 @@ struct StateCheck {
     guard lives[place].fed.take(events.batch) else {
       // What the recorder was given when it asked from elsewhere; that is told by another check.
       guard
-        case .next(_, let first) = finger.map({ FedReplica.Queue.advance($0, over: events.batch) })
+        case .next(_, let first, _) = finger.map({
+          FedReplica.Queue.advance($0, over: events.batch)
+        })
       else {
         lives[place].notFollowed += 1
         return

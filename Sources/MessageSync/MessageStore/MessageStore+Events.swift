@@ -33,12 +33,19 @@ extension MessageStore {
   /// answer may be empty.
   @inlinable
   package mutating func answered() {
+    answeredInPart()
+    audit.answered()
+    for (id, polls) in ahead where polls < audit.polls { ahead.removeValue(forKey: id) }
+  }
+
+  /// Notes that an answer has been applied, after which the server has more. It is no evidence
+  /// about pages: what explains them may be in the rest.
+  @inlinable
+  package mutating func answeredInPart() {
     if hasUnloaded {
       for id in idsInUse { dropUnloaded(id) }
     }
     settleFlags()
-    audit.answered()
-    for (id, polls) in ahead where polls < audit.polls { ahead.removeValue(forKey: id) }
   }
 
   // MARK: One message

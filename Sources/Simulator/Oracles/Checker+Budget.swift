@@ -48,10 +48,11 @@ extension Checker {
       // A finger that came too late may have moved and been dropped in one step.
       let hasMoved = machine.finger == nil ? before.isNews : machine.finger != before.finger
       let out = now - before.sent
-      if hasMoved || (before.waits && out >= settings.productive) {
+      if hasMoved || (before.isComplete && before.waits && out >= settings.productive) {
         accounts[client].budget.noteProgress()
-      } else if before.waits, !before.isOverdue {
-        // Another client's doing, or old news: asking again at once would loop.
+      } else if !before.isComplete || (before.waits && !before.isOverdue) {
+        // Another client's doing, old news, or a server that does not give what it has yet: asking
+        // again at once would loop.
         noteWait(isSlow: false, effects, client, machine, at: now)
       }
     case .writeFailed:

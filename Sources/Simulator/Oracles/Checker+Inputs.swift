@@ -21,7 +21,7 @@ extension Checker {
       case .loaded(let saved, _):
         isForm = true
         log = saved?.finger?.log
-      case .snapshotArrived(_, _, let finger, _):
+      case .snapshotArrived(_, _, let finger, _, _):
         isAnswer = true
         log = finger.log
       case .batchArrived, .pushAnswered, .pageArrived, .failed: isAnswer = true
@@ -99,7 +99,7 @@ extension Checker {
     judgeFinger(before, client, machine, at: now)
     judgeDrop(before, client, machine, server, at: now)
     judgeTable(before, effects, client, machine, wasLoaded: wasLoaded, at: now)
-    judgeLevel(before, effects, from: levelBefore, to: levelAsOf, client, at: now)
+    judgeLevel(before, effects, from: levelBefore, to: levelAsOf, client, machine, at: now)
   }
 
   /// An answer that is not awaited changes nothing.
@@ -109,7 +109,7 @@ extension Checker {
   ) {
     guard case .input(let input) = heard else { return }
     switch input {
-    case .snapshotArrived(let id, _, _), .polled(let id, _), .failed(let id, _):
+    case .snapshotArrived(let id, _, _, _), .polled(let id, _, _), .failed(let id, _):
       guard let old = before.machine else { return accounts[client].walls.noteAnswer(to: id) }
       guard !before.isOverdue,
         !SupersededOracle.holds(before: old, after: machine, effects: effects)

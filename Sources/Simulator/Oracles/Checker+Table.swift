@@ -22,6 +22,9 @@ extension Checker {
     /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next begins 0.1 s
     /// later, and for the rest of the debounce nothing is shown.
     var writeFailedAt: Moment?
+    /// When the first incomplete answer since the last complete one came: the outage begins there
+    /// at the latest.
+    var incompleteAt: Moment?
   }
 
   /// The failure, if this input ended a request without success.
@@ -278,8 +281,9 @@ extension Checker {
     if before.isOverdue || failure != nil || effects.cancel != nil { isLost = true }
     switch before.kind {
     case .snapshotArrived where before.isCurrent && failure == nil:
-      isLost = now - before.sent > settings.quickDeadline
-    case .polled where before.isCurrent && failure == nil: isLost = before.isOverdue
+      isLost = !before.isComplete || now - before.sent > settings.quickDeadline
+    case .polled where before.isCurrent && failure == nil:
+      isLost = !before.isComplete || before.isOverdue
     case .writeFailed where effects.report == .store && before.status.isLive: isLost = true
     default: break
     }
@@ -316,21 +320,35 @@ extension Checker {
   /// request, a wait for the moment when it ended. Nothing else is news.
   mutating func judgeLevel(
     _ before: Before, _ effects: Effects, from old: Moment?,
-    to levelAsOf: Moment?, _ client: Int, at now: Moment
+    to levelAsOf: Moment?, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
     var expected = old
     let isGood = before.isCurrent && Checker.failure(before, effects) == nil
     switch before.kind {
-    case .snapshotArrived where isGood: expected = before.sent
-    case .polled where isGood && !before.isOverdue:
+    case .snapshotArrived where isGood: expected = before.isComplete ? before.sent : nil
+    case .polled where isGood && before.isComplete && !before.isOverdue:
       expected = before.waits ? now : before.sent
     case .loggedOut: expected = nil
     default: break
     }
+    judgeRest(before, isGood: isGood, client, machine, at: now)
     guard levelAsOf != expected else { return }
     report(
       .honesty, client, now, "up to date as of \(expected.map { "\($0)" } ?? "none")",
       "\(levelAsOf.map { "\($0)" } ?? "none"), after \(before.kind)")
+  }
+
+  /// Checks that an answer which was not all that the server had does not count as up to date, even
+  /// if nothing more happens.
+  private mutating func judgeRest(
+    _ before: Before, isGood: Bool, _ client: Int, _ machine: Machine<Place>, at now: Moment
+  ) {
+    guard isGood, before.kind == .snapshotArrived || before.kind == .polled, !before.isComplete,
+      machine.freshness(at: now + settings.debounce).claim == .connected
+    else { return }
+    report(
+      .honesty, client, now, "not connected after an answer that was not all there is",
+      "\(machine)")
   }
 }
 
@@ -348,7 +366,10 @@ extension Checker {
     case .writeFailed:
       accounts[client].table.writeFailedAt = accounts[client].table.writeFailedAt ?? now
     case .snapshotArrived, .polled:
-      if before.isCurrent { accounts[client].table.writeFailedAt = nil }
+      guard before.isCurrent else { return }
+      let since = accounts[client].table.incompleteAt ?? now
+      accounts[client].table.writeFailedAt = nil
+      accounts[client].table.incompleteAt = before.isComplete ? nil : since
     default: break
     }
   }
@@ -359,8 +380,9 @@ extension Checker {
     _ claim: Freshness.Claim, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
     let table = accounts[client].table
-    let isPatient =
-      now < max(table.saidAt, table.writeFailedAt ?? .distantPast) + settings.debounce
+    let begun = max(
+      table.saidAt, table.writeFailedAt ?? .distantPast, table.incompleteAt ?? .distantPast)
+    let isPatient = now < begun + settings.debounce
     let longest = machine.terms.longDeadline + settings.writeDue + settings.late
     let isTrusted = accounts[client].levelAsOf.map { now <= $0 + longest } ?? false
     switch claim {

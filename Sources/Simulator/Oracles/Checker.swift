@@ -75,6 +75,8 @@ struct Checker<App: SimulatedApp> {
     var age: TimeSpan?
     /// Whether a poll brought something new.
     var isNews = false
+    /// Whether an answer was all that the server had.
+    var isComplete = true
     var isRegistering: Bool
     var isOverdue: Bool
     var isAwaiting: Bool
@@ -102,16 +104,18 @@ struct Checker<App: SimulatedApp> {
       waits = status.outstanding?.waits ?? false
       switch heard {
       case .restored(_, _, let age): self.age = age
-      case .input(.snapshotArrived(let id, let finger, let terms)):
+      case .input(.snapshotArrived(let id, let finger, let terms, let isComplete)):
         isCurrent = machine.isCurrent(id)
         log = finger.log
         self.terms = terms
+        self.isComplete = isComplete
       case .input(.failed(let id, let failure)):
         isCurrent = machine.isCurrent(id)
         self.failure = failure
-      case .input(.polled(let id, let finger)):
+      case .input(.polled(let id, let finger, let isComplete)):
         isCurrent = machine.isCurrent(id)
         isNews = finger != nil
+        self.isComplete = isComplete
       case .input(.app), .input(.fired), .input(.written), .input(.writeFailed): break
       }
       if kind.isAnswer, !isCurrent { self.machine = machine }
@@ -175,12 +179,14 @@ struct Checker<App: SimulatedApp> {
     let wasLoaded = accounts[client].isLoaded
     accounts[client].isLoaded = body.isLoaded
     let given = Given(input)
+    let levelBefore = accounts[client].levelAsOf
     judgeHeard(input, given, effects, client, body, server, wasLoaded: wasLoaded, at: now)
     let checksum = body.model.map(App.checksum)
     judgeTwice(input, given, client, body, checksum, at: now)
     if body.isLoaded {
       judgeReplica(
         client, body, checksum, server, mayChange: effects.changes.contains(.model), at: now)
+      judgeAsOf(client, from: levelBefore, body, server, at: now)
       let claim = body.freshness(at: now).claim
       if accounts[client].honesty.flickers(to: claim), !accounts[client].endsOutage {
         report(
@@ -277,12 +283,12 @@ struct Checker<App: SimulatedApp> {
       "\(finger) is alive; \(before.kind), \(machine)")
   }
 
-  /// Whether an outage ends: the user comes back, and it counts from then; or an answer says that
-  /// all was well at some earlier moment.
+  /// Whether an outage ends: the user comes back, and it counts from then; or a complete answer
+  /// says that all was well at some earlier moment.
   static func endsOutage(_ before: Before) -> Bool {
     switch before.kind {
     case .foregrounded: true
-    case .snapshotArrived, .polled: before.isCurrent
+    case .snapshotArrived, .polled: before.isCurrent && before.isComplete
     default: false
     }
   }
@@ -300,6 +306,22 @@ struct Checker<App: SimulatedApp> {
     report(
       .honesty, client, now, "up to date as of at most \(most) after the answer left the server",
       "\(lain) after, \(machine)")
+  }
+
+  /// Checks that a state lacks nothing that was announced before the moment as of which it is said
+  /// to be up to date: when a quick poll or a register was sent. A wait is as of its arrival, when
+  /// something may have happened since it was answered. A server that has broken its contract may
+  /// have left something out, for which no client is to blame.
+  private mutating func judgeAsOf(
+    _ client: Int, from old: Moment?, _ body: Body, _ server: Server, at now: Moment
+  ) {
+    guard let levelAsOf = accounts[client].levelAsOf, levelAsOf != old, levelAsOf < now,
+      body.finger != nil, accounts[client].position >= 0, server.breachCount == 0,
+      let news = server.firstNews(after: accounts[client].position), news < levelAsOf
+    else { return }
+    report(
+      .honesty, client, now, "up to date as of \(news) at most, when the next change was announced",
+      "as of \(levelAsOf), \(body.machine)")
   }
 
   /// Checks that *connected* is never claimed for an older state than promised.

@@ -4,7 +4,7 @@ internal import UpdateMachine
 /// One client and its host's knowledge: the armed timer, the open write and the disk. Its store
 /// answers reads and erasures at once, and a write when the scenario says so.
 struct Client {
-  typealias Body = SyncClient<ScenarioModel, EventQueue<Never>>
+  typealias Body = SyncClient<ScenarioModel, ScenarioSync>
 
   private(set) var body: Body
   /// The timer that is armed.

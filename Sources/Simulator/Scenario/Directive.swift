@@ -28,9 +28,9 @@ enum Directive {
     case restart(fromBackup: Bool)
     case backup
     case signal(AppSignal)
-    case snapshotArrived(ID?, QueueFinger)
+    case snapshotArrived(ID?, QueueFinger, isComplete: Bool)
     /// `nil`: an empty batch.
-    case polled(ID?, lastEventID: Int64?)
+    case polled(ID?, lastEventID: Int64?, isComplete: Bool)
     case failed(ID?, SyncFailure)
     case fired(TimerID?)
     case written(WriteID?)
@@ -188,16 +188,17 @@ extension Directive.Step {
     case "snapshotArrived":
       _ = words.take("snapshotArrived")
       let id = try Directive.ID(&words)
-      self = .snapshotArrived(id, try words.finger())
+      let finger = try words.finger()
+      self = .snapshotArrived(id, finger, isComplete: !words.take("incomplete"))
     case "polled":
       _ = words.take("polled")
       let id = try Directive.ID(&words)
-      if words.take("nothing") {
-        self = .polled(id, lastEventID: nil)
-      } else {
+      var lastEventID: Int64?
+      if !words.take("nothing") {
         guard words.take("to") else { throw words.error("\"to\" and an event ID, or \"nothing\"") }
-        self = .polled(id, lastEventID: try words.value("an event ID") { Int64($0) })
+        lastEventID = try words.value("an event ID") { Int64($0) }
       }
+      self = .polled(id, lastEventID: lastEventID, isComplete: !words.take("incomplete"))
     case "failed":
       _ = words.take("failed")
       let id = try Directive.ID(&words)

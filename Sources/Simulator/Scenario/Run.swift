@@ -82,14 +82,17 @@ struct Run {
   private mutating func answer(_ index: Int, _ id: RequestID, _ reply: ServerRules.Reply) {
     switch reply {
     case .holds: return
-    case .snapshot:
+    case .snapshot(let isComplete):
       stage.logCount += 1
       let finger = QueueFinger(queue: QueueID("s\(stage.logCount)"), lastEventID: -1)
-      put(.snapshotArrived(id, (), finger: finger, terms: stage.terms), into: index)
-    case .event:
+      put(
+        .snapshotArrived(id, (), finger: finger, terms: stage.terms, isComplete: isComplete),
+        into: index)
+    case .event(let isComplete):
       let next = stage.clients[index].body.finger.map { $0.lastEventID &+ 1 }
-      put(.batchArrived(id, Stage.batch(to: next)), into: index)
-    case .nothing: put(.batchArrived(id, Stage.batch(to: nil)), into: index)
+      put(.batchArrived(id, ScenarioBatch(to: next, isComplete: isComplete)), into: index)
+    case .nothing(let isComplete):
+      put(.batchArrived(id, ScenarioBatch(to: nil, isComplete: isComplete)), into: index)
     case .failed(let failure): put(.failed(id, failure, hasLeft: true), into: index)
     }
   }
@@ -147,7 +150,8 @@ struct Run {
       guard let request = stage.clients[other].body.status.outstanding, request.waits else {
         continue
       }
-      agenda.add(.answer(client: other, request.id, .nothing), at: stage.now + latency)
+      agenda.add(
+        .answer(client: other, request.id, .nothing(isComplete: true)), at: stage.now + latency)
     }
   }
 }

@@ -32,6 +32,8 @@
 /// - `snapshotArrived q1:-1`, `polled to 7`, `polled nothing`, `failed serverFault`: answers to the
 ///   open request. Also `failed rateLimited 54s`, `failed rejected CODE`, and `failed html 401` for
 ///   a web page in place of an answer.
+/// - `snapshotArrived q1:-1 incomplete`, `polled to 7 incomplete`, `polled nothing incomplete`: the
+///   same, and the server has more.
 /// - `fired`, `written`, `writeFailed`: the armed timer, the open write.
 /// - `polled 1 to 7`, `fired 3`, `failed 1 of incarnation 1 timedOut`: the same for any other.
 /// - `look`: asks for freshness, and when it changes by itself.
@@ -45,7 +47,7 @@
 ///   `failed …` or `holds` (never).
 /// - `server waiting after 50ms: event, failed expired`: the answers to waiting polls, or to
 ///   `quick` ones, or to all (`poll`): `event`, `nothing`, `failed …` or `holds`, in turn and
-///   repeated.
+///   repeated. `incomplete` may follow `snapshot`, `event` and `nothing`.
 /// - `server quick after 50ms: failed unreachable then nothing`: the last answer repeats.
 /// - `server gives 100 snapshots a second`: more are refused with `serverFault`.
 /// - `writes after 3ms`, `writes fail after 3ms`: the duration and the result of writes.

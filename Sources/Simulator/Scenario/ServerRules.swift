@@ -39,11 +39,11 @@ struct ServerRules {
   }
 
   enum Reply {
-    case snapshot
+    case snapshot(isComplete: Bool)
     /// One event, whatever the finger is. A heartbeat counts as one.
-    case event
+    case event(isComplete: Bool)
     /// Nothing new.
-    case nothing
+    case nothing(isComplete: Bool)
     case failed(SyncFailure)
     /// No answer, ever.
     case holds
@@ -55,11 +55,11 @@ struct ServerRules {
       } else if words.take("holds") {
         self = .holds
       } else if isRegister, words.take("snapshot") {
-        self = .snapshot
+        self = .snapshot(isComplete: !words.take("incomplete"))
       } else if !isRegister, words.take("event") {
-        self = .event
+        self = .event(isComplete: !words.take("incomplete"))
       } else if !isRegister, words.take("nothing") {
-        self = .nothing
+        self = .nothing(isComplete: !words.take("incomplete"))
       } else {
         throw words.error(
           isRegister ? "snapshot, holds or failed" : "event, nothing, holds or failed")

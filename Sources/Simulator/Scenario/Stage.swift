@@ -154,10 +154,12 @@ struct Stage {
     switch step {
     case .look, .backup, .restart: return nil
     case .signal(let signal): return .app(signal)
-    case .snapshotArrived(let id, let finger):
-      return .snapshotArrived(try request(id), (), finger: finger, terms: terms)
-    case .polled(let id, let lastEventID):
-      return .batchArrived(try request(id), Stage.batch(to: lastEventID))
+    case .snapshotArrived(let id, let finger, let isComplete):
+      return .snapshotArrived(
+        try request(id), (), finger: finger, terms: terms, isComplete: isComplete)
+    case .polled(let id, let lastEventID, let isComplete):
+      return .batchArrived(
+        try request(id), ScenarioBatch(to: lastEventID, isComplete: isComplete))
     case .failed(let id, let failure): return .failed(try request(id), failure, hasLeft: true)
     case .fired(let timer):
       guard let timer = timer ?? client.armed?.timer else { throw missing("timer") }
@@ -169,10 +171,5 @@ struct Stage {
       guard let write = write ?? client.writing?.id else { throw missing("write") }
       return .writeFailed(write)
     }
-  }
-
-  /// A batch that ends at this ID; `nil`: an empty one.
-  static func batch(to lastEventID: Int64?) -> QueueBatch<Never> {
-    QueueBatch(events: lastEventID.map { [QueuedEvent(id: $0, event: nil)] } ?? [])
   }
 }

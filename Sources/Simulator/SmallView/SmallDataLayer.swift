@@ -81,6 +81,7 @@ struct SmallDataLayer: Equatable {
     return PulledView(
       client: SmallView.client, state: state, checksum: map.checksum,
       lastMutation: MutationID(count),
-      refusal: refusal == 0 ? nil : MutationRefusal(MutationID(refusal)), content: content)
+      refusal: refusal == 0 ? nil : MutationRefusal(MutationID(refusal)),
+      isCurrent: count == self.count, content: content)
   }
 }

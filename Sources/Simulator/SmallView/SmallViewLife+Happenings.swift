@@ -263,7 +263,9 @@ extension SmallViewLife {
     let pulled = dataLayer.pulled(asOf: count, known: known)
     if known == nil {
       feed(
-        .snapshotArrived(request, pulled, finger: pulled.finger, terms: SmallView.terms))
+        .snapshotArrived(
+          request, pulled, finger: pulled.finger, terms: SmallView.terms,
+          isComplete: pulled.isCurrent))
     } else {
       feed(.batchArrived(request, pulled))
     }

@@ -32,9 +32,10 @@ extension World {
   private static func written(_ input: Machine<Place>.Input) -> Machine<QueueFinger>.Input {
     switch input {
     case .app(let signal): .app(signal)
-    case .snapshotArrived(let id, let finger, let terms):
-      .snapshotArrived(id, finger: written(finger), terms: terms)
-    case .polled(let id, let finger): .polled(id, movedTo: finger.map(written))
+    case .snapshotArrived(let id, let finger, let terms, let isComplete):
+      .snapshotArrived(id, finger: written(finger), terms: terms, isComplete: isComplete)
+    case .polled(let id, let finger, let isComplete):
+      .polled(id, movedTo: finger.map(written), isComplete: isComplete)
     case .failed(let id, let failure): .failed(id, failure)
     case .fired(let timer): .fired(timer)
     case .written(let write): .written(write)

@@ -234,7 +234,11 @@ extension World {
       if let failure = reply.failure() {
         feed(client, .failed(request, failure, hasLeft: true))
       } else if case .registered(let snapshot, let finger, let terms) = reply {
-        feed(client, .snapshotArrived(request, snapshot, finger: finger, terms: terms))
+        feed(
+          client,
+          .snapshotArrived(
+            request, snapshot, finger: finger, terms: terms,
+            isComplete: Server.isComplete(snapshot)))
       } else if case .batch(let batch) = reply {
         feed(client, .batchArrived(request, batch))
       }

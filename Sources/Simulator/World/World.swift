@@ -87,7 +87,7 @@ struct World<App: SimulatedApp> {
     self.choices = choices
     checker = Checker(
       clients: configuration.clients, settings: faultPlan.settings,
-      latency: faultPlan.latencyMaximum + server.lag, seed: configuration.seed)
+      latency: faultPlan.latencyMaximum, seed: configuration.seed)
   }
 
   /// Runs this world to its end.

@@ -89,13 +89,16 @@ extension SyncClient {
   /// Replays what is pending over a new confirmed state. If the snapshot names another client, the
   /// app has lost its old name. Then mutations that never left go on under the new name, and the
   /// rest are set aside (``Outbox/init(client:takingOver:)``).
+  ///
+  /// - Parameter sent: when the snapshot was requested; `nil`: it is incomplete, and may lack what
+  ///   was accepted before.
   @inlinable
   mutating func adoptOutbox(
-    of model: Model, askedAt sent: Moment, at now: Moment, _ effects: inout Effects
+    of model: Model, askedAt sent: Moment?, at now: Moment, _ effects: inout Effects
   ) {
     guard let client = model.client else { return }
     // The snapshot contains everything accepted before `sent`, whichever client it names.
-    _local?.confirmAccepted(before: sent)
+    if let sent { _local?.confirmAccepted(before: sent) }
     if _local?.outbox.client != client {
       // The old outbox does nothing more.
       _local?.handle(.app(.stopped), at: now, &effects.outbox)

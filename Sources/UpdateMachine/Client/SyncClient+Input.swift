@@ -25,7 +25,9 @@ extension SyncClient {
     // The server: every request gets an answer or a failure.
 
     /// A register was answered: a snapshot, its finger, and what the server promises.
-    case snapshotArrived(RequestID, Model.Snapshot, finger: Sync.Place, terms: ServerTerms)
+    /// `isComplete`: the snapshot is all that the server has.
+    case snapshotArrived(
+      RequestID, Model.Snapshot, finger: Sync.Place, terms: ServerTerms, isComplete: Bool = true)
     /// A poll was answered, perhaps without events.
     case batchArrived(RequestID, Sync.Batch)
     /// A push was answered: the server has its mutations, or refuses some.
@@ -116,8 +118,10 @@ extension SyncClient.Input: CustomStringConvertible {
     case .rowsFailed(let id, let failure): "rowsFailed \(id) \(failure)"
     case .erased(succeeded: true): "erased"
     case .erased(succeeded: false): "eraseFailed"
-    case .snapshotArrived(let id, _, let finger, let terms):
-      "\(Machine<Sync.Place>.Input.snapshotArrived(id, finger: finger, terms: terms))"
+    case .snapshotArrived(let id, _, let finger, let terms, let isComplete):
+      Machine<Sync.Place>.Input.snapshotArrived(
+        id, finger: finger, terms: terms, isComplete: isComplete
+      ).description
     case .batchArrived(let id, let batch): "batchArrived \(id), \(batch.count) events"
     case .pushAnswered(let id, let answer): "pushAnswered \(id) \(answer)"
     case .pageArrived(let id, _): "pageArrived \(id)"

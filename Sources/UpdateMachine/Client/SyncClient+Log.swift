@@ -104,8 +104,8 @@ extension SyncClient {
 
   @inlinable
   mutating func snapshotArrived(
-    _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: ServerTerms, at now: Moment,
-    _ effects: inout Effects
+    _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: ServerTerms,
+    isComplete: Bool, at now: Moment, _ effects: inout Effects
   ) {
     // Only a register brings one: a model never changes without its finger.
     if case .registering(let request) = _machine.status, request.id == id {
@@ -117,13 +117,15 @@ extension SyncClient {
       }
       // A snapshot that names no client would leave the user's changes without an owner.
       if new.client == nil, _local != nil { return refuse(id, finger.log, at: now, &effects) }
-      adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
+      adoptOutbox(of: new, askedAt: isComplete ? request.sent : nil, at: now, &effects)
       _holding = .model(new)
       effects.changes.insert(.model)
       waitingPages = []
       if settings.savesBehind { storage.wantState() }
     }
-    tell(.snapshotArrived(id, finger: finger, terms: terms), at: now, &effects)
+    tell(
+      .snapshotArrived(id, finger: finger, terms: terms, isComplete: isComplete), at: now,
+      &effects)
   }
 
   /// Refuses a snapshot that the model cannot take, and releases its log, which nothing follows.
@@ -165,8 +167,11 @@ extension SyncClient {
       withModel { $0.lists.handle(.answered) }
       _local?.pollWasAnswered()
       tell(.polled(id, movedTo: nil), at: now, &effects)
+    case .incomplete:
+      // It proves nothing: neither that accepted changes are in it, nor that pages are up to date.
+      tell(.polled(id, movedTo: nil, isComplete: false), at: now, &effects)
     case .gap: tell(.failed(id, .malformed), at: now, &effects)
-    case .next(let finger, let first):
+    case .next(let finger, let first, let isComplete):
       var local = _local
       do throws(Model.Refusal) {
         for index in first..<batch.count {
@@ -177,13 +182,13 @@ extension SyncClient {
       } catch {
         return tell(.failed(id, .modelRefused), at: now, &effects)
       }
-      model.lists.handle(.answered)
-      local?.pollWasAnswered()
+      model.lists.handle(isComplete ? .answered : .answeredInPart)
+      if isComplete { local?.pollWasAnswered() }
       _holding = .model(model)
       _local = local
       effects.changes.insert(.model)
       if settings.savesBehind { storage.wantState() }
-      tell(.polled(id, movedTo: finger), at: now, &effects)
+      tell(.polled(id, movedTo: finger, isComplete: isComplete), at: now, &effects)
     }
   }
 

@@ -63,7 +63,7 @@ extension SyncClient {
       outstanding.id == request, outstanding.waits, var finger = _machine.finger
     else { return nil }
     for (id, batch) in waitingBatches where id == request {
-      if case .next(let next, _) = Sync.advance(finger, over: batch) { finger = next }
+      if case .next(let next, _, _) = Sync.advance(finger, over: batch) { finger = next }
     }
     return finger
   }

@@ -97,8 +97,9 @@ where Sync.Batch.Event == Model.Event {
     case .app(let signal): heard(signal, at: now, &effects)
     case .loaded(let saved, let age): loaded(saved, age: age, at: now, &effects)
     case .loadFailed(let failure): loadFailed(failure, at: now, &effects)
-    case .snapshotArrived(let id, let snapshot, let finger, let terms):
-      snapshotArrived(id, snapshot, finger: finger, terms: terms, at: now, &effects)
+    case .snapshotArrived(let id, let snapshot, let finger, let terms, let isComplete):
+      snapshotArrived(
+        id, snapshot, finger: finger, terms: terms, isComplete: isComplete, at: now, &effects)
     case .batchArrived(let id, let batch): batchArrived(id, batch, at: now, &effects)
     case .pushAnswered(let id, let answer): tellOutbox(.answered(id, answer), at: now, &effects)
     case .pageArrived(let id, let page): pageArrived(id, page)

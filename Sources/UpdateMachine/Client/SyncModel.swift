@@ -208,11 +208,18 @@ extension SyncProtocol {
 }
 
 /// How a batch follows on a finger.
+///
+/// A batch is *complete* if the server had nothing beyond it when it was read. The first page of
+/// many is not complete, nor is a view from a replica that lags, nor a stream with a hole. Such a
+/// batch is applied, but does not prove that the client is up to date: the client asks again soon.
 public enum SyncAdvance<Place: Finger>: Equatable, Sendable {
-  /// Events from index `first` on are new, and lead to this finger.
-  case next(Place, first: Int)
-  /// Nothing in it is new: it is empty, or a repeat.
+  /// Events from index `first` on are new, and lead to this finger. `isComplete`: the server has
+  /// nothing beyond it.
+  case next(Place, first: Int, isComplete: Bool = true)
+  /// Nothing in it is new, because there is nothing: it is empty, or a repeat.
   case seen
+  /// Nothing in it is new, but the server has more, which it does not give yet.
+  case incomplete
   /// It does not follow: another log, or an impossible order. The state must not be trusted.
   case gap
 }

@@ -172,7 +172,8 @@
         await end(
           job.id,
           .snapshotArrived(
-            request, registered.snapshot, finger: registered.finger, terms: registered.terms))
+            request, registered.snapshot, finger: registered.finger, terms: registered.terms,
+            isComplete: registered.isComplete))
       } catch {
         await fail(request, error, job.id, isCancelled: Task.isCancelled)
       }

@@ -103,6 +103,9 @@ public enum ListInput<Narrow: Hashable & Sendable, ID: ListID>: Sendable {
   case asked
   /// The answer to the last poll, perhaps empty, has been applied as a whole.
   case answered
+  /// An answer has been applied, but the server has more (``SyncAdvance``). So what was committed
+  /// before the poll left may still be missing.
+  case answeredInPart
   /// The lists come from a saved form: fetches of that time get no answer.
   case restored
 }
