@@ -176,5 +176,6 @@ enum RequiredScenarios {
     "older-copy-restored",
     "failed-write-is-no-hot-loop",
     "first-failure-after-waking-is-short",
+    "age-survives-a-restart",
   ]
 }

@@ -174,7 +174,23 @@ import Testing
     #expect(again?.replica == read.replica, "nothing of the old version is left")
   }
 
-  @Test(arguments: [(1, 4), (2, 3), (1, 1), (0, 3)] as [(UInt64, UInt64)])
+  /// Version 1 of the library's rows had no age of the state.
+  @Test func `a form of the library's first version is read, and continued in the second`()
+    async throws
+  {
+    let counting = CountingStore(form(saved(["a"], at: 7), library: 1))
+    let store = RowStore<Names, Place>(counting)
+    var read = try #require(try await store.load())
+    #expect(read.replica == saved(["a"], at: 7).replica)
+    read.replica.levelAge = .seconds(3)
+    try await store.save(read)
+    #expect(await counting.log.suffix(1) == ["append 1"])
+    let again = try await RowStore<Names, Place>(counting).load()
+    #expect(again?.replica.levelAge == .seconds(3))
+    #expect(again?.replica == read.replica)
+  }
+
+  @Test(arguments: [(1, 4), (3, 3), (1, 1), (0, 3)] as [(UInt64, UInt64)])
   func `a form that this version cannot read is set aside, not overwritten`(
     library: UInt64, model: UInt64
   ) async throws {

@@ -189,6 +189,7 @@ struct Checker<App: SimulatedApp> {
       }
       accounts[client].honesty.note(claim, changesAt: body.machine.freshnessChange(after: now))
       judgeHonesty(client, claim, body, server, at: now)
+      if given.isForm { judgeRestored(client, body, server, at: now) }
       judgeClaim(claim, client, body.machine, at: now)
       if !HonestyOracle.fits(claim, body.status) {
         report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
@@ -324,5 +325,23 @@ struct Checker<App: SimulatedApp> {
         .honesty, client, now, "connected only if at most \(bound) old",
         "connected, \(staleness) old, \(body.machine)")
     }
+  }
+
+  /// Checks that a restored state is not said to have been up to date after the server had news for
+  /// it. An answer may have lain in the device, and a slow write dates its form late.
+  private mutating func judgeRestored(
+    _ client: Int, _ body: Body, _ server: Server, at now: Moment
+  ) {
+    guard !accounts[client].hasWrongAge, accounts[client].position >= 0,
+      let level = body.freshness(at: now).levelAsOf,
+      let news = server.firstNews(after: accounts[client].position)
+    else { return }
+    let most =
+      body.machine.terms.longDeadline + settings.late + latency
+      + .milliseconds(FaultPlan.slowWrite)
+    guard level - news > most else { return }
+    report(
+      .honesty, client, now, "up to date as of at most \(most) after \(news)",
+      "as of \(level), \(body.machine)")
   }
 }

@@ -41,21 +41,23 @@ extension StorableModel {
   public static var unloadedTables: [StoredTable] { [] }
 }
 
-/// The row that describes all the others: versions, finger and terms.
+/// The row that describes all the others: versions, finger, terms, and how old the state was.
 @usableFromInline
 struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
-  /// The version of the library's own rows; the first is 1.
-  @usableFromInline static var version: UInt64 { 1 }
+  /// The version of the library's own rows. Version 1 had no ``levelAge``, and is still read.
+  @usableFromInline static var version: UInt64 { 2 }
 
   @usableFromInline var model: UInt64
   @usableFromInline var finger: Place?
   @usableFromInline var terms: ServerTerms
+  @usableFromInline var levelAge: TimeSpan?
 
   @inlinable
-  init(model: UInt64, finger: Place?, terms: ServerTerms) {
+  init(model: UInt64, finger: Place?, terms: ServerTerms, levelAge: TimeSpan?) {
     self.model = model
     self.finger = finger
     self.terms = terms
+    self.levelAge = levelAge
   }
 
   @usableFromInline
@@ -64,18 +66,19 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
     bytes.put(model)
     bytes.put(finger)
     terms.put(into: &bytes)
+    bytes.put(levelAge?.milliseconds)
   }
 
   @usableFromInline
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     let version = try bytes.takeUInt64()
     if version > StoredHead.version { throw .newer(version: version) }
-    guard version == StoredHead.version else {
-      throw StoredFormError(expected: "a version of the library")
-    }
+    guard version >= 1 else { throw StoredFormError(expected: "a version of the library") }
     model = try bytes.takeUInt64()
     finger = try bytes.takeOptional()
     terms = try ServerTerms(from: &bytes)
+    guard version >= 2 else { return }
+    levelAge = try bytes.takeOptional(Int64.self).map { max(.zero, .milliseconds($0)) }
   }
 }
 
@@ -100,7 +103,8 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
   }
 
   private var head: StoredHead<Place> {
-    StoredHead(model: Model.storedVersion, finger: finger, terms: terms)
+    StoredHead(
+      model: Model.storedVersion, finger: finger, terms: terms, levelAge: levelAge)
   }
 
   /// Rebuilds the saved form from its rows.
@@ -118,7 +122,9 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
       }
       outbox = stored
     }
-    self.init(model: model, finger: head.finger, terms: head.terms, outbox: outbox)
+    self.init(
+      model: model, finger: head.finger, terms: head.terms, outbox: outbox,
+      levelAge: head.levelAge)
   }
 
   /// Whether this version wrote the rows, so that a step may be appended to them.

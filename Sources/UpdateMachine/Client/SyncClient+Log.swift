@@ -42,6 +42,7 @@ extension SyncClient {
     // The saved form names the log to release.
     if !isLoaded { storage.wantLoad() }
     _holding = .nothing
+    restoredLevel = nil
     tell(.app(.loggedOut), at: now, &effects)
     waitingBatches = []
     waitingPages = []
@@ -64,6 +65,7 @@ extension SyncClient {
     effects.changes.insert(.model)
     withModel { $0.lists.handle(.restored) }
     if let saved { restoreOutbox(saved) }
+    if let age, let levelAge = saved?.levelAge { restoredLevel = now - age - levelAge }
     guard let saved, let finger = saved.finger else {
       if startsWhenLoaded { begin(foreground: early.isInForeground, at: now, &effects) }
       return

@@ -40,11 +40,14 @@ extension SyncClient {
     if case .unknown = _holding { false } else { true }
   }
 
-  /// What the app may tell its user at `now`; *unknown* until the saved form was read.
+  /// What the app may tell its user at `now`; *unknown* until the saved form was read. A restored
+  /// state says how old it is, as far as the wall clock tells.
   @inlinable
   public func freshness(at now: Moment) -> Freshness {
     guard isLoaded else { return Freshness(.unknown, levelAsOf: nil) }
-    return _machine.freshness(at: now)
+    var freshness = _machine.freshness(at: now)
+    freshness.levelAsOf = freshness.levelAsOf ?? restoredLevel
+    return freshness
   }
 
   /// The next moment at which freshness changes without an input: a banner is due, or the device

@@ -8,7 +8,8 @@ extension SyncClient {
   public var saved: SavedReplica<Model, Sync.Place>? {
     guard canSave, case .model(let model) = _holding else { return nil }
     return Saved(
-      model: model, finger: _machine.finger, terms: _machine.terms, outbox: _local?.outbox)
+      model: model, finger: _machine.finger, terms: _machine.terms, outbox: _local?.outbox,
+      levelAge: freshness(at: settledAt).levelAsOf.map { settledAt - $0 })
   }
 
   @inlinable

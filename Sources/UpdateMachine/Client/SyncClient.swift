@@ -56,6 +56,12 @@ where Sync.Batch.Event == Model.Event {
   @usableFromInline var _machine: Machine<Place>
   /// Whether `started` came before the saved form was read.
   @usableFromInline var startsWhenLoaded = false
+  /// When the state that was restored last equalled the server's, by this process's clock; `nil`:
+  /// unknown. Only ``freshness(at:)`` reads it. The machine's rules trust nothing but what it saw
+  /// itself (TheMachine §6).
+  @usableFromInline var restoredLevel: Moment?
+  /// The moment of the last input.
+  @usableFromInline var settledAt = Moment.distantPast
 
   /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
   /// changes.
@@ -122,6 +128,7 @@ where Sync.Batch.Event == Model.Event {
   /// Runs after every input: each part hears what the others have done.
   @inlinable
   mutating func settle(since before: Look, at now: Moment, _ effects: inout Effects) {
+    settledAt = now
     takeWaitingAnswers(at: now, &effects)
     if Change.isPossible { settleOutbox(at: now, &effects) }
     if case .poll = effects.machine.request { notePollLeft() }

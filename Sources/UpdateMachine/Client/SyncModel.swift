@@ -241,15 +241,20 @@ public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   @usableFromInline package var terms: ServerTerms
   /// The user's changes; `nil`: the model takes no changes.
   @usableFromInline package var outbox: Outbox<Model.Change>?
+  /// How long before the write the model was last known to equal the server's state; `nil`:
+  /// unknown. A span, because no moment of one process means anything to the next.
+  @usableFromInline package var levelAge: TimeSpan?
 
   @inlinable
   package init(
-    model: Model, finger: Place?, terms: ServerTerms, outbox: Outbox<Model.Change>? = nil
+    model: Model, finger: Place?, terms: ServerTerms, outbox: Outbox<Model.Change>? = nil,
+    levelAge: TimeSpan? = nil
   ) {
     self.model = model
     self.finger = finger
     self.terms = terms
     self.outbox = outbox
+    self.levelAge = levelAge
   }
 }
 

@@ -3,7 +3,9 @@
 public struct Freshness: Hashable, Sendable {
   /// The claim for the moment that was asked about.
   public var claim: Claim
-  /// The latest moment at which the state is known to have equalled the server's; `nil`: never.
+  /// The latest moment at which the state is known to have equalled the server's; `nil`: unknown. A
+  /// state that an earlier process has saved keeps it, as far as the wall clock tells how long ago
+  /// that was. Such a moment is usually negative.
   public var levelAsOf: Moment?
 
   /// What an app may tell its user.
