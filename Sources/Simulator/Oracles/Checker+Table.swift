@@ -22,6 +22,8 @@ extension Checker {
     /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next begins 0.1 s
     /// later, and for the rest of the debounce nothing is shown.
     var writeFailedAt: Moment?
+    /// Whether the client waits because the server lost all logs, and nothing else has failed.
+    var isHerd = false
   }
 
   /// The failure, if this input ended a request without success.
@@ -55,6 +57,9 @@ extension Checker {
         objection.oracle, client, now, objection.expected,
         "\(before.status), \(before.kind) → \(machine): \(texts)")
     }
+    accounts[client].table.isHerd =
+      losesLog(failure, before, client, machine, at: now) && isEarly(client, machine, at: now)
+      && settings.spread > .zero && !before.hasFailed
     noteTouched(failure, before, effects, client, machine, at: now)
     judgeQuickness(failure, before, effects, client, machine, at: now)
     judgeSleep(before, client, machine, at: now)
@@ -230,12 +235,8 @@ extension Checker {
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
   ) -> Objection? {
-    guard failure == .expired, !before.isRegistering, machine.isInForeground,
-      !accounts[client].budget.isYoung(at: now)
-    else { return nil }
-    let isEarly =
-      accounts[client].table.touched.map { machine.terms.lifetime > now - $0 } ?? false
-    guard isEarly else {
+    guard losesLog(failure, before, client, machine, at: now) else { return nil }
+    guard isEarly(client, machine, at: now) else {
       let isPatient = effects.arm.map { $0.range.earliest != $0.range.latest } ?? false
       return Checker.expect(
         effects.request != nil || !isPatient, "a log whose time was over is replaced at once",
@@ -245,6 +246,22 @@ extension Checker {
     return Checker.expect(
       effects.request == nil && wait.map { $0 >= settings.spread } ?? false,
       "a log lost before its time is replaced within \(settings.spread)", .budget)
+  }
+
+  /// Whether this input tells a client in the foreground that its log is gone, and not soon after
+  /// its register.
+  private func losesLog(
+    _ failure: SyncFailure?, _ before: Before, _ client: Int, _ machine: Machine<Place>,
+    at now: Moment
+  ) -> Bool {
+    failure == .expired && !before.isRegistering && machine.isInForeground
+      && !accounts[client].budget.isYoung(at: now)
+  }
+
+  /// Whether a log that is gone now was lost before its time. Asked before ``Table/touched`` is
+  /// noted anew.
+  private func isEarly(_ client: Int, _ machine: Machine<Place>, at now: Moment) -> Bool {
+    accounts[client].table.touched.map { machine.terms.lifetime > now - $0 } ?? false
   }
 
   /// At the server a wait began when the request left the client. Only a wait that was long enough
@@ -363,6 +380,9 @@ extension Checker {
       now < max(table.saidAt, table.writeFailedAt ?? .distantPast) + settings.debounce
     let longest = machine.terms.longDeadline + settings.writeDue + settings.late
     let isTrusted = accounts[client].levelAsOf.map { now <= $0 + longest } ?? false
+    if table.isHerd, case .unreachable = claim {
+      report(.honesty, client, now, "the return of a herd is not a failure", "\(claim)")
+    }
     switch claim {
     case .connecting(let since), .unreachable(let since):
       if isTrusted, now < since + settings.debounce {

@@ -116,6 +116,7 @@ struct Stage {
     guard clients.count == 1 else { return statusCounts }
     let body = clients[0].body
     var lines = [Stage.line(body, at: now)]
+    if let next = body.freshness(at: now).nextAttempt { lines.append("next try by \(next)") }
     if let change = body.machine.freshnessChange(after: now) {
       lines.append(
         "at \(change): \(body.freshness(at: change)), if nothing happens")

@@ -47,6 +47,9 @@ extension SyncClient {
     guard isLoaded else { return Freshness(.unknown, levelAsOf: nil) }
     var freshness = _machine.freshness(at: now)
     freshness.levelAsOf = freshness.levelAsOf ?? restoredLevel
+    if _machine.isHerd, case .unreachable(let since) = freshness.claim {
+      freshness.claim = .connecting(since: since)  // The server answered; it only wants patience.
+    }
     return freshness
   }
 
@@ -125,6 +128,7 @@ extension SyncClient {
     @usableFromInline var stored: OutboxVersion
     @usableFromInline var replayed: UInt64
     @usableFromInline var status: OutboxStatus
+    @usableFromInline var nextPush: Moment?
 
     @inlinable
     init(_ outbox: Outbox<Change>) {
@@ -133,6 +137,7 @@ extension SyncClient {
       stored = outbox.storedVersion
       replayed = outbox.replayedVersion
       status = outbox.status
+      nextPush = outbox.nextPush
     }
   }
 

@@ -11,6 +11,8 @@
     public var status: MachineStatus?
     /// What to tell the user, as of ``at``.
     public var freshness: Freshness
+    /// When changes are sent again after a failed push; `nil`: no push waits for that.
+    public internal(set) var nextPush: Moment?
     /// The moment of this state, by the driver's clock.
     public var at: Moment
 
@@ -23,8 +25,9 @@
 
     package init(
       holding: Holding<Model>, local: LocalChanges<Model.Change>?, status: MachineStatus?,
-      freshness: Freshness, at: Moment
+      freshness: Freshness, nextPush: Moment? = nil, at: Moment
     ) {
+      self.nextPush = nextPush
       self.holding = holding
       self.local = local
       self.status = status
@@ -47,6 +50,7 @@
     public static func == (one: ReplicaState, other: ReplicaState) -> Bool {
       one.holding == other.holding && one.status == other.status
         && one.freshness == other.freshness && one.at == other.at
+        && one.nextPush == other.nextPush
         && one.local?.view.version == other.local?.view.version
         && one.local?.outbox.currentVersion == other.local?.outbox.currentVersion
         && one.local?.outbox.storedVersion == other.local?.outbox.storedVersion

@@ -7,6 +7,10 @@ public struct Freshness: Hashable, Sendable {
   /// state that an earlier process has saved keeps it, as far as the wall clock tells how long ago
   /// that was. Such a moment is usually negative.
   public var levelAsOf: Moment?
+  /// When the next attempt is due, while the client waits to register or to poll: "next try in 8
+  /// s". `nil`: it does not wait. A driver's states tell the moment that was drawn; other hosts get
+  /// the end of the range that they draw from.
+  public var nextAttempt: Moment?
 
   /// What an app may tell its user.
   public enum Claim: Hashable, Sendable {
@@ -24,11 +28,13 @@ public struct Freshness: Hashable, Sendable {
     case unreachable(since: Moment)
   }
 
-  /// Creates a claim, and the moment at which the state was last up to date.
+  /// Creates a claim, and the moment at which the state was last up to date. By default, no attempt
+  /// is due.
   @inlinable
-  public init(_ claim: Claim, levelAsOf: Moment?) {
+  public init(_ claim: Claim, levelAsOf: Moment?, nextAttempt: Moment? = nil) {
     self.claim = claim
     self.levelAsOf = levelAsOf
+    self.nextAttempt = nextAttempt
   }
 }
 
@@ -64,6 +70,9 @@ package struct Outage: Hashable, Sendable {
   /// Whether an attempt (a request, or a write that the machine waits for) has failed since then. A
   /// snapshot, even a slow one that ends no outage, clears it.
   @usableFromInline package var hasFailed = false
+  /// Whether nothing has failed since then but that the server lost everybody's logs. The client
+  /// returns with the herd (TheMachine §5), and its own connection works.
+  @usableFromInline package var isHerd = false
 
   @inlinable
   package init() {}
@@ -80,6 +89,7 @@ package struct Outage: Hashable, Sendable {
   package mutating func restart(at moment: Moment) {
     lostSince = moment
     hasFailed = false
+    isHerd = false
   }
 
   /// Notes a failed attempt: we cannot vouch for the model, and the user may hear why.
@@ -87,6 +97,7 @@ package struct Outage: Hashable, Sendable {
   package mutating func fail(at moment: Moment) {
     lose(at: moment)
     hasFailed = true
+    isHerd = false
   }
 
   /// Notes an answer which proves that the model equalled the server's state at `moment`.
@@ -95,5 +106,6 @@ package struct Outage: Hashable, Sendable {
     levelAsOf = moment
     lostSince = nil
     hasFailed = false
+    isHerd = false
   }
 }

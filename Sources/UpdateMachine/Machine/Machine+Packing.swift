@@ -1,6 +1,7 @@
 // Packs a machine into few bits, for hosts that visit millions of machines (Architecture §6). Data
 // that cannot affect the machine's future is left out: machines that are packed alike behave alike.
-// So there are finitely many packed forms, as long as the settings' spans are small.
+// So there are finitely many packed forms, as long as the settings' spans are small. Whether an
+// outage is a herd's only changes what is shown, and is left out, too.
 
 extension Machine {
   /// How to pack machines with the same settings and terms, and from what age a moment is merely

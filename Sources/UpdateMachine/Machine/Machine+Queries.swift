@@ -21,6 +21,10 @@ extension Machine {
   @inlinable
   package var hasFailed: Bool { outage.hasFailed }
 
+  /// Whether this outage has no other reason than that the server lost everybody's logs.
+  @inlinable
+  package var isHerd: Bool { outage.isHerd }
+
   /// Whether an answer to this request would be believed. To be asked before a model sees the
   /// answer.
   @inlinable
@@ -29,7 +33,16 @@ extension Machine {
   /// What the app may tell its user at `now`.
   @inlinable
   package func freshness(at now: Moment) -> Freshness {
-    Freshness(claim(at: now), levelAsOf: outage.levelAsOf)
+    Freshness(claim(at: now), levelAsOf: outage.levelAsOf, nextAttempt: nextAttempt)
+  }
+
+  /// When a machine that waits after a failure asks again, at the latest; `nil`: it does not wait.
+  @inlinable
+  var nextAttempt: Moment? {
+    switch _status {
+    case .registerFailed, .pollFailed: retry.timer?.latest
+    case .stale, .idle, .registering, .live, .halted: nil
+    }
   }
 
   @inlinable

@@ -58,6 +58,12 @@ extension Outbox {
     push(durable, at: now, &effects)
   }
 
+  /// When it pushes again after a failure, at the latest; `nil`: it does not wait for that.
+  @inlinable
+  package var nextPush: Moment? {
+    sending.status == .waiting ? sending.retry.timer?.latest : nil
+  }
+
   /// The reason why the next mutation cannot be sent; `nil`: none.
   @inlinable
   package var block: OutboxBlock? {
