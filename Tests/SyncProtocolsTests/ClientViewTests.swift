@@ -38,7 +38,7 @@ struct ClientViewTests {
     #expect(View.advance(finger(1), over: delta(next, from: 1)) == .next(next, first: 0))
     let full = pulled(next, .full([:]))
     #expect(View.advance(finger(1), over: full) == .next(next, first: 0))
-    #expect(View.advance(finger(1), over: delta(next, from: 3)) == .gap)
+    #expect(View.advance(finger(1), over: delta(next, from: 3)) == .lost)
     let older = finger(0)  // A state that came back, which is not an older one.
     #expect(View.advance(finger(1), over: delta(older, from: 1)) == .next(older, first: 0))
   }
@@ -69,6 +69,45 @@ struct ClientViewTests {
 
   @Test func `one state with two checksums is a gap`() {
     #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 1)) == .gap)
+  }
+
+  @Test func `a delta from another state is lost, unless it contradicts ours`() {
+    #expect(View.advance(finger(1), over: delta(finger(1), from: 3)) == .lost)
+    #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 3)) == .gap)
+    #expect(View.advance(finger(1, last: 3), over: delta(finger(2, last: 2), from: 3)) == .seen)
+  }
+
+  /// Nothing is wrong with such an answer: it is no reason to distrust the state, or to be slow.
+  @Test(arguments: [61, 7_200] as [Int64])
+  func `a delta from another state ends as an expired log does, and is not reported`(
+    seconds: Int64
+  ) throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    var settings = ClientSettings()
+    settings.hasStore = false
+    var client = SyncClient<ClientViewModel<JSONValue>, View>(
+      incarnation: Incarnation(1), settings: settings)
+    func moment(_ seconds: Int64) -> Moment { Moment(milliseconds: seconds * 1000) }
+    func request(_ number: UInt64) -> RequestID {
+      RequestID(incarnation: Incarnation(1), number: number)
+    }
+    _ = client.handle(.app(.started(foreground: true)), at: moment(0))
+    let view = try desk.pull()
+    let terms = ServerTerms(
+      longDeadline: .seconds(10_000), lifetime: .seconds(600), cadence: .waits)
+    _ = client.handle(
+      .snapshotArrived(request(1), view, finger: view.finger, terms: terms), at: moment(0))
+    var stray = view
+    stray.state = ServerStateID(epoch: 1, number: 9)
+    stray.content = .delta(from: ServerStateID(epoch: 1, number: 8), [])
+    let effects = client.handle(.batchArrived(request(2), stray), at: moment(seconds))
+    let texts = effects.texts(at: moment(seconds))
+    #expect(!texts.contains { $0.hasPrefix("report") || $0.hasPrefix("release") }, "\(texts)")
+    // Within the lifetime it looks like the end of all logs, later like the end of ours.
+    #expect(texts.contains(seconds < 600 ? "arm 3 in (0, 5 s]" : "register 3"), "\(texts)")
+    #expect(client.finger == nil)
+    #expect(client.model?.finger == view.finger, "still shown")
   }
 
   // MARK: The model

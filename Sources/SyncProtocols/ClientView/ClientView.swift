@@ -39,6 +39,9 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   ///
   /// The finger moves whenever there is anything to apply: another state, or another last mutation
   /// in the same state. One state ID with two checksums means two states: a gap.
+  ///
+  /// A delta from another state than ours is sound, but of no use to us: lost. A diff server that
+  /// mixes up its clients' bases sends one, or a proxy that answers a pull from its cache.
   @inlinable
   public static func advance(
     _ finger: ViewFinger, over pulled: PulledView<Value>
@@ -46,9 +49,9 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
     let next = pulled.finger
     guard next.client == finger.client else { return .gap }  // Another client's answer.
     if next.confirmsLess(than: finger) { return .seen }
-    if case .delta(let base, _) = pulled.content, base != finger.state { return .gap }
+    if next.state == finger.state, next.checksum != finger.checksum { return .gap }
+    if case .delta(let base, _) = pulled.content, base != finger.state { return .lost }
     guard next.state == finger.state else { return .next(next, first: 0) }
-    guard next.checksum == finger.checksum else { return .gap }
     let isSame =
       next.lastMutation == finger.lastMutation && next.lastRefusal == finger.lastRefusal
     return isSame ? .seen : .next(next, first: 0)

@@ -167,6 +167,7 @@ extension SyncClient {
       withModel { $0.lists.handle(.answered) }
       _local?.pollWasAnswered()
       tell(.polled(id, movedTo: nil), at: now, &effects)
+    case .lost: tell(.failed(id, .expired), at: now, &effects)
     case .gap: tell(.failed(id, .malformed), at: now, &effects)
     case .next(let finger, let first):
       var local = _local

@@ -213,6 +213,9 @@ public enum SyncAdvance<Place: Finger>: Equatable, Sendable {
   case next(Place, first: Int)
   /// Nothing in it is new: it is empty, or a repeat.
   case seen
+  /// It does not follow, but it is sound: the server has taken us to be elsewhere. Nothing speaks
+  /// against our state, but it cannot be followed on. Handled as an expired log, and not reported.
+  case lost
   /// It does not follow: another log, or an impossible order. The state must not be trusted.
   case gap
 }
