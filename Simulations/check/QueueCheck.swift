@@ -206,6 +206,7 @@ struct QueueCheck {
         switch advance {
         case .next(let finger, first: _): .polled(id, movedTo: finger)
         case .seen: .polled(id, movedTo: nil)
+        case .lost: .failed(id, .expired)
         case .gap: .failed(id, .malformed)
         }
       }

@@ -71,7 +71,7 @@ struct FedReplica {
     switch Queue.advance(finger, over: batch) {
     case .next(let next, first: _): return client.finger == next
     case .seen: return client.finger == finger
-    case .gap: return false
+    case .lost, .gap: return false
     }
   }
 

@@ -2,7 +2,7 @@
 
 extension SyncClient {
   /// Changes the view, whole or not at all. If it throws, nothing has changed. It also throws while
-  /// no state is held, because there is nothing to change.
+  /// there is nothing to change: no state is held, and the model has no ``SyncModel/beginning``.
   ///
   /// - Returns: the app's handle on the mutation from now on; what the mutator returned here, where
   ///   the server's run may have another result; and what the host must do about it, in order.
@@ -37,6 +37,7 @@ extension SyncClient {
   /// state, and saves it. If push comes first, it also asks the log once a push was answered.
   @inlinable
   mutating func settleOutbox(at now: Moment, _ effects: inout Effects) {
+    if _machine.isStarted { beginWithoutState() }
     guard let outbox = _local?.outbox else { return }
     if _machine.isStarted, !outbox.isStarted {
       tellOutbox(
@@ -65,11 +66,15 @@ extension SyncClient {
     }
   }
 
-  /// Holds pushes back while the client is not up to date, if pull comes first.
+  /// Holds pushes back before the first snapshot, because the client has no name yet; and while it
+  /// is not up to date, if pull comes first.
   @inlinable
   mutating func holdBack(at now: Moment, _ effects: inout Effects) {
-    guard Sync.order == .pullFirst, let outbox = _local?.outbox else { return }
-    let isHeldBack = finger == nil || freshness(at: now).claim != .connected
+    guard let outbox = _local?.outbox else { return }
+    var isHeldBack = beginning != nil
+    if Sync.order == .pullFirst, finger == nil || freshness(at: now).claim != .connected {
+      isHeldBack = true
+    }
     guard outbox.isHeldBack != isHeldBack else { return }
     _local?.handle(.heldBack(isHeldBack), at: now, &effects.outbox)
   }
@@ -80,10 +85,26 @@ extension SyncClient {
   @inlinable
   mutating func restoreOutbox(_ saved: Saved) {
     guard let outbox = saved.outbox else { return }
-    var local = LocalChanges(outbox, over: saved.model.state)
-    local.restored(
-      over: saved.model.state, in: _machine.incarnation, settings: outboxSettings)
+    // This version of the app may begin with something else.
+    if saved.isBeginning { beginning = Model.beginning ?? saved.model }
+    let state = (beginning ?? saved.model).state
+    var local = LocalChanges(outbox, over: state)
+    local.restored(over: state, in: _machine.incarnation, settings: outboxSettings)
     _local = local
+  }
+
+  /// Lets the user change what the model begins with, if no state is held. The outbox has no name
+  /// of its own, and sends nothing: the first snapshot names the client, and takes it over.
+  @inlinable
+  mutating func beginWithoutState() {
+    guard Change.isPossible, _local == nil, case .nothing = _holding,
+      let first = Model.beginning
+    else { return }
+    beginning = first
+    let outbox = Outbox<Change>(
+      client: .nameless, isIdempotent: Model.knowsMutationsAgain, settings: outboxSettings,
+      incarnation: _machine.incarnation, names: outboxNames)
+    _local = LocalChanges(outbox, over: first.state, after: viewVersion)
   }
 
   /// Replays what is pending over a new confirmed state. If the snapshot names another client, the

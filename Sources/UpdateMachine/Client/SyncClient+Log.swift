@@ -43,6 +43,7 @@ extension SyncClient {
     if !isLoaded { storage.wantLoad() }
     _holding = .nothing
     restoredLevel = nil
+    beginning = nil
     tell(.app(.loggedOut), at: now, &effects)
     waitingBatches = []
     waitingPages = []
@@ -61,10 +62,12 @@ extension SyncClient {
       return
     }
     let early = _machine
-    _holding = saved.map { .model($0.model) } ?? .nothing
+    _holding = .nothing
+    if let saved, !saved.isBeginning { _holding = .model(saved.model) }
     effects.changes.insert(.model)
     withModel { $0.lists.handle(.restored) }
     if let saved { restoreOutbox(saved) }
+    beginWithoutState()
     if let age, let levelAge = saved?.levelAge { restoredLevel = now - age - levelAge }
     guard let saved, let finger = saved.finger else {
       if startsWhenLoaded { begin(foreground: early.isInForeground, at: now, &effects) }
@@ -119,6 +122,7 @@ extension SyncClient {
       }
       // A snapshot that names no client would leave the user's changes without an owner.
       if new.client == nil, _local != nil { return refuse(id, finger.log, at: now, &effects) }
+      beginning = nil
       adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
       _holding = .model(new)
       effects.changes.insert(.model)

@@ -11,12 +11,13 @@ extension SyncClient {
     if case .model(let model) = _holding { model } else { nil }
   }
 
-  /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
-  /// changes.
+  /// The user's changes, and the view with them; `nil`: there is nothing to change, or the model
+  /// takes no changes.
   @inlinable
   package var local: LocalChanges<Change>? { _local }
 
-  /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
+  /// The view: all pending mutations over the confirmed state or, before the first snapshot, over
+  /// ``SyncModel/beginning``; `nil`: there is neither.
   public var view: Model.Change.State? { _local?.view.state }
 
   /// Mutations that the server has not confirmed, in order, without those that it refused.
@@ -170,8 +171,12 @@ extension SyncClient {
     if _machine.finger != nil, model == nil { return violated("a finger is held with its model") }
     if Change.isPossible {
       if let violation = _local?.outbox.violation() { return violation }
-      if _local?.outbox.client != model?.client {
+      let owner: ClientID? = beginning == nil ? model?.client : .nameless
+      if _local?.outbox.client != owner {
         return violated("the outbox is of the client that the model is of")
+      }
+      if beginning != nil, model != nil {
+        return violated("a client begins with nothing, or holds a model")
       }
     }
     if !settings.hasStore, storage.out != nil {

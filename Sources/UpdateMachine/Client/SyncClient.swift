@@ -66,6 +66,9 @@ where Sync.Batch.Event == Model.Event {
   /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
   /// changes.
   @usableFromInline var _local: LocalChanges<Change>?
+  /// What the user's changes are over, until the first snapshot; `nil`: a model is held, or nothing
+  /// can be changed.
+  @usableFromInline var beginning: Model?
   /// How many pushes and timers earlier outboxes of this incarnation have named. No name is reused.
   @usableFromInline var outboxNames = OutboxNames()
   /// The version of the last view of an outbox that is gone. No version is used twice.
