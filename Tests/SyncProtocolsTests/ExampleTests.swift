@@ -73,6 +73,34 @@ import UpdateMachine
     #expect(abs(found.timeIntervalSince(before)) < 10)
   }
 
+  // Article example begins: banner
+  /// What a banner says, such as "Last up to date 20 min ago, next try in 8 s"; `nil`: nothing.
+  func banner(_ freshness: Freshness, at now: Moment) -> String? {
+    guard case .unreachable = freshness.claim else { return nil }
+    var text = "No connection"
+    if let level = freshness.levelAsOf {
+      text = "Last up to date \((now - level).milliseconds / 60_000) min ago"
+    }
+    if let next = freshness.nextAttempt {
+      text += ", next try in \(max(0, (next - now).milliseconds / 1000)) s"
+    }
+    return text
+  }
+  // Article example ends
+
+  @Test func `the article's banner tells the age of the state and the next try`() {
+    func at(_ seconds: Int64) -> Moment { Moment(milliseconds: seconds * 1000) }
+    var freshness = Freshness(
+      .unreachable(since: at(0)), levelAsOf: at(-1_198), nextAttempt: at(10))
+    #expect(banner(freshness, at: at(2)) == "Last up to date 20 min ago, next try in 8 s")
+    #expect(banner(freshness, at: at(11)) == "Last up to date 20 min ago, next try in 0 s")
+    freshness.nextAttempt = nil
+    freshness.levelAsOf = nil
+    #expect(banner(freshness, at: at(2)) == "No connection")
+    freshness.claim = .connecting(since: at(0))
+    #expect(banner(freshness, at: at(2)) == nil)
+  }
+
   // MARK: One account, two machines
 
   @Test func `the directory outlives the process, presence does not`() async throws {
