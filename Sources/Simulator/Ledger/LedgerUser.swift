@@ -25,8 +25,7 @@ package struct LedgerUser: OutboxUser {
   package func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
     guard let outbox = saved.outbox else { return old }
     // An outbox's first form is saved before its user has a record.
-    let book = old.client == outbox.client ? old : LedgerBook(of: outbox.client)
-    return book.cameBack(
+    return old.record(of: outbox.client).cameBack(
       inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
   }
 

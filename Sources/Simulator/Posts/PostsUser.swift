@@ -32,8 +32,7 @@ package struct PostsUser: OutboxUser {
   package func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
     guard let outbox = saved.outbox else { return old }
     // An outbox's first form is saved before its user has a record.
-    let book = old.client == outbox.client ? old : PostsBook(of: outbox.client)
-    return book.cameBack(inPlaceOf: memory, outbox)
+    return old.record(of: outbox.client).cameBack(inPlaceOf: memory, outbox)
   }
 
   // MARK: Inputs

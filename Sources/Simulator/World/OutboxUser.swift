@@ -4,10 +4,21 @@ package import UpdateMachine
 /// outbox.
 package protocol OutboxBook: Sendable {
   /// The client that the record belongs to; `nil`: none yet.
-  var client: ClientID? { get }
+  var client: ClientID? { get set }
 
   /// Creates an empty record.
   init(of client: ClientID?)
+}
+
+extension OutboxBook {
+  /// The record of an outbox of this client: this one, if it is that client's, or was kept before
+  /// the first snapshot named the client; else an empty one.
+  func record(of other: ClientID) -> Self {
+    guard client == other || client == .nameless else { return Self(of: other) }
+    var book = self
+    book.client = other
+    return book
+  }
 }
 
 /// A user whose changes go through an outbox. It adds what its user does and what the user is owed.
@@ -118,8 +129,10 @@ extension OutboxUser {
 
   /// Notes what every outbox user must know of an input.
   mutating func noteInput(_ effects: Body.Effects, _ client: Body) {
-    if let outbox = client.local?.outbox.client, memory.client != outbox {
-      memory = Memory(of: outbox)
+    if let outbox = client.local?.outbox.client {
+      if memory.client != outbox { memory = memory.record(of: outbox) }
+    } else if memory.client == .nameless {
+      memory = Memory(of: nil)  // Logged out: the next outbox without a name is another.
     }
     if let push = effects.outbox.push { check.note(push) }
   }
