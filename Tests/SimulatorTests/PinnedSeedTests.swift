@@ -59,8 +59,8 @@ import Testing
   /// A push was run before its client's register, and answered after that had left: the post was in
   /// the snapshot, its echo in no log, and it was accepted, and shown twice, for ever. A poll that
   /// leaves after the answer and brings no echo now says that it is in.
-  @Test func `seed 5 of posts: a push that overtook a register is confirmed`() {
-    #expect(lived(PostsApp.self, 5).hasPushAroundRegister)
+  @Test func `seed 3 of posts: a push that overtook a register is confirmed`() {
+    #expect(lived(PostsApp.self, 3).hasPushAroundRegister)
   }
 
   /// Rows at the end of the line were read, and the next reading failed. The end had stayed
