@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Warnings are errors in `Tests/run`, not here: an app that depends on us may have a newer compiler.
+/// Warnings are errors in `Tests/run`, not here: an app that depends on us may have a newer
+/// compiler.
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),

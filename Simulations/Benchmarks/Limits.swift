@@ -9,8 +9,8 @@ enum KeptKind: String {
   /// How many times better ours is than the baseline of the same run; more is better. Fails below
   /// 0.7 of what is kept.
   case ratio
-  /// A number of allocations, bytes, requests, jobs or rows; less is better. Fails 5 % above what is
-  /// kept, and at once where that is 0.
+  /// A number of allocations, bytes, requests, jobs or rows; less is better. Fails 5 % above what
+  /// is kept, and at once where that is 0.
   case count
 }
 

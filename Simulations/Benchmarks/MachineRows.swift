@@ -147,8 +147,9 @@ struct CountModel: SyncModel {
   mutating func apply(_ event: Int64) throws(Never) { count = event }
 }
 
-/// From the server's commit to the observer's next state, through a real executor. Which core a task
-/// wakes on is chance, and changes both times by a factor: they are taken by turns, the best counts.
+/// From the server's commit to the observer's next state, through a real executor. Which core a
+/// task wakes on is chance, and changes both times by a factor: they are taken by turns, the best
+/// counts.
 func benchmarkObserver() async {
   let server = LocalEventQueue(truth: Count())
   var settings = MachineSettings()

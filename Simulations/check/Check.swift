@@ -1,19 +1,20 @@
 import SyncProtocols
 import UpdateMachine
 
-/// `simulate check`: whether recorded sessions with a real server are what the machine, the
-/// classifier and ZulipServer say that such sessions are.
+/// The command `simulate check`. It checks that recorded sessions with a real server are as the
+/// machine, the classifier and ZulipServer say.
 package struct Check {
   private let interpretation: Interpretation
   private let messages: MessageCheck
   package private(set) var files: [FileReport] = []
 
-  /// The default for one race: seconds for a thousand requests. More can be requested.
+  /// The default number of orders for one race. It takes seconds for a thousand requests. The user
+  /// can ask for more.
   package static let defaultOrders = 50
 
   /// - Parameters:
   ///   - orders: the most orders of one race of pages.
-  ///   - isInterrupted: whether the user has interrupted; called repeatedly during the work.
+  ///   - isInterrupted: whether the user has interrupted. It is called repeatedly during the work.
   package init(
     _ interpretation: Interpretation = .own, orders: Int = Check.defaultOrders,
     isInterrupted: @escaping () -> Bool = { false }
@@ -26,11 +27,11 @@ package struct Check {
   package struct FileReport {
     var file: String
     var lines = 0
-    /// Queues that the file shows being registered.
+    /// Queues whose register is in the file.
     var queues = 0
-    /// Registers that gave none; each is a machine of its own.
+    /// Registers that gave no queue. Each has a machine of its own.
     var registersRefused = 0
-    /// Requests sent to the queues' address, except releases.
+    /// Requests to the queues' address, except releases.
     var polls = 0
     var answers: [Outcome: Int] = [:]
     var findings = Findings()
@@ -46,8 +47,8 @@ package struct Check {
       classify(exchange, &report)
       if exchange.request.kind == .poll { report.polls += 1 }
     }
-    for life in lives(of: recording, &report) {
-      var check = QueueCheck(life, interpretation)
+    for session in sessions(of: recording, &report) {
+      var check = QueueCheck(session, interpretation)
       check.run()
       report.findings += check.findings
     }
@@ -64,7 +65,7 @@ package struct Check {
     files.append(report)
   }
 
-  /// Every answer, whatever was asked, must be what ZulipServer's table of errors makes of it.
+  /// Every answer, whatever was asked, must be classified as ZulipServer's table of errors says.
   private func classify(_ exchange: Exchange, _ report: inout FileReport) {
     let reply = exchange.reply(interpretation.classify)
     let found = Outcome(reply)
@@ -96,15 +97,14 @@ package struct Check {
       found: after.map { "\($0)" } ?? "none")
   }
 
-  /// One user's requests on one queue, for each such pair, in the order of their first line. A
-  /// register that gave no queue stands alone; so does a poll that names none, which is a
-  /// departure at once.
-  private func lives(of recording: Recording, _ report: inout FileReport) -> [[Exchange]] {
+  /// The requests of each user on each queue, in the order of their first lines. A register that
+  /// gave no queue stands alone. So does a poll that names no queue, which is a departure at once.
+  private func sessions(of recording: Recording, _ report: inout FileReport) -> [[Exchange]] {
     struct Key: Hashable {
       var user: String
       var queue: String
     }
-    var lives: [[Exchange]] = []
+    var sessions: [[Exchange]] = []
     var places: [Key: Int] = [:]
     for exchange in recording.exchanges {
       var queue = exchange.request.queue
@@ -116,23 +116,23 @@ package struct Check {
       }
       guard exchange.request.kind != .other else { continue }
       guard let queue else {
-        lives.append([exchange])
+        sessions.append([exchange])
         continue
       }
       let key = Key(user: exchange.user, queue: queue)
       if let place = places[key] {
-        lives[place].append(exchange)
+        sessions[place].append(exchange)
       } else {
-        places[key] = lives.count
-        lives.append([exchange])
+        places[key] = sessions.count
+        sessions.append([exchange])
       }
     }
-    return lives
+    return sessions
   }
 }
 
 extension Exchange {
-  /// What came back, in short.
+  /// The answer, in short.
   var answerText: String {
     switch response {
     case .transportError(let text): return text
@@ -147,7 +147,7 @@ extension Check {
   /// Whether nothing differs.
   package var agrees: Bool { files.allSatisfy(\.findings.differences.isEmpty) }
 
-  /// All that was found, in one line.
+  /// Everything that was found, in one line.
   package func summary(of fileCount: Int, seconds: Double) -> String {
     let total = total
     let findings = total.findings
@@ -174,7 +174,7 @@ extension Check {
     return "{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
   }
 
-  /// All files together.
+  /// The sum of all files.
   package var total: FileReport {
     files.reduce(into: FileReport(file: "")) { total, file in
       total.lines += file.lines
@@ -217,6 +217,6 @@ extension Check.FileReport {
     return texts + differences
   }
 
-  /// Each difference, whole.
+  /// The full text of each difference.
   package var differences: [String] { findings.differences.map { $0.text(in: file) } }
 }

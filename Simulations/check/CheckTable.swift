@@ -1,8 +1,8 @@
-/// What `check` found, one line a file.
+/// What `check` found, with one line for each file.
 package struct CheckTable {
   private let width: Int
 
-  /// - Parameter names: those in the first column.
+  /// - Parameter names: the names in the first column.
   package init(names: [String]) {
     width = (names + ["all files"]).map(\.count).max() ?? 0
   }
@@ -27,7 +27,7 @@ package struct CheckTable {
 }
 
 extension Check {
-  /// What else was compared, in one line.
+  /// One line that says what else was compared.
   package func totals(seconds: Double) -> String {
     "Also compared: \(total.messages.orders) orders of pages and events, and "
       + "\(total.state.compared) states of an account. Seconds: \(seconds)"

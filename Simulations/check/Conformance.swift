@@ -2,7 +2,8 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// `simulate conform`: whether the machine answers recorded conversations to the letter.
+/// The command `simulate conform`. It checks that the machine answers recorded conversations to the
+/// letter.
 package struct Conformance {
   private var counts = Counts()
   private var firstDifference: String?
@@ -12,18 +13,18 @@ package struct Conformance {
 
   package init(isInterrupted: @escaping () -> Bool) { self.isInterrupted = isInterrupted }
 
-  /// Of one file.
+  /// The counts of one file.
   private struct Counts {
     var conversations = 0
     var steps = 0
-    /// How many conversations, and how many of the steps gone through, agree.
+    /// How many conversations agree. `agreeingSteps` counts the steps that do.
     var agreeing = 0
     var agreeingSteps = 0
   }
 
-  /// Replays a file. Returns its first difference, if there is one, and how many agree.
+  /// Replays a file. Returns its first difference, if there is one, and the counts of what agrees.
   ///
-  /// - Parameter name: what the file is called in the last line.
+  /// - Parameter name: the file's name in the last line.
   package mutating func add(file: String, name: String) throws(RecordingError) -> [String] {
     (counts, firstDifference) = (Counts(), nil)
     let lines = try numberedLines(of: file)
@@ -100,7 +101,7 @@ package struct Conformance {
 }
 
 extension Said: CustomStringConvertible {
-  /// The input for a machine that stands where this one does; `nil`: nothing is put in.
+  /// The input for a machine in this state; `nil` if it gets none.
   func input(for machine: Machine<QueueFinger>) -> Conversation.Input? {
     switch self {
     case .look: return nil

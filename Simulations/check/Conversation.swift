@@ -2,8 +2,8 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// One conversation with one machine, as data: what it is given, and what it must answer. The
-/// format is that of `Simulations/Recordings/machine.jsonl`, a line each.
+/// One conversation with one machine, as data: what the machine is given, and what it must answer.
+/// The format is that of `Simulations/Recordings/machine.jsonl`, where each line is a conversation.
 struct Conversation: Decodable {
   typealias Input = Machine<QueueFinger>.Input
   typealias Effect = Machine<QueueFinger>.Effect
@@ -52,10 +52,10 @@ struct Conversation: Decodable {
   }
 }
 
-/// Every request of a conversation is of this incarnation.
+/// Every request of a conversation belongs to this incarnation.
 let conversationIncarnation = Incarnation(1)
 
-/// The input of a step, before it is known where the machine stands.
+/// The input of a step as it is written, before the machine's finger is known.
 enum Said: Decodable {
   case look
   case input(Conversation.Input)
@@ -176,7 +176,7 @@ private struct ChangedSettings: Decodable {
 }
 
 extension MachineSettings {
-  /// Sets one number by its name in TheMachine §1; `false` if there is none of that name.
+  /// Sets one number by its name in TheMachine §1. Returns `false` if there is none of that name.
   mutating func set(_ name: String, to number: Int64) -> Bool {
     switch name {
     case "paceBurst": retry.paceBurst = number

@@ -3,19 +3,19 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// What an HTTP answer to a request of the register/poll protocol comes to: the step from bytes to
+/// What an HTTP answer to a request of the register/poll protocol means: the step from bytes to
 /// values that a machine can be given.
 ///
-/// Nothing that a server, a proxy or a broken disk puts into the bytes may trap here, and whatever
-/// is not a whole answer becomes a classified failure. So half an answer never reaches a model.
+/// No bytes from a server, a proxy or a broken disk may trap here. Whatever is not a whole answer
+/// becomes a classified failure, so half an answer never reaches a model.
 enum DecodedReply: Equatable {
   case registered(QueueFinger, longPoll: TimeSpan?)
   case polled(QueueBatch<String>)
-  /// A success of which this protocol reads nothing.
+  /// A success from which this protocol reads nothing.
   case succeeded
   case failed(SyncFailure)
 
-  /// What was asked: it decides which fields a success must have.
+  /// What was asked. It decides which fields a success must have.
   enum Question: Hashable {
     case register
     case poll
@@ -30,7 +30,8 @@ enum DecodedReply: Equatable {
 
   /// - Parameters:
   ///   - body: `nil` if the bytes are not a JSON object.
-  ///   - classify: the rule under test; others only to show that a wrong one is noticed.
+  ///   - classify: the rule under test. Tests pass another one only to show that a wrong rule is
+  ///     noticed.
   init(
     to question: Question, status: Int, headers: [String: String], body: QueueBody?,
     classify: Classifier = { $0.failure() }
@@ -72,15 +73,15 @@ enum DecodedReply: Equatable {
       .flatMap(TimeSpan.init(wholeOrNotSeconds:))
   }
 
-  /// A header's value. Names are compared without case; of several, the first by name is taken, so
-  /// that the dictionary's order decides nothing.
+  /// A header's value. Names are compared without case. If several match, the first by name is
+  /// taken, so that the dictionary's order decides nothing.
   static func header(_ name: String, in headers: [String: String]) -> String? {
     headers.filter { $0.key.lowercased() == name }.min { $0.key < $1.key }?.value
   }
 }
 
-/// The fields of an answer that the protocol reads, and no others: a snapshot of hundreds of
-/// kilobytes costs what it takes to skip it.
+/// The fields of an answer that the protocol reads, and no others. So a snapshot of hundreds of
+/// kilobytes costs only what it takes to skip it.
 struct QueueBody: Equatable {
   var result: ServerAnswer.Result?
   var code: String?
@@ -97,7 +98,7 @@ struct QueueBody: Equatable {
     var type: String
   }
 
-  /// `nil` if the bytes are not one JSON object. That is not an error of the file: a portal's page
+  /// `nil` if the bytes are not one JSON object. That is not an error in the file: a portal's page
   /// is a possible answer, and is classified like every other.
   init?(bytes: Data) {
     guard let body = try? JSONDecoder().decode(QueueBody.self, from: bytes) else { return nil }
@@ -116,8 +117,8 @@ extension QueueBody: Decodable {
     case events
   }
 
-  /// Throws only if it is not an object. A field of another type than it should have counts as
-  /// missing, because either way the server did not say it; what that means, the classifier says.
+  /// Throws only if the body is not an object. A field of the wrong type counts as missing, because
+  /// either way the server did not say it. What that means is for the classifier.
   init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Field.self)
     func said<Value: Decodable>(_ field: Field, _ type: Value.Type = Value.self) -> Value? {

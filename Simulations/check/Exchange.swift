@@ -2,18 +2,19 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// One request and what came back.
+/// One request and its answer.
 struct Exchange {
   var line = 0
-  /// Microseconds since the epoch, because two requests within a millisecond have an order.
+  /// Microseconds since the epoch, because even two requests within a millisecond have an order.
   var sent: Int64
   var ended: Int64
-  /// Who asked: a user, and after a slash which of the user's programs.
+  /// The client that asked: a user and, after a slash, one of the user's programs.
   var client: String
   var request: Request
   var response: Response
 
-  /// The recordings have no credentials; a queue belongs to a user, whose programs may share it.
+  /// The user that asked. A queue belongs to a user, whose programs may share it. The recordings
+  /// have no credentials.
   var user: String { String(client.prefix { $0 != "/" }) }
 
   var sentAt: Moment { Moment(milliseconds: sent / 1000) }
@@ -24,9 +25,9 @@ struct Exchange {
     var path: String
     var queue: String?
     var lastEventID: LastEventID
-    /// `queue_lifespan_secs`.
+    /// The parameter `queue_lifespan_secs`.
     var lifespan: Int64?
-    /// Asks for a 304, which has no body (ZulipServer §3).
+    /// Whether the request may be answered by a 304, which has no body (ZulipServer §3).
     var isConditional: Bool
 
     enum LastEventID: Equatable {
@@ -37,7 +38,7 @@ struct Exchange {
 
     enum Kind {
       case register
-      /// Anything sent to the queue's address but a DELETE.
+      /// Anything sent to the queues' address except a DELETE.
       case poll
       case release
       case other
@@ -54,7 +55,7 @@ struct Exchange {
 
   enum Response {
     case answer(status: Int, headers: [String: String], body: QueueBody?)
-    /// The client has no answer; why, in the words of its HTTP library.
+    /// The client got no answer. The text is its HTTP library's.
     case transportError(String)
   }
 
@@ -66,7 +67,7 @@ struct Exchange {
     }
   }
 
-  /// What a client's source makes of it.
+  /// What a client's source makes of the answer.
   func reply(_ classify: DecodedReply.Classifier) -> DecodedReply {
     switch response {
     case .answer(let status, let headers, let body):
@@ -95,7 +96,7 @@ extension Exchange.Request: Decodable {
     lastEventID = .missing
     guard fields.contains(.params), try !fields.decodeNil(forKey: .params) else { return }
     let params = try fields.nestedContainer(keyedBy: Field.self, forKey: .params)
-    // The recorder sent what it liked on purpose: another type is told apart, not refused.
+    // The recorder sent wrong types on purpose, so a wrong type is noted, not refused.
     queue = try? params.decodeIfPresent(String.self, forKey: .queue)
     lifespan = try? params.decodeIfPresent(Int64.self, forKey: .lifespan)
     if let number = try? params.decodeIfPresent(Int64.self, forKey: .lastEventID) {

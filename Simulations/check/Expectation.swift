@@ -1,7 +1,7 @@
 import SyncProtocols
 import UpdateMachine
 
-/// How a request ended, without the details: what a table can name.
+/// How a request ended, without the details, so that a table can name it.
 enum Outcome: String, CaseIterable, Hashable {
   case success, expired, rejected, malformed, unsupported, unauthorized, rateLimited
   case serverFault, timedOut, unreachable, modelRefused
@@ -26,13 +26,13 @@ enum Outcome: String, CaseIterable, Hashable {
   }
 }
 
-/// What ZulipServer says that answers mean, as a table: written a second time, apart from the
+/// What answers mean according to ZulipServer, as a table. It is written independently of the
 /// classifier, so that the two can be compared.
 enum Expectation {
   struct Row {
     var statuses: ClosedRange<Int>
     var envelope: Envelope
-    /// `nil`: any, or none.
+    /// `nil` stands for any code, or none.
     var code: String?
     var means: Outcome
   }
@@ -55,14 +55,14 @@ enum Expectation {
     Row(statuses: 500...599, envelope: .says(.error), means: .serverFault),
   ]
 
-  /// The codes that ZulipServer shows with one status only.
+  /// The codes that ZulipServer shows with only one status.
   static let statusOfCode = [
     "AUTHENTICATION_FAILED": 401, "BAD_EVENT_QUEUE_ID": 400, "RATE_LIMIT_HIT": 429,
     "UNAUTHORIZED": 401,
   ]
 
-  /// `nil`: no row fits. A status that contradicts its own envelope, as 200 with an error, is an
-  /// answer that this protocol does not have.
+  /// What an answer means; `nil` if no row fits. The protocol has no answer whose status
+  /// contradicts its envelope, such as a 200 with an error.
   static func outcome(status: Int, result: ServerAnswer.Result?, code: String?) -> Outcome? {
     if let code, let proper = statusOfCode[code], proper != status { return nil }
     return rows.first { row in
@@ -90,7 +90,8 @@ enum Expectation {
     }
   }
 
-  /// Seconds that a client refused for its rate must wait: the body's word, else the header's.
+  /// How many seconds a client must wait after a refusal for its rate. The body's number counts
+  /// before the header's.
   static func retryAfter(of exchange: Exchange) -> Double? {
     guard case .answer(_, let headers, let body) = exchange.response else { return nil }
     return body?.retryAfter
@@ -102,7 +103,7 @@ enum Expectation {
     case live
     case pollFailed
     case registerFailed
-    /// Waits to register, or does.
+    /// The machine registers, or waits to register.
     case withoutFinger
     case haltedForCredentials
     case haltedAsUnsupported
@@ -122,7 +123,7 @@ enum Expectation {
       }
     }
 
-    /// Whether the finger that there was is kept.
+    /// Whether the finger is kept, if there was one.
     var keepsFinger: Bool {
       switch self {
       case .live, .pollFailed, .haltedForCredentials: true

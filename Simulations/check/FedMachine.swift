@@ -4,30 +4,30 @@ import UpdateMachine
 /// A machine with a minimal driver: writes are durable at once, timers fire on demand, and the last
 /// request is remembered.
 ///
-/// Its clock is that of the recording, but may run ahead of it: a recording client asks when it
-/// likes, the machine not sooner than its pace and the server's wishes allow.
+/// Its clock is the recording's, but may run ahead of it. The recorder asks when it likes; the
+/// machine asks no sooner than the pace and the server's floor allow.
 struct FedMachine {
   typealias Request = Machine<QueueFinger>.Effects.Request
 
   private(set) var machine: Machine<QueueFinger>
   private(set) var clock: Moment
-  /// The request that is out: what the machine wants of the server.
+  /// The request that is out, which is what the machine wants from the server.
   private(set) var wanted: Request?
   private(set) var violation: Violation?
-  /// The queue that the machine released, until it is read.
+  /// The queue that the machine released. Whoever reads it clears it.
   var released: QueueID?
   private var armed: TimerArm?
 
   private static let incarnation = Incarnation(1)
 
-  /// One that must register.
+  /// Makes a machine that must register.
   init(at moment: Moment) {
     machine = Machine(incarnation: FedMachine.incarnation)
     clock = moment
     give(.app(.started(foreground: true)), at: moment)
   }
 
-  /// One that finds a saved finger.
+  /// Makes a machine that finds a saved finger.
   init(restoring finger: QueueFinger, terms: ServerTerms, at moment: Moment) {
     machine = Machine(
       restoring: finger, terms: terms, age: nil, at: moment, incarnation: FedMachine.incarnation)
@@ -35,7 +35,7 @@ struct FedMachine {
     give(.app(.started(foreground: true)), at: moment)
   }
 
-  /// Gives one input; what it leads to is done at once.
+  /// Gives the machine one input, and performs its effects at once.
   mutating func give(_ input: Machine<QueueFinger>.Input, at moment: Moment) {
     clock = max(clock, moment)
     var next: Machine<QueueFinger>.Input? = input
@@ -52,8 +52,8 @@ struct FedMachine {
     }
   }
 
-  /// Answers the request that is out with what `input` makes of its ID. The answer took as long
-  /// as the recorded one, and came no sooner.
+  /// Answers the request that is out with what `input` makes of its ID. The answer takes as long as
+  /// the recorded one, and comes no sooner.
   mutating func answer(
     _ exchange: Exchange, _ input: (RequestID) -> Machine<QueueFinger>.Input
   ) {
@@ -62,16 +62,16 @@ struct FedMachine {
     give(input(request.id), at: max(exchange.endedAt, request.sent + took))
   }
 
-  /// Brings the machine to the moment when the recording client asked again: fires what is armed
-  /// until it asks, too, or wants to register.
+  /// Brings the machine to the moment when the recorder asked again: fires its timers until it
+  /// polls, too, or wants to register.
   ///
-  /// A wait ends when the client asked, at its latest if that is sooner; never after it, or the
-  /// machine would believe that it slept. If it then still waits (for the pace, or because the
-  /// server said so), it is told at the end of that wait, and its clock runs ahead. A poll whose
-  /// deadline is over by then was never sent by the recording client, which did nothing
-  /// meanwhile: that is what sleep looks like, so the deadline fires on waking.
+  /// A wait ends when the recorder asked, or at its latest moment if that comes first. It never
+  /// ends later, or the machine would believe that it slept. If the machine then still waits (for
+  /// the pace or for the server's floor), that wait ends at its latest moment, and the machine's
+  /// clock runs ahead. If a poll's deadline is over by then, the recorder never sent that poll and
+  /// did nothing meanwhile. That is what sleep looks like, so the deadline fires on waking.
   mutating func bring(to moment: Moment) {
-    // Each turn ends in a poll, or in one of at most two waits before it.
+    // A poll comes after at most two waits, so four turns are enough.
     for turn in 0..<4 {
       guard let armed else { return }
       switch machine.status {
@@ -94,7 +94,7 @@ struct FedMachine {
 }
 
 extension FedMachine {
-  /// What it wants, in words.
+  /// What the machine wants, in words.
   var want: String {
     switch wanted {
     case .register: "register"
@@ -103,7 +103,7 @@ extension FedMachine {
     }
   }
 
-  /// The finger that it asks from; `nil` if it does not poll.
+  /// The finger that the machine polls from; `nil` if it does not poll.
   var polledFinger: QueueFinger? {
     guard case .poll(_, let finger, _) = wanted else { return nil }
     return finger

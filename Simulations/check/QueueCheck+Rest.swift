@@ -1,13 +1,13 @@
 import SyncProtocols
 import UpdateMachine
 
-// What comes on a queue after the recorder's first departure, where the machine does not follow.
+// What happens on a queue after the recorder's first departure, when the machine no longer follows.
 
 extension QueueCheck {
-  /// Holds a later request against what the recorder was given until then.
+  /// Compares a later request with what the recorder had been given until then.
   mutating func watch(_ exchange: Exchange) {
     guard findings.differences.isEmpty else {
-      // What it was given is in doubt, so nothing is said about what it should have sent.
+      // What the recorder was given is in doubt, so nothing is said about what it should have sent.
       if exchange.request.kind == .poll { findings.pollsNotFollowed += 1 }
       return
     }
@@ -33,7 +33,7 @@ extension QueueCheck {
     lookAtAlone(exchange)
   }
 
-  /// Notes the answers that the recorder had by then.
+  /// Notes the answers that the recorder had by a moment.
   private mutating func settle(before moment: Int64) {
     let answered = unanswered.filter { $0.ended <= moment }
     unanswered.removeAll { $0.ended <= moment }
@@ -49,7 +49,7 @@ extension QueueCheck {
     }
   }
 
-  /// Whether a poll's answer has the same end for a machine that was restored to ask it.
+  /// Checks that a poll's answer leads where it should, with a machine restored to send that poll.
   mutating func lookAtAlone(_ exchange: Exchange) {
     guard exchange.request.kind == .poll, exchange.request.method == "GET",
       case .number = exchange.request.lastEventID, exchange.request.queue != nil

@@ -1,67 +1,70 @@
 import SyncProtocols
 import UpdateMachine
 
-/// How answers are understood: the code under test. Tests put in wrong ones, to see that a wrong
-/// one would be noticed.
+/// How answers are understood. This is the code under test. Tests pass a wrong one to see that it
+/// is noticed.
 package struct Interpretation {
   var classify: DecodedReply.Classifier = { $0.failure() }
   var advance: (QueueFinger, QueueBatch<String>) -> SyncAdvance<QueueFinger> = {
     EventQueue<String>.advance($0, over: $1)
   }
-  /// Whether a realm's state hears what a page mends of messages.
+  /// Whether a realm's state is told what pages have mended in messages.
   var mendsState = true
-  /// Whether messages in doubt are asked for again.
+  /// Whether messages in doubt are fetched again.
   var asksAgain = true
 
-  /// As a client understands them.
+  /// The way a client understands them.
   package static var own: Interpretation { Interpretation() }
 }
 
-/// Holds one user's requests on one queue against a machine that is given the same answers.
+/// Compares one user's requests on one queue with a machine that gets the same answers.
 ///
-/// Three parties are compared: the *machine*; the *recorder*, who sent what was recorded; and an
-/// *honest client*, derived from the answers alone by ``QueueLedger``. It registers, asks from the
-/// newest event it was given, one poll at a time, until it is refused or lets the queue go.
+/// Three parties are compared: the *machine*; the *recorder*, the client that was recorded; and an
+/// *honest client*, which ``QueueLedger`` derives from the answers alone. The honest client
+/// registers. Then it asks from the newest event it was given, one poll at a time, until it is
+/// refused or lets the queue go.
 ///
-/// - The machine must want what the honest client sends, and stand where the last answer leads.
-///   If not, that is a *difference*.
+/// - The machine must want what the honest client sends, and must end up where the last answer
+///   leads. If not, that is a *difference*.
 /// - The recorder may leave the honest path, but only in ways that the recording itself explains:
-///   two polls at once, a request that is no poll, one after the end, a place older than the
-///   newest, or a place that it was never given. That is a *departure*. Two of these are believed
-///   only if the server behaved accordingly: it gives again what is asked for from an old place,
-///   and refuses a place that it never gave (once: that destroys what was not delivered, so from
-///   then on places may be real that were never given [05 A9–A11]). If it did not, the recording
-///   is not what happened, or we misread it, and that is a difference, too.
-/// - A queue that was gone once never answers with success again; else it is a difference.
+///   two polls at once, a request that is not a poll, a request after the end, an event ID older
+///   than the newest, or an event ID that it was never given. That is a *departure*. The last two
+///   are believed only if the server behaved accordingly. After an old ID it must give the later
+///   events again. It must refuse an ID that it never gave, but only the first time, because that
+///   destroys what was not delivered. From then on an ID may exist that was never given [05
+///   A9–A11]. If the server did otherwise, either the recording is not what happened or we misread
+///   it. That is a difference, too.
+/// - A queue that was once gone must never answer with success again. If it does, that is a
+///   difference.
 ///
-/// After its first departure the machine does not follow a queue any further: what it asked for was
-/// not answered, so there is no telling what it should do next. An answer that was on its way then
-/// is still given, and the end compared. The departing poll and those after it are looked at each
-/// alone: a machine with a saved finger at the place that was asked from is given the answer, and
-/// must end where that leads. And the recorder is compared with the honest client to the end, so
-/// that no departure hides another (`QueueCheck+Rest.swift`).
+/// After the recorder's first departure the machine follows the queue no further. What it asked for
+/// was not answered, so nobody can say what it should do next. An answer that was on its way is
+/// still given to it, and the result is compared. The departing poll and each later one are checked
+/// alone: a machine with a saved finger at the event ID of the poll gets the answer, and must end
+/// up where that leads. The recorder is compared with the honest client to the end, so that no
+/// departure hides another (`QueueCheck+Rest.swift`).
 struct QueueCheck {
   let interpretation: Interpretation
-  /// The queue's requests in the order in which they were sent, the register first.
+  /// The queue's requests in the order in which they were sent, with the register first.
   private let exchanges: [Exchange]
   var findings = Findings()
   var fed: FedMachine
   var ledger: QueueLedger?
   private var terms = ServerTerms.unspoken
-  /// The request that both have sent and that is not answered yet.
+  /// The request that both have sent and that is not yet answered.
   private(set) var out: Exchange?
   private var lastSign: Int64
-  /// The machine does not follow any more.
+  /// Whether the machine has stopped following the queue.
   private var isOver = false
-  /// What the recorder sent since then and is not answered yet.
+  /// What the recorder has sent since then that is not yet answered.
   var unanswered: [Exchange] = []
 
-  /// What Zulip says by default, where a register asks for too little to be told.
+  /// Zulip's default, for registers that ask for too little to be told.
   private static let longPoll = TimeSpan.seconds(90)
-  /// A server that answers at the last moment needs time for it.
+  /// The time that an answer takes if the server sends it at the last moment.
   private static let longPollMargin = TimeSpan.seconds(10)
 
-  /// - Parameter exchanges: at least one.
+  /// - Parameter exchanges: the queue's requests, at least one.
   init(_ exchanges: [Exchange], _ interpretation: Interpretation) {
     self.interpretation = interpretation
     let registers = exchanges.filter { $0.request.kind == .register }
@@ -78,7 +81,7 @@ struct QueueCheck {
     }
   }
 
-  /// Goes through the queue's requests.
+  /// Goes through all of the queue's requests.
   mutating func run() {
     checkThatGoneIsGone()
     begin(exchanges[0])
@@ -98,7 +101,7 @@ struct QueueCheck {
       if let flaw = QueueCheck.flaw(of: first) {
         return depart(.malformed, first, honest: "a poll to a queue that it registered", but: flaw)
       }
-      return depart(.strangeQueue, first, honest: "register")
+      return depart(.unknownQueue, first, honest: "register")
     }
     guard case .register = fed.wanted else {
       return differ(first, "the start", expected: "register", found: fed.want)
@@ -106,7 +109,7 @@ struct QueueCheck {
     out = first
   }
 
-  /// The recorder polls, or tries to.
+  /// The recorder polls, or tries to poll.
   private mutating func poll(_ exchange: Exchange) {
     if let flaw = QueueCheck.flaw(of: exchange) {
       return depart(.malformed, exchange, honest: honestPoll, but: flaw)
@@ -131,8 +134,8 @@ struct QueueCheck {
     differ(exchange, "the poll", expected: exchange.want, found: fed.want)
   }
 
-  /// The recorder asks from another place than the newest. Whether the server's answer bears that
-  /// out decides what it is.
+  /// The recorder asks from an event ID other than the newest. If the server's answer bears that
+  /// out, it is a departure; if not, it is a difference.
   mutating func pollElsewhere(_ exchange: Exchange, _ id: Int64, _ ledger: QueueLedger) {
     let reply = exchange.reply(interpretation.classify)
     if ledger.knows(id), id < ledger.newest {
@@ -157,13 +160,14 @@ struct QueueCheck {
     depart(id > ledger.newest ? .future : .unknownPlace, exchange, honest: honestPoll)
   }
 
-  /// What an honest client asks next.
+  /// What an honest client would ask next.
   var honestPoll: String {
     guard let ledger else { return "register" }
     return ledger.left.map { "no poll to this queue, because \($0)" } ?? "poll \(ledger.finger)"
   }
 
-  /// The recorder lets the queue go: it logs out, or does what the machine has done already.
+  /// The recorder lets the queue go. Either it logs out, or the machine has already released the
+  /// queue.
   private mutating func release(_ exchange: Exchange) {
     if let out {
       return depart(
@@ -185,7 +189,7 @@ struct QueueCheck {
     fed.released = nil
   }
 
-  /// Gives the machine the answer that it waits for, and looks where it stands then.
+  /// Gives the machine the answer that it awaits, and checks where that leads it.
   mutating func deliver(_ exchange: Exchange) {
     out = nil
     lastSign = exchange.ended
@@ -204,8 +208,11 @@ struct QueueCheck {
       let advance = fed.machine.finger.map { interpretation.advance($0, batch) } ?? .gap
       fed.answer(exchange) { id in
         switch advance {
-        case .next(let finger, first: _): .polled(id, movedTo: finger)
+        case .next(let finger, first: _, let isComplete):
+          .polled(id, movedTo: finger, isComplete: isComplete)
         case .seen: .polled(id, movedTo: nil)
+        case .incomplete: .polled(id, movedTo: nil, isComplete: false)
+        case .lost: .failed(id, .expired)
         case .gap: .failed(id, .malformed)
         }
       }
@@ -247,9 +254,10 @@ struct QueueCheck {
       found: lines.map(\.1).joined(separator: ", "))
   }
 
-  /// A queue that is gone stays gone, whichever client asks. Checked on all lines, followed or not.
+  /// A queue that is gone stays gone, whichever client asks. This is checked on all lines, whether
+  /// the machine follows or not.
   ///
-  /// First of all, because an end that is in doubt makes no departures.
+  /// It is checked first, because after an end that is in doubt nothing counts as a departure.
   private mutating func checkThatGoneIsGone() {
     let ends = exchanges.filter { exchange in
       let outcome = Expectation.outcome(of: exchange)
@@ -290,7 +298,7 @@ struct QueueCheck {
 
   mutating func departAfterTheEnd(_ exchange: Exchange) {
     guard findings.differences.isEmpty else {
-      // Only a consequence: the end itself is in doubt.
+      // This only follows from the difference: the end itself is in doubt.
       isOver = true
       if exchange.request.kind == .poll { findings.pollsNotFollowed += 1 }
       return
@@ -308,7 +316,7 @@ struct QueueCheck {
       Difference(line: exchange.line, what: what, expected: expected, found: found))
   }
 
-  /// Why a request to the queues is none of this protocol's; `nil`: it is one.
+  /// Why a request to the queues does not belong to this protocol; `nil` if it does.
   static func flaw(of exchange: Exchange) -> String? {
     let request = exchange.request
     if request.queue == nil { return "without a queue" }
@@ -324,7 +332,7 @@ struct QueueCheck {
 }
 
 extension Exchange {
-  /// What was sent, in the words in which the machine's want is told.
+  /// What was sent, in the words that also describe what the machine wants.
   var want: String {
     let queue = request.queue.map { " \($0)" } ?? ""
     switch request.kind {

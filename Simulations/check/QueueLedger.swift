@@ -2,14 +2,15 @@ import SyncProtocols
 import UpdateMachine
 
 /// What a recording alone proves about one queue: which events its client was given, from which
-/// place an honest client asks next, and whether it would still ask at all.
+/// event ID an honest client asks next, and whether it still asks at all.
 ///
-/// It knows nothing of the machine, so that machine and recorder can both be held against it.
+/// It knows nothing of the machine, so that both the machine and the recorder can be compared with
+/// it.
 struct QueueLedger {
   let queue: QueueID
-  /// The place of the snapshot, or the newest event given: an honest client asks from there.
+  /// The event ID of the snapshot, or of the newest event given. An honest client asks from there.
   private(set) var newest: Int64
-  /// Why an honest client has left the queue; `nil`: it has not.
+  /// Why an honest client has left the queue; `nil` if it has not.
   private(set) var left: String?
   private var given: [(id: Int64, type: String?)] = []
   private var known: Set<Int64>
@@ -20,21 +21,22 @@ struct QueueLedger {
     known = [finger.lastEventID]
   }
 
-  /// The server refused a place that it had not given, and destroyed what was not delivered.
+  /// Whether the server has refused an event ID that it never gave, and so destroyed what was not
+  /// delivered.
   private(set) var wasRefusedAPlace = false
 
   mutating func noteRefusedPlace() { wasRefusedAPlace = true }
 
   var finger: QueueFinger { QueueFinger(queue: queue, lastEventID: newest) }
 
-  /// Whether the client was ever given this ID: a place that it could have asked from.
+  /// Whether the client was ever given this ID, so that it could have asked from it.
   func knows(_ id: Int64) -> Bool { known.contains(id) }
 
-  /// Whether letting the queue go is what an honest client does now: it still has it, or was
-  /// refused on it for a reason that leaves it on the server (TheMachine §5, `release`).
+  /// Whether an honest client may let the queue go now. It may if it still has the queue, or if it
+  /// was refused for a reason that leaves the queue on the server (TheMachine §5, `release`).
   private(set) var mayLetGo = true
 
-  /// A poll had an outcome after which an honest client does not ask again.
+  /// Notes that a poll ended in a way after which an honest client does not ask again.
   mutating func leave(_ outcome: Outcome, on line: Int) {
     guard left == nil else { return }
     left = "the answer on line \(line) was \(outcome.rawValue)"
@@ -46,8 +48,8 @@ struct QueueLedger {
     if left == nil { left = "line \(line) deleted it" }
   }
 
-  /// Notes what a poll gave; says whether it follows on what was given before, as the events of
-  /// one queue do: growing IDs, and no other queue's name.
+  /// Notes what a poll gave. Returns whether it can follow on what was given before: its IDs
+  /// ascend, and it does not name another queue.
   mutating func note(_ batch: QueueBatch<String>) -> Bool {
     guard batch.queue == nil || batch.queue == queue else { return false }
     for (one, next) in zip(batch.events, batch.events.dropFirst()) where one.id >= next.id {
@@ -61,11 +63,11 @@ struct QueueLedger {
     return true
   }
 
-  /// The first event that the answer to a poll from `place` lacks, although the server had to give
-  /// it again: it had been given and not acknowledged.
+  /// The first event that the answer to a poll from `place` lacks although the server had to give
+  /// it again, because it had been given and not acknowledged.
   ///
-  /// Not expected again are the kinds of which the server keeps only the newest pending one, and
-  /// under its ID [05 D1].
+  /// Some kinds are not expected again, because the server keeps only the newest pending event of
+  /// them, under its ID [05 D1].
   func missing(from batch: QueueBatch<String>, askedFrom place: Int64) -> Int64? {
     let merged = ["update_message_flags", "restart", "web_reload_client"]
     let again = Set(batch.events.map(\.id))

@@ -1,19 +1,20 @@
 import Foundation
 import SyncProtocols
 
-/// Recorded sessions between clients and a real server: one exchange a line, in the order in which
-/// they ended. The format is told in `Simulations/Recordings/README.md`.
+/// Recorded sessions between clients and a real server, with one exchange a line, in the order in
+/// which they ended. `Simulations/Recordings/README.md` describes the format.
 package struct Recording {
   var file: String
-  /// All that are not empty, the operator's notes among them.
+  /// The number of lines that are not empty, including the operator's notes.
   var lineCount: Int
   var exchanges: [Exchange]
-  /// `nil`: there are no pages of messages in it.
+  /// `nil` if the recording has no pages of messages.
   var messages: MessageRecording?
-  /// `nil`: no client is given a realm's state in it.
+  /// `nil` if no client is given a realm's state.
   var state: StateRecording?
 
-  /// - Parameter progress: is told now and then how many of how many lines are read.
+  /// - Parameter progress: called now and then with the number of lines read so far, and of all
+  ///   lines.
   package init(
     file: String, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(RecordingError) {
@@ -44,7 +45,7 @@ package struct Recording {
   }
 }
 
-/// A line as it stands in the file: an exchange, or the operator's note.
+/// A line as it stands in the file: an exchange, or a note of the operator.
 private struct RecordedLine: Decodable {
   var exchange: Exchange?
 
@@ -79,8 +80,8 @@ private struct RecordedLine: Decodable {
     if let error = try fields.decodeIfPresent(String.self, forKey: .transportError) {
       return .transportError(error)
     }
-    // An object stands as it came, any other body as a text; whatever else there is has no
-    // envelope, as `QueueBody.init(bytes:)` would find.
+    // An object is recorded as it came, any other body as text. Anything else has no envelope,
+    // which is also what `QueueBody.init(bytes:)` would find.
     var body: QueueBody?
     if let object = try? fields.decode(QueueBody.self, forKey: .body) {
       body = object

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A file of recordings cannot be used: which, where in it, and what was expected.
+/// A file of recordings cannot be used. The message names the file, the place in it, and what was
+/// expected.
 package struct RecordingError: Error {
   package let message: String
 }
@@ -14,7 +15,7 @@ func numberedLines(of path: String) throws(RecordingError) -> [(number: Int, lin
     .enumerated().filter { !$0.element.isEmpty }.map { ($0.offset + 1, Data($0.element)) }
 }
 
-/// The explanation in a decoding error, without the machinery around it.
+/// The explanation in a decoding error, without the technical details around it.
 func reason(_ error: any Error) -> String {
   guard let error = error as? DecodingError else { return "\(error)" }
   func place(_ path: [any CodingKey]) -> String {

@@ -23,7 +23,7 @@ struct ExploreOptions {
   var megabytes: UInt64 = 2048
   var json = false
   /// How many seeds are also simulated, to compare their runs with what was explored.
-  var lives: UInt64?
+  var seeds: UInt64?
 
   init(_ arguments: Arguments) throws(UsageError) {
     let name = try ExploreOptions.name(arguments)
@@ -33,7 +33,7 @@ struct ExploreOptions {
     if let number = try arguments.number("--memory", in: 1...UInt64(1_000_000)) {
       megabytes = number
     }
-    lives = try arguments.number("--seeds", in: 1...UInt64(1_000_000))
+    seeds = try arguments.number("--seeds", in: 1...UInt64(1_000_000))
     json = arguments.has("--json")
   }
 
@@ -102,12 +102,12 @@ struct ExploreOptions {
 extension ExploreOptions {
   /// `nil`: it was not requested. or Ctrl-C was pressed.
   func shapes(_ console: Console) -> ShapeCount? {
-    guard case .eventQueue(let world) = subject, let lives else { return nil }
+    guard case .eventQueue(let world) = subject, let seeds else { return nil }
     let progress = Progress(console)
     defer { console.progress(nil) }
-    return ShapeCount(of: world, in: 1...lives) { runs in
+    return ShapeCount(of: world, in: 1...seeds) { runs in
       progress.show(
-        runs == 0 ? "lives: visiting the states again" : "lives: \(runs) of \(lives)")
+        runs == 0 ? "runs: visiting the states again" : "runs: \(runs) of \(seeds)")
       return !Interrupt.wasAsked
     }
   }

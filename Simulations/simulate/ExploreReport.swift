@@ -126,7 +126,7 @@ struct ExploreReport {
     return String(
       format:
         "%d runs reach %d of %d shapes (%.1f %%), which %.1f %% of the states have; %d others",
-      Int(options.lives ?? 0), count.reached, count.explored, share, states, count.beyond)
+      Int(options.seeds ?? 0), count.reached, count.explored, share, states, count.beyond)
   }
 
   static func progressLine(_ progress: ExplorationProgress, after elapsed: Duration) -> String {

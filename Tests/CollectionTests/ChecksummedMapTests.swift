@@ -29,7 +29,7 @@ import Testing
     for fork in forks {
       #expect(fork.checksum == fork.map.checksum)
       for other in forks {
-        // With so few, equal checksums of different contents would be a mistake.
+        // With so few contents, two that differ must not have equal checksums.
         #expect((fork.checksum == other.checksum) == (fork == other))
         var applied = other
         applied.apply(fork.map.difference(from: other.map))

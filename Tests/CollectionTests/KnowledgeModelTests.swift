@@ -3,11 +3,11 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Knowledge against the plainest thing that can be said of it: for each point of a small line,
+/// Compares knowledge with the simplest possible form of it: for each point of a short line,
 /// whether it is known.
 @Suite struct KnowledgeModelTests {
-  /// Where the small line lies in the long one. Its first and its last point stand for all that is
-  /// below and above it, up to the very beginning and the very end.
+  /// A short line within the long one. Its first and last points stand for everything below and
+  /// above, up to the very beginning and the very end.
   struct Line: CustomTestStringConvertible, Sendable {
     let name: String
     let count: Int
@@ -32,7 +32,8 @@ import Testing
     }
 
     func point(_ index: Int) -> IDInterval<RowID>.Point {
-      // The first is [begin…base - 1], the last [its number…end]: one point where that is the end.
+      // The first point is [begin…base - 1]. The last is [its number…end], which is a single point
+      // if its number is that end.
       let (place, overflow) = base.addingReportingOverflow(Int64(index) - 1)
       precondition(!overflow, "the line is where the test says it is")
       if place == .min { return .veryBeginning }
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  /// Knowledge, and what is known.
+  /// Knowledge, and its expected content.
   struct Pair {
     let line: Line
     var knowledge = Knowledge<RowID>()
@@ -60,7 +61,7 @@ import Testing
       for index in range { known[index] = value }
     }
 
-    /// The longest ranges within `range` in which all is known, or nothing is.
+    /// The longest ranges within `range` in which every point has this value.
     func runs(of value: Bool, in range: ClosedRange<Int>? = nil) -> [ClosedRange<Int>] {
       var runs: [ClosedRange<Int>] = []
       var start: Int?
@@ -75,14 +76,14 @@ import Testing
       return runs
     }
 
-    /// What it should be made of: not one interval more, for they do not touch.
+    /// The intervals that it should have, and no more, because intervals never touch.
     var expected: [IDInterval<RowID>] { runs(of: true).map { line.interval($0) } }
   }
 
   @Test(arguments: Line.all)
   func `long random histories give the expected knowledge`(line: Line) {
     var steps = SplitMix(UInt64(line.count))
-    // Several that are copied, and joined, and changed after that.
+    // Several pairs are copied, joined, and then changed.
     var pairs = (0..<3).map { _ in Pair(line) }
     for step in 0..<4000 {
       let one = steps.below(pairs.count)
@@ -118,7 +119,7 @@ import Testing
       case (false, nil): pair.knowledge.remove(interval)
       }
     case 4...5:
-      // Makes a comb, so that there are many.
+      // Makes a comb, so that there are many intervals.
       for index in stride(from: range.lowerBound, to: pair.line.count, by: 3).prefix(20) {
         pair.set(index...index, kind == 4)
         if kind == 4 {
@@ -177,8 +178,8 @@ import Testing
     #expect(again.hashValue == knowledge.hashValue)
   }
 
-  /// What nobody sees: chunks are neither empty nor too large, their ceilings are right, and the
-  /// slots are free where there are chunks.
+  /// Checks what nobody sees: chunks are neither empty nor too large, their ceilings are right, and
+  /// if there are chunks the two slots are free.
   static func checkChunks(_ knowledge: Knowledge<RowID>) {
     guard !knowledge.chunks.isEmpty else { return }
     #expect(knowledge.first.isNone && knowledge.second.isNone)
@@ -193,7 +194,7 @@ import Testing
     func known(_ numbers: some Sequence<Int>) -> Knowledge<RowID> {
       Knowledge<RowID>(numbers.map { IDInterval(RowID(Int64($0) * 2)) })
     }
-    // One more than fits is two halves; then the upper one is full.
+    // One more than fits makes two halves. Then the upper half is filled.
     let two = known(0..<(limit + limit / 2))
     #expect(two.chunks.map(\.intervals.count) == [limit / 2, limit])
     var one = two
@@ -203,7 +204,7 @@ import Testing
       #expect(one == known((limit / 2 - left)..<(limit + limit / 2)))
       #expect(one.chunks.map(\.intervals.count) == (left == 0 ? [limit] : [left, limit]))
     }
-    // The other way round there comes room for both.
+    // The other way round, there is room for both in the end.
     var both = two
     for number in (limit / 2..<(limit + limit / 2)).dropLast() {
       both.remove(RowID(Int64(number) * 2))

@@ -14,7 +14,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
 }
 
 @Suite struct IntervalTests {
-  @Test func `the line has an end on each side of all IDs`() {
+  @Test func `the very beginning is before all IDs, and the very end after them`() {
     let least = IDInterval<RowID>.Point.id(RowID(.min))
     let greatest = IDInterval<RowID>.Point.id(RowID(.max))
     #expect(IDInterval<RowID>.Point.veryBeginning < least)
@@ -57,7 +57,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     #expect("\(interval)" == text)
   }
 
-  @Test func `an upper end below the lower one is a mistake`() async {
+  @Test func `an interval whose upper end is below its lower end traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = IDInterval(from: RowID(4), to: RowID(3))
     }
@@ -68,7 +68,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
 }
 
 @Suite struct KnowledgeTests {
-  @Test func `neighbours become one, whichever comes first`() {
+  @Test func `adjacent intervals become one, whichever is given first`() {
     #expect(Knowledge<RowID>([ids(1, 3), ids(4, 9)]) == Knowledge<RowID>(ids(1, 9)))
     #expect(Knowledge<RowID>([ids(4, 9), ids(1, 3)]) == Knowledge<RowID>(ids(1, 9)))
     #expect(Knowledge<RowID>([ids(1, 3), ids(5, 9)]).count == 2)
@@ -127,7 +127,7 @@ private func upTo(_ high: Int64) -> IDInterval<RowID> {
     #expect(Knowledge<RowID>(from(40)).gap(atOrAbove: .veryBeginning) == upTo(39))
   }
 
-  @Test func `a copy keeps what it knew`() {
+  @Test func `a copy does not change with the original`() {
     for count in [1, 2, 3, 200] as [Int64] {
       var known = Knowledge<RowID>((0..<count).map { ids($0 * 10, $0 * 10 + 3) })
       let copy = known

@@ -2,12 +2,12 @@ import TestSupport
 import Testing
 import UpdateMachine
 
-/// A partial list against a plain model, and against a server that tells the truth.
+/// Tests a partial list against a simple model, and against a server that tells the truth.
 @Suite struct PartialListTests {
   // MARK: Against the model
 
   @Test(arguments: 0..<8)
-  func `an excerpt is what a plain walk along the line shows`(share: Int) {
+  func `an excerpt equals that of a plain walk along the line`(share: Int) {
     for seed in 0..<250 {
       var dice = SplitMix(UInt64(share * 250 + seed))
       var line = LineModel()
@@ -28,7 +28,7 @@ import UpdateMachine
   // MARK: Against a server
 
   @Test(arguments: [1, 3, 100], [nil, 12] as [Int64?])
-  func `fetching what a window lacks ends, and the window is complete`(cap: Int, limit: Int64?) {
+  func `a window is complete after a bounded number of fetches`(cap: Int, limit: Int64?) {
     for seed in 0..<300 {
       var dice = SplitMix(UInt64(seed))
       let server = TruthfulServer(
@@ -41,7 +41,7 @@ import UpdateMachine
         server.answer(want, of: &list)
         pages += 1
       }
-      // Every page but the last of a walk brings a message, or closes a hole.
+      // Every page of a walk but the last brings a message or closes a hole.
       #expect(pages <= Int(window.before + window.after) + 20, "seed \(seed), \(window)")
       let excerpt = list.excerpt(of: window)
       let shown = excerpt.rows.compactMap { row in
@@ -66,7 +66,7 @@ import UpdateMachine
         case .item(let id): #expect(!line.list.knowledge.contains(id))
         case .about(let anchor, let before, let after):
           guard let point = anchor.point, line.list.knowledge.contains(point) else { continue }
-          // What is about a known ID begins right beside it, in a gap.
+          // A page about a known ID must begin right beside it, in a gap.
           let isBeside = [before > 0 ? -1 : 0, after > 0 ? 1 : 0].contains { step in
             step != 0 && !line.list.knowledge.contains(RowID(point.id!.number + step))
           }
@@ -78,7 +78,7 @@ import UpdateMachine
 
   // MARK: By hand
 
-  @Test func `nothing is known of a list that is new`() {
+  @Test func `a new list is one gap, and asks for its whole window`() {
     let list = PartialList<RowID>()
     for window in [ListWindow<RowID>.newest(10), ListWindow<RowID>(.oldest, before: 0, after: 5)] {
       let excerpt = list.excerpt(of: window)
@@ -104,8 +104,8 @@ import UpdateMachine
     #expect(wants(ListWindow<RowID>(.newest, before: -5, after: .min)).count == 1)
   }
 
-  /// Found by seed 1222 of messages: what was left of the line behind the last ID was forgotten when a
-  /// later reading failed, and a gap was shown before a list that was whole.
+  /// Found by seed 1222 of messages. The rest of the line behind the last ID was forgotten when a
+  /// later reading failed, so a list that was whole showed a gap.
   @Test(arguments: [PageAnchor<RowID>.oldest, .newest])
   func `a read for a window at an end of the line reaches that end`(
     anchor: PageAnchor<RowID>
@@ -146,7 +146,7 @@ import UpdateMachine
       list.excerpt(of: .newest(3)).rows == [
         .former(RowID(7)), .former(RowID(8)), .former(RowID(9)), .gap(.everything),
       ])
-    // Forgotten twice, with nothing learnt in between, it is still remembered.
+    // Even if it is forgotten twice with nothing learnt in between, it is still shown as former.
     list = PartialList<RowID>(forgetting: list)
     list.erase(RowID(8))
     #expect(
@@ -164,7 +164,7 @@ import UpdateMachine
     #expect(excerpt.wants == [.about(.id(RowID(8)), before: 20, after: 0)])
   }
 
-  @Test func `nothing older than the history limit is asked for`() {
+  @Test func `a list asks for no rows older than its history limit`() {
     var list = PartialList<RowID>()
     for number in [50, 60] { list.insert(RowID(Int64(number))) }
     list.learn(IDInterval(from: .id(RowID(50)), to: .veryEnd))
@@ -174,7 +174,7 @@ import UpdateMachine
       #expect(excerpt.wants == [] && !excerpt.reachesBeginning)
       #expect(Array(excerpt.rows.suffix(2)) == [.item(RowID(50)), .item(RowID(60))])
     }
-    // Something older is to be seen after all.
+    // There is something older to show after all.
     list.insert(RowID(40))
     #expect(list.historyLimit == nil)
     #expect(!list.excerpt(of: .newest(10)).wants.isEmpty)
@@ -197,8 +197,8 @@ import UpdateMachine
   }
 }
 
-/// The line of IDs, point by point: 0 stands for the beginning and all below 1, and the point after
-/// the last ID for all above.
+/// The line of IDs, point by point. Point 0 stands for the beginning and everything below 1, and
+/// the point after the last ID for everything above.
 struct LineModel {
   static let last: Int64 = 30
   private static let end = last + 1
@@ -361,17 +361,17 @@ struct LineModel {
   }
 }
 
-/// Some messages, and pages of them.
+/// A server that has some messages and gives pages of them.
 struct TruthfulServer {
   var messages: [Int64]
-  /// So many on each side of an anchor at most.
+  /// The most messages on each side of an anchor.
   var cap: Int
-  /// What is older is hidden.
+  /// Messages older than this are hidden.
   var limit: Int64?
 
   private var visible: [Int64] { messages.filter { $0 >= limit ?? 0 } }
 
-  /// A list that knows this and that of it.
+  /// A list that knows a random part of the messages.
   func someKnowledge(_ dice: inout SplitMix) -> PartialList<RowID> {
     var list = PartialList<RowID>()
     for _ in 0..<dice.roll(6) {

@@ -1,6 +1,6 @@
 import UpdateMachine
 
-/// The ID of a row of a list in which it does not matter what the rows are.
+/// The ID of a row in a list whose rows do not matter.
 struct RowID: ListID {
   let number: Int64
 

@@ -9,12 +9,12 @@ import Testing
 
   static func numbers(_ count: Int64) -> Map { VersionedMapSharingTests.numbers(count) }
 
-  /// How many nodes are looked into to tell what changed.
+  /// How many nodes are read to find what changed.
   static func cost(_ new: Map, from old: Map) -> Int {
     old.compare(with: new) { _, _, _ in true }
   }
 
-  /// What changed, found in the plainest way.
+  /// The changes, found in the simplest way.
   static func naive(_ new: Map, from old: Map) -> [Map.Difference.Change] {
     let keys = Set(new.map(\.key)).union(old.map(\.key))
     return keys.sorted().filter { new[$0] != old[$0] }.map {
@@ -51,7 +51,7 @@ import Testing
         let key = Int64(steps.below(keys))
         fork.removeAll(in: key..<(key + Int64(steps.below(keys))))
       }
-      if steps.below(10) == 0 { fork = Map(sorted: fork) }  // Shares nothing any more.
+      if steps.below(10) == 0 { fork = Map(sorted: fork) }  // Shares no node.
       if forks.count == 8 { forks.removeFirst() }
       forks.append(fork)
       let (old, new) = (steps.pick(forks), steps.pick(forks))
@@ -68,12 +68,12 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `bug 78: after a bulk change no key is in the map twice, nor in a difference`(
+  func `bug 78: a bulk change puts no key into the map or a difference twice`(
     isShared: Bool
   ) {
     let old = Self.numbers(2_000)
     var new = isShared ? old : Map(sorted: old)
-    // Into the middle of full nodes, so that many are split at once.
+    // These go into the middle of full nodes, so that many are split at once.
     for key in 0..<5_000 { new[Int64(key) * 7 % 5_000] = -1 }
     new.removeAll(in: 1_000..<1_500)
     #expect(new.map(\.key) == Array(0..<1_000) + Array(1_500..<5_000))
@@ -101,15 +101,15 @@ import Testing
     while changed.count < changes { changed.insert(Int64(steps.below(200_000))) }
     for key in changed { new[key] = new[key] == nil || key % 3 > 0 ? -1 : nil }
     #expect(new.difference(from: old).changes.map(\.key) == changed.sorted())
-    // As many nodes as the two do not share, neither more nor fewer; on either side at most a path
-    // for each change, and here and there a neighbour.
+    // It reads exactly the nodes that the two do not share. On either side these are at most one
+    // path for each change, and now and then a neighbour.
     let unshared = old.nodes.symmetricDifference(new.nodes).count
     #expect(Self.cost(new, from: old) == unshared)
     #expect(unshared <= 2 * changes * old.height + 2)
     #expect(Self.cost(old, from: new) == unshared)
   }
 
-  @Test func `a removed range costs what was in it`() {
+  @Test func `a difference after removing a range opens only the unshared nodes`() {
     let old = Self.numbers(100_000)
     var new = old
     new.removeAll(in: 100_000..<101_000)
@@ -119,7 +119,7 @@ import Testing
     #expect(unshared < 50)
   }
 
-  @Test func `shared nodes are not opened, whatever the heights`() {
+  @Test func `a difference opens no shared nodes, whatever the heights`() {
     let old = Self.numbers(100_000)
     for (lower, upper) in [(0, 199_000), (500, 199_900), (3000, 100_000), (190_000, 200_000)] {
       var new = old
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `equality stops at the first difference`() {
+  @Test func `a comparison of maps stops at the first difference`() {
     let one = Self.numbers(50_000)
     var other = Map(sorted: one)
     #expect(one == other)
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: ["[3,4,1,2]", "[1,2,1,2]", "[1,2,3]", "{}"])
-  func `decoding what no map encodes is an error`(text: String) {
+  func `a text that no map encodes cannot be decoded`(text: String) {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Map.self, from: Data(text.utf8))
     }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Long random runs of a map and its forks, compared with the simplest possible map.
+/// Compares a map and its forks with the simplest possible map, in long random runs.
 @Suite struct VersionedMapModelTests {
-  /// One map, and what it should be.
+  /// One map, and its expected content.
   struct Pair<Key: Drawn & Comparable, Value: Drawn> {
     var map = VersionedMap<Key, Value>()
     var model = NaiveMap<Key, Value>()
 
-    /// One operation, drawn; returns what differs in what it told.
+    /// Performs a random operation. Returns the difference if the two maps answer differently.
     mutating func step(_ steps: inout SplitMix, keys: Int) -> String? {
       let key = Key.drawn(steps.below(keys))
       let value = Value.drawn(steps.below(1000))
@@ -41,7 +41,7 @@ import Testing
       let other = Key.drawn(steps.below(keys))
       let (lower, upper) = (min(key, other), max(key, other))
       let (first, last) = (map.first?.key ?? key, map.last?.key ?? key)
-      // Mostly short ranges, or little would ever be left.
+      // Most ranges are short, or the map would always be nearly empty.
       let isShort = map.count(in: lower...upper) < 40 || steps.below(20) == 0
       let (told, expected) =
         switch (steps.below(5), isShort) {
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  /// Several forks at once; each is changed, and none may notice the others.
+  /// Changes several forks side by side. None may notice the changes of others.
   func live<Key: Drawn & Comparable, Value: Drawn>(
     _ type: Pair<Key, Value>.Type, seed: UInt64, keys: Int, steps count: Int
   ) -> String? {
@@ -107,7 +107,7 @@ import Testing
         let place = steps.below(6)
         if place < forks.count { forks[place] = fork } else { forks.append(fork) }
       }
-      // Looking at a whole large tree takes its time.
+      // Checking a large tree takes long, so it is done now and then.
       if step % (keys / 200 + 1) == 0, let broken = forks[index].map.brokenRule {
         return "step \(step): \(broken)"
       }
@@ -133,7 +133,7 @@ import Testing
     #expect(live(Pair<String, String>.self, seed: seed, keys: keys, steps: 4000) == nil)
   }
 
-  @Test func `values may be wider than keys, and aligned to more`() {
+  @Test func `a map may hold values that are wider than its keys, and aligned to more`() {
     #expect(live(Pair<Int64, Wide>.self, seed: 7, keys: 2000, steps: 3000) == nil)
   }
 
@@ -158,7 +158,7 @@ import Testing
     #expect(map.nodes.count < leaves + leaves / 8)
   }
 
-  @Test func `a range is cut out of a large map, wherever it lies`() {
+  @Test func `a range is removed from a large map wherever it lies`() {
     let whole = VersionedMap(sorted: (0..<30_000).map { (key: Int64($0), value: Int64($0)) })
     var steps = SplitMix(9)
     for _ in 0..<300 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What a copy costs, and what a change: counted in nodes.
+/// Tests what a copy and a change cost, counted in nodes.
 @Suite struct VersionedMapSharingTests {
   typealias Map = VersionedMap<Int64, Int64>
 
@@ -19,7 +19,7 @@ import Testing
     #expect(copy == map)
   }
 
-  @Test func `a map is one reference`() {
+  @Test func `a map is as small as one reference`() {
     #expect(MemoryLayout<Map>.size == MemoryLayout<Int>.size)
   }
 
@@ -32,7 +32,7 @@ import Testing
     #expect(map[70_000] == 35_000)
     #expect(fork[70_000] == -1)
     let nodes = fork.nodes
-    fork[70_002] = -2  // In the same leaf, which is the fork's own by now.
+    fork[70_002] = -2  // It is in the same leaf, which is the fork's own by now.
     #expect(fork.nodes == nodes)
   }
 
@@ -48,7 +48,7 @@ import Testing
     #expect(map.nodes == nodes)
   }
 
-  @Test func `when a fork is released, the other map owns the nodes alone`() {
+  @Test func `a map owns its nodes alone once its fork is released`() {
     var map = Self.numbers(10_000)
     let nodes = map.nodes
     do {
@@ -102,7 +102,7 @@ import Testing
     #expect(late == nil)
   }
 
-  @Test func `a failed change leaves the value as the body left it, and throws`() {
+  @Test func `a change that throws leaves the value as its body left it`() {
     struct Refused: Error {}
     var map: Map = [1: 1, 2: 2]
     let before = map
@@ -145,7 +145,7 @@ import Testing
     #expect(map == Self.numbers(5000))
   }
 
-  @Test func `entries that are not ascending trap`() async {
+  @Test func `a map that is made from entries out of order traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = VersionedMap<Int64, Int64>(sorted: [(key: 2, value: 0), (key: 1, value: 0)])
     }

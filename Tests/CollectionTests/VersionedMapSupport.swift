@@ -2,7 +2,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What a map should be, kept in the plainest way.
+/// The expected content of a map, kept in the simplest way.
 struct NaiveMap<Key: Hashable & Comparable, Value> {
   var values: [Key: Value] = [:]
 
@@ -16,7 +16,7 @@ struct NaiveMap<Key: Hashable & Comparable, Value> {
 }
 
 extension VersionedMap {
-  /// The first rule of the tree that does not hold; `nil` if all do.
+  /// The first rule of the tree that is broken; `nil` if none is.
   var brokenRule: String? {
     guard let root else { return nil }
     if root.level == 0, root.count < 1 { return "an empty map has no root" }
@@ -55,7 +55,7 @@ extension MapNode {
     return sum == total ? nil : "\(total) entries said, \(sum) there"
   }
 
-  /// The last key below.
+  /// The last key below this node.
   var last: Key? {
     unsafe level == 0 ? keys[count - 1] : children[count - 1].last
   }
@@ -67,7 +67,7 @@ extension MapNode {
   }
 }
 
-/// A key and a value, drawn.
+/// A type of keys or values that can be drawn at random.
 protocol Drawn: Hashable {
   static func drawn(_ number: Int) -> Self
 }
@@ -77,13 +77,13 @@ extension Int64: Drawn {
 }
 
 extension String: Drawn {
-  /// Short ones and long ones, and not in the order of the numbers.
+  /// Texts short and long, which are not in the order of their numbers.
   static func drawn(_ number: Int) -> String {
     number % 3 == 0 ? "\(number)" : "key that is not kept within the string itself \(number)"
   }
 }
 
-/// As large as a value can be that is kept in the node, and aligned to more than a key.
+/// The largest value that is kept within the node. Its alignment is greater than a key's.
 struct Wide: Drawn, Sendable {
   var high: UInt128
   var low: UInt64

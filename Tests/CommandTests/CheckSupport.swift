@@ -10,7 +10,7 @@ struct Ran {
   var out: [String]
   var error: [String]
 
-  /// Runs a command as the shell would.
+  /// Runs a command as a shell would.
   init(_ words: String...) {
     self.init(words)
   }
@@ -21,7 +21,7 @@ struct Ran {
     (out, error) = paper.lines.withLock { ($0.out, $0.error) }
   }
 
-  /// Runs `check --verbose` with answers understood in another way.
+  /// Runs `check --verbose` with another way of understanding answers.
   init(checking files: [String], _ interpretation: Interpretation, orders: Int = 1) throws {
     let paper = Paper()
     code = try Simulate.check(
@@ -32,7 +32,7 @@ struct Ran {
   var text: String { out.joined(separator: "\n") }
 }
 
-/// A console that remembers.
+/// A console that remembers what was printed.
 private final class Paper: Sendable {
   struct Lines {
     var out: [String] = []
@@ -49,7 +49,7 @@ private final class Paper: Sendable {
   }
 }
 
-/// A file of its own for one test, gone with it.
+/// A file for one test, which is removed with this object.
 final class Scratch {
   let path: String
 
@@ -69,7 +69,7 @@ func shippedLines(_ name: String) throws -> [String] {
     .split(separator: "\n").map(String.init)
 }
 
-/// A line of a recording as a tree that can be tampered with.
+/// A line of a recording as a tree that a test can change.
 struct Tree {
   var root: [String: Any]
 

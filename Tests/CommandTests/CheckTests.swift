@@ -36,13 +36,13 @@ struct CheckTests {
   }
 
   @Test func `every departure in the recorded queue lifecycle is intended`() throws {
-    // By the labels in the file: A3–A11, A12–A14, A15 and A16, A17, A18, A20–A22; B2, B3, B5 and
-    // B7; D2–D4; E2 and E3.
+    // The labels of these lines in the file are A3–A11, A12–A14, A15 and A16, A17, A18, A20–A22;
+    // B2, B3, B5 and B7; D2–D4; E2 and E3.
     let meant: [(Int, Departure.Kind)] = [
       (12, .oldPlace), (13, .oldPlace), (14, .oldPlace), (15, .oldPlace), (16, .oldPlace),
       (17, .afterTheEnd), (20, .future), (21, .afterTheEnd), (22, .future),
       (23, .malformed), (24, .malformed), (25, .malformed),
-      (26, .strangeQueue), (27, .afterTheEnd), (28, .strangeQueue), (29, .strangeQueue),
+      (26, .unknownQueue), (27, .afterTheEnd), (28, .unknownQueue), (29, .unknownQueue),
       (31, .future), (32, .afterTheEnd), (33, .malformed),
       (38, .twoAtOnce), (39, .oldPlace), (41, .twoAtOnce), (43, .twoAtOnce),
       (60, .unknownPlace), (61, .afterTheEnd), (68, .malformed), (69, .malformed),
@@ -68,12 +68,12 @@ struct CheckTests {
 
   // MARK: Tampered recordings
 
-  /// One change to one line of `session.jsonl`, and what must be told.
+  /// One change to one line of `session.jsonl`, and what must be reported.
   struct Tampering: Sendable, CustomTestStringConvertible {
     var name: String
     var line: Int
     var change: @Sendable (inout Tree) -> Void
-    /// Where it is noticed.
+    /// The line where the change is noticed.
     var noticed: Int
     var expected: String
     var found: String
@@ -146,7 +146,7 @@ struct CheckTests {
   @Test func `a machine that gets only part of a batch makes a difference`() throws {
     var wrong = Interpretation()
     wrong.advance = { finger, batch in
-      guard case .next(_, let first) = EventQueue<String>.advance(finger, over: batch) else {
+      guard case .next(_, let first, _) = EventQueue<String>.advance(finger, over: batch) else {
         return .seen
       }
       return .next(
@@ -184,7 +184,7 @@ struct CheckTests {
           + "  found     \(Outcome(.failed(wrong)).rawValue)"))
   }
 
-  @Test func `ignoring the wait of a refusal makes a difference`() throws {
+  @Test func `a classifier that ignores the wait of a refusal makes a difference`() throws {
     let interpretation = Interpretation(classify: { answer in
       let failure = answer.failure()
       if case .rateLimited = failure { return .rateLimited(after: nil) }
@@ -196,9 +196,9 @@ struct CheckTests {
   }
 }
 
-@Suite("check: sessions written for it")
+@Suite("check: sessions written for the tests")
 struct WrittenSessionTests {
-  /// A recording of one client on queue `q`, a request a second.
+  /// A recording of one client on queue `q`, with one request a second.
   private func session(_ exchanges: [(request: String, response: String)]) throws -> Scratch {
     try Scratch(
       exchanges.enumerated().map { index, exchange in
@@ -227,7 +227,7 @@ struct WrittenSessionTests {
     #"{"status":\#(status),"body":{"result":"error","code":"\#(code)"}}"#
   }
 
-  @Test func `after faults, limits and broken connections the same poll is repeated`() throws {
+  @Test func `a poll is repeated unchanged after faults, limits and broken connections`() throws {
     let scratch = try session([
       (register, registered),
       (poll(-1), events(0, 3)),
@@ -251,7 +251,7 @@ struct WrittenSessionTests {
     (400, "BAD_EVENT_QUEUE_ID", "expired"), (400, "BAD_REQUEST", "rejected"),
     (401, "UNAUTHORIZED", "unauthorized"),
   ])
-  func `asking again after the end is a departure`(
+  func `a poll after the end of its queue is a departure`(
     _ status: Int, _ code: String, _ outcome: String
   ) throws {
     let scratch = try session([
@@ -301,7 +301,7 @@ struct WrittenSessionTests {
     #expect(ran.text.contains("because the answer on line 2 was malformed"), "\(ran.text)")
   }
 
-  @Test func `an honest client does not come back to a queue after an hour`() throws {
+  @Test func `a poll after more than an hour of silence is a departure`() throws {
     let scratch = try session([(register, registered), (poll(-1), empty)])
     var late = try Tree(try String(contentsOfFile: scratch.path, encoding: .utf8).lastLine)
     late["t"] = 5000

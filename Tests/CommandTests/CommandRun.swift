@@ -4,7 +4,7 @@ import Testing
 
 @testable import simulate
 
-/// A command that was run, and what it said.
+/// A command that was run, and what it printed.
 struct CommandRun {
   var code: ExitCode
   var output: [String]

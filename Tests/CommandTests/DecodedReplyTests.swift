@@ -7,11 +7,11 @@ import UpdateMachine
 @testable import RecordingCheck
 @testable import simulate
 
-@Suite("From bytes to answers")
+@Suite("Answers decoded from bytes")
 struct DecodedReplyTests {
   // MARK: Every answer of the errors
 
-  /// The table of ZulipServer §5, a third time, on what another parser reads.
+  /// The table of ZulipServer §5 a third time, applied to what another parser reads.
   private func meaning(of response: [String: Any]) -> Outcome? {
     guard let status = response["status"] as? Int else { return nil }
     let body = response["body"] as? [String: Any]
@@ -65,7 +65,7 @@ struct DecodedReplyTests {
     #expect(reply(code: "BAD_REQUEST") == .failed(.rejected(RejectionCode("BAD_REQUEST"))))
   }
 
-  @Test func `the wait of a refusal is the body's, else the header's, never shortened`() {
+  @Test func `a refusal's wait is its body's, else its header's, and is never rounded down`() {
     func after(_ body: String, _ header: String?) -> TimeSpan? {
       let reply = DecodedReply(
         to: .poll, status: 429, headers: header.map { ["Retry-After": $0] } ?? [:],
@@ -108,7 +108,7 @@ struct DecodedReplyTests {
 
   // MARK: Bytes that no server sends
 
-  /// Remembers the kinds of events that it was given.
+  /// A model that remembers the types of events it was given.
   private struct Kinds: SyncModel, Equatable {
     var kinds: [String]
 
@@ -119,7 +119,7 @@ struct DecodedReplyTests {
 
   private typealias Subject = SyncClient<Kinds, EventQueue<String>>
 
-  /// A replica with a poll out.
+  /// A replica whose poll is out.
   private func polling() throws -> (Subject, RequestID) {
     var replica = Subject(incarnation: Incarnation(1))
     let zero = Moment(milliseconds: 0)
@@ -135,8 +135,8 @@ struct DecodedReplyTests {
 
   private static let statuses = [200, 200, 200, 204, 304, 400, 401, 403, 404, 405, 429, 500, 502]
 
-  /// Gives an answer as a driver would; a failure must leave the model, and if it is nobody's
-  /// refusal the finger, as they were.
+  /// Gives the replica an answer as a driver would. A failure must leave the model as it was, and
+  /// with `keepsFinger` the finger as well.
   private func give(_ bytes: Data, status: Int, keepsFinger: Bool) throws {
     let (before, id) = try polling()
     var replica = before
@@ -160,7 +160,7 @@ struct DecodedReplyTests {
     var random = SplitMix(seed)
     for _ in 0..<2_000 {
       let count = Int.random(in: 0...200, using: &random)
-      // Half of them from JSON's own alphabet, which comes further into the parser.
+      // Half of them use JSON's own characters, which get further into the parser.
       let alphabet = Bool.random(using: &random) ? Array("{}[]\",:0123eE-+.\\u truefalsn".utf8) : []
       let bytes = (0..<count).map { _ in
         alphabet.randomElement(using: &random) ?? UInt8.random(in: 0...255, using: &random)
@@ -190,7 +190,7 @@ struct DecodedReplyTests {
     }
   }
 
-  @Test func `an answer with wrong bytes in it never traps, and a refusal never moves the model`()
+  @Test func `an answer with wrong bytes never traps, and a refusal never moves the model`()
     throws
   {
     var random = SplitMix(5)

@@ -3,8 +3,8 @@ import Testing
 @testable import Simulator
 @testable import simulate
 
-/// What `simulate run` says of a seed that is not the same twice. Its own worlds are; so two seeds
-/// stand in for one.
+/// Tests what `simulate run` says of a seed that gives two different runs. The worlds here never do
+/// that, so two seeds stand in for one.
 struct DeterminismTests {
   private func report() throws -> RunReport {
     var result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3))

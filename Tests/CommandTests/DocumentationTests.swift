@@ -3,7 +3,8 @@ import Testing
 
 @testable import counter
 
-/// What people read first is short and true, and what they paste is what the tests compile.
+/// Checks that what people read first is short and true, and that the tests compile what people
+/// paste.
 @Suite struct DocumentationTests {
   private let repository = Repository()
   private let figures = "Simulations/Benchmarks/README.md"
@@ -36,7 +37,7 @@ import Testing
     #expect(shown.count >= 10)
   }
 
-  @Test func `the README's banner is what the machine says`() throws {
+  @Test func `every claim in the README's banner is one that the machine makes`() throws {
     let said = try text(banner).split(separator: "\n")
     let lines = try text("README.md").split(separator: "\n")
     let shown = lines.compactMap { $0.wholeMatch(of: #/ *([0-9]+) ms  .*  (\S[^·]*)/#) }
@@ -70,7 +71,7 @@ import Testing
         #expect(compiled.contains(block), "\(path) shows what no test has:\n\(block)")
       }
     }
-    #expect(compiled.subtracting(shown).sorted() == [], "shown nowhere")
+    #expect(compiled.subtracting(shown).sorted() == [], "these examples are in no document")
     #expect(shown.count > 15)
   }
 
@@ -129,12 +130,12 @@ import Testing
 
   // MARK: Helpers
 
-  /// The files of code that a tutorial shows.
+  /// The code files that a tutorial shows.
   private func shown(by tutorial: String) -> [String] {
     tutorial.matches(of: #/@Code\(name: "[^"]+", file: "([^"]+)"\)/#).map { String($0.output.1) }
   }
 
-  /// The rows of tables, without their heads.
+  /// The rows of all tables, without their headings.
   private func rows(_ text: String) -> [String] {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     return lines.indices.filter { index in
@@ -143,14 +144,14 @@ import Testing
     }.map { String(lines[$0]) }
   }
 
-  /// The blocks of Swift, each line with its line feed.
+  /// The blocks of Swift. Each line keeps its line feed.
   private func blocks(of text: String) -> [String] {
     text.components(separatedBy: "```swift\n").dropFirst().map {
       $0.components(separatedBy: "```\n")[0]
     }
   }
 
-  /// What stands between the markers of a file, with no more indentation than it needs.
+  /// The examples between a file's markers, with no more indentation than they need.
   private func examples(of file: SourceFile) -> [String] {
     var examples: [[Substring]] = []
     var isInside = false

@@ -3,7 +3,7 @@ import Testing
 
 @testable import simulate
 
-/// `simulate explore`, as it is typed.
+/// Tests `simulate explore` as it is typed.
 struct ExploreCommandTests {
   @Test(arguments: [
     ("explore --model x", "unknown model \"x\". There are: event-queue, two-phase-commit"),
@@ -140,7 +140,7 @@ struct ExploreCommandTests {
     #expect(json["counterexampleSteps"] as? Int == 7)
   }
 
-  @Test func `when memory is full, explore says how far it came and what to do`() throws {
+  @Test func `explore says how far it came and what to do when memory is full`() throws {
     let ran = CommandRun("explore --model two-phase-commit --participants 8 --memory 1 --json")
     #expect(ran.code == .usage)
     let error = try #require(ran.errors.first)

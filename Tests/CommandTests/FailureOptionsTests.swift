@@ -4,9 +4,9 @@ import Testing
 
 @testable import simulate
 
-/// `--curve` and `--save FILE`, after a run that failed and after a token that is replayed.
+/// Tests `--curve` and `--save FILE`, after a run that failed and after the replay of a token.
 struct FailureOptionsTests {
-  /// A folder of its own, which goes when the test is over.
+  /// Runs a test in a folder of its own, which is removed afterwards.
   private func inFolder(_ body: (String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("simulate-\(UUID().uuidString)")
@@ -67,7 +67,7 @@ struct FailureOptionsTests {
     #expect(replay.output.last == curve)
   }
 
-  @Test func `without a failure there is nothing to save or measure`() throws {
+  @Test func `a run without a failure saves and measures nothing`() throws {
     try inFolder { folder in
       let file = "\(folder)/none.scenario"
       let run = CommandRun("run --seeds 2 --curve --save \(file)")
@@ -94,7 +94,7 @@ struct FailureOptionsTests {
   }
 
   @Test(arguments: ["--curve", "--save x.scenario"])
-  func `with --shrink 0 a failure cannot be measured or saved`(typed: String) {
+  func `a failure cannot be measured or saved with --shrink 0`(typed: String) {
     let run = CommandRun("run --seeds 1 --shrink 0 \(typed)")
     #expect(run.code == .usage)
     #expect(run.errors.first?.contains("cannot be combined with --shrink 0") == true)

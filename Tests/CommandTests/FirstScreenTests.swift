@@ -5,9 +5,9 @@ import Testing
 @testable import Simulator
 @testable import simulate
 
-/// What somebody sees who types `simulate` for the first time, and then `simulate trace`.
+/// Tests what a user sees who types `simulate` for the first time, and then `simulate trace`.
 struct FirstScreenTests {
-  /// `simulate` with few seeds and a short session.
+  /// Runs `simulate` with few seeds and a short session.
   private func all(
     _ typed: String = "--seeds 2", sessions: [String] = [Shipped.recording("session.jsonl")],
     isVerbose: Bool = false
@@ -79,7 +79,7 @@ struct FirstScreenTests {
     #expect(lines.last == "Something is wrong. Look for the failures above.")
   }
 
-  @Test func `only --verbose prints what is not a failure`() throws {
+  @Test func `departures and counts are printed with --verbose only`() throws {
     let file = Shipped.recording("tornado-restart.jsonl")
     let short = lines(try all(sessions: [file]))
     let long = lines(try all(sessions: [file], isVerbose: true))
@@ -137,7 +137,7 @@ struct FirstScreenTests {
 
   // MARK: Progress
 
-  @Test func `in a file, progress is one line in five seconds`() {
+  @Test func `progress in a file is one line in five seconds`() {
     let pace = PlainProgress()
     let start = ContinuousClock.now
     let due = [0, 1, 4, 5, 6, 9, 10].map { pace.isDue(at: start + .seconds($0)) }
@@ -151,7 +151,7 @@ struct FirstScreenTests {
     #expect(told.lines.contains { $0?.hasPrefix("run: ") == true && $0!.contains(" worlds, ") })
   }
 
-  @Test func `what cannot say how far it is says after a second that it goes on`() {
+  @Test func `a task without a measure of progress shows after a second that it goes on`() {
     let told = Told()
     let answer = told.console.showing("busy") {
       while told.lines.isEmpty { usleep(1000) }
@@ -162,13 +162,13 @@ struct FirstScreenTests {
     #expect(told.lines.last == .some(nil))
   }
 
-  @Test func `what takes less than a second says nothing of how far it is`() {
+  @Test func `a task that takes less than a second shows no progress`() {
     let told = Told()
     #expect(told.console.showing("busy") { 42 } == 42)
     #expect(told.lines == [nil])
   }
 
-  /// What was told of progress, in order.
+  /// What was reported of progress, in order.
   final class Told: Sendable {
     private let all = Mutex<[String?]>([])
     var lines: [String?] { all.withLock { $0 } }

@@ -1,18 +1,18 @@
 import Foundation
 import Testing
 
-/// The house rules that a tool can check, checked on the sources as they are in the repository.
+/// Checks those house rules that a tool can check, on the repository's sources.
 @Suite struct HouseRulesTests {
   let repository = Repository()
 
-  @Test func `the sources are found`() {
+  @Test func `the house rules find the package's sources`() {
     #expect(repository.paths.contains("Package.swift"))
     #expect(repository.swift.count > 10)
   }
 
-  @Test func `only the driver and the loopback server read a clock, and nothing draws by itself`() {
-    // The loopback server is outside of every simulation: it has sockets, and they have time. It has
-    // no use for chance.
+  @Test func `only the driver draws without a generator; it and the loopback server read clocks`() {
+    // The loopback server is outside of every simulation. It has sockets, which have time. It needs
+    // no random numbers.
     let loopback = "Sources/LoopbackServer/"
     var offences: [String] = []
     for file in repository.swift where !file.path.hasPrefix("Sources/UpdateMachine/Driver/") {
@@ -51,7 +51,7 @@ import Testing
     #expect(repository.swift.flatMap { $0.functions(longerThan: 70) } == [])
   }
 
-  @Test func `the top level holds nothing but what a newcomer expects there`() {
+  @Test func `the top level holds only the manifest, the README and three folders`() {
     let expected = ["Package.swift", "README.md", "Sources", "Tests", "Simulations"]
     let found = Set(repository.paths.map { String($0.prefix { $0 != "/" }) })
     #expect(found.filter { !$0.hasPrefix(".") && !expected.contains($0) }.sorted() == [])
@@ -66,7 +66,7 @@ import Testing
     #expect(offences == [])
   }
 
-  @Test func `no room imports what stands above it`() {
+  @Test func `no room imports a room above it`() {
     let allowed = [
       ("Sources/UpdateMachine/", []), ("Sources/MessageSync/", ["UpdateMachine"]),
       ("Sources/SyncProtocols/", ["UpdateMachine"]),
@@ -121,13 +121,13 @@ import Testing
     #expect(file.functions(longerThan: 8) == [])
   }
 
-  @Test func `an import is seen behind attributes and access levels`() {
+  @Test func `an import is recognised behind attributes and access levels`() {
     let text = "@_spi(Some) public import Foundation\n// import Nothing\nimport struct A.B\n"
     let file = SourceFile(path: "x.swift", text: text)
     #expect(file.imports.map(\.module) == ["Foundation", "A.B"])
   }
 
-  @Test func `chance without a generator is seen, also over several lines`() {
+  @Test func `a draw without a generator is recognised, also over several lines`() {
     let call = ".random" + "(in: f(1)..<5"
     func offences(_ text: String) -> Int {
       SourceFile(path: "x.swift", text: text).randomWithoutGenerator.count
@@ -142,12 +142,14 @@ import Testing
 /// The files of this repository.
 struct Repository {
   let root: URL
-  /// What git tracks, relative to the root; without git, all that is there but dot-files.
+  /// The paths that git tracks, relative to the root. Without git, all files except those whose
+  /// names begin with a dot.
   let paths: [String]
-  /// What people wrote as code: Swift, C, and scripts, which have no extension.
+  /// The code that people wrote: Swift, C, and scripts, which have no extension.
   let sources: [SourceFile]
 
-  /// Without what tutorials show: it is an app's, and no part of a module.
+  /// The Swift files, without those that tutorials show. These belong to an app, and not to a
+  /// module.
   var swift: [SourceFile] {
     sources.filter { $0.path.hasSuffix(".swift") && !$0.path.contains(".docc/") }
   }
@@ -195,8 +197,8 @@ struct Repository {
   }
 }
 
-/// One file as text, and what the rules ask of it. Judged line by line, which is enough for code
-/// that `swift format` has laid out.
+/// One file as text, with what the rules need to know of it. It is read line by line, which is
+/// enough for code that `swift format` has laid out.
 struct SourceFile {
   let path: String
   let lines: [Substring]
@@ -214,7 +216,7 @@ struct SourceFile {
     lines.indices.filter { lines[$0].contains(word) }.map { "\(place($0)): \(word)" }
   }
 
-  /// Calls that draw from the system's generator because they are given none.
+  /// Calls that draw from the system's generator, because no generator is passed.
   var randomWithoutGenerator: [String] {
     let call = ".random" + "("
     return lines.indices.filter { index in
@@ -230,7 +232,7 @@ struct SourceFile {
     }.map { "\(place($0)): \(call) without using:" }
   }
 
-  /// The modules that it imports, with the place of each.
+  /// The modules that the file imports, with the place of each import.
   var imports: [(module: String, place: String)] {
     let kinds: Set<Substring> = [
       "struct", "class", "enum", "protocol", "typealias", "func", "let", "var", "actor",
@@ -246,12 +248,13 @@ struct SourceFile {
     }
   }
 
-  /// Left out of Embedded Swift as a whole, so it may use what only native code has.
+  /// Whether the whole file is left out of Embedded Swift, so that it may use what only native code
+  /// has.
   var isNativeOnly: Bool {
     lines.first { !$0.isEmpty && !$0.hasPrefix("//") } == "#if !hasFeature(Embedded)"
   }
 
-  /// Where functions, initialisers and computed properties are longer.
+  /// The functions, initialisers and computed properties that are longer.
   func functions(longerThan maximum: Int) -> [String] {
     lines.indices.compactMap { first in
       guard isDeclaration(lines[first]), let last = end(of: first), last - first >= maximum
@@ -260,7 +263,8 @@ struct SourceFile {
     }
   }
 
-  /// Whether a body may follow: a word such as `func` that only modifiers stand before.
+  /// Whether a body may follow. The line then has a word such as `func`, with only modifiers before
+  /// it.
   private func isDeclaration(_ line: Substring) -> Bool {
     for word in line.split(separator: " ") {
       let name = word.prefix { $0.isLetter }
@@ -270,8 +274,8 @@ struct SourceFile {
     return false
   }
 
-  /// The line of the closing brace, which stands exactly below the declaration; `nil` if there is
-  /// none, or if it is on the first line.
+  /// The line of the closing brace, which stands directly below the beginning of the declaration;
+  /// `nil` if there is none, or if it is on the first line.
   private func end(of first: Int) -> Int? {
     let indentation = lines[first].prefix { $0 == " " }.count
     for index in (first + 1)..<max(lines.count, first + 1) {
@@ -279,7 +283,8 @@ struct SourceFile {
       guard let start = line.firstIndex(where: { $0 != " " }) else { continue }
       if line.distance(from: line.startIndex, to: start) > indentation { continue }
       if line[start] == "}" { return index }
-      // The end of the parameters, a clause of its own, or a condition; anything else comes after.
+      // The declaration goes on with the end of its parameters, a clause on its own line, or a
+      // condition. Any other line comes after it.
       let goesOn = [")", "where ", "->", "#"].contains { line[start...].hasPrefix($0) }
       if !goesOn || line.distance(from: line.startIndex, to: start) < indentation { return nil }
     }

@@ -23,7 +23,7 @@ struct MessageCheckTests {
       ran.out.contains(
         "  pages        190: 190 given, 1 of them without contents, 0 of no session"),
       "\(ran.text)")
-    // Merged flags of message 2150, where no page has come yet [03 R8.14].
+    // These are merged flags of message 2150, before any page has come [03 R8.14].
     #expect(ran.text.contains(": message 2150, read, in 10 of 684 orders"), "\(ran.text)")
     #expect(ran.text.contains("at most 10 for each of 74 races, and every one for 8 of them"))
   }
@@ -40,7 +40,7 @@ struct MessageCheckTests {
     var line: Int
     var old: String
     var new: String
-    /// Where it is noticed.
+    /// The line where the change is noticed.
     var noticed: Int
     var what: String
     var expected: String
@@ -116,7 +116,7 @@ struct MessageCheckTests {
         """), "\(ran.text)")
   }
 
-  @Test func `a doubt that outlasts a page which settles it is a difference`() throws {
+  @Test func `a doubt that outlasts a page that should settle it is a difference`() throws {
     var careless = Interpretation()
     careless.asksAgain = false
     let file = Shipped.recording(Self.file)
@@ -136,7 +136,7 @@ struct MessageCheckTests {
     var lines = legacy
     let place = try #require(lines.lastIndex { $0.contains(#"{"id":2012,"#) })
     let old = #"{"id":2012,"sender_id":"#
-    // As if another had sent it. Its content is never held against anything.
+    // As if another user had sent the message. Its content is never compared with anything.
     lines[place] = lines[place].replacingOccurrences(of: old, with: old + "1")
     let scratch = try Scratch(lines)
     let ran = Ran("check", "--verbose", "--orders", "1", scratch.path)
@@ -163,61 +163,63 @@ struct MessageCheckTests {
 struct MessageOrderTests {
   private let narrow = ZulipFilter()
 
-  private func page(_ sent: Int64, _ ended: Int64) -> MessageLife.Page {
-    MessageLife.Page(
+  private func page(_ sent: Int64, _ ended: Int64) -> MessageSession.Page {
+    MessageSession.Page(
       line: 1, sent: sent, ended: ended,
       request: PageRequest(narrow, .newest, before: 1, after: 0), page: MessagePage(messages: []))
   }
 
-  private func life(
-    _ polls: [(sent: Int64, ended: Int64)], _ pages: [MessageLife.Page]
-  ) -> MessageLife {
-    var life = MessageLife(line: 1, name: "life", followed: [])
-    life.polls = polls.map { MessageLife.Poll(sent: $0.sent, ended: $0.ended, events: []) }
-    life.pages = pages
-    return life
+  private func session(
+    _ polls: [(sent: Int64, ended: Int64)], _ pages: [MessageSession.Page]
+  ) -> MessageSession {
+    var session = MessageSession(line: 1, name: "session", followed: [])
+    session.polls = polls.map { MessageSession.Poll(sent: $0.sent, ended: $0.ended, events: []) }
+    session.pages = pages
+    return session
   }
 
-  private func orders(_ life: MessageLife, bound: Int = 1000) -> MessageOrders {
+  private func orders(_ session: MessageSession, bound: Int = 1000) -> MessageOrders {
     MessageOrders(
-      life, pages: Array(life.pages.indices), polls: Array(life.polls.indices), bound: bound)
+      session, pages: Array(session.pages.indices), polls: Array(session.polls.indices),
+      bound: bound)
   }
 
   @Test func `a page before a poll may be taken before it, within it or after it`() {
-    let orders = orders(life([(10, 20)], [page(1, 2)]))
+    let orders = orders(session([(10, 20)], [page(1, 2)]))
     #expect(orders.isAll)
     #expect(orders.orders.map(\.begins) == [[0], [0], [0]])
     #expect(orders.orders.map(\.takes) == [[0], [1], [2]])
   }
 
-  @Test func `a page after a poll may have been requested earlier, but is not older`() {
-    // Read after the poll left, so it was not there before the poll left.
-    let orders = orders(life([(10, 20)], [page(21, 22)]))
+  @Test func `a page after a poll may have begun before it, but is not taken before it`() {
+    // The page was read after the poll left, so it was not taken before that.
+    let orders = orders(session([(10, 20)], [page(21, 22)]))
     #expect(orders.isAll)
     #expect(orders.orders.map(\.begins) == [[0], [0], [2]])
     #expect(orders.orders.map(\.takes) == [[1], [2], [2]])
   }
 
-  @Test func `a page that was on its way with a poll began before its answer`() {
-    let orders = orders(life([(10, 20)], [page(15, 16)]))
+  @Test func `a page during a poll begins before it, and is taken within it or after it`() {
+    let orders = orders(session([(10, 20)], [page(15, 16)]))
     #expect(orders.orders.map(\.begins) == [[0], [0]])
     #expect(orders.orders.map(\.takes) == [[1], [2]])
   }
 
   @Test func `two pages taken in the same slot come in either order, others in one`() {
-    let orders = orders(life([], [page(1, 2), page(3, 4)]))
+    let orders = orders(session([], [page(1, 2), page(3, 4)]))
     #expect(orders.isAll)
     #expect(orders.orders.map(\.order).sorted { $0[0] < $1[0] } == [[0, 1], [1, 0]])
-    let apart = self.orders(life([(10, 20)], [page(1, 2), page(3, 4)]))
-    // Three slots each: six orders in different slots, and two in each that they share.
+    let apart = self.orders(session([(10, 20)], [page(1, 2), page(3, 4)]))
+    // Each page has three slots: six orders have different slots, and each shared slot gives two
+    // more.
     #expect(apart.orders.count == 12)
   }
 
-  @Test func `above the bound a sample is tried, the recorded order first, none twice`() {
+  @Test func `a sample is tried above the bound, the recorded order first, none twice`() {
     let moments: [Int64] = [0, 10, 20, 30, 40, 50, 60, 70]
     let many = moments.map { page($0 + 1, $0 + 2) }
     let polls = moments.map { (sent: $0 + 3, ended: $0 + 4) }
-    let orders = orders(life(polls, many), bound: 50)
+    let orders = orders(session(polls, many), bound: 50)
     #expect(!orders.isAll)
     #expect(orders.orders.count == 50)
     #expect(orders.orders.first?.begins == [0, 2, 4, 6, 8, 10, 12, 14])
@@ -229,10 +231,10 @@ struct MessageOrderTests {
   }
 }
 
-@Suite("check: sessions are compared with a store")
-struct MessageLifeTests {
-  /// A recording of one client: what each request is, and what came of it.
-  private func lives(_ exchanges: [(request: String, body: String)]) -> MessageLives {
+@Suite("check: the sessions of a recording")
+struct MessageSessionTests {
+  /// The sessions of one client's recording. `exchanges` has its requests and their answers.
+  private func sessions(_ exchanges: [(request: String, body: String)]) -> MessageSessions {
     let lines = exchanges.enumerated().map { index, exchange in
       let text = """
         {"t":\(1000 + index),"t_end":\(1000 + index).5,"client":"ann","request":\
@@ -240,7 +242,7 @@ struct MessageLifeTests {
         """
       return (number: index + 1, line: Data(text.utf8))
     }
-    return MessageLives(MessageRecording(lines))
+    return MessageSessions(MessageRecording(lines))
   }
 
   private let register = (
@@ -283,31 +285,33 @@ struct MessageLifeTests {
     """#
 
   @Test func `a session begins with its register and ends when its queue is released`() {
-    let lives = lives([page("<p>hi</p>"), register, page("<p>hi</p>"), release, page("<p>hi</p>")])
-    #expect(lives.lives.map(\.name) == ["ann without a queue", "queue q"])
-    #expect(lives.lives.map { $0.pages.map(\.line) } == [[1], [3]])
-    #expect(lives.lives.last?.followed == [ChannelID(3), ChannelID(7)])
-    #expect(lives.notFollowed == 1)
+    let sessions = sessions([
+      page("<p>hi</p>"), register, page("<p>hi</p>"), release, page("<p>hi</p>"),
+    ])
+    #expect(sessions.sessions.map(\.name) == ["ann without a queue", "queue q"])
+    #expect(sessions.sessions.map { $0.pages.map(\.line) } == [[1], [3]])
+    #expect(sessions.sessions.last?.followed == [ChannelID(3), ChannelID(7)])
+    #expect(sessions.notFollowed == 1)
   }
 
   @Test func `a session without a queue has only pages from before any change`() {
-    let lives = lives([page("<p>hi</p>"), send, page("<p>hi</p>")])
-    #expect(lives.lives.map { $0.pages.map(\.line) } == [[1]])
-    #expect(lives.notFollowed == 1)
+    let sessions = sessions([page("<p>hi</p>"), send, page("<p>hi</p>")])
+    #expect(sessions.sessions.map { $0.pages.map(\.line) } == [[1]])
+    #expect(sessions.notFollowed == 1)
   }
 
-  @Test func `a content in another form is compared if the recording has both`() throws {
-    let both = lives([register, send, poll(sent), page("hi", "text/x-markdown"), release])
-    let page = try #require(both.lives.first?.pages.first?.page)
+  @Test func `contents in another form are compared if the recording has both forms`() throws {
+    let both = sessions([register, send, poll(sent), page("hi", "text/x-markdown"), release])
+    let page = try #require(both.sessions.first?.pages.first?.page)
     #expect(page.messages.map(\.content) == [ZulipContent("<p>hi</p>", .rendered)])
     #expect(both.withoutContents == [])
-    let one = lives([register, poll(sent), self.page("hi", "text/x-markdown"), release])
+    let one = sessions([register, poll(sent), self.page("hi", "text/x-markdown"), release])
     #expect(one.withoutContents == [3])
-    let life = try #require(one.lives.first)
-    #expect(one.lives.count == 1 && life.name == "queue q, without contents")
-    #expect(life.pages.first?.page.messages.map(\.content.text) == [""])
+    let session = try #require(one.sessions.first)
+    #expect(one.sessions.count == 1 && session.name == "queue q, without contents")
+    #expect(session.pages.first?.page.messages.map(\.content.text) == [""])
     #expect(
-      life.polls.flatMap(\.events).map { event in
+      session.polls.flatMap(\.events).map { event in
         if case .new(let message) = event { message.content.text } else { "another" }
       } == [""])
   }

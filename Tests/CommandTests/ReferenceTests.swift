@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// What a comment cites can be read in this repository. The articles number their sections, rules
-/// and bugs; each citation must find its own.
+/// Checks that whatever a comment cites can be read in this repository. The articles number their
+/// sections, rules and bugs, and each citation must lead to one.
 @Suite struct ReferenceTests {
   private let repository = Repository()
 
-  /// Where each article is, and how the head of what is cited begins.
+  /// The articles that are cited, and where each is.
   private static let articles: [(name: String, path: String)] = [
     ("TheMachine", "Sources/UpdateMachine/UpdateMachine.docc/TheMachine.md"),
     ("Architecture", "Sources/UpdateMachine/UpdateMachine.docc/Architecture.md"),
@@ -16,7 +16,7 @@ import Testing
     ("ZulipServer", "Sources/ZulipSync/ZulipSync.docc/ZulipServer.md"),
   ]
 
-  @Test func `every section, rule and bug that is cited is there`() throws {
+  @Test func `every cited section, rule and bug exists`() throws {
     let anchors = try anchors()
     var dangling: [String] = []
     var count = 0
@@ -31,8 +31,9 @@ import Testing
     #expect(count > 150)
   }
 
-  @Test func `no document is named that is not here`() {
-    // Those that the articles have replaced. Written in two parts, so that this file names none.
+  @Test func `no file names a document that the articles have replaced`() {
+    // The documents that the articles have replaced. Each name is in two parts, so that this file
+    // names none.
     let gone = [
       "MACH" + "INE", "KNOW" + "LEDGE", "PROTO" + "COL", "BU" + "GS", "DES" + "IGN", "STY" + "LE",
     ]
@@ -75,7 +76,8 @@ import Testing
     }
   }
 
-  /// "TheMachine §5", "SyncBugs 11". A rule is cited by its number alone, too.
+  /// The citations in a text, like "TheMachine §5" and "SyncBugs 11". A rule may also be cited by
+  /// its number alone.
   private static func citations(in text: String) -> [String] {
     var found: [String] = []
     let section = #/\b(TheMachine|Architecture|OfflineChanges|ZulipServer) §([0-9]+)/#
@@ -91,7 +93,7 @@ import Testing
     return found
   }
 
-  /// What can be cited.
+  /// Everything that can be cited.
   private func anchors() throws -> Set<String> {
     var anchors: Set<String> = []
     for (name, path) in ReferenceTests.articles {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import simulate
 
-/// `simulate run` and `simulate trace`, as they are typed.
+/// Tests `simulate run` and `simulate trace` as they are typed.
 struct RunCommandTests {
   // MARK: What was typed makes no sense
 
@@ -100,7 +100,7 @@ struct RunCommandTests {
     }
   }
 
-  @Test func `every command has help, wherever it is asked for`() {
+  @Test func `every command prints its help wherever the option stands`() {
     for command in Simulate.commands {
       for typed in ["--help", "-h", "--bogus --help", "x -h"] {
         let help = CommandRun("\(command.name) \(typed)")
@@ -195,14 +195,14 @@ struct RunCommandTests {
     #expect(run.output.joined().contains("trace hash            \(hash)"))
   }
 
-  @Test func `without --json there is no JSON`() {
+  @Test func `run prints no JSON without --json`() {
     let run = CommandRun("run --seeds 1")
     #expect(run.code == .success)
     #expect(!run.output.joined().contains("{"))
   }
 
   @Test(arguments: ["--seeds=40 --first=7", "--seeds 40 --first 7 --clients 2 --plant lost-event"])
-  func `the number of jobs changes nothing`(typed: String) throws {
+  func `the number of jobs does not change the results`(typed: String) throws {
     let one = try CommandRun("run \(typed) --jobs 1 --json").json()
     for jobs in [2, 3] {
       let more = try CommandRun("run \(typed) --jobs \(jobs) --json").json()
@@ -230,7 +230,7 @@ struct RunCommandTests {
     #expect(try steps("--seeds 40") == halves)
   }
 
-  @Test func `with --faults none no fault strikes`() throws {
+  @Test func `no fault strikes with --faults none`() throws {
     let faults =
       try CommandRun("run --seeds 5 --faults none --json").json()["faults"] as? [String: Int]
     #expect(try #require(faults).values.allSatisfy { $0 == 0 })
@@ -255,7 +255,8 @@ struct RunCommandTests {
     #expect(
       run.output.joined().contains("plant                 \(plant.name), contract broken"))
 
-    // Both commands repeat the failure: the small run says the same, the whole one what its seed did.
+    // Both commands repeat the failure. The small run says the same; the whole run says what its
+    // seed did.
     let commands = lines.filter { $0.hasPrefix("  swift run -c release simulate ") }
     #expect(commands.count == 2)
     let told = lines.drop { !$0.hasPrefix("Oracle ") }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// How `Tests/run` answers without running anything.
+/// Tests how `Tests/run` answers when it has nothing to run.
 @Suite struct RunScriptTests {
   let repository = Repository()
 
@@ -47,7 +47,7 @@ import Testing
     script.standardOutput = output
     script.standardError = errors
     try script.run()
-    // Both are short: neither fills its pipe while the other is read.
+    // Both texts are short, so neither fills its pipe while the other is read.
     let texts = [output, errors].map { $0.fileHandleForReading.readDataToEndOfFile() }
       .map { String(decoding: $0, as: UTF8.self) }
     script.waitUntilExit()

@@ -19,7 +19,7 @@ import Testing
     return file.path
   }
 
-  /// Runs `simulate scenario`; gives back its exit code and all that it printed.
+  /// Runs `simulate scenario`. Returns its exit code and everything that it printed.
   func scenario(_ words: String...) -> (code: ExitCode, text: String) {
     let printed = Printed()
     let console = Console(

@@ -10,7 +10,7 @@ import ZulipSync
 struct StateCheckTests {
   private static let file = Shipped.recording("observers.jsonl")
 
-  /// Line numbers of the shipped session that a test names, by what is on them.
+  /// Finds a line of the shipped session by its content, and returns its number.
   private static func place(
     _ lines: [String], _ client: String, where isIt: (Tree) throws -> Bool
   ) throws -> Int {
@@ -21,7 +21,7 @@ struct StateCheckTests {
     return try #require(place)
   }
 
-  /// The answer to the poll that brought an event in which this text stands.
+  /// The number of the line whose poll brought an event with this text.
   private static func poll(_ lines: [String], _ client: String, _ text: String) throws -> Int {
     try place(lines, client) {
       try $0["request", "method"] as? String == "GET" && $0.line.contains(text)
@@ -35,7 +35,7 @@ struct StateCheckTests {
     return try #require(all.last)
   }
 
-  private static let lives = [
+  private static let sessions = [
     "hamlet/modern: 1 registered, 347 events, 5 pages, 1 compared with 519 rows, 2 explained",
     "hamlet/legacy: 1 registered, 365 events, 8 pages, 1 compared with 554 rows, 9 explained",
     "iago/modern-admin: 1 registered, 288 events, 4 pages, 1 compared with 543 rows, 1 explained",
@@ -48,7 +48,7 @@ struct StateCheckTests {
     #expect(ran.code == .success, "\(ran.text)")
     #expect(
       ran.out.filter { $0.hasPrefix("  state        ") }
-        == Self.lives.map { "  state        \($0)" })
+        == Self.sessions.map { "  state        \($0)" })
     for (excuse, count) in [
       (StateExcuse.mergedFlags, 0), (.gravatar, 5), (.unsetNotification, 8), (.leftTogether, 1),
       (.sentDuringMove, 0), (.unseenChannel, 0),
@@ -62,7 +62,7 @@ struct StateCheckTests {
 
   // MARK: What pages mend
 
-  @Test func `without pages a flag that merging left wrong stays wrong`() throws {
+  @Test func `a flag that merging left wrong stays wrong without pages`() throws {
     let (ran, _) = try Self.ran(
       try shippedLines("observers.jsonl").filter { !$0.contains("/api/v1/messages") })
     #expect(ran.code == .success, "\(ran.text)")
@@ -90,7 +90,7 @@ struct StateCheckTests {
         """), "\(ran.text)")
   }
 
-  /// The state's part of a check.
+  /// The part of a check that is about states.
   private static func report(on lines: [String], mendsState: Bool) throws -> StateCheck.Report {
     let scratch = try Scratch(lines)
     return try withExtendedLifetime(scratch) {
@@ -110,10 +110,12 @@ struct StateCheckTests {
     #expect(report.differences.isEmpty, "\(report.differences)")
   }
 
-  /// An event that never came is found by the audit: a page shows otherwise, no event explains it,
+  /// The audit finds an event that never came. A page shows something else, no event explains it,
   /// and a second reading says the same.
   @Test(arguments: [true, false])
-  func `what the audit repairs is up to date if the state is told`(_ mendsState: Bool) throws {
+  func `an audit's repair brings the state up to date only if the state is told`(_ mendsState: Bool)
+    throws
+  {
     var lines = try shippedLines("observers.jsonl")
     let place = try #require(
       lines.firstIndex {
@@ -127,10 +129,13 @@ struct StateCheckTests {
     #expect(keys == (mendsState ? [] : ["starred_messages[2013]", "starred_messages[2041]"]))
   }
 
-  /// A message is moved to a topic with a capital by an event that does not name it. In the
-  /// recording it was moved twice in one second: then nobody can tell a page from an old one.
+  /// A message is moved to a topic with a capital letter by an event that does not name it. In the
+  /// recording it was moved twice within one second, and then nobody can tell a new page from an
+  /// old one.
   @Test(arguments: [true, false], [true, false])
-  func `a place is repaired in any spelling`(_ mendsState: Bool, _ isNewer: Bool) throws {
+  func `a message's place is repaired whatever the spelling of its topic`(
+    _ mendsState: Bool, _ isNewer: Bool
+  ) throws {
     var lines = try shippedLines("observers.jsonl").map {
       $0.replacingOccurrences(of: "\"just one\"", with: "\"Just one\"")
     }
@@ -172,13 +177,13 @@ struct StateCheckTests {
     return try tree.line
   }
 
-  @Test func `other sessions are followed if they have a state`() throws {
+  @Test func `sessions of other recordings are followed if they have a state`() throws {
     let ran = Ran("check", "--verbose", "--orders", "1", Shipped.recording("pages-and-races.jsonl"))
     #expect(ran.out.contains { $0.hasPrefix("  state        hamlet: 4 registered, 31 events") })
     let restarts = Ran("check", "--verbose", Shipped.recording("tornado-restart.jsonl"))
     #expect(
       restarts.out.contains { $0.hasPrefix("  state        hamlet/all-types: 1 registered, 6") })
-    // Cut down to what the machine reads.
+    // This recording was cut down to what the machine reads.
     #expect(
       !Ran("check", "--verbose", Shipped.recording("session.jsonl")).text.contains("  state  "))
   }
@@ -275,10 +280,10 @@ struct StateCheckTests {
 
   // MARK: A queue that was lost
 
-  /// Hamlet's session, in which he loses his queue half-way, and registers again when all has
-  /// happened: what came between is in the snapshot alone. He asks for a page after each register,
-  /// and before he compares.
-  /// - Parameter isTold: whether he is told that his queue is gone, and does not just give it up.
+  /// Hamlet's session, changed so that he loses his queue half-way, and registers again after
+  /// everything has happened. What came between is only in the snapshot. He asks for a page after
+  /// each register, and before he compares.
+  /// - Parameter isTold: whether he is told that his queue is gone. If not, he just gives it up.
   private static func lostSession(isTold: Bool = true) throws -> [String] {
     let lines = try hamlet()
     let closing = try closing(lines, "hamlet/modern")
@@ -290,7 +295,7 @@ struct StateCheckTests {
       ["result": "error", "msg": "Bad event queue ID", "code": "BAD_EVENT_QUEUE_ID"]
       as [String: Any]
     let sent = try #require(refused["t_end"] as? Double)
-    // He begins again with the new queue, polls it empty, and registers to compare.
+    // He begins again with the new queue, polls until it is empty, and registers to compare.
     let queue = try Tree(lines[closing])["response", "body", "queue_id"]
     func later(_ line: Int, at seconds: Double) throws -> Tree {
       var tree = try Tree(lines[line])
@@ -321,7 +326,7 @@ struct StateCheckTests {
         $0.hasPrefix("  state        hamlet/modern: 2 registered, ")
           && $0.hasSuffix(" 3 pages, 1 compared with 519 rows, 0 explained")
       }, "\(ran.text)")
-    // For messages, each queue is a session.
+    // For messages, each queue is a session of its own.
     #expect(
       ran.text.contains("  pages        3: 3 given, 0 of them without contents, 0 of no session"))
     #expect(ran.out.count { $0.hasPrefix("  orders       queue ") } == 2)
@@ -333,10 +338,10 @@ struct StateCheckTests {
 
   @Test func `a page of the new queue that contradicts the events is a difference`() throws {
     var lines = try Self.lostSession()
-    // The second page of the new queue begins where the first ends: both have that message.
+    // The second page of the new queue begins where the first ends, so both have that message.
     lines[44] = try Self.changed(lines[44], message: 2018) { $0["flags"] = ["collapsed"] }
     let (clean, _) = try Self.ran(lines)
-    #expect(clean.code == .success, "the page does not have it")
+    #expect(clean.code == .success, "the page does not have the message")
     lines[42] = try Self.changed(lines[42], message: 2139) { $0["flags"] = ["starred"] }
     lines[44] = lines[42]
     var again = try Tree(lines[44])

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// `public` is a promise for years. Each product promises no more than is written here.
+/// Checks that each product promises no more than is written here. `public` is a promise for years.
 @Suite struct SurfaceTests {
   /// The most public declarations of each product: lines that begin with `public`, whatever
   /// attributes stand before it. Cases of enums and requirements of protocols are not counted.
   static let most = [
-    ("UpdateMachine", 444), ("MessageSync", 197), ("SyncProtocols", 250), ("ZulipSync", 250),
+    ("UpdateMachine", 450), ("MessageSync", 197), ("SyncProtocols", 250), ("ZulipSync", 250),
     ("Simulator", 250), ("SQLiteStore", 35), ("LoopbackServer", 92),
   ]
 
@@ -26,8 +26,8 @@ import Testing
     #expect(count > most - 20, "\(product) has \(count) public declarations: lower the number")
   }
 
-  /// The module's name is also that of its actor, so an app cannot write `UpdateMachine.ChatMessage` for
-  /// a type of the module that it has a name of its own for.
+  /// The module and its actor have the same name. So if an app has a type with the name of one of
+  /// ours, it cannot write `UpdateMachine.ChatMessage` to tell the two apart.
   @Test func `no type that an app gets by importing UpdateMachine has a name that apps use`() {
     let general = [
       "Advance", "Backoff", "Bits", "Change", "Chance", "Client", "Clock", "Conflict", "Digest",
@@ -41,7 +41,7 @@ import Testing
     #expect(types.filter(general.contains) == [])
   }
 
-  @Test func `attributes before public are looked through`() {
+  @Test func `a public declaration is recognised behind attributes`() {
     let file = SourceFile(
       path: "x.swift",
       text: """

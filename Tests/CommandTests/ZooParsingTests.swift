@@ -3,11 +3,11 @@ import Testing
 
 @testable import simulate
 
-/// What a mutant's file says, and the lexical structure of the sources that it changes.
+/// Tests the parsing of a mutant's file, and of the sources that it changes.
 struct ZooParsingTests {
   // MARK: Files
 
-  @Test func `a file is read with all its changes`() throws {
+  @Test func `a mutant's file is read with all its changes`() throws {
     let mutant = try Mutant(
       name: "any-snapshot",
       text: """
@@ -109,7 +109,7 @@ struct ZooParsingTests {
     #expect(try words(text) == ["a", "b", #""{ \( c("}") ) \" {""#, "d"])
   }
 
-  @Test func `strings of several lines and raw strings end where they should`() throws {
+  @Test func `strings of several lines and raw strings end at their own delimiters`() throws {
     let long = "\"\"\"\n { \" \"\" \\\"\"\" \\(d {\"}\"})\n\"\"\""
     let raw = ##"#"{ " \( "#"##
     #expect(try words("a \(long) b \(raw) c") == ["a", long, "b", raw, "c"])
@@ -173,7 +173,7 @@ struct ZooParsingTests {
       ])
   }
 
-  /// The text of each body; `!`: it returns a value.
+  /// The text of each body. A `!` marks one that returns a value.
   private func bodies(_ text: String) throws -> [String] {
     let bytes = Array(text.utf8)
     return try SwiftBodies(bytes).bodies.map { body in

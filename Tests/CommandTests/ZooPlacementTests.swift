@@ -3,7 +3,7 @@ import Testing
 
 @testable import simulate
 
-/// How changes stand beside the original.
+/// Tests how changes are placed beside the original.
 struct ZooPlacementTests {
   private static let file = "Sources/UpdateMachine/A.swift"
 
@@ -65,7 +65,7 @@ struct ZooPlacementTests {
     #expect(woven[2...3] == ["break", "default:  // zoo: the original"])
   }
 
-  @Test func `outside of bodies a conditional expression chooses the mutant's value`() throws {
+  @Test func `a conditional expression chooses the mutant's value outside of bodies`() throws {
     let a = mutant("a", [(["var x: Int = 60"], ["var x: Int = 600"])])
     let b = mutant("b", [(["60"], ["-1"])])
     #expect(
@@ -78,7 +78,7 @@ struct ZooPlacementTests {
         """)
   }
 
-  @Test func `in a one-line function only the difference is replaced`() throws {
+  @Test func `only the difference is replaced in a one-line function`() throws {
     let change = mutant(
       "a",
       [
@@ -94,7 +94,7 @@ struct ZooPlacementTests {
   }
 
   @Test(arguments: [("one()", 3), ("two", 0), ("one()\n}\nfunc", 2)])
-  func `a search must be found exactly once`(search: String, count: Int) throws {
+  func `a search that is not found exactly once is refused`(search: String, count: Int) throws {
     let text = "func f() {\n  one()\n}\nfunc g() {\n    one()  \n  }\nfunc h() { one() }"
     let hunk = (search: search.split(separator: "\n").map(String.init), replacement: ["three()"])
     #expect(
@@ -105,7 +105,8 @@ struct ZooPlacementTests {
     ) { try woven(text, [mutant("a", [hunk])]) }
   }
 
-  @Test func `a change of two bodies, two that overlap, and an open bracket are refused`() throws {
+  @Test func `a change across bodies, overlapping changes and an open bracket are refused`() throws
+  {
     let text = "func f() { one() }\nfunc g() { two() }"
     let both = [(search: ["one() }", "func g() { two()"], replacement: ["three() }"])]
     let overlapping = [
@@ -154,7 +155,7 @@ struct ZooPlacementTests {
   }
 
   @Test func `a mutant's number depends only on its name`() {
-    #expect(Schemata.number(of: "a") == 0xE40C_292C)  // FNV-1a's own test value.
+    #expect(Schemata.number(of: "a") == 0xE40C_292C)  // The published test value of FNV-1a.
     #expect(Schemata.number(of: "") != 0)
   }
 }

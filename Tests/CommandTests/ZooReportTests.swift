@@ -3,7 +3,7 @@ import Testing
 
 @testable import simulate
 
-/// What `simulate zoo` says: totals, catches, and bad usage.
+/// Tests what `simulate zoo` says: totals, catches, and bad usage.
 struct ZooReportTests {
   // MARK: Totals
 

@@ -1,6 +1,6 @@
-// Prints every public symbol of a module that has no documentation, from its symbol graphs; the exit
-// code is 1 if there is one. What fulfils a protocol's documented requirement inherits that, and what
-// the compiler synthesizes needs none.
+// Reads a module's symbol graphs, and prints every public symbol that has no documentation. The
+// exit code is 1 if there is one. A symbol that fulfils a protocol's documented requirement
+// inherits its documentation, and a symbol that the compiler synthesizes needs none.
 //
 // Usage: Undocumented FOLDER-WITH-SYMBOL-GRAPHS
 
@@ -22,7 +22,7 @@ struct SymbolGraph: Decodable {
 
     var isSynthesized: Bool { identifier.precise.contains("::SYNTHESIZED::") }
 
-    /// `Sources/…/File.swift:3: Type.member`.
+    /// The symbol's place and name, like `Sources/…/File.swift:3: Type.member`.
     var place: String {
       let file = location?.uri.components(separatedBy: "/Sources/").last ?? "?"
       let line = location.map { $0.position.line + 1 } ?? 0

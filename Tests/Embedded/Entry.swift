@@ -1,14 +1,15 @@
-// The program that is run on both sides of the walls: natively, and as Embedded Swift for
-// WebAssembly (`Tests/walls`). It prints one line for each seed, and a few more; all must be equal.
+// The program that runs on both sides of the walls: natively, and as Embedded Swift for WebAssembly
+// (`Tests/walls`). It prints one line for each seed, and a few more. All lines must be equal on
+// both sides.
 
 internal import MessageSync
 internal import Simulator
 internal import UpdateMachine
 
-/// Prints each seed with the hash of its world's run, and what the explorer finds in a small world.
+/// Prints the hash of each seed's run, and what the explorer finds in a small world.
 @main
 struct Entry {
-  /// As many as CI compares.
+  /// The seeds that CI compares.
   static let seeds: ClosedRange<UInt64> = 1...20
 
   static func main() {
@@ -36,7 +37,7 @@ struct Entry {
     print(lifeOfClientView())
   }
 
-  /// Prints a digest of what a long history of inserts and removals leaves known.
+  /// Prints a digest of what is known after a long history of inserts and removals.
   static func knowledge() {
     var known = Knowledge<MessageID>()
     var digest = StateDigest()
@@ -53,7 +54,7 @@ struct Entry {
     print("knowledge \(digest), \(known.count) intervals, \(known.gaps().count) gaps")
   }
 
-  /// A map and its forks, changed in all the ways that there are; what is in them at the end.
+  /// Changes a map and its forks in every possible way. Returns what is in them at the end.
   static func lifeOfMap() -> String {
     var choices = Choices(seed: 1)
     var map = ChecksummedMap<Int64, String>()
@@ -79,7 +80,7 @@ struct Entry {
     return "map \(map.count), \(map.checksum), \(forks.count) forks, \(changes) changes, \(scanned)"
   }
 
-  /// Counts up and down; throws below zero.
+  /// Counts up and down, and throws below zero.
   struct Count: Mutation {
     struct Below: Error {}
     var step: Int64
@@ -96,7 +97,7 @@ struct Entry {
     }
   }
 
-  /// Prints what an outbox says and does that is answered, refused and confirmed by chance.
+  /// Prints what an outbox says and does while it is answered, refused and confirmed at random.
   static func lifeOfOutbox() {
     var outbox = Outbox<Count>(client: ClientID(1), incarnation: Incarnation(1))
     var view = LocalView<Count>(of: 0)

@@ -1,6 +1,6 @@
-// What Embedded Swift expects of a C library and a bare WebAssembly module has not: an allocator,
-// chance, text output, the stack protector's two symbols, 128-bit arithmetic, an entry point.
-// For tests only. Nothing is imported but three functions of WASI preview 1.
+// What Embedded Swift expects from a C library, and a bare WebAssembly module lacks: an allocator,
+// random numbers, text output, the stack protector's two symbols, 128-bit arithmetic, and an entry
+// point. For tests only. It imports only three functions of WASI preview 1.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +19,9 @@ WASI(proc_exit) _Noreturn void wasi_proc_exit(int code);
 
 // MARK: Memory
 
-// Blocks of 2^class bytes, each with a header; a freed block goes on its class's list and is given
-// out again. Never returned to the host, never joined: enough for a process that lives for seconds.
+// The allocator has blocks of 2^class bytes, each with a header. A freed block goes on its class's
+// list and is given out again. Blocks are never joined or returned to the host, which is enough for
+// a process that lives for seconds.
 
 typedef struct Block {
   struct Block *next;  // While it is free.
@@ -45,7 +46,7 @@ static void *take(size_t size) {
     end = __builtin_wasm_memory_size(0) * (uintptr_t)pageSize;
   }
   if (end - top < size) {
-    // At least 1 MiB at once: growing is slow.
+    // It grows by at least 1 MiB at once, because growing is slow.
     size_t wanted = size - (end - top);
     size_t pages = (wanted < (1 << 20) ? (1 << 20) : wanted + pageSize - 1) / pageSize;
     if (__builtin_wasm_memory_grow(0, pages) == SIZE_MAX) return NULL;
@@ -123,7 +124,7 @@ typedef struct {
   uint64_t low, high;
 } Wide;
 
-// The low 128 bits of a product, through 32-bit halves (`Duration` multiplies so).
+// The low 128 bits of a product, computed from 32-bit halves (`Duration` multiplies like this).
 Wide __multi3(uint64_t low, uint64_t high, uint64_t otherLow, uint64_t otherHigh) {
   uint64_t a = low >> 32, b = (uint32_t)low, c = otherLow >> 32, d = (uint32_t)otherLow;
   uint64_t middle = a * d + (b * d >> 32);
@@ -132,7 +133,7 @@ Wide __multi3(uint64_t low, uint64_t high, uint64_t otherLow, uint64_t otherHigh
   return (Wide){low * otherLow, carried + low * otherHigh + high * otherLow};
 }
 
-// Shifts of 128 bits, by less than that. Only code that is not optimised calls them.
+// Shifts of 128 bits, by fewer than 128. Only unoptimised code calls them.
 Wide __lshrti3(uint64_t low, uint64_t high, int32_t count) {
   if (count == 0) return (Wide){low, high};
   if (count >= 64) return (Wide){high >> (count - 64), 0};
@@ -147,7 +148,8 @@ Wide __ashlti3(uint64_t low, uint64_t high, int32_t count) {
 
 // MARK: The world
 
-// Real chance, so that `Hasher` has another seed in every run: no order of a set may show.
+// Real random numbers, so that `Hasher` has another seed in every run. The order of a set must
+// never show.
 void arc4random_buf(void *buffer, size_t count) {
   if (wasi_random_get(buffer, count) != 0) __builtin_trap();
 }
@@ -170,7 +172,7 @@ static void flush(void) {
   }
 }
 
-// What Embedded Swift's `print` is made of.
+// Embedded Swift's `print` calls this.
 int putchar(int byte) {
   line[lineCount] = (char)byte;
   lineCount += 1;
@@ -178,7 +180,7 @@ int putchar(int byte) {
   return byte;
 }
 
-// Swift's `@main`.
+// This is Swift's `@main`.
 int __main_argc_argv(int count, char **words);
 
 void _start(void) {

@@ -1,7 +1,7 @@
 import Foundation
 import LoopbackServer
 
-/// As much of a server as a client sees that is subscribed to one channel.
+/// A server, as far as a client with one subscribed channel can see it.
 final class FakeRealm: @unchecked Sendable {
   private let lock = NSLock()
   private var messages: [Sent]
@@ -14,7 +14,7 @@ final class FakeRealm: @unchecked Sendable {
   private var channels = ["general"]
   private var senderName = "Bo"
 
-  /// A message, with fields that take the place of usual ones.
+  /// A message, and fields that replace the usual ones.
   struct Sent {
     var text: String
     var fields: [String: String] = [:]
@@ -27,7 +27,7 @@ final class FakeRealm: @unchecked Sendable {
   var registers: Int { lock.withLock { queues } }
   var releases: Int { lock.withLock { released } }
 
-  /// Somebody says something.
+  /// Somebody sends messages.
   func send(_ texts: String...) {
     change { realm in
       for text in texts {
@@ -38,7 +38,7 @@ final class FakeRealm: @unchecked Sendable {
     }
   }
 
-  /// The user is subscribed to a new channel, and an event tells it.
+  /// Subscribes the user to a new channel, which an event announces.
   func subscribe(to name: String) {
     change { realm in
       realm.channels.append(name)
@@ -52,7 +52,7 @@ final class FakeRealm: @unchecked Sendable {
   /// The server forgets all queues.
   func forgetQueue() { change { $0.queuesThere = [] } }
 
-  /// It answers nothing but registers any more.
+  /// From now on the server answers only registers.
   func fallSilent() { change { $0.isSilent = true } }
 
   func rename(sender: String) { change { $0.senderName = sender } }

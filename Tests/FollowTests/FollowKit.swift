@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// Somebody who types `follow`.
+/// A user who types `follow`.
 struct User {
   static let key = "aKeyThatNobodyMaySee01234567890"
   let folder: URL
@@ -18,7 +18,7 @@ struct User {
 
   func clear() { try? FileManager.default.removeItem(at: folder) }
 
-  /// With a new folder, which is removed when it is over.
+  /// Runs a test with a new folder, which is removed afterwards.
   static func on(
     _ realm: FakeRealm, _ body: (User, LoopbackServer) async throws -> Void
   ) async throws {
@@ -45,12 +45,12 @@ struct User {
     return try Running(process, output)
   }
 
-  /// Returns when it has ended.
+  /// Runs `follow`, and returns once it has ended.
   func follow(_ words: String..., as email: String = "ada@example.org") async throws -> Ended {
     await (try begin(words, as: email, output: nil)).end()
   }
 
-  /// Beside the tests.
+  /// The program, which is built next to the tests.
   private static var program: URL {
     let tests = URL(fileURLWithPath: CommandLine.arguments[0])
     let places = [tests] + Bundle.allBundles.map(\.bundleURL)
@@ -58,11 +58,11 @@ struct User {
       let file = place.deletingLastPathComponent().appendingPathComponent("follow")
       if FileManager.default.isExecutableFile(atPath: file.path) { return file }
     }
-    preconditionFailure("no follow beside \(tests.path)")
+    preconditionFailure("the program follow is not next to \(tests.path)")
   }
 }
 
-/// What it said, and how it ended.
+/// What `follow` printed, and how it ended.
 struct Ended {
   var code: Int32
   var output: String
@@ -72,19 +72,19 @@ struct Ended {
   var lines: [String] { output.split(separator: "\n").map(String.init) }
 }
 
-/// It is running.
+/// A running `follow`.
 final class Running: @unchecked Sendable {
   let process: Process
   private let lock = NSLock()
   private var output = Data()
   private var errors = Data()
-  /// What may still come: on both of its ways to say something, and from the process itself.
+  /// What may still come: output, errors, and the end of the process.
   private var isOutputOpen = true
   private var areErrorsOpen = true
   private var hasEnded = false
   private var waiting: [AsyncStream<Void>.Continuation] = []
 
-  /// - Parameter file: where its output goes; `nil`: to the test.
+  /// - Parameter file: where the output goes; `nil` means to the test.
   init(_ process: Process, _ file: FileHandle?) throws {
     self.process = process
     let (out, err) = (Pipe(), Pipe())
@@ -94,7 +94,8 @@ final class Running: @unchecked Sendable {
     process.terminationHandler = { [self] _ in change { $0.hasEnded = true } }
     isOutputOpen = file == nil
     try process.run()
-    // Threads: a handler for what can be read may be called once more when its file is gone.
+    // These are threads, because a readability handler may be called once more after its file is
+    // gone.
     if isOutputOpen {
       Thread.detachNewThread { [self] in
         take(out.fileHandleForReading, \.output, \.isOutputOpen)
@@ -125,7 +126,7 @@ final class Running: @unchecked Sendable {
     }
   }
 
-  /// Waits until this is so, or nothing more can come.
+  /// Waits until a condition holds, or nothing more can come.
   private func wait(until isSo: (Running) -> Bool) async {
     while true {
       let (stream, continuation) = AsyncStream<Void>.makeStream()
@@ -142,7 +143,7 @@ final class Running: @unchecked Sendable {
     lock.withLock { String(decoding: self[keyPath: place], as: UTF8.self) }
   }
 
-  /// Waits for a line; an issue, if it has ended and did not print it.
+  /// Waits for a line. Records an issue if the process ends without printing it.
   func prints(_ line: String, at place: SourceLocation = #_sourceLocation) async {
     await wait {
       String(decoding: $0.output, as: UTF8.self).split(separator: "\n").contains { $0 == line }
@@ -152,11 +153,11 @@ final class Running: @unchecked Sendable {
       "'\(line)' was not printed: \(text(\.output)) \(text(\.errors))", sourceLocation: place)
   }
 
-  /// Waits until it has said so on standard error.
+  /// Waits for words on standard error.
   func says(_ words: String, at place: SourceLocation = #_sourceLocation) async {
     await wait { String(decoding: $0.errors, as: UTF8.self).contains(words) }
     guard !text(\.errors).contains(words) else { return }
-    Issue.record("'\(words)' was not said: \(text(\.errors))", sourceLocation: place)
+    Issue.record("'\(words)' is not in standard error: \(text(\.errors))", sourceLocation: place)
   }
 
   func end() async -> Ended {

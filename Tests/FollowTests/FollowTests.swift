@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// `follow` as a process, against a server on this computer.
+/// Tests `follow` as a process, against a server on this computer.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct FollowTests {
   @Test func `follow prints old messages, then new ones, and resumes after a restart`()
     async throws
@@ -12,7 +12,7 @@ import Testing
       let first = try await user.follow("--once", "--count", "2")
       #expect(first.code == 0, "\(first.errors)")
       #expect(first.lines == ["[general > lunch] Bo: two", "[general > lunch] Bo: three"])
-      #expect(first.errors.isEmpty, "nothing went wrong: \(first.errors)")
+      #expect(first.errors.isEmpty, "errors: \(first.errors)")
       realm.send("four")
       realm.send("five")
       let second = try await user.follow("--once", "--json")
@@ -22,7 +22,7 @@ import Testing
         second.lines.first
           == #"{"channel":4,"channel_name":"general","content":"four","id":4,"is_read":false,"#
           + #""sender":8,"sender_name":"Bo","topic":"lunch","type":"channel"}"#)
-      #expect(realm.registers == 1, "the queue was kept, and so was the finger")
+      #expect(realm.registers == 1, "queue and finger were kept")
       #expect(realm.releases == 0)
       let mode = try FileManager.default.attributesOfItem(atPath: user.file)[.posixPermissions]
       #expect(mode as? Int == 0o600)
@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  @Test func `after a long absence each missed message is printed once and in order`() async throws
+  @Test func `follow prints each missed message once and in order after a long absence`()
+    async throws
   {
     let realm = FakeRealm(["first"])
     try await User.on(realm) { user, _ in
@@ -39,7 +40,7 @@ import Testing
       for number in 0..<450 { realm.send("\(number)") }
       let caughtUp = try await user.follow("--once")
       #expect(caughtUp.lines == (0..<450).map { "[general > lunch] Bo: \($0)" })
-      // The queue is gone meanwhile, and with it what it would have told.
+      // Meanwhile the queue is gone, and with it the events it would have given.
       for number in 450..<800 { realm.send("\(number)") }
       realm.forgetQueue()
       let registered = try await user.follow("--once")
@@ -52,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: ["0", "1"])
-  func `from an empty history all new messages are printed`(_ count: String) async throws {
+  func `follow prints all new messages if the history was empty`(_ count: String) async throws {
     let realm = FakeRealm([])
     try await User.on(realm) { user, _ in
       let nothing = try await user.follow("--once", "--count", count)
@@ -70,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `Ctrl-C ends it and keeps the queue; a log-out releases it`() async throws {
+  @Test func `Ctrl-C ends follow and keeps the queue; a log-out releases the queue`() async throws {
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let running = try user.begin("--narrow", "channel:general/topic:lunch")
@@ -90,7 +91,7 @@ import Testing
       let out = try await user.follow("--log-out")
       #expect(out.code == 0 && out.errors.contains("logged out"), "\(out.errors)")
       #expect(realm.releases == 1)
-      // Nothing is kept of what was printed either, in whatever narrow.
+      // What was printed is not kept either, whatever the narrow was.
       let again = try await user.follow("--once", "--count", "1", "--narrow", "channel:general")
       #expect(again.lines == ["[general > lunch] Bo: two"], "\(again.errors)")
       let narrow = try await user.follow("--once", "--narrow", "channel:general/topic:lunch")
@@ -144,7 +145,7 @@ import Testing
 
   // MARK: What goes wrong
 
-  @Test func `a refused key ends it with a message that does not show the key`() async throws {
+  @Test func `a refused key ends follow with a message that does not show the key`() async throws {
     try await LoopbackServer.serving { _ in
       .json(#"{"result":"error","msg":"no","code":"UNAUTHORIZED"}"#, status: 401)
     } while: { server in
@@ -174,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func `--once does not wait for ever`() async throws {
+  @Test func `follow --once gives up after --wait`() async throws {
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let well = try await user.follow("--once")
@@ -199,7 +200,7 @@ import Testing
       let unknown = try await user.follow("--once", "--narrow", "channel:new")
       #expect(unknown.code == 2)
       #expect(unknown.errors.contains("general"), "\(unknown.errors)")
-      // What is kept does not know it, but the events that come do.
+      // The saved state does not have the channel, but an event brings it.
       realm.subscribe(to: "new")
       let found = try await user.follow("--once", "--narrow", "channel:new")
       #expect(found.code == 0)
@@ -209,14 +210,14 @@ import Testing
   }
 
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "Linux alone has one"))
-  func `a full disk behind its output ends it with a message`() async throws {
+  func `a full disk behind the output ends follow with a message`() async throws {
     let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
     let realm = FakeRealm(["one"])
     try await User.on(realm) { user, _ in
       let run = await (try user.begin("--once", output: full)).end()
       #expect(
         run.code == 1 && run.errors.contains("cannot write to standard output"), "\(run.errors)")
-      // It was not noted as printed.
+      // The message was not noted as printed.
       let again = try await user.follow("--once")
       #expect(again.lines.count == 1)
     }

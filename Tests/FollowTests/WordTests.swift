@@ -6,7 +6,7 @@ import ZulipSync
 
 @testable import follow
 
-/// What is typed, and what is kept.
+/// Tests what is typed, and what is kept.
 @Suite struct WordTests {
   @Test(arguments: [
     ["--site"], ["--count", "-1"], ["--count", "many"], ["--key", "x"], ["--narow", "x"], ["x"],

@@ -2,11 +2,11 @@ import Testing
 
 @testable import LoopbackServer
 
-/// One connection as a value: the bytes that answers come to, and the times that they keep.
+/// Tests one connection as a value: the bytes of answers, and when they are written.
 @Suite struct ConversationTests {
   typealias Response = LoopbackServer.Response
 
-  /// A conversation, and what it has had written and done so far.
+  /// A conversation, and everything that it has asked to be written or done so far.
   struct Bench {
     var conversation: Conversation
     var now = ContinuousClock.now
@@ -40,7 +40,7 @@ import Testing
 
     mutating func answer(_ response: Response) { note(conversation.answered(response, at: now)) }
 
-    /// Time goes on to the next deadline; how long that took.
+    /// Lets time pass until the next deadline. Returns how long that took.
     mutating func fire() -> Duration? {
       guard let deadline = conversation.deadline else { return nil }
       let time = now.duration(to: deadline)
@@ -49,7 +49,7 @@ import Testing
       return time
     }
 
-    /// What was written and done since this was last asked.
+    /// What was written and done since the last call.
     mutating func take() -> [String] {
       defer { (written, log) = ("", []) }
       return log + (written.isEmpty ? [] : [written])
@@ -178,19 +178,19 @@ import Testing
     #expect(bench.fire() == .seconds(7))
     #expect(bench.take() == ["HTTP/1.1 204 No Content\r\n\r\n"])
     bench.receive("\r\n")
-    #expect(bench.fire() == .seconds(30), "an empty line is no request")
+    #expect(bench.fire() == .seconds(30), "an empty line does not begin a request")
     #expect(bench.take() == ["close"])
 
     bench = Bench()
     bench.receive(Self.get)
-    // The client takes some of it, then nothing.
+    // The client takes some bytes, and then none.
     _ = bench.conversation.answered(.text("abc"), at: bench.now)
     _ = bench.conversation.sent(4, at: bench.now)
     let deadline = bench.conversation.deadline
     #expect(deadline.map { bench.now.duration(to: $0) } == .seconds(30))
   }
 
-  @Test func `when a client goes away, its answer is cancelled`() {
+  @Test func `an answer is cancelled when its client goes away`() {
     var bench = Bench()
     bench.receive(Self.get)
     bench.note(bench.conversation.ended())
@@ -207,7 +207,7 @@ import Testing
     bench.receive("ab")
     #expect(bench.take() == ["ask POST /"])
 
-    // The word has not left when the body comes, nor when the answer does.
+    // The body comes before "100 Continue" has left, and so does the answer.
     bench = Bench()
     var text = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     _ = bench.conversation.received(ArraySlice(text.utf8), at: bench.now)

@@ -2,13 +2,13 @@ import Testing
 
 @testable import LoopbackServer
 
-/// Each fault as it arrives at a client, byte by byte.
+/// Tests each fault as it arrives at a client, byte by byte.
 @Suite(.timeLimit(.minutes(2))) struct FaultTests {
   typealias Response = LoopbackServer.Response
 
   static let whole = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
 
-  /// What a client reads that asks once.
+  /// What a client reads if it asks once.
   private func read(
     _ response: Response, milliseconds: Int32 = 20_000
   ) async throws -> (text: String, ending: RawClient.Ending?) {
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [0, 30])
-  func `half-open sends nothing more, and the connection stays`(count: Int) async throws {
+  func `a half-open connection sends nothing more and stays open`(count: Int) async throws {
     try await LoopbackServer.serving { _ in
       Response(body: [97, 98, 99]).with(.halfOpen(after: count))
     } while: { server in
@@ -99,7 +99,9 @@ import Testing
     Response(body: [97, 98, 99]).delayed(by: .seconds(600)),
     Response(body: [97, 98, 99]).with(.drip(bytes: 30, every: .seconds(600))),
   ])
-  func `no delay and no pause is longer than the settings allow`(response: Response) async throws {
+  func `a delay or pause is cut to the longest that the settings allow`(response: Response)
+    async throws
+  {
     var settings = LoopbackServer.Settings()
     settings.delayTime = .milliseconds(100)
     try await LoopbackServer.serving(settings: settings) { _ in
@@ -113,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `garbage comes in place of the answer`() async throws {
+  @Test func `a garbage fault sends its bytes in place of the answer`() async throws {
     let (text, ending) = try await read(.garbage(Array("\u{0}not HTTP at all\r\n".utf8)))
     #expect(text == "\u{0}not HTTP at all\r\n")
     #expect(ending == .ended)
@@ -151,7 +153,7 @@ import Testing
       #expect(text == "")
       #expect(ending != .silent)
       #expect(server.counters.refused == 1)
-      #expect(await late?.ask("/", until: "abc") == Self.whole, "who is in stays in")
+      #expect(await late?.ask("/", until: "abc") == Self.whole, "an accepted client stays")
 
       server.welcome(.atOnce)
       let client = try await RawClient(port: server.port)

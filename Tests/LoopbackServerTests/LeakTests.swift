@@ -5,15 +5,15 @@ import Testing
 #if os(Linux)
   import Foundation
 
-  /// Nothing is left of a server that has stopped. Counted in a process of its own, where nobody
-  /// else opens files or begins threads.
+  /// Tests that nothing is left of a server that has stopped. It counts in a process of its own,
+  /// where nothing else opens files or begins threads.
   @Suite(.timeLimit(.minutes(2))) struct LeakTests {
     @Test func `a stopped server leaves no descriptor and no thread`() async {
       await #expect(processExitsWith: .success) {
-        try await Self.live()  // What the runtimes open once, they keep.
+        try await Self.live()  // The runtimes keep what they open once.
         let before = (Self.count("/proc/self/fd"), Self.count("/proc/self/task"))
-        // One leaked by each server would be 50. The runtimes may have begun some threads
-        // meanwhile.
+        // If each server leaked one, there would be 50 more. The runtimes may have begun some
+        // threads meanwhile.
         for _ in 0..<50 { try await Self.live() }
         let after = (Self.count("/proc/self/fd"), Self.count("/proc/self/task"))
         guard after.0 < before.0 + 10, after.1 < before.1 + 40 else {
@@ -22,7 +22,7 @@ import Testing
       }
     }
 
-    /// One server from start to stop, with clients that are cut off in every possible way.
+    /// Runs one server from start to stop, with clients that are cut off in every possible way.
     static func live() async throws {
       let server = try LoopbackServer { request in
         switch request.path {

@@ -11,14 +11,14 @@ import Testing
   import Musl
 #endif
 
-/// A client that says exactly the bytes it is told to, and shows exactly those that come. It blocks
-/// a queue of its own, and gives up after some seconds.
+/// A client that sends exactly the bytes it is told to, and shows exactly those that come. It
+/// blocks a queue of its own, and gives up after some seconds.
 final class RawClient: Sendable {
   enum Ending: Equatable {
-    /// The server has closed in order.
+    /// The server closed the connection in an orderly way.
     case ended
     case reset
-    /// Nothing came for as long as it was waited for.
+    /// Nothing came while the client waited.
     case silent
   }
 
@@ -26,9 +26,9 @@ final class RawClient: Sendable {
   private let queue = DispatchQueue(label: "RawClient")
   private let isOpen = Locked(true)
 
-  /// Returns when the kernel has made the connection, whether the server has accepted it or not.
+  /// Returns once the kernel has made the connection, whether or not the server has accepted it.
   ///
-  /// - Parameter host: 127.0.0.1, unless said otherwise.
+  /// - Parameter host: the server's address; 127.0.0.1 by default.
   init(port: UInt16, host: UInt32 = 0x7F00_0001) async throws {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
@@ -46,7 +46,7 @@ final class RawClient: Sendable {
 
   deinit { close() }
 
-  /// - Returns: whether all of it was taken.
+  /// - Returns: whether all bytes were taken.
   @discardableResult
   func send(_ text: String) async -> Bool {
     await Self.block(on: queue) { [socket] in
@@ -63,7 +63,7 @@ final class RawClient: Sendable {
     }
   }
 
-  /// Reads until a word is in what came, or no more comes.
+  /// Reads until a word has come, or nothing more comes.
   func read(
     until word: String? = nil, milliseconds: Int32 = 20_000
   ) async -> (text: String, ending: Ending?) {
@@ -99,7 +99,7 @@ final class RawClient: Sendable {
     if wasOpen { Socket.close(socket) }
   }
 
-  /// Goes away without a word: RST.
+  /// Breaks the connection with an RST.
   func reset() {
     let wasOpen = isOpen.withLock { isOpen in
       defer { isOpen = false }
@@ -156,14 +156,14 @@ final class RawClient: Sendable {
   }
 }
 
-/// Returns when the task that waits here is cancelled.
+/// Returns once the waiting task is cancelled.
 func untilCancelled() async {
   let (stream, continuation) = AsyncStream<Void>.makeStream()
   for await _ in stream {}
   withExtendedLifetime(continuation) {}
 }
 
-/// Lets those through who wait, all at once.
+/// A gate that lets all who wait through at once.
 actor Gate {
   private var isOpen = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -180,8 +180,8 @@ actor Gate {
 }
 
 extension LoopbackServer {
-  /// Waits until the counters are so. To be called outside of `#expect`: the closures of two of its
-  /// expansions in one function were taken for each other (Swift 6.3.1).
+  /// Waits until the counters satisfy a condition. Call it outside of `#expect`, because Swift
+  /// 6.3.1 confuses the closures of two of its expansions in one function.
   @discardableResult
   func reaches(
     at place: SourceLocation = #_sourceLocation,

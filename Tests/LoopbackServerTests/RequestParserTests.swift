@@ -4,11 +4,13 @@ import UpdateMachine
 
 @testable import LoopbackServer
 
-/// Requests out of bytes: what is understood, what is refused, and that no cut changes it.
+/// Tests the parsing of requests: what is understood, what is refused, and that it makes no
+/// difference how the bytes are cut.
 @Suite struct RequestParserTests {
   typealias Progress = RequestParser.Progress
 
-  /// What a parser makes of bytes that come in parts: requests, and the status that ends them.
+  /// What a parser makes of bytes that come in parts: requests, and the status that ends the
+  /// conversation.
   private func read(
     _ parts: [[UInt8]], headLimit: Int = 1000, bodyLimit: Int = 1000
   ) -> (requests: [LoopbackServer.Request], refusal: Int?, continues: Int, isWithin: Bool) {
@@ -141,7 +143,7 @@ import UpdateMachine
   @Test func `Expect: 100-continue is reported once`() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: "
     #expect(read([Array((head + "3\r\n\r\n").utf8)]).continues == 1)
-    #expect(read([Array((head + "3\r\n\r\na").utf8)]).continues == 0, "it did not wait")
+    #expect(read([Array((head + "3\r\n\r\na").utf8)]).continues == 0, "the client did not wait")
     #expect(read([Array((head + "0\r\n\r\n").utf8)]).continues == 0, "there is no body")
     #expect(read([Array((head + "1001\r\n\r\n").utf8)]).refusal == 413)
     #expect(read("\(head)3\r\n\r\nabc".utf8.map { [$0] }).continues == 1)
@@ -165,7 +167,7 @@ import UpdateMachine
         == RequestManner(isHead: false, knowsChunks: false, keepsAlive: false))
   }
 
-  @Test func `no bytes trap it, and it never keeps more than it may`() {
+  @Test func `the parser traps on no bytes, and keeps no more than its limits`() {
     let seeds = [
       "POST /a?b=%41 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: x\r\n\r\n",

@@ -6,7 +6,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The example of the documentation does what it says.
+/// Checks that the documentation's example does what it says.
 @Suite(.timeLimit(.minutes(1))) struct ServerExampleTests {
   @Test func `the article's server says hello`() async throws {
     let configuration = URLSessionConfiguration.ephemeral

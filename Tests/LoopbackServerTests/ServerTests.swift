@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoopbackServer
 
-/// The server over real sockets, seen by a client that says and shows every byte.
+/// Tests the server over real sockets, with a client that controls and shows every byte.
 @Suite(.timeLimit(.minutes(2))) struct ServerTests {
   typealias Settings = LoopbackServer.Settings
 
@@ -12,7 +12,7 @@ import Testing
 
   @Test func `requests sent at once on one connection are answered in order`() async throws {
     try await LoopbackServer.serving { request in
-      // The first is the slowest.
+      // The first answer is the slowest.
       .text("<\(request.path)>").delayed(by: request.path == "/1" ? .milliseconds(50) : .zero)
     } while: { server in
       let client = try await RawClient(port: server.port)
@@ -32,7 +32,7 @@ import Testing
       .text("ok")
     } while: { server in
       let client = try await RawClient(port: server.port)
-      // What is unread when the server has said all must not destroy what it said.
+      // Bytes that are unread when the server has finished must not destroy its answer.
       let rest = String(repeating: "x", count: 300_000)
       await client.send("GET / HTTP/1.1\nHost: a\n\n" + rest)
       let (text, ending) = await client.read()
@@ -96,7 +96,7 @@ import Testing
         #expect(text == "")
         #expect(ending == .ended)
       }
-      #expect(rest > .milliseconds(150), "a request's time is not that of a rest")
+      #expect(rest > .milliseconds(150), "an idle connection has a deadline of its own")
     }
   }
 
@@ -273,7 +273,9 @@ import Testing
 
   // MARK: Starting and stopping
 
-  @Test func `it listens on loopback only, on its own port, until it is stopped`() async throws {
+  @Test func `a server listens on loopback only, on its own port, until it is stopped`()
+    async throws
+  {
     let server = try LoopbackServer { _ in .text("ok") }
     #expect(server.port > 0)
     #expect(server.address == "http://127.0.0.1:\(server.port)")
@@ -293,7 +295,7 @@ import Testing
     await again.stop()
   }
 
-  @Test func `with ipv6 it listens on ::1 only`() async throws {
+  @Test func `a server on ipv6 listens on ::1 only`() async throws {
     // Some computers have no IPv6.
     guard let server = try? LoopbackServer(on: .ipv6, answer: { _ in .text("ok") }) else { return }
     #expect(server.address == "http://[::1]:\(server.port)")
@@ -335,7 +337,7 @@ import Testing
     async let observed = server.counters(within: .seconds(1000)) { $0.open == 1000 }
     await server.reaches { $0.openMaximum == 7 }
     await server.stop()
-    #expect(await observed.open < 1000, "who waits for what will not come is told")
+    #expect(await observed.open < 1000, "a wait for what will not come ends")
     #expect(server.counters.open == 0)
     #expect(server.counters.answering == 0)
     #expect(server.counters.cancelled == 2)
@@ -355,7 +357,7 @@ import Testing
     let client = try await RawClient(port: try #require(forgotten).port)
     forgotten = nil
     let (text, ending) = await client.read()
-    #expect(text == "", "nor was it told that it is slow to ask")
+    #expect(text == "", "the client was not called slow either")
     #expect(ending != .silent)
   }
 }

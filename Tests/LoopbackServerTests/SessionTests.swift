@@ -6,11 +6,11 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The server as URLSession sees it, which is who it is made for.
+/// Tests the server with URLSession, the client it is made for.
 @Suite(.timeLimit(.minutes(3))) struct SessionTests {
   typealias Response = LoopbackServer.Response
 
-  /// A session that knows no proxy and keeps nothing, for one server.
+  /// A session for one server, without a proxy and without a cache.
   private struct Client: Sendable {
     let session: URLSession
     var address: String
@@ -81,7 +81,7 @@ import Testing
       form.setValue("yes", forHTTPHeaderField: "X-Mine")
       #expect(try await client.send(form) == (200, "POST [1] yes"))
       #expect(try await client.send(client.request("/chunks", method: "HEAD")) == (200, ""))
-      #expect(try await client.get("/chunks") == (200, "many chunks"), "nothing is left of HEAD")
+      #expect(try await client.get("/chunks") == (200, "many chunks"), "HEAD left no bytes over")
     }
   }
 

@@ -3,12 +3,12 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// What a page settles or repairs of messages is heard by the rest of the model.
+/// Tests that the rest of the model hears what a page settles or repairs in messages.
 @Suite struct MendingTests {
   private static let id = MessageID(500)
   static let narrow = MessageFilter<Int>([.channel(ChannelID(1))])
 
-  /// A client of messages in channel 1, one of which it holds, starred.
+  /// A client of the messages in channel 1. It holds one, which is starred.
   struct Client {
     var store = MessageStore<MessageFilter<Int>>(following: [ChannelID(1)])
     var fetchCount: UInt64 = 0
@@ -27,14 +27,14 @@ import Testing
       return fetch
     }
 
-    /// The whole list.
+    /// Takes a page of the whole list.
     mutating func take(_ messages: [ChatMessage<Int>]) {
       let fetch = begin(PageRequest(MendingTests.narrow, .newest, before: 9, after: 0))
       let page = MessagePage(messages: messages, foundOldest: true, foundNewest: true)
       #expect(store.take(page, for: fetch) == .taken)
     }
 
-    /// One message, or its lack.
+    /// Takes the answer for one message, which may be that it is not there.
     mutating func take(_ message: ChatMessage<Int>?, for fetch: RequestID) {
       let messages = message.map { [$0] } ?? []
       #expect(store.take(MessagePage(messages: messages), for: fetch) == .taken)
@@ -59,7 +59,7 @@ import Testing
     return message
   }
 
-  /// Merged by the server: nobody can tell which came last.
+  /// Two changes that the server has merged. Nobody can tell which came last.
   private static let contrary = [true, false].map {
     MessageEvent<Int>.flagged([id, MessageID(1)], .starred, isSet: $0)
   }
@@ -82,7 +82,7 @@ import Testing
     client.take(Self.message([]), for: early)
     #expect(client.store.doubtful == [Self.id])
     #expect(client.store.takeMended() == [])
-    // An event that ends a doubt is heard by everybody.
+    // Everybody hears an event that ends a doubt.
     client.hear([.flagged([Self.id], .starred, isSet: true)])
     client.take(Self.message(.starred), for: client.begin(PageRequest(Self.id)))
     #expect(client.store.takeMended() == [])
@@ -111,7 +111,7 @@ import Testing
 
   // MARK: What is not held, and counted
 
-  /// A client that counts stars, and a message that it does not hold, with a star in doubt.
+  /// A client that counts stars. A message that it does not hold has a star in doubt.
   private static func counting(_ events: [MessageEvent<Int>]) -> Client {
     var client = Client()
     client.store.countedFlags = [.starred, .read]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import UpdateMachine
 
-/// A server may say anything. It costs what is known, and nothing else.
+/// Tests that whatever a server says, it costs knowledge at most.
 @Suite struct MessageStoreBadInputTests {
   typealias Narrow = MessageFilter<Int64>
   typealias Store = MessageStore<Narrow>
@@ -36,7 +36,7 @@ import UpdateMachine
     case 6: store.asked()
     case 7: store.answered()
     case 8, 9:
-      // Now and then the same number twice.
+      // Now and then a number is used twice.
       if dice.roll(8) > 0 { fetches += 1 }
       store.begin(
         RequestID(incarnation: Incarnation(0), part: .pages, number: fetches), request(&dice),
@@ -69,7 +69,7 @@ import UpdateMachine
     for narrow in store.narrows { _ = store.list(of: narrow)?.excerpt(of: window) }
   }
 
-  /// Every list is exactly the held messages of its narrow.
+  /// Whether every list has exactly the held messages of its narrow.
   static func isLevel(_ store: Store) -> Bool {
     for narrow in store.narrows {
       var expected: [MessageID] = []
@@ -179,7 +179,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a new message in a channel without events is not held, even if it was`() {
+  @Test func `a new message in a channel without events is dropped even if it was held`() {
     var store = Store(following: [ChannelID(1)])
     store.open(Narrow())
     var one = ChatMessage<Int64>(

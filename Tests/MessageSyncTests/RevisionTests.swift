@@ -2,8 +2,8 @@ import MessageSync
 import Testing
 import UpdateMachine
 
-/// The revision goes up whenever a list or a message may have changed. That two stores are the same, a
-/// checker finds out without it.
+/// Tests that the revision goes up whenever a list or a message may have changed. A checker
+/// compares stores without it.
 @Suite struct RevisionTests {
   typealias Narrow = MessageFilter<Int>
 
@@ -15,7 +15,7 @@ import UpdateMachine
       content: 1)
   }
 
-  /// A store with one open list, of which everything is known: messages 1 and 2.
+  /// A store with one open list that is completely known: messages 1 and 2.
   private static func store() -> MessageStore<Narrow> {
     var store = MessageStore<Narrow>(following: [ChannelID(1)])
     store.open(narrow)
@@ -45,7 +45,7 @@ import UpdateMachine
       let before = store
       change(&store)
       #expect(store.revision > before.revision, "\(name)")
-      // A restored store forgets only what went on in the incarnation before.
+      // A restored store forgets only what was under way in the previous incarnation.
       #expect(store.isSame(as: before) == (name == "restored"), "\(name)")
     }
   }

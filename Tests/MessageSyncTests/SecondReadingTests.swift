@@ -3,12 +3,12 @@ import Testing
 
 @testable import UpdateMachine
 
-/// When the planner has a suspect read once more (PartialKnowledge R13).
+/// Tests when the planner reads a suspect once more (PartialKnowledge R13).
 @Suite struct SecondReadingTests {
   typealias Narrow = MessageFilter<UInt32>
   typealias Planner = PagePlanner<MessageStore<Narrow>>
 
-  /// One message that is held, starred; its list is open.
+  /// A client that holds one starred message, whose list is open.
   struct Client {
     var store = MessageStore<Narrow>(following: [ChannelID(1)])
     var planner = Planner(incarnation: Incarnation(1))
@@ -39,10 +39,12 @@ import Testing
       return handle(.answered(fetch, outcome, anchor: nil))
     }
 
-    mutating func hear(_ events: [MessageEvent<UInt32>] = []) -> Planner.Effects {
-      store.asked()
+    mutating func hear(
+      _ events: [MessageEvent<UInt32>] = [], isComplete: Bool = true
+    ) -> Planner.Effects {
+      store.handle(.asked)
       for event in events { store.apply(event) }
-      store.answered()
+      store.handle(isComplete ? .answered : .answeredInPart)
       return plan()
     }
 
@@ -72,10 +74,10 @@ import Testing
     }
   }
 
-  /// Seed 670 of the message world, as it once was: a flag is in doubt, and so the message is asked
-  /// for by its ID; but it is gone, and nobody was told. The lack is suspect; its second reading is
-  /// the question that the doubt asks, too, and went out as that alone: asked each minute for ever,
-  /// and never mended.
+  /// The story of seed 670 of messages. A flag is in doubt, so the message is fetched by its ID.
+  /// But the message is gone, and nobody was told. So it becomes suspect. Its second reading is the
+  /// same request as the one for the doubt, and was sent only as that: each minute for ever,
+  /// without ever mending anything.
   @Test func `a message in doubt that is gone without an event is dropped`() {
     var client = Client()
     let contrary = [true, false].map {
@@ -123,8 +125,30 @@ import Testing
     #expect(client.store.secondReadings == 1)
   }
 
-  /// Seed 3397 of the message world, as it once was: what is out serves a window that wants less, too,
-  /// but the question itself was forgotten; so when it had failed it was asked again at once.
+  @Test func `an answer in part that both sets and clears a flag leaves it in doubt`() {
+    var client = Client()
+    let contrary = [true, false].map {
+      MessageEvent<UInt32>.flagged([client.id, MessageID(1)], .mentioned, isSet: $0)
+    }
+    _ = client.hear(contrary, isComplete: false)
+    #expect(client.store.doubtful == [client.id])
+  }
+
+  @Test func `a page's contradiction is suspect after a whole answer, not after one in part`() {
+    var client = Client()
+    var changed = client.message
+    changed.flags = []
+    let effects = client.open(Narrow([.channel(ChannelID(1))]), .newest(5)).1
+    _ = client.answer(effects.fetch[0].id, [changed], isWhole: true)
+    _ = client.hear(isComplete: false)
+    #expect(client.store.suspects == [])
+    #expect(client.store.openAudits == 1)
+    _ = client.hear()
+    #expect(client.store.suspects == [client.id])
+  }
+
+  /// The story of seed 3397 of messages. The fetch that is out also serves a window that wants
+  /// less, but the planner forgot the fetch itself. So when it failed, it was repeated at once.
   @Test func `a failed fetch that became smaller is not repeated at once`() {
     var client = Client()
     let full = ListWindow<MessageID>(.firstUnread, before: 1, after: 2)

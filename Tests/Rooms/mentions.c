@@ -1,11 +1,11 @@
-// Prints what each file of an index store defines and what it mentions, for `Tests/rooms`.
+// Prints what each file in an index store defines and mentions, for `Tests/rooms`.
 //
 // Usage: mentions STORE, a folder that `swiftc -index-store-path` has written for one module.
 // Each line has five fields, with tabs between them: the file's name, the line, "definition" or
 // "mention", the symbol's unique name (USR), the symbol's name.
 //
-// Each Swift toolchain has libIndexStore, and most have no header for it. So the few functions that
-// are needed are declared here. They are stable: SourceKit-LSP loads them by name.
+// Each Swift toolchain has libIndexStore, but most have no header for it. So the few functions that
+// are needed are declared here. They are stable, because SourceKit-LSP loads them by name.
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -40,7 +40,7 @@ static void fail(const char *what, void *error) {
   exit(1);
 }
 
-// The context is the file's name.
+// Prints one occurrence. The context is the file's name.
 static bool see(void *context, void *occurrence) {
   void *symbol = indexstore_occurrence_get_symbol(occurrence);
   Text usr = indexstore_symbol_get_usr(symbol);
@@ -54,7 +54,8 @@ static bool see(void *context, void *occurrence) {
   return true;
 }
 
-// A record is named for its file: "Machine.swift-1A2B3C". One module has no two files of one name.
+// A record is named after its file, like "Machine.swift-1A2B3C". No two files of a module have the
+// same name.
 static void read_records(void *store, const char *folder) {
   DIR *directory = opendir(folder);
   if (!directory) return;
@@ -77,7 +78,7 @@ int main(int count, char **arguments) {
   void *error = NULL;
   void *store = indexstore_store_create(arguments[1], &error);
   if (!store) fail(arguments[1], error);
-  // STORE/v5/records/XY/FILE-HASH: the version may be another one.
+  // Records are at STORE/v5/records/XY/FILE-HASH. The version may differ.
   char version[1024];
   for (int number = 1; number < 100; number++) {
     snprintf(version, sizeof version, "%s/v%d/records", arguments[1], number);

@@ -6,7 +6,7 @@ import UpdateMachine
 
 @testable import SQLiteStore
 
-/// A server of names.
+/// A server's state: names.
 private struct People: ServerTruth, Equatable {
   var names: [String] = ["Ada"]
 
@@ -25,14 +25,14 @@ private struct Names: StorableModel, Equatable, Codable {
   mutating func apply(_ event: String) { names.append(event) }
 }
 
-/// An app on a file that is of no use, or on a disk that fails: it hears what is wrong and what to do,
-/// nothing is overwritten, and it follows its server as well as it can.
+/// An app whose file is useless, or whose disk fails. It must learn what is wrong and what to do,
+/// overwrite nothing, and follow its server as well as it can.
 @Suite struct BadInputTests {
   private typealias Machine = UpdateMachine<LocalEventQueueSource<People, Names>>
 
   private let server = LocalEventQueue(truth: People())
 
-  /// As the article's app, but one that would rather have no store than nothing to show.
+  /// Opens the file like the article's app, but goes on without a store if that fails.
   private func open(_ path: String) async -> (store: SQLiteStore?, refusal: SQLiteFileError?) {
     do throws(SQLiteFileError) {
       return (try await SQLiteFile.open(at: path).store(named: "directory"), nil)
@@ -47,7 +47,7 @@ private struct Names: StorableModel, Equatable, Codable {
     return UpdateMachine(source: source, store: store, reporter: { reports.note($0) })
   }
 
-  /// Waits until it holds so many names, and they are saved, or there is no store.
+  /// Waits until the machine holds `count` names and, if there is a store, has saved them.
   private func wait(_ machine: Machine, for count: Int) async {
     for await state in await machine.states() where state.model?.names.count == count {
       if state.status?.outstanding?.waits == true { return }
@@ -92,7 +92,7 @@ private struct Names: StorableModel, Equatable, Codable {
     #expect(shelf.bytes("replicas.db") == diary)
   }
 
-  /// As a user who is not root, in a process of its own: root may do everything.
+  /// This runs in a process of its own as a user who is not root, because root may do everything.
   @Test func `a read-only folder is reported, and the app follows without a store`() async throws {
     let shelf = try Shelf()
     let before: [UInt8]
@@ -134,7 +134,7 @@ private struct Names: StorableModel, Equatable, Codable {
     (DISK_WRITE_FAILED, "Look whether it is well."),
     (DISK_SYNC_FAILED, "Look whether it is well."),
   ])
-  func `while a disk fails, states are shown, errors say what to do, nothing is acknowledged`(
+  func `a client on a failing disk shows states, says what to do, and acknowledges nothing`(
     failure: disk_failure, advice: String
   ) async throws {
     let shelf = try Shelf()
@@ -159,7 +159,7 @@ private struct Names: StorableModel, Equatable, Codable {
     #expect(words.hasSuffix(advice) || words.contains(advice))
     #expect(disk.failures > 0)
 
-    // By itself, as soon as it can.
+    // The machine saves by itself as soon as it can.
     disk.fail(nil)
     await wait(machine, for: 2)
     await machine.stop()

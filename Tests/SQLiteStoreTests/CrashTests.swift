@@ -6,23 +6,25 @@ import UpdateMachine
 
 @testable import SQLiteStore
 
-/// What opens after a crash is a state that was saved, and none older than the last that returned.
+/// Tests that after a crash a file opens as a state that was saved, and as none older than the last
+/// save that returned.
 @Suite struct CrashTests {
-  /// The history of a file, written down: all changes of the disk, and what was saved after how
-  /// many.
+  /// The recorded history of a file: all changes of the disk, and after how many changes each state
+  /// was saved.
   struct Life {
     let shelf: Shelf
     let start: [String: [UInt8]]
     var changes: [FaultyDisk.Change] = []
-    /// What was saved, and how many changes there were when the call returned.
+    /// The saved states, each with the number of changes when the call returned.
     var states: [(saved: Saved?, changes: Int)] = [(nil, 0)]
 
-    /// - Parameter seed: of the steps. The log is short, so that it is often put into the file.
+    /// - Parameter seed: the seed of the steps. The log is short, so that it is often merged into
+    ///   the file.
     init(seed: UInt64, steps: Int) async throws {
       let shelf = try Shelf()
       self.shelf = shelf
       shelf.write([], to: "replicas.db")
-      // Of what SQLite does not do, the empty file and the lock, a crash leaves all or nothing.
+      // The empty file and the lock are not made by SQLite. A crash leaves all of that or nothing.
       start = [shelf.path: []]
       var dice = SplitMix(seed)
       let disk = FaultyDisk()
@@ -53,7 +55,7 @@ import UpdateMachine
       await file.close()
     }
 
-    /// Opens what is on the disk when so many changes were made.
+    /// Opens what is on the disk after `count` changes.
     func check(_ image: DiskImage, after count: Int, _ what: String) async throws {
       let shelf = try Shelf()
       for (path, bytes) in image.files {
@@ -62,11 +64,11 @@ import UpdateMachine
       let file = try await SQLiteFile.open(at: shelf.path)
       let aside = await file.movedAside
       let loaded = try await Saved(file.store(named: "directory").load())
-      // The last that returned, and the one that was on its way.
+      // The last state whose save had returned, and the one whose save was under way.
       let last = states.lastIndex { $0.changes <= count } ?? 0
       let allowed = states[last...].prefix(2).map(\.saved)
       #expect(aside == nil && allowed.contains(loaded), "\(what), after \(count) changes")
-      // And life goes on from there.
+      // The store must be usable afterwards.
       if loaded != nil { try await file.store(named: "directory").append(entry(99, (key(0), [9]))) }
     }
   }
@@ -94,7 +96,8 @@ import UpdateMachine
     }
   }
 
-  /// The tests above can fail: without syncs a power cut does lose what has returned.
+  /// Shows that the tests above can fail: without syncs a power cut does lose a save that has
+  /// returned.
   @Test func `a disk that lies about its syncs is detected`() async throws {
     let life = try await Life(seed: 31, steps: 12)
     let honest = life.changes
@@ -117,8 +120,8 @@ import UpdateMachine
 
   // MARK: Failures that the process survives
 
-  /// Every n-th change fails in turn: the step throws and has changed nothing, and the next one,
-  /// which brings all that has changed, is saved.
+  /// In each run another change fails. The step then throws and has changed nothing. The next step,
+  /// which brings everything that has changed, is saved.
   @Test(arguments: [
     (DISK_WRITE, DISK_IS_FULL, 0), (DISK_WRITE, DISK_WRITE_FAILED, 5),
     (DISK_WRITE, DISK_IS_FULL, 11), (DISK_SYNC, DISK_SYNC_FAILED, 0),

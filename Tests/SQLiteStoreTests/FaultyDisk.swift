@@ -6,10 +6,10 @@ import UpdateMachine
 
 @testable import SQLiteStore
 
-/// A layer below SQLite that writes down every change of the disk, and lets changes fail.
+/// A layer below SQLite that records every change of the disk, and can make changes fail.
 @safe
 final class FaultyDisk: @unchecked Sendable {
-  /// One change, as it was made.
+  /// One change to the disk.
   enum Change: Equatable {
     case write(path: String, offset: Int, bytes: [UInt8])
     case truncate(path: String, size: Int)
@@ -17,16 +17,16 @@ final class FaultyDisk: @unchecked Sendable {
     case delete(path: String)
   }
 
-  /// Which change fails, and how. Counted from the moment it is set.
+  /// Which changes fail, and how. They are counted from the moment when the fault is set.
   struct Fault {
-    /// Only changes of this kind are counted; `nil`: all.
+    /// The kind of changes that are counted; `nil` for all.
     var kind: disk_change_kind?
-    /// The first that fails.
+    /// The first change that fails.
     var place: Int
-    /// How many fail from there on.
+    /// How many changes fail from there on.
     var length = 1
     var failure = DISK_WRITE_FAILED
-    /// So many sixteenths of a write that fails are written.
+    /// How many sixteenths of a failing write are written all the same.
     var sixteenths = 0
   }
 
@@ -34,7 +34,7 @@ final class FaultyDisk: @unchecked Sendable {
   private var recorded: [Change] = []
   private var pending: Fault?
   private var struck = 0
-  /// SQLite keeps the pointer.
+  /// SQLite keeps this pointer.
   private let name: UnsafeMutablePointer<CChar>
 
   init() {
@@ -65,7 +65,7 @@ final class FaultyDisk: @unchecked Sendable {
     return settings
   }
 
-  /// All changes so far, those that failed as far as they were made.
+  /// All changes so far. A failed change is recorded as far as it was made.
   var changes: [Change] { lock.withLock { recorded } }
 
   /// How many changes have failed.
@@ -81,7 +81,7 @@ final class FaultyDisk: @unchecked Sendable {
       let sixteenths = pending?.sixteenths ?? 0
       let made = code == SQLITE_OK ? count : isWrite ? count * sixteenths / 16 : 0
       if made > 0 { unsafe recorded.append(Change(change, made)) }
-      // That a sync was made is only claimed: the disk of these tests is the list of changes.
+      // A sync is not really made, because the disk of these tests is the list of changes.
       return (code, kind == DISK_SYNC ? 0 : made)
     }
   }
@@ -110,14 +110,14 @@ extension FaultyDisk.Change {
     }
   }
 
-  /// A part of a write; anything else is whole or not at all.
+  /// The first bytes of a write. Any other change is made whole or not at all.
   func cut(to count: Int) -> FaultyDisk.Change? {
     guard case .write(let path, let offset, let bytes) = self else { return nil }
     return .write(path: path, offset: offset, bytes: Array(bytes.prefix(count)))
   }
 }
 
-/// What is on a disk after some changes.
+/// The content of a disk after some changes.
 struct DiskImage {
   private(set) var files: [String: [UInt8]]
 
@@ -140,7 +140,8 @@ struct DiskImage {
 
   init(_ files: [String: [UInt8]]) { self.files = files }
 
-  /// After a process died: what it has written is there, the last write in part.
+  /// The disk after a process died. Everything it wrote is there; the last write may be there in
+  /// part.
   static func afterDeath(
     _ start: [String: [UInt8]], _ changes: ArraySlice<FaultyDisk.Change>, _ dice: inout SplitMix
   ) -> DiskImage {
@@ -155,8 +156,8 @@ struct DiskImage {
     return image
   }
 
-  /// After a power cut: of what was written to a file since its last sync, each sector of 512 bytes is
-  /// there or not, in no order. Deletions and lengths are there.
+  /// The disk after a power cut. Each sector of 512 bytes that was written to a file since its last
+  /// sync is there or not, independently of the others. Deletions and lengths are there.
   static func afterPowerCut(
     _ start: [String: [UInt8]], _ changes: ArraySlice<FaultyDisk.Change>, _ dice: inout SplitMix
   ) -> DiskImage {
@@ -164,7 +165,7 @@ struct DiskImage {
     for (index, change) in zip(changes.indices, changes) {
       if case .sync(let path) = change { lastSync[path] = index }
     }
-    // All, none, or some of what was not synced.
+    // All, none, or some of the unsynced sectors are there.
     let odds = [0, 1, 4, 7, 8][dice.below(5)]
     var image = DiskImage(start)
     for (index, change) in zip(changes.indices, changes) {

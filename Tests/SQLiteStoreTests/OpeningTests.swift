@@ -5,9 +5,10 @@ import UpdateMachine
 
 @testable import SQLiteStore
 
-/// What is there when a file is opened: nothing is overwritten, and what is of no use is kept.
+/// Tests what may be found when a file is opened. Nothing is overwritten, and useless files are
+/// kept.
 @Suite struct OpeningTests {
-  /// A file with one replica, closed.
+  /// A closed file with one replica.
   func shelfWithReplica(_ count: Int = 1000) async throws -> Shelf {
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
@@ -66,7 +67,7 @@ import UpdateMachine
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     #expect(await refusal(shelf.path) == .inUse(path: shelf.path))
-    // The refusal has not loosened what the first one holds.
+    // The refusal has not released the lock that the first store holds.
     #expect(await refusal(shelf.path) == .inUse(path: shelf.path))
     try await file.store(named: "directory").checkpoint(Saved().form)
     await file.close()
@@ -133,7 +134,7 @@ import UpdateMachine
     try shelf.run("SELECT count(*) FROM row")
   }
 
-  /// As a user who is not root, in a process of its own: root may do everything.
+  /// This runs in a process of its own as a user who is not root, because root may do everything.
   @Test func `a folder or file that may not be written is refused`() async throws {
     let shelf = try await shelfWithReplica(1)
     let folder = shelf.folder
@@ -231,7 +232,7 @@ import UpdateMachine
     #expect(shelf.names.filter { $0.contains("aside") }.count == 3)
   }
 
-  @Test func `a large file is checked only once damage was found in it`() async throws {
+  @Test func `a large file is not checked before damage was found in it`() async throws {
     let shelf = try await shelfWithReplica()
     var bytes = shelf.bytes("replicas.db")
     for place in 3 * 4096..<20 * 4096 { bytes[place] = UInt8(truncatingIfNeeded: place &* 31) }
@@ -271,7 +272,7 @@ import UpdateMachine
       ]
       await newer.close()
     }
-    // As a crash would have left it: with its log.
+    // This is how a crash would have left the file: with its log.
     for (name, bytes) in copies { shelf.write(bytes, to: name) }
     let older = try await SQLiteFile.open(at: shelf.path)
     #expect(
@@ -280,7 +281,7 @@ import UpdateMachine
     #expect(shelf.bytes("replicas.db.aside-1") == copies["replicas.db"])
     #expect(shelf.bytes("replicas.db.aside-1-wal") == copies["replicas.db-wal"])
     #expect(try await older.store(named: "directory").load() == nil)
-    // The newer app finds what was its own where it is, whole.
+    // The newer app finds its own form under the new name, whole.
     let again = try await SQLiteFile.open(at: shelf.path + ".aside-1", settings: settings)
     #expect(try await again.store(named: "directory").load()?.rows.count == 11)
   }
@@ -324,8 +325,9 @@ import UpdateMachine
     #expect(shelf.bytes("replicas.db.aside-2-wal") == [7, 8, 9])
   }
 
-  /// What opens is what was saved, or says that it is not: never another thing, and never a trap.
-  @Test func `every changed byte is noticed when it is read`() async throws {
+  /// A changed file opens as what was saved, or says that it is damaged. It never opens as anything
+  /// else, and never traps.
+  @Test func `a changed byte is noticed, or changes no row`() async throws {
     let shelf = try await shelfWithReplica(60)
     let whole = shelf.bytes("replicas.db")
     let saved = Saved(bigForm(60))
@@ -344,7 +346,7 @@ import UpdateMachine
           aside += 1
           #expect(loaded == nil)
         } else if let loaded = Saved(loaded) {
-          // The time and the name of a replica stand under no sum.
+          // No checksum covers the time and the name of a replica.
           #expect(loaded.rows == saved?.rows, "byte \(place)")
         }
       } catch is StoreError {

@@ -5,7 +5,7 @@ import UpdateMachine
 
 @testable import SQLiteStore
 
-/// What a store promises, on a file that nothing happens to.
+/// Tests what a store promises, on a file that is left alone.
 @Suite struct SQLiteStoreTests {
   @Test func `written rows are there after a restart, in key order`() async throws {
     let shelf = try Shelf()
@@ -147,7 +147,7 @@ import UpdateMachine
     }
     #expect(try await tables([16, 18]) == [15, 15, 15, 15, 17, 17, 17, 17, 19, 19, 19, 19])
     #expect(try await tables([19, 15, 15]) == [16, 16, 16, 16, 17, 17, 17, 17, 18, 18, 18, 18])
-    // What is cleared goes before what is put comes.
+    // Clearing happens before putting.
     try await store.append(
       JournalEntry(
         cleared: [RowRange(StoredTable(16), from: [1], through: [2])],
@@ -160,7 +160,7 @@ import UpdateMachine
     #expect(rows?[1].value == [7])
   }
 
-  @Test func `any bytes are read back, few or many`() async throws {
+  @Test func `values of any bytes and length are read back unchanged`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "")
     var dice = SplitMix(7)
@@ -230,14 +230,14 @@ import UpdateMachine
     try await store.checkpoint(bigForm(2000))
     for time in 2...200 {
       try await store.append(entry(Int64(time), (key(0), [UInt8(time)])))
-      // A frame is a page and 24 bytes; the step that finds 20 pages may add some.
+      // A frame is a page plus 24 bytes. The step that finds 20 pages in the log may add a few.
       #expect(time < 3 || shelf.bytes("replicas.db-wal").count <= 32 + 25 * 4120)
     }
   }
 }
 
 extension SplitMix {
-  /// Some rows of a few tables that are otherwise: small and big, put and taken away.
+  /// An entry that changes some rows of a few tables: small and big rows, put and removed.
   mutating func entry(_ time: Int64) -> JournalEntry {
     var rows: [StoredKey: [UInt8]?] = [key(0): [UInt8(truncatingIfNeeded: time)]]
     for _ in 0..<below(8) {

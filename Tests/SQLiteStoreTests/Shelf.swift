@@ -4,13 +4,14 @@ import UpdateMachine
 
 @testable import SQLiteStore
 
-/// A folder of its own for one test, deleted with the last who holds it.
+/// A folder for one test. It is deleted when nothing refers to it any more.
 final class Shelf: Sendable {
   let folder: String
-  /// Of the file that most tests are about.
+  /// The path of the file that most tests use.
   var path: String { folder + "/replicas.db" }
 
-  /// - Parameter inMemory: where there is a disk in memory, for tests that need no real one.
+  /// - Parameter inMemory: whether to use a disk in memory, if the system has one. Not for tests
+  ///   that need a real disk.
   init(inMemory: Bool = true) throws {
     let memory = "/dev/shm"
     let place =
@@ -40,13 +41,13 @@ final class Shelf: Sendable {
     return (attributes?[.posixPermissions] as? NSNumber)?.intValue ?? -1
   }
 
-  /// Runs SQL on the file as any program might.
+  /// Runs SQL on the file, as any other program might.
   func run(_ sql: String) throws(SQLiteFailure) {
     try Connection(path: path, vfs: nil).run(sql)
   }
 }
 
-/// What is saved, as a value that can be compared.
+/// What is saved, as a value that tests can compare.
 struct Saved: Equatable, Sendable {
   var rows: [StoredKey: [UInt8]] = [:]
   var writtenAt = WallTime(milliseconds: 0)
@@ -81,7 +82,7 @@ func form(_ time: Int64, _ rows: (StoredKey, [UInt8])...) -> SavedRows {
     rows: rows.map { (key: $0.0, value: $0.1) }, writtenAt: WallTime(milliseconds: time))
 }
 
-/// So many rows of 300 bytes in table 16, and one in table 0.
+/// A form with `count` rows of 300 bytes in table 16, and one row in table 0.
 func bigForm(_ count: Int) -> SavedRows {
   var rows = [(key: key(0), value: [UInt8](repeating: 1, count: 20))]
   for number in 0..<count {

@@ -4,7 +4,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// A server's state: names, in the order in which people came.
+/// A server's state: names, in the order in which people joined.
 private struct People: ServerTruth, Equatable {
   var names: [String] = []
 
@@ -15,7 +15,7 @@ private struct People: ServerTruth, Equatable {
   static func isDeletion(_ event: String) -> Bool { false }
 }
 
-/// What an app holds of it, in one row.
+/// An app's model of the names, in one row.
 private struct PeopleModel: StorableModel, Equatable {
   typealias Refusal = Never
   var names: [String]
@@ -32,7 +32,7 @@ private struct PeopleModel: StorableModel, Equatable {
   }
 }
 
-/// A machine with a file below it.
+/// A machine that is stored in a file.
 @Suite struct StoreExampleTests {
   @Test func `the article's machine goes on after a restart, before the server is asked`()
     async throws
@@ -61,7 +61,7 @@ private struct PeopleModel: StorableModel, Equatable {
 
     let file = try await SQLiteFile.open(at: path)
     let machine = UpdateMachine(source: source, store: file.store(named: "directory"))
-    // In the background nothing is asked of the server.
+    // In the background the machine asks the server for nothing.
     async let resting: Void = machine.run(inForeground: false)
     for await state in await machine.states() where state.status != nil { break }
     #expect(await machine.state.model?.names == ["Ada", "Grace"])
@@ -70,7 +70,7 @@ private struct PeopleModel: StorableModel, Equatable {
     #expect(try await file.replicas() == [])
   }
 
-  /// The app's model is of a later version than the saved form: it is set aside, and kept.
+  /// The app's model is of a later version than the saved form, which is set aside and kept.
   @Test func `an unreadable form is set aside in the file, and the replica starts anew`()
     async throws
   {
@@ -94,6 +94,7 @@ private struct PeopleModel: StorableModel, Equatable {
 }
 
 extension ReplicaState {
-  /// A poll waits at the server: what came before it was written.
+  /// Whether everything was written. A waiting poll proves it, because it is sent only after the
+  /// write.
   fileprivate var isWritten: Bool { status?.outstanding?.waits == true }
 }

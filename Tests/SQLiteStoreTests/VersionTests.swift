@@ -5,10 +5,10 @@ import UpdateMachine
 
 @testable import SQLiteStore
 
-/// Names, as one version of an app writes them.
+/// A model of names as one version of an app writes it.
 private protocol AppVersion {
   static var number: UInt64 { get }
-  /// The oldest version whose rows it can migrate.
+  /// The oldest version whose rows this one can migrate.
   static var oldest: UInt64 { get }
 }
 
@@ -24,7 +24,7 @@ private struct Names<Version: AppVersion>: StorableModel, Equatable {
   init(snapshot: [String]) { names = snapshot }
   mutating func apply(_ event: String) { names.append(event) }
 
-  /// Each version has its names in a table of its own.
+  /// Each version keeps its names in a table of its own.
   private static func table(_ version: UInt64) -> StoredTable {
     .firstOfModel.advanced(by: UInt8(version))
   }
@@ -51,7 +51,7 @@ private struct Names<Version: AppVersion>: StorableModel, Equatable {
   }
 }
 
-/// A server of names.
+/// A server's state: names.
 private struct People: ServerTruth, Equatable {
   var names: [String] = ["Ada"]
 
@@ -62,18 +62,19 @@ private struct People: ServerTruth, Equatable {
   static func isDeletion(_ event: String) -> Bool { false }
 }
 
-/// One version of an app after another opens the same file: a machine on it, with a server.
+/// Tests one version of an app after another on the same file, each with a machine and a server.
 @Suite struct VersionTests {
   private let server = LocalEventQueue(truth: People())
 
-  /// What an app found in the file before it asked the server, what it reported, and what it then held.
+  /// What an app found in the file before it asked the server, what it reported, and what it held
+  /// in the end.
   private struct Start: Equatable {
     var found: [String]?
     var reports: [DriverReport] = []
     var held: [String]?
   }
 
-  /// One start of an app, until it holds so many names and has saved them.
+  /// Starts an app, and waits until it holds `count` names and has saved them.
   private func start<Version: AppVersion>(
     _ version: Version.Type, _ shelf: Shelf, until count: Int
   ) async throws -> Start {
@@ -83,7 +84,7 @@ private struct People: ServerTruth, Equatable {
       source: server.source(for: Names<Version>.self), store: file.store(named: "directory"),
       reporter: { reports.note($0) })
     var start = Start()
-    // In the background nothing is asked of the server.
+    // In the background the machine asks the server for nothing.
     async let following: Void = machine.run(inForeground: false)
     for await state in await machine.states() where state.status != nil {
       start.found = state.model?.names
@@ -108,7 +109,7 @@ private struct People: ServerTruth, Equatable {
     return asides
   }
 
-  /// Every byte of what is kept under a number.
+  /// Every byte of the form that was set aside under a number.
   private func rows(_ shelf: Shelf, aside: Int64) throws -> String {
     try Connection(path: shelf.path, vfs: nil).text(
       """
@@ -124,7 +125,7 @@ private struct People: ServerTruth, Equatable {
     await server.commit("Grace")
     let new = try await start(App2.self, shelf, until: 2)
     #expect(new == Start(found: ["Ada"], held: ["Ada", "Grace"]))
-    // It is written as the new one, and nothing of the old one is left.
+    // It is written in the new form, and nothing of the old form is left.
     let again = try await start(App2.self, shelf, until: 2)
     #expect(again.found == ["Ada", "Grace"])
     #expect(try await asides(shelf) == [0])
@@ -157,7 +158,7 @@ private struct People: ServerTruth, Equatable {
     #expect(
       older.reports == [.store(.unreadable("the saved form is of a newer version, 2"))])
     #expect(try rows(shelf, aside: 1) == before)
-    // Who wants it back can have it: it is whole.
+    // Anyone who wants the old form back can have it, because it is whole.
     try shelf.run("DELETE FROM replica WHERE aside = 0")
     try shelf.run("UPDATE replica SET aside = 0")
     let newer = try await start(App2.self, shelf, until: 1)
@@ -172,7 +173,7 @@ private struct People: ServerTruth, Equatable {
       let store = file.store(named: "directory")
       let saved = try #require(try await store.load())
       var head = try #require(saved.rows.first { $0.key == key(0) }).value
-      head[0] += 1  // The library's version.
+      head[0] += 1  // This byte is the library's version.
       try await store.append(
         JournalEntry(rows: [StoredRow(key(0), head)], writtenAt: saved.writtenAt))
       await file.close()
@@ -182,12 +183,12 @@ private struct People: ServerTruth, Equatable {
     #expect(older.found == nil)
     #expect(older.held == ["Ada"])
     #expect(
-      older.reports == [.store(.unreadable("the saved form is of a newer version, 2"))])
+      older.reports == [.store(.unreadable("the saved form is of a newer version, 3"))])
     #expect(try await asides(shelf) == [0, 1])
     #expect(try rows(shelf, aside: 1) == before)
   }
 
-  /// One that asks nothing of the server saves nothing, so there is nothing to be set aside for.
+  /// An app that asks the server for nothing saves nothing, so nothing has to be set aside.
   @Test func `an older app that only reads leaves everything unchanged`() async throws {
     let shelf = try Shelf()
     _ = try await start(App2.self, shelf, until: 1)
@@ -205,7 +206,7 @@ private struct People: ServerTruth, Equatable {
   }
 }
 
-/// What a driver reported, in its order.
+/// What a driver has reported, in order.
 final class Reports: Sendable {
   private let lock = NSLock()
   nonisolated(unsafe) private var noted: [DriverReport] = []

@@ -4,15 +4,15 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Whole worlds with real drivers in them: actors and tasks, on one executor.
+/// Tests whole worlds with real drivers: actors and tasks on one executor.
 struct ActorEngineTests {
-  /// All of a result that can be compared, as text.
+  /// Everything of a result that can be compared, as text.
   private func text(_ result: RunResult) -> String { "\(result)" }
 
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 20, 40] as [UInt64])
-  func `sixty runs under every fault find nothing`(first: UInt64) {
+  func `sixty runs with real drivers find nothing wrong`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 20 {
       let run = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: seed))
@@ -35,16 +35,16 @@ struct ActorEngineTests {
   }
 
   @Test func `a log-out before the saved form was read ends the run`() {
-    // The story of seed 490: the simulated reading was left unanswered, so run() never ended.
+    // The story of seed 490: the simulated read was never answered, so run() never ended.
     let result = Simulation<DirectoryApp>.runActors(SimulationConfiguration(seed: 490)).result
     #expect(result.finding == nil)
   }
 
   // MARK: Both engines
 
-  /// Of several clients it is one order only if nothing comes in between.
+  /// With several clients both engines have the same order only if nothing comes in between.
   @Test(arguments: [(1, true), (1, false), (2, false), (3, false), (4, false), (5, false)])
-  func `where only one order is possible both engines give the same trace`(
+  func `both engines give the same trace where only one order is possible`(
     clients: Int, choosesJobs: Bool
   ) {
     for seed: UInt64 in 1...25 {
@@ -78,7 +78,7 @@ struct ActorEngineTests {
     #expect(hashes.count == 10)
   }
 
-  @Test func `recording a run does not change it`() {
+  @Test func `tracing a run of real drivers does not change it`() {
     for seed: UInt64 in 1...5 {
       let configuration = SimulationConfiguration(seed: seed)
       let plain = Simulation<DirectoryApp>.runActors(configuration)

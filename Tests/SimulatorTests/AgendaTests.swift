@@ -11,7 +11,7 @@ struct AgendaTests {
     return taken
   }
 
-  @Test func `an empty agenda has nothing next`() {
+  @Test func `an empty agenda has no next step`() {
     var agenda = Agenda<Int>()
     #expect(agenda.takeNext()?.step == nil)
   }

@@ -3,14 +3,15 @@ import Testing
 
 @testable import Simulator
 
-/// The article "Simulating your app" shows the code of these tests, to the letter, and the story that
-/// is really told. `REWRITE=1 swift test --filter ArticleTests` writes both into it.
+/// Checks that the article "Simulating your app" shows exactly the code of these tests, and the
+/// story that a test really prints. `REWRITE=1 swift test --filter ArticleTests` writes both into
+/// it.
 @Suite struct ArticleTests {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
   private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()
   private static let article = root.appending(
     path: "Sources/Simulator/Simulator.docc/SimulatingYourApp.md")
-  /// What stands in the article's code blocks, in order; "story" is what a test prints.
+  /// The contents of the article's code blocks, in order. "story" is what a test prints.
   private static let order = [
     "model", "server", "words", "app", "uuid", "test", "story", "token", "actor", "plants",
   ]
@@ -38,7 +39,7 @@ import Testing
     #expect(lines.filter { $0.hasPrefix("```") }.count == Self.order.count * 2)
   }
 
-  /// The article with other code in its blocks.
+  /// The article with new contents in its blocks.
   private func article(_ lines: [String], with blocks: [[String]]) -> [String] {
     var article: [String] = []
     var rest = blocks[...]
@@ -53,7 +54,7 @@ import Testing
     return article
   }
 
-  /// What stands between the markers of a file, by name, with no more indentation than it needs.
+  /// The regions between a file's markers, by name, with no more indentation than they need.
   private func regions(of text: String) -> [String: [String]] {
     var regions: [String: [String]] = [:]
     var name: String?

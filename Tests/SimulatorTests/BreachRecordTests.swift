@@ -3,12 +3,12 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// What oracle B excuses where a server breaks its contract, and what it does not (PartialKnowledge
-/// R13).
+/// Tests what oracle B excuses if a server breaks its contract, and what it does not
+/// (PartialKnowledge R13).
 @Suite struct BreachRecordTests {
   typealias Store = MessageStore<ServerMessages.Narrow>
 
-  /// One server, and one client who hears of everything that is told, and holds what is there.
+  /// One server, and one client that hears everything announced and holds everything there is.
   struct Scene {
     var history: [ServerMessages]
     var store = Store(following: [ChannelID(1), ChannelID(2)])
@@ -62,7 +62,7 @@ import UpdateMachine
     #expect(scene.afterLooks == "flags wrong: 1/a 1 +0")
     #expect(scene.oracle.maySuspect(MessageID(1)))
     #expect(!scene.oracle.maySuspect(MessageID(2)))
-    // An event assigns it: from here on there is no excuse.
+    // An event assigns the field. From here on there is no excuse.
     scene.commit(.unstarred(1))
     scene.commit(.starred(1))
     #expect(scene.objection == nil)
@@ -116,7 +116,7 @@ import UpdateMachine
     scene = Scene(1, 2)
     while scene.position % 3 != 0 { scene.commit(.reacted(999)) }
     scene.commit(.edited(1, 5))
-    // Of the same version, and of a greater one.
+    // First a change with the same version, then one with a greater version.
     scene.commit(.untold(.edited(1, 6)))
     #expect(scene.truth[MessageID(1)]?.version == scene.store[MessageID(1)]?.version)
     #expect(scene.afterLooks == nil)

@@ -6,7 +6,7 @@ import UpdateMachine
 struct BudgetOracleTests {
   private static func at(_ milliseconds: Int64) -> Moment { Moment(milliseconds: milliseconds) }
 
-  /// The first of these requests that the oracle objects to, and what it says.
+  /// What the oracle says of the first of these requests to which it objects.
   private func objection(
     to moments: [Int64], _ oracle: BudgetOracle = BudgetOracle(settings: MachineSettings())
   ) -> String? {
@@ -62,7 +62,7 @@ struct BudgetOracleTests {
       (.milliseconds(180), 180), (.milliseconds(54_370), 54_370), (.minutes(10), 600_000),
       (.seconds(3600), 600_000), (.forever, 600_000),
     ] as [(asked: TimeSpan?, kept: Int64)])
-  func `nothing may be sent before a clamped retry-after is over`(
+  func `a request before the end of a clamped retry-after is refused`(
     asked: TimeSpan?, kept: Int64
   ) {
     var oracle = BudgetOracle(settings: MachineSettings())
@@ -75,8 +75,8 @@ struct BudgetOracleTests {
 
   // MARK: Escalation
 
-  /// What the oracle says of failures in a row, a second apart, each with the longest wait that
-  /// followed.
+  /// What the oracle says of failures in a row, by default a second apart, each with the longest
+  /// wait that followed.
   private func objection(isSlow: Bool, waits: [Int64], apart: Int64 = 1000) -> String? {
     var oracle = BudgetOracle(settings: MachineSettings())
     for (index, wait) in waits.enumerated() {
@@ -97,7 +97,7 @@ struct BudgetOracleTests {
     #expect(objection(isSlow: true, waits: slow) == nil)
   }
 
-  @Test func `a wait that did not double is too short`() {
+  @Test func `a wait that did not double is refused`() {
     #expect(
       objection(isSlow: false, waits: [100, 100])
         == "a wait of up to 0.2 s after 2 failures in a row, found 0.1 s")
@@ -154,7 +154,7 @@ struct BudgetOracleTests {
     #expect(fail(isSlow: true, 1000) != nil)
   }
 
-  @Test func `three wakes at once, then one per ten seconds`() {
+  @Test func `the oracle allows three wakes at once, then one per ten seconds`() {
     func objection(_ moments: [Int64]) -> String? {
       var oracle = BudgetOracle(settings: MachineSettings())
       for moment in moments {
@@ -208,7 +208,7 @@ struct BudgetOracleTests {
   }
 
   @Test func `only healthy time makes a slow wait short again`() {
-    // Beyond the wait that the second failure would get, which is 2 s.
+    // The pause is 60 s plus the wait that the second failure would get, which is 2 s.
     #expect(objection(isSlow: true, waits: [1000, 1000], apart: 62_000) != nil)
     #expect(objection(isSlow: true, waits: [1000, 1000], apart: 62_001) == nil)
     #expect(objection(isSlow: false, waits: [100, 100], apart: 60_001) != nil)

@@ -2,14 +2,14 @@ import Simulator
 import SyncProtocols
 import Testing
 
-/// Bugs of the field whose trigger is a history, each as a pinned seed in which it happens.
+/// Bugs of other projects that a history triggers, each as a pinned seed with that history.
 ///
-/// A seed says nothing by itself: a change to the world draws another history from it. So each test
-/// first makes sure that the trigger is there, in the count of the fault and in the conversation;
-/// if it is gone, look for another seed with `simulate trace`. That all is well is what the oracles
-/// say, the last of them that everybody is live and up to date after the faults.
+/// A seed says nothing by itself, because a change to the world draws another history from it. So
+/// each test first makes sure that the trigger is there, in the fault's count and in the
+/// conversation. If it is gone, find another seed with `simulate trace`. The oracles say that all
+/// is well; the last of them demands that all clients are live and up to date after the faults.
 @Suite struct BugSeedTests {
-  /// One run under these faults alone.
+  /// One run with only these faults.
   struct History {
     let result: RunResult
     let lines: [String]
@@ -22,7 +22,7 @@ import Testing
       lines = trace.lines
     }
 
-    /// The lines in which all of these occur, one after the other.
+    /// The lines in which all of these parts occur, in this order.
     func lines(_ parts: String...) -> [String] {
       lines.filter { line in
         var rest = Substring(line)
@@ -34,8 +34,7 @@ import Testing
       }
     }
 
-    /// The numbers of the clients of whom a line has `first`, and no later line of theirs has
-    /// `second`.
+    /// The numbers of the clients that have a line with `first` and no later line with `second`.
     func clientsLeftWith(_ first: String, without second: String) -> [Int] {
       (0..<2).filter { client in
         let own = lines.filter { $0.contains("  client \(client)  ") }
@@ -97,13 +96,13 @@ import Testing
     #expect(history.clientsLeftWith("expired → ", without: "snapshotArrived") == [])
   }
 
-  @Test func `bug 33: after a pause every client waits for something`() {
+  @Test func `bug 33: every client waits for something after a pause`() {
     let history = History(seed: 24, faults: [.background, .suspension, .lateAnswer])
     #expect(history.result.finding == nil)
     #expect(history.result.faults[.background] > 3)
     #expect(history.result.faults[.suspension] > 3)
     #expect(!history.lines("backgrounded → idle: cancel ").isEmpty)
-    #expect(!history.lines("batchArrived ", "→ idle").isEmpty)  // Late: nobody waits for it.
+    #expect(!history.lines("batchArrived ", "→ idle").isEmpty)  // Late: nobody awaits it.
     #expect(history.lines("foregrounded → ").count > 1)
     #expect(history.lines("foregrounded → idle").isEmpty)
     #expect(history.lines("foregrounded → stale").isEmpty)

@@ -1,24 +1,24 @@
 import Foundation
 import Testing
 
-/// One bug that a sync client had in the field, by its number in our list of them, and how we know
-/// that ours has not.
+/// One bug of another sync client, by its number in SyncBugs, and how we know that ours does not
+/// have it.
 struct Bug {
   var number: Int
   var answers: [Answer]
 
   enum Answer {
-    /// A conversation below `Simulations/Scenarios`, without the end of its name.
+    /// A scenario in `Simulations/Scenarios`, by its path without the extension.
     case scenario(String)
-    /// A test somewhere in `Tests`, by its whole name.
+    /// A test somewhere in `Tests`, by its full name.
     case test(String)
-    /// The part of the library that could have it is not there yet.
+    /// The part of the library that could have the bug does not exist yet.
     case waits(Step, String)
-    /// No code of ours could have it.
+    /// No code of ours could have the bug.
     case cannotOccur(String)
   }
 
-  /// Where the library goes from here. What is written there moves its bugs out of `waits`.
+  /// A future step of the library. When it is done, its bugs move out of `waits`.
   enum Step: String {
     case zulip = "7, ZulipSync"
     case later = "later, the other protocols"
@@ -34,21 +34,21 @@ struct Bug {
 enum BugTable {
   static let bugs = registerAndPoll + models + knowledge + localChanges + storage
 
-  /// The scenarios that it names.
+  /// The scenarios that the table names.
   static var scenarios: [String] {
     bugs.flatMap { bug in
       bug.answers.compactMap { if case .scenario(let name) = $0 { name } else { nil } }
     }
   }
 
-  /// The loop: does it go on, does it wait, is it honest?
+  /// The loop: whether it goes on, waits, and is honest.
   static let registerAndPoll = [
     Bug(
       1, .scenario("bugs/01-one-failed-re-register"),
       .test("bug 1 in a seed: registers fail repeatedly, and each client tries again")),
     Bug(
       2, .scenario("bugs/02-event-that-throws"),
-      .test("bug 2: after an event that the model refuses the client follows again")),
+      .test("bug 2: a client follows again after an event that the model refuses")),
     Bug(3, .scenario("bugs/03-two-to-the-n-overflowed")),
     Bug(4, .scenario("bugs/04-jitter-rounded-to-nothing")),
     Bug(5, .scenario("bugs/05-backoff-never-reset")),
@@ -83,7 +83,7 @@ enum BugTable {
     Bug(21, .scenario("bugs/21-syncing-while-stopped")),
   ]
 
-  /// Model, finger and saved form; and what a server calls its refusals.
+  /// Model, finger and saved form, and how refusals are recognised.
   static let models = [
     Bug(
       22, .scenario("bugs/22-old-event-id-with-a-new-queue"),
@@ -103,30 +103,30 @@ enum BugTable {
       .test("bugs 26, 32 and 35 are found when the server has them")),
     Bug(27, .test("bug 27: each event of a batch sees the effect of the one before it")),
     Bug(
-      28, .test("bug 28: the state is replaced while a send is in flight; it does not vanish"),
+      28, .test("bug 28: a mutation in flight does not vanish when the state is replaced"),
       .test("bugs 28 and 72: a new snapshot keeps sent and waiting mutations")),
     Bug(
       29, .test("bug 29: the finger is the place of the last applied event"),
       .test("bug 29: an empty answer keeps the finger, and an ignored event moves it")),
     Bug(
       30, .test("bug 30: a refused event changes neither the finger nor the disk"),
-      .test("bug 30: after a crash before the write, model and finger are restored together")),
+      .test("bug 30: model and finger are restored together after a crash before the write")),
     Bug(
       31, .scenario("bugs/31-recovery-reset-the-cursor"),
-      .test("bug 31: after an error the client continues from its finger")),
+      .test("bug 31: a client continues from its finger after an error")),
     Bug(
       32, .scenario("bugs/32-resumed-from-now"),
       .test("bug 32: an event during or after the snapshot is not lost"),
       .test("bugs 26, 32 and 35 are found when the server has them")),
     Bug(
       33, .scenario("bugs/33-pause-and-resume"),
-      .test("bug 33: after a pause every client waits for something"),
+      .test("bug 33: every client waits for something after a pause"),
       .test("bug 33: pause and resume at any moment lose no request and no timer")),
     Bug(
       34, .scenario("bugs/34-poisoned-saved-handle"),
       .test("bug 34: a saved finger that the server refuses costs one poll")),
-    // A server whose newest answer is old cannot be seen through by a client. The register's
-    // contract is that finger and snapshot are of one moment; who breaks it is seen in simulation.
+    // A client cannot tell if the server's newest answer is old. A register promises a finger and a
+    // snapshot of one moment; the simulator finds a server that breaks this.
     Bug(
       35, .scenario("bugs/35-older-snapshot-comes-late"),
       .test("bug 35: the answer to an abandoned register changes nothing"),
@@ -145,14 +145,14 @@ enum BugTable {
 
   /// Partial lists.
   static let knowledge = [
-    Bug(44, .test("bug 44: a new message comes while the page that reaches the end is out")),
+    Bug(44, .test("bug 44: a message that comes while the page to the end is out is in the list")),
     Bug(45, .test("bug 45: a new message beyond a gap is neither lost nor joined to old ones")),
     Bug(46, .test("bug 46: a live message is not appended to an outdated list")),
     Bug(47, .test("bug 47: a page that is half known still brings its other half")),
     Bug(48, .test("bug 48: an older page leaves the newest end known")),
     Bug(49, .test("bug 49: a list fetched anew claims the ends that were found, and no others")),
     Bug(50, .test("bug 50: a moved message leaves the old list and is in the new one")),
-    Bug(51, .test("bug 51: moves between muted and unmuted topics are seen both ways")),
+    Bug(51, .test("bug 51: a move into or out of a muted topic changes both lists")),
     Bug(52, .test("bugs 52 and 53: a list is in the order of its IDs as numbers")),
     Bug(53, .test("bugs 52 and 53: a list is in the order of its IDs as numbers")),
     Bug(54, .test("bug 54: a flag for a message that is not held lists no ID without a message")),
@@ -167,7 +167,7 @@ enum BugTable {
     Bug(61, .test("bug 61: a page that was requested before a register is not taken after it")),
   ]
 
-  /// What the user changes.
+  /// Local changes.
   static let localChanges = [
     Bug(
       62, .test("bug 62: a mutator that throws in a rebase does not block incoming events"),
@@ -195,23 +195,23 @@ enum BugTable {
       74, .test("bug 74: only the server's answers change the confirmed state")),
     Bug(
       75, .test("bug 75: a last mutation ID that does not advance is noticed, and sent again"),
-      .test("bug 75: while the confirmed state does not advance, mutations are sent again"),
+      .test("bug 75: mutations are sent again while the confirmed state does not advance"),
       .test("bug 75: a finger that does not advance is polled at the pace, and drops nothing")),
     Bug(
       76, .test("bug 76: pending changes in the view are in the saved outbox"),
       .test("bug 76: an event that the model refuses acknowledges nothing"),
-      .test("bug 76: after a crash at any moment a stored change is there and takes effect once")),
+      .test("bug 76: a stored change survives a crash at any moment and takes effect once")),
     Bug(
-      77, .test("bug 77: offline a mutation is stored, but not acknowledged"),
-      .test("bug 77: offline a change is stored at once and acknowledged later")),
+      77, .test("bug 77: a mutation made offline is stored, but not acknowledged"),
+      .test("bug 77: a change made offline is stored at once and acknowledged later")),
   ]
 
   /// Maps, disks and costs.
   static let storage = [
-    Bug(78, .test("bug 78: after a bulk change no key is in the map twice, nor in a difference")),
+    Bug(78, .test("bug 78: a bulk change puts no key into the map or a difference twice")),
     Bug(
       79,
-      .test("bug 79: after any number of steps, live rows stay and removed ones are gone")
+      .test("bug 79: live rows stay and removed ones are gone after any number of steps")
     ),
     Bug(80, .cannotOccur("numbers are Int64 and Double, and are compared as such; none is text")),
     Bug(81, .test("bug 81: lists, their knowledge and the finger are saved in one step")),
@@ -282,7 +282,7 @@ enum BugTable {
 
 /// The names of the tests, read from their sources.
 enum TestNames {
-  /// All that are sentences, in every target.
+  /// The names of all tests that are sentences, in every target.
   static func all() throws -> Set<String> {
     let folder = URL(fileURLWithPath: #filePath)
       .deletingLastPathComponent().deletingLastPathComponent()
@@ -299,7 +299,7 @@ enum TestNames {
     return names
   }
 
-  /// The bugs that a test's name begins with: "bug 8: …" or "bugs 26, 32 and 35 …".
+  /// The numbers at the beginning of a test's name, like "bug 8: …" or "bugs 26, 32 and 35 …".
   static func numbers(in name: String) -> [Int] {
     let words = name.split { $0 == " " || $0 == "," || $0 == ":" }
     guard let first = words.first, first == "bug" || first == "bugs" else { return [] }

@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 import UpdateMachine
 
-/// Bugs of the field that are about the model, its batches and its saved form, each played on a
-/// replica of a ``Notebook``. The number is that of the bug table.
+/// Bugs of other projects that are about the model, its batches and its saved form, each played on
+/// a replica of a ``Notebook``. The numbers are those of the bug table.
 @Suite struct BugTests {
   // MARK: Batches
 
-  @Test func `bug 2: after an event that the model refuses the client follows again`() {
+  @Test func `bug 2: a client follows again after an event that the model refuses`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .torn, .write(3, "c")])
     #expect(
@@ -58,14 +58,15 @@ import UpdateMachine
     desk.commit([.write(2, "b"), .amend(2, "c"), .amend(2, "d"), .remove(2), .write(2, "e")])
     desk.exchange()
     #expect(desk.notes == [1: "a", 2: "e"])
-    // Against the state before the batch, the amendments and the removal would make no sense.
+    // Read against the state before the batch, the amendments and the removal would make no sense.
     #expect(desk.replica.finger?.lastEventID == 4)
   }
 
   @Test func `bug 29: the finger is the place of the last applied event`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .write(3, "c"), .write(4, "d")])
-    // Only the first two come: the answer was cut short, or the server gives few at a time.
+    // Only the first two events come, because the answer was cut short, or because the server gives
+    // few at a time.
     desk.answer(
       .batch(
         QueueBatch(events: [
@@ -86,7 +87,7 @@ import UpdateMachine
     desk.exchange()
     #expect(desk.replica.finger?.lastEventID == 0)
     desk.endWrite()
-    // Numbers have holes: the place is that of the last event, whatever their count.
+    // Event IDs have holes. The finger is the last event's ID, not the number of events.
     desk.answer(
       .batch(QueueBatch(events: [.init(id: 4, event: .write(2, "b")), .init(id: 9, event: nil)])))
     #expect(desk.replica.finger?.lastEventID == 9)
@@ -127,7 +128,7 @@ import UpdateMachine
     desk.commit([.remove(1), .write(2, "b")])  // Nobody hears of these.
     desk.exchange()
     desk.fire(after: .seconds(5))
-    // A queue whose snapshot cannot be read is not followed with the old model.
+    // If a queue's snapshot cannot be read, the queue is not followed with the old model.
     let torn = QueueFinger(queue: QueueID("q9"), lastEventID: -1)
     let effects = desk.answer(.registered(Notes(texts: [1: ""]), torn, .unspoken))
     #expect(effects.contains("release q9"))
@@ -192,7 +193,7 @@ import UpdateMachine
     #expect(desk.disk?.model.notes.texts == [1: "a"])
   }
 
-  @Test func `bug 30: after a crash before the write, model and finger are restored together`() {
+  @Test func `bug 30: model and finger are restored together after a crash before the write`() {
     var desk = Desk.live()
     desk.commit([.write(2, "b")])
     desk.exchange()
@@ -207,7 +208,7 @@ import UpdateMachine
   @Test(arguments: [
     SyncFailure.unreachable, .timedOut, .serverFault, .rateLimited(after: .seconds(1)),
   ])
-  func `bug 31: after an error the client continues from its finger`(failure: SyncFailure) {
+  func `bug 31: a client continues from its finger after an error`(failure: SyncFailure) {
     var desk = Desk.live()
     desk.commit([.write(2, "b"), .amend(2, "c")])
     desk.exchange()
@@ -215,7 +216,7 @@ import UpdateMachine
     desk.put(.failed(desk.request, failure))
     #expect(desk.fire(after: .seconds(2)).first == "poll 4 from q1:1, quick")
     desk.commit([.amend(2, "d")])
-    // An old answer's events once more, and a new one: each is taken once.
+    // The batch repeats an old answer's events and adds a new one. Each counts once.
     desk.answer(
       .batch(
         QueueBatch(events: [
@@ -244,7 +245,7 @@ import UpdateMachine
     desk.commit([.write(2, "b")])
     desk.exchange()
     desk.endWrite()
-    desk.exchange()  // Acknowledges what came.
+    desk.exchange()  // This acknowledges what came.
     let older = QueueFinger(queue: QueueID("q1"), lastEventID: 900)
     desk.replica = Desk.Follower(incarnation: Incarnation(2))
     desk.put(.started(foreground: true))

@@ -5,13 +5,15 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// What the checker sees beyond the single oracles: histories that no single value is wrong in.
+/// Tests what the checker sees beyond the single oracles: histories in which no single value is
+/// wrong.
 @Suite struct CheckerTests {
   private typealias Body = Checker<DirectoryApp>.Body
 
   private static func at(_ milliseconds: Int64) -> Moment { Moment(milliseconds: milliseconds) }
 
-  /// A server, a client that has registered and waits for news, and the checker that saw it all.
+  /// A server, a client that has registered and waits for news, and the checker that has seen all
+  /// of it.
   private struct Court {
     var server = EventQueueServer(truth: DirectoryState(), at: CheckerTests.at(0))
     var client = Body(incarnation: Incarnation(1))
@@ -38,7 +40,7 @@ import UpdateMachine
       checker.judge(input, effects, 0, client, server, at: now)
     }
 
-    /// Somebody else's client stands where this client's stood a moment ago, and has done nothing.
+    /// Shows the checker another client in place of this one, as if the input had had no effects.
     mutating func replace(with other: Body, after input: Body.Input, at milliseconds: Int64) {
       let now = CheckerTests.at(milliseconds)
       checker.look(0, client, server, at: now)
@@ -100,6 +102,39 @@ import UpdateMachine
     }
   }
 
+  @Test(arguments: [true, false])
+  func `an answer that counts as up to date but lacks an earlier change is found`(isWrong: Bool)
+    throws
+  {
+    var court = try Court()
+    court.give(.app(.networkChanged), at: 2000)
+    let change = isWrong ? Int64(1999) : 2000
+    court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(change))
+    let request = try #require(court.client.status.outstanding)
+    #expect(!request.waits)
+    court.checker.noteAnswer(for: 0, left: CheckerTests.at(2010))
+    court.give(.batchArrived(request.id, QueueBatch(events: [])), at: 2020)
+    let finding = court.checker.result.finding
+    #expect(finding?.oracle == (isWrong ? .honesty : nil))
+    #expect(finding?.expected.hasPrefix("up to date as of 1999 at most") ?? !isWrong)
+  }
+
+  @Test(arguments: [true, false])
+  func `an incomplete answer that counts as up to date is found`(isWrong: Bool) throws {
+    var court = try Court()
+    let now = CheckerTests.at(7000)
+    let request = try #require(court.client.status.outstanding)
+    var machine = court.client.machine
+    let level = machine.freshness(at: now).upToDateAsOf
+    let before = Checker<DirectoryApp>.Before(
+      .input(.polled(request.id, movedTo: nil, isComplete: false)), machine, at: now)
+    let effects = machine.handle(
+      .polled(request.id, movedTo: nil, isComplete: isWrong), at: now)
+    court.checker.judgeLevel(before, effects, from: level, to: level, 0, machine, at: now)
+    let expected = court.checker.result.finding?.expected
+    #expect(expected == (isWrong ? "not connected after an answer that was not all there is" : nil))
+  }
+
   @Test func `a model that changes without an answer is found`() throws {
     var court = try Court()
     court.server.commit(.setting(key: 1, value: 7), at: CheckerTests.at(100))
@@ -115,7 +150,7 @@ import UpdateMachine
 
   @Test func `a finger that goes back in its queue is found`() throws {
     var court = try Court()
-    // One that heard nothing, and asks under the same number.
+    // A client that has heard nothing, and whose request has the same number.
     var behind = court.client
     let request = try #require(court.client.status.outstanding)
     _ = behind.handle(

@@ -51,7 +51,8 @@ struct ChoicesTests {
       ])
   }
 
-  // Computed by another program. If one of these changes, every seed ever noted means another run.
+  // These values were computed by another program. If one of them changes, every seed noted so far
+  // means another run.
   @Test(
     arguments: [
       (
@@ -140,7 +141,7 @@ struct ChoicesTests {
     #expect(draws(&cut, .disks, 3) == draws(&fresh, .disks, 3))
   }
 
-  @Test func `an empty record is the tamest run`() {
+  @Test func `an empty record draws the tamest values`() {
     var choices = Choices(replaying: [])
     var list = [1, 2, 3, 4]
     choices.shuffle(.server, &list)
@@ -192,7 +193,7 @@ struct ChoicesTests {
     #expect(choices.record.isEmpty)
   }
 
-  @Test func `probability 1 always happens, and one half about half the time`() {
+  @Test func `an event of probability 1 always happens, one of one half about half the time`() {
     var choices = Choices(seed: 1)
     #expect((0..<100).allSatisfy { _ in choices.happens(.faults, 4, in: 4) })
     #expect((0..<100).allSatisfy { _ in choices.happens(.faults, 9, in: 4) })
@@ -206,7 +207,7 @@ struct ChoicesTests {
     #expect(Set(picked) == ["a", "b", "c"])
   }
 
-  @Test func `a shuffle is a permutation, and reaches every one`() {
+  @Test func `a shuffle is a permutation, and reaches every permutation`() {
     var choices = Choices(seed: 1)
     var seen: Set<[Int]> = []
     for _ in 0..<500 {

@@ -2,7 +2,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// A walk on numbers: any step may be taken at first, only the calm ones in the end.
+/// A walk on numbers. At first any step may be taken; at the end only calm ones.
 struct Walk: ExplorableModel {
   var steps: [UInt64: [UInt64]]
   var calm: [UInt64: [UInt64]]
@@ -67,7 +67,7 @@ struct Walk: ExplorableModel {
   }
 
   @Test func `a path into a known good state is not walked twice`() {
-    // 1 is reached from 0 and from 2; both ways of 3 end at 4.
+    // 1 can be reached from 0 and from 2. Both ways from 3 end at 4.
     let walk = Walk(
       steps: [0: [2]], calm: [0: [1], 1: [3], 2: [1], 3: [4, 5], 5: [4]], settled: [4])
     #expect(Explorer(walk).run().ending == .closed)

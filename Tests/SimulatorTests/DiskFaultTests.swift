@@ -4,7 +4,7 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// The disk under a client, and the faults of disks in every world.
+/// Tests the disk under a client, and faults of disks in every world.
 @Suite struct DiskFaultTests {
   private typealias Disk = RowDisk<DirectoryModel, QueueFinger>
 
@@ -56,12 +56,12 @@ import UpdateMachine
       let (read, objection) = disk.read(leavesRows: false)
       #expect(read == nil)
       #expect(objection == nil)
-      #expect(disk.aside.isEmpty, "until there is something to write")
+      #expect(disk.aside.isEmpty, "nothing is set aside before there is something to write")
       disk.write(try saved(1))
       #expect(disk.aside.map { $0.map { $0.value } } == [damaged])
       #expect(disk.read(leavesRows: false).saved == (try saved(1)))
       disk.erase()
-      #expect(disk.aside.isEmpty, "the account goes")
+      #expect(disk.aside.isEmpty, "nothing is set aside at a log-out")
     }
   }
 
@@ -85,7 +85,7 @@ import UpdateMachine
   private static let faults: [Fault] = [.fullDisk, .damagedForm, .crashAtWrite]
 
   @Test(arguments: LibraryWorld.allCases, faults)
-  func `in every world each disk fault strikes and is survived`(
+  func `each disk fault strikes and is survived in every world`(
     world: LibraryWorld, fault: Fault
   ) {
     var strikes: Int64 = 0
@@ -101,7 +101,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [LibraryWorld.ledger, .posts])
-  func `an older outbox comes back, and everybody is up to date again`(world: LibraryWorld) {
+  func `every client is up to date again after an older outbox comes back`(world: LibraryWorld) {
     var strikes: Int64 = 0
     for seed in 1...40 as ClosedRange<UInt64> {
       var configuration = SimulationConfiguration(
@@ -114,7 +114,7 @@ import UpdateMachine
     #expect(strikes > 2)
   }
 
-  /// By the library's own store of rows, which sets aside what it cannot read.
+  /// This uses the library's own store of rows, which sets aside what it cannot read.
   @Test(arguments: faults)
   func `real drivers write rows and survive each disk fault`(fault: Fault) {
     var strikes: Int64 = 0
@@ -133,11 +133,11 @@ import UpdateMachine
       }
     }
     #expect(strikes > 2)
-    #expect(rows > 10, "a store of rows has written")
+    #expect(rows > 10, "the store of rows was used")
   }
 
-  /// Writes fail until there is space, and then one ends by itself.
-  @Test func `on a full disk a save is repeated until it succeeds`() throws {
+  /// Writes fail until there is space. Then one succeeds without anybody's help.
+  @Test func `a save on a full disk is repeated until it succeeds`() throws {
     let configuration = SimulationConfiguration(
       seed: 8, clients: 1, faults: [.fullDisk], isSwarm: false)
     let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
@@ -146,7 +146,7 @@ import UpdateMachine
     let first = try #require(lines.firstIndex { $0.contains("writeFailed") })
     let next = try #require(lines[first...].firstIndex { $0.contains("  written ") })
     #expect(lines[first..<next].count { $0.contains("writeFailed") } > 5)
-    // Nothing is asked meanwhile, for that would acknowledge.
+    // Meanwhile no poll leaves, because it would acknowledge events that are not saved.
     #expect(!lines[first..<next].contains { $0.contains("poll ") })
   }
 }

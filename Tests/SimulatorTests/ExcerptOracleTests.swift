@@ -4,9 +4,9 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Oracle F for lists: what is shown says no more than is known.
+/// Tests oracle F for lists: what is shown claims no more than is known.
 @Suite struct ExcerptOracleTests {
-  /// 2, 4 and 8; known up to 5, and from 7 on.
+  /// A list of 2, 4 and 8, which is known up to 5 and from 7 on.
   private func list() -> PartialList<MessageID> {
     var list = PartialList<MessageID>()
     list.learn(IDInterval(from: .veryBeginning, to: .id(MessageID(5))))

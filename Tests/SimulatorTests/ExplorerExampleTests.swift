@@ -2,7 +2,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// The model in the documentation of ``Explorer``, to the letter.
+/// Exactly the model in the documentation of ``Explorer``.
 struct ExplorerExampleTests {
   struct Jugs: ExplorableModel {
     enum Step: String {

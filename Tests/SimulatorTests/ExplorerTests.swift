@@ -3,13 +3,13 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// The explorer, against a plain search with the standard library's sets, and against counts that
-/// others have published.
+/// Compares the explorer with a simple search that uses the standard library's sets, and with
+/// counts that others have published.
 struct ExplorerTests {
   // MARK: Two-phase commit
 
   @Test(arguments: 1...5)
-  func `counts equal those of a second, simple search`(participants: Int) {
+  func `the explorer's counts equal those of a second, simple search`(participants: Int) {
     let exploration = Explorer(TwoPhaseCommit(participants: participants)).run()
     let plain = PlainTwoPhase(participants: participants, votes: participants).search()
     #expect(exploration.ending == .closed)
@@ -76,7 +76,7 @@ struct ExplorerTests {
 
   // MARK: Order
 
-  @Test func `the order of successors changes no count and no length`() throws {
+  @Test func `the order of successors changes neither counts nor the length of the path`() throws {
     for votes in [3, 4] {
       let model = TwoPhaseCommit(participants: 4, votesNeeded: votes)
       let forward = Explorer(model).run()
@@ -90,20 +90,20 @@ struct ExplorerTests {
 
   // MARK: Limits
 
-  @Test func `it stops before it exceeds its memory limit`() {
+  @Test func `the explorer stops before it exceeds its memory limit`() {
     for megabytes: UInt64 in [0, 1, 2] {
       let explorer = Explorer(TwoPhaseCommit(participants: 8), memoryLimit: megabytes << 20)
       let exploration = explorer.run()
       #expect(exploration.ending == .memoryLimit)
       #expect(exploration.counterexample == nil)
       #expect(exploration.counts.distinct < 1_745_408)
-      // A chunk more of parents and of states may be taken after the last look.
+      // After the last check it may still take one more chunk of parents and one of states.
       #expect(exploration.memory <= megabytes << 20 + 1 << 19)
       if megabytes > 0 { #expect(exploration.counts.waiting > 0) }
     }
   }
 
-  @Test func `it stops when the caller says so, and reports its progress`() {
+  @Test func `the explorer stops when its caller says so, and reports its progress`() {
     var asked = 0
     let exploration = Explorer(TwoPhaseCommit(participants: 7)).run { progress in
       asked += 1
@@ -144,7 +144,7 @@ struct ExplorerTests {
     #expect(exploration.counts.generated == 1)
   }
 
-  @Test func `one state with a thousand successors, and initial states given twice`() {
+  @Test func `a state may have a thousand successors, and initial states may be given twice`() {
     let exploration = Explorer(Fan(width: 1000)).run()
     #expect(exploration.ending == .closed)
     #expect(exploration.counts.generated == 3 + 2 * 1000)
@@ -153,7 +153,7 @@ struct ExplorerTests {
     #expect(Explorer(Fan(width: 0)).run().counts.distinct == 2)
   }
 
-  @Test func `the set grows and holds each fingerprint once`() {
+  @Test func `a fingerprint set grows and holds each fingerprint once`() {
     var set = FingerprintSet(capacity: 8)
     for round in 0..<2 {
       for word: UInt64 in 0..<20_000 {
@@ -162,7 +162,7 @@ struct ExplorerTests {
         #expect(hasRoom && isNew == (round == 0))
       }
     }
-    // Neighbours all at one end: the probes go around the end of the table.
+    // All words lie at one end, so that probes wrap around the end of the table.
     for word: UInt64 in 0..<1000 {
       _ = set.makeRoom(for: 1, within: .max)
       let isNew = set.insert(.max - word)
@@ -176,7 +176,7 @@ struct ExplorerTests {
     #expect(isNew && !again)
   }
 
-  @Test func `without memory to grow, the set fills up to seven eighths`() {
+  @Test func `a fingerprint set that cannot grow fills up to seven eighths`() {
     var set = FingerprintSet(capacity: 64)
     var held: UInt64 = 0
     while set.makeRoom(for: 1, within: 600) {
@@ -189,7 +189,7 @@ struct ExplorerTests {
 
 // MARK: Models
 
-/// The same model with its successors told last first.
+/// The same model, with its successors in reverse order.
 private struct Reversed: ExplorableModel {
   var base: TwoPhaseCommit
   var initialStates: [UInt64] { base.initialStates }
@@ -203,7 +203,7 @@ private struct Reversed: ExplorableModel {
   func description(ofStep step: TwoPhaseCommit.Step) -> String { base.description(ofStep: step) }
 }
 
-/// One state after the other.
+/// A model whose states form a line.
 private struct Line: ExplorableModel {
   var length: UInt32
   var wrongAt: UInt32?
@@ -216,7 +216,7 @@ private struct Line: ExplorableModel {
   func description(ofStep step: Bool) -> String { "on" }
 }
 
-/// Two initial states, one of them given twice, that lead to the same many.
+/// Two initial states, one of them given twice, that lead to the same set of states.
 private struct Fan: ExplorableModel {
   var width: UInt128
   var initialStates: [UInt128] { [0, 1 << 100, 0] }
@@ -233,8 +233,8 @@ private struct Fan: ExplorableModel {
   func description(ofStep step: UInt128) -> String { "\(UInt64(step))" }
 }
 
-/// Two-phase commit once more, from the paper's TLA+ and not from our model: plain values, the
-/// standard library's sets, one level after the other.
+/// Two-phase commit once more, written from the paper's TLA+ and not from our model. It uses plain
+/// values and the standard library's sets, and goes level by level.
 private struct PlainTwoPhase {
   enum Manager { case working, prepared, committed, aborted }
   enum Message: Hashable {
@@ -288,7 +288,7 @@ private struct PlainTwoPhase {
     return all
   }
 
-  /// All the counts, and after how many steps two managers can first have ended differently.
+  /// All counts, and the least number of steps after which two managers can have ended differently.
   func search() -> (generated: Int64, distinct: Int64, depth: Int64, violationSteps: Int?) {
     let first = State(managers: Array(repeating: .working, count: participants))
     var seen: Set<State> = [first]

@@ -3,7 +3,7 @@ import Testing
 @testable import Simulator
 
 struct FaultSetTests {
-  @Test func `all contains every fault, none is empty`() {
+  @Test func `the set all contains every fault, and the set none is empty`() {
     #expect(FaultSet.all.list == Fault.allCases)
     #expect(FaultSet.none.list == [])
     #expect(FaultSet() == .none)
@@ -73,7 +73,7 @@ struct FaultSetTests {
     #expect(sizes.count > 5)
   }
 
-  @Test func `in worlds without pages, faults of pages are not drawn`() {
+  @Test func `faults of pages are not drawn in worlds without pages`() {
     var others = FaultSet()
     for fault in Fault.allCases where !fault.isOfPages { others.insert(fault) }
     for seed: UInt64 in 1...40 {
@@ -86,7 +86,7 @@ struct FaultSetTests {
     }
   }
 
-  @Test func `after the faults stop there are none`() {
+  @Test func `a fault plan has no faults after the faults stop`() {
     var choices = Choices(seed: 1)
     var faultPlan = FaultPlan(&choices, allowed: .all)
     faultPlan.calm()

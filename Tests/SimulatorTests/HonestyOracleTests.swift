@@ -15,7 +15,7 @@ struct HonestyOracleTests {
 
   // MARK: What a claim promises
 
-  @Test func `connected is refused above the bound`() {
+  @Test func `the claim connected is refused above the bound`() {
     let bound = TimeSpan.seconds(100)
     #expect(HonestyOracle.allows(.connected, staleness: .zero, bound: bound))
     #expect(HonestyOracle.allows(.connected, staleness: bound, bound: bound))
@@ -31,7 +31,8 @@ struct HonestyOracleTests {
   @Test func `the bound is the sum of the machine's settings`() {
     let bound = HonestyOracle.bound(
       settings: MachineSettings(), terms: .unspoken, latency: .seconds(1))
-    // Long deadline 100, write 10, two latencies 2, quick deadline 10, twice late 4, debounce 0.3.
+    // In seconds: long deadline 100, write 10, two latencies 2, quick deadline 10, twice late 4,
+    // debounce 0.3.
     #expect(bound == .milliseconds(126_300))
     let farther = HonestyOracle.bound(
       settings: MachineSettings(), terms: .unspoken, latency: .seconds(2))
@@ -55,7 +56,7 @@ struct HonestyOracleTests {
       (.halted(.credentials), [.halted(.credentials)]),
       (.halted(.unsupported), [.halted(.unsupported)]), (.halted(.stopped), [.halted(.stopped)]),
     ] as [(MachineStatus, [Freshness.Claim])])
-  func `each status allows these claims and no others`(
+  func `each status allows exactly its own claims`(
     status: MachineStatus, allowed: [Freshness.Claim]
   ) {
     let fitting = HonestyOracleTests.claims.filter { HonestyOracle.fits($0, status) }
@@ -76,7 +77,7 @@ struct HonestyOracleTests {
     oracle.look(claim, at: Moment(milliseconds: moment))
   }
 
-  @Test func `before the first claim anything is accepted`() {
+  @Test func `any claim is accepted before one is noted`() {
     #expect(look(HonestyOracle(), .connected, at: 0) == nil)
   }
 

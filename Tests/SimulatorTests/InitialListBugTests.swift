@@ -3,8 +3,8 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// Bugs of the field about the beginning of a list, and of a generation. The number is that of the bug
-/// table.
+/// Bugs of other projects about the beginning of a list, or of a generation. The numbers are those
+/// of the bug table.
 @Suite struct InitialListBugTests {
   @Test(arguments: [true, false])
   func `bug 37: a list of several pages is fetched to its end`(isMoved: Bool) throws {
@@ -15,7 +15,7 @@ import UpdateMachine
     while let want = tale.store.list(of: Tale.inA)?.excerpt(of: .newest(9)).wants.first {
       pages += 1
       try #require(pages < 10)
-      // The server gives two at a time, whatever is asked for.
+      // The server gives two messages at a time, whatever is asked for.
       let page: UInt64
       switch want {
       case .item(let id): page = tale.fetch(id.number)
@@ -57,7 +57,7 @@ import UpdateMachine
     tale.step { $0.register() }
     #expect(tale.message(1) == nil && !tale.knows(1, Tale.inA) && !tale.knows(3, Tale.inA))
     #expect(tale.store.openFetches == [] && tale.store.suspects == [])
-    // What was there is readable, as what was there.
+    // The old rows are readable, as former ones.
     let rows = tale.store.list(of: Tale.inA)?.excerpt(of: .newest(5)).rows
     #expect(rows?.contains(.former(MessageID(1))) == true)
   }

@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// Lists as pictures.
+/// Tests pictures of lists.
 @Suite struct IntervalBarTests {
   private func bar(_ list: PartialList<MessageID>, through newest: Int64 = 9) -> String {
     IntervalBar(list, through: MessageID(newest)).description

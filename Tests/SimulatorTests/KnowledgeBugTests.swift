@@ -3,8 +3,8 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// Bugs of the field about messages and partial lists, each in both orders of its race. The number is
-/// that of the bug table.
+/// Bugs of other projects about messages and partial lists, each in both orders of its race. The
+/// numbers are those of the bug table.
 @Suite struct KnowledgeBugTests {
   // MARK: Events and what is held
 
@@ -21,7 +21,7 @@ import UpdateMachine
     if isPageFirst { tale.answer(page) }
     tale.hear()
     if !isPageFirst { tale.answer(page) }
-    // It is asked for by its ID, and is what it is now.
+    // The message is fetched by its ID, and is what it is now.
     tale.answer(tale.fetch(1))
     #expect(tale.list(Tale.inA) == "1 2 of [begin…end]")
     #expect(tale.message(1)?.content == 100)
@@ -70,7 +70,7 @@ import UpdateMachine
     #expect(tale.store.message(MessageID(1), in: there)?.content == 1)
     let rows = tale.store.list(of: there)?.excerpt(of: .newest(5)).rows
     #expect(rows == [.former(MessageID(1)), .gap(.everything)])
-    // A channel that is left while its page is out is such a place.
+    // A channel that the user leaves while its page is out is such a place.
     tale.commit(.sent(2, to: Tale.otherChannel))
     tale.hear()
     let page = tale.fetch(Tale.inOtherChannel)
@@ -85,7 +85,9 @@ import UpdateMachine
   // MARK: New messages
 
   @Test(arguments: [true, false])
-  func `bug 44: a new message comes while the page that reaches the end is out`(isPageFirst: Bool) {
+  func `bug 44: a message that comes while the page to the end is out is in the list`(
+    isPageFirst: Bool
+  ) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA)
     tale.read(page)
@@ -188,10 +190,10 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false], [true, false])
-  func `bug 51: moves between muted and unmuted topics are seen both ways`(
+  func `bug 51: a move into or out of a muted topic changes both lists`(
     isPageFirst: Bool, isHeld: Bool
   ) {
-    // Topic b is muted: the feed shows everything else.
+    // Topic b is muted, so the feed shows everything else.
     let feed = Tale.Narrow([!.topic("b")])
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [feed, Tale.inB])
     if isHeld { tale.look(Tale.inB) }
@@ -212,7 +214,7 @@ import UpdateMachine
     var tale = Tale((9, Tale.a, []), (100, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA)
     tale.read(page)
-    // Given in one order, committed in another.
+    // The IDs are allocated in one order and committed in another.
     tale.commit(.sent(105, to: Tale.a))
     tale.commit(.sent(104, to: Tale.a))
     if isPageFirst { tale.answer(page) }
@@ -307,7 +309,7 @@ import UpdateMachine
     tale.hear()
     var pages: Int64 = 0
     tale.answer(tale.fetch(Tale.inA, .newest, before: rows))
-    // Page by page of this size, however many are wanted.
+    // The server gives pages of this size, however many messages are wanted.
     while let want = tale.store.list(of: Tale.inA)?.excerpt(of: .newest(100)).wants.first {
       pages += 1
       guard case .about(let anchor, _, 0) = want, pages < 20 else { break }
@@ -340,7 +342,7 @@ import UpdateMachine
     var tale = Tale(
       (1, Tale.a, []), (2, Tale.b, []), (3, Tale.otherChannel, []), (4, Tale.c, []),
       lists: [Tale.inB, Tale.inC, Tale.inOtherChannel, Tale.unread])
-    // The first is not held, and neither is its place known.
+    // The first message is not held, and its place is not known either.
     for narrow in [Tale.inB, Tale.inC, Tale.inOtherChannel] { tale.look(narrow) }
     let page = tale.fetch(Tale.unread)
     tale.read(page)

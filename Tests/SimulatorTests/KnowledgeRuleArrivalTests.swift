@@ -3,8 +3,8 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R5 and R7 to R9 of PartialKnowledge: what a page proves, events about what is not held, and messages
-/// that come and go.
+/// Tests R5 and R7 to R9 of PartialKnowledge: what a page proves, events about messages that are
+/// not held, and messages that come and go.
 @Suite struct KnowledgeRuleArrivalTests {
   // MARK: R5
 
@@ -22,7 +22,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inB) == "2 of [begin…end]")
   }
 
-  @Test func `R5: an event closes the hole without a page`() {
+  @Test func `R5: an event closes a hole without a page`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inB])
     tale.look(Tale.inB)
     tale.commit(.moved(1, to: Tale.b))
@@ -57,7 +57,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inA) == (oldest && newest ? "of [begin…end]" : "of nothing"))
   }
 
-  @Test func `R5: with hidden history the beginning is not found`() {
+  @Test func `R5: the beginning of a hidden history is not found`() {
     var tale = Tale((3, Tale.a, []), lists: [Tale.inA])
     let row = tale.race.truth[MessageID(3)]!
     let page = tale.fetch(Tale.inA)
@@ -79,7 +79,7 @@ import UpdateMachine
     tale.answer(page)
     #expect(tale.list(Tale.inA) == "of nothing")
     #expect(tale.store.list(of: Tale.inA)?.excerpt(of: .newest(10)).wants == [])
-    // But a message that comes is there to be seen.
+    // But a new message is shown.
     tale.commit(.sent(4, to: Tale.a))
     tale.hear()
     #expect(
@@ -102,7 +102,7 @@ import UpdateMachine
     tale.hear()
     if !isPageFirst { tale.answer(page) }
     #expect(tale.list(Tale.inB) == "2 of [begin…0] [2…end]")
-    // Certainly not there: nothing is split.
+    // The message is certainly not in this list, so no interval is split.
     #expect(tale.list(Tale.inC) == "of [begin…end]")
     tale.answer(tale.fetch(1))
     #expect(tale.list(Tale.inB) == "1 2 of [begin…end]")
@@ -119,7 +119,7 @@ import UpdateMachine
     tale.hear()
     if !isPageFirst { tale.answer(page) }
     #expect(tale.list(Tale.starred) == "2 of [begin…0] [2…end]")
-    // A list that does not read the flag hears nothing.
+    // A list that does not read the flag stays as it is.
     #expect(tale.list(Tale.inB) == "of [begin…end]")
     tale.answer(tale.fetch(1))
     #expect(tale.list(Tale.starred) == "1 2 of [begin…end]")
@@ -130,7 +130,7 @@ import UpdateMachine
     let notInB = Tale.Narrow([!.topic("b")])
     var tale = Tale((1, Tale.a, .starred), lists: [starredInB, notInB])
     tale.look(starredInB)
-    // Of the other list only so much that its message is not held.
+    // Only so much of the other list is fetched that its message is not held.
     let page = tale.fetch(notInB)
     tale.read(page, as: MessagePage(messages: [], foundOldest: true, foundNewest: true))
     tale.mayBeWrong()
@@ -139,7 +139,7 @@ import UpdateMachine
     tale.hear()
     tale.expectTrue()
     #expect(tale.list(notInB) == "of [begin…end]")
-    // In this place it may be starred: the event does not say.
+    // In its new place the message may be starred. The event does not say.
     #expect(tale.list(starredInB) == "of [begin…0] [2…end]")
     tale.commit(.unstarred(1))
     tale.hear()
@@ -264,12 +264,12 @@ import UpdateMachine
     tale.answer(page)
     #expect(tale.list(Tale.inA) == "1 of [begin…end]")
     tale.hear()
-    // Announced, it is believed only once it was read after that.
+    // If the return was announced, the message counts only once it was read after that.
     if isAnnounced { tale.answer(tale.fetch(1)) }
     #expect(tale.list(Tale.inA) == "1 of [begin…end]")
   }
 
-  /// A client that is behind may be between two returns of which nobody was told.
+  /// A client that lags behind may be between two unannounced returns.
   @Test func `R9: a second silent return does not end the excuse of the first`() {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.all])
     tale.look(Tale.all)

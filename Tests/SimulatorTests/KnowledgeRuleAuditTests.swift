@@ -3,12 +3,12 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R13 of PartialKnowledge: what is found, and mended, when the server itself was wrong.
+/// Tests R13 of PartialKnowledge: what is found and mended if the server itself was wrong.
 @Suite struct KnowledgeRuleAuditTests {
-  /// The version grows with the third change: what comes next has a greater one.
+  /// Every third change raises the version, so whatever comes next has a greater one.
   static func pause(_ tale: inout Tale) { for _ in 0..<3 { tale.commit(.reacted(999)) } }
 
-  /// A look at a list, and a poll after it that explains nothing; then every suspect is read again.
+  /// Looks at a list, and polls without an explanation. Then every suspect is read again.
   static func lookTwice(_ tale: inout Tale, _ narrow: Tale.Narrow) {
     tale.look(narrow)
     tale.hear()
@@ -18,7 +18,7 @@ import UpdateMachine
   // MARK: A server that keeps its contract
 
   @Test(arguments: [true, false])
-  func `R13: a page that is only ahead makes nothing suspect`(isPollBefore: Bool) {
+  func `R13: a page that is only ahead makes no message suspect`(isPollBefore: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.starred])
     let (first, second) = (tale.fetch(Tale.inA), tale.fetch(Tale.starred))
     tale.read(first)
@@ -27,7 +27,7 @@ import UpdateMachine
     tale.commit(.starred(1))
     tale.answer(second)
     #expect(tale.audit == "0 suspects, 0 repairs")
-    // The poll that had left before ends where it began: it tells nothing.
+    // The poll that had left before brings nothing.
     if isPollBefore { tale.hear(through: tale.position - 1) }
     #expect(tale.audit == "0 suspects, 0 repairs")
     tale.hear()
@@ -158,7 +158,8 @@ import UpdateMachine
     tale.hear()
     let held = tale.message(1)
     for _ in 0..<3 {
-      // The page lacks it; by its ID it is there as it is held.
+      // The page lacks the message. Fetched by its ID, the message is there and equals the held
+      // one.
       let page = tale.fetch(Tale.inA)
       tale.mayBeWrong()
       tale.read(page, as: MessagePage(messages: [], foundOldest: true, foundNewest: true))
@@ -190,9 +191,10 @@ import UpdateMachine
     #expect(tale.message(1)?.content == 200)
   }
 
-  @Test func `R13: a copy that still belongs to the list does not prove that it lacks it`() {
-    // The list lacks it, and by its ID an old row stands elsewhere, marked otherwise: of an older
-    // version, so that the place does not count, and in the list it would still be.
+  @Test func `R13: a copy that still belongs to a list does not prove that the list lacks it`() {
+    // The list lacks the message. Fetched by its ID, an old row shows it in another place and with
+    // other flags. The row's version is older, so its place does not count, and with the held place
+    // the message still belongs to the list.
     var tale = Tale((1, Tale.b, []), lists: [Tale.inA])
     KnowledgeRuleAuditTests.pause(&tale)
     let old = tale.position
@@ -228,7 +230,7 @@ import UpdateMachine
       #expect(tale.store.suspects == [])
     }
     #expect(tale.message(1)?.content == 100)
-    // The flags are from the database, however old the row is.
+    // Flags come from the database, however old the row is.
     tale.commitUnannounced(.starred(1))
     let page = tale.fetch(Tale.inA)
     tale.readOldCache(page, of: old)
@@ -278,7 +280,7 @@ import UpdateMachine
     tale.expectTrue()
     #expect(tale.message(1)?.reactions.count == 1)
     #expect(tale.audit == "0 suspects, 0 repairs")
-    // Another one, of which nobody was told, is found all the same.
+    // Another unannounced reaction is found all the same.
     tale.commitUnannounced(.reacted(1, by: 2))
     KnowledgeRuleAuditTests.lookTwice(&tale, Tale.inA)
     tale.expectTrue()
@@ -296,7 +298,7 @@ import UpdateMachine
     KnowledgeRuleAuditTests.pause(&tale)
     tale.commit(.edited(1, 100))
     tale.hear()
-    // The held version is that of the page; the place is of an older event.
+    // The held version is the page's; the place is from an older event.
     #expect(tale.message(1)?.version == tale.race.truth[MessageID(1)]?.version)
     #expect(tale.message(1)?.place == Tale.b)
     KnowledgeRuleAuditTests.lookTwice(&tale, Tale.all)
@@ -305,17 +307,18 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 1 repairs")
   }
 
-  @Test func `R13: at an equal version the event wins over the page`() {
+  @Test func `R13: an event wins over a page of an equal version`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB, Tale.all])
     tale.look(Tale.all)
     while tale.position % 3 != 0 { tale.commit(.reacted(999)) }
-    // Three changes with one version: an announced edit, and two that nobody hears of.
+    // Three changes share one version: an announced edit, and two that nobody hears of.
     tale.commit(.edited(1, 100))
     tale.commitUnannounced(.edited(1, 200))
     tale.commitUnannounced(.moved(1, to: Tale.b))
     tale.hear()
     KnowledgeRuleAuditTests.lookTwice(&tale, Tale.all)
-    // It cannot be mended: an old cache would look the same. The place was a page's.
+    // The content cannot be mended, because an old cache would look the same. The place can,
+    // because a page had brought it.
     #expect(tale.message(1)?.content == 100)
     #expect(tale.message(1)?.place == Tale.b)
     #expect(tale.audit == "1 suspects, 1 repairs")
@@ -355,7 +358,7 @@ import UpdateMachine
       switch way {
       case 0: tale.step { $0.abandon(second) }
       case 1:
-        // Coverage of another channel: every page that is out is given up.
+        // The user begins to follow another channel, so every open fetch is given up.
         tale.commit(.covered(ChannelID(2), follows: false))
         tale.hear()
       default:
@@ -407,7 +410,7 @@ import UpdateMachine
     #expect(tale.audit == "1 suspects, 0 repairs")
   }
 
-  @Test func `R13: a copy replaces a lack, and lacks join`() {
+  @Test func `R13: rows missing from two lists are one suspect; a copy replaces a missing row`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.all])
     tale.look(Tale.all)
     let nothing = MessagePage<UInt32>(messages: [], foundOldest: true, foundNewest: true)
@@ -421,7 +424,7 @@ import UpdateMachine
     tale.hear()
     #expect(tale.audit == "1 suspects, 0 repairs")
     tale.readSuspects()
-    // Out of one of them is enough.
+    // It is enough that the message is out of one of the lists.
     #expect(tale.audit == "1 suspects, 1 repairs")
     tale.commitUnannounced(.starred(1))
     let page = tale.fetch(Tale.all)

@@ -3,9 +3,9 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R10 to R12 of PartialKnowledge: merged flags, generations and coverage, and memory.
+/// Tests R10 to R12 of PartialKnowledge: merged flags, generations and coverage, and memory.
 @Suite struct KnowledgeRuleDoubtTests {
-  /// Unstar 3, star 3, unstar 1: merged, that is "star 3, unstar 3 and 1".
+  /// Unstars 3, stars 3, and unstars 1. Merged, that is "star 3, unstar 3 and 1".
   static func merged(_ tale: inout Tale) {
     tale.commit(.unstarred(3))
     tale.commit(.starred(3))
@@ -17,7 +17,7 @@ import UpdateMachine
     tale.store.doubt(about: MessageID(number)) == .starred
   }
 
-  /// Messages 1 and 3 are starred, held, and known to be.
+  /// A tale in which messages 1 and 3 are starred and held, and the starred list is known.
   static func beginning() -> Tale {
     var tale = Tale(
       (1, Tale.a, .starred), (3, Tale.a, .starred), lists: [Tale.starred, Tale.inA])
@@ -115,7 +115,7 @@ import UpdateMachine
     #expect(tale.list(Tale.starred).hasSuffix("of [begin…end]"))
   }
 
-  @Test func `R10: a wildcard in the same answer may come before or after`() {
+  @Test func `R10: a flag cleared before a wildcard of one answer is in doubt, a later one not`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     tale.commit(.unstarred(3))
     tale.commit(.flaggedAll(.starred, isSet: true))
@@ -147,7 +147,7 @@ import UpdateMachine
     store.apply(.flagged([three, one], .starred, isSet: false))
     store.answered()
     #expect(store.doubt(about: three) == .starred)
-    // In two answers there is nothing to suspect.
+    // In two separate answers there is nothing to doubt.
     tale.commit(.unstarred(3))
     tale.hear()
     tale.commit(.starred(3))
@@ -163,10 +163,10 @@ import UpdateMachine
     #expect(store.doubt(about: MessageID(3)) == [])
   }
 
-  @Test func `R10: while a flag is in doubt no page makes the list known`() {
+  @Test func `R10: no page makes a list known while a flag is in doubt`() {
     var tale = KnowledgeRuleDoubtTests.beginning()
     KnowledgeRuleDoubtTests.merged(&tale)
-    // Read after the doubt; but the message has been changed since.
+    // The page is read after the doubt, but the message has changed since.
     let page = tale.fetch(Tale.inA)
     KnowledgeRuleDoubtTests.merged(&tale)
     let other = tale.fetch(Tale.starred, .id(MessageID(1)), before: 0, after: 1)
@@ -217,12 +217,12 @@ import UpdateMachine
     #expect(tale.list(aOrOther) == "1 of [begin…end]")
   }
 
-  @Test func `R11: what is known of a channel ends when its events do, and begins anew`() {
+  @Test func `R11: knowledge of a channel ends with its events, and begins anew with them`() {
     var tale = Tale(
       (1, Tale.a, []), (2, Tale.otherChannel, []),
       lists: [Tale.inA, Tale.inOtherChannel, Tale.all, Tale.starred])
     for narrow in [Tale.inA, Tale.inOtherChannel, Tale.all, Tale.starred] { tale.look(narrow) }
-    tale.hear()  // What the pages brought is not ahead of the finger any more.
+    tale.hear()  // What the pages brought is no longer ahead of the finger.
     tale.commit(.covered(ChannelID(2), follows: false))
     tale.hear()
     #expect(tale.message(2) == nil)
@@ -230,7 +230,7 @@ import UpdateMachine
     #expect(tale.list(Tale.inOtherChannel) == "of nothing")
     #expect(tale.list(Tale.all) == "1 of nothing")
     #expect(tale.list(Tale.starred) == "of nothing")
-    // What it was can still be read, and nothing can be known of it.
+    // The old copy can still be read, but nothing can be known of the list.
     #expect(tale.store.message(MessageID(2), in: Tale.inOtherChannel)?.content == 2)
     let page = tale.fetch(Tale.inOtherChannel)
     #expect(tale.answer(page) == .shown)

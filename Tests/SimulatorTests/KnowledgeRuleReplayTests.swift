@@ -3,8 +3,8 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// R1 to R4 and R6 of PartialKnowledge: lists, what is held, the journal, and answers. Each history that
-/// breaks a client without the rule, in both orders of its race.
+/// Tests R1 to R4 and R6 of PartialKnowledge: lists, what is held, the journal, and answers. Each
+/// test is a history that breaks a client without the rule, in both orders of its race.
 @Suite struct KnowledgeRuleReplayTests {
   // MARK: R1, R2
 
@@ -49,7 +49,7 @@ import UpdateMachine
     if isPageFirst { tale.answer(page) }
     tale.hear()
     if !isPageFirst { tale.answer(page) }
-    // Nothing is listed with the old text; its ID is not known, and asked for.
+    // Nothing is listed with the old text. The ID is not known, and is fetched.
     #expect(tale.list(Tale.inB) == "of [begin…0] [2…end]")
     tale.answer(tale.fetch(1))
     #expect(tale.list(Tale.inB) == "1 of [begin…end]")
@@ -69,7 +69,7 @@ import UpdateMachine
   // MARK: R3
 
   @Test(arguments: [true, false])
-  func `R3: a move of a message that is not held meets an older page`(isPageFirst: Bool) {
+  func `R3: the move of a message that is not held survives an older page`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA, Tale.inB])
     let page = tale.fetch(Tale.inA)
     tale.read(page)
@@ -103,7 +103,7 @@ import UpdateMachine
     tale.hear()
     tale.commit(.moved(1, to: Tale.a))
     tale.hear()
-    // A poll that brings nothing adds nothing.
+    // A poll that brings nothing adds nothing to the journal.
     tale.hear()
     tale.answer(page)
     #expect(tale.list(Tale.inA) == "1 of [begin…end]")
@@ -111,7 +111,7 @@ import UpdateMachine
   }
 
   @Test(arguments: [true, false])
-  func `R3: a wildcard meets an older page`(isPageFirst: Bool) {
+  func `R3: a wildcard's flags survive an older page`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (2, Tale.b, []), lists: [Tale.inA, Tale.unread])
     let (page, flags) = (tale.fetch(Tale.inA), tale.fetch(Tale.unread))
     tale.read(page)
@@ -220,7 +220,7 @@ import UpdateMachine
     tale.answer(isFirst ? first : second)
     tale.answer(isFirst ? second : first)
     #expect(tale.list(Tale.inA) == "of [begin…end]")
-    // Only if the message was held when the page of B came can B be known at its ID.
+    // List B can be known at the message's ID only if the message was held when B's page came.
     #expect(tale.list(Tale.inB) == (isFirst ? "1 2 of [begin…end]" : "1 2 of [begin…0] [2…end]"))
   }
 
@@ -291,7 +291,7 @@ import UpdateMachine
       store.take(answer, for: RequestID(incarnation: Incarnation(0), part: .pages, number: page))
         == .absorbed)
     #expect(store.list(of: Tale.inA)?.knowledge.isEmpty == true)
-    // And an answer that comes twice counts once.
+    // An answer that comes twice counts once.
     #expect(tale.answer(page) == .taken)
     var again = tale.store
     #expect(
@@ -302,7 +302,7 @@ import UpdateMachine
   // MARK: R6
 
   @Test(arguments: [true, false])
-  func `R6: a new message belongs wherever its ID lies`(isPageFirst: Bool) {
+  func `R6: a new message is listed where its ID lies`(isPageFirst: Bool) {
     var tale = Tale((1, Tale.a, []), (3, Tale.a, []), lists: [Tale.inA])
     let page = tale.fetch(Tale.inA, .oldest, before: 0, after: 2)
     tale.read(page)

@@ -3,7 +3,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Whole worlds in which users change things, over Replicache's protocol.
+/// Tests whole worlds in which users change things over Replicache's protocol.
 struct LedgerWorldTests {
   @Test(arguments: [UInt64(0), 1000])
   func `each change takes effect once and in order, or is set aside`(first: UInt64) {
@@ -35,7 +35,7 @@ struct LedgerWorldTests {
     }
   }
 
-  /// Everything that the users of these worlds are there for does happen.
+  /// Everything that the users of these worlds can do must happen.
   @Test func `changes are refused, set aside, coalesced and pushed again`() {
     var text = ""
     for seed: UInt64 in 1...40 {

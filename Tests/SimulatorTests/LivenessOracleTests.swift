@@ -16,12 +16,12 @@ struct LivenessOracleTests {
   // MARK: The bound
 
   @Test func `the bound of a default client without latency is the sum of its settings`() {
-    // Deadline 300, wait 66 at most (slow wait 60 beats a retry-after of 0), one more slow wait 60,
-    // pace 14 × 0.4, four paid wakes 40.
+    // In seconds: deadline 300, slow wait 60, one more slow wait 60, pace 14 × 0.4, four paid wakes
+    // 40. A retry-after of 0 is shorter than a slow wait.
     #expect(bound() == .milliseconds(465_600))
   }
 
-  @Test func `the bound grows with the trip, four times over`() {
+  @Test func `the bound grows by four times the trip`() {
     #expect(bound(trip: .seconds(1)) == bound() + .seconds(4))
   }
 
@@ -56,8 +56,8 @@ struct LivenessOracleTests {
 
   // MARK: Scripted runs
 
-  /// A client whose registers are all swallowed, until its deadline and its waits are the longest
-  /// that there are. Every timer fires as late as it may.
+  /// A client whose registers are all swallowed, until its deadline and waits are as long as they
+  /// get. Every timer fires as late as it may.
   private struct ScriptedLife {
     var machine = Machine<QueueFinger>(incarnation: Incarnation(1))
     var now = Moment(milliseconds: 0)
@@ -78,7 +78,7 @@ struct LivenessOracleTests {
       handle(.fired(armed.timer))
     }
 
-    /// From now on everything succeeds, each thing after `trip`.
+    /// From now on everything succeeds, and each answer or write takes `trip`.
     mutating func recover(trip: TimeSpan) throws {
       let finger = QueueFinger(queue: QueueID("q"), lastEventID: -1)
       var steps = 0
@@ -110,15 +110,15 @@ struct LivenessOracleTests {
     life.handle(.started(foreground: true))
     for _ in 0..<40 { try life.fire() }
     if life.machine.status.outstanding == nil { try life.fire() }
-    // A register was just sent, and swallowed. The faults stop.
+    // A register was just sent and swallowed. Now the faults stop.
     let calm = life.now
     try life.fire()
     try life.recover(trip: trip)
     let took = life.now - calm
     let bound = bound(trip: trip)
     #expect(took <= bound)
-    // The longest deadline outlasts the health that shortens the slow wait, so the two never add
-    // up.
+    // The longest deadline outlasts the quiet time that makes slow waits short again, so the two
+    // never add up.
     #expect(took.milliseconds * 5 >= bound.milliseconds * 3, "\(took) of \(bound)")
   }
 
@@ -142,11 +142,11 @@ struct LivenessOracleTests {
     #expect(took.milliseconds * 10 >= bound.milliseconds * 8, "\(took) of \(bound)")
   }
 
-  /// Seed 2604 of messages, driven by actors: the answers to all polls were lost for longer than a
-  /// wait, so the log lived on, and the saved form was so old that the next process did not ask
-  /// about it.
+  /// The story of seed 2604 of messages, driven by actors. For longer than a wait the answers to
+  /// all polls were lost, so the log lived on. But the saved form became so old that the next
+  /// process gave the finger up without asking.
   @Test(arguments: [false, true])
-  func `an age is wrong for a log that was polled since`(isAsked: Bool) {
+  func `an age is wrong if the log was polled after the save`(isAsked: Bool) {
     let configuration = SimulationConfiguration(seed: 1, clients: 1, faults: .none)
     var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: 1))
     #expect(world.run().finding == nil)

@@ -3,9 +3,9 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Runs of which nobody asks that they come to rest.
+/// Tests runs that need not converge.
 struct LivenessSwitchTests {
-  @Test func `without liveness a run ends when the faults stop`() {
+  @Test func `a run without liveness ends when the faults stop`() {
     var configuration = SimulationConfiguration(seed: 1, steps: 120)
     let judged = Simulation<DirectoryApp>.run(configuration)
     configuration.judgesLiveness = false

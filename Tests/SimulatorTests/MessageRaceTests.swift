@@ -3,10 +3,10 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// The rules of partial knowledge, tried in every order in which events and pages can meet: by
-/// chance here, one by one in `KnowledgeRuleTests`.
+/// Tests the rules of partial knowledge in many orders in which events and pages can meet. Here the
+/// orders are random; `KnowledgeRule…Tests` tell them one by one.
 struct MessageRaceTests {
-  /// One race: what was done, and what was wrong in the end.
+  /// The outcome of one race: what was done, and what was wrong at the end.
   struct Outcome {
     var story: [String] = []
     var objection: IntervalOracle.Objection?
@@ -17,12 +17,12 @@ struct MessageRaceTests {
   }
 
   @Test(arguments: 0..<8)
-  func `in every race of pages and events, all claims are true`(share: Int) throws {
+  func `every claim is true in every race of pages and events`(share: Int) throws {
     for seed in 0..<400 {
       let outcome = try MessageRaceTests.race(seed: UInt64(share * 400 + seed))
       guard let objection = outcome.objection else {
-        // A server that keeps its contract is never found wrong. Only where messages come back
-        // unannounced may an older page make one look suspect.
+        // If a server keeps its contract, nothing is ever repaired. A message may be suspect only
+        // if it came back unannounced and an older page lacks it.
         #expect(outcome.repairs == 0, "seed \(share * 400 + seed)")
         #expect(outcome.suspects == 0 || outcome.hasSilentReturn, "seed \(share * 400 + seed)")
         continue
@@ -33,8 +33,8 @@ struct MessageRaceTests {
     }
   }
 
-  /// What a server that breaks its contract may leave out of the log: what is mended must have a
-  /// greater version than what was announced, or be a flag, or existence.
+  /// The breaches here are changes that can be mended: the change must have a greater version than
+  /// what was announced, or be about a flag or the message's existence.
   @Test(arguments: 0..<4)
   func `unannounced changes are repaired by looking at everything`(share: Int) {
     for seed in 0..<100 {
@@ -85,7 +85,8 @@ struct MessageRaceTests {
     return 1
   }
 
-  /// Saved now and then, step by step, and read again: what is claimed of what was read is as true.
+  /// The store is now and then saved, step by step, and read again. What it claims then must be
+  /// just as true.
   @Test(arguments: 0..<4)
   func `a store that is saved and read again claims nothing more`(share: Int) throws {
     for seed in 0..<300 {
@@ -101,8 +102,8 @@ struct MessageRaceTests {
     }
   }
 
-  /// A store whose messages are unloaded, and are read when they are needed, is at every step what
-  /// one is that reads everything at the start; and so is what is shown of it.
+  /// A store with unloaded messages, which are read when needed, must at every step equal one that
+  /// reads everything at the start. The same goes for what it shows.
   @Test(arguments: 0..<4)
   func `unloaded rows behave like loaded ones`(share: Int) throws {
     var (unloaded, loaded, looks, ahead) = (0, 0, 0, 0)
@@ -121,7 +122,7 @@ struct MessageRaceTests {
             loaded += race.store.count - before
             if !leaves { views.append(view) }
             if !MessageRaceTests.agree(view, views[look]) {
-              // A page that is ahead of the events may know already that one is out that is unloaded.
+              // A page ahead of the events may already know that an unloaded message is gone.
               #expect(MessageRaceTests.lacks(view, views[look], race.store), "seed \(seed)")
               ahead += 1
             }
@@ -140,7 +141,8 @@ struct MessageRaceTests {
     #expect(unloaded > 200 && loaded > 20 && looks > 200 && ahead < 3)
   }
 
-  /// But for what was known formerly: that is shown as far as it was loaded then.
+  /// Whether two views are equal except for former rows, which are shown only as far as they were
+  /// loaded.
   private static func agree(_ view: ListExcerpt<MessageID>, _ other: ListExcerpt<MessageID>) -> Bool
   {
     known(view) == known(other) && view.wants == other.wants && view.unloaded.isEmpty
@@ -160,9 +162,9 @@ struct MessageRaceTests {
     view.rows.filter { if case .former = $0 { false } else { true } }
   }
 
-  /// A client that cannot load what is named before it is knows less, and nothing wrong.
+  /// A client that cannot load the rows that events name knows less, but nothing wrong.
   @Test(arguments: 0..<4)
-  func `unloaded rows can be given up`(share: Int) throws {
+  func `a store that gives up unloaded rows claims nothing wrong`(share: Int) throws {
     for seed in 0..<60 {
       let seed = UInt64(share * 60 + seed)
       let outcome = try MessageRaceTests.race(seed: seed) { (race, choices) throws in

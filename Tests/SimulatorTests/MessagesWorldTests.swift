@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// Whole worlds in which clients hold parts of the messages.
+/// Tests whole worlds in which clients hold parts of the messages.
 struct MessagesWorldTests {
   @Test(arguments: [UInt64(0), 1000])
   func `users who scroll and leave see what is true, and are up to date in the end`(first: UInt64) {
@@ -35,7 +35,7 @@ struct MessagesWorldTests {
     #expect(Fault.allCases.allSatisfy { $0 == fault || statistics.faults[$0] == 0 })
   }
 
-  /// What comes back unannounced may be suspect; nothing else in these seeds is.
+  /// Messages that come back unannounced may be suspect. Nothing else in these seeds is.
   @Test func `a server that keeps its contract causes no suspects`() {
     var audits = AuditCounts()
     for seed: UInt64 in 0..<20 {
@@ -53,7 +53,7 @@ struct MessagesWorldTests {
       let configuration = SimulationConfiguration(seed: seed, plant: .page(breach))
       if Simulation<MessagesApp>.run(configuration).finding != nil { return }
     }
-    Issue.record("nobody saw \(breach.rawValue)")
+    Issue.record("no oracle noticed \(breach.rawValue)")
   }
 
   // MARK: Pictures

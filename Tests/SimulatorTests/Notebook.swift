@@ -1,21 +1,21 @@
 import SyncProtocols
 import UpdateMachine
 
-/// What happens to a notebook. An amendment makes sense only where its note is: a model that reads
-/// an event against the wrong state shows it at once.
+/// An event in a notebook. An amendment makes sense only if its note is there. So a model that
+/// reads an event against the wrong state shows it at once.
 enum NoteEvent: Hashable, Sendable {
   case write(Int, String)
   case amend(Int, String)
   case remove(Int)
-  /// Every model refuses it; the server knows nothing of that.
+  /// Every model refuses this event. The server does not know that.
   case torn
 }
 
-/// Notes by number, for the server's truth and the client's model alike.
+/// Notes by number. The server's state and the client's model both use it.
 struct Notes: Hashable, Sendable {
   var texts: [Int: String] = [:]
 
-  /// `false`: it made no sense here.
+  /// Applies an event. Returns `false` if it makes no sense here.
   mutating func take(_ event: NoteEvent) -> Bool {
     switch event {
     case .write(let number, let text): texts[number] = text
@@ -29,14 +29,14 @@ struct Notes: Hashable, Sendable {
   }
 }
 
-/// The client's model: refuses what makes no sense to it.
+/// The client's model. It refuses what makes no sense to it.
 struct Notebook: SyncModel, Equatable {
   struct Refusal: Error {}
   var notes: Notes
 
   init(notes: Notes) { self.notes = notes }
 
-  /// An empty text is a page that cannot be read.
+  /// Throws if a note is empty; such a snapshot counts as unreadable.
   init(snapshot: Notes) throws(Refusal) {
     if snapshot.texts.values.contains("") { throw Refusal() }
     notes = snapshot
@@ -66,7 +66,7 @@ struct NoteTruth: ServerTruth {
   }
 }
 
-/// A replica of a notebook and the server that it follows, with nothing between them: each test
+/// A replica of a notebook, and the server that it follows, with nothing between them. Each test
 /// says what is asked and answered, and when.
 struct Desk {
   typealias Sync = EventQueue<NoteEvent>
@@ -77,7 +77,7 @@ struct Desk {
   var now = Moment(milliseconds: 0)
   private(set) var timer: TimerID?
   private(set) var write: WriteID?
-  /// What a process that begins anew would read.
+  /// What a new process would read.
   private(set) var disk: Follower.Saved?
 
   init(_ events: [NoteEvent] = [.write(1, "a")]) {
@@ -86,7 +86,7 @@ struct Desk {
     for event in events { server.commit(event, at: now) }
   }
 
-  /// One that was started without a saved form, and has become live.
+  /// A desk whose replica was started without a saved form, and is live.
   static func live(_ events: [NoteEvent] = [.write(1, "a")]) -> Desk {
     var desk = Desk(events)
     desk.put(.app(.started(foreground: true)))
@@ -96,7 +96,7 @@ struct Desk {
     return desk
   }
 
-  /// Puts one input in, so much later; returns the effects as texts.
+  /// Feeds an input after some time. Returns the effects as texts.
   @discardableResult
   mutating func put(_ input: Follower.Input, after span: TimeSpan = .zero) -> [String] {
     now = now + span
@@ -112,7 +112,7 @@ struct Desk {
     return effects.machine.texts(at: now)
   }
 
-  /// The request that is out; the tests ask only when there is one.
+  /// The request that is out. Tests read it only if there is one.
   var request: RequestID {
     replica.status.outstanding?.id ?? RequestID(incarnation: Incarnation(0), number: 0)
   }
@@ -121,7 +121,8 @@ struct Desk {
     for event in events { server.commit(event, at: now) }
   }
 
-  /// The server answers what is out, at once; a wait is not entered, it ends with nothing.
+  /// The server answers the open request at once. A waiting poll is answered, too, even if there is
+  /// nothing new.
   @discardableResult
   mutating func exchange() -> [String] {
     guard let finger = replica.finger else {
@@ -133,7 +134,7 @@ struct Desk {
     return reply.map { answer($0) } ?? []
   }
 
-  /// What the server said reaches the client, as the transport would bring it.
+  /// An answer of the server reaches the client as the transport would bring it.
   @discardableResult
   mutating func answer(_ reply: EventQueueServer<NoteTruth>.Reply) -> [String] {
     if let failure = reply.failure() { return put(.failed(request, failure, hasLeft: true)) }
@@ -145,7 +146,7 @@ struct Desk {
     }
   }
 
-  /// The write under way ends well.
+  /// The write under way succeeds.
   @discardableResult
   mutating func endWrite() -> [String] {
     guard let ended = write else { return [] }
@@ -161,7 +162,7 @@ struct Desk {
     return put(.fired(fired), after: span)
   }
 
-  /// The process ends without a word; another begins with what is on the disk.
+  /// The process ends without notice. Another begins with what is on the disk.
   @discardableResult
   mutating func restart(after span: TimeSpan = .zero) -> [String] {
     now = now + span

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// Oracle D for pages objects to each bound that is broken, and to nothing else.
+/// Tests that oracle D for pages objects to every broken bound, and to nothing else.
 @Suite struct PageBudgetOracleTests {
   typealias Narrow = MessageFilter<Int>
   typealias Request = PageRequest<Narrow, MessageID>
@@ -13,7 +13,7 @@ import Testing
   private static let b = Narrow([.channel(ChannelID(2))])
   private static let rejection = SyncFailure.rejected(RejectionCode("NO"))
 
-  /// An oracle with somebody who counts fetches.
+  /// An oracle, and a count of the fetches.
   private struct Desk {
     var oracle = PageBudgetOracle<Narrow>()
     var count: UInt64 = 0
@@ -23,7 +23,7 @@ import Testing
       return oracle.noteFetch(id, request, at: Moment(milliseconds: now))
     }
 
-    /// The newest fetch.
+    /// The ID of the newest fetch.
     var id: RequestID { RequestID(incarnation: Incarnation(1), part: .pages, number: count) }
 
     mutating func fail(_ failure: SyncFailure, at now: Int64) {
@@ -88,7 +88,7 @@ import Testing
     #expect(desk.fetch(Request(MessageID(7)), at: 0) != nil)
   }
 
-  @Test func `another side, another narrow and another anchor are other pages`() {
+  @Test func `pages of another side, narrow or anchor are different pages`() {
     var desk = Desk()
     #expect(desk.fetch(older(7), at: 0) == nil)
     #expect(desk.fetch(Request(Self.a, .id(MessageID(7)), before: 5, after: 5), at: 0) == nil)
@@ -107,7 +107,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func `after failures there are growing waits, until an answer`() {
+  @Test func `waits grow after failures until an answer`() {
     var desk = Desk()
     var now: Int64 = 0
     for wait in [250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000] as [Int64] {

@@ -5,7 +5,7 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// Which pages are fetched for windows, and when. After every step oracle D agrees.
+/// Tests which pages are fetched for windows, and when. Oracle D judges every step.
 @Suite struct PagePlannerTests {
   typealias Desk = PlannerDesk
   static let rejection = SyncFailure.rejected(RejectionCode("NO"))
@@ -22,7 +22,7 @@ import Testing
     #expect(desk.rows(window) == "980 990 1000")
     #expect(desk.view(window).reachesEnd)
     #expect(desk.view(window).isComplete)
-    #expect(desk.timer == nil, "nothing is waited for")
+    #expect(desk.timer == nil, "no timer is needed")
   }
 
   @Test func `two windows on one list ask for one page once`() {
@@ -31,7 +31,8 @@ import Testing
     let second = desk.open(Desk.a, .newest(5))
     #expect(desk.asked == ["about newest, 3 before, 0 after"])
     desk.answer()
-    // What the second lacks is asked from where the first ends, and no less than is worth a journey.
+    // What the second window lacks is fetched from where the first ends, and in a page that is
+    // worth a request.
     #expect(desk.asked == ["about 980, 20 before, 0 after"])
     desk.answer()
     #expect(desk.rows(first) == "980 990 1000")
@@ -44,7 +45,7 @@ import Testing
     let both = desk.open(Desk.a, ListWindow(.id(MessageID(500)), before: 2, after: 2))
     let older = desk.open(Desk.a, ListWindow(.id(MessageID(500)), before: 2, after: 0))
     #expect(desk.asked == ["about 500, 2 before, 2 after"])
-    // The first window goes; its page is wanted by the second.
+    // The first window closes. The second still wants its page.
     desk.put(.closed(both))
     #expect(desk.asked == ["about 500, 2 before, 2 after"])
     desk.answer()
@@ -66,7 +67,7 @@ import Testing
     #expect(desk.begun.count == 2)
   }
 
-  @Test func `first unread becomes the ID that the page names`() {
+  @Test func `the anchor first unread becomes the ID that the page names`() {
     var desk = Desk()
     desk.serverMessages.apply(.flagged((1...50).map { MessageID($0 * 10) }, .read, isSet: true))
     let window = desk.open(Desk.a, ListWindow(.firstUnread, before: 1, after: 2))
@@ -105,17 +106,17 @@ import Testing
 
   // MARK: Generations
 
-  @Test func `without a finger fetches are given up, and with the next one repeated`() {
+  @Test func `fetches are given up without a finger, and repeated with the next one`() {
     var desk = Desk()
     let open = desk.open(Desk.a, .newest(3))
     let closed = desk.open(Desk.b, .newest(3))
     #expect(desk.out.count == 2)
     desk.loseFinger()
     #expect(desk.out.isEmpty)
-    #expect(desk.timer == nil, "nothing is waited for")
+    #expect(desk.timer == nil, "no timer is needed")
     desk.put(.closed(closed))
     desk.register()
-    #expect(desk.asked == ["about newest, 3 before, 0 after"], "only what is open is asked for")
+    #expect(desk.asked == ["about newest, 3 before, 0 after"], "only open windows are served")
     desk.answer()
     #expect(desk.rows(open) == "980 990 1000")
   }
@@ -154,7 +155,7 @@ import Testing
       desk.failAll(.unreachable)
       desk.pass(.milliseconds(100))
     }
-    // Two minutes: 1, 2, 4, 8, 16, 32 and 60 s.
+    // In two minutes the waits are 1, 2, 4, 8, 16, 32 and 60 s.
     #expect((6...9).contains(desk.begun.count), "\(desk.begun)")
     for index in desk.begun.indices.dropFirst(2) {
       let (older, newer) = (desk.begun[index - 1], desk.begun[index])
@@ -172,7 +173,7 @@ import Testing
     desk.pass(.milliseconds(100))
     desk.failAll(.unreachable)
     desk.pass(.seconds(1))
-    #expect(desk.out.count == 4, "the first wait is half a second, and that before a repeat one")
+    #expect(desk.out.count == 4, "the first wait is 0.5 s, and 1 s before a repeat")
   }
 
   @Test(arguments: [true, false], [true, false])
@@ -198,7 +199,7 @@ import Testing
     #expect(desk.planner.fetchesOut == 0)
   }
 
-  @Test func `a rate limit's wait has a least and a most`() {
+  @Test func `a rate limit's wait has a minimum and a maximum`() {
     for (asked, wait) in [(nil, 500), (-5, 500), (3, 3000), (7200, 600_000)] as [(Int64?, Int64)] {
       var desk = Desk()
       desk.firesEarly = true
@@ -211,13 +212,14 @@ import Testing
     }
   }
 
-  @Test func `after a rejection the whole narrow is not fetched soon`() {
+  @Test func `a rejected narrow is not fetched again soon, whatever its windows show`() {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(3))
     desk.fail(Self.rejection)
     #expect(desk.reports == [Self.rejection])
     #expect(desk.begun.count == 1)
-    // Wherever the user scrolls, and whether he goes and comes back.
+    // This holds wherever the user scrolls, and even if the user closes the window and opens it
+    // again.
     for step in 1...100 {
       desk.pass(.milliseconds(300))
       desk.move(window, ListWindow(.id(MessageID(Int64(step))), before: 3, after: 3))
@@ -226,7 +228,7 @@ import Testing
     desk.open(Desk.a, .newest(3))
     #expect(desk.begun.count == 1)
     desk.open(Desk.b, .newest(3))
-    #expect(desk.begun.count == 2, "other narrows are other questions")
+    #expect(desk.begun.count == 2, "other narrows do not wait")
     desk.answer()
     desk.pass(.seconds(31))
     #expect(desk.begun.count == 3)
@@ -276,16 +278,16 @@ import Testing
 
   // MARK: The budget
 
-  @Test func `jumping between places stays within the pace`() {
+  @Test func `a window that jumps between places stays within the pace`() {
     var desk = Desk(messages: 1000)
     let window = desk.open(Desk.a, .newest(3))
     for step in 1...1000 {
       desk.move(window, ListWindow(.id(MessageID(Int64(step * 10))), before: 2, after: 2))
       desk.pass(.milliseconds(10))
-      if step == 100 { #expect(desk.begun.count == 16 + 2, "a second") }
+      if step == 100 { #expect(desk.begun.count == 16 + 2, "one second has passed") }
     }
     #expect((34...36).contains(desk.begun.count), "16 at once, and two a second")
-    // In any window at all.
+    // This holds in any window of time.
     for (first, one) in desk.begun.enumerated() {
       for (last, other) in desk.begun.enumerated().dropFirst(first) {
         let most = 16 + (other - one).milliseconds / 500
@@ -294,11 +296,13 @@ import Testing
     }
     desk.pass(.seconds(1))
     desk.serve()
-    #expect(desk.view(window).isComplete, "where he stays is shown")
+    #expect(desk.view(window).isComplete, "the place where the user stays is shown")
   }
 
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
-  func `under random faults the budget is kept, and then all is there`(seed: UInt64) {
+  func `the budget is kept under random faults, and every window is complete afterwards`(
+    seed: UInt64
+  ) {
     var desk = Desk(messages: 60)
     var dice = SplitMix(seed)
     func draw(_ count: Int64) -> Int64 { dice.roll(count) }
@@ -340,11 +344,12 @@ import Testing
   }
 }
 
-/// Bugs of the field that are about fetching.
+/// Bugs of other projects that are about fetching.
 @Suite struct PagePlannerBugTests {
   typealias Desk = PlannerDesk
 
-  /// The newest page is held; the user scrolls up in it, and beyond it is something to fetch.
+  /// A window whose newest page is held. If the user scrolls up beyond it, there is something to
+  /// fetch.
   private func scrolling() -> (Desk, WindowID) {
     var desk = Desk()
     let window = desk.open(Desk.a, .newest(30))
@@ -371,17 +376,17 @@ import Testing
       for step in 1...20 { scroll(Int64(step)) }
     } else {
       for step in 1...20 { scroll(Int64(step)) }
-      #expect(desk.begun.count == 2, "one is out")
+      #expect(desk.begun.count == 2, "one fetch is out")
       desk.fail(failure)
     }
     #expect(desk.begun.count == 2)
-    // Half a minute of scrolling, during which nothing goes well.
+    // The user scrolls for half a minute, in which every fetch fails.
     for step in 1...1500 {
       scroll(Int64(step))
       desk.failAll(failure)
     }
     #expect(desk.begun.count <= 8, "\(desk.begun)")
-    // Then it does.
+    // Then the fetches succeed.
     for _ in 0..<7 {
       desk.pass(.seconds(10))
       desk.serve()
@@ -389,7 +394,7 @@ import Testing
     #expect(desk.view(window).isComplete)
   }
 
-  /// What becomes of each page of a walk, until the server is well again.
+  /// What happens to each page of a walk until the server has recovered.
   enum Trouble: CaseIterable {
     case fails, isEmpty, bringsTheAnchorAlone
   }
@@ -401,7 +406,7 @@ import Testing
     var (desk, window) = scrolling()
     desk.move(window, .newest(200))
     for minute in 1...60 {
-      // Something comes before the page does, or after it.
+      // A new message comes before the page, or after it.
       if isNewsFirst { desk.hearNew(2000 + Int64(minute)) }
       while let (_, request) = desk.out.first {
         switch (trouble, request.want) {
@@ -414,7 +419,7 @@ import Testing
       if !isNewsFirst { desk.hearNew(2000 + Int64(minute)) }
       desk.pass(.minutes(1))
     }
-    #expect((20...70).contains(desk.begun.count), "an hour: \(desk.begun.count)")
+    #expect((20...70).contains(desk.begun.count), "in an hour: \(desk.begun.count)")
     for _ in 0..<10 {
       desk.serve()
       desk.pass(.minutes(1))

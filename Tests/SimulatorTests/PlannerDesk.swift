@@ -4,8 +4,8 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// A planner with its store, a server of messages that answers when a test says so, and a clock that
-/// is moved by hand. Oracle D looks on.
+/// A planner with its store, a server of messages that answers when a test says so, and a clock
+/// that is moved by hand. Oracle D judges every step.
 struct PlannerDesk {
   typealias Narrow = ServerMessages.Narrow
   typealias Planner = PagePlanner<MessageStore<Narrow>>
@@ -17,9 +17,9 @@ struct PlannerDesk {
   var oracle: PageBudgetOracle<Narrow>
   var now = Moment(milliseconds: 0)
   var isLive = true
-  /// Whether timers fire at the first moment of their range, or at the last.
+  /// Whether timers fire at the first moment of their range instead of the last.
   var firesEarly = false
-  /// What is asked and not answered, oldest first.
+  /// The fetches that are out, oldest first.
   private(set) var out: [(id: RequestID, request: PageRequest<Narrow, MessageID>)] = []
   private(set) var timer: (id: TimerID, range: MomentRange)?
   /// When each fetch began.
@@ -30,8 +30,8 @@ struct PlannerDesk {
   static let b = Narrow([.channel(ChannelID(2))])
   static let search = Narrow([.text("1")])
 
-  /// So many messages are there in the first channel, 10, 20, 30 and so on, and as many in the second,
-  /// each greater by one.
+  /// The first channel has `messages` messages: 10, 20, 30 and so on. The second has as many, with
+  /// IDs greater by one.
   init(messages: Int64 = 100, settings: PageSettings = PageSettings()) {
     planner = Planner(incarnation: Incarnation(1), settings: settings)
     oracle = PageBudgetOracle(settings: settings)
@@ -62,7 +62,7 @@ struct PlannerDesk {
     perform(effects)
   }
 
-  /// The planner looks what is wanted, as after anything else that happened.
+  /// The planner looks for what is wanted, as it does after every event.
   mutating func look() {
     var effects = Planner.Effects()
     planner.plan(&store, &effects, isLive: isLive, at: now)
@@ -71,13 +71,13 @@ struct PlannerDesk {
 
   mutating func move(_ id: WindowID, _ window: ListWindow<MessageID>) { put(.moved(id, window)) }
 
-  /// The oldest question is answered, as the server has it.
+  /// The server answers the oldest fetch truthfully.
   mutating func answer() {
     guard let request = out.first?.request else { return noteNothingAsked() }
     answer(as: serverMessages.page(request, later: serverMessages))
   }
 
-  /// The oldest question is answered like this.
+  /// The server answers the oldest fetch with this page.
   mutating func answer(as page: Page) {
     guard !out.isEmpty else { return noteNothingAsked() }
     let (id, _) = out.removeFirst()
@@ -90,7 +90,7 @@ struct PlannerDesk {
     put(.answered(id, outcome, anchor: page.anchor))
   }
 
-  /// The oldest question fails.
+  /// The oldest fetch fails.
   mutating func fail(_ failure: SyncFailure) {
     guard !out.isEmpty else { return noteNothingAsked() }
     let (id, _) = out.removeFirst()
@@ -100,7 +100,7 @@ struct PlannerDesk {
 
   mutating func failAll(_ failure: SyncFailure) { while !out.isEmpty { fail(failure) } }
 
-  /// All is answered, and what is asked then, too; not more than so many.
+  /// Answers all fetches, including those that follow, up to `most` in total.
   mutating func serve(atMost most: Int = 100) {
     var count = 0
     while !out.isEmpty, count < most {
@@ -109,9 +109,9 @@ struct PlannerDesk {
     }
   }
 
-  private func noteNothingAsked() { Issue.record("no page is asked for") }
+  private func noteNothingAsked() { Issue.record("no fetch is out") }
 
-  /// Something happens on the server, and a poll brings it.
+  /// A change happens on the server, and a poll brings it.
   mutating func hear(_ change: ServerMessages.Change) {
     let event = serverMessages.announcement(of: change)
     serverMessages.apply(change)
@@ -121,13 +121,13 @@ struct PlannerDesk {
     look()
   }
 
-  /// A message comes in the first channel.
+  /// A new message comes in the first channel.
   mutating func hearNew(_ number: Int64) {
     let place = MessagePlace.channel(ChannelID(1), topic: "a")
     hear(.sent(MessageID(number), by: UserID(1), to: place, 1, []))
   }
 
-  /// The finger goes, and with a new snapshot another comes.
+  /// The finger is lost, and a new snapshot brings another.
   mutating func loseFinger() {
     isLive = false
     look()
@@ -139,7 +139,7 @@ struct PlannerDesk {
     look()
   }
 
-  /// Time passes; timers fire when they are due.
+  /// Lets time pass. Timers fire when they are due.
   mutating func pass(_ span: TimeSpan) {
     let end = now + span
     while let (id, range) = timer {
@@ -154,7 +154,7 @@ struct PlannerDesk {
 
   private mutating func perform(_ effects: Planner.Effects) {
     for id in effects.cancel {
-      #expect(out.contains { $0.id == id }, "what is given up was out")
+      #expect(out.contains { $0.id == id }, "only an open fetch is given up")
       out.removeAll { $0.id == id }
       oracle.noteGivenUp(id, at: now)
     }
@@ -177,12 +177,12 @@ struct PlannerDesk {
 
   // MARK: Seeing
 
-  /// What is asked, as texts.
+  /// The fetches that are out, as texts.
   var asked: [String] { out.map { "\($0.request.want)" } }
 
   func view(_ id: WindowID) -> WindowView<MessageStore<Narrow>> { planner.view(id, of: store)! }
 
-  /// "10 20 gap", and "(30)" for what was there formerly.
+  /// A window's rows as text, like "10 20 gap", with "(30)" for a former row.
   func rows(_ id: WindowID) -> String {
     view(id).rows.map { row in
       switch row {

@@ -4,7 +4,7 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Whole worlds in which users post, to a server that knows no post again.
+/// Tests whole worlds in which users post to a server that does not recognise a second copy.
 struct PostsWorldTests {
   @Test(arguments: [UInt64(0), 1000])
   func `each post is made as often as it was sent, or is uncertain, or is set aside`(first: UInt64)
@@ -29,7 +29,7 @@ struct PostsWorldTests {
     #expect(LibraryWorld.traceReplay(token).0.steps == result.steps)
   }
 
-  /// Everything that the users of these worlds are there for does happen.
+  /// Everything that the users of these worlds can do must happen.
   @Test func `sends are uncertain, refused and set aside, and sent again`() {
     var text = ""
     for seed: UInt64 in 1...40 {
@@ -41,10 +41,11 @@ struct PostsWorldTests {
     ] {
       #expect(text.contains(words), "\(words)")
     }
-    #expect(!text.contains("confirming"))  // Nothing is sent again by itself.
+    #expect(!text.contains("confirming"))  // Nothing is sent again automatically.
   }
 
-  /// The server's own view of it: what comes twice is there twice, and who asks has a name.
+  /// On the server, a post that comes twice is there twice, and a client that gives its name is
+  /// known by it.
   @Test func `each arrival of a push is a post`() throws {
     var server = EventQueueServer(
       truth: PostsTruth(), settings: ServerSettings(), at: Moment(milliseconds: 0))
@@ -88,7 +89,7 @@ struct PostsWorldTests {
     var client = Client(incarnation: Incarnation(1))
     var request: RequestID?
     var now = Moment(milliseconds: 0)
-    /// The pushes that left, and the outbox's timer that was armed last.
+    /// The pushes that have left. `timer` is the outbox's timer that was armed last.
     var sent: [RequestID] = []
     var timer: TimerID?
 
@@ -129,7 +130,7 @@ struct PostsWorldTests {
     let old = try #require(hand.timer)
     try hand.begin(as: 2)
     #expect(hand.sent.count == 2)
-    // Each outbox counts anew, but no push is ever named like an earlier one.
+    // Each outbox counts from 1, but no push ever has an earlier one's ID.
     #expect(hand.sent[0] != hand.sent[1])
     let before = try #require(hand.outbox)
     hand.put(.pushAnswered(hand.sent[0], .accepted))
@@ -148,6 +149,6 @@ struct PostsWorldTests {
       #expect(result.breaches > 0, "seed \(seed)")
       return
     }
-    Issue.record("nobody saw \(plant.name)")
+    Issue.record("no oracle noticed \(plant.name)")
   }
 }

@@ -2,7 +2,8 @@ import Simulator
 import SyncProtocols
 import Testing
 
-/// The share of runs that fail, as a function of the step from which on they go by chance.
+/// Tests the curve: the share of runs that fail, as a function of the step from which they are
+/// random.
 @Suite struct ProbabilityCurveTests {
   // MARK: Made-up failures
 
@@ -25,7 +26,7 @@ import Testing
     #expect(curve.cause == 30)
   }
 
-  @Test func `without a rise there is no cause`() throws {
+  @Test func `a curve without a rise has no cause`() throws {
     let flat = ProbabilityCurve(steps: 40) { _, _ in true }
     #expect(flat.steepest == nil && flat.cause == nil)
     let falling = ProbabilityCurve(steps: 40) { step, _ in step < 20 }
@@ -49,7 +50,7 @@ import Testing
 
   // MARK: Plants
 
-  /// The curve of the first seed in which a plant is found, made small.
+  /// The curve of the first seed in which a plant is found, shrunk.
   private func curve(
     _ plant: Plant
   ) throws -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle) {
@@ -65,7 +66,7 @@ import Testing
 
   private struct NotFound: Error {}
 
-  /// The server breaks its contract, or makes up its mind to.
+  /// The cause is the step in which the server breaks its contract, or decides to.
   @Test(arguments: [
     Plant.breach(.lostEvent), .breach(.staleSnapshot), .breach(.wrongFinger),
     .breach(.forgottenDeletion), .neverAnswersAgain,

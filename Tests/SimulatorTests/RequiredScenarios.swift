@@ -1,12 +1,12 @@
-/// What must have a scenario: every row of TheMachine §4 and §5, and every story, by its name, and what
-/// ``BugTable`` names. Kept by hand: who adds a rule adds a name here, and the test fails until
-/// somebody has written it.
+/// The scenarios that must exist: one for every row of TheMachine §4 and §5, one for every story,
+/// and those that ``BugTable`` names. The list is kept by hand: whoever adds a rule adds a name
+/// here, and the test fails until somebody has written that scenario.
 enum RequiredScenarios {
   static let names: [String] =
     table.map { "table/\($0).scenario" } + failures.map { "failures/\($0).scenario" }
     + stories.map { "stories/\($0).scenario" } + BugTable.scenarios.map { "\($0).scenario" }
 
-  /// TheMachine §4: status, then input, then what makes the difference.
+  /// For TheMachine §4. A name has the status, the input, and what makes the difference.
   static let table = [
     "any-overdue",
     "any-not-overdue",
@@ -45,6 +45,7 @@ enum RequiredScenarios {
     "registering-snapshot-arrived",
     "registering-snapshot-arrived-not-durable",
     "registering-snapshot-arrived-slowly",
+    "registering-snapshot-arrived-incomplete",
     "registering-snapshot-arrived-in-background",
     "registering-failed",
     "registering-deadline",
@@ -68,6 +69,10 @@ enum RequiredScenarios {
     "live-polling-polled-unproductive",
     "live-polling-polled-old-event",
     "live-polling-polled-overdue",
+    "live-polling-polled-incomplete",
+    "live-polling-polled-incomplete-nothing",
+    "live-polling-polled-incomplete-overdue",
+    "live-polling-polled-incomplete-after-failure",
     "live-polling-failed",
     "live-polling-deadline",
     "live-polling-deadline-overdue",
@@ -107,7 +112,7 @@ enum RequiredScenarios {
     "halted-write-failed",
   ]
 
-  /// TheMachine §5: where, then which failure, then what makes the difference.
+  /// For TheMachine §5. A name has the status, the failure, and what makes the difference.
   static let failures = [
     "registering-unreachable",
     "polling-unreachable",
@@ -139,7 +144,8 @@ enum RequiredScenarios {
     "store-elsewhere",
   ]
 
-  /// Each story of the article TheMachine, in its order, and a few rules that are best seen as one.
+  /// For each story of the article TheMachine, in its order, and for a few rules that are best
+  /// shown as a story.
   static let stories = [
     "rate-limit-survives-toggling",
     "old-life-answer",
@@ -168,6 +174,7 @@ enum RequiredScenarios {
     "slow-wait-survives-background",
     "busy-log-is-not-old",
     "slow-snapshot-is-old",
+    "replica-that-lags",
     "debounce-after-sleep",
     "short-absence-is-debounced",
     "healthy-wake-is-no-failure",
@@ -176,5 +183,6 @@ enum RequiredScenarios {
     "older-copy-restored",
     "failed-write-is-no-hot-loop",
     "first-failure-after-waking-is-short",
+    "age-survives-a-restart",
   ]
 }

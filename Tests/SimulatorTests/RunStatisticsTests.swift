@@ -20,7 +20,7 @@ struct RunStatisticsTests {
     }
   }
 
-  @Test func `the order of the results does not matter`() {
+  @Test func `the order of the results does not change their sum`() {
     let results = results()
     let sum = added(results)
     #expect(sum.failures > 0 && sum.failures < 24)
@@ -107,7 +107,7 @@ struct RunStatisticsTests {
     #expect(other.hash != RunResult(seed: 3).hash)
   }
 
-  @Test func `what was never reached is listed`() {
+  @Test func `statuses, rows and faults that were never reached are listed`() {
     let nothing = RunStatistics()
     #expect(nothing.missingStatuses == MachineStatus.names)
     #expect(nothing.missingRows.count == FailureRows.names.count * 2 + 1)

@@ -14,7 +14,8 @@ enum ScenarioFiles {
     return found.compactMap { $0 as? String }.filter { $0.hasSuffix(".scenario") }.sorted()
   }()
 
-  /// `REWRITE=1`: the files take the fresh output, and the difference is reviewed like code.
+  /// With `REWRITE=1` the fresh output is written into the files, and the difference is reviewed
+  /// like code.
   static let rewrites = ProcessInfo.processInfo.environment["REWRITE"] == "1"
 }
 
@@ -32,7 +33,7 @@ enum ScenarioFiles {
     }
   }
 
-  @Test func `every row and every story has a scenario, and all are listed`() {
+  @Test func `every required scenario exists, and every scenario is required`() {
     let found = Set(ScenarioFiles.names)
     let required = Set(RequiredScenarios.names)
     #expect(RequiredScenarios.names.count == required.count, "a name is listed twice")
@@ -40,7 +41,7 @@ enum ScenarioFiles {
     #expect(found.subtracting(required).sorted() == [], "there, but not listed")
   }
 
-  @Test func `every failure has a scenario in both columns`() {
+  @Test func `every failure has a scenario while registering and one while polling`() {
     let failures = [
       "unreachable", "timed-out", "server-fault", "rate-limited", "unauthorized", "unsupported",
       "expired", "rejected", "malformed", "model-refused",

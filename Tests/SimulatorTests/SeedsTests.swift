@@ -5,8 +5,8 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Many seeds at once: what comes back hangs on the arguments alone, and what is not a function of
-/// its seed is found.
+/// Tests runs of many seeds. The result depends only on the arguments, and an app that is not a
+/// function of its seed is found.
 @Suite struct SeedsTests {
   @Test func `every seed is run and counted`() async {
     var expected = RunStatistics()
@@ -29,7 +29,7 @@ import UpdateMachine
         let configuration = SimulationConfiguration(seed: seed, clients: 2, steps: 20, plant: plant)
         return Simulation<DirectoryApp>.run(configuration).finding != nil
       })
-    try #require(first > 17, "it is not of the first task")
+    try #require(first > 17, "the seed is not the first task's")
     for last in [first, first + 1, first + 200] {
       let runs = await Simulation<DirectoryApp>.run(
         seeds: 1...last, clients: 2, steps: 20, plant: plant)
@@ -57,7 +57,7 @@ import UpdateMachine
 
   @Test func `a failure with actors is shrunk like one of bare clients`() async throws {
     let plant = Plant.breach(.lostEvent)
-    // Both fail with this seed.
+    // Both engines fail with this seed.
     let runs = await Simulation<DirectoryApp>.run(seeds: 3...3, plant: plant, engine: .actor)
     let failure = try #require(runs.failure)
     let token = try #require(failure.token)
@@ -114,7 +114,7 @@ import UpdateMachine
   }
 }
 
-/// A chat in which what happens hangs on what happened in other worlds.
+/// A chat in which events depend on what happened in other worlds.
 private enum MoodyApp: SimulatedApp {
   typealias Model = DirectoryModel
 
@@ -134,8 +134,8 @@ private enum MoodyApp: SimulatedApp {
   static func describe(_ event: DirectoryEvent) -> String { "\(event)" }
 }
 
-/// A chat whose model is wrong in the third world that there is: in the second seed, for the first is
-/// run twice.
+/// A chat whose model is wrong in the third world that is made. That is the second seed's, because
+/// the first seed is run twice.
 private enum OnceWrongApp: SimulatedApp {
   typealias Model = DirectoryModel
 

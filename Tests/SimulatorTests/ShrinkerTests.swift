@@ -2,7 +2,8 @@ import Simulator
 import SyncProtocols
 import Testing
 
-/// A failing run becomes small, stays a failure of the same kind, and can be repeated from a text.
+/// Tests that a failing run becomes small, stays a failure of the same kind, and can be repeated
+/// from a token.
 @Suite struct ShrinkerTests {
   /// The first seed in which a plant is found.
   private func failure(_ plant: Plant) throws -> (SimulationConfiguration, Oracle) {
@@ -54,13 +55,13 @@ import Testing
     #expect(try #require(Simulation<DirectoryApp>.shrunk(configuration, budget: 10)).runs <= 10)
   }
 
-  @Test func `the caller can stop it after every run`() throws {
+  @Test func `the caller can stop shrinking after every run`() throws {
     let (configuration, _) = try failure(.breach(.lostEvent))
     let shrunk = Simulation<DirectoryApp>.shrunk(configuration) { $0.runs < 5 }
     #expect(try #require(shrunk).runs == 5)
   }
 
-  /// On a made-up failure: a 7 somewhere in one stream after a 3 in another.
+  /// The failure is made up: a 7 somewhere in one stream after a 3 in another.
   @Test func `unnecessary choices are removed, and the values of others lowered`() {
     var choices = Choices(seed: 9)
     for _ in 0..<200 {
@@ -79,7 +80,7 @@ import Testing
       ])
   }
 
-  /// Waits that must add up to something.
+  /// The failure is made up: the waits must add up to a given sum.
   @Test func `many short waits become one long one`() {
     var record: [Choices.Choice] = []
     for _ in 0..<40 {
@@ -112,7 +113,7 @@ import Testing
           || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
       })
     var unseeded = configuration
-    unseeded.seed = 0  // A token needs none.
+    unseeded.seed = 0  // A token needs no seed.
     let replayed = Simulation<DirectoryApp>.replay(lists.record, unseeded)
     #expect(Simulation<DirectoryApp>.traceReplay(read).0.hash == replayed.hash)
   }
@@ -122,7 +123,7 @@ import Testing
     #expect(throws: RunToken.Malformed.self) { try RunToken(text) }
   }
 
-  @Test func `no text traps`() {
+  @Test func `no text makes the token parser trap`() {
     var choices = Choices(seed: 4)
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     for _ in 0..<5000 {

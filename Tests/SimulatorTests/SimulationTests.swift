@@ -5,15 +5,15 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// Whole worlds.
+/// Tests whole worlds.
 struct SimulationTests {
-  /// All of a result that can be compared, as text.
+  /// Everything of a result that can be compared, as text.
   private func text(_ result: RunResult) -> String { "\(result)" }
 
   // MARK: Nothing is wrong
 
   @Test(arguments: [0, 100, 200] as [UInt64])
-  func `three hundred runs find nothing`(first: UInt64) {
+  func `three hundred runs find nothing wrong`(first: UInt64) {
     var statistics = RunStatistics()
     for seed in first..<first + 100 {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed))
@@ -27,7 +27,7 @@ struct SimulationTests {
     #expect(statistics.breaches == 0)
   }
 
-  @Test func `three hundred runs reach every status, every row and every fault`() {
+  @Test func `three hundred runs reach every status, every row and every fault of their world`() {
     var statistics = RunStatistics()
     for seed: UInt64 in 1000..<1300 {
       statistics.add(Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed)))
@@ -53,14 +53,14 @@ struct SimulationTests {
     }
   }
 
-  @Test func `at the end every client shows the server's state`() {
+  @Test func `every client shows the server's state at the end`() {
     for seed: UInt64 in 1...40 {
       let configuration = SimulationConfiguration(seed: seed)
       var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
       _ = world.run()
       var lost = 0
       for client in world.clients {
-        // One may have gone for ever; nobody waits for it.
+        // One client may be gone for ever. Nobody waits for it.
         if client.isLostForEver {
           lost += 1
           continue
@@ -72,7 +72,7 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a world has the configured steps, and then the calm`() {
+  @Test func `a run takes the configured steps, and then those of the calm`() {
     for steps: Int64 in [1, 50, 700] {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 5, steps: steps))
       #expect(result.steps > steps)
@@ -88,13 +88,13 @@ struct SimulationTests {
 
   // MARK: Without faults
 
-  @Test func `without faults near the server nothing fails, and all are up to date in seconds`() {
+  @Test func `a world near its server has no failures without faults, and is soon up to date`() {
     var near = 0
     for seed: UInt64 in 1...100 {
       let configuration = SimulationConfiguration(seed: seed, faults: .none)
       var world = World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed))
-      // Far away a quick poll can take longer than its deadline, and a queue that lives for less
-      // than a wait can be lost between two; neither is a fault of the world.
+      // At great distances a quick poll can take longer than its deadline. A queue whose lifetime
+      // is shorter than a wait can be lost between two waits. Neither is a fault of the world.
       guard world.faultPlan.latencyMaximum <= .milliseconds(200),
         world.faultPlan.server.lifetime == .seconds(600)
       else { continue }
@@ -108,7 +108,7 @@ struct SimulationTests {
     #expect(near > 25)
   }
 
-  @Test func `without faults no world fails, whatever the latency`() {
+  @Test func `no world fails without faults, whatever the latency`() {
     for seed: UInt64 in 1...60 {
       let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: seed, faults: .none))
       #expect(result.finding == nil)
@@ -121,7 +121,7 @@ struct SimulationTests {
   func `each single fault strikes and is survived`(fault: Fault) {
     var faults = FaultSet()
     faults.insert(fault)
-    // These strike only what a cancel or a crash leaves behind.
+    // These strike only after a cancel or a crash.
     if fault == .lateAnswer { faults.insert(.background) }
     if fault == .clockJump || fault == .oldBackup || fault == .damagedForm {
       faults.insert(.crash)
@@ -139,8 +139,8 @@ struct SimulationTests {
     #expect(Fault.allCases.allSatisfy { faults.contains($0) || statistics.faults[$0] == 0 })
   }
 
-  /// Refusals of a register come of this fault alone, and each makes the client try again: as often
-  /// as it struck. A strike that does nothing is none.
+  /// Only this fault makes registers fail as expired, so there are as many refusals as strikes. A
+  /// fault that does nothing has not struck.
   @Test func `a fault is counted when it strikes, not when it might have`() {
     var strikes: Int64 = 0
     for seed: UInt64 in 1...40 {
@@ -155,7 +155,7 @@ struct SimulationTests {
     #expect(strikes > 0)
   }
 
-  /// The row of the failure table.
+  /// The index of this failure's row in the table.
   private static let expired = FailureRows.names.firstIndex(of: "expired")!
 
   // MARK: Again
@@ -243,12 +243,12 @@ struct SimulationTests {
     switch plant {
     case .page: #expect(oracles == [.interval])
     case .view(.wrongDelta): #expect(oracles == [.replica])
+    case .view(.claimsToBeCurrent): #expect(oracles == [.honesty])
     case .view(.appliesTwice), .view(.effectsWithoutID), .view(.skipsAMutation):
       #expect(oracles == [.input])
     case .neverAnswersAgain: #expect(oracles == [.liveness])
     case .breach(.revivedQueue):
-      // A model that fits its finger, on a queue that says nothing any more, is a lie of the
-      // status.
+      // If the model fits its finger, but the queue says nothing any more, the status is what lies.
       #expect(oracles.contains(.replica) && oracles.isSubset(of: [.replica, .honesty]))
     case .breach(.lostEvent), .breach(.staleSnapshot), .breach(.reorderedEvents),
       .breach(.wrongFinger), .breach(.eventsOfAnotherQueue), .breach(.forgottenDeletion):

@@ -4,11 +4,11 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// The world of a window and a page of which every state can be visited. `Tests/simulations` visits a larger
-/// one in a release build.
+/// Tests the small world of a window and a page, of which every state can be visited.
+/// `Tests/simulations` visits a larger one in a release build.
 @Suite struct SmallMessagesTests {
   @Test(arguments: [0, 1])
-  func `every state is visited, and everything holds`(changes: Int) {
+  func `the small world of messages is explored completely, and no rule is broken`(changes: Int) {
     let exploration = Explorer(SmallMessages(changes: changes)).run()
     #expect(exploration.ending == .closed)
     #expect(exploration.counterexample?.lines == nil)
@@ -22,7 +22,7 @@ import Testing
     #expect(found.steps.count <= 6, "\(found.lines)")
   }
 
-  @Test func `the same state on two paths is one`() {
+  @Test func `a state that is reached on two paths has one digest`() {
     var one = SmallMessages.unpacked(changes: 0)
     one.race.poll()
     one.race.losePoll()

@@ -4,10 +4,10 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// The world of one outbox of which every state can be visited. `Tests/simulations` visits larger
-/// ones in a release build.
+/// Tests the small world of an outbox, of which every state can be visited. `Tests/simulations`
+/// visits larger ones in a release build.
 @Suite struct SmallViewTests {
-  @Test func `with one change and no refusal every state is visited, and everything holds`() {
+  @Test func `the small view of one change is explored completely, and no rule is broken`() {
     let exploration = Explorer(SmallView(changes: 1, refusals: 0)).run()
     #expect(exploration.ending == .closed)
     #expect(exploration.counterexample?.lines == nil)
@@ -26,7 +26,7 @@ import Testing
       found.violation.hasPrefix("H no lost input") || found.statesBeforeCalm < found.states.count)
   }
 
-  @Test func `two changes, a refusal and all signals hold to a limited depth`() {
+  @Test func `two changes, a refusal and all signals break no rule to a limited depth`() {
     let exploration = Explorer(
       SmallView(changes: 2, refusals: 1, hasSignals: true), depthLimit: 9
     ).run()
@@ -40,8 +40,8 @@ import Testing
     for _ in 0..<8 {
       var next: [SmallView.State] = []
       for state in level {
-        let life = SmallViewLife(unpacking: state, in: world)
-        #expect(life.packed(at: SmallView.now) == state, "\(life)")
+        let run = SmallViewRun(unpacking: state, in: world)
+        #expect(run.packed(at: SmallView.now) == state, "\(run)")
         world.forEachSuccessor(of: state) { _, found in
           if next.count < 1000 { next.append(found) }
         }
@@ -51,7 +51,7 @@ import Testing
     #expect(level.count == 1000)
   }
 
-  /// A mutator that refuses one number.
+  /// A mutator that adds numbers and refuses one.
   struct Adding: ViewMutators {
     var refused: UInt64
 

@@ -4,10 +4,11 @@ import Testing
 @testable import Simulator
 @testable import UpdateMachine
 
-/// The world of register and poll of which every state can be visited. `Tests/simulations` visits
-/// all of them in a release build; here only those that lie near.
+/// Tests the small world of register and poll, of which every state can be visited.
+/// `Tests/simulations` visits all of them in a release build; these tests visit only those near the
+/// start.
 @Suite struct SmallWorldTests {
-  /// A client after these steps, packed and unpacked after each as an explorer does.
+  /// A client after these steps. It is packed and unpacked after each step, as an explorer does.
   static func client(after steps: [(inout SmallClient) -> Void]) -> SmallClient {
     let packing = SmallWorld().packing
     var client = SmallClient.fresh(packing)
@@ -19,7 +20,7 @@ import Testing
     return client
   }
 
-  /// Up to where a register has been answered at the server.
+  /// The steps until the server has answered a register.
   static var toSnapshot: [(inout SmallClient) -> Void] {
     [
       { $0.begin() }, { $0.feed(.app(.started(foreground: true))) }, { $0.load(age: nil) },
@@ -27,7 +28,7 @@ import Testing
     ]
   }
 
-  @Test func `to a limited depth everything holds, and everything is reached`() {
+  @Test func `the small world breaks no rule to depth 12, and reaches every status and row`() {
     let exploration = Explorer(SmallWorld(), depthLimit: 12).run()
     #expect(exploration.ending == .depthLimit)
     #expect(exploration.counterexample == nil)
@@ -39,7 +40,8 @@ import Testing
     let one = Explorer(SmallWorld(clients: 1, queueLength: 1), depthLimit: 4).run()
     let two = Explorer(SmallWorld(clients: 2, queueLength: 1), depthLimit: 4).run()
     #expect(two.ending == .depthLimit)
-    // Of n states of one there are n (n + 1) / 2 pairs at most, and here not all are near.
+    // With n states of one client there are at most n (n + 1) / 2 pairs, and not all of them are
+    // near the start.
     let most = one.counts.distinct * (one.counts.distinct + 1) / 2
     #expect(two.counts.distinct > one.counts.distinct)
     #expect(two.counts.distinct <= most)
@@ -87,7 +89,7 @@ import Testing
 
   @Test func `an oracle objects to an event that the client did not apply`() {
     var client = Self.client(after: Self.toSnapshot)
-    // What is expected of the snapshot is not what it says.
+    // The snapshot does not say what the prospect expects.
     let request = client.body.status.outstanding!.id
     let finger = QueueFinger(queue: .brought, lastEventID: -1)
     client.feed(
@@ -100,7 +102,7 @@ import Testing
   @Test func `a poll from a finger that is not saved acknowledges too early`() {
     var client = Self.client(after: Self.toSnapshot + [{ $0.takeAnswer() }])
     client.operation = .save(.nothing)
-    client.endWrite(succeeds: true)  // It says so, and has written nothing.
+    client.endWrite(succeeds: true)  // The store reports success, but has written nothing.
     #expect(client.broken == .durable)
   }
 }

@@ -2,9 +2,10 @@ import Simulator
 import SyncProtocols
 import Testing
 
-/// What is told of a failing run: the finding, where it differs, the events that matter, what is left.
+/// Tests what a story says of a failing run: the finding, the difference, the events that matter,
+/// and what is left.
 @Suite struct StoryTests {
-  /// The first failing run of a plant.
+  /// The first failing run with a plant.
   private func failure(_ plant: Plant) throws -> (RunResult, Trace) {
     for seed in UInt64(1)...200 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
@@ -88,7 +89,7 @@ import Testing
     #expect(Int64(told.count) == result.faults[.lostRequest])
   }
 
-  @Test func `each step says how many choices there were`() {
+  @Test func `a trace says for each step how many choices there were`() {
     let configuration = SimulationConfiguration(seed: 5)
     let (result, trace) = Simulation<DirectoryApp>.trace(configuration)
     #expect(Int64(trace.choices.count) == result.steps + 1)

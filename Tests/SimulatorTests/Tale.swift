@@ -3,18 +3,19 @@ import Simulator
 import Testing
 import UpdateMachine
 
-/// A history of one client and one server, told step by step, as PartialKnowledge tells them. After each
-/// step what the client claims must be true.
+/// A history of one client and one server, told step by step, as in PartialKnowledge. After each
+/// step everything that the client claims must be true.
 struct Tale {
   typealias Narrow = ServerMessages.Narrow
   typealias Store = MessageRace.Store
 
   private(set) var race = MessageRace(
     ServerMessages(following: [ChannelID(1), ChannelID(2)], hidden: [ChannelID(3)]))
-  /// Whether the server of this tale keeps its contract; if not, the client may be wrong for a while.
+  /// Whether the server of this tale keeps its contract. If not, the client may be wrong for a
+  /// while.
   private var isHonest = true
 
-  // Topics "a", "b" and "c" of a channel that is followed, and one place of each other kind.
+  // Topics "a", "b" and "c" of a followed channel, and one place of every other kind.
   static let a = MessagePlace.channel(ChannelID(1), topic: "a")
   static let b = MessagePlace.channel(ChannelID(1), topic: "b")
   static let c = MessagePlace.channel(ChannelID(1), topic: "c")
@@ -30,7 +31,7 @@ struct Tale {
   static let starred = Narrow([.starred])
   static let unread = Narrow([.unread])
 
-  /// These messages are there before the client comes.
+  /// Begins a tale. These messages are there before the client registers.
   init(_ messages: (Int64, MessagePlace, MessageFlags)..., lists: [Narrow]) {
     for (number, place, flags) in messages { race.commit(.sent(number, to: place, flags)) }
     race.register()
@@ -39,7 +40,7 @@ struct Tale {
 
   // MARK: Steps
 
-  /// Any step.
+  /// Takes any step, and judges the client's claims.
   @discardableResult
   mutating func step<Result>(
     _ where: SourceLocation = #_sourceLocation, _ body: (inout MessageRace) -> Result
@@ -53,13 +54,14 @@ struct Tale {
     _ change: ServerMessages.Change, _ where: SourceLocation = #_sourceLocation
   ) { step(`where`) { $0.commit(change) } }
 
-  /// Something of which nobody is ever told. From here on the server is not honest.
+  /// Commits a change that nobody is ever told of. From here on the server is not honest.
   mutating func commitUnannounced(_ change: ServerMessages.Change) {
     isHonest = false
     race.commitUnannounced(change)
   }
 
-  /// The server is as it should be from here on; what it did wrong is to be mended.
+  /// From here on the server keeps its contract, and everything that it did wrong must have been
+  /// mended.
   mutating func expectTrue(_ where: SourceLocation = #_sourceLocation) {
     isHonest = true
     #expect(race.objection == nil, sourceLocation: `where`)
@@ -70,8 +72,9 @@ struct Tale {
   /// A poll leaves.
   mutating func poll() { race.poll() }
 
-  /// The answer to the poll comes, to one that leaves now if none is out: everything up to a position,
-  /// at least all there was when it left; or all there is.
+  /// The answer to the poll comes. If none is out, a poll leaves now. The answer has everything up
+  /// to a position, and at least what there was when the poll left; without a position, everything
+  /// there is.
   mutating func hear(
     through last: Int64? = nil, isMerged: Bool = false,
     _ where: SourceLocation = #_sourceLocation
@@ -82,7 +85,7 @@ struct Tale {
     }
   }
 
-  /// A fetch of so many around an anchor leaves; of everything, if nothing is said.
+  /// A fetch around an anchor leaves. By default it is for the whole list.
   mutating func fetch(
     _ narrow: Narrow, _ anchor: PageAnchor<MessageID> = .newest, before: Int64 = 100,
     after: Int64 = 0,
@@ -92,7 +95,7 @@ struct Tale {
     return step(`where`) { $0.fetch(request) }
   }
 
-  /// One message is asked for by its ID.
+  /// A fetch of one message by its ID leaves.
   mutating func fetch(
     _ number: Int64, isAudit: Bool = false, _ where: SourceLocation = #_sourceLocation
   ) -> UInt64 {
@@ -107,16 +110,16 @@ struct Tale {
     race.readOldCache(fetch, of: position)
   }
 
-  /// The server answers this.
+  /// The server answers with this page.
   mutating func read(_ fetch: UInt64, as page: MessagePage<UInt32>) { race.read(fetch, as: page) }
 
-  /// Its page comes; read now, if it was not before.
+  /// The page of a fetch comes. If it was not read before, it is read now.
   @discardableResult
   mutating func answer(
     _ fetch: UInt64, _ where: SourceLocation = #_sourceLocation
   ) -> PageOutcome { step(`where`) { $0.answer(fetch) } }
 
-  /// A list is asked for and comes, with nothing in between.
+  /// A list is fetched and comes, with nothing in between.
   mutating func look(_ narrow: Narrow, _ where: SourceLocation = #_sourceLocation) {
     let fetch = fetch(narrow, .newest, before: 100, after: 0, `where`)
     answer(fetch, `where`)
@@ -134,7 +137,7 @@ struct Tale {
 
   func message(_ number: Int64) -> ChatMessage<UInt32>? { store[MessageID(number)] }
 
-  /// The list, and where it is everything: "1 3 of [begin…end]".
+  /// The list, and where it is known, like "1 3 of [begin…end]".
   func list(_ narrow: Narrow) -> String {
     guard let list = store.list(of: narrow) else { return "not open" }
     var text = ""
@@ -146,7 +149,7 @@ struct Tale {
     store.list(of: narrow)?.knowledge.contains(MessageID(number)) ?? false
   }
 
-  /// Suspects and repairs so far.
+  /// The number of suspects and repairs so far.
   var audit: String {
     "\(store.auditCounts.suspects) suspects, \(store.auditCounts.repairs) repairs"
   }

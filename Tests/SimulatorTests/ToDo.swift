@@ -3,7 +3,7 @@ import Simulator
 import SyncProtocols
 import UpdateMachine
 
-// An app that its developers want to be sure of: a to-do list, of which each device has a copy.
+// An app under test: a to-do list of which each device has a copy.
 
 // MARK: What the app ships
 
@@ -165,7 +165,7 @@ extension UUID {
 // Article example ends
 
 extension UUID {
-  /// Enough of it to tell a few things apart.
+  /// Enough digits to tell a few IDs apart.
   fileprivate var short: String {
     String(UInt32(uuid.0) << 16 | UInt32(uuid.1) << 8 | UInt32(uuid.2), radix: 16)
   }

@@ -3,7 +3,7 @@ import UpdateMachine
 
 @testable import Simulator
 
-// To-do lists with mistakes in them, as people make them. Each must be found.
+// To-do lists with typical mistakes. Each must be found.
 
 /// What a list does wrong.
 protocol Mistake: Sendable {
@@ -16,7 +16,7 @@ extension Mistake {
   static func apply(_ event: ToDoEvent, to list: inout ToDoList) { list.apply(event) }
 }
 
-/// "Complete" is taken as a change of what is there, and not as what is to be there.
+/// Takes "complete" as a toggle and not as a value to set.
 enum TogglesCompleted: Mistake {
   static func apply(_ event: ToDoEvent, to list: inout ToDoList) {
     guard case .complete(let id, _) = event, let item = list.items.first(where: { $0.id == id })
@@ -25,7 +25,7 @@ enum TogglesCompleted: Mistake {
   }
 }
 
-/// What is deleted stays until there is a snapshot.
+/// Keeps deleted things until the next snapshot.
 enum KeepsDeleted: Mistake {
   static func apply(_ event: ToDoEvent, to list: inout ToDoList) {
     if case .delete = event { return }
@@ -33,7 +33,7 @@ enum KeepsDeleted: Mistake {
   }
 }
 
-/// Something that is added again is there twice.
+/// Has a thing twice if it is added again.
 enum AddsTwice: Mistake {
   static func apply(_ event: ToDoEvent, to list: inout ToDoList) {
     guard case .add(let item) = event else { return list.apply(event) }
@@ -41,7 +41,7 @@ enum AddsTwice: Mistake {
   }
 }
 
-/// The labels of a snapshot are lost; those that events bring are not.
+/// Loses the labels of a snapshot, but not those that events bring.
 enum ForgetsLabels: Mistake {
   static func take(_ snapshot: [ToDo]) -> ToDoList {
     ToDoList(
@@ -49,7 +49,7 @@ enum ForgetsLabels: Mistake {
   }
 }
 
-/// A thing is known by its title, and not by its ID.
+/// Finds things by their titles instead of their IDs.
 enum RelabelsByTitle: Mistake {
   static func apply(_ event: ToDoEvent, to list: inout ToDoList) {
     list.apply(event)

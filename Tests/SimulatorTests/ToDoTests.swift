@@ -6,7 +6,7 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// What an app's own tests look like; the to-do list stands in for the app. The documentation's
+/// The tests that an app would write. The to-do list stands in for the app, and the documentation's
 /// article quotes them.
 @Suite struct ToDoTests {
   // Article example begins: test
@@ -47,7 +47,7 @@ import UpdateMachine
     MistakenApp<RelabelsByTitle>.self,
   ]
 
-  /// The few lines of a test, of any app.
+  /// The few lines of such a test, for any app.
   private func expectRight<App: SimulatedApp>(_: App.Type, seeds: ClosedRange<UInt64>) async {
     let runs = await Simulation<App>.run(seeds: seeds, clients: 3)
     if let failure = runs.failure {
@@ -70,9 +70,9 @@ import UpdateMachine
   }
 
   @Test(arguments: mistaken)
-  func `its token repeats it, and finds nothing in a correct app`(app: any SimulatedApp.Type)
-    async throws
-  {
+  func `a mistake's token repeats it, and finds nothing in a correct app`(
+    app: any SimulatedApp.Type
+  ) async throws {
     try await repeats(app)
   }
 
@@ -82,7 +82,7 @@ import UpdateMachine
     let again = try #require(try Simulation<App>.replay(token))
     #expect(again.finding == failure.finding)
     #expect(again.trace.lines == failure.trace.lines)
-    #expect(again.trace.lines.count < 60, "small enough to be read")
+    #expect(again.trace.lines.count < 60, "the run is small enough to read")
     #expect(try Simulation<ToDoApp>.replay(token) == nil)
   }
 }

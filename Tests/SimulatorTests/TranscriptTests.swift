@@ -5,8 +5,8 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// A client's run as a scenario: it is taken as it is written, and the machine does in it what it
-/// did in the run.
+/// Tests the scenario of a client's run. It must be a valid scenario, and the machine must do in it
+/// what it did in the run.
 @Suite struct TranscriptTests {
   /// The status that the machine is in after each input.
   private func statuses(of scenario: String) -> [String] {
@@ -14,7 +14,7 @@ import UpdateMachine
       .map { String($0.split(separator: " ")[1]) }
   }
 
-  /// The same as the run tells it, from the moment at which the transcript begins.
+  /// The same according to the run, from the moment at which the transcript begins.
   private func statuses(of transcript: Transcript, _ trace: Trace) -> [String] {
     let own = trace.events.filter { $0.client == transcript.client }
     let first = own.lastIndex { $0.what == "begins incarnation \(transcript.incarnation)" } ?? 0
@@ -26,7 +26,7 @@ import UpdateMachine
   }
 
   @Test(arguments: Plant.all)
-  func `a failing run is replayed as it was`(plant: Plant) throws {
+  func `a scenario from a failing run repeats what its machine did`(plant: Plant) throws {
     var lives: Set<UInt64> = []
     for seed in UInt64(1)...25 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
@@ -39,8 +39,8 @@ import UpdateMachine
         scenario.hasPrefix(
           "# What it is.\n#\n# Incarnation \(transcript.incarnation) of client \(client)"))
       #expect(transcript.unsaidCount == 0)
-      // What the run told before the saved form was read is not the machine's; and a machine that
-      // is made for an app that was stopped meanwhile is stale until it hears of it.
+      // What the run showed before the saved form was read is not the machine's. And if the app was
+      // stopped meanwhile, its new machine is stale until it hears of that.
       let told = statuses(of: transcript, trace)
       let played = Array(statuses(of: scenario).drop { $0 == "stale" })
       #expect(!played.isEmpty)

@@ -235,7 +235,7 @@ struct WallsOracleTests {
     expect(&forgotten, .pollFailed, expected) { _ in }
   }
 
-  @Test func `notes about other clients change nothing`() {
+  @Test func `notes about other requests, timers and writes change nothing`() {
     var oracle = busy()
     oracle.noteAnswer(to: WallsOracleTests.id(4))
     oracle.noteFired(TimerID(4))

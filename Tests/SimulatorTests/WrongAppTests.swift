@@ -4,8 +4,8 @@ import UpdateMachine
 
 @testable import Simulator
 
-/// That the simulator can find something wrong with a client. The machine cannot be made wrong from
-/// here, but an app's model can.
+/// Tests that the simulator can find something wrong with a client. The machine cannot be made
+/// wrong from here, but an app's model can.
 struct WrongAppTests {
   private func findings<Wrong: Flaw>(_ flaw: Wrong.Type, seeds: UInt64 = 40) -> [Finding] {
     (1...seeds).compactMap { seed in
@@ -111,7 +111,7 @@ private enum StockEvent: Hashable, Sendable {
   case set(key: Int, value: Int)
 }
 
-/// A shop's stock: how much there is on each shelf, and some settings.
+/// A shop's stock: how much is on each shelf, and some settings.
 private struct Stock: ServerTruth, Hashable, CustomStringConvertible {
   var shelves: [Int: Int] = [:]
   var settings: [Int: Int] = [:]

@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Every way in which the servers can be told to break their contract.
+/// Tests every way in which the servers can be told to break their contract.
 struct ClientViewBreachTests {
   private func expectBroken(_ desk: ViewDesk) {
     #expect(desk.server.breachCount == 1)
@@ -20,7 +20,7 @@ struct ClientViewBreachTests {
   @Test func `applies-twice: a mutation is run twice`() throws {
     var desk = ViewDesk()
     desk.server.breach = .appliesTwice
-    // The first is the same if it is run twice: no occasion.
+    // The first mutation has the same effect if it runs twice, so it is no occasion.
     try desk.push(from: 1, ("put", ["key": "a", "value": 1]), ("add", 1), ("add", 10))
     expectBroken(desk)
     #expect(desk.text() == "a=1 sum=12, last 3")
@@ -47,11 +47,26 @@ struct ClientViewBreachTests {
     expectBroken(desk)
     #expect(model.view.text == "a=1 b=2")
     let next = try desk.pull(from: model.finger.state)
-    #expect(ClientView.advance(model.finger, over: next) == .gap)  // Not for long.
+    #expect(ClientView.advance(model.finger, over: next) == .gap)  // It is soon noticed.
+  }
+
+  @Test func `claims-to-be-current: a replica that has stopped says that it is current`() throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    desk.server.breach = .claimsToBeCurrent
+    let model = try desk.model()
+    desk.put(["b": 2])
+    try desk.push(from: 1, ("add", 1))
+    let pulled = try desk.pull(from: model.finger.state)
+    #expect(pulled.isCurrent)
+    #expect(ClientView.advance(model.finger, over: pulled) == .seen)
+    #expect(desk.server.breachCount == 1)
+    desk.server.breach = nil
+    #expect(try desk.pull(from: model.finger.state).text == "1.2:1 from 1.1: b=2 sum=1")
   }
 
   @Test(arguments: ViewBreach.allCases)
-  func `a breach waits for its opportunity, and without one nothing is broken`(breach: ViewBreach)
+  func `a breach waits for its opportunity, and breaks nothing without one`(breach: ViewBreach)
     throws
   {
     var desk = ViewDesk()

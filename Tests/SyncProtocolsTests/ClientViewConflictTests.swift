@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Reserving an hour, which somebody else may have reserved meanwhile.
+/// Reserves an hour, which somebody else may have reserved meanwhile.
 struct Reservations: ViewMutators {
   func run(
     _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
@@ -18,7 +18,7 @@ struct Reservations: ViewMutators {
   }
 }
 
-/// The seed's example: an intent has the effects that fit the state on which it is run.
+/// An intent has the effects that fit the state on which it runs.
 struct ClientViewConflictTests {
   @Test func `an hour is RESERVED here, and UNAVAILABLE once the others are known`() throws {
     let (me, mutators) = (ClientID(1), Reservations())
@@ -26,7 +26,7 @@ struct ClientViewConflictTests {
     var diffServer = DiffServer<JSONValue>(epoch: 1)
     var confirmed = try ClientViewModel(snapshot: try diffServer.pull(nil, dataLayer.view(for: me)))
 
-    // Offline, we reserve 9 o'clock. It runs on what we have, and is kept as what was meant.
+    // Offline, we reserve 9 o'clock. The mutation runs on our state, and is kept as an intent.
     let wish = NamedMutation(
       id: MutationID(1), name: "reserve", arguments: ["hour": 9, "who": "me"])
     var view = confirmed.view
@@ -35,12 +35,12 @@ struct ClientViewConflictTests {
     }
     #expect(view["status/me"] == "RESERVED")
 
-    // Somebody else was first, and we hear of that before our push has arrived.
+    // Somebody else was first, and we learn that before our push arrives.
     dataLayer.change { $0.put("hour/9", "Ada") }
     try confirmed.apply(
       try diffServer.pull(confirmed.finger.state, dataLayer.view(for: me)))
 
-    // Our wish is replayed on the new state, and has other effects there.
+    // Our wish is replayed on the new state, where it has other effects.
     #expect(wish.id > confirmed.lastMutation)
     view = confirmed.view
     try view.transact { transaction throws(ChangeRefusal) in
@@ -49,12 +49,12 @@ struct ClientViewConflictTests {
     #expect(view["status/me"] == "UNAVAILABLE")
     #expect(view["hour/9"] == "Ada")
 
-    // The push arrives. The data layer runs it, too, and what it says is what counts.
+    // The push arrives. The data layer runs it, too, and its result counts.
     let push = MutationPush(client: me, knownRefusal: .none, mutations: [wish])
     #expect(dataLayer.run(push) == .accepted)
     try confirmed.apply(
       try diffServer.pull(confirmed.finger.state, dataLayer.view(for: me)))
-    #expect(confirmed.lastMutation == wish.id)  // Nothing is left to be replayed.
+    #expect(confirmed.lastMutation == wish.id)  // Nothing is left to replay.
     #expect(confirmed.view.text == "hour/9=\"Ada\" status/me=\"UNAVAILABLE\"")
     #expect(confirmed.view == view)
   }

@@ -66,17 +66,18 @@ struct ClientViewDataLayerTests {
     #expect(try desk.push(ViewDesk.two, from: 1, ("add", 1)) == "accepted")
   }
 
-  /// A proxy refuses a whole push: the data layer never hears of the mutation, and its client counts it
-  /// as refused. Without a word it would be waited for without end.
+  /// A proxy refuses a whole push. The data layer never hears of the mutation, and the client
+  /// counts it as refused. If the client did not say so, the data layer would wait for the mutation
+  /// for ever.
   @Test func `a voided ID is consumed when its turn comes`() throws {
     var desk = ViewDesk()
-    // 2 is refused on its way, and 1, which left before it, is late.
+    // 2 is refused on its way. 1, which left before it, is late.
     #expect(try desk.push(from: 3, knowing: 2, without: [2], ("add", 10)) == "accepted")
     #expect(desk.text() == ", last 0")
     #expect(try desk.push(from: 1, ("add", 1)) == "accepted")
     #expect(try desk.push(from: 3, knowing: 2, without: [2], ("add", 10)) == "accepted")
     #expect(desk.text() == "sum=11, last 3 refused 2")
-    // What was refused may be later still.
+    // The refused push may arrive later still.
     #expect(try desk.push(from: 2, ("add", 100)) == "refused 2")
     #expect(try desk.push(from: 3, knowing: 2, without: [2], ("add", 10)) == "accepted")
     #expect(desk.text() == "sum=11, last 3 refused 2")
@@ -85,7 +86,7 @@ struct ClientViewDataLayerTests {
   @Test func `a voided ID does not hide a refusal of the data layer`() throws {
     var desk = ViewDesk()
     desk.server.runsAtOnce = false
-    // 1 is accepted; 2 is refused with its push, by whatever stands before the data layer.
+    // 1 is accepted. 2 is refused with its push by something in front of the data layer.
     try desk.push(from: 1, ("fly", .null))
     try desk.push(from: 3, without: [2], ("add", 10))
     while desk.dataLayer.runNext() != nil {}
@@ -94,7 +95,7 @@ struct ClientViewDataLayerTests {
     #expect(try desk.push(from: 3, without: [2], ("add", 10)) == "refused 1 (no mutator fly)")
     #expect(try desk.push(from: 3, knowing: 1, without: [2], ("add", 10)) == "accepted")
     #expect(desk.text() == "sum=10, last 3 refused 2")
-    // Until it hears of that, its client tells of 2 with every push; old pushes do not.
+    // Until the refusal is confirmed, the client names 2 in every push. Old pushes do not name it.
     #expect(try desk.push(from: 4, knowing: 1, without: [2], ("add", 1)) == "accepted")
     #expect(try desk.push(from: 5, knowing: 1, ("add", 100)) == "refused 2")
     #expect(desk.text() == "sum=11, last 4 refused 2")
@@ -102,7 +103,7 @@ struct ClientViewDataLayerTests {
 
   @Test func `IDs above a refusal are reused, and late pushes are not mistaken for them`() throws {
     var desk = ViewDesk()
-    // 1 is refused; 2 was on its way behind it, and the user then changed his mind.
+    // 1 is refused. 2 was on its way behind it, and then the user had second thoughts.
     try desk.push(from: 1, ("fly", .null), ("add", 1))
     try desk.push(from: 2, knowing: 1, ("fly", .null), ("add", 10))
     try desk.push(from: 3, knowing: 2, ("add", 100))
@@ -126,9 +127,9 @@ struct ClientViewDataLayerTests {
     #expect(desk.dataLayer.runNext() == .accepted)
     #expect(desk.text() == "sum=1, last 1")
     desk.server.runsAtOnce = true
-    #expect(try desk.push(from: 1, ("add", 1)) == "accepted")  // Behind those that wait.
+    #expect(try desk.push(from: 1, ("add", 1)) == "accepted")  // It queues behind those that wait.
     desk.dataLayer.loseNext()
-    #expect(desk.dataLayer.runNext() == .accepted)  // 3 comes too early now.
+    #expect(desk.dataLayer.runNext() == .accepted)  // 3 now comes too early.
     #expect(desk.dataLayer.runNext() == .accepted)
     #expect(desk.dataLayer.runNext() == nil)
     #expect(desk.text() == "sum=1, last 1")
@@ -171,7 +172,7 @@ struct ClientViewDataLayerTests {
     #expect(fetched == ["0 0 0", "1 1 0", "1 2 2", "2 3 2"])
   }
 
-  @Test func `with random pushes, IDs are run once and in order`() throws {
+  @Test func `random pushes run each ID once and in order`() throws {
     var desk = ViewDesk()
     func push(
       _ ids: [UInt64], knowing known: UInt64 = 0, without voided: [UInt64] = []
@@ -187,14 +188,15 @@ struct ClientViewDataLayerTests {
     #expect(desk.text() == "sum=1, last 1")
     #expect(push([2, 2, 3, 3, 2, 5]) == .accepted)
     #expect(desk.text() == "sum=3, last 3")
-    #expect(push([], without: [4]) == .accepted, "they are consumed when something follows")
+    #expect(push([], without: [4]) == .accepted, "the ID is consumed once something follows")
     #expect(push([4, 6], without: [0, 2, 4, 4, 5, .max]) == .accepted)
     #expect(desk.text() == "sum=4, last 6 refused 5")
     #expect(push([7], knowing: 4) == .refused(MutationRefusal(MutationID(5))))
     #expect(push([], knowing: 4) == .refused(MutationRefusal(MutationID(5))))
     #expect(push([7], knowing: .max) == .accepted)
     #expect(desk.text() == "sum=5, last 7 refused 5")
-    // As long as a mean client likes, and no longer than that to run.
+    // A hostile client can make the list as long as it likes. The time to run it must grow only in
+    // proportion.
     let many = Array(8..<20_000 as Range<UInt64>)
     #expect(push(Array(20_000..<40_000), knowing: 5, without: many) == .accepted)
     #expect(desk.text() == "sum=20005, last 39999 refused 19999")

@@ -66,13 +66,13 @@ struct ClientViewDiffServerTests {
     #expect(desk.server.diffServer.states == [state(2), state(3)])
     #expect(try desk.pull(from: state(1)).text == "1.3:0 full: a=3")
     #expect(try desk.pull(from: state(2)).text == "1.3:0 from 1.2: a=3")
-    desk.server.diffServer.historyMaximum = 0  // There is always a last one.
+    desk.server.diffServer.historyMaximum = 0  // Even then the last state is kept.
     desk.put(["a": 4])
     #expect(try desk.pull(from: state(3)).text == "1.4:0 full: a=4")
     #expect(try desk.pull(from: state(4)).text == "1.4:0 from 1.4: ")
   }
 
-  @Test func `after a lost history no state ID is reused`() throws {
+  @Test func `no state ID is reused after a lost history`() throws {
     var desk = ViewDesk()
     desk.put(["a": 1])
     _ = try desk.pull()
@@ -154,7 +154,7 @@ struct ClientViewDiffServerTests {
   }
 }
 
-/// Bytes that only who has the key can read.
+/// Bytes that only the holder of the key can read.
 struct Sealed: ViewValue, Equatable {
   var bytes: [UInt8]
 
@@ -163,7 +163,7 @@ struct Sealed: ViewValue, Equatable {
   func opened(with key: UInt8) -> String { String(decoding: bytes.map { $0 ^ key }, as: UTF8.self) }
   func fold(into digest: inout StateDigest) { bytes.fold(into: &digest) }
 
-  /// As text of hexadecimal digits.
+  /// The size as text of hexadecimal digits in quotes.
   var byteCount: Int64 { Int64(2 + 2 * bytes.count) }
 }
 

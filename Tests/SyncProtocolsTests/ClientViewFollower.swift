@@ -1,16 +1,16 @@
 import SyncProtocols
 import UpdateMachine
 
-/// The real client, on a clock that leaps to whatever is due.
+/// The real client, on a clock that jumps to whatever is due.
 struct ViewFollower {
   typealias Model = ClientViewModel<JSONValue>
   typealias Answer = Result<PulledView<JSONValue>, ClientViewFailure>
 
   private(set) var client: SyncClient<Model, ClientView<JSONValue>>
-  /// The question that is out: the state that it names; `nil` within: it is a register.
+  /// The request that is out, and the state that it names. The state is `nil` in a register.
   private(set) var question: (id: RequestID, state: ServerStateID?)?
+  private(set) var now = Moment(milliseconds: 0)
   private var timer: TimerArm?
-  private var now = Moment(milliseconds: 0)
 
   init() {
     var settings = ClientSettings()
@@ -21,12 +21,12 @@ struct ViewFollower {
 
   var model: Model? { client.model }
 
-  /// Lets what is due come, until a question is out.
+  /// Lets due timers fire until a request is out.
   mutating func ask() {
     while question == nil { fire() }
   }
 
-  /// The question is answered.
+  /// The request is answered.
   mutating func answer(_ answer: Answer) {
     guard let (id, state) = question else { return }
     question = nil
@@ -35,14 +35,16 @@ struct ViewFollower {
     case .failure(let failure): hear(.failed(id, failure.failure, hasLeft: true))
     case .success(let pulled):
       if state == nil {
-        hear(.snapshotArrived(id, pulled, finger: pulled.finger, terms: .clientView()))
+        hear(
+          .snapshotArrived(
+            id, pulled, finger: pulled.finger, terms: .clientView(), isComplete: pulled.isCurrent))
       } else {
         hear(.batchArrived(id, pulled))
       }
     }
   }
 
-  /// The question, or its answer, is lost.
+  /// The request or its answer is lost.
   mutating func lose() {
     let lost = question?.id
     while question?.id == lost, lost != nil { fire() }

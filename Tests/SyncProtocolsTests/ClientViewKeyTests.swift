@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 struct ClientViewKeyTests {
-  /// Texts of many lengths, each with the same beginning, and one byte or none that differs.
+  /// Texts of many lengths that begin alike and differ in at most one byte.
   private static var texts: [String] {
     let long = "conversation 7/message 1234567/é"
     let beginnings = (0...40).map { String(decoding: long.utf8.prefix($0), as: UTF8.self) }

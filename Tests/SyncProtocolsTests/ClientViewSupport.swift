@@ -1,7 +1,7 @@
 import SyncProtocols
 import UpdateMachine
 
-/// What the tests' data layer can do.
+/// The mutators of the tests' data layer.
 struct Ledger: ViewMutators {
   func run(
     _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
@@ -15,7 +15,8 @@ struct Ledger: ViewMutators {
       transaction.put("sum", JSONValue(integerLiteral: sum))
       return JSONValue(integerLiteral: sum)
     case "note":
-      // Who writes, and what: one entry in a list that tells what took effect, how often, and when.
+      // Appends what a client wrote to a list. The list shows what took effect, how often, and in
+      // which order.
       let key = ViewKey("log/\(arguments["client"]?.int64 ?? 0)")
       transaction.put(
         key, .array((transaction.get(key)?.array ?? []) + [arguments["token"] ?? .null]))
@@ -28,7 +29,7 @@ struct Ledger: ViewMutators {
   }
 }
 
-/// A server, and questions to it that are short enough to read.
+/// A server, with short ways to send it requests.
 struct ViewDesk {
   var server = ClientViewServer(
     DataLayer(Ledger()), DiffServer(epoch: 1), pushCredential: PushCredential("up"),
@@ -42,14 +43,14 @@ struct ViewDesk {
     set { server.dataLayer = newValue }
   }
 
-  /// Somebody else puts values.
+  /// Somebody else sets values.
   mutating func put(_ values: KeyValuePairs<ViewKey, JSONValue>) {
     dataLayer.change { transaction in
       for (key, value) in values { transaction.put(key, value) }
     }
   }
 
-  /// A push of mutations with IDs from `first` on; what it was answered.
+  /// Pushes mutations with IDs from `first` on. Returns the answer.
   @discardableResult
   mutating func push(
     _ client: ClientID = one, from first: UInt64, knowing refusal: UInt64 = 0,
@@ -73,12 +74,12 @@ struct ViewDesk {
       asOf: commit.map { CommitNumber($0) })
   }
 
-  /// A client that has just registered.
+  /// The model of a client that has just registered.
   mutating func model(_ client: ClientID = one) throws -> ClientViewModel<JSONValue> {
     try ClientViewModel(snapshot: try pull(client))
   }
 
-  /// The newest state, and how far a client's mutations are in it: "a=1 sum=3, last 2".
+  /// The newest state, and a client's last mutation in it, like "a=1 sum=3, last 2".
   func text(_ client: ClientID = one) -> String {
     let record = dataLayer.last.record(of: client)
     return dataLayer.last.view.text + ", last \(record.lastMutation)"
@@ -87,12 +88,12 @@ struct ViewDesk {
 }
 
 extension ViewMap<JSONValue> {
-  /// "a=1 b=[2]".
+  /// The map as text, like "a=1 b=[2]".
   var text: String { map.map { "\($0.key)=\($0.value)" }.joined(separator: " ") }
 }
 
 extension PulledView<JSONValue> {
-  /// "1.2:0 from 1.1: a=1 b-", or "1.2:0 full: a=1".
+  /// The view as text, like "1.2:0 from 1.1: a=1 b-" or "1.2:0 full: a=1".
   var text: String {
     switch content {
     case .full(let view):
@@ -105,7 +106,7 @@ extension PulledView<JSONValue> {
   }
 }
 
-/// Draws from a seed.
+/// Draws random numbers from a seed.
 struct Draws {
   private var digest: StateDigest
 
@@ -114,7 +115,7 @@ struct Draws {
     digest.fold(seed)
   }
 
-  /// From 0 to below `count`.
+  /// Draws a number from 0 up to, but not including, `count`.
   mutating func below(_ count: Int) -> Int {
     digest.fold(1 as UInt64)
     return Int(digest.value % UInt64(count))

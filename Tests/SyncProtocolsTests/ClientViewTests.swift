@@ -38,8 +38,8 @@ struct ClientViewTests {
     #expect(View.advance(finger(1), over: delta(next, from: 1)) == .next(next, first: 0))
     let full = pulled(next, .full([:]))
     #expect(View.advance(finger(1), over: full) == .next(next, first: 0))
-    #expect(View.advance(finger(1), over: delta(next, from: 3)) == .gap)
-    let older = finger(0)  // A state that came back, which is not an older one.
+    #expect(View.advance(finger(1), over: delta(next, from: 3)) == .lost)
+    let older = finger(0)  // A state that has come back is not an older one.
     #expect(View.advance(finger(1), over: delta(older, from: 1)) == .next(older, first: 0))
   }
 
@@ -54,21 +54,77 @@ struct ClientViewTests {
     #expect(View.advance(finger(1, last: 3, commit: 8), over: delta(later, from: 1)) == .seen)
   }
 
-  @Test func `an answer that confirms less than before is not believed`() {
+  @Test func `an answer that confirms less than before is not believed, and shows a lag`() {
     let here = finger(5, last: 7, refused: 3, commit: 20)
     for older in [
       finger(6, last: 6, refused: 3, commit: 21), finger(6, last: 7, refused: 2, commit: 21),
       finger(6, last: 7, refused: 3, commit: 19), finger(5, last: 6, refused: 3, commit: 20),
     ] {
-      #expect(View.advance(here, over: delta(older, from: 5)) == .seen)
-      #expect(View.advance(here, over: delta(older, from: 4)) == .seen)
+      #expect(View.advance(here, over: delta(older, from: 5)) == .incomplete)
+      #expect(View.advance(here, over: delta(older, from: 4)) == .incomplete)
     }
-    let silent = finger(6, last: 7, refused: 3)  // Tells no commit: nothing to be held against it.
+    let silent = finger(6, last: 7, refused: 3)  // Names no commit to compare.
     #expect(View.advance(here, over: delta(silent, from: 5)) == .next(silent, first: 0))
+  }
+
+  @Test func `an answer of a lagging replica is applied if it leads on, and is incomplete`() {
+    func lagging(_ finger: ViewFinger) -> PulledView<JSONValue> {
+      var answer = delta(finger, from: 1)
+      answer.isCurrent = false
+      return answer
+    }
+    let here = finger(1, last: 3, commit: 8)
+    for next in [finger(2, last: 3, commit: 9), finger(1, last: 4, commit: 9)] {
+      #expect(
+        View.advance(here, over: lagging(next)) == .next(next, first: 0, isComplete: false))
+    }
+    #expect(View.advance(here, over: lagging(here)) == .incomplete)
+    #expect(View.advance(here, over: lagging(finger(1, last: 3, commit: 9))) == .incomplete)
+    #expect(View.advance(here, over: lagging(finger(1, checksum: 9))) == .incomplete)
+    #expect(View.advance(finger(1), over: lagging(finger(1, checksum: 9))) == .gap)
   }
 
   @Test func `one state with two checksums is a gap`() {
     #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 1)) == .gap)
+  }
+
+  @Test func `a delta from another state is lost, unless it contradicts ours`() {
+    #expect(View.advance(finger(1), over: delta(finger(1), from: 3)) == .lost)
+    #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 3)) == .gap)
+    #expect(View.advance(finger(1, last: 3), over: delta(finger(2, last: 2), from: 3)) == .seen)
+  }
+
+  /// Nothing is wrong with such an answer: it is no reason to distrust the state, or to be slow.
+  @Test(arguments: [61, 7_200] as [Int64])
+  func `a delta from another state ends as an expired log does, and is not reported`(
+    seconds: Int64
+  ) throws {
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    var settings = ClientSettings()
+    settings.hasStore = false
+    var client = SyncClient<ClientViewModel<JSONValue>, View>(
+      incarnation: Incarnation(1), settings: settings)
+    func moment(_ seconds: Int64) -> Moment { Moment(milliseconds: seconds * 1000) }
+    func request(_ number: UInt64) -> RequestID {
+      RequestID(incarnation: Incarnation(1), number: number)
+    }
+    _ = client.handle(.app(.started(foreground: true)), at: moment(0))
+    let view = try desk.pull()
+    let terms = ServerTerms(
+      longDeadline: .seconds(10_000), lifetime: .seconds(600), cadence: .waits)
+    _ = client.handle(
+      .snapshotArrived(request(1), view, finger: view.finger, terms: terms), at: moment(0))
+    var stray = view
+    stray.state = ServerStateID(epoch: 1, number: 9)
+    stray.content = .delta(from: ServerStateID(epoch: 1, number: 8), [])
+    let effects = client.handle(.batchArrived(request(2), stray), at: moment(seconds))
+    let texts = effects.texts(at: moment(seconds))
+    #expect(!texts.contains { $0.hasPrefix("report") || $0.hasPrefix("release") }, "\(texts)")
+    // Within the lifetime it looks like the end of all logs, later like the end of ours.
+    #expect(texts.contains(seconds < 600 ? "arm 3 in (0, 5 s]" : "register 3"), "\(texts)")
+    #expect(client.finger == nil)
+    #expect(client.model?.finger == view.finger, "still shown")
   }
 
   // MARK: The model
@@ -202,7 +258,7 @@ struct ClientViewTests {
     _ = try turn(&follower, &desk)
     desk.server.diffServer.restart(epoch: 1)
     desk.put(["a": 2])
-    _ = try desk.pull()  // Somebody else's: this is 1.1 now.
+    _ = try desk.pull()  // Somebody else pulls, so the state is now 1.1.
     #expect(try turn(&follower, &desk) == "1.1 → registerFailed: a=1, last 0")
     #expect(try turn(&follower, &desk) == "register → live.pausing: a=2, last 0")
   }

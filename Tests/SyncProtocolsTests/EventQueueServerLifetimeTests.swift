@@ -5,7 +5,8 @@ import UpdateMachine
 struct EventQueueServerLifetimeTests {
   private static let bad = "400 BAD_EVENT_QUEUE_ID"
 
-  /// The second in which a poll first hears that its queue is gone, polling each so many seconds.
+  /// The second in which a client that polls at a fixed interval first hears that its queue is
+  /// gone.
   private func end(
     of queue: QueueID, in desk: inout Desk, every period: Int, until last: Int,
     poll: (inout Desk) -> String
@@ -19,7 +20,7 @@ struct EventQueueServerLifetimeTests {
     return nil
   }
 
-  @Test func `[05 X1] a queue lives ten minutes by default, and until the collector looks`() throws
+  @Test func `[05 X1] a queue lives ten minutes by default, then until the collector looks`() throws
   {
     var desk = Desk()
     desk.wait(seconds: 15)
@@ -98,7 +99,7 @@ struct EventQueueServerLifetimeTests {
     desk.wait(seconds: 10)
     let queue = try desk.register(lifetime: .seconds(20))
     #expect(desk.longPoll(queue, from: -1, heartbeatAfter: .seconds(50)) == "waits")
-    desk.wait(seconds: 50)  // The heartbeat, and the collector right after it.
+    desk.wait(seconds: 50)  // The heartbeat comes, and the collector runs right after it.
     #expect(desk.ended() == ["1: q1 [0 –]"])
     #expect(desk.poll(queue, from: 0) == EventQueueServerLifetimeTests.bad)
   }
@@ -113,7 +114,7 @@ struct EventQueueServerLifetimeTests {
     desk.server.abandon(waiter: 4)
     desk.wait(seconds: 17)
     #expect(desk.poll(queue, from: -1) == "[]")
-    desk.wait(seconds: 1)  // At 60 s, 21 s after the wait began and 18 s after it ended.
+    desk.wait(seconds: 1)  // At 60 s: 21 s after the wait began, 18 s after its end.
     #expect(desk.poll(queue, from: -1) == EventQueueServerLifetimeTests.bad)
   }
 

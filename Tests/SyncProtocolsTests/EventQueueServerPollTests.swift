@@ -2,8 +2,8 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-// Each behaviour of a real server that ZulipServer tells, with the label of the exchange in which it
-// was seen.
+// Tests each behaviour of a real server that ZulipServer describes. The labels name the exchanges
+// in which it was seen.
 
 struct EventQueueServerPollTests {
   // MARK: Acknowledging
@@ -156,7 +156,8 @@ struct EventQueueServerPollTests {
     #expect(desk.poll(queue, from: -1) == "[0 remove [2147], 1 add [2147]]")
   }
 
-  @Test func `without reordering, only neighbours are merged and the events tell the truth`() throws
+  @Test func `a queue without reordering merges only neighbours, and its events tell the truth`()
+    throws
   {
     var desk = Desk()
     let queue = try desk.register()

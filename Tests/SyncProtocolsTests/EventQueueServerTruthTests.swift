@@ -18,7 +18,7 @@ struct EventQueueServerTruthTests {
     #expect(terms == ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(33)))
   }
 
-  @Test func `without its own lifetime a queue has the server's`() throws {
+  @Test func `a queue without a lifetime of its own has the server's`() throws {
     var configuration = QueueServerConfiguration()
     configuration.lifetime = .seconds(45)
     configuration.longPollTimeout = .seconds(60)
@@ -72,7 +72,7 @@ struct EventQueueServerTruthTests {
 
   // MARK: The past
 
-  /// A server with a history, what it looked like after each event, and its queues.
+  /// A server with a history, its state after each event, and its queues.
   private func history() throws -> (desk: Desk, states: [Inbox], queues: [QueueID]) {
     var desk = Desk()
     var states = [desk.server.truth]
@@ -107,10 +107,11 @@ struct EventQueueServerTruthTests {
     func position(_ queue: Int, _ id: Int64) -> Int64? {
       desk.server.position(at: QueueFinger(queue: queues[queue], lastEventID: id))
     }
-    // Made before event 5, and released after event 17.
+    // This queue was made before event 5, and released after event 17.
     #expect((Int64(-1)..<13).map { position(0, $0) } == (4..<18).map { Int64($0) })
     #expect(position(0, 13) == nil)
-    // Made before event 15; the event of no model before event 21 stands for the same position.
+    // This queue was made before event 15. The event for no model, before event 21, stands for the
+    // same position.
     #expect((Int64(-1)..<8).map { position(1, $0) } == [14, 15, 16, 17, 18, 19, 20, 20, 21])
     #expect(position(2, 5) == 30)
     #expect(position(2, 6) == nil)

@@ -17,11 +17,11 @@ struct EventQueueTests {
     arguments: [
       (ids: [5], last: 5, first: 0),
       (ids: [5, 6, 7], last: 7, first: 0),
-      (ids: [6], last: 6, first: 0),  // A hole before.
-      (ids: [7, 9, 100], last: 100, first: 0),  // Holes between.
-      (ids: [4, 5], last: 5, first: 1),  // Overlap: the last one again.
-      (ids: [1, 3, 4, 8, 9], last: 9, first: 3),  // Overlap with holes.
-      (ids: [3, 6], last: 6, first: 1),  // Overlap that lacks the finger itself.
+      (ids: [6], last: 6, first: 0),  // A hole before it.
+      (ids: [7, 9, 100], last: 100, first: 0),  // Holes within it.
+      (ids: [4, 5], last: 5, first: 1),  // An overlap: the last event again.
+      (ids: [1, 3, 4, 8, 9], last: 9, first: 3),  // An overlap with holes.
+      (ids: [3, 6], last: 6, first: 1),  // An overlap that lacks the finger's own event.
       (ids: [.max], last: .max, first: 0),
     ] as [(ids: [Int64], last: Int64, first: Int)])
   func `events above the finger are new`(ids: [Int64], last: Int64, first: Int) {

@@ -4,7 +4,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// The examples do what they say.
+/// Checks that the examples do what they say.
 @Suite struct ExampleTests {
   // MARK: What the documentation shows
 
@@ -73,6 +73,34 @@ import UpdateMachine
     #expect(abs(found.timeIntervalSince(before)) < 10)
   }
 
+  // Article example begins: banner
+  /// What a banner says, such as "Last up to date 20 min ago, next try in 8 s"; `nil`: nothing.
+  func banner(_ freshness: Freshness, at now: Moment) -> String? {
+    guard case .unreachable = freshness.claim else { return nil }
+    var text = "No connection"
+    if let level = freshness.upToDateAsOf {
+      text = "Last up to date \((now - level).milliseconds / 60_000) min ago"
+    }
+    if let next = freshness.nextAttempt {
+      text += ", next try in \(max(0, (next - now).milliseconds / 1000)) s"
+    }
+    return text
+  }
+  // Article example ends
+
+  @Test func `the article's banner tells the age of the state and the next try`() {
+    func at(_ seconds: Int64) -> Moment { Moment(milliseconds: seconds * 1000) }
+    var freshness = Freshness(
+      .unreachable(since: at(0)), upToDateAsOf: at(-1_198), nextAttempt: at(10))
+    #expect(banner(freshness, at: at(2)) == "Last up to date 20 min ago, next try in 8 s")
+    #expect(banner(freshness, at: at(11)) == "Last up to date 20 min ago, next try in 0 s")
+    freshness.nextAttempt = nil
+    freshness.upToDateAsOf = nil
+    #expect(banner(freshness, at: at(2)) == "No connection")
+    freshness.claim = .connecting(since: at(0))
+    #expect(banner(freshness, at: at(2)) == nil)
+  }
+
   // MARK: One account, two machines
 
   @Test func `the directory outlives the process, presence does not`() async throws {
@@ -94,7 +122,7 @@ import UpdateMachine
     await first.stop()
     await following
 
-    // The process ends; another begins in the background, where nothing is asked of the server.
+    // The process ends. Another begins in the background, where it asks the server for nothing.
     let second = account()
     async let resting: Void = second.run(inForeground: false)
     await wait(for: second.directory) { $0.status != nil }
@@ -114,7 +142,7 @@ import UpdateMachine
     #expect(try await store.load() == nil)
   }
 
-  /// Returns when a state is as it should be. Nothing is waited for but the state itself.
+  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
   private func wait<Origin: SyncSource>(
     for machine: UpdateMachine<Origin>, until isRight: (ReplicaState<Origin.Model>) -> Bool
   ) async {
@@ -139,16 +167,16 @@ import UpdateMachine
     #expect(app.client.model?.count == 42)
     #expect(app.store.replica?.model.count == 42)
 
-    // The process is killed. What is left is the app's store.
+    // The process is killed. Only the app's store is left.
     server.commit(1, at: app.now)
     app = HandDrivenApp(store: app.store, incarnation: Incarnation(2), at: app.now)
     #expect(app.client.model?.count == 42)
     while app.ask(&server) {}
     #expect(app.client.model?.count == 43)
     #expect(app.store.drafts == ["dear all"])
-    #expect(server.aliveQueues.count == 1, "nothing was registered anew")
+    #expect(server.aliveQueues.count == 1, "the client did not register again")
 
-    // The server loses its queues: the model stays readable until there is a snapshot.
+    // The server loses its queues. The model stays readable until a snapshot comes.
     server.restart(keepingQueues: false, at: app.now)
     while app.ask(&server) {}
     #expect(app.client.model?.count == 43)
@@ -161,6 +189,7 @@ import UpdateMachine
 }
 
 extension ReplicaState {
-  /// All that was applied is durable: nothing is asked before it is.
+  /// Whether everything applied is durable. The next poll waits for that, so a waiting poll proves
+  /// it.
   fileprivate var isWritten: Bool { status?.outstanding?.waits == true }
 }

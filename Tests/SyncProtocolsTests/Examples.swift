@@ -2,9 +2,9 @@ import MessageSync
 import SyncProtocols
 import UpdateMachine
 
-// Apps that are as small as apps can be. The documentation quotes some of them.
+// Apps that are as small as possible. The documentation quotes some of them.
 
-/// A server's state: one number, to which events add.
+/// A server's state: one number. Events add to it.
 struct Counter: ServerTruth {
   var count = 0
 
@@ -15,7 +15,7 @@ struct Counter: ServerTruth {
   static func isDeletion(_ event: Int) -> Bool { false }
 }
 
-/// What an app holds of it.
+/// An app's model of the number.
 struct CounterModel: SyncModel, Equatable {
   typealias Refusal = Never
   var count: Int
@@ -26,7 +26,7 @@ struct CounterModel: SyncModel, Equatable {
 
 // MARK: One account, two machines
 
-/// A server's state: names, in the order in which people came.
+/// A server's state: names, in the order in which people joined.
 struct Directory: ServerTruth, Equatable {
   var names: [String] = []
 
@@ -41,7 +41,7 @@ struct Directory: ServerTruth, Equatable {
   static func isDeletion(_ event: String) -> Bool { false }
 }
 
-/// The people of the account: worth keeping.
+/// The people of the account. It is worth keeping.
 struct DirectoryModel: SyncModel, Equatable {
   typealias Refusal = Never
   var names: [String]
@@ -50,7 +50,7 @@ struct DirectoryModel: SyncModel, Equatable {
   mutating func apply(_ event: String) { names.append(event) }
 }
 
-/// So few are one row.
+/// There are few people, so one row holds them all.
 extension DirectoryModel: StorableModel {
   func store(since old: DirectoryModel?, into rows: inout RowWriter) {
     rows.put(.firstOfModel, names, since: old?.names)
@@ -61,9 +61,9 @@ extension DirectoryModel: StorableModel {
   }
 }
 
-/// One account with two machines side by side, each with a log of its own on the server: the
-/// directory outlives the process, presence is worth nothing after a restart. How many are present
-/// is a ``Counter``.
+/// One account with two machines side by side, each with a log of its own on the server. The
+/// directory outlives the process; presence is worth nothing after a restart. The number of people
+/// present is a ``Counter``.
 struct Account: Sendable {
   typealias DirectorySource = LocalEventQueueSource<Directory, DirectoryModel>
   typealias PresenceSource = LocalEventQueueSource<Counter, CounterModel>
@@ -99,12 +99,12 @@ struct Account: Sendable {
 
 // MARK: Windows
 
-/// A server's messages, to which more are added.
+/// A server's messages. More are added over time.
 struct Postbox: ServerTruth {
   typealias Narrow = MessageFilter<String>
   var messages: [ChatMessage<String>] = []
 
-  /// The channels that the user follows: messages come by pages alone.
+  /// A snapshot has only the channels that the user follows. Messages come by pages.
   var snapshot: [ChannelID] { [Postbox.general] }
   var checksum: UInt64 { UInt64(messages.count) }
   mutating func apply(_ event: MessageEvent<String>) {
@@ -118,7 +118,7 @@ struct Postbox: ServerTruth {
       content: text)
   }
 
-  /// The newest so many of a list: all that the example asks for.
+  /// The newest messages of a list, which is all that the example asks for.
   func page(_ request: PageRequest<Narrow, MessageID>) throws(SyncFailure) -> MessagePage<String> {
     guard let narrow = request.narrow, case .about(.newest, let before, _) = request.want else {
       throw .rejected(RejectionCode("NOT_HERE"))
@@ -129,7 +129,7 @@ struct Postbox: ServerTruth {
   }
 }
 
-/// What an app holds of it: a part.
+/// An app's model, which holds a part of the messages.
 struct PostboxModel: MessageModel {
   typealias Narrow = Postbox.Narrow
   typealias Refusal = Never
@@ -143,7 +143,7 @@ struct PostboxModel: MessageModel {
   mutating func apply(_ event: MessageEvent<String>) { lists.apply(event) }
 }
 
-/// The log as any source has it, and pages beside it.
+/// A source with pages besides the log.
 struct PostboxSource: SyncSource {
   typealias Model = PostboxModel
   typealias Sync = EventQueue<MessageEvent<String>>
@@ -192,7 +192,7 @@ enum Wish: ViewMutation {
 }
 // Article example ends
 
-/// As it is kept until the server has it.
+/// The form in which a wish is saved until the server has it.
 extension Wish: Storable {
   func put(into bytes: inout ByteWriter) {
     switch self {
@@ -207,7 +207,7 @@ extension Wish: Storable {
   }
 }
 
-/// Who has an hour.
+/// Asks who has an hour.
 struct Hour: ViewQuery {
   var hour: Int64
   func answer(in view: ViewMap<JSONValue>) -> String {
@@ -217,27 +217,27 @@ struct Hour: ViewQuery {
 
 // MARK: An app that owns the loop
 
-/// An app that keeps the replica in its own store, and has no use for actors: it drives the client
-/// itself. Every input goes through ``feed(_:)``; what comes of it is done by the app's own means, here a
-/// server in the same process and a store that is a value.
+/// An app that keeps the replica in its own store, has no use for actors, and drives the client
+/// itself. Every input goes through ``feed(_:)``. The app performs the effects by its own means:
+/// here a server in the same process, and a store that is a value.
 struct HandDrivenApp {
   typealias Client = SyncClient<CounterModel, EventQueue<Int>>
 
-  /// The app's own store: the replica stands in it beside whatever else the app keeps, and both are
-  /// written in one step.
+  /// The app's own store. It holds the replica beside whatever else the app keeps, and writes both
+  /// in one step.
   struct Store {
     var replica: Client.Saved?
     var drafts: [String] = []
   }
 
-  /// What is going on. There is never more than one of each.
+  /// What is under way. There is never more than one of each.
   private(set) var timer: (id: TimerID, at: Moment)?
   private(set) var request: Client.Effect?
   private(set) var client: Client
   var store: Store
   var now: Moment
 
-  /// - Parameter incarnation: a number that no start of this app ever had.
+  /// - Parameter incarnation: a number that no earlier start of this app had.
   init(store: Store, incarnation: Incarnation, at now: Moment) {
     self.store = store
     self.now = now
@@ -245,7 +245,7 @@ struct HandDrivenApp {
     feed(.app(.started(foreground: true)))
   }
 
-  /// Puts one input in and does what it leads to, in that order. The store answers at once.
+  /// Feeds one input and performs its effects, in order. The store answers at once.
   mutating func feed(_ input: Client.Input) {
     var inputs = [input]
     while !inputs.isEmpty {
@@ -262,16 +262,17 @@ struct HandDrivenApp {
           inputs.append(.erased(succeeded: true))
         case .register, .poll: request = effect
         case .arm(let id, let range): timer = (id, range.latest)
-        // For the app's log and for the server: neither is answered.
+        // These are for the app's log and for the server. Neither is answered.
         case .report, .release: break
-        // This model is loaded as a whole, takes no changes, and holds everything.
+        // These never come, because this model is loaded as a whole, takes no changes, and holds
+        // everything.
         case .read, .push, .fetch: break
         }
       }
     }
   }
 
-  /// Asks the server what is to be asked; `false`: nothing is, or it waits for news.
+  /// Sends the server the open request. Returns `false` if there is none, or if it waits for news.
   mutating func ask(_ server: inout EventQueueServer<Counter>) -> Bool {
     switch request {
     case .register(let id):
@@ -298,7 +299,7 @@ struct HandDrivenApp {
     return true
   }
 
-  /// Lets time pass until the timer, and fires it.
+  /// Lets time pass until the timer is due, and fires it.
   mutating func sleep() {
     guard let (id, moment) = timer else { return }
     now = max(now, moment)

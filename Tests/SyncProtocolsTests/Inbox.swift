@@ -1,7 +1,7 @@
 import SyncProtocols
 import UpdateMachine
 
-/// A server's truth for these tests: messages, and which of them were read.
+/// A server's state for these tests: messages, and which of them were read.
 struct Inbox: ServerTruth, Hashable {
   enum Event: Hashable, Sendable {
     case message(Int)
@@ -56,8 +56,8 @@ extension Inbox.Event: CustomStringConvertible {
   }
 }
 
-/// A server with a clock beside it, whose answers are texts: "[3 message 7, 4 –]" for a batch, with
-/// its queue in front if it names one; "400 BAD_REQUEST" for a refusal; "waits" for none yet.
+/// A server with a clock. Its answers are texts: "[3 message 7, 4 –]" for a batch, with the queue
+/// in front if the batch names one; "400 BAD_REQUEST" for a refusal; "waits" if there is none yet.
 struct Desk {
   var server: EventQueueServer<Inbox>
   var now = Moment(milliseconds: 0)
@@ -66,7 +66,7 @@ struct Desk {
     server = EventQueueServer(truth: Inbox(), configuration: configuration, at: now)
   }
 
-  /// Lets time pass, a second at a time.
+  /// Lets time pass, one second at a time.
   mutating func wait(seconds: Int) {
     for _ in 0..<seconds {
       now = now + .seconds(1)
@@ -78,19 +78,19 @@ struct Desk {
     for event in events { server.commit(event, at: now) }
   }
 
-  /// A register whose snapshot is read at once.
+  /// Registers. The snapshot is read at once.
   mutating func register(lifetime: TimeSpan? = nil) throws -> QueueID {
     let queue = try server.beginRegister(lifetime: lifetime, at: now).get()
     _ = server.finishRegister(queue, at: now)
     return queue
   }
 
-  /// A poll with `dont_block`.
+  /// Polls with `dont_block`.
   mutating func poll(_ queue: QueueID, from id: Int64) -> String {
     text(ask(queue, from: id, waits: false, waiter: 0, heartbeatAfter: .seconds(50)))
   }
 
-  /// A poll that waits.
+  /// Sends a waiting poll.
   mutating func longPoll(
     _ queue: QueueID, from id: Int64, as waiter: UInt64 = 1, heartbeatAfter: TimeSpan = .seconds(50)
   ) -> String {
@@ -99,7 +99,7 @@ struct Desk {
 
   mutating func release(_ queue: QueueID) -> String { text(server.release(queue)) }
 
-  /// The waits that ended since this was last asked: "1: q1 [0 message 7]".
+  /// The waits that have ended since the last call, like "1: q1 [0 message 7]".
   mutating func ended() -> [String] {
     server.takeFinished().map { "\($0.waiter): \(text($0.reply))" }
   }

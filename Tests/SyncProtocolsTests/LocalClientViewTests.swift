@@ -2,13 +2,13 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Real actors with local changes, on one server in this process.
+/// Real actors with local changes, which share one server in this process.
 @Suite struct LocalClientViewTests {
   typealias Origin = Tunnel<Reservations, Wish>
   typealias Driver = UpdateMachine<Origin>
   typealias Model = ConfirmedView<Wish>
 
-  /// A client's way to the server, which a test can close.
+  /// A client's connection to the server, which a test can close.
   struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: SyncSource
   where Change.Content == Mutators.Value {
     typealias Model = ConfirmedView<Change>
@@ -50,13 +50,26 @@ import UpdateMachine
     }
   }
 
+  /// A wish of an app that begins with an empty view.
+  struct EarlyWish: ViewMutation {
+    var wish: Wish
+
+    var name: String { wish.name }
+    var arguments: JSONValue { wish.arguments }
+    static var beginning: ViewMap<JSONValue>? { ViewMap() }
+
+    func apply(to view: inout ViewMap<JSONValue>) throws(ChangeRefusal) -> JSONValue {
+      try wish.apply(to: &view)
+    }
+  }
+
   private let server = LocalClientView(Reservations())
 
   private func origin(_ client: UInt64) -> Origin {
     Tunnel(source: server.source(for: Wish.self, client: ClientID(client)))
   }
 
-  /// Returns when a state is as it should be. Nothing is waited for but the state itself.
+  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
   private func wait(
     for machine: Driver, until isRight: (ReplicaState<Model>) -> Bool
   ) async {
@@ -66,6 +79,28 @@ import UpdateMachine
 
   private func holder(of hour: Int64, at machine: Driver) async -> String? {
     await machine.state.view.map { Hour(hour: hour).answer(in: $0) }
+  }
+
+  @Test func `a first start offline takes changes, and sends them once it can pull`() async throws {
+    let tunnel = Tunnel(source: server.source(for: EarlyWish.self, client: ClientID(9)))
+    await tunnel.door.set(false)
+    let machine = UpdateMachine(source: tunnel)
+    async let following: Void = machine.run()
+    for await state in await machine.states() where state.view != nil { break }
+    let wish = try await machine.mutate(EarlyWish(wish: .reserve(hour: 9, who: "me")))
+    #expect(wish.value == "RESERVED")
+    let offline = await machine.state
+    #expect(offline.model == nil)
+    #expect(offline.view?.text == "hour/9=\"me\" status/me=\"RESERVED\"")
+    #expect(await server.view.text == "")
+
+    await tunnel.door.set(true)
+    await machine.retryNow()
+    #expect(await machine.acknowledged(wish.ticket) == .acknowledged)
+    #expect(await machine.state.model?.client == ClientID(9))
+    #expect(await server.view.text == "hour/9=\"me\" status/me=\"RESERVED\"")
+    await machine.stop()
+    await following
   }
 
   @Test func `two machines that were offline end with the same state`() async throws {
@@ -125,7 +160,7 @@ import UpdateMachine
     #expect(await old.stored(wish.ticket))
     let saved = try #require(try await store.load())
 
-    // The process is killed here: what it does later reaches nobody's disk.
+    // The process is killed here. What it does later reaches no disk.
     let next = MemoryStore()
     try await next.checkpoint(saved)
     await old.stop()

@@ -2,9 +2,9 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// A subscription goes on while rows are read that its first answer needs.
+/// A subscription goes on while the rows that its first answer needs are read.
 @Suite struct PushedBatchTests {
-  /// Numbers, for which a row must be loaded first.
+  /// A model of numbers. A row must be loaded before an event is applied.
   private struct Numbers: SyncModel {
     typealias Refusal = Never
     var heard: [Int] = []
@@ -56,7 +56,7 @@ import UpdateMachine
       feed(.batchArrived(poll.id, QueueBatch(events: events)))
       #expect(client.model?.heard == [])
     }
-    // The same request goes on, behind what it has brought.
+    // The same request goes on from behind what it has brought.
     #expect(asked == (-1..<6).map { "\(poll.id) after q:\($0)" })
     let (id, queries) = try #require(read)
     feed(.rowsRead(id, queries.map { RowAnswer($0, []) }))

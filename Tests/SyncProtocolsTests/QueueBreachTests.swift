@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// Every way in which a server can be told to break its contract.
+/// Tests every way in which a server can be told to break its contract.
 struct QueueBreachTests {
   private func expectBroken(_ desk: Desk, times: Int64 = 1) {
     #expect(desk.server.breachCount == times)
@@ -96,7 +96,7 @@ struct QueueBreachTests {
   }
 
   @Test(arguments: QueueBreach.allCases)
-  func `a breach waits for its opportunity, and without one nothing is broken`(breach: QueueBreach)
+  func `a breach waits for its opportunity, and breaks nothing without one`(breach: QueueBreach)
     throws
   {
     var desk = Desk()

@@ -2,7 +2,7 @@ import SyncProtocols
 import Testing
 import UpdateMachine
 
-/// The table of ZulipServer's errors, row by row.
+/// Tests ZulipServer's table of errors, row by row.
 struct ServerAnswerTests {
   private static func error(_ status: Int, _ code: String? = nil) -> ServerAnswer {
     ServerAnswer(status: status, result: .error, code: code)
@@ -73,7 +73,7 @@ struct ServerAnswerTests {
     #expect(ServerAnswerTests.error(status, "BAD_EVENT_QUEUE_ID").failure() == .serverFault)
   }
 
-  @Test func `success in the body of a refusal is a refusal`() {
+  @Test func `a refusal whose body says success is a refusal`() {
     #expect(ServerAnswer(status: 400, result: .success).failure() == .rejected(.none))
   }
 

@@ -1,8 +1,8 @@
 public import UpdateMachine
 
-// What the app says, as inputs of a machine, of an outbox and of a client, so that tables stay short.
+// An app's signals as inputs of a machine, an outbox or a client, so that tables stay short.
 
-/// An input that says what the app says.
+/// A type of input that can be an app's signal.
 public protocol AppInput {
   static func app(_ signal: AppSignal) -> Self
 }
@@ -23,7 +23,7 @@ extension Outbox.Input: AppInput {}
 extension SyncClient.Input: AppInput {}
 
 extension SyncClient.Input {
-  /// A request ended any other way than with an answer; the server may have heard of it.
+  /// A request ended without an answer. The server may have received it.
   public static func failed(_ id: RequestID, _ failure: SyncFailure) -> Self {
     .failed(id, failure, hasLeft: true)
   }

@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 @Suite struct PollEveryTests {
-  /// A machine that has had its first up-to-date answer at 50, and asks every 30 s.
+  /// A machine that had its first up-to-date answer at 50, and asks every 30 s.
   func pausing() -> Attended {
     var terms = testTerms
     terms.cadence = .every(.seconds(30))
@@ -13,7 +13,7 @@ import UpdateMachine
     return client
   }
 
-  @Test func `after an up-to-date answer it pauses for the period, connected`() {
+  @Test func `the machine pauses for the period after an up-to-date answer, and stays connected`() {
     var client = pausing()
     #expect(client.status == "live.pausing")
     #expect(client.freshness == "connected, as of 0")
@@ -68,7 +68,7 @@ import UpdateMachine
       ])
   }
 
-  @Test func `after a pause that was slept through the state is lost since the poll was due`() {
+  @Test func `a pause that was slept through loses the state from when the poll was due`() {
     var client = pausing()
     #expect(
       client.put(.fired(client.timer!), after: .seconds(100)) == [
@@ -140,7 +140,7 @@ import UpdateMachine
       ])
   }
 
-  @Test func `silence is a timeout`() {
+  @Test func `a subscription that stays silent times out`() {
     var client = subscribed()
     #expect(
       client.put(.fired(client.timer!), after: .seconds(100)) == [

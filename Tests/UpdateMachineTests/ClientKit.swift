@@ -3,23 +3,23 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A client with somebody who notes its effects. The store does what it is asked at once, or what a
-/// test says; the server does only what a test says.
+/// A client whose effects are noted. The store answers at once or as a test says; the server
+/// answers only as a test says.
 struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event == Model.Event {
   typealias Client = SyncClient<Model, Sync>
 
   var client: Client
   var now = Moment.ms(0)
-  /// What the store answers as soon as it is asked; `nil`: the test answers.
+  /// What the store answers as soon as it is asked; `nil` if the test answers.
   var store: StoreScript?
   /// The register or poll that is out.
   var request: RequestID?
   var pushes: [PushRequest<Model.Change>] = []
   /// The finger that went with each push.
   var pushedFrom: [Sync.Place?] = []
-  /// Every fetch that there ever was.
+  /// Every fetch so far.
   var fetches: [(id: RequestID, request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>)] = []
-  /// What the store was asked last.
+  /// The last write that the store was asked for.
   var write: WriteID?
   var reading: RequestID?
   var timers: [ClientPart: TimerArm] = [:]
@@ -36,12 +36,12 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
     self.store = store
   }
 
-  /// Puts one input in, so much later; returns the effects as texts.
+  /// Feeds an input after some time. Returns the effects as texts.
   @discardableResult
   mutating func put(_ input: Client.Input, after span: TimeSpan = .zero) -> [String] {
     now = now + span
     switch input {
-    case .snapshotArrived(request, _, _, _), .failed(request, _, _), .batchArrived(request, _):
+    case .snapshotArrived(request, _, _, _, _), .failed(request, _, _), .batchArrived(request, _):
       request = nil
     case .fired(let timer): if timers[timer.part]?.timer == timer { timers[timer.part] = nil }
     default: break
@@ -50,7 +50,7 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
     return perform(effects)
   }
 
-  /// Makes a change; returns the effects as texts.
+  /// Makes a change. Returns the effects as texts.
   @discardableResult
   mutating func mutate(
     _ change: Model.Change, after span: TimeSpan = .zero
@@ -93,7 +93,7 @@ struct ClientHand<Model: SyncModel, Sync: SyncProtocol> where Sync.Batch.Event =
     return texts
   }
 
-  /// Opens a window; its name, and the effects as texts.
+  /// Opens a window. Returns its ID, and the effects as texts.
   mutating func openWindow(
     on narrow: Model.Lists.Narrow, showing window: ListWindow<Model.Lists.ID>
   ) -> (id: WindowID, texts: [String]) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Rows of the saved form that are not loaded: what comes waits for those that it has a part in.
+/// Tests unloaded rows of the saved form. Whatever needs them waits until they are loaded.
 @Suite struct ClientRowTests {
   private typealias Hand = ClientHand<Drawer, DrawerSync>
 
@@ -74,7 +74,7 @@ import Testing
     #expect(hand.client.model?.entries == Array(8..<(8 + count)))
     #expect(hand.client.finger == Spot("a", 7 + count))
     #expect(hand.heard.count == count)
-    // What the host is told holds of the end of the step: one timer, and that one armed.
+    // The effects describe the end of the step: there is one timer, and it is armed.
     #expect(texts.filter { $0.hasPrefix("arm") }.count == 1)
     #expect(hand.timers[.machine]?.timer == hand.client.machine.retry.timer?.id)
   }
@@ -97,7 +97,7 @@ import Testing
     #expect(hand.client.model == Drawer(entries: [8], isLoaded: true, isForgotten: true))
   }
 
-  @Test func `after a read that a stop cut short, its batch is dropped`() {
+  @Test func `a batch is dropped if a stop cuts its read short`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     _ = hand.put(.stopped)
@@ -109,12 +109,12 @@ import Testing
     #expect(texts == ["read storage 2, queries: 1"])
   }
 
-  @Test func `after a read that was cut short, a newer batch waits for another read`() {
+  @Test func `a newer batch waits for another read after one that was cut short`() {
     var hand = Self.following()
     _ = hand.put(.batchArrived(hand.request!, Self.batch(8)))
     _ = hand.put(.stopped)
     _ = hand.put(.started(foreground: true))
-    #expect(hand.put(.batchArrived(hand.request!, Self.batch(8))) == [], "a reading is out")
+    #expect(hand.put(.batchArrived(hand.request!, Self.batch(8))) == [], "a read is out")
     #expect(hand.put(.rowsFailed(hand.reading!, .cutShort)) == ["read storage 2, queries: 1"])
     _ = hand.put(.rowsRead(hand.reading!, [Self.answer]))
     #expect(hand.client.model == Drawer(entries: [8], isLoaded: true))
@@ -150,7 +150,7 @@ import Testing
     #expect(hand.client.machine.status.outstanding?.waits == false)
     _ = hand.put(.batchArrived(poll, Self.batch(8)))
     #expect(hand.client.nextFinger(of: poll) == nil)
-    #expect(hand.client.status.outstanding?.id == poll, "it is out until its rows are read")
+    #expect(hand.client.status.outstanding?.id == poll, "the poll is out until its rows are read")
   }
 
   @Test func `a batch whose poll was given up is never taken`() {
@@ -171,7 +171,7 @@ import Testing
   }
 }
 
-/// A model with one row that may not be loaded; every event but 0 needs it.
+/// A model with one row that may be unloaded. Every event except 0 needs that row.
 private struct Drawer: SyncModel, Equatable {
   typealias Refusal = Never
   static let query = RowQuery(RowRange(.firstOfModel, from: [], through: [9]))

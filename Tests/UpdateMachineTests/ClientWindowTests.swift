@@ -4,11 +4,11 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Windows on a client that is a value: what is fetched for them, and what is said of them.
+/// Tests windows on a client value: what is fetched for them, and what they show.
 @Suite struct ClientWindowTests {
   private typealias Hand = ClientHand<Shelf, ShelfSync>
 
-  /// A client that follows from a:0, up to date, with nothing fetched.
+  /// A client that follows from a:0, up to date, with no page fetched.
   private static func following() -> Hand {
     var hand = Hand()
     _ = hand.put(.started(foreground: true))
@@ -28,11 +28,11 @@ import Testing
     hand.client.view(of: id).map(Viewer.words)
   }
 
-  @Test func `what a window lacks is fetched, and its view changes`() {
+  @Test func `a window's missing rows are fetched, and its view changes`() {
     var hand = Self.following()
     let (id, texts) = hand.openWindow(on: PageBench.a, showing: .newest(3))
     #expect(texts.filter { $0.hasPrefix("fetch pages 1") }.count == 1)
-    #expect(texts.last?.hasPrefix("arm pages 1") == true, "its deadline")
+    #expect(texts.last?.hasPrefix("arm pages 1") == true, "the fetch has a deadline")
     #expect(hand.effects?.windows == [id])
     #expect(Self.words(hand, id) == "gap")
 
@@ -43,7 +43,7 @@ import Testing
     #expect(hand.client.view(of: id)?.isComplete == true)
     #expect(hand.client.fetchesOut == 0)
 
-    // The same once more, and one that nobody asked for, are absorbed.
+    // A second copy of the page, and a page that nobody asked for, are absorbed.
     for fetch in [
       hand.fetches[0].id, RequestID(incarnation: Incarnation(1), part: .pages, number: 9),
     ] {
@@ -127,12 +127,12 @@ import Testing
     let texts = hand.put(.failed(hand.fetches[0].id, .serverFault))
     #expect(texts.allSatisfy { !$0.hasPrefix("fetch") && !$0.hasPrefix("report") })
     #expect(hand.timers[.pages] != nil)
-    // It waits for the pause, and for the question's own turn.
+    // The planner waits for its pause, and until this request may be repeated.
     for _ in 0..<3 where hand.fetches.count == 1 { hand.fire(.pages) }
     #expect(hand.fetches.count == 2)
     #expect(
       hand.put(.failed(hand.fetches.last!.id, .malformed)).contains("report malformed"))
-    #expect(hand.heard == [], "the machine's requests are others")
+    #expect(hand.heard == [], "the machine hears nothing of it")
   }
 
   @Test func `a page that repairs messages tells the model in the same step`() {

@@ -3,16 +3,16 @@ import Testing
 
 @testable import UpdateMachine
 
-/// One driver on the bench, with all that it stands on.
+/// One driver on the bench, with everything that it uses.
 final class Bench: DriverStand {
   let executor: StepExecutor
   let clock = HandClock()
   let source: ScriptedSource
   let store: ScriptedStore?
   var machine: LedgerDriver!
-  /// What the driver reported to the app's log.
+  /// What the driver has reported to the app's log.
   let reports = Box<[DriverReport]>([])
-  /// Every input that the replica took, with its effects.
+  /// Every input that the replica has taken, with its effects.
   let inputs = Box<[String]>([])
 
   static let saved = SavedReplica(
@@ -57,7 +57,7 @@ final class Bench: DriverStand {
     start { await $0.run(inForeground: foreground) }
   }
 
-  /// Log-out, with what it threw.
+  /// Logs out. Returns the task, and the error that it throws.
   func logOut() -> (Started, Box<StoreError?>) {
     let failure = Box<StoreError?>(nil)
     let started = start { machine in
@@ -73,7 +73,7 @@ final class Bench: DriverStand {
   var status: String { state.status?.description ?? "unknown" }
   var claim: String { state.freshness.claim.description }
 
-  /// What the machine holds when nothing goes on: its status, model and finger, as text.
+  /// The machine's status, model and finger as text, once everything is at rest.
   var summary: String {
     read { machine in
       let entries = machine.client.model.map { "\($0.entries)" } ?? "nothing"
@@ -82,7 +82,7 @@ final class Bench: DriverStand {
     }
   }
 
-  /// Nobody sleeps, nothing is asked, nothing is written, and no operation is on the table.
+  /// Expects that nobody sleeps, nothing is asked or written, and no operation is under way.
   func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
   {
     #expect(clock.alarms == [], comment, sourceLocation: place)
@@ -91,7 +91,7 @@ final class Bench: DriverStand {
     #expect(read { $0.operations.isIdle }, comment, sourceLocation: place)
   }
 
-  /// Five minutes pass with every signal there is, and nothing happens.
+  /// Expects that nothing happens in five minutes with every possible signal.
   func expectNoEffectAfterwards(
     _ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation
   ) {
@@ -113,14 +113,14 @@ final class Bench: DriverStand {
   }
 }
 
-/// Somebody who reads states, one when he is asked to.
+/// A reader of states, which takes one when it is asked to.
 final class Reader: Sendable {
   private let executor: StepExecutor
   let seen = Box<[LedgerState]>([])
   let hasEnded = Box(false)
   private let iterator: Box<Reading>
 
-  /// An iterator on its way between a test and the tasks that it starts, one after the other.
+  /// An iterator that a test hands to its tasks, one at a time.
   struct Reading: @unchecked Sendable {
     var iterator: AsyncStream<LedgerState>.AsyncIterator?
   }
@@ -130,7 +130,7 @@ final class Reader: Sendable {
     iterator = Box(Reading(iterator: states.makeAsyncIterator()))
   }
 
-  /// Asks for one more; it is there when it comes.
+  /// Asks for one more state. It is in `seen` once it comes.
   @discardableResult
   func next() -> LedgerState? {
     let before = seen.value.count
@@ -145,7 +145,7 @@ final class Reader: Sendable {
     return seen.value.count > before ? seen.value.last : nil
   }
 
-  /// Reads on for as long as there is something.
+  /// Reads on until the states end.
   func follow() {
     let seen = seen
     let hasEnded = hasEnded
@@ -161,7 +161,7 @@ final class Reader: Sendable {
     executor.drain()
   }
 
-  /// Goes away.
+  /// Drops the iterator.
   func leave() { iterator.change { $0.iterator = nil } }
 
   var claims: [String] { seen.value.map(\.freshness.claim.description) }

@@ -2,14 +2,13 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A server of ledgers that answers by itself: whatever is asked, in the order in which it is
-/// asked.
+/// A server of ledgers that answers by itself, in the order in which it is asked.
 struct LedgerServer {
   var log = "a"
   var entries = [1, 2, 3]
 
-  /// Answers the oldest thing that can be answered, or ends the oldest write; `false`: there is
-  /// nothing to do but to wait.
+  /// Answers the oldest request that can be answered, or ends the oldest write. Returns `false` if
+  /// there is nothing to do.
   func attend(_ bench: Bench) -> Bool {
     for call in bench.source.open {
       switch call.ask {
@@ -37,15 +36,16 @@ struct LedgerServer {
   }
 }
 
-/// Runs that are ended after every number of steps that there is.
+/// Tests runs that are ended after every possible number of steps.
 @Suite struct DriverCancelTests {
   /// How a run is ended.
   enum End: CaseIterable {
     case cancel, stop, logOut
   }
 
-  /// Runs the first steps of a client, up to a given number: the saved form is read, the finger is
-  /// refused, a register, a write, a quick poll, events, another write, a wait, a network change.
+  /// Runs the first steps of a client, up to a given number. In these the saved form is read, the
+  /// finger is refused, and there follow a register, a write, a quick poll, events, another write,
+  /// a wait, and a network change.
   private func begin(_ bench: Bench, _ server: inout LedgerServer, steps: Int) -> Bool {
     var left = steps
     var events = [4, 5]
@@ -64,7 +64,7 @@ struct LedgerServer {
   func `a run cancelled after any number of steps ends, and another continues`(
     end: End, endsWhenCancelled: Bool
   ) {
-    // The oldest job first, and then in other orders.
+    // First the oldest job runs first; then there are random orders.
     for seed in [nil, 1, 2, 3, 4] as [UInt64?] {
       endAnywhere(end, endsWhenCancelled: endsWhenCancelled, seed: seed)
     }
@@ -96,7 +96,7 @@ struct LedgerServer {
       }
       settle(bench, server)
       if end != .cancel, !run.isOver.value {
-        tooEarly += 1  // It came before the run began, and does not concern it.
+        tooEarly += 1  // It came before the run began, so it does not apply to it.
         continue
       }
       #expect(run.isOver.value, place)
@@ -120,10 +120,10 @@ struct LedgerServer {
     }
     #expect(tooEarly < 20)
     #expect(steps > 40, "a run has more awaits than that")
-    #expect(!goesOn, "all of it was tried")
+    #expect(!goesOn, "every step was tried")
   }
 
-  /// Ends what must end of itself: late answers of sources that heed nothing, and writes.
+  /// Ends what remains: late answers of sources that ignore cancellation, and writes.
   private func settle(_ bench: Bench, _ server: LedgerServer) {
     bench.drain()
     while !bench.source.open.isEmpty || !(bench.store?.open.isEmpty ?? true) {
@@ -132,7 +132,8 @@ struct LedgerServer {
         case .register: bench.source.answer(call.number, .snapshot([66], Spot("z", 0), testTerms))
         case .poll(let spot, _):
           let batch = LedgerBatch(first: spot.index + 1, events: [66])
-          // What comes late is not believed: unless nobody gave it up, as in a run that never ends.
+          // A late answer is not believed. If nobody gave the poll up, the run goes on and never
+          // ends.
           guard call.isCancelled else { return }
           bench.source.answer(call.number, .batch(batch))
         case .release: bench.source.answer(call.number, .done)
@@ -158,7 +159,7 @@ struct LedgerServer {
   @Test(arguments: 0...20 as ClosedRange<UInt64>)
   func `a source's error for its own cancellation never reaches the machine`(seed: UInt64) {
     let (bench, run) = Bench.following(seed: seed)
-    run.task.cancel()  // The poll ends in `malformed`, which would drop the finger.
+    run.task.cancel()  // The poll ends as `malformed`, which would drop the finger.
     bench.drain()
     #expect(run.isOver.value)
     #expect(bench.summary == "halted(stopped), [1], a:7")

@@ -4,12 +4,12 @@ import Testing
 
 @testable import UpdateMachine
 
-// What the tests of the driver stand on: an executor that is stepped by hand, a clock that is moved
-// by hand, a source and a store that are answered by hand. Nothing runs by itself, so nothing here
-// sleeps, and every test goes the same way every time.
+// What the tests of the driver use: an executor that is stepped by hand, a clock that is moved by
+// hand, and a source and a store that are answered by hand. Nothing runs by itself, so nothing here
+// sleeps, and every test runs the same way every time.
 
-/// Runs the jobs of actors and tasks when a test says so, on the test's own thread: the oldest that
-/// is ready first or, with a seed, any.
+/// Runs the jobs of actors and tasks when a test says so, on the test's own thread. It runs the
+/// oldest ready job first or, with a seed, a random one.
 final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
   private let ready = Locked<[UnownedJob]>([])
   private let order: Locked<SplitMix>?
@@ -21,7 +21,7 @@ final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
     ready.withLock { $0.append(job) }
   }
 
-  /// Runs one job that is ready; `false`: none is.
+  /// Runs one ready job. Returns `false` if there is none.
   @discardableResult
   func step() -> Bool {
     let next = ready.withLock { ready -> UnownedJob? in
@@ -44,8 +44,8 @@ final class StepExecutor: SerialExecutor, TaskExecutor, Sendable {
   }
 }
 
-/// A value behind a lock. Not a `Mutex`: the thread sanitizer does not see how that one waits when
-/// it is contended, and then finds races where there are none.
+/// A value behind a lock. It is not a `Mutex`, because the thread sanitizer does not understand how
+/// a contended `Mutex` waits, and then reports races that do not exist.
 final class Locked<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value
@@ -59,7 +59,7 @@ final class Locked<Value>: @unchecked Sendable {
   }
 }
 
-/// Something that tests and the tasks they start both touch.
+/// A value that both tests and the tasks they start use.
 final class Box<Value: Sendable>: Sendable {
   private let content: Locked<Value>
 
@@ -75,8 +75,8 @@ final class Box<Value: Sendable>: Sendable {
   }
 }
 
-/// Several who wait to be told something, each by its number. Somebody who is cancelled before it
-/// waits, while it waits or after it was told, is let go at most once.
+/// Tasks that wait to be told something, each under a number. A task that is cancelled before it
+/// waits, while it waits, or after it was told, is released at most once.
 final class Waiters<Answer: Sendable>: Sendable {
   private struct State {
     var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
@@ -86,7 +86,8 @@ final class Waiters<Answer: Sendable>: Sendable {
 
   var count: Int { state.withLock { $0.waiting.count } }
 
-  /// Waits; `letGoWith`: what to be told when cancelled, `nil`: cancelling changes nothing.
+  /// Waits to be told. `letGoWith` is what a cancelled task is told; with `nil`, cancelling changes
+  /// nothing.
   func wait(
     for number: Int, letGoWith early: Answer?, onCancel note: @escaping @Sendable () -> Void = {}
   ) async -> Answer {
@@ -106,7 +107,7 @@ final class Waiters<Answer: Sendable>: Sendable {
     }
   }
 
-  /// `false`: nobody of that number waits.
+  /// Tells the task with this number. Returns `false` if no such task waits.
   @discardableResult
   func tell(_ number: Int, _ answer: Answer) -> Bool {
     let waiting = state.withLock { $0.waiting.removeValue(forKey: number) }
@@ -132,7 +133,7 @@ final class HandClock: DriverClock {
     set { state.withLock { $0.wall = newValue } }
   }
 
-  /// When each sleeper is to be woken, earliest first.
+  /// The moments at which sleepers must be woken, earliest first.
   var alarms: [Moment] { state.withLock { $0.sleepers.values.sorted() } }
 
   func sleep(until moment: Moment) async throws(CancellationError) {
@@ -148,8 +149,8 @@ final class HandClock: DriverClock {
     if !isOver { throw CancellationError() }
   }
 
-  /// Goes on to the next sleeper's moment, or to `end` if none is before it, and wakes him.
-  /// `false`: the end is reached.
+  /// Moves on to the next sleeper's moment and wakes the sleeper. If nobody sleeps until `end` or
+  /// earlier, moves on to `end` and returns `false`.
   func advance(towards end: Moment) -> Bool {
     let next = state.withLock { state in
       let next = state.sleepers.filter { $0.value <= end }
@@ -167,7 +168,7 @@ final class HandClock: DriverClock {
 }
 
 extension Moment {
-  /// A wall clock that shows as many milliseconds.
+  /// The time of a wall clock that shows as many milliseconds.
   fileprivate var wall: WallTime { WallTime(milliseconds: milliseconds) }
 }
 
@@ -185,7 +186,7 @@ final class FixedChance: Chance {
   }
 }
 
-/// A source that answers when and what a test says.
+/// A source that answers what a test says, when the test says so.
 final class ScriptedSource: SyncSource {
   typealias Model = Ledger
   typealias Sync = LedgerSync
@@ -214,17 +215,17 @@ final class ScriptedSource: SyncSource {
   typealias Call = ScriptedCalls<Ask, Answer>.Call
   private let calls: ScriptedCalls<Ask, Answer>
 
-  /// - Parameter endsWhenCancelled: whether a call ends when its task is cancelled, with what a
-  ///   careless adapter makes of that: the worst that the machine can hear. If not, it ends only
-  ///   when the test answers it.
+  /// - Parameter endsWhenCancelled: whether a call ends when its task is cancelled. It then fails
+  ///   with what a careless adapter makes of that, which is the worst that the machine can hear. If
+  ///   `false`, it ends only when the test answers it.
   init(endsWhenCancelled: Bool = true) {
     calls = ScriptedCalls(whenCancelled: endsWhenCancelled ? .failure(.malformed) : nil)
   }
 
-  /// Everything that was ever asked, in order.
+  /// Everything that was asked so far, in order.
   var asked: [String] { calls.all.map(\.ask.description) }
 
-  /// What has not ended yet.
+  /// The calls that have not ended yet.
   var open: [Call] { calls.open }
 
   func register() async throws(SyncFailure) -> Registered<[Int], Spot> {
@@ -246,13 +247,13 @@ final class ScriptedSource: SyncSource {
 
   func release(_ log: String) async { _ = await calls.call(.release(log)) }
 
-  /// Answers a call; a second answer to the same call reaches nobody.
+  /// Answers a call. A second answer to the same call reaches nobody.
   func answer(_ number: Int, _ answer: Answer) { calls.answer(number, answer) }
 
-  /// Answers the newest call that is open.
+  /// Answers the newest open call.
   func answer(_ answer: Answer) {
     guard let call = open.last else {
-      Issue.record("nothing is asked")
+      Issue.record("no call is open")
       return
     }
     self.answer(call.number, answer)
@@ -294,7 +295,7 @@ final class ScriptedStore: ReplicaStore {
     }
   }
 
-  /// What is saved: "[1] a:7".
+  /// What is saved, like "[1] a:7".
   var content: String {
     state.withLock { state in
       state.stored.map { "\($0.replica.model.entries) \(fingerText($0.replica.finger))" }
@@ -302,34 +303,34 @@ final class ScriptedStore: ReplicaStore {
     }
   }
 
-  /// What was done, in order; each when it was over.
+  /// What was done, in the order in which it ended.
   var done: [String] { state.withLock { $0.notes } }
 
-  /// What was begun and is not over.
+  /// What was begun and has not ended.
   var open: [String] { state.withLock { $0.begun.map(\.note) } }
 
-  /// Whether what is begun waits for ``finish()``.
+  /// Whether operations wait for ``finish()``.
   var isSlow: Bool {
     get { state.withLock { $0.isSlow } }
     set { state.withLock { $0.isSlow = newValue } }
   }
 
-  /// What everything ends in.
+  /// The error with which every operation ends, if any.
   var failure: StoreError? {
     get { state.withLock { $0.failure } }
     set { state.withLock { $0.failure = newValue } }
   }
 
-  /// Whether what is slow is given up, and fails, when its task is cancelled.
+  /// Whether a waiting operation fails when its task is cancelled.
   var heedsCancellation: Bool {
     get { state.withLock { $0.heedsCancellation } }
     set { state.withLock { $0.heedsCancellation = newValue } }
   }
 
-  /// Ends the oldest that is slow.
+  /// Ends the oldest waiting operation.
   func finish() {
     guard let number = state.withLock({ $0.begun.first?.number }) else {
-      Issue.record("nothing is begun")
+      Issue.record("no operation was begun")
       return
     }
     waiters.tell(number, true)
@@ -353,7 +354,7 @@ final class ScriptedStore: ReplicaStore {
   private func perform(_ note: String) async throws(StoreError) {
     let (number, isSlow) = state.withLock { state in
       state.count += 1
-      #expect(state.begun.isEmpty, "the store is asked one thing at a time")
+      #expect(state.begun.isEmpty, "the store does one operation at a time")
       state.begun.append((state.count, note))
       return (state.count, state.isSlow)
     }
@@ -374,5 +375,5 @@ final class ScriptedStore: ReplicaStore {
 typealias LedgerDriver = UpdateMachine<ScriptedSource>
 typealias LedgerState = ReplicaState<Ledger>
 
-/// A finger in the log of what was done.
+/// A finger as text, for the list of what was done.
 func fingerText(_ finger: Spot?) -> String { finger.map { "\($0)" } ?? "no finger" }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// `logOut()`: the account goes.
+/// Tests `logOut()`: the account goes.
 @Suite struct DriverLogOutTests {
   @Test func `log-out without run erases, and releases the saved log`() {
     let bench = Bench(store: ScriptedStore(Bench.saved))
@@ -10,7 +10,7 @@ import Testing
     bench.drain()
     #expect(bench.source.asked == ["release a"])
     #expect(bench.store?.done == ["load", "erase"])
-    #expect(!logOut.isOver.value, "the release is waited for")
+    #expect(!logOut.isOver.value, "the log-out waits for the release")
     bench.source.answer(.done)
     bench.drain()
     #expect(logOut.isOver.value)
@@ -32,7 +32,7 @@ import Testing
     #expect(run.isOver.value)
     #expect(logOut.isOver.value)
     #expect(failure.value == nil)
-    #expect(bench.state.levelAsOf == nil)
+    #expect(bench.state.upToDateAsOf == nil)
     #expect(bench.store?.done == ["load", "erase"])
     bench.expectNoEffectAfterwards()
   }
@@ -175,17 +175,17 @@ import Testing
       #expect(bench.store?.content == "nothing", "seed \(seed)")
       let isLast = bench.inputs.value.last { $0.hasPrefix("started") || $0.hasPrefix("loggedOut") }
       if isLast?.hasPrefix("started") == true {
-        begun += 1  // The log-out came first, so it did not concern the new run.
+        begun += 1  // The log-out came first, so it does not apply to the new run.
         #expect(!new.isOver.value, "seed \(seed)")
         bench.tell { $0.stop() }
       }
       #expect(new.isOver.value, "seed \(seed)")
       bench.expectNoEffectAfterwards("seed \(seed)")
     }
-    #expect((1..<500).contains(begun), "both orders came up")
+    #expect((1..<500).contains(begun), "both orders occurred")
   }
 
-  @Test func `after a log-out another run starts anew`() {
+  @Test func `another run starts anew after a log-out`() {
     let (bench, _) = Bench.following()
     let (logOut, _) = bench.logOut()
     bench.drain()

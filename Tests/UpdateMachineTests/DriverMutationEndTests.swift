@@ -3,7 +3,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What ends local changes, and what they outlive: stop, log-out, crashes, and stores that fail.
+/// Tests what ends local changes, and what they survive: stop, log-out, crashes, and stores that
+/// fail.
 @Suite struct DriverMutationEndTests {
   // MARK: Stop and log-out
 
@@ -30,7 +31,7 @@ import Testing
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `without run, waiting for a change stores it, and the next run sends it`() {
+  @Test func `a change that is awaited without run is stored, and the next run sends it`() {
     let (bench, _) = MutationBench.following()
     bench.tell { $0.stop() }
     let ticket = bench.ticket(.set("a", 1))
@@ -46,7 +47,7 @@ import Testing
     #expect(bench.state(of: ticket) == .acknowledged)
   }
 
-  @Test func `without run, each waiter tries a failing store once, and so does the next run`() {
+  @Test func `each waiter without run tries a failing store once, and so does the next run`() {
     let (bench, _) = MutationBench.following()
     bench.tell { $0.stop() }
     let before = bench.store!.saves
@@ -95,13 +96,13 @@ import Testing
     bench.serve()
     #expect(run.isOver.value && logOut.isOver.value)
     #expect(bench.store?.stored == nil)
-    #expect(bench.pushes.isEmpty, "it was not durable")
+    #expect(bench.pushes.isEmpty, "the mutation was not durable")
     bench.expectNothingPending()
     bench.store?.isSlow = false
     bench.start { await $0.run() }
     bench.serve()
     bench.advance(.minutes(2))
-    #expect(bench.pushes.isEmpty, "another user may have come")
+    #expect(bench.pushes.isEmpty, "another user may have logged in")
     #expect(bench.state.pending.isEmpty)
   }
 
@@ -131,12 +132,12 @@ import Testing
     (bench.server.client, bench.server.last) = (ClientID(8), .none)
     bench.server.spot = Spot("b", 0)
     bench.answer(.snapshot(bench.server.news, bench.server.spot)) { $0.isRegister }
-    #expect(oldTold.value == .setAside, "the server may have it in the old name")
+    #expect(oldTold.value == .setAside, "the server may have it under the old client ID")
     #expect(bench.state.setAside.map(\.ticket).first == old)
     #expect(bench.push() == nil)
     let lost = bench.state.setAside.map(\.ticket)
 
-    // What is under way is a save of the old one's, at a version that the new one has not reached.
+    // The save under way is the old outbox's, at a version that the new one has not reached.
     let new = bench.ticket(.set("new", 1))
     let stored = bench.awaitStored(new)
     bench.tell { machine in for ticket in lost { machine.discard(ticket) } }
@@ -165,13 +166,13 @@ import Testing
     first.tell { $0.stop() }
     #expect(run.isOver.value)
 
-    // The device is locked still: its files cannot be read.
+    // The device is still locked, so its files cannot be read.
     store.failure = .failed("locked")
     let bench = MutationBench(store: store, server: first.server, incarnation: 2)
     let running = bench.start { await $0.run() }
     bench.advance(.seconds(30))
-    #expect(bench.source.open.isEmpty, "it does not begin anew")
-    #expect(bench.state.status == nil, "it is not known what is held")
+    #expect(bench.source.open.isEmpty, "the client does not begin again")
+    #expect(bench.state.status == nil, "nothing is known of the saved form")
     #expect(bench.reports.value.count > 3)
     store.failure = nil
     bench.advance(.seconds(11))
@@ -208,8 +209,7 @@ import Testing
 
   // MARK: Crashes
 
-  @Test func `bug 76: after a crash at any moment a stored change is there and takes effect once`()
-  {
+  @Test func `bug 76: a stored change survives a crash at any moment and takes effect once`() {
     var notStored = 0
     for steps in 0..<200 {
       let store = BoardStore()
@@ -223,7 +223,7 @@ import Testing
           stored.change { $0.append(true) }
         }
       }
-      // The process is killed in the middle of it; the server may have run what was out.
+      // The process is killed in the middle. The server may have run what was out.
       for step in 0..<steps {
         bench.executor.step()
         if step % 10 == 9, let push = bench.push()?.push { _ = bench.server.run(push) }
@@ -278,7 +278,7 @@ import Testing
     bench.advance(.milliseconds(1))
     #expect(bench.store?.saves == before + 2)
     _ = bench.ticket(.set("b", 2))
-    #expect(bench.store?.saves == before + 2, "the wait holds for it, too")
+    #expect(bench.store?.saves == before + 2, "the wait also holds for this change")
     bench.advance(.milliseconds(200))
     #expect(bench.store?.saves == before + 3)
     #expect(stored.value == nil)

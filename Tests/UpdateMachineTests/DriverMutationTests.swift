@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Local changes on the actor: what is seen, what is stored, what is sent, and who hears of it.
+/// Tests local changes on the actor: what is seen, stored and sent, and who is told.
 @Suite struct DriverMutationTests {
   // MARK: The two awaits
 
@@ -29,7 +29,7 @@ import Testing
     #expect(bench.server.ran == ["reserve"])
   }
 
-  @Test func `bug 77: offline a change is stored at once and acknowledged later`() {
+  @Test func `bug 77: a change made offline is stored at once and acknowledged later`() {
     let (bench, _) = MutationBench.following()
     bench.answer(.failure(.unreachable)) { $0.isPoll }
     let ticket = bench.ticket(.set("a", 1))
@@ -65,7 +65,7 @@ import Testing
     #expect(throws: Never.self) { try bench.mutate(.set("a", 1)).get() }
   }
 
-  @Test func `without a store a change is stored at once, and sent`() {
+  @Test func `a change without a store counts as stored at once, and is sent`() {
     let (bench, _) = MutationBench.following(store: nil)
     let ticket = bench.ticket(.set("a", 1))
     #expect(bench.awaitStored(ticket).value == true)
@@ -189,14 +189,14 @@ import Testing
       bench.failPush(failure)
       bench.advance(.minutes(2))
     }
-    bench.advance(.minutes(10))  // The deadline of one that is not answered.
+    bench.advance(.minutes(10))  // The deadline of an unanswered push passes.
     #expect(bench.source.all.contains { $0.push != nil && $0.isCancelled })
     bench.serve()
     #expect(bench.state(of: ticket) == .acknowledged)
     #expect(bench.server.ran == ["set"])
   }
 
-  @Test func `with push first, an answered push is followed by a poll`() {
+  @Test func `a client that pushes first polls after an answered push`() {
     var terms = testTerms
     terms.cadence = .every(.seconds(60))
     let (bench, _) = MutationBench.following(terms: terms)
@@ -251,8 +251,8 @@ import Testing
     #expect(bench.read { $0.discard(third) })
     #expect(bench.awaitAcknowledged(third).value == .discarded)
     #expect(bench.awaitStored(third).value == true)
-    #expect(!bench.read { $0.retry(third) }, "it is gone")
-    #expect(!bench.read { $0.discard(other) }, "it is confirmed")
+    #expect(!bench.read { $0.retry(third) }, "the mutation is gone")
+    #expect(!bench.read { $0.discard(other) }, "the mutation is confirmed")
     #expect(bench.state.setAside.isEmpty)
   }
 
@@ -282,7 +282,7 @@ import Testing
     _ = bench.ticket(.reserve(9, by: "me"))
     #expect(answers.value == ["free", "me"])
     bench.serve()
-    #expect(answers.value == ["free", "me"], "confirmed, it is what it was")
+    #expect(answers.value == ["free", "me"], "confirming it changes nothing")
     bench.server.board.hours[9] = "Ada"
     bench.answerPoll()
     #expect(answers.value == ["free", "me", "Ada"])
@@ -311,13 +311,13 @@ import Testing
     bench.server.board.hours[9] = nil
     bench.answerPoll()
     ask()
-    #expect(seen.value == ["free"], "it is free again, which the reader knows")
+    #expect(seen.value == ["free"], "the hour is free again, as the reader knows")
     bench.server.board.hours[9] = "Bob"
     bench.answerPoll()
     #expect(seen.value == ["free", "Bob"])
   }
 
-  /// An iterator on its way between the tasks that a test starts, one after the other.
+  /// An iterator that a test hands from one of its tasks to the next, one at a time.
   private struct Places: @unchecked Sendable {
     var answers: ViewAnswers<String>
     var iterator: ViewAnswers<String>.Iterator?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What the app says, and when it says it.
+/// Tests what the app says, and when it says it.
 @Suite struct DriverSignalTests {
   @Test func `signals before the start are kept for it`() {
     let bench = Bench(store: ScriptedStore(Bench.saved))
@@ -24,7 +24,7 @@ import Testing
     #expect(bench.source.asked == ["poll a:7, quick"])
   }
 
-  @Test func `while the saved form is read nothing is known, and the last signal counts`() {
+  @Test func `a client that reads its saved form knows nothing, and the last signal counts`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true
     let bench = Bench(store: store)
@@ -81,7 +81,7 @@ import Testing
     bench.source.batch(from: 8, [2])
     bench.drain()
     #expect(bench.reports.value == [.store(.failed("full"))])
-    #expect(bench.entries == [1, 2], "the model may show what is not written")
+    #expect(bench.entries == [1, 2], "the model may show what is not yet written")
     #expect(bench.store?.content == "[1] a:7")
     bench.store?.failure = nil
     bench.advance(.milliseconds(100))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A driver whose source answers as it likes.
+/// Tests a driver whose source answers as it likes.
 @Suite struct DriverSourceTests {
   @Test func `a first start registers, writes, and follows`() {
     let bench = Bench(store: ScriptedStore())
@@ -23,7 +23,7 @@ import Testing
     #expect(!run.isOver.value)
   }
 
-  @Test func `without a store applied events count as written at once`() {
+  @Test func `applied events count as written at once without a store`() {
     let bench = Bench()
     _ = bench.run()
     bench.drain()
@@ -35,7 +35,7 @@ import Testing
         + "disarm 1, poll 2 from a:0, arm 2 in 100 s")
   }
 
-  @Test func `with acknowledgement before saving, no poll waits for the store`() {
+  @Test func `no poll waits for the store with acknowledgement before saving`() {
     let store = ScriptedStore()
     let bench = Bench(store: store, acknowledges: .beforeSaving)
     let run = bench.run()
@@ -52,7 +52,7 @@ import Testing
     #expect(store.content == "nothing", "a crash would lose all of it")
     store.finish()
     bench.drain()
-    #expect(store.open == ["save a:3"], "what came meanwhile is one step")
+    #expect(store.open == ["save a:3"], "everything that came meanwhile is one step")
     bench.tell { $0.stop() }
     #expect(!run.isOver.value)
     store.finish()
@@ -104,11 +104,11 @@ import Testing
     #expect(bench.entries == [1, 2])
   }
 
-  @Test func `with answers in the wrong order, only the newer request's counts`() {
+  @Test func `only the newer request's answer counts if answers come in the wrong order`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let old = bench.source.open[0].number
     bench.tell { $0.networkChanged() }
-    bench.source.batch(from: 8, [2])  // The newer one first.
+    bench.source.batch(from: 8, [2])  // The newer request is answered first.
     bench.drain()
     bench.source.answer(old, .batch(LedgerBatch(first: 8, events: [66, 67])))
     bench.drain()
@@ -118,7 +118,7 @@ import Testing
 
   @Test func `a failure of an abandoned request is ignored`() {
     let (bench, _) = Bench.following(endsWhenCancelled: true)
-    bench.tell { $0.networkChanged() }  // Ends the poll, which calls that malformed.
+    bench.tell { $0.networkChanged() }  // This cancels the poll, which then fails as malformed.
     #expect(!bench.inputs.value.contains { $0.contains("malformed") })
     #expect(bench.reports.value == [])
     #expect(bench.entries == [1])
@@ -130,7 +130,7 @@ import Testing
     bench.source.batch(from: 8, [2])
     bench.source.answer(first, .batch(LedgerBatch(first: 8, events: [2])))
     bench.drain()
-    bench.source.batch(from: 8, [2])  // The next poll brings the same events once more.
+    bench.source.batch(from: 8, [2])  // The next poll brings the same events again.
     bench.drain()
     #expect(bench.entries == [1, 2])
   }
@@ -139,7 +139,7 @@ import Testing
     let bench = Bench(endsWhenCancelled: false)
     _ = bench.run()
     bench.drain()
-    bench.advance(.seconds(61))  // The deadline, and the wait after it.
+    bench.advance(.seconds(61))  // The deadline passes, and the wait after it.
     #expect(bench.source.asked == ["register", "register"])
     bench.source.answer(0, .snapshot([9], Spot("old", 0), testTerms))
     bench.drain()
@@ -171,15 +171,15 @@ import Testing
       bench.source.batch(from: place, [place])
       bench.drain()
     }
-    bench.source.batch(from: 5, [5])  // Given twice.
+    bench.source.batch(from: 5, [5])  // An event is given twice.
     bench.drain()
     bench.source.batch(from: 6, [])  // A ping.
     bench.drain()
     #expect(bench.entries == [1, 2, 3, 4, 5])
     let requests = bench.inputs.value.filter { $0.contains("poll ") }
-    #expect(requests.allSatisfy { $0.contains("poll 2 from ") }, "one request, which goes on")
+    #expect(requests.allSatisfy { $0.contains("poll 2 from ") }, "it is one request, which goes on")
     #expect(bench.source.open.count == 1)
-    #expect(bench.clock.alarms.count == 1, "and one deadline is out")
+    #expect(bench.clock.alarms.count == 1, "there is one deadline")
     bench.advance(.seconds(100))
     #expect(bench.source.open.isEmpty, "silence is a timeout")
   }

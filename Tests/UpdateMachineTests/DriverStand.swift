@@ -2,7 +2,7 @@ import Testing
 
 @testable import UpdateMachine
 
-// What every bench of a driver has, whatever its source is.
+// What every bench of a driver has, whatever the source is.
 
 /// A task that a test has started.
 struct Started: Sendable {
@@ -10,7 +10,7 @@ struct Started: Sendable {
   let isOver: Box<Bool>
 }
 
-/// One driver, with the executor and the clock that it stands on.
+/// One driver, with the executor and the clock that it uses.
 protocol DriverStand: AnyObject {
   associatedtype Origin: SyncSource
 
@@ -22,7 +22,7 @@ protocol DriverStand: AnyObject {
 extension DriverStand {
   func drain() { executor.drain() }
 
-  /// Starts something with the driver; does not let it run yet.
+  /// Starts something with the driver, without letting it run yet.
   @discardableResult
   func start(_ body: @escaping @Sendable (UpdateMachine<Origin>) async -> Void) -> Started {
     let isOver = Box(false)
@@ -34,13 +34,13 @@ extension DriverStand {
     return Started(task: task, isOver: isOver)
   }
 
-  /// Does something with the driver and lets all come to rest.
+  /// Does something with the driver, and lets everything come to rest.
   func tell(_ body: @escaping @Sendable (isolated UpdateMachine<Origin>) -> Void) {
     start { await body($0) }
     drain()
   }
 
-  /// Reads something of the driver, when all has come to rest.
+  /// Reads something from the driver once everything has come to rest.
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (isolated UpdateMachine<Origin>) -> Value
   ) -> Value {
@@ -50,7 +50,7 @@ extension DriverStand {
     return box.value!
   }
 
-  /// Lets time pass, with a rest at every moment for which somebody sleeps.
+  /// Lets time pass. At every moment for which somebody sleeps, everything comes to rest.
   func advance(_ span: TimeSpan) {
     let end = clock.now + span
     drain()
@@ -59,7 +59,7 @@ extension DriverStand {
   }
 }
 
-/// The calls of a source that answers when and what a test says.
+/// The calls of a source that answers what a test says, when the test says so.
 final class ScriptedCalls<Ask: Sendable, Answer: Sendable>: Sendable {
   struct Call: Sendable {
     var number: Int
@@ -68,17 +68,17 @@ final class ScriptedCalls<Ask: Sendable, Answer: Sendable>: Sendable {
     var isOver = false
   }
 
-  /// What a call ends with when its task is cancelled; `nil`: only with what the test answers.
+  /// The answer that ends a call whose task is cancelled; `nil` if only the test ends it.
   private let whenCancelled: Answer?
   private let calls = Locked<[Call]>([])
   private let waiters = Waiters<Answer>()
 
   init(whenCancelled: Answer?) { self.whenCancelled = whenCancelled }
 
-  /// Everything that was ever asked, in order.
+  /// All calls so far, in order.
   var all: [Call] { calls.withLock { $0 } }
 
-  /// What has not ended yet.
+  /// The calls that have not ended yet.
   var open: [Call] { all.filter { !$0.isOver } }
 
   func call(_ ask: Ask) async -> Answer {
@@ -93,6 +93,6 @@ final class ScriptedCalls<Ask: Sendable, Answer: Sendable>: Sendable {
     return answer
   }
 
-  /// Answers a call; a second answer to the same call reaches nobody.
+  /// Answers a call. A second answer to the same call reaches nobody.
   func answer(_ number: Int, _ answer: Answer) { waiters.tell(number, answer) }
 }

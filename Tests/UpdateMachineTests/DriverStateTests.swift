@@ -4,7 +4,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What the app sees of a driver.
+/// Tests what the app sees of a driver.
 @Suite struct DriverStateTests {
   private func reader(of bench: Bench) -> Reader {
     Reader(bench.read { $0.states() }, on: bench.executor)
@@ -15,16 +15,16 @@ import Testing
     let states = bench.read { $0.states() }
     _ = bench.run()
     bench.drain()
-    // Nothing was read yet, and nothing is lost: the newest is there.
+    // The reader has read nothing yet, but it loses nothing: the newest state is there.
     let reader = Reader(states, on: bench.executor)
     #expect(reader.next()?.model == Ledger(entries: [1]))
     let other = self.reader(of: bench)
     #expect(other.next()?.model == Ledger(entries: [1]))
-    #expect(other.next() == nil, "nothing newer")
+    #expect(other.next() == nil, "there is no newer state")
   }
 
-  @Test func `an app makes a state for a preview`() {
-    let freshness = Freshness(.connecting(since: Moment(milliseconds: 3)), levelAsOf: nil)
+  @Test func `an app can make a state for a preview`() {
+    let freshness = Freshness(.connecting(since: Moment(milliseconds: 3)), upToDateAsOf: nil)
     let state = ReplicaState(
       holding: .model(Ledger(entries: [1])), status: nil, freshness: freshness,
       at: Moment(milliseconds: 5))
@@ -45,7 +45,7 @@ import Testing
     #expect(reader.next()?.model == Ledger(entries: [1]))
   }
 
-  @Test func `a slow reader gets the newest, whatever came in between`() {
+  @Test func `a slow reader gets the newest state, whatever came in between`() {
     let (bench, _) = Bench.following()
     let reader = reader(of: bench)
     reader.next()
@@ -54,7 +54,7 @@ import Testing
       bench.advance(.milliseconds(400))
     }
     #expect(reader.next()?.model?.entries.count == 993)
-    #expect(reader.next() == nil, "one place is kept, not a thousand")
+    #expect(reader.next() == nil, "one state is kept, not a thousand")
   }
 
   @Test func `a slow reader costs no memory`() {
@@ -62,7 +62,7 @@ import Testing
     var observers = Subscribers<Witness>()
     let states = observers.add(Witness(alive))
     for _ in 1...1_000 { observers.publish(Witness(alive)) }
-    #expect(alive.value == 1, "the newest state is kept, and no other")
+    #expect(alive.value == 1, "only the newest state is kept")
     withExtendedLifetime(states) {}
   }
 
@@ -89,7 +89,7 @@ import Testing
       let goes = reader(of: bench)
       goes.next()
       goes.leave()
-      #expect(bench.read { $0.observers.count } <= 2, "also when nothing happens")
+      #expect(bench.read { $0.observers.count } <= 2, "even if nothing happens")
     }
     bench.source.batch(from: 8, [2])
     bench.drain()
@@ -112,7 +112,7 @@ import Testing
     let (bench, _) = Bench.following()
     let reader = reader(of: bench)
     reader.follow()
-    bench.tell { $0.networkChanged() }  // A quick poll is out, and not answered.
+    bench.tell { $0.networkChanged() }  // A quick poll is now out and unanswered.
     #expect(bench.claim == "connected")
     let inputs = bench.inputs.value.count
     let seen = reader.seen.value.count
@@ -135,7 +135,7 @@ import Testing
     #expect(reader.claims == ["connected", "connecting since 50"])
   }
 
-  @Test func `an alarm is set only while somebody reads states`() {
+  @Test func `an alarm is set only while states are read`() {
     let (bench, _) = Bench.following()
     #expect(bench.clock.alarms.count == 1, "the poll's deadline")
     let reader = reader(of: bench)
@@ -157,7 +157,8 @@ import Testing
       bench.source.batch(from: bench.read { $0.client.finger!.index } + 1, [nil])
       bench.advance(.seconds(30))
     }
-    // Each poll is three inputs, and an alarm rings at most once in a poll's deadline.
+    // Each poll makes three inputs, and freshness wakes the reader at most once in a poll's
+    // deadline.
     #expect(reader.seen.value.count <= 20 * 5)
   }
 
@@ -171,7 +172,7 @@ import Testing
     #expect(machine != nil)
     #expect(reader.next()?.freshness.claim == .halted(.stopped))
     bench.machine = nil
-    #expect(machine == nil, "though somebody still holds its states")
+    #expect(machine == nil, "even though somebody still holds its states")
     #expect(reader.next() == nil)
     #expect(reader.hasEnded.value)
   }
@@ -213,12 +214,12 @@ import Testing
 
   @Test func `several values are read from one state`() {
     let (bench, _) = Bench.following()
-    let (entries, levelAsOf, claim) = bench.read { machine in
+    let (entries, upToDateAsOf, claim) = bench.read { machine in
       let state = machine.state
-      return (state.model?.entries, state.levelAsOf, state.freshness.claim)
+      return (state.model?.entries, state.upToDateAsOf, state.freshness.claim)
     }
     #expect(entries == [1])
-    #expect(levelAsOf == .ms(0))
+    #expect(upToDateAsOf == .ms(0))
     #expect(claim == .connected)
   }
 
@@ -226,7 +227,7 @@ import Testing
   func `an observable replica follows on the main actor until its task is cancelled`() async {
     let source = ScriptedSource()
     let store = ScriptedStore(Bench.saved)
-    // On the system's executors; nothing but what is awaited happens at any special time.
+    // This runs on the system's executors, so only what is awaited has a certain time.
     let machine = LedgerDriver(
       source: source, replicas: store, clock: HandClock(), chance: FixedChance())
     let replica = ObservableReplica(machine)
@@ -243,7 +244,7 @@ import Testing
     #expect(replica.machine === machine)
   }
 
-  /// Returns when the state is about to change; it has when the main actor is free again.
+  /// Returns when the state is about to change. It has changed once the main actor is free again.
   @MainActor
   private func change(of replica: ObservableReplica<ScriptedSource>) async {
     await withCheckedContinuation { continuation in
@@ -256,7 +257,7 @@ import Testing
   }
 }
 
-/// Tells how many of its kind there are.
+/// Counts how many objects of its kind are alive.
 private final class Witness: Sendable {
   private let alive: Box<Int>
 

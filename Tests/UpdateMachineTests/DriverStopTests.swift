@@ -2,7 +2,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// `stop()`: nothing goes on, nothing is lost.
+/// Tests `stop()`: nothing goes on, and nothing is lost.
 @Suite struct DriverStopTests {
   @Test func `stop ends run, keeps finger and log, and the next start goes on from there`() {
     let (bench, run) = Bench.following()
@@ -15,7 +15,7 @@ import Testing
     let again = bench.run()
     bench.drain()
     #expect(bench.source.asked.last == "poll a:7, quick")
-    #expect(bench.store?.done == ["load"], "what is known is not read again")
+    #expect(bench.store?.done == ["load"], "the saved form is not read again")
     #expect(!again.isOver.value)
   }
 
@@ -54,7 +54,7 @@ import Testing
     bench.drain()
     #expect(old.isOver.value)
     #expect(!new.isOver.value)
-    #expect(bench.entries == [1], "what came after stop is not taken")
+    #expect(bench.entries == [1], "an answer after the stop is not taken")
     #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 7), waits: false)])
   }
 
@@ -71,7 +71,8 @@ import Testing
     bench.expectNoEffectAfterwards()
   }
 
-  /// Found by seed 1414 with actors: the start said at its end what was so at its beginning.
+  /// Found by seed 1414 with actors. The start told the machine at its end what had been true at
+  /// its beginning.
   @Test func `a run that waited begins in the background if the user left meanwhile`() {
     let (bench, old) = Bench.following(endsWhenCancelled: false)
     bench.tell { $0.stop() }
@@ -83,7 +84,7 @@ import Testing
     bench.drain()
     #expect(old.isOver.value)
     #expect(!new.isOver.value)
-    #expect(bench.source.open.isEmpty, "nobody looks at it: nothing is asked")
+    #expect(bench.source.open.isEmpty, "in the background nothing is asked")
     bench.tell { $0.enterForeground() }
     bench.drain()
     #expect(bench.source.open.map(\.ask) == [.poll(Spot("a", 7), waits: false)])
@@ -102,10 +103,10 @@ import Testing
     bench.expectNoEffectAfterwards()
   }
 
-  @Test func `run right after the old one was cancelled waits for it`() {
+  @Test func `a run that begins right after the old one was cancelled waits for it`() {
     let (bench, old) = Bench.following()
     old.task.cancel()
-    let new = bench.run()  // As a view that goes and comes back at once does.
+    let new = bench.run()  // A view that disappears and reappears at once does this.
     bench.drain()
     #expect(old.isOver.value)
     #expect(!new.isOver.value)
@@ -131,7 +132,7 @@ import Testing
       }
       bench.drain()
       #expect(isStopped.value)
-      // A stop that came before the run does not concern it.
+      // A stop that came before the run does not apply to it.
       if bench.inputs.value[0].hasPrefix("stopped") { continue }
       #expect(source.asked.count == asked.value, "stop after \(steps) steps")
       for call in source.open { source.answer(call.number, .failure(.unreachable)) }
@@ -164,8 +165,8 @@ import Testing
   @Test func `bug 9: a request that never settled is given up after the device wakes`() {
     let (bench, _) = Bench.following(endsWhenCancelled: false)
     let stuck = bench.source.open[0].number
-    bench.advance(.milliseconds(100_100))  // Nothing ever comes for it.
-    #expect(bench.source.open.map(\.number) == [stuck, stuck + 1], "asked anew")
+    bench.advance(.milliseconds(100_100))  // No answer ever comes.
+    #expect(bench.source.open.map(\.number) == [stuck, stuck + 1], "the client asks again")
     bench.source.batch(from: 8, [2])
     bench.drain()
     #expect(bench.entries == [1, 2])
@@ -180,7 +181,7 @@ import Testing
     #expect(bench.store?.open == ["save a:8"])
     bench.tell { $0.stop() }
     #expect(bench.clock.alarms == [], "no timer survives")
-    #expect(!run.isOver.value, "the write is let end")
+    #expect(!run.isOver.value, "the write may end")
     bench.store?.finish()
     bench.drain()
     #expect(run.isOver.value)

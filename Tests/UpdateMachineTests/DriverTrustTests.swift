@@ -2,17 +2,17 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A server that stands still, and readers who wait for what never comes: on the actor.
+/// Tests a server that makes no progress, and readers who wait for what never comes, on the actor.
 @Suite struct DriverTrustTests {
   private struct Value: ViewQuery {
     var key: String
     func answer(in board: Board) -> Int64? { board.values[key] }
   }
 
-  @Test func `bug 75: while the confirmed state does not advance, mutations are sent again`() {
+  @Test func `bug 75: mutations are sent again while the confirmed state does not advance`() {
     let (bench, _) = MutationBench.following()
     let ticket = bench.ticket(.set("a", 1))
-    // The server says yes, and forgets.
+    // The server accepts the push, and forgets it.
     bench.answer(.pushed(.accepted)) { $0.push != nil }
     let told = bench.awaitAcknowledged(ticket)
     for _ in 0..<10 {

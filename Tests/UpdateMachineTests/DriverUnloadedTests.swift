@@ -4,11 +4,10 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// Messages that are unloaded in the store, on the actor: what is read, when, and what becomes of
-/// it when that cannot be.
+/// Tests unloaded messages on the actor: what is read, when, and what happens if it cannot be read.
 @Suite struct DriverUnloadedTests {
-  /// A process in which 60 messages were fetched and saved, and the bench of the next, which has
-  /// not begun.
+  /// Runs a process that fetches and saves 60 messages. Returns the bench of the next process,
+  /// which has not begun.
   private static func restarted(
     acknowledges: Acknowledgement = .afterSaving
   ) -> (PageBench, HandStore) {
@@ -18,7 +17,7 @@ import Testing
     viewer.follow()
     bench.page()
     bench.batch([.new(PageBench.message(2000, in: 1))])
-    // From here on the page is not ahead of the log any more.
+    // From here on the page is no longer ahead of the log.
     bench.batch([.new(PageBench.message(2001, in: 2))])
     #expect(viewer.seen.value.last?.items.count == 60)
     bench.tell { $0.stop() }
@@ -44,7 +43,7 @@ import Testing
     #expect(bench.read { $0.state.model?.lists.count } == 0)
     let viewer = bench.look(PageBench.a, .newest(3))
     viewer.follow()
-    #expect(viewer.rows == ["990 1000 2000"], "no gap is seen before they are read")
+    #expect(viewer.rows == ["990 1000 2000"], "no gap is shown before the rows are read")
     #expect(viewer.seen.value.last?.isComplete == true)
     #expect(store.state.value.messagesRead == 3)
     let older = ListWindow(.id(MessageID(980)), before: 2, after: 2)
@@ -59,7 +58,7 @@ import Testing
     let (bench, _, _) = DriverUnloadedTests.started()
     let viewer = bench.look(PageBench.a, ListWindow(.id(MessageID(430)), before: 2, after: 1))
     viewer.follow()
-    // Known from 420 on: the 60th before the event came is 410, and 61 were held.
+    // The list is known from 410 on: 410 was the 60th newest message before 2000 came.
     #expect(viewer.rows == ["410 420 430"])
     let older = ListWindow(.id(MessageID(420)), before: 2, after: 1)
     bench.tell { $0.moveWindow(viewer.id, to: older) }
@@ -90,7 +89,7 @@ import Testing
 
   @Test func `a page about unloaded messages is taken as if they were loaded`() {
     let (bench, store, _) = DriverUnloadedTests.started()
-    // A list of its own, about messages of which one is held, and unloaded.
+    // A list of its own. One of its messages is held, and unloaded.
     let topic = ShelfNarrow([.sender(UserID(1))])
     let viewer = bench.look(topic, .newest(2))
     viewer.follow()
@@ -106,7 +105,7 @@ import Testing
     let viewer = bench.look(PageBench.a, .newest(3))
     viewer.follow()
     #expect(bench.reports.value == [.store(.failed("a bad block"))])
-    // What came since the restart would be known; all before is not.
+    // What came since the restart would be known, but nothing before.
     #expect(bench.asked == ["about 2002, 20 before, 0 after"])
     store.state.change { $0.failure = nil }
     bench.page()
@@ -116,7 +115,7 @@ import Testing
     ])
     bench.tell { $0.stop() }
     #expect(run.isOver.value)
-    // What was given up is gone from the store, too.
+    // What was given up is also gone from the store.
     #expect(store.state.value.rows.keysOfMessages == (82...100).map { $0 * 10 } + [2000])
   }
 
@@ -144,7 +143,7 @@ import Testing
     store.release(failing: .failed("cancelled"))
     bench.drain()
     #expect(run.isOver.value)
-    // The answer was not taken; the messages stay unloaded.
+    // The batch was not taken, so the messages stay unloaded.
     #expect(store.state.value.rows.keysOfMessages.count == 62)
   }
 
@@ -154,7 +153,8 @@ import Testing
     viewer.follow()
     store.state.change { $0.holds = true }
     bench.batch([.new(PageBench.message(2010, in: 1))])
-    // The save is out. The reading waits behind it; and behind that another save, of now.
+    // The save is out. The read waits behind it, and behind the read waits another save of the
+    // newest state.
     bench.tell { $0.moveWindow(viewer.id, to: .newest(7)) }
     bench.batch([.new(PageBench.message(2020, in: 1))])
     store.release()
@@ -179,7 +179,7 @@ import Testing
   }
 }
 
-/// A store in memory that a test can look into, hold and make fail.
+/// A store in memory that a test can inspect, delay and make fail.
 final class HandStore: SyncStore {
   struct State: Sendable {
     var rows = VersionedMap<StoredKey, [UInt8]>()
@@ -187,16 +187,16 @@ final class HandStore: SyncStore {
     var writtenAt: WallTime?
     var messagesRead = 0
     var rowsCleared = 0
-    /// Readings fail so.
+    /// The error with which reads fail, if any.
     var failure: StoreError?
-    /// Readings and steps wait.
+    /// Whether reads and steps wait.
     var holds = false
     var held: [CheckedContinuation<StoreError?, Never>] = []
   }
 
   let state = Box(State())
 
-  /// What is held goes on.
+  /// Lets what waits go on.
   func release(failing failure: StoreError? = nil) {
     let held = state.change { state in
       defer { state.held = [] }
@@ -272,12 +272,12 @@ final class HandStore: SyncStore {
 }
 
 extension StoredTable {
-  /// A shelf's.
+  /// Whether this is the table of a shelf's messages.
   fileprivate var isOfMessages: Bool { self == StoredTable.firstOfModel.advanced(by: 1) }
 }
 
 extension VersionedMap<StoredKey, [UInt8]> {
-  /// The numbers of the messages that are in it.
+  /// The IDs of the messages in these rows.
   fileprivate var keysOfMessages: [Int64] {
     filter { $0.key.table.isOfMessages }.map { try! Int64(keyBytes: $0.key.bytes) }
   }

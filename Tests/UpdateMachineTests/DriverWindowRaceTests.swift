@@ -8,7 +8,7 @@ struct QuickPages: SyncSource {
   typealias Model = Shelf
   typealias Sync = ShelfSync
 
-  /// As many fetches as there is time for: windows must not wait here.
+  /// Settings for as many fetches as there is time for, because windows must not wait here.
   static var pages: PageSettings {
     var settings = PageSettings()
     settings.retry.paceBurst = 1_000_000
@@ -43,7 +43,7 @@ struct QuickPages: SyncSource {
   }
 }
 
-/// Windows on real threads.
+/// Tests windows on real threads.
 @Suite struct DriverWindowRaceTests {
   @Test func `windows opened and closed on many threads are filled, and leave nothing behind`()
     async
@@ -58,7 +58,7 @@ struct QuickPages: SyncSource {
               .channel(ChannelID(Int64(viewer % 2 + 1))), .sender(UserID(Int64(step % 10))),
             ])
             let views = await machine.openWindow(on: narrow, showing: .newest(3))
-            if (viewer + step) % 3 == 0 { continue }  // Dropped before it was looked at.
+            if (viewer + step) % 3 == 0 { continue }  // Dropped before anybody looks.
             for await view in views {
               if (viewer + step) % 3 == 1 { await machine.closeWindow(views.id) }
               if view.isComplete { break }
@@ -88,7 +88,7 @@ struct QuickPages: SyncSource {
     ])
     #expect(bench.asked == ["item 500"])
     #expect(bench.read { $0.state.model?.heard } == [])
-    // It is in the states that are shown with the page, and in what is saved next.
+    // What the model hears is in the state that is shown with the page, and in the next save.
     let seen = Box<[[MessageID]]>([])
     bench.start { machine in
       for await state in await machine.states() {

@@ -3,7 +3,7 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// Windows on the actor: what is asked for them, what is seen through them, and what ends them.
+/// Tests windows on the actor: what is fetched for them, what they show, and what ends them.
 @Suite struct DriverWindowTests {
   // MARK: Filling
 
@@ -32,7 +32,7 @@ import Testing
     bench.page()
     #expect(first.rows.last == "980 990 1000")
     #expect(second.rows.last == "980 990 1000")
-    // One of them goes on, the other goes: what is out is the one's.
+    // One window stays and the other closes. The fetch that is out belongs to the one that stays.
     bench.tell { $0.moveWindow(first.id, to: .newest(5)) }
     bench.tell { $0.closeWindow(second.id) }
     #expect(bench.asked == ["about 980, 20 before, 0 after"])
@@ -78,7 +78,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "1000 2000")
     bench.batch([.deleted([MessageID(2000)])])
     bench.batch([.deleted([MessageID(1000)])])
-    // The newer message is gone, so the window reaches into what is not held.
+    // The newest message is gone, so the window reaches into what is not held.
     #expect(viewer.next()?.items.map(\.content) == [990])
   }
 
@@ -109,11 +109,11 @@ import Testing
       }
       bench.advance(.milliseconds(50))
     }
-    #expect((5...7).contains(asked.count), "a minute: \(asked)")
+    #expect((5...7).contains(asked.count), "in a minute: \(asked)")
     for _ in 0..<60 where bench.source.pagesOut.isEmpty { bench.advance(.seconds(1)) }
     bench.page()
     #expect(viewer.next().map(Viewer.words) == "980 990 1000")
-    #expect(bench.read { $0.client.status.isLive }, "the machine's requests are others")
+    #expect(bench.read { $0.client.status.isLive }, "the machine's own requests are not affected")
   }
 
   @Test func `a rejected fetch is reported, and not repeated soon`() {
@@ -174,7 +174,7 @@ import Testing
     #expect(first?.isCancelled ?? true)
     #expect((first == nil) == endsWhenCancelled)
     #expect(bench.source.pagesAsked.count == (end == .moveOn ? 2 : 1))
-    // What comes late changes nothing.
+    // A late page changes nothing.
     let page = bench.page(PageRequest(PageBench.a, .newest, before: 3, after: 0))
     bench.source.answer(fetch, .page(page))
     bench.drain()
@@ -210,7 +210,7 @@ import Testing
     #expect(bench.source.pagesOut.map(\.ask.request?.narrow) == [PageBench.a])
     bench.page()
     #expect(stays.next().map(Viewer.words) == "990 1000")
-    // The bell is heard in this run, too.
+    // A moved window is noticed in this run, too.
     bench.tell { $0.moveWindow(stays.id, to: .newest(7)) }
     #expect(bench.source.pagesOut.count == 1)
     stays.leave()
@@ -242,7 +242,8 @@ import Testing
   }
 }
 
-/// Windows while the machine itself changes: generations, the background, and ends.
+/// Tests windows while the machine itself changes: new generations, the background, stop and
+/// log-out.
 @Suite struct DriverWindowLifeTests {
   @Test(arguments: [true, false])
   func `losing the finger ends every fetch, and the next generation repeats it`(
@@ -260,9 +261,9 @@ import Testing
     #expect(bench.source.pagesAsked.count >= 2)
     let before = bench.source.pagesAsked.count
     bench.advance(.seconds(5))
-    #expect(bench.source.pagesAsked.count == before, "nothing before there is a finger")
+    #expect(bench.source.pagesAsked.count == before, "no page is fetched without a finger")
     bench.register()
-    #expect(held.rows.last == "(990) (1000) gap", "what was known formerly is shown as that")
+    #expect(held.rows.last == "(990) (1000) gap", "former rows are shown as former")
     let asked = bench.source.pagesOut.filter { !$0.isCancelled }
     #expect(asked.map(\.ask.request?.narrow) == [PageBench.a, PageBench.b])
     // The page of the old generation comes last of all.
@@ -331,7 +332,7 @@ import Testing
     #expect(viewer.next().map(Viewer.words) == "990 1000")
   }
 
-  @Test func `nothing is fetched in the background; back in the foreground windows are filled`() {
+  @Test func `windows fetch nothing in the background, and are filled back in the foreground`() {
     let (bench, _) = PageBench.following()
     let viewer = bench.look(PageBench.a, .newest(2))
     bench.tell { $0.enterBackground() }
@@ -353,7 +354,7 @@ import Testing
     }
     let open = bench.look(PageBench.b, .newest(2))
     let before = bench.source.pagesAsked.count
-    #expect(before == 2, "what is held is not asked for")
+    #expect(before == 2, "held messages are not fetched")
     bench.failPoll(.expired)
     bench.advance(.seconds(5))
     bench.register()

@@ -3,7 +3,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What confirms a mutation where the server has no IDs: its echo, a snapshot, or a poll without one.
+/// Tests what confirms a mutation if the server has no IDs: its echo, a snapshot, or a poll that
+/// brings no echo.
 @Suite struct EchoTests {
   @Test func `a poll that left after the push's answer confirms mutations without an echo`() throws
   {
@@ -17,7 +18,7 @@ import Testing
     desk.box.pollWasAnswered()
     desk.replay()
     #expect(tickets.map(desk.state) == [.acknowledged, .sent])
-    desk.box.pollWasAnswered()  // Nobody asked since.
+    desk.box.pollWasAnswered()  // Nobody has polled since.
     #expect(desk.state(tickets[1]) == .sent)
     #expect(desk.box.violation() == nil)
   }
@@ -43,7 +44,7 @@ import Testing
     #expect(desk.state(ticket) == .uncertain)
   }
 
-  @Test func `on a server with IDs, only the last mutation ID confirms`() throws {
+  @Test func `only the last mutation ID confirms on a server with IDs`() throws {
     var desk = Desk.started()
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()
@@ -90,7 +91,7 @@ import Testing
 
   // MARK: In a client
 
-  /// A board whose server gives back what its clients call their changes.
+  /// A board whose server returns the names that clients give their changes.
   private struct Echoing: SyncModel {
     typealias Change = BoardChange
     typealias Refusal = Never
@@ -122,7 +123,7 @@ import Testing
     }
   }
 
-  /// A client that follows, whose writes succeed at once, with one change that was accepted.
+  /// A client that follows, whose writes succeed at once, and whose one change was accepted.
   private struct Hand {
     var hand = ClientHand<Echoing, Sync>()
 
@@ -133,7 +134,7 @@ import Testing
       hand.put(.snapshotArrived(id, board, finger: Spot(log, 0), terms: testTerms))
     }
 
-    /// The log is lost; goes on until a register is out.
+    /// The log is lost. Goes on until a register is out.
     mutating func expire() {
       hand.put(.failed(hand.request!, .expired))
       if case .registering = hand.client.status { return }

@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 import UpdateMachine
 
-/// `freshnessChange(after:)` is in no recorded conversation, so it is held against the only thing
-/// that it may say: when `freshness(at:)` differs next.
+/// Tests `freshnessChange(after:)`, which is in no recorded conversation. It must say when
+/// `freshness(at:)` next differs.
 @Suite struct FreshnessChangeTests {
   @Test func `a failure is shown after the debounce`() {
     var client = Attended(restored: Spot("a", 7))
@@ -68,7 +68,7 @@ import UpdateMachine
   }()
 
   @Test(arguments: 0..<4, [Cadence.waits, .every(.seconds(30)), .pushed])
-  func `in random runs the announced moment is the first at which freshness differs`(
+  func `the announced moment is the first at which freshness differs in random runs`(
     kind: Int, cadence: Cadence
   ) {
     var terms = testTerms
@@ -115,7 +115,7 @@ import UpdateMachine
     }
   }
 
-  /// Compares what is foretold with what happens, at close and at far moments.
+  /// Compares the prediction with what happens, at near and at far moments.
   private func agrees(_ client: Attended) -> Bool {
     let machine = client.machine
     let current = machine.freshness(at: client.now)

@@ -55,12 +55,12 @@ final class Host {
 }
 // Article example ends
 
-/// The app's network, disk, clock and screen: here a list of what comes next, and when.
+/// The app's network, disk, clock and screen. Here they are a list of what comes next, and when.
 final class AppParts {
   typealias Client = Host.Client
   typealias Feed = (Client.Input) -> Void
 
-  /// What is to happen; `name`: what cancels it.
+  /// A step that will happen. It can be cancelled under its `name`.
   private struct Step {
     var at: Moment
     var number: Int
@@ -79,10 +79,10 @@ final class AppParts {
   private var lives: UInt64 = 0
   private var count = 0
   private var steps: [Step] = []
-  /// A poll that waits at the server, and what it knows.
+  /// The poll that waits at the server, and what its client knows.
   private var waiting: (id: RequestID, known: BoardNews, feed: Feed)?
 
-  /// Lets so much time pass.
+  /// Lets some time pass.
   func run(_ span: TimeSpan) {
     let end = now + span
     while let index = steps.indices.min(by: {
@@ -121,7 +121,7 @@ final class AppParts {
     claims.append(client.freshness(at: now).claim)
   }
 
-  /// One showing at a time is planned; `nil`: none.
+  /// Plans one showing at a time, or none if `moment` is `nil`.
   func showAgain(at moment: Moment?, _ show: @escaping () -> Void) {
     cancel("showing")
     if let moment { later("showing", at: moment, show) }
@@ -207,7 +207,7 @@ final class AppParts {
   }
 }
 
-/// An app that hosts the client itself, as the article says.
+/// Tests an app that hosts the client itself, as the article says.
 @Suite struct HostLoopTests {
   @Test func `a host of one's own follows, makes changes, restarts and logs out`() throws {
     let parts = AppParts()
@@ -221,12 +221,12 @@ final class AppParts {
     #expect(host.client.model?.state.values == ["a": 1])
 
     try host.mutate(.set("b", 2))
-    #expect(parts.shown.last == ["a": 1, "b": 2], "seen at once")
+    #expect(parts.shown.last == ["a": 1, "b": 2], "the change is shown at once")
     parts.run(.seconds(5))
     #expect(parts.server.ran == ["set"])
     #expect(host.client.local?.outbox.isEmpty == true)
 
-    // The process ends with a change that was made offline; the next one sends it.
+    // The process ends with a change that was made offline. The next process sends it.
     parts.isOnline = false
     try host.mutate(.set("c", 3))
     parts.run(.seconds(5))
@@ -234,7 +234,7 @@ final class AppParts {
     host.feed(.app(.networkChanged))
     let lost = parts.now
     parts.run(.seconds(5))
-    #expect(parts.claims.last == .unreachable(since: lost), "shown when the banner was due")
+    #expect(parts.claims.last == .unreachable(since: lost), "the banner is shown when it is due")
     host.feed(.app(.stopped))
     parts.isOnline = true
     let next = Host(parts)
@@ -252,7 +252,7 @@ final class AppParts {
     #expect(next.client.holding == .nothing)
   }
 
-  @Test func `the article shows exactly these lines`() throws {
+  @Test func `the article shows exactly the code of the host loop`() throws {
     let here = URL(filePath: #filePath)
     let root = here.deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

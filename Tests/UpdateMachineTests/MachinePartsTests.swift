@@ -5,7 +5,7 @@ import UpdateMachine
 @Suite struct SlowBackoffTests {
   let settings = RetrySettings()
 
-  @Test func `the slow backoff doubles from 1 s to 60 s, and only time resets it`() {
+  @Test func `the slow backoff doubles from 1 s to 60 s`() {
     var slow = SlowBackoff()
     let waits = (0..<8).map { slow.take(at: .ms(Int64($0) * 1000), settings) }
     #expect(
@@ -49,7 +49,7 @@ import UpdateMachine
     #expect(outage.lostSince == .ms(30))
   }
 
-  @Test func `when the user comes back, the outage counts from then, without the failure`() {
+  @Test func `an outage counts from the user's return, without the failure`() {
     var outage = Outage()
     outage.fail(at: .ms(30))
     outage.restart(at: .ms(99))
@@ -60,8 +60,8 @@ import UpdateMachine
   @Test func `an up-to-date answer ends the outage`() {
     var outage = Outage()
     outage.fail(at: .ms(30))
-    outage.recover(levelAsOf: .ms(25))
-    #expect(outage.levelAsOf == .ms(25))
+    outage.recover(upToDateAsOf: .ms(25))
+    #expect(outage.upToDateAsOf == .ms(25))
     #expect(outage.lostSince == nil)
     #expect(!outage.hasFailed)
   }
@@ -120,7 +120,7 @@ import UpdateMachine
   }
 }
 
-/// What a server promises, limited to usable values.
+/// Tests the terms: what a server promises, limited to usable values.
 @Suite struct TermsTests {
   @Test func `nonsensical spans become the smallest sensible ones`() {
     let terms = ServerTerms(longDeadline: .seconds(-5), lifetime: .milliseconds(.min))

@@ -2,10 +2,10 @@ import Testing
 
 @testable import UpdateMachine
 
-// What the tests of local changes on the actor stand on: a source of mutations that is answered by
-// hand, a store that fails and waits, and a bench for the driver.
+// What the tests of local changes on the actor use: a source that is answered by hand, a store that
+// can fail and wait, and a bench for the driver.
 
-/// A source of mutations that answers when and what a test says.
+/// A source with mutations that answers what a test says, when the test says so.
 final class PushScript: SyncSource {
   typealias Model = BoardModel
   typealias Sync = BoardSync
@@ -33,7 +33,7 @@ final class PushScript: SyncSource {
   init(terms: ServerTerms) { self.terms = terms }
 
   var all: [Call] { calls.all }
-  /// What has not ended yet.
+  /// The calls that have not ended yet.
   var open: [Call] { calls.open }
 
   func register() async throws(SyncFailure) -> Registered<BoardNews, Spot> {
@@ -74,7 +74,7 @@ extension ScriptedCalls.Call where Ask == PushScript.Ask {
   var isRegister: Bool { if case .register = ask { true } else { false } }
 }
 
-/// A store that fails, or waits, when a test says so.
+/// A store that fails or waits when a test says so.
 final class BoardStore: ReplicaStore {
   typealias Model = BoardModel
   typealias Place = Spot
@@ -90,9 +90,9 @@ final class BoardStore: ReplicaStore {
   private let waiters = Waiters<Bool>()
 
   var stored: SavedReplica<BoardModel, Spot>? { state.withLock { $0.stored?.replica } }
-  /// How many saves there were, failed ones, too.
+  /// The number of saves, including failed ones.
   var saves: Int { state.withLock { $0.saves } }
-  /// Something is asked of it.
+  /// Whether an operation is under way.
   var isBusy: Bool { state.withLock { $0.isBusy } }
   /// Whether saves wait for ``finish()``.
   var isSlow: Bool {
@@ -113,7 +113,7 @@ final class BoardStore: ReplicaStore {
 
   func save(_ replica: DatedReplica<BoardModel, Spot>) async throws(StoreError) {
     let (number, isSlow) = state.withLock { state in
-      #expect(!state.isBusy, "the store is asked one thing at a time")
+      #expect(!state.isBusy, "the store does one operation at a time")
       state.isBusy = true
       state.saves += 1
       return (state.saves, state.isSlow)
@@ -158,7 +158,7 @@ final class MutationBench: DriverStand {
       reporter: { report in reports.change { $0.append(report) } })
   }
 
-  /// A bench whose driver follows, up to date, with a waiting poll out, and all of it saved.
+  /// A bench whose driver follows, up to date and saved, with a waiting poll out.
   static func following(
     store: BoardStore? = BoardStore(), server: BoardServer = BoardServer(),
     terms: ServerTerms = testTerms
@@ -171,7 +171,7 @@ final class MutationBench: DriverStand {
 
   // MARK: Doing
 
-  /// Makes a change; its ticket, or why not.
+  /// Makes a change. Returns its ticket, or the error.
   func mutate(
     _ change: BoardChange
   ) -> Result<
@@ -186,10 +186,10 @@ final class MutationBench: DriverStand {
     }
   }
 
-  /// Makes a change that can be made; its ticket.
+  /// Makes a change that must succeed. Returns its ticket.
   func ticket(_ change: BoardChange) -> MutationTicket { try! mutate(change).get().ticket }
 
-  /// Waits until a mutation is stored: what it is told.
+  /// Waits until a mutation is stored. The box gets the result.
   func awaitStored(_ ticket: MutationTicket) -> Box<Bool?> {
     let told = Box<Bool?>(nil)
     start { told.value = await $0.stored(ticket) }
@@ -197,7 +197,7 @@ final class MutationBench: DriverStand {
     return told
   }
 
-  /// Waits until a mutation is acknowledged: what it is told.
+  /// Waits until a mutation is acknowledged. The box gets the result.
   func awaitAcknowledged(_ ticket: MutationTicket) -> Box<MutationState??> {
     let told = Box<MutationState??>(nil)
     start { told.value = .some(await $0.acknowledged(ticket)) }
@@ -207,11 +207,11 @@ final class MutationBench: DriverStand {
 
   // MARK: The server
 
-  /// Answers the newest question of a kind that is open.
+  /// Answers the newest open call of a kind.
   func answer(_ answer: PushScript.Answer, _ isMeant: (PushScript.Call) -> Bool) {
     drain()
     guard let call = source.open.last(where: isMeant) else {
-      Issue.record("nothing of that kind is asked")
+      Issue.record("no call of this kind is open")
       return
     }
     source.answer(call, answer)
@@ -220,10 +220,10 @@ final class MutationBench: DriverStand {
 
   func push() -> PushScript.Call? { source.open.last { $0.push != nil } }
 
-  /// The push that is out arrives at the server and is answered.
+  /// The open push arrives at the server and is answered.
   func answerPush() {
     guard let push = push()?.push else {
-      Issue.record("nothing is pushed")
+      Issue.record("no push is open")
       return
     }
     let said = server.run(push)
@@ -234,19 +234,19 @@ final class MutationBench: DriverStand {
     answer(.failure(failure, hasLeft: hasLeft)) { $0.push != nil }
   }
 
-  /// The server tells its news.
+  /// The server answers the poll with its news.
   func answerPoll() {
     server.spot.index += 1
     answer(.batch(BoardBatch(first: server.spot.index, events: [server.news]))) { $0.isPoll }
   }
 
-  /// The log is lost: the server knows the client's finger no more.
+  /// The log is lost. The server no longer knows the client's finger.
   func expire() {
     server.spot = Spot(server.spot.log + "'", 0)
     answer(.failure(.expired)) { $0.isPoll }
   }
 
-  /// Answers everything, until there is no news.
+  /// Answers everything until there is no news.
   func serve() {
     var told: BoardNews?
     drain()
@@ -274,12 +274,12 @@ final class MutationBench: DriverStand {
   var values: VersionedMap<String, Int64>? { state.view?.values }
   func state(of ticket: MutationTicket) -> MutationState? { read { $0.state(of: ticket) } }
 
-  /// What each push that there ever was held.
+  /// What each push so far contained.
   var pushes: [[String]] {
     source.all.compactMap { $0.push?.mutations.map { "\($0.id) \($0.change.name)" } }
   }
 
-  /// Nobody sleeps, nothing is asked, nothing is written, and no operation is on the table.
+  /// Expects that nobody sleeps, nothing is asked or written, and no operation is under way.
   func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
   {
     #expect(clock.alarms == [], comment, sourceLocation: place)

@@ -1,17 +1,17 @@
 @testable import UpdateMachine
 
-// A server that takes mutations, as a value, and the model of a client that follows it.
+// A server that takes mutations, as a value, and the model of a client.
 
-/// What the server tells of its state: all of it, and how far the client's mutations are in it.
+/// What the server tells of its state: the whole board, and the client's last mutation in it.
 struct BoardNews: Equatable, Sendable {
   var board: Board
   var confirmation = MutationConfirmation(last: .none)
-  /// Whom it tells.
+  /// The client it is for.
   var client: ClientID? = ClientID(7)
 }
 
 typealias BoardModel = BoardOf<KnownIDs>
-/// The same where the server knows no IDs.
+/// The same model for a server that does not know IDs.
 typealias UncountedModel = BoardOf<UnknownIDs>
 
 struct BoardOf<IDs: ServerIDs>: SyncModel, Equatable {
@@ -28,7 +28,7 @@ struct BoardOf<IDs: ServerIDs>: SyncModel, Equatable {
   static var delivery: MutationDelivery { IDs.areKnown ? .exactlyOnce : .atMostOnce }
 }
 
-/// Whether the server knows a mutation again by its ID.
+/// Says whether the server recognises a mutation by its ID.
 protocol ServerIDs: Sendable {
   static var areKnown: Bool { get }
 }
@@ -60,14 +60,14 @@ enum BoardSync: SyncProtocol {
   }
 }
 
-/// The server: runs each mutation once and in order, or refuses it.
+/// The server. It runs each mutation once and in order, or refuses it.
 struct BoardServer: Sendable {
   var board = Board()
   var last = MutationID.none
   var refusal: MutationRefusal?
-  /// What it refuses, by name.
+  /// The names of mutations that it refuses.
   var refuses: Set<String> = []
-  /// What it ran, in order.
+  /// What it has run, in order.
   var ran: [String] = []
   var spot = Spot("a", 0)
   var client = ClientID(7)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A snapshot says whose it is: what becomes of the outbox and of the view.
+/// Tests what happens to the outbox and the view when a snapshot says whose it is.
 @Suite struct OutboxAdoptionTests {
   private typealias Hand = ClientHand<BoardModel, BoardSync>
 
-  /// A client that follows, up to date and with everything saved.
+  /// A client that follows, up to date and saved.
   private static func following<Model: SyncModel>(
     _ news: Model.Snapshot
   ) -> ClientHand<Model, BoardSync> where Model.Event == BoardNews {
@@ -25,7 +25,7 @@ import Testing
       after: .seconds(1))
   }
 
-  /// The log has gone: the client registers.
+  /// The log is lost, and the client registers.
   private static func expire<Model: SyncModel>(
     _ hand: inout ClientHand<Model, BoardSync>
   ) where Model.Event == BoardNews {
@@ -34,7 +34,7 @@ import Testing
     #expect(hand.client.finger == nil)
   }
 
-  @Test func `under a new client ID the view has a new version and is reported`() {
+  @Test func `a view has a new version under a new client ID`() {
     var hand: Hand = Self.following(BoardNews(board: Board(["a": 1])))
     let version = hand.client.local!.view.version
     Self.expire(&hand)
@@ -54,7 +54,7 @@ import Testing
     Self.expire(&hand)
     Self.snapshot(BoardNews(board: Board(["a": 2]), client: ClientID(8)), &hand)
     #expect(subscription.update(hand.client.local!.view) == Board(["a": 2]))
-    // The same after a log-out.
+    // The same holds after a log-out.
     hand.put(.loggedOut)
     hand.put(.started(foreground: true))
     Self.snapshot(BoardNews(board: Board(["a": 3])), &hand)
@@ -105,7 +105,7 @@ import Testing
     Self.snapshot(BoardNews(board: Board(["a": 2]), client: nil), &hand)
     #expect(hand.client.finger == nil)
     #expect(hand.client.local?.view.state == Board(["a": 1]))
-    // One that names somebody is taken after it, and one that names nobody after a log-out.
+    // A later snapshot that names a client is taken. After a log-out, so is one that names none.
     hand.fire(.machine)
     Self.snapshot(BoardNews(board: Board(["a": 3])), &hand)
     #expect(hand.client.local?.view.state == Board(["a": 3]))

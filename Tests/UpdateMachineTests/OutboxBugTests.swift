@@ -2,10 +2,10 @@ import TestSupport
 import Testing
 import UpdateMachine
 
-/// The bugs of other clients' local changes, by their numbers in our list, as far as this room can
-/// have them.
+/// Bugs of other projects that are about local changes, by their numbers in SyncBugs, as far as
+/// this room can have them.
 @Suite struct OutboxBugTests {
-  /// A model as the replica holds it: confirmed state and outbox.
+  /// A model with its outbox, as a replica holds them.
   struct Model: SyncModel {
     struct Event: Sendable {
       var change: BoardChange
@@ -39,8 +39,7 @@ import UpdateMachine
     mutating func restored() { outbox.restored() }
   }
 
-  @Test func `bug 28: the state is replaced while a send is in flight; it does not vanish`() throws
-  {
+  @Test func `bug 28: a mutation in flight does not vanish when the state is replaced`() throws {
     var model = Model(snapshot: Board(["a": 1]))
     var view = LocalView<BoardChange>(of: model.board)
     let now = Moment(milliseconds: 0)
@@ -101,7 +100,7 @@ import UpdateMachine
         pushes += 1
         desk.fail(.serverFault)
       }
-      #expect(desk.box.status == .waiting)  // Something is always pending.
+      #expect(desk.box.status == .waiting)  // Something must always be pending.
       desk.pass(.milliseconds(100))
       if desk.now.milliseconds % 10_000 == 0 { desk.fire() }
     }
@@ -124,18 +123,18 @@ import UpdateMachine
     let ticket = try desk.send(.set("a", 1))[0]
     desk.answer()
     desk.pass(.seconds(5))
-    // The log is gone, and with it the echo; the snapshot has the effect.
+    // The log is gone, and the echo with it. The snapshot has the effect.
     desk.box.confirmAccepted(before: desk.now)
     desk.view.confirm(Board(["a": 1]))
     desk.replay()
     #expect(desk.state(ticket) == .acknowledged)
     #expect(desk.view.state == Board(["a": 1]))
-    desk.box.echo(of: ticket)  // Late: absorbed.
+    desk.box.echo(of: ticket)  // It is late, and is absorbed.
     #expect(desk.box.violation() == nil)
   }
 
   @Test func `bug 74: only the server's answers change the confirmed state`() throws {
-    // A change made between a confirmed state and its replay is made over that state, not the old.
+    // A change that is made between a new confirmed state and its replay applies to the new state.
     var desk = Desk(Board(["a": 1]))
     desk.box.confirm(through: MutationID(0))
     desk.view.confirm(Board(["a": 7]))
@@ -159,7 +158,7 @@ import UpdateMachine
     var model = Model(snapshot: Board())
     var view = LocalView<BoardChange>(of: model.board)
     _ = try model.outbox.mutate(.set("a", 1), &view, at: Moment(milliseconds: 0))
-    var copy = model  // What a save at this moment writes.
+    var copy = model  // A save at this moment would write this copy.
     copy.restored()
     var again = LocalView<BoardChange>(of: copy.board)
     _ = copy.outbox.replay(&again, at: Moment(milliseconds: 0))
@@ -177,11 +176,11 @@ import UpdateMachine
     #expect(throws: Model.Refusal.bad) {
       try copy.apply(Model.Event(change: .add("none", 1), last: 1))
     }
-    #expect(copy.outbox.state(of: ticket) == .acknowledged)  // In the copy, which is dropped.
+    #expect(copy.outbox.state(of: ticket) == .acknowledged)  // Only in this copy, which is dropped.
     #expect(model.outbox.state(of: ticket) == .sent)
   }
 
-  @Test func `bug 77: offline a mutation is stored, but not acknowledged`() throws {
+  @Test func `bug 77: a mutation made offline is stored, but not acknowledged`() throws {
     var desk = Desk.started()
     let ticket = try desk.mutate(.set("a", 1))
     desk.save()
@@ -195,7 +194,7 @@ import UpdateMachine
     _ = try desk.send(.set("a", 1))
     #expect(desk.pushed == [1])
     let later = try desk.send(.set("a", 2))[0]
-    #expect(desk.box.pending.count == 2, "what is out is not made one with what comes later")
+    #expect(desk.box.pending.count == 2, "a mutation that is out is not coalesced with a later one")
     desk.answer()
     desk.save()
     desk.confirm(Board(["a": 1]), through: 1)
@@ -209,7 +208,7 @@ import UpdateMachine
 
   @Test func `bug 71: deleting and making again are sent as two mutations`() throws {
     var desk = Desk.started(Board(["a": 1]))
-    _ = try desk.send(.set("b", 1))  // The others wait behind it, where they may be coalesced.
+    _ = try desk.send(.set("b", 1))  // The others wait behind it, and may be coalesced there.
     _ = try desk.send(.remove("a"), .set("a", 2), .set("a", 3))
     desk.answer()
     desk.save()

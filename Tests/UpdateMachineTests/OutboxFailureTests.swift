@@ -96,7 +96,7 @@ import UpdateMachine
 
   // MARK: Background, stop
 
-  @Test func `in the background an open push may finish, and nothing more is sent`() throws {
+  @Test func `an open push may finish in the background, and nothing more is sent`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     #expect(desk.feed(.backgrounded) == [])
@@ -109,11 +109,11 @@ import UpdateMachine
     #expect(desk.pushed == [2])
   }
 
-  @Test func `in the background a wait is dropped, but a slow one is not forgotten`() throws {
+  @Test func `the background drops a wait, but does not forget a slow one`() throws {
     var desk = Desk.started()
     _ = try desk.send(.set("a", 1))
     desk.fail(.malformed)
-    for _ in 1...3 {  // Each return but the fourth is paid for.
+    for _ in 1...3 {  // These three returns are paid for; a fourth would not be.
       #expect(desk.feed(.backgrounded).count == 1)
       #expect(desk.feed(.foregrounded).first?.hasPrefix("push") == true)
       desk.fail(.malformed)
@@ -122,7 +122,7 @@ import UpdateMachine
     #expect(desk.feed(.foregrounded).first?.hasPrefix("arm") == true)
   }
 
-  @Test func `before the start and after a stop nothing is sent, and nothing is lost`() throws {
+  @Test func `an outbox sends and loses nothing before the start and after a stop`() throws {
     var desk = Desk()
     _ = try desk.send(.set("a", 1))
     #expect(desk.heard == ["persist v1"])
@@ -160,7 +160,7 @@ import UpdateMachine
     desk.feed(.failed(first, .rejected(.none), hasLeft: true))
     desk.feed(.fired(TimerID(part: .outbox, 1)))
     #expect(desk.box == before)
-    // Nor does an answer to an earlier incarnation's push of the same number count.
+    // An answer to an earlier incarnation's push with the same number does not count either.
     desk.feed(
       .answered(RequestID(incarnation: Incarnation(9), number: desk.push!.id.number), .accepted))
     #expect(desk.box == before)
@@ -175,7 +175,7 @@ import UpdateMachine
     desk.disk = desk.box
     desk.restart()
     #expect(desk.stages == ["#1 set sent 1", "#2 set marked 2"])
-    #expect(desk.pushed == [1])  // The other when its mark is durable.
+    #expect(desk.pushed == [1])  // The other is sent once its mark is durable.
     desk.answer()
     desk.save()
     #expect(desk.pushed == [2])
@@ -191,14 +191,14 @@ import UpdateMachine
     #expect(desk.push?.id.incarnation == Incarnation(2))
   }
 
-  @Test func `after a restart nothing is sent before it has been replayed`() throws {
+  @Test func `a mutation is not sent after a restart before it has been replayed`() throws {
     var desk = Desk(Board(["a": 1]))
     let ticket = try desk.mutate(.add("a", 1))
     var box = desk.box
     box.restored()
     #expect(box.handle(.started(foreground: true), at: desk.now).isEmpty)
     var view = LocalView<BoardChange>(of: Board())
-    #expect(box.replay(&view, at: desk.now).isEmpty)  // It throws now.
+    #expect(box.replay(&view, at: desk.now).isEmpty)  // It now throws.
     #expect(box.block == .threw(ticket))
     #expect(box.violation() == nil)
   }

@@ -1,7 +1,7 @@
 import TestSupport
 import UpdateMachine
 
-/// What the tests' app shows: values by name, and hours that can be reserved.
+/// What the tests' app shows: named values, and hours that can be reserved.
 struct Board: Equatable, Sendable {
   var values = VersionedMap<String, Int64>()
   var hours = VersionedMap<Int64, String>()
@@ -51,21 +51,21 @@ enum BoardChange: Mutation, Equatable {
     return ""
   }
 
-  /// Setting the same value twice is setting it once.
+  /// Setting the same value twice is like setting it once.
   func coalesced(with later: BoardChange) -> BoardChange? {
     if case .set(let key, _) = self, case .set(key, _) = later { return later }
     return nil
   }
 }
 
-/// An outbox with its view, its time and its disk, as a driver would hold them.
+/// An outbox with its view, its clock and its disk, as a driver would hold them.
 struct Desk {
   typealias Box = Outbox<BoardChange>
 
   var box: Box
   var view: LocalView<BoardChange>
   var now = Moment(milliseconds: 0)
-  /// Every effect, as text.
+  /// Every effect so far, as text.
   var heard: [String] = []
   /// The last push.
   var push: PushRequest<BoardChange>?
@@ -83,7 +83,7 @@ struct Desk {
     _ = box.replay(&view, at: now)
   }
 
-  /// Started, in the foreground.
+  /// A desk that was started in the foreground.
   static func started(
     _ board: Board = Board(), delivery: MutationDelivery = .exactlyOnce,
     settings: OutboxSettings = OutboxSettings()
@@ -94,7 +94,7 @@ struct Desk {
   }
 
   mutating func take(_ effects: Box.Effects) -> [String] {
-    // There is no other part here, so the names of its own go without the part.
+    // There is no other part here, so names are shown without the part.
     let texts = effects.texts(at: now).map { $0.replacing("outbox ", with: "") }
     heard += texts
     if let push = effects.push { self.push = push }
@@ -121,7 +121,7 @@ struct Desk {
     return mutated.ticket
   }
 
-  /// All of it is durable.
+  /// Makes everything durable.
   @discardableResult
   mutating func save() -> [String] {
     disk = box
@@ -148,7 +148,7 @@ struct Desk {
     feed(.failed(push!.id, failure, hasLeft: hasLeft))
   }
 
-  /// A new confirmed state.
+  /// Takes a new confirmed state.
   @discardableResult
   mutating func confirm(
     _ board: Board, through last: UInt64, refusal: MutationRefusal? = nil
@@ -158,7 +158,7 @@ struct Desk {
     return replay()
   }
 
-  /// The process ends, and the next reads what is on disk.
+  /// The process ends. The next one reads what is on disk.
   mutating func restart(incarnation: UInt64 = 2) {
     var rows = RowDisk()
     rows.write(disk!.rows(since: nil))
@@ -169,10 +169,10 @@ struct Desk {
     feed(.started(foreground: true))
   }
 
-  /// Lets so much time pass.
+  /// Lets some time pass.
   mutating func pass(_ span: TimeSpan) { now = now + span }
 
-  /// Fires the timer that is armed, at the end of its range.
+  /// Fires the armed timer at the end of its range.
   @discardableResult
   mutating func fire() -> [String] {
     guard let timer = armed else { return [] }
@@ -192,7 +192,7 @@ struct Desk {
 
   var stages: [String] { box.pending.map { "\($0)" } }
 
-  /// IDs of what the last push held.
+  /// The IDs in the last push.
   var pushed: [UInt64] { push?.mutations.map { $0.id.number } ?? [] }
 }
 

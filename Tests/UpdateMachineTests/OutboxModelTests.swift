@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 /// Long random runs of an outbox against a tiny server that keeps the rules, over a network that
-/// loses, repeats and delays, on a disk that is written now and then. Each mutation must take
+/// loses, repeats and delays, with a disk that is written now and then. Each mutation must take
 /// effect exactly once and in order, or be visibly set aside or uncertain.
 @Suite struct OutboxModelTests {
   @Test(arguments: 0..<60 as Range<UInt64>)
@@ -23,7 +23,7 @@ import UpdateMachine
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func `without idempotency a mutation is sent twice only if the app says so`(seed: UInt64) {
+  func `a mutation without idempotency is sent twice only if the app says so`(seed: UInt64) {
     var world = OutboxWorld(seed: seed, delivery: .atMostOnce)
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
@@ -82,11 +82,11 @@ import UpdateMachine
   }
 }
 
-/// One client, one server, and all that is between them.
+/// One client, one server, and everything between them.
 struct OutboxWorld {
   typealias Box = Outbox<Note>
 
-  /// What the server says of one moment.
+  /// What the server says about one moment.
   struct Pull {
     var book: Book
     var last: MutationID
@@ -94,7 +94,7 @@ struct OutboxWorld {
     var echoes: Int
   }
 
-  /// What is on disk, and what of it the client has in memory, too.
+  /// What is on disk, with the client's state in memory when it was saved.
   struct Saved {
     var box: Box
     var rows = RowDisk()
@@ -126,12 +126,12 @@ struct OutboxWorld {
   var pulls: [Pull] = []
   var timer: TimerArm?
 
-  /// Every number that was ever written, and its ticket; nil: given up, or lost before it was
+  /// Every number so far, and its ticket; `nil` if the number was given up, or lost before it was
   /// stored.
   var ledger: [UInt64: MutationTicket?] = [:]
-  /// By how much a number may be at the server more than once: the app said retry in doubt.
+  /// Numbers that may be at the server more than once, because the app retried a mutation in doubt.
   var doubled: Set<UInt64> = []
-  /// Numbers of uncertain mutations that the app gave up: they may be there, or not.
+  /// Numbers of uncertain mutations that the app discarded. They may or may not be at the server.
   var doubtful: Set<UInt64> = []
   var nextNumber: UInt64 = 1
   var wrong: String?
@@ -257,7 +257,7 @@ struct OutboxWorld {
   mutating func runAccepted() {
     guard !accepted.isEmpty else { return }
     let push = accepted.removeFirst()
-    guard draw(8) > 0 else { return }  // Lost.
+    guard draw(8) > 0 else { return }  // The push is lost.
     story.append("server: late \(push.id) \(server.take(push)), last \(server.last)")
   }
 
@@ -267,7 +267,7 @@ struct OutboxWorld {
     feed(.answered(id, answer))
   }
 
-  /// A push ends without its answer, whether or not the server has it, or will.
+  /// A push ends without its answer, whether or not the server has it or will get it.
   mutating func lose() {
     guard case .pushing(let push) = box.status else { return }
     let index = pushes.firstIndex { $0.id == push.id }
@@ -275,12 +275,13 @@ struct OutboxWorld {
     switch runsLate && draw(2) == 0 ? 1 : draw(4) {
     case 0:
       guard let index, !answers.contains(where: { $0.0 == push.id }) else { return }
-      // No copy of it has got through, nor will one: it never left.
+      // It never left. So no copy may have arrived, and none may arrive later.
       if delivery != .atMostOnce, wasDelivered(push.id) { return }
       pushes.remove(at: index)
       feed(.failed(push.id, .unreachable, hasLeft: false))
     case 1:
-      // Refused at the gate: true only if no copy of its first may come through.
+      // It is refused on its way. That may be said only if no copy of its first mutation can still
+      // arrive.
       guard let index, !wasDelivered(push.id) else { return }
       pushes.remove(at: index)
       let mayCome = (pushes + accepted).contains { $0.mutations.contains { $0.id == push.first } }
@@ -319,7 +320,7 @@ struct OutboxWorld {
     }
   }
 
-  /// What is read is what was written, step by step.
+  /// Reads the rows that were written step by step. They must give what was saved.
   mutating func read() {
     guard let read = try? Box(stored: disk.rows.rows, settings: box.settings) else {
       wrong = "what was written cannot be read"
@@ -336,7 +337,7 @@ struct OutboxWorld {
 
   mutating func crash() {
     restarts += 1
-    // A write under way has reached the disk, or not.
+    // A write under way may or may not have reached the disk.
     if let writing, draw(2) == 0 { disk = writing }
     writing = nil
     isDirty = false
@@ -345,7 +346,7 @@ struct OutboxWorld {
     read()
     heard = disk.heard
     story.append("crash; what is on disk: \(box)")
-    // What was never stored is as if it had never been made, and the app's words as never said.
+    // What was never stored counts as never made, and what the app then decided as never said.
     for number in ledger.keys where disk.ledger[number] == nil {
       if server.book.notes.contains(number) { wrong = "\(number) left before it was stored" }
     }
@@ -358,7 +359,7 @@ struct OutboxWorld {
     feed(.started(foreground: true))
   }
 
-  /// The numbers that are in the outbox still.
+  /// The numbers that are still in the outbox.
   var kept: Set<UInt64> {
     var kept: Set<UInt64> = []
     for pending in box.pending { kept.formUnion(pending.change.numbers) }
@@ -380,7 +381,7 @@ struct OutboxWorld {
   }
 
   mutating func hear(_ pull: Pull) {
-    // An older state than the one we have is not taken; that is the protocol's to see to.
+    // A state older than ours is not taken. The protocol takes care of that.
     guard pull.last >= box.confirmedID, pull.echoes >= heard,
       pull.book.notes.count >= view.confirmed.notes.count
     else { return }
@@ -423,7 +424,7 @@ struct OutboxWorld {
     }
   }
 
-  /// If it may not be edited, a copy of it may be at the server.
+  /// Discards a mutation. If it may not be edited, a copy may be at the server.
   mutating func discard(_ ticket: MutationTicket, _ change: Note) {
     if box.canEdit(ticket) { giveUp(change) } else { doubtful.formUnion(change.numbers) }
     feed(.discarded(ticket))
@@ -437,7 +438,7 @@ struct OutboxWorld {
     nextNumber += 1
   }
 
-  /// Not sent any more, if the word on it is durable; else it may come back.
+  /// Notes that a change is given up. It is not sent again if that decision becomes durable.
   mutating func giveUp(_ change: Note) {
     for number in change.numbers { ledger[number] = .some(nil) }
   }
@@ -470,7 +471,7 @@ struct OutboxWorld {
     let kept = kept
     for (number, ticket) in ledger {
       guard let ticket, !kept.contains(number) else { continue }
-      // Out of the outbox: then it is acknowledged, and so it is at the server.
+      // It has left the outbox. If that is because it was acknowledged, it must be at the server.
       if counts[number] == nil, box.state(of: ticket) == .acknowledged {
         return "\(number) is acknowledged, and not at the server"
       }
@@ -494,7 +495,7 @@ struct OutboxWorld {
     return nil
   }
 
-  /// Faults stop, and the app decides whatever is to be decided: then all is acknowledged.
+  /// The faults stop, and the app makes every decision. Then everything must be acknowledged.
   mutating func settle() {
     server.book.isClosed = false
     feed(.started(foreground: true))

@@ -5,7 +5,7 @@ import UpdateMachine
 @Suite struct OutboxRefusalTests {
   let refused2 = MutationRefusal(MutationID(2), RejectionCode("NO"))
 
-  /// Three mutations are out; the first is "a".
+  /// A desk with three mutations out. The first is "a".
   func three() throws -> (Desk, [MutationTicket]) {
     var settings = OutboxSettings()
     settings.machine.isDurable = false
@@ -39,7 +39,7 @@ import UpdateMachine
     let effects = desk.confirm(Board(["a": 1]), through: 2, refusal: refused2)
     #expect(effects == ["cancel 1", "disarm 1"])
     #expect(tickets.map { desk.state($0) } == [.acknowledged, .setAside, .queued])
-    desk.feed(.answered(desk.push!.id, .refused(refused2)))  // Late: absorbed.
+    desk.feed(.answered(desk.push!.id, .refused(refused2)))  // It is late, and is absorbed.
     #expect(desk.box.setAside.count == 1)
     #expect(desk.box.violation() == nil)
   }
@@ -80,8 +80,8 @@ import UpdateMachine
     desk.feed(.discarded(tickets[0]))
     desk.save()
     #expect(desk.pushed == [2, 3])
-    #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
-    // The server may never have seen them: it is told to count them, until it has.
+    #expect(desk.push?.knownRefusal == MutationID.none, "the server has confirmed no refusal")
+    // The server may never have seen the refused IDs. It is told to count them until it has.
     #expect(desk.push?.voided == [MutationID(1)])
     desk.fail(.rejected(RejectionCode("BAD")))
     desk.feed(.discarded(tickets[1]))
@@ -179,7 +179,7 @@ import UpdateMachine
     #expect(desk.box.block == .threw(first))
     #expect(desk.state(second) == .queued)
 
-    // A newer state heals it.
+    // A newer state makes the change possible.
     desk.confirm(Board(["a": 5]), through: 0)
     desk.save()
     #expect(desk.pushed == [1, 2])
@@ -224,7 +224,7 @@ import UpdateMachine
 
   // MARK: Uncertain
 
-  @Test func `without idempotency mutations are sent one at a time`() throws {
+  @Test func `mutations without idempotency are sent one at a time`() throws {
     var desk = Desk.started(delivery: .atMostOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     #expect(desk.pushed == [1])
@@ -241,7 +241,7 @@ import UpdateMachine
   @Test(arguments: [
     SyncFailure.unreachable, .timedOut, .serverFault, .malformed,
   ])
-  func `without idempotency a lost answer makes a mutation uncertain`(failure: SyncFailure) throws {
+  func `a lost answer makes a mutation without idempotency uncertain`(failure: SyncFailure) throws {
     var desk = Desk.started(delivery: .atMostOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.fail(failure)
@@ -280,7 +280,7 @@ import UpdateMachine
     #expect(desk.push?.id.number == 2)
   }
 
-  @Test func `after a stop, a sleep or a restart the mutation that was out is uncertain`() throws {
+  @Test func `the mutation that was out is uncertain after a stop, a sleep or a restart`() throws {
     var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     var other = desk
@@ -310,7 +310,7 @@ import UpdateMachine
     other.save()
     #expect(other.push?.mutations.map(\.ticket) == [tickets[1]])
     #expect(other.state(tickets[0]) == .discarded)
-    // Its echo may come all the same; the app gave it up.
+    // Its echo may come all the same, although the app gave it up.
     other.box.echo(of: tickets[0])
     #expect(other.state(tickets[0]) == .discarded)
   }
@@ -332,7 +332,7 @@ import UpdateMachine
     #expect(!desk.box.canEdit(ticket) && desk.box.canRetry(ticket))
   }
 
-  @Test func `an echo may come before the answer, or for one that is retried or refused`() throws {
+  @Test func `an echo may come before the answer, or for a retried or refused mutation`() throws {
     var desk = Desk.started(delivery: .atMostOnce)
     let ticket = try desk.send(.set("a", 1))[0]
     var (retried, refused) = (desk, desk)
@@ -420,7 +420,7 @@ import UpdateMachine
     #expect(desk.box.canEdit(tickets[0]))
   }
 
-  @Test func `under a new client ID unsent mutations are sent, and the rest is set aside`() throws {
+  @Test func `unsent mutations are sent under a new client ID, and the rest is set aside`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let sent = try desk.send(.set("a", 2), .set("b", 2))
     let unsent = try desk.mutate(.add("a", 1))
@@ -438,7 +438,7 @@ import UpdateMachine
     desk.push = nil
     desk.feed(.started(foreground: true))
     desk.save()
-    #expect(desk.push == nil, "nothing is sent before the app has said what shall become of those")
+    #expect(desk.push == nil, "nothing is sent before the app has decided about those")
     desk.feed(.retried(sent[0]))
     desk.feed(.discarded(sent[1]))
     desk.save()

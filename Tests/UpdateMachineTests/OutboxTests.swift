@@ -23,7 +23,7 @@ import UpdateMachine
     #expect(desk.box.isEmpty)
   }
 
-  @Test func `nothing is sent before it is durable`() throws {
+  @Test func `a mutation is not sent before it is durable`() throws {
     var desk = Desk.started()
     try desk.mutate(.set("a", 1))
     let before = desk.box.currentVersion
@@ -63,14 +63,14 @@ import UpdateMachine
     desk.pass(.seconds(30))
     #expect(desk.fire() == ["push 2: 1 set", "arm 3 in 30 s"])
     #expect(desk.answer() == ["disarm 3", "arm 4 in 60 s"])
-    // What comes meanwhile goes alone, and does not put the other off.
+    // A change made meanwhile is sent alone, and does not delay the other.
     desk.pass(.seconds(10))
     _ = try desk.send(.set("b", 1))
     #expect(desk.pushed == [2])
     #expect(desk.answer().last == "arm 6 in 50 s")
   }
 
-  @Test func `a batch is bounded`() throws {
+  @Test func `a push has at most the configured number of mutations`() throws {
     var settings = OutboxSettings()
     settings.batchMaximum = 2
     var desk = Desk.started(settings: settings)
@@ -117,7 +117,7 @@ import UpdateMachine
     #expect(throws: MutationError<BoardChange.Refusal>.full) { try desk.mutate(.set("c", 3)) }
     #expect(desk.box == before.0)
     #expect(desk.view.state == before.1)
-    try desk.mutate(.set("b", 3))  // Coalesced, it takes no place.
+    try desk.mutate(.set("b", 3))  // It is coalesced, so it takes no extra place.
     #expect(desk.box.count == 2)
   }
 
@@ -195,7 +195,7 @@ import UpdateMachine
     #expect(desk.box.canDiscard(second) && desk.box.canEdit(third))
     desk.feed(.discarded(second))
     desk.feed(.edited(third, .add("n", 5)))
-    desk.feed(.discarded(first))  // Too late: absorbed.
+    desk.feed(.discarded(first))  // It is too late, and is absorbed.
     #expect(desk.view.state == Board(["a": 1, "n": 5]))
     desk.answer()
     desk.save()
@@ -213,7 +213,7 @@ import UpdateMachine
     desk.feed(.edited(tickets[1], .add("n", 5)))
     #expect(desk.stages == ["#2 add marked 1"])
     desk.feed(.stored(upTo: before))
-    #expect(desk.push == nil)  // What is on disk says that the other has this ID.
+    #expect(desk.push == nil)  // On disk the other one still has this ID.
     desk.save()
     #expect(desk.push?.mutations.map(\.change) == [.add("n", 5)])
     #expect(desk.pushed == [1])

@@ -3,7 +3,8 @@ import Testing
 
 @testable import UpdateMachine
 
-/// What an outbox makes of servers that run late, refuse whole pushes, or tell what cannot be.
+/// Tests an outbox with servers that run pushes late, refuse whole pushes, or say impossible
+/// things.
 @Suite struct OutboxTrustTests {
   private let bad = SyncFailure.rejected(RejectionCode("BAD"))
 
@@ -19,14 +20,15 @@ import Testing
     let second = try desk.send(.set("b", 3))[0]
     #expect(desk.pushed == [3])
     #expect(desk.push?.voided == [MutationID(2)])
-    #expect(desk.push?.knownRefusal == MutationID.none, "the server has told of none")
-    // It accepted 1, and has refused it since: 3 was ignored, as it does not know of that.
+    #expect(desk.push?.knownRefusal == MutationID.none, "the server has confirmed no refusal")
+    // The server accepted 1 and has since refused it. It ignored the push of 3, which does not know
+    // of that refusal.
     desk.answer(.refused(MutationRefusal(MutationID(1))))
     #expect(desk.state(first) == .setAside)
     #expect(desk.state(second) == .queued)
     desk.feed(.discarded(first))
     desk.save()
-    #expect(desk.pushed == [4], "2 is still to be counted, and 3 was on its way behind it")
+    #expect(desk.pushed == [4], "2 must still be counted, and 3 was on its way behind it")
     #expect(desk.push?.voided == [MutationID(2), MutationID(3)])
     #expect(desk.push?.knownRefusal == MutationID(1))
     desk.confirm(Board(["b": 3]), through: 4, refusal: MutationRefusal(MutationID(3)))
@@ -46,7 +48,7 @@ import Testing
     desk.save()
     desk.pass(.minutes(10))
     desk.fire()
-    #expect(desk.pushed == [1], "it was accepted, and never confirmed")
+    #expect(desk.pushed == [1], "it was accepted, but never confirmed")
     desk.fail(bad)
     desk.feed(.discarded(first))
     _ = try desk.send(.set("c", 3))
@@ -132,7 +134,7 @@ import Testing
 
   // MARK: Sizes
 
-  /// As heavy as it says.
+  /// A change with the size that it says.
   private struct Weight: Mutation {
     var size: Int64
     var name: String { "weigh" }
@@ -166,7 +168,7 @@ import Testing
     var desk = Desk(settings: settings)
     try desk.mutate(.set("a", 1))
     desk.save()
-    desk.disk?.size = 1000  // As an older version measured it.
+    desk.disk?.size = 1000  // An older version measured the size differently.
     desk.restart()
     desk.save()
     desk.confirm(Board(["a": 1]), through: 1)
@@ -178,7 +180,7 @@ import Testing
   {
     var desk = Desk.started()
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
-    desk.answer()  // It runs them later: the second it will refuse.
+    desk.answer()  // The server runs them later, and will refuse the second.
     desk.pass(.minutes(10))
     desk.fire()
     desk.fail(bad)
@@ -193,14 +195,15 @@ import Testing
     let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
     desk.fail(bad)
     desk.confirm(Board(), through: 1, refusal: MutationRefusal(MutationID(1)))
-    #expect(desk.box.canEdit(tickets[0]), "the server itself has refused it")
+    #expect(desk.box.canEdit(tickets[0]), "the server itself refused it")
     desk.feed(.retried(tickets[0]))
     desk.save()
-    #expect(desk.pushed == [2, 3, 4], "none is left out")
+    #expect(desk.pushed == [2, 3, 4], "no ID is left out")
     #expect(desk.push?.voided == [])
   }
 
-  /// Seed 81 of the servers that run late: the word was lost in a crash, and its push was not.
+  /// Found by seed 81 of the servers that run late. The decision was lost in a crash, but its push
+  /// was not.
   @Test func `an ID is sent as void only once the decision that freed it is durable`() throws {
     var desk = Desk.started()
     let first = try desk.send(.set("a", 1))[0]
@@ -210,7 +213,7 @@ import Testing
     desk.save()
     let before = desk.push
     desk.feed(.discarded(first))
-    #expect(desk.push == before, "the word is not durable")
+    #expect(desk.push == before, "the decision is not durable")
     desk.save()
     #expect(desk.push?.voided == [MutationID(1)])
   }

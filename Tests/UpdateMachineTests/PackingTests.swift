@@ -26,7 +26,7 @@ import UpdateMachine
   }
 }
 
-/// A machine that is packed after every input does as one that is not.
+/// Tests that a machine which is packed after every input behaves like one that is not.
 @Suite struct MachinePackingTests {
   typealias Body = Machine<Spot>
 
@@ -50,7 +50,7 @@ import UpdateMachine
     return settings
   }
 
-  /// One of the two: its own numbers are its own affair.
+  /// One of the two machines. Its numbering may differ from the other's.
   struct Side {
     var machine: Body
     var now: Moment
@@ -58,7 +58,7 @@ import UpdateMachine
     var timer: TimerID?
     var write: WriteID?
 
-    /// What one input leads to, without numbers and as seen from now.
+    /// The effects of one input, without IDs and relative to now.
     mutating func take(_ input: Body.Input) -> [String] {
       let effects = machine.handle(input, at: now)
       request = machine.status.outstanding?.id
@@ -127,7 +127,7 @@ import UpdateMachine
     ]
   }
 
-  /// The input of this kind as this side would name it; `nil`: nothing of the kind is out.
+  /// The input of this kind with this side's IDs; `nil` if nothing of the kind is out.
   static func input(_ kind: UInt64, _ failure: SyncFailure, _ side: Side) -> Body.Input? {
     let none = RequestID(incarnation: Incarnation(0), number: 8)
     let finger = side.machine.finger
@@ -161,7 +161,8 @@ import UpdateMachine
 }
 
 extension MachinePackingTests.Side {
-  /// Packs and unpacks the machine: from here on it is another, as seen from the moment 0.
+  /// Packs and unpacks the machine. From here on it is another machine, whose times are relative to
+  /// moment 0.
   mutating func repack(_ packing: Machine<Spot>.Packing) {
     var bits = Bits()
     machine.pack(into: &bits, at: now, packing)

@@ -3,19 +3,19 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-// What the tests of windows stand on: a source with pages that is answered by hand, and a bench for
-// its driver.
+// What the tests of windows use: a source with pages that is answered by hand, and a bench for its
+// driver.
 
 typealias ShelfNarrow = MessageFilter<Int>
 typealias ShelfView = WindowView<MessageStore<ShelfNarrow>>
 
-/// A model that is messages and nothing else.
+/// A model that has messages and nothing else.
 struct Shelf: MessageModel {
   typealias Refusal = Never
   typealias Event = MessageEvent<Int>
   typealias Narrow = ShelfNarrow
   var lists: MessageStore<ShelfNarrow>
-  /// The messages of which it heard that a page has mended them.
+  /// The messages that, as the model was told, pages have mended.
   var heard: [MessageID] = []
 
   init(snapshot: [ChannelID]) { lists = MessageStore(following: snapshot) }
@@ -47,7 +47,7 @@ enum ShelfSync: SyncProtocol {
   }
 }
 
-/// A source with pages that answers when and what a test says.
+/// A source with pages that answers what a test says, when the test says so.
 final class PageScript: SyncSource {
   typealias Model = Shelf
   typealias Sync = ShelfSync
@@ -77,13 +77,13 @@ final class PageScript: SyncSource {
     calls = ScriptedCalls(whenCancelled: endsWhenCancelled ? .failure(.malformed) : nil)
   }
 
-  /// What has not ended yet.
+  /// The calls that have not ended yet.
   var open: [Call] { calls.open }
 
-  /// The questions for pages that have not ended.
+  /// The requests for pages that have not ended.
   var pagesOut: [Call] { open.filter { $0.ask.request != nil } }
 
-  /// Every question for a page that there ever was.
+  /// Every request for a page so far.
   var pagesAsked: [Request] { calls.all.compactMap(\.ask.request) }
 
   func register() async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
@@ -118,8 +118,8 @@ final class PageScript: SyncSource {
 
 typealias ShelfDriver = UpdateMachine<PageScript>
 
-/// One driver with windows on the bench. The server has messages 10, 20, … in channel 1, and as many
-/// in channel 2, each greater by one.
+/// One driver with windows on the bench. The server has messages 10, 20, … in channel 1, and as
+/// many in channel 2, with IDs greater by one.
 final class PageBench: DriverStand {
   let executor: StepExecutor
   let clock = HandClock()
@@ -133,8 +133,8 @@ final class PageBench: DriverStand {
   static let b = ShelfNarrow([.channel(ChannelID(2))])
 
   /// - Parameters:
-  ///   - store: where it is kept; `nil`: nowhere.
-  ///   - position: how far the server's log has gone.
+  ///   - store: where the replica is saved; `nil` for nowhere.
+  ///   - position: the newest position of the server's log.
   init(
     endsWhenCancelled: Bool = true, seed: UInt64? = nil, store: HandStore? = nil,
     acknowledges: Acknowledgement = .afterSaving, position: Int = 0
@@ -172,7 +172,7 @@ final class PageBench: DriverStand {
 
   // MARK: Doing
 
-  /// Opens a window, and somebody who looks through it.
+  /// Opens a window, and returns a viewer of it.
   func look(_ narrow: ShelfNarrow, _ window: ListWindow<MessageID>) -> Viewer {
     Viewer(read { $0.openWindow(on: narrow, showing: window) }, on: executor)
   }
@@ -181,22 +181,22 @@ final class PageBench: DriverStand {
 
   private func answer(_ answer: PageScript.Answer, to isMeant: (PageScript.Ask) -> Bool) {
     guard let call = source.open.last(where: { isMeant($0.ask) }) else {
-      Issue.record("nothing of that kind is asked")
+      Issue.record("no call of this kind is open")
       return
     }
     source.answer(call.number, answer)
     drain()
   }
 
-  /// How far the log has gone.
+  /// The newest position of the log.
   var position: Int { spot.index }
 
-  /// The register is answered.
+  /// Answers the register.
   func register() {
     answer(.snapshot([ChannelID(1), ChannelID(2)], spot)) { $0 == .register }
   }
 
-  /// The poll is answered with these events.
+  /// Answers the poll with these events.
   func batch(_ events: [MessageEvent<Int>]) {
     let batch = ShelfBatch(first: spot.index + 1, events: events)
     spot.index += events.count
@@ -210,27 +210,27 @@ final class PageBench: DriverStand {
     answer(.failure(failure)) { if case .poll = $0 { true } else { false } }
   }
 
-  /// The oldest question for a page is answered.
+  /// Answers the oldest request for a page.
   func page() {
     guard let call = source.pagesOut.first, let request = call.ask.request else {
-      Issue.record("no page is asked for")
+      Issue.record("no request for a page is open")
       return
     }
     source.answer(call.number, .page(page(request)))
     drain()
   }
 
-  /// The oldest question for a page fails.
+  /// Fails the oldest request for a page.
   func failPage(_ failure: SyncFailure) {
     guard let call = source.pagesOut.first else {
-      Issue.record("no page is asked for")
+      Issue.record("no request for a page is open")
       return
     }
     source.answer(call.number, .failure(failure))
     drain()
   }
 
-  /// What the server answers.
+  /// The page with which the server answers.
   func page(_ request: PageScript.Request) -> MessagePage<Int> {
     guard case .about(let anchor, let before, let after) = request.want else {
       guard case .item(let id) = request.want else { return MessagePage(messages: []) }
@@ -256,10 +256,10 @@ final class PageBench: DriverStand {
 
   // MARK: Seeing
 
-  /// The questions for pages that are out.
+  /// The requests for pages that are out, as texts.
   var asked: [String] { source.pagesOut.map { "\($0.ask.request!.want)" } }
 
-  /// Nobody sleeps, nothing is asked, and no operation is on the table.
+  /// Expects that nobody sleeps, nothing is asked, and no operation is under way.
   func expectNothingPending(_ comment: Comment? = nil, at place: SourceLocation = #_sourceLocation)
   {
     #expect(clock.alarms == [], comment, sourceLocation: place)
@@ -268,7 +268,7 @@ final class PageBench: DriverStand {
   }
 }
 
-/// Somebody who looks through a window.
+/// A viewer of one window.
 final class Viewer: Sendable {
   let id: WindowID
   let seen = Box<[ShelfView]>([])
@@ -288,7 +288,7 @@ final class Viewer: Sendable {
     place = Box(Place(views: views))
   }
 
-  /// Reads on for as long as there is something.
+  /// Reads on until the views end.
   func follow() {
     let (seen, hasEnded) = (seen, hasEnded)
     let views = place.change { place in
@@ -302,7 +302,7 @@ final class Viewer: Sendable {
     executor.drain()
   }
 
-  /// Asks for one more; nothing, if none is there.
+  /// Asks for one more view. Returns `nil` if there is none yet.
   func next() -> ShelfView? {
     let place = place
     let before = seen.value.count
@@ -317,19 +317,19 @@ final class Viewer: Sendable {
     return seen.value.count > before ? seen.value.last : nil
   }
 
-  /// Goes away without a word.
+  /// Drops the views without closing the window.
   func leave() {
     place.value = Place()
     executor.drain()
   }
 
-  /// The task that reads is cancelled.
+  /// Cancels the reading task.
   func cancel() {
     task.value?.cancel()
     executor.drain()
   }
 
-  /// "980 990 1000", "gap", "(990)" for what was there formerly.
+  /// A view's rows as text, like "980 990 1000", with "gap" for a gap and "(990)" for a former row.
   static func words(_ view: ShelfView) -> String {
     view.rows.map { row in
       switch row {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Which comes first, push or pull.
+/// Tests which comes first, push or pull.
 @Suite struct PushOrderTests {
-  /// As ``BoardSync``, but what is pushed must be made on what is up to date.
+  /// Like ``BoardSync``, but only an up-to-date client may push.
   private enum PullFirst: SyncProtocol {
     static var order: PushOrder { .pullFirst }
 
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// A client with its server, whose effects are performed at once; saving always succeeds.
+  /// A client with its server. Effects are performed at once, and saving always succeeds.
   private struct Hand<Sync: SyncProtocol>
   where Sync.Place == Spot, Sync.Batch == BoardBatch {
     var hand = ClientHand<BoardModel, Sync>()
@@ -55,13 +55,13 @@ import Testing
     let old = hand.server.news
     try hand.hand.mutate(.set("a", 1))
     hand.answerPush()
-    #expect(hand.request == poll, "the poll that is out is let be")
+    #expect(hand.request == poll, "the open poll is left alone")
     hand.answerPoll(old)
-    #expect(hand.request != nil, "its answer was made before")
+    #expect(hand.request != nil, "the open poll may have been answered before the push")
     #expect(hand.outbox?.isEmpty == false)
     hand.answerPoll()
     #expect(hand.outbox?.isEmpty == true)
-    #expect(hand.request == nil, "now the cadence holds")
+    #expect(hand.request == nil, "from now on the cadence holds")
   }
 
   @Test func `an open poll that brings the pushed mutation needs no other`() throws {
@@ -83,7 +83,7 @@ import Testing
     hand.answerPush()
     #expect(hand.request != nil)
     hand.answerPoll(old)
-    #expect(hand.request == nil, "asking again would not hasten it")
+    #expect(hand.request == nil, "polling again would not make it faster")
   }
 
   @Test func `a push that is behind waits until the finger has moved`() throws {
@@ -135,7 +135,23 @@ import Testing
     #expect(hand.request != nil)
   }
 
-  @Test func `with pull first, a client that is not up to date pushes nothing`() throws {
+  /// Seed 15 of client-view: each input while the server had asked for a wait paid another wake.
+  @Test func `the wish to pull pays for no wake while the server wants a wait`() throws {
+    var hand = Hand<BoardSync>()
+    hand.begin(every: .seconds(60))
+    hand.hand.put(.networkChanged)
+    hand.hand.put(.failed(hand.request!, .rateLimited(after: .seconds(50)), hasLeft: true))
+    try hand.hand.mutate(.set("a", 1))
+    hand.answerPush()
+    let armed = hand.hand.timers[.machine]
+    for _ in 0..<9 { hand.hand.put(.saveRequested) }
+    #expect(hand.hand.timers[.machine] == armed)
+    #expect(hand.request == nil)
+    hand.hand.fire(.machine)
+    #expect(hand.request != nil)
+  }
+
+  @Test func `a client that pulls first pushes nothing before it is up to date`() throws {
     var hand = Hand<PullFirst>()
     hand.begin(every: .seconds(60))
     #expect(hand.client.freshness(at: hand.hand.now).claim == .connected)
@@ -145,7 +161,8 @@ import Testing
     hand.hand.put(.networkChanged)
     hand.answerPoll()
 
-    // It stops, comes back from what was saved, and does not know yet what has happened.
+    // The client stops and is restored from what was saved. It does not know yet what has happened
+    // meanwhile.
     let saved = hand.client.saved
     let (pushed, now) = (hand.pushes, hand.hand.now)
     hand.hand = ClientHand(incarnation: 2, store: nil)
@@ -162,7 +179,7 @@ import Testing
     #expect(hand.outbox?.block == nil)
   }
 
-  @Test func `with pull first, a client that is no longer up to date pushes nothing`() throws {
+  @Test func `a client that pulls first pushes nothing once it is no longer up to date`() throws {
     var hand = Hand<PullFirst>()
     hand.begin(every: .seconds(60))
     hand.hand.now = hand.hand.now + .seconds(120)

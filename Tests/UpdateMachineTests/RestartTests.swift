@@ -2,10 +2,10 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A start with a saved form, line by line: what is known, what is shown, what is asked first, and what
-/// a wall clock can do to it. On the bench the wall clock shows 1,000,000 when the process starts.
+/// Tests a start with a saved form: what is known, what is shown, what is asked first, and what a
+/// wrong wall clock can do. On the bench the wall clock shows 1,000,000 when the process starts.
 @Suite struct RestartTests {
-  /// A driver that has read a form which was written then, and was started in the foreground.
+  /// A driver that was started in the foreground and has read a form written at that time.
   private func started(writtenAt: Int64) -> Bench {
     let bench = Bench(store: ScriptedStore(Bench.saved, writtenAt: writtenAt))
     _ = bench.run()
@@ -13,7 +13,7 @@ import Testing
     return bench
   }
 
-  @Test func `until the saved form is read nothing is known; then it is shown at once`() {
+  @Test func `a saved form is shown as soon as it is read, and nothing is known before`() {
     let store = ScriptedStore(Bench.saved)
     store.isSlow = true
     let bench = Bench(store: store)
@@ -22,7 +22,7 @@ import Testing
     #expect(bench.state.holding == .unknown)
     #expect(bench.state.status == nil)
     #expect(bench.claim == "unknown")
-    #expect(bench.source.asked == [], "nobody is asked in the name of what is not known")
+    #expect(bench.source.asked == [], "nothing is asked before the saved form is known")
     store.finish()
     bench.drain()
     #expect(bench.entries == [1])
@@ -39,7 +39,7 @@ import Testing
     #expect(bench.claim == "connected")
   }
 
-  /// Lifetime, collector and long deadline together: 600, 60 and 100 s.
+  /// The limit is lifetime, collector and long deadline together: 600 + 60 + 100 s.
   @Test(arguments: [(760_000, "poll a:7, quick"), (760_001, "register")] as [(Int64, String)])
   func `a form older than its log's lifetime is shown, and its finger is not tried`(
     age: Int64, asked: String
@@ -52,8 +52,9 @@ import Testing
 
   // MARK: The wall clock
 
-  /// Back, so that the form seems to be from times to come: its age is not known, and a finger of
-  /// unknown age is never given up unasked. If it was too old after all, that costs one poll.
+  /// The clock went back, so that the form seems to be from the future. Its age is unknown, and a
+  /// finger of unknown age is never given up without asking. If it was too old after all, that
+  /// costs one poll.
   @Test(arguments: [1, 86_400_000, Int64.max - 1_000_000] as [Int64])
   func `a wall clock before the form's time costs at most one quick poll`(by span: Int64) {
     let bench = started(writtenAt: 1_000_000 + span)
@@ -62,15 +63,16 @@ import Testing
     #expect(bench.entries == [1])
     bench.source.fail(.expired)
     bench.drain()
-    #expect(bench.source.asked == ["poll a:7, quick", "register"], "without a wait")
+    #expect(bench.source.asked == ["poll a:7, quick", "register"], "there is no wait")
     bench.source.snapshot([1, 2], Spot("b", 0))
     bench.drain()
     #expect(bench.entries == [1, 2])
     #expect(bench.store?.content == "[1, 2] b:0")
   }
 
-  /// Back, but not behind the form, which seems younger than it is: its log seems to have gone before
-  /// its time, as if the server had lost everybody's. That costs one poll and the spread of a herd.
+  /// The clock went back, but not behind the form, which seems younger than it is. So its log seems
+  /// to have been lost early, as if the server had lost everybody's. That costs one poll and the
+  /// spread of a herd.
   @Test func `a wall clock that went back costs a poll and the spread`() {
     let bench = started(writtenAt: 1_000_000)
     #expect(bench.source.asked == ["poll a:7, quick"])
@@ -82,8 +84,8 @@ import Testing
     #expect(bench.source.asked == ["poll a:7, quick", "register"])
   }
 
-  /// Ahead, so that the form seems hopelessly old: that costs a snapshot. Its log is left to its server,
-  /// which forgets it in time; what was not read of it is in the snapshot.
+  /// The clock went ahead, so that the form seems hopelessly old. That costs a snapshot. The log is
+  /// left to the server, which forgets it in time. What was not read from it is in the snapshot.
   @Test(arguments: [239_999, -86_400_000, Int64.min] as [Int64])
   func `a wall clock that is far ahead costs one register`(writtenAt: Int64) {
     let bench = started(writtenAt: writtenAt)
@@ -96,7 +98,7 @@ import Testing
     #expect(bench.source.asked == ["register", "poll b:0"])
   }
 
-  /// What is written while the clock is wrong has a wrong time, until the next write.
+  /// A form that is written while the clock is wrong has a wrong time, until the next write.
   @Test func `a form that was written by a clock that was far ahead has no known age`() {
     let store = ScriptedStore(Bench.saved)
     let bench = Bench(store: store)
@@ -118,7 +120,7 @@ import Testing
     #expect(next.entries == [3, 4])
   }
 
-  /// Only the age of a saved form hangs on it: waits, deadlines and freshness do not.
+  /// Only the age of a saved form depends on the wall clock; waits, deadlines and freshness do not.
   @Test(arguments: [0, .max, .min] as [Int64])
   func `a wall clock that jumps while the app runs changes nothing`(to milliseconds: Int64) {
     let (bench, _) = Bench.following()

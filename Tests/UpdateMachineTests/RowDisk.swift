@@ -8,12 +8,12 @@ struct RowDisk: Equatable {
     for row in rows { map[row.key] = row.value }
   }
 
-  /// What was written, as it is read again.
+  /// The written rows, as they are read back.
   var rows: RowReader { try! RowReader(map.map { (key: $0.key, value: $0.value) }) }
 }
 
 extension Outbox where Change: Storable {
-  /// The rows that lead from an older state to this one; `nil`: from nothing.
+  /// The rows that lead from an older state to this one; `nil` means from nothing.
   func rows(since old: Outbox?) -> [StoredRow] {
     var writer = RowWriter()
     store(since: old, into: &writer)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Replicas in a store of rows: steps, versions, and what cannot be read.
+/// Tests replicas in a store of rows: steps, versions, and what cannot be read.
 @Suite struct RowStoreTests {
-  /// A store that counts, and fails when it is told to.
+  /// A store that counts calls, and fails when it is told to.
   private actor CountingStore: SyncStore {
     var form: SavedRows?
     var log: [String] = []
@@ -20,7 +20,7 @@ import Testing
       if let failure { throw failure }
     }
 
-    /// It leaves nothing.
+    /// It leaves nothing unloaded.
     func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
       try note("load")
       return form
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// Names by number, a row each.
+  /// Names by number, with one row each.
   private struct Names: StorableModel, Equatable {
     typealias Refusal = Never
     static var storedVersion: UInt64 { 3 }
@@ -75,7 +75,7 @@ import Testing
       names = try rows.map(of: .firstOfModel)
     }
 
-    /// Version 2 had them in capitals.
+    /// Version 2 had the names in capitals.
     static func migrate(
       _ rows: RowReader, from version: UInt64
     ) throws(StoredFormError) -> RowReader {
@@ -91,7 +91,7 @@ import Testing
 
   private typealias Saved = SavedReplica<Names, Place>
 
-  /// A place that can be saved.
+  /// A finger that can be saved.
   private struct Place: Finger, Storable {
     var number: Int64
     var log: Int64 { 0 }
@@ -108,7 +108,7 @@ import Testing
       writtenAt: WallTime(milliseconds: 5))
   }
 
-  /// What is saved, with the head of another version.
+  /// A saved form with the head of another version.
   private func form(
     _ saved: DatedReplica<Names, Place>, library: UInt64 = 1, model: UInt64 = 3
   ) -> SavedRows {
@@ -174,7 +174,23 @@ import Testing
     #expect(again?.replica == read.replica, "nothing of the old version is left")
   }
 
-  @Test(arguments: [(1, 4), (2, 3), (1, 1), (0, 3)] as [(UInt64, UInt64)])
+  /// Version 1 of the library's rows had no age of the state.
+  @Test func `a form of the library's first version is read, and continued in the second`()
+    async throws
+  {
+    let counting = CountingStore(form(saved(["a"], at: 7), library: 1))
+    let store = RowStore<Names, Place>(counting)
+    var read = try #require(try await store.load())
+    #expect(read.replica == saved(["a"], at: 7).replica)
+    read.replica.levelAge = .seconds(3)
+    try await store.save(read)
+    #expect(await counting.log.suffix(1) == ["append 1"])
+    let again = try await RowStore<Names, Place>(counting).load()
+    #expect(again?.replica.levelAge == .seconds(3))
+    #expect(again?.replica == read.replica)
+  }
+
+  @Test(arguments: [(1, 4), (3, 3), (1, 1), (0, 3)] as [(UInt64, UInt64)])
   func `a form that this version cannot read is set aside, not overwritten`(
     library: UInt64, model: UInt64
   ) async throws {
@@ -182,7 +198,7 @@ import Testing
     let counting = CountingStore(old)
     let store = RowStore<Names, Place>(counting)
     await #expect(throws: StoreError.self) { _ = try await store.load() }
-    #expect(await counting.form?.rows.count == old.rows.count, "until there is something to save")
+    #expect(await counting.form?.rows.count == old.rows.count, "nothing is replaced yet")
     try await store.save(saved(["c"], at: 0))
     #expect(await counting.log == ["load", "set aside", "checkpoint 2"])
     #expect(await counting.aside.first?.rows.map { $0.value } == old.rows.map { $0.value })

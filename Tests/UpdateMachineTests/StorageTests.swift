@@ -3,12 +3,12 @@ import Testing
 
 @testable import UpdateMachine
 
-/// When the store is asked, and what: one thing at a time.
+/// Tests when the store is asked, and for what: one operation at a time.
 @Suite struct StorageTests {
   private typealias Hand = ClientHand<BoardModel, BoardSync>
 
-  /// A client at a:0, up to date and saved, with a waiting poll out; from here on the test is the
-  /// store.
+  /// A client at a:0, up to date and saved, with a waiting poll out. From here on the test acts as
+  /// the store.
   private static func following() -> Hand {
     var hand = Hand()
     hand.put(.started(foreground: true))
@@ -34,7 +34,7 @@ import Testing
     #expect(!Self.outboxIsDurable(hand))
     #expect(hand.put(.written(WriteID(2))).contains { $0.hasPrefix("push") })
     #expect(Self.outboxIsDurable(hand))
-    #expect(hand.put(.written(WriteID(2))) == [], "said twice")
+    #expect(hand.put(.written(WriteID(2))) == [], "a second copy is absorbed")
     #expect(hand.put(.writeFailed(WriteID(2))) == [])
     #expect(hand.put(.fired(TimerID(part: .storage, 1))) == [])
   }
@@ -60,7 +60,7 @@ import Testing
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
     #expect(
       hand.put(.writeFailed(WriteID(2))) == ["report store", "arm storage 1 in (0, 0.1 s]"])
-    #expect(try hand.mutate(.set("b", 2)) == [], "the wait holds for it, too")
+    #expect(try hand.mutate(.set("b", 2)) == [], "the wait also holds for this change")
     #expect(hand.put(.fired(TimerID(part: .storage, 9))) == [])
     #expect(hand.put(.fired(TimerID(part: .storage, 1))) == ["save 3"])
     #expect(
@@ -87,7 +87,7 @@ import Testing
     _ = hand.put(.writeFailed(WriteID(2)))
     let batch = BoardBatch(first: 1, events: [BoardNews(board: Board(["c": 3]))])
     #expect(hand.put(.batchArrived(hand.request!, batch)).last == "save 3")
-    // What came after this save began is saved by the next, at once.
+    // What came after this save began goes into the next save, which begins at once.
     #expect(try hand.mutate(.set("b", 2)) == [])
     let texts = hand.put(.written(WriteID(3)))
     #expect(texts.contains("disarm storage 1"))
@@ -104,11 +104,11 @@ import Testing
     #expect(texts.filter { $0.hasPrefix("report") } == ["report store"])
     #expect(texts.allSatisfy { !$0.hasPrefix("arm storage") })
     #expect(hand.timers[.storage] == nil)
-    #expect(hand.client.saved?.finger == Spot("a", 1), "it is held all the same")
+    #expect(hand.client.saved?.finger == Spot("a", 1), "the finger is held all the same")
     #expect(hand.fire(.machine).contains("save 3"))
   }
 
-  @Test func `before the start no timer is armed, and each request tries once`() throws {
+  @Test func `each save request before the start tries once, without a timer`() throws {
     var hand = Self.following()
     _ = hand.put(.stopped)
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])
@@ -128,8 +128,8 @@ import Testing
 
   // MARK: For the machine
 
-  /// The write that the machine asked for waits behind one for the outbox; meanwhile the log is
-  /// lost.
+  /// The machine's write is out when the user logs out. Nothing is left to save, and the machine
+  /// must not wait for ever.
   @Test func `a write with nothing to save is answered at once`() throws {
     var hand = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = hand.put(.started(foreground: true))
@@ -138,7 +138,7 @@ import Testing
       .snapshotArrived(hand.request!, [1], finger: Spot("a", 0), terms: testTerms))
     #expect(hand.write == WriteID(1))
     #expect(hand.client.machine.status == .live(.writing))
-    // While it is out the account goes; what the machine then waits for is never left open.
+    // The log-out comes while the write is out. Afterwards the machine awaits no write.
     #expect(hand.put(.loggedOut) == ["release a"])
     #expect(hand.put(.written(WriteID(1))) == ["erase"])
     #expect(hand.client.saved == nil)
@@ -146,7 +146,7 @@ import Testing
     #expect(hand.client.machine.writing == nil)
   }
 
-  @Test func `without a store no operation is requested`() throws {
+  @Test func `a client without a store requests no operation`() throws {
     var settings = ClientSettings()
     settings.hasStore = false
     var hand = Hand(settings: settings, store: nil)
@@ -159,7 +159,7 @@ import Testing
     #expect(hand.write == nil)
   }
 
-  @Test func `with acknowledgement before saving, several batches share one save`() {
+  @Test func `several batches share one save with acknowledgement before saving`() {
     var settings = ClientSettings()
     settings.acknowledges = .beforeSaving
     var hand = ClientHand<Ledger, LedgerSync>(settings: settings, store: nil)
@@ -172,14 +172,14 @@ import Testing
       let texts = hand.put(
         .batchArrived(hand.request!, LedgerBatch(first: index, events: [index])),
         after: .seconds(1))
-      #expect(texts.allSatisfy { !$0.hasPrefix("save") }, "the first is out")
+      #expect(texts.allSatisfy { !$0.hasPrefix("save") }, "the first save is out")
     }
     #expect(hand.put(.written(WriteID(1))) == ["save 2"])
     #expect(hand.client.saved?.model == Ledger(entries: [1, 1, 2, 3]))
     #expect(hand.put(.writeFailed(WriteID(2))) == ["report store"])
     let next = hand.put(
       .batchArrived(hand.request!, LedgerBatch(first: 4, events: [4])), after: .seconds(1))
-    #expect(next.contains("save 3"), "a failed save is made again with the next batch")
+    #expect(next.contains("save 3"), "a failed save is repeated with the next batch")
     #expect(hand.put(.written(WriteID(3))) == [])
   }
 
@@ -220,14 +220,14 @@ import Testing
     var hand = Hand(store: nil)
     _ = hand.put(.started(foreground: true))
     _ = hand.put(.stopped)
-    #expect(hand.put(.started(foreground: true)) == [], "the first reading is out")
+    #expect(hand.put(.started(foreground: true)) == [], "the first read is out")
     #expect(hand.put(.loadFailed(.cutShort)) == ["load"])
     #expect(hand.put(.loaded(nil, age: nil)) == ["register 1", "arm 1 in 60 s"])
   }
 
   @Test(arguments: [StoreFailure.unreadable, .failed])
   func `an unreadable form counts as nothing saved`(failure: StoreFailure) {
-    // Where no changes can be in it, or nobody can read them.
+    // This holds if the form can have no changes, or if nobody can read them.
     var ledger = ClientHand<Ledger, LedgerSync>(store: nil)
     _ = ledger.put(.started(foreground: true))
     #expect(
@@ -255,7 +255,7 @@ import Testing
     var hand = Self.following()
     #expect(hand.put(.loggedOut).last == "erase")
     #expect(hand.put(.erased(succeeded: false)) == ["report store"])
-    #expect(hand.put(.loggedOut) == ["erase"], "and may be tried again")
+    #expect(hand.put(.loggedOut) == ["erase"], "the app may try again")
   }
 
   @Test func `a log-out before the load reads first, then releases and erases`() {
@@ -265,15 +265,15 @@ import Testing
     #expect(hand.put(.loggedOut) == ["load"])
     #expect(hand.client.holding == .nothing)
     #expect(hand.put(.loaded(saved, age: nil)) == ["release a", "erase"])
-    // What cannot be read names no log.
+    // An unreadable form names no log.
     hand = ClientHand(store: nil)
     _ = hand.put(.loggedOut)
     #expect(hand.put(.loadFailed(.failed)) == ["report store", "erase"])
   }
 
-  /// Where changes may be in it, a form that cannot be read is read again after a wait. The log-out
-  /// took the timer away and let the wait stand: nothing was erased before the next start, which
-  /// showed it all.
+  /// If an unreadable form may contain changes, it is read again after a wait. A log-out once
+  /// disarmed the timer but left the wait in place. Nothing was erased before the next start, which
+  /// then showed everything.
   @Test func `a log-out ends the wait of a failed load`() {
     var hand = Hand(store: nil)
     #expect(hand.put(.started(foreground: true)) == ["load"])
@@ -282,8 +282,8 @@ import Testing
     #expect(hand.put(.loadFailed(.failed)).last == "erase")
   }
 
-  /// The form that is being written holds the outbox of before, of the same client and with higher
-  /// versions.
+  /// The form that is being written holds the previous outbox, which has the same client ID and
+  /// higher versions.
   @Test func `a save from before a log-out does not count for the next outbox`() throws {
     var hand = Self.following()
     #expect(try hand.mutate(.set("a", 1)) == ["save 2"])

@@ -4,14 +4,14 @@ import Testing
 @testable import MessageSync
 @testable import UpdateMachine
 
-/// Values as bytes and rows, and back.
+/// Tests values as bytes and rows, and back.
 @Suite struct StoredTests {
   private func roundTrip<Value: Storable & Equatable>(
     _ value: Value, bytes: Int? = nil, at place: SourceLocation = #_sourceLocation
   ) throws {
     #expect(try Value(storedBytes: value.storedBytes) == value, sourceLocation: place)
     if let bytes { #expect(value.storedBytes.count == bytes, sourceLocation: place) }
-    // Cut off or followed by something it is nothing.
+    // If bytes are cut off or something follows them, they are no value.
     for count in 0..<value.storedBytes.count {
       #expect(throws: StoredFormError.self, sourceLocation: place) {
         try Value(storedBytes: Array(value.storedBytes.prefix(count)))
@@ -58,7 +58,7 @@ import Testing
     #expect(StoredKey(StoredTable(1), [9]) < StoredKey(StoredTable(2), []))
   }
 
-  @Test func `saving a map costs what changed`() throws {
+  @Test func `saving a changed map writes only the rows that changed`() throws {
     var map = VersionedMap<Int64, String>(sorted: (0..<10_000).map { (Int64($0), "\($0)") })
     var disk = RowDisk()
     let table = StoredTable.firstOfModel
@@ -87,7 +87,8 @@ import Testing
     }
   }
 
-  /// Whatever stands in the rows of an outbox, it is one that keeps its rules, or an error.
+  /// Whatever the rows of an outbox contain, reading them gives an outbox that keeps its rules, or
+  /// an error.
   @Test func `a damaged outbox is an error or a valid outbox`() throws {
     var desk = Desk.started(Board(["a": 1]))
     _ = try desk.send(.set("a", 2), .add("a", 1))
@@ -125,7 +126,7 @@ import Testing
   // MARK: Bugs of other projects
 
   @Test
-  func `bug 79: after any number of steps, live rows stay and removed ones are gone`() throws {
+  func `bug 79: live rows stay and removed ones are gone after any number of steps`() throws {
     var steps = SplitMix(79)
     var map = VersionedMap<Int64, String>()
     var old = map
@@ -189,10 +190,10 @@ import Testing
     next.model.lists.answered()
     #expect(next.rows(since: saved) == [])
     next.finger = QueuePlace(1)
-    #expect(next.rows(since: saved).count == 1, "a heartbeat: the finger alone")
+    #expect(next.rows(since: saved).count == 1, "a heartbeat changes only the finger")
   }
 
-  /// A place that can be saved.
+  /// A finger that can be saved.
   private struct QueuePlace: Finger, Storable {
     var number: Int64
     var log: Int64 { 0 }

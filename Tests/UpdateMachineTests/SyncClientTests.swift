@@ -3,7 +3,7 @@ import Testing
 
 @testable import UpdateMachine
 
-/// A model that is the list of what it was given, and refuses negative numbers.
+/// A model that lists what it was given, and refuses negative numbers.
 struct Ledger: SyncModel, Equatable {
   struct Negative: Error {}
   var entries: [Int]
@@ -21,7 +21,7 @@ struct Ledger: SyncModel, Equatable {
   }
 }
 
-/// Events numbered without holes; `nil` is a heartbeat.
+/// A batch of events that are numbered without holes. `nil` stands for a heartbeat.
 struct LedgerBatch: EventBatch {
   var first: Int
   var events: [Int?]
@@ -42,7 +42,7 @@ enum LedgerSync: SyncProtocol {
 typealias LedgerClient = SyncClient<Ledger, LedgerSync>
 
 extension SyncClient where Model: Equatable {
-  /// Nothing of it is otherwise than in the other.
+  /// Whether both clients are equal in every respect.
   func isSame(as other: SyncClient) -> Bool {
     machine == other.machine && holding == other.holding && storage == other.storage
   }
@@ -52,10 +52,10 @@ extension SyncClient where Model: Equatable {
   static let saved = SavedReplica(
     model: Ledger(entries: [1]), finger: Spot("a", 7), terms: testTerms)
 
-  @Test func `before the load everything is unknown`() {
+  @Test func `everything is unknown before the load`() {
     let client = LedgerClient(incarnation: Incarnation(1))
     #expect(client.holding == .unknown)
-    #expect(client.freshness(at: .ms(0)) == Freshness(.unknown, levelAsOf: nil))
+    #expect(client.freshness(at: .ms(0)) == Freshness(.unknown, upToDateAsOf: nil))
     #expect(client.saved == nil)
     #expect(client.description == "not loaded, stale finger none not started")
   }
@@ -72,7 +72,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.violation() == nil)
   }
 
-  @Test func `without a saved form there is nothing, and a start registers`() {
+  @Test func `a client without a saved form holds nothing, and its start registers`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
     #expect(
@@ -104,7 +104,7 @@ extension SyncClient where Model: Equatable {
   }
 
   /// Found by seed 23593.
-  @Test func `a user who left before the load is in the background after it, stopped or not`() {
+  @Test func `a client whose user left before the load is in the background, stopped or not`() {
     for isStopped in [false, true] {
       var client = LedgerClient(incarnation: Incarnation(1))
       _ = client.handle(.started(foreground: true), at: .ms(0))
@@ -132,7 +132,7 @@ extension SyncClient where Model: Equatable {
   @Test func `a log-out before the load erases, and releases the log that is read`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.started(foreground: true), at: .ms(0))
-    #expect(client.handle(.loggedOut, at: .ms(1)).isEmpty, "what is saved is being read")
+    #expect(client.handle(.loggedOut, at: .ms(1)).isEmpty, "the saved form is being read")
     #expect(client.holding == .nothing)
     #expect(
       client.handle(.loaded(Self.saved, age: nil), at: .ms(2)).texts(at: .ms(2)) == [
@@ -156,7 +156,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.holding == .nothing)
   }
 
-  /// Found by seed 2429 of all worlds: the logs of a protocol may all have one name.
+  /// Found by seed 2429 of all worlds. The logs of a protocol may all have the same name.
   @Test func `a log that is followed again is not released by a late load`() {
     var client = LedgerClient(incarnation: Incarnation(1))
     _ = client.handle(.loggedOut, at: .ms(1))
@@ -214,7 +214,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.saved?.finger == Spot("a", 10))
   }
 
-  @Test func `of a repeated batch only the new events are applied`() {
+  @Test func `only the new events of a repeated batch are applied`() {
     var client = polling()
     _ = client.handle(
       .batchArrived(.of(2), LedgerBatch(first: 6, events: [90, 91, 2])), at: .ms(20_000))
@@ -222,7 +222,7 @@ extension SyncClient where Model: Equatable {
     #expect(client.finger == Spot("a", 8))
   }
 
-  @Test func `old events move nothing`() {
+  @Test func `old events move neither model nor finger`() {
     var client = polling()
     let effects = client.handle(
       .batchArrived(.of(2), LedgerBatch(first: 6, events: [90, 91])), at: .ms(20_000))
@@ -321,7 +321,7 @@ extension SyncClient where Model: Equatable {
   }
 }
 
-/// What one input leads to, as a host gets it.
+/// Tests the effects of one input as a host gets them.
 @Suite struct ClientEffectTests {
   private static let saved = ClientLoadingTests.saved
 
@@ -332,7 +332,7 @@ extension SyncClient where Model: Equatable {
     hand.put(.snapshotArrived(hand.request!, news, finger: Spot("a", 0), terms: testTerms))
     try hand.mutate(.set("a", 1))
     hand.store = nil
-    // The machine's first, then the outbox's: both have something out, and a timer.
+    // The machine's effects come first, then the outbox's. Both have a request out, and a timer.
     #expect(
       hand.put(.stopped) == ["cancel 2", "cancel outbox 1", "disarm 2", "disarm outbox 1"])
     #expect(
@@ -367,7 +367,7 @@ extension SyncClient where Model: Equatable {
     #expect(hand.heard == [])
   }
 
-  @Test func `with push first, an answered push is an input of the machine`() throws {
+  @Test func `an answered push is an input of the machine if the client pushes first`() throws {
     var hand = ClientHand<BoardModel, BoardSync>()
     var terms = testTerms
     terms.cadence = .every(.seconds(60))
@@ -419,7 +419,7 @@ extension SyncClient where Model: Equatable {
 }
 
 extension ClientHand {
-  /// What the machine was told by the last input.
+  /// What the machine heard of an input.
   var heard: [MachineHeard<Sync.Place>] {
     var heard: [MachineHeard<Sync.Place>] = []
     func note(_ one: MachineHeard<Sync.Place>) { heard.append(one) }

@@ -27,7 +27,7 @@ extension RequestID {
   }
 }
 
-/// A machine with somebody who notes its effects, so that tests can say "the timer".
+/// A machine whose effects are noted, so that a test can say "the timer".
 struct Attended {
   var machine: SpotMachine
   var now = Moment.ms(0)
@@ -45,7 +45,7 @@ struct Attended {
     }
   }
 
-  /// Puts one input in, so much later; returns the effects as texts.
+  /// Feeds an input after some time. Returns the effects as texts.
   @discardableResult
   mutating func put(_ input: SpotMachine.Input, after span: TimeSpan = .zero) -> [String] {
     now = now + span

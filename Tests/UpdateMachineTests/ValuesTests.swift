@@ -113,7 +113,7 @@ import UpdateMachine
     #expect(later.filter { $0 }.count == 11)
   }
 
-  @Test func `any window sees at most burst plus one plus its share`() {
+  @Test func `any span of time has at most the burst, one more request and the span's share`() {
     var pace = TokenBucket()
     var steps = SplitMix(7)
     var spent: [Int64] = []
@@ -168,7 +168,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `order, length and every byte count`() {
+  @Test func `a digest depends on the order, the length and every byte`() {
     func digest(_ texts: String...) -> StateDigest {
       var digest = StateDigest()
       for text in texts { digest.fold(text) }
@@ -183,7 +183,7 @@ import UpdateMachine
   }
 
   @Test func `mixing is the finaliser of SplitMix64`() {
-    // The first two words of java.util.SplittableRandom's generator, seeded with 0.
+    // These are the first two words of java.util.SplittableRandom's generator with seed 0.
     #expect(StateDigest.mixed(0x9E37_79B9_7F4A_7C15) == 0xE220_A839_7B1D_CDAF)
     #expect(StateDigest.mixed(0x9E37_79B9_7F4A_7C15 &* 2) == 0x6E78_9E6A_A1B9_65F4)
     #expect(StateDigest.mixed(0) == 0)

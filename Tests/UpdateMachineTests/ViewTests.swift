@@ -59,7 +59,7 @@ import Testing
     var desk = Desk.started(Board(["a": 10]))
     _ = try desk.send(.add("a", 1))
     _ = try desk.send(.add("a", 2))
-    desk.confirm(Board(["a": 101]), through: 1)  // With ours, and somebody's 90.
+    desk.confirm(Board(["a": 101]), through: 1)  // This is ours plus somebody else's 90.
     #expect(desk.view.state == Board(["a": 103]))
   }
 
@@ -126,7 +126,7 @@ import Testing
     #expect(middle.update(desk.view) == [4, 2])
     try desk.mutate(.remove("m"))
     #expect(middle.update(desk.view) == [4])
-    // The same again, confirmed: nothing to tell.
+    // The confirmed state equals the view, so there is nothing to tell.
     desk.confirm(desk.view.state, through: 0)
     #expect(middle.update(desk.view) == nil)
   }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import UpdateMachine
 
-/// Machines that no input leads to, and the rule that names each.
+/// Tests machines that no input leads to. Each must break the rule that is named.
 @Suite struct ViolationTests {
   static let request = Outstanding(id: .of(1), sent: .ms(0), waits: true)
 
-  /// Status, whether there is a finger and a timer, and the rule.
+  /// The status, whether there is a finger and a timer, and the rule that is broken.
   static let cases: [(MachineStatus, finger: Bool, timer: Bool, rule: String)] = [
     (.stale, true, false, "stale holds no finger"),
     (.stale, false, true, "stale holds no timer"),

@@ -3,9 +3,9 @@ import Testing
 
 @testable import ZulipSync
 
-/// What the documentation says of types of events is what the table of the state says.
+/// Checks that the documentation says the same of types of events as the state's table.
 @Suite struct EventDocsTests {
-  /// The first column of a section's table.
+  /// The first column of the table in a section.
   private static func types(under heading: String) throws -> [String] {
     var root = URL(filePath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }
@@ -31,7 +31,7 @@ import Testing
   @Test func `every known but unmodelled event type is listed once`() throws {
     let types = try Self.types(under: "Known, and not of the state")
     #expect(types == Self.rules(doNothing: true))
-    // The two tables are all that is known, and every recorded type is.
+    // The two tables list all known types, and every recorded type is known.
     let known = Set(ZulipTable.rules.keys)
     for observer in RecordedObserver.all {
       #expect(observer.events.allSatisfy { known.contains($0.type) })

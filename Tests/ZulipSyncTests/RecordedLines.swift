@@ -1,6 +1,7 @@
 import Foundation
 
-/// Lines of a real server, cut down to what a test says; whole answers are in the recording.
+/// Lines from a real server, cut down to what the tests need. The whole answers are in the
+/// recording.
 enum RecordedLines {
   static let message = """
     {"type":"message","message":{"id":2140,"sender_id":7,"content":"<p>r1 old</p>",\
@@ -67,7 +68,7 @@ enum RecordedLines {
     Data((#"{"result":"success","msg":"","events":["# + events.joined(separator: ",") + "]}").utf8)
   }
 
-  /// A line with one of its texts put in the place of another.
+  /// A line in which one text is replaced by another.
   static func changed(_ line: String, _ old: String, _ new: String) -> String {
     line.replacingOccurrences(of: old, with: new)
   }

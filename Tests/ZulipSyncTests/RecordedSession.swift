@@ -3,18 +3,18 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// One observer of the shipped session: what it registered, what it was told, and what it was given by
-/// the register that it made afterwards to compare.
+/// One observer of the shipped session: its register, the events it was told, and the later
+/// register that it made to compare.
 struct RecordedObserver {
   var name: String
   var start: ZulipSnapshot
-  /// The answers to its polls.
+  /// The answers to the observer's polls.
   var answers: [ZulipEvents]
   var closing: ZulipSnapshot
 
   var events: [ZulipEvent] { answers.flatMap(\.events) }
 
-  /// All five.
+  /// All five observers.
   static let all: [RecordedObserver] = {
     do { return try read() } catch { preconditionFailure("\(error)") }
   }()
@@ -59,7 +59,7 @@ struct RecordedObserver {
 }
 
 extension ZulipEvent {
-  /// An event as a server writes it; `id` may be left out.
+  /// Reads an event as a server writes it. `id` may be left out.
   init(_ json: String) throws {
     var fields = try ZulipValue(json: Data(json.utf8)).fields ?? [:]
     if fields["id"] == nil { fields["id"] = 0 }
@@ -72,13 +72,13 @@ extension ZulipEvent {
 }
 
 extension ZulipState {
-  /// From the text of some fields of a register.
+  /// Makes a state from the text of some fields of a register.
   init(_ json: String, _ registration: ZulipRegistration = ZulipRegistration()) throws {
     let fields = try ZulipValue(json: Data(json.utf8)).fields ?? [:]
     try self.init(snapshot: ZulipSnapshot(fields, registration))
   }
 
-  /// What differs from another state, as "key: theirs → ours".
+  /// The differences from another state, as "key: theirs → ours".
   func differences(from other: ZulipState) -> [String] {
     rows.difference(from: other.rows).changes.map { change in
       "\(change.key): \(change.old.map { "\($0)" } ?? "nothing") → "

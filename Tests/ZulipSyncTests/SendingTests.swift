@@ -5,7 +5,7 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// What can be sent, and how it is kept.
+/// Tests what can be sent, and how it is saved.
 @Suite struct SendingTests {
   private static let fields: ZulipFields = [
     "user_id": 7, "max_message_length": 5, "max_topic_length": 3,
@@ -65,7 +65,7 @@ import UpdateMachine
     for text in ["", "7", "7.", ".3", "7.3.1", "-7.3", "a.b"] { #expect(ZulipLocalID(text) == nil) }
   }
 
-  /// An account of client 5, with one message that waits to be sent.
+  /// The saved account of client 5, with one message that waits to be sent.
   private static func account(
     sending message: ZulipOutgoing
   ) throws -> (account: ZulipAccount, local: LocalChanges<ZulipOutgoing>) {
@@ -119,7 +119,7 @@ import UpdateMachine
     var rows = try saved.storedRows.rows
     for index in rows.indices {
       switch rows[index].key.table {
-      case StoredTable(0):  // The library's version and the model's stand first.
+      case StoredTable(0):  // The versions of the library and of the model come first.
         #expect(rows[index].value.prefix(2) == [1, 2])
         rows[index].value[1] = 1
       case .firstOfModel.advanced(by: 2):
@@ -139,7 +139,7 @@ import UpdateMachine
 }
 
 extension SavedReplica<ZulipAccount, QueueFinger> {
-  /// With the outbox that goes with an account; `nil`: an empty one.
+  /// A saved replica with an outbox; `nil` means an empty one.
   init(
     _ account: ZulipAccount, _ finger: QueueFinger, _ terms: ServerTerms,
     _ outbox: Outbox<ZulipOutgoing>? = nil
@@ -150,7 +150,7 @@ extension SavedReplica<ZulipAccount, QueueFinger> {
     self.init(model: account, finger: finger, terms: terms, outbox: outbox ?? empty)
   }
 
-  /// As a store gives them.
+  /// The rows as a store gives them.
   var storedRows: RowReader {
     get throws {
       let rows = rows(since: nil).compactMap { row in

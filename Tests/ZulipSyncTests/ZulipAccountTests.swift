@@ -5,7 +5,7 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-/// State and messages of one account in one model.
+/// Tests state and messages of one account in one model.
 @Suite struct ZulipAccountTests {
   private static let message = """
     {"id":5,"sender_id":8,"type":"stream","stream_id":4,"subject":"Lunch","content":"hi",\
@@ -16,7 +16,7 @@ import ZulipSync
     ZulipAccount.Snapshot(observer.start, .rendered)
   }
 
-  /// Opens a list and knows that nothing is in it.
+  /// Opens a list, and takes a page that shows it to be empty.
   private static func learnAll(of list: ZulipMessageList, _ account: inout ZulipAccount) {
     account.lists.open(list)
     let fetch = RequestID(incarnation: Incarnation(1), part: .pages, number: 1)
@@ -44,7 +44,7 @@ import ZulipSync
     #expect(account.state == state)
     #expect(account.messages.count > 0)
     #expect(account.messages.messages.allSatisfy { sent.contains($0.id) })
-    // What is held and what the state says is unread are two ways to the same.
+    // The held messages and the state must agree on what is unread.
     let unread = Set(account.state.unread.map(\.id)).intersection(sent)
     let held = account.messages.messages.filter {
       !$0.flags.contains(.read) && account.messages.doubt(about: $0.id).isEmpty
@@ -72,7 +72,7 @@ import ZulipSync
     read.lists.restored()
     #expect(read.state == account.state)
     #expect(read.messages.hasUnloaded && read.messages.count == 0)
-    // What an event names is loaded.
+    // Messages that an event names are loaded.
     for event in observer.events.dropFirst(half) {
       while true {
         let queries = read.unloaded(under: [event])
@@ -85,7 +85,7 @@ import ZulipSync
       try read.apply(event)
     }
     #expect(read.state == account.state)
-    // A channel was left, which names all that is in it.
+    // Leaving a channel names all messages in it.
     #expect(!read.messages.hasUnloaded)
     #expect(Array(read.messages.messages) == Array(account.messages.messages))
   }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import ZulipSync
 
-/// What reads types from values reads what a `JSONDecoder` reads from bytes, and fails where that fails.
+/// Tests that our decoder reads from values what a `JSONDecoder` reads from bytes, and fails where
+/// it fails.
 @Suite struct ZulipDecoderTests {
   private struct Numbers: Decodable, Equatable {
     var int: Int?

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import ZulipSync
 
-@Suite("Answers that make no sense")
+@Suite("Errors of decoding")
 struct ZulipErrorTests {
   @Test func `an error shows the field's path and nothing that the server wrote`() {
     let body = #"{"events":[{"id":0,"type":"heartbeat"},{"id":"secret","type":"message"}]}"#

@@ -95,7 +95,7 @@ struct ZulipEventTests {
         == [.deleted([MessageID(2146)])])
   }
 
-  @Test func `flags are set or cleared on some or all`() throws {
+  @Test func `flags are set or cleared on some messages or on all`() throws {
     #expect(
       try changes(RecordedLines.flags) == [
         .flagged([MessageID(2150), MessageID(2147)], .read, isSet: false)
@@ -139,7 +139,7 @@ struct ZulipEventTests {
 
   // MARK: What makes no sense
 
-  /// A field of an event, as it stands in the line, what is put in its place, and what is told.
+  /// A recorded line, a part of it, what replaces that part, and the path that the error names.
   static let malformed: [(line: String, old: String, new: String, path: String)] = [
     (RecordedLines.message, #","id":0"#, "", "id"),
     (RecordedLines.message, #","id":0"#, #","id":9223372036854775808"#, "id"),
@@ -180,7 +180,7 @@ struct ZulipEventTests {
     let (line, old, new, path) = Self.malformed[index]
     let changed = RecordedLines.changed(line, old, new)
     #expect(changed != line, "\(old) is not in the line")
-    // Behind a good one, so that the place in the list is told, too.
+    // The event comes behind a good one, so that its index matters, too.
     let answer = RecordedLines.answer([RecordedLines.reaction, changed])
     #expect(throws: ZulipError.malformed(path: "events[1].\(path)")) {
       try ZulipError.decode(ZulipEvents.self, from: answer)

@@ -5,9 +5,9 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-@Suite("Answers that no server writes")
+@Suite("Damaged answers")
 struct ZulipFuzzTests {
-  /// Reads an answer as both kinds and does with it what a client does.
+  /// Reads an answer as both kinds, and uses it as a client does.
   private static func read(_ bytes: Data) -> Bool {
     var isRead = false
     if let answer = try? ZulipError.decode(ZulipEvents.self, from: bytes) {
@@ -46,7 +46,7 @@ struct ZulipFuzzTests {
     RecordedLines.answer(RecordedLines.events), Data(RecordedLines.page.utf8),
   ]
 
-  @Test func `the answers themselves are read`() {
+  @Test func `the undamaged answers are read`() {
     for answer in Self.answers { #expect(Self.read(answer)) }
   }
 
@@ -66,11 +66,12 @@ struct ZulipFuzzTests {
       }
       if Self.read(Data(bytes)) { readCount += 1 }
     }
-    // Some must come through, or nothing behind Foundation was tried; not all, or nothing was wrong.
+    // Some must be readable, or nothing beyond Foundation was tested. Not all may be, or nothing
+    // was broken.
     #expect((100...1_900).contains(readCount), "\(readCount)")
   }
 
-  /// What is put in the place of a field.
+  /// The values that replace a field.
   private static var strange: [Any] {
     [
       0, -1, Int64.max, Int64.min, 9_223_372_036_854_775_806 as Int64, 1e300, 0.5, UInt64.max,
@@ -79,7 +80,7 @@ struct ZulipFuzzTests {
     ]
   }
 
-  /// A tree in which about one of `count` values is another, is missing, or is there twice.
+  /// A copy of a tree in which about one value in `count` is replaced, removed or doubled.
   private static func mutated(_ tree: Any, _ random: inout SplitMix, oneOf count: Int) -> Any {
     if Int.random(in: 0..<count, using: &random) == 0 {
       return strange.randomElement(using: &random) ?? NSNull()

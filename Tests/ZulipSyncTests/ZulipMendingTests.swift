@@ -5,9 +5,9 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-/// What a page mends of a message, it mends of the realm's state.
+/// Tests that what a page mends in a message it also mends in the realm's state.
 @Suite struct ZulipMendingTests {
-  /// Message 9 in channel 3, spelled "Lunch", and message 10 between users 7 and 50.
+  /// An account with message 9 in channel 3, topic "Lunch", and message 10 between users 7 and 50.
   private static func account() throws -> ZulipAccount {
     let state = try ZulipValue(
       json: Data(
@@ -45,7 +45,7 @@ import ZulipSync
     account.lists.answered()
   }
 
-  /// As a client does it.
+  /// Takes a page, as a client does.
   private static func take(
     _ messages: [ChatMessage<ZulipContent>], _ account: inout ZulipAccount,
     _ request: PageRequest<ZulipMessageList, MessageID>, isWhole: Bool = false,
@@ -66,7 +66,7 @@ import ZulipSync
     take([copy], &account, PageRequest(copy.id))
   }
 
-  /// As the server merges them: what was set and cleared comes in the wrong order.
+  /// Flag events as the server merges them, so that a set and a clear come in the wrong order.
   private static func merged(
     _ flag: String, _ ops: [String], _ ids: String, _ details: String = "{}"
   ) -> [String] {
@@ -85,7 +85,7 @@ import ZulipSync
     #expect(account.messages.doubtful == [MessageID(9)])
     try Self.page(of: 9, &account) { $0.flags.remove(.starred) }
     #expect(account.state.starred == [MessageID(8)])
-    // And the other way round.
+    // Now the other way round.
     try Self.hear(Self.merged("starred", ["add", "remove"], "9,8"), &account)
     #expect(account.state.starred == [])
     try Self.page(of: 9, &account) { $0.flags.insert(.starred) }
@@ -110,7 +110,7 @@ import ZulipSync
     Self.take([copy], &account, PageRequest(copy.id))
     #expect(account.state.unread.map(\.id.number) == [5, 9, 10])
     #expect(account.messages.doubtful == [])
-    // One that nobody has any more is not unread either.
+    // A message that is gone is not unread either.
     try Self.hear(Self.merged("read", ["add", "remove"], "4,8", Self.detailsOfFive), &account)
     Self.take([], &account, PageRequest(MessageID(4)))
     #expect(account.messages.doubtful == [])
@@ -133,7 +133,7 @@ import ZulipSync
     #expect(account.state.unreadCount == 1)
     try Self.page(of: 9, &account) { $0.flags.remove(.read) }
     #expect(account.state.unreadCount == 2)
-    // Its topic is spelled as the message's own.
+    // The topic is spelled as in the message.
     #expect(
       account.state[ZulipKey("unread_msgs", 9)] == ["stream_id": 3, "topic": "Lunch"])
     #expect(before[ZulipKey("unread_msgs", 9)] == ["stream_id": 3, "topic": "Lunch"])
@@ -169,9 +169,9 @@ import ZulipSync
     }
     try Self.hear(Self.merged("read", ["remove", "add"], "9,1", Self.details), &account)
     try Self.page(of: 9, &account) { $0.flags = [.mentioned, .wildcardMentioned] }
-    // Only what was in doubt is taken from a page.
+    // Only flags in doubt are taken from a page.
     #expect(account.state.unread.last { $0.id == MessageID(9) }?.isMention == false)
-    // The second reading of what no event explains is taken.
+    // A second reading of what no event explains is taken.
     let all = account.list(ZulipNarrow([]))
     var copy = try #require(account.messages[MessageID(9)])
     copy.flags = [.mentioned, .wildcardMentioned]

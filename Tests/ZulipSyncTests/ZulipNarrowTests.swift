@@ -62,7 +62,7 @@ struct ZulipNarrowTests {
         == filter(#"[{"operator":"topic","operand":"castle"},{"operator":"channel","operand":4}]"#))
   }
 
-  @Test func `without the user's own ID, direct conversations are not decidable`() throws {
+  @Test func `direct conversations are not decidable without the user's own ID`() throws {
     #expect(
       try !filter(#"[{"operator":"dm","operand":[7]}]"#, ZulipNarrow.Directory()).isDecidable)
   }
@@ -72,7 +72,7 @@ struct ZulipNarrowTests {
     #expect(one == ConversationID(zulip: [UserID(50), UserID(7), UserID(50)]))
     #expect(one != ConversationID(zulip: [UserID(50)]))
     #expect(one != ConversationID(zulip: [UserID(7), UserID(50), UserID(8)]))
-    // It may be stored: it must be the same in every process, for ever.
+    // The ID may be stored, so it must be the same in every process, for ever.
     #expect(one == ConversationID(-8_199_556_920_411_925_600))
   }
 

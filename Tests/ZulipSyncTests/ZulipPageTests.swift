@@ -47,14 +47,15 @@ struct ZulipPageTests {
     #expect(try page(moved).messages[0].version == 9)
   }
 
-  @Test func `a page proves something about its anchor only if it was to be included`() throws {
+  @Test func `a page proves something about its anchor only if the request includes it`() throws {
     let page = try page()
     let id = MessageID(1000)
     #expect(page.page(for: request(.id(id)))?.anchor == id)
     #expect(page.page(for: request(.firstUnread))?.anchor == id)
     #expect(page.page(for: request(.newest))?.anchor == nil)
     #expect(page.page(for: request(.oldest))?.anchor == nil)
-    // Left out, it says everything up to its neighbour; between both sides it is a hole.
+    // If the anchor is left out, the page says everything up to the anchor's neighbour. With
+    // messages on both sides, the anchor is a hole.
     #expect(
       page.page(for: request(.id(id), after: 0, includesAnchor: false))?.anchor == MessageID(999))
     #expect(
@@ -62,7 +63,7 @@ struct ZulipPageTests {
     #expect(page.page(for: request(.id(id), includesAnchor: false)) == nil)
   }
 
-  @Test func `without an unread message there is no anchor`() throws {
+  @Test func `a page without an unread message has no anchor`() throws {
     let none = RecordedLines.changed(
       RecordedLines.changed(RecordedLines.page, #""anchor":1000"#, #""anchor":10000000000000000"#),
       #""found_anchor":true"#, #""found_anchor":false"#)
@@ -101,7 +102,7 @@ struct ZulipPageTests {
     #expect(throws: ZulipError.malformed(path: path)) { try page(changed) }
   }
 
-  @Test func `a request's parameters describe it`() throws {
+  @Test func `a page request is decoded from its parameters`() throws {
     func request(_ text: String) throws -> ZulipPageRequest {
       try ZulipError.decode(ZulipPageRequest.self, from: Data(text.utf8))
     }

@@ -37,7 +37,7 @@ struct ZulipPresenceTests {
         try presence.apply(ZulipHeard(event, at: Self.moment(1)))
       }
       let closing = try ZulipPresence(snapshot: .init(observer.closing.fields, at: Self.moment(2)))
-      // One user was deactivated and came back, another is gone.
+      // One user was deactivated and came back; another is gone.
       #expect(presence.people == closing.people)
       #expect(closing.people.count == 49)
     }
@@ -47,7 +47,7 @@ struct ZulipPresenceTests {
     let seven = UserID(7)
     let presence = try Self.presence(
       #"{"7":{"active_timestamp":999900,"idle_timestamp":999950},"8":{"idle_timestamp":1000000}}"#)
-    // The server's second 1,000,000.5 is our 50; so 999,900 + 200 is our 149.5.
+    // The server's second 1,000,000.5 is our second 50, so 999,900 + 200 is our 149.5.
     #expect(presence.status(of: seven, at: Moment(milliseconds: 149_499)) == .active)
     #expect(presence.status(of: seven, at: Moment(milliseconds: 149_500)) == .idle)
     #expect(presence.status(of: seven, at: Moment(milliseconds: 199_500)) == .offline)
@@ -80,11 +80,11 @@ struct ZulipPresenceTests {
       {"type":"presence","user_id":7,"server_timestamp":1000010.5,
        "presence":{"website":{"status":"active","timestamp":1000010}}}
       """
-    // It was written at our 60, and came at our 200: what it says ends at 60 + 199.5.
+    // The event was written at our 60 and came at our 200. What it says ends at 60 + 199.5.
     try presence.apply(try Self.heard(event, at: 200))
     #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 259_499)) == .active)
     #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 259_500)) == .offline)
-    // One that came sooner than all others shows that the register had been slow: by 2 s.
+    // An event that travelled faster than all others shows that the register was 2 s slower.
     try presence.apply(
       try Self.heard(event.replacingOccurrences(of: "1000010.5", with: "1000203.5"), at: 251))
     #expect(presence.status(of: UserID(7), at: Moment(milliseconds: 257_499)) == .active)

@@ -1,6 +1,6 @@
 import ZulipSync
 
-// Rules of users, channels and messages, which are in several fields.
+// Rules for users, channels and messages, which are spread over several fields.
 
 extension ZulipRuleTests {
   static let users = [
@@ -165,7 +165,7 @@ extension ZulipRuleTests {
       #"{"subscriptions":[{"stream_id":5,"subscribers":[]}]}"#),
   ]
 
-  /// What a register says of unread messages.
+  /// A register's field of unread messages.
   private static func unread(
     _ channels: String = "", _ others: String = "", _ groups: String = "", _ mentions: String = ""
   ) -> String {

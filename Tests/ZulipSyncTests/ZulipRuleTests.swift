@@ -2,13 +2,13 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-/// One event, what there was before, and what there must be after it.
+/// One event, the state before it, and the state that must follow.
 struct RuleCase: Sendable, CustomTestStringConvertible {
   var name: String
   var before: String
   var event: String
   var after: String
-  /// Of a client that knows all that the state knows; `false`: of one that knows nothing.
+  /// Whether the client has all the capabilities that the state knows, or none.
   var isModern = true
 
   var testDescription: String { name }
@@ -33,7 +33,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Rules of a realm's state, each alone")
+@Suite("Rules of a realm's state, one at a time")
 struct ZulipRuleTests {
   @Test(arguments: fields + objects + users + channels + topics + messages + flags)
   func `each event leads to the server's state`(_ rule: RuleCase) throws {

@@ -5,7 +5,7 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-@Suite("Events that no server writes, and a realm's state")
+@Suite("A realm's state after invalid events")
 struct ZulipStateFuzzTests {
   private static let strange: [ZulipValue] = [
     .null, true, 0, -1, .number(.max), .number(.min), .fraction(1e300), .fraction(0.5), "", "add",
@@ -13,7 +13,7 @@ struct ZulipStateFuzzTests {
     [["user_id": 7]], [.number(.max), .number(.min)],
   ]
 
-  /// A value in which about one of `count` is another, is missing, or is there twice.
+  /// A copy of a value in which about one part in `count` is replaced, removed or doubled.
   private static func mutated(
     _ value: ZulipValue, _ random: inout SplitMix, oneOf count: Int
   ) -> ZulipValue {
@@ -39,7 +39,7 @@ struct ZulipStateFuzzTests {
     }
   }
 
-  /// Everything that an app reads.
+  /// Reads everything that an app reads.
   private static func look(at state: ZulipState) -> Int {
     state.users.count + state.channels.count + state.groups.count + state.unreadCount
       + state.starred.count + state.directory.channels.count
@@ -75,7 +75,7 @@ struct ZulipStateFuzzTests {
       }
       try state.apply(event)
     }
-    // Each must happen often, or nothing was tried.
+    // Each of these must happen often, or nothing was tested.
     #expect(counts.applied > 100 && counts.refused > 30 && counts.unread > 100, "\(counts)")
   }
 
@@ -103,7 +103,7 @@ struct ZulipStateFuzzTests {
     _ = client.handle(.batchArrived(poll.id, batch), at: now)
     #expect(client.model == before)
     #expect(client.finger == nil)
-    // It is that event alone.
+    // That event alone is refused.
     var state = try #require(before)
     for event in observer.events.prefix(50) { try state.apply(event) }
     #expect(state != before)
@@ -116,7 +116,7 @@ struct ZulipStateFuzzTests {
     var random = SplitMix(11)
     var counts = (read: 0, refused: 0)
     for observer in RecordedObserver.all {
-      // The long ones are tried less deeply: they would fail always.
+      // Long fields are changed less, or they would always fail.
       for _ in 0..<60 {
         let field = observer.start.fields.entries.randomElement(using: &random)
         guard let field else { continue }

@@ -4,9 +4,9 @@ import Testing
 import UpdateMachine
 import ZulipSync
 
-@Suite("A realm's state, by a recorded session")
+@Suite("A realm's state after a recorded session")
 struct ZulipStateTests {
-  /// Where a server keeps its clients from being right, and nowhere else: `simulate check` says why.
+  /// The only places where a server keeps its clients from being right. `simulate check` says why.
   static let unlike: [String: [String]] = [
     "hamlet/modern": [
       "realm_non_active_users[64]", "starred_messages[2013]", "unsubscribed[13]",
@@ -18,7 +18,9 @@ struct ZulipStateTests {
   ]
 
   @Test(arguments: unlike.keys.sorted())
-  func `after all events every row equals a new register's`(_ name: String) throws {
+  func `every row after all events equals a new register's, but for known exceptions`(
+    _ name: String
+  ) throws {
     let observer = RecordedObserver.named(name)
     var state = try ZulipState(snapshot: observer.start)
     for event in observer.events { try state.apply(event) }
@@ -127,7 +129,8 @@ struct ZulipStateTests {
       for event in answer.events { try state.apply(event) }
       most = max(most, write(since: old))
     }
-    // One event may change many rows, as when a user goes; none changes most of them.
+    // One event may change many rows, for example when a user is removed, but none changes most
+    // rows.
     #expect((1...70).contains(most), "\(most)")
     let rows = try RowReader(
       disk.map { (key: $0.key, value: $0.value) }.sorted { $0.key < $1.key })

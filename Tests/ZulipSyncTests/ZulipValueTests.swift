@@ -31,7 +31,7 @@ struct ZulipValueTests {
     #expect(decoded == value, "\(text)")
   }
 
-  @Test func `of a repeated name one value counts`() {
+  @Test func `one value of a repeated name counts`() {
     #expect([["a": 1], ["a": 2]].contains(Self.read(#"{"a":1,"a":2}"#)))
   }
 
@@ -59,7 +59,7 @@ struct ZulipValueTests {
     #expect(Self.isMalformed(Data([UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")])))
   }
 
-  /// By both ways, with nothing said of it.
+  /// Whether both ways of reading call the bytes malformed, and say no more.
   private static func isMalformed(_ bytes: Data) -> Bool {
     var errors: [ZulipError] = []
     do { _ = try ZulipValue(json: bytes) } catch { errors.append(error) }
@@ -69,7 +69,7 @@ struct ZulipValueTests {
     return errors == [.malformed(path: ""), .malformed(path: "")]
   }
 
-  /// On a stack of 512 KB, as the threads of Darwin's pools have it.
+  /// The stack has 512 KB, as the threads of Darwin's pools have.
   @Test(arguments: [("[", "]"), (#"{"a":"#, "}")])
   func `hostile depth never traps`(_ open: String, _ close: String) async {
     let isRead = await withCheckedContinuation { continuation in
@@ -83,7 +83,7 @@ struct ZulipValueTests {
     #expect(isRead == [true, true, false, false, false, false, false])
   }
 
-  /// Reads a text in every way, and does with it what is done with values; whether it was read.
+  /// Reads a text in every way, and uses the value as clients do. Returns whether it could be read.
   private static func isRead(_ open: String, _ close: String, depth: Int) -> Bool {
     let opened = String(repeating: open, count: depth)
     let text = opened + "1" + String(repeating: close, count: depth)
@@ -92,7 +92,7 @@ struct ZulipValueTests {
     let isEvent = (try? ZulipError.decode(ZulipEvents.self, from: event)) != nil
     #expect(isEvent == (depth < 48))
     guard let value = read(text) else {
-      // Of another decoder's there is no promise but this.
+      // Of another decoder this is all that is promised.
       #expect(throws: DecodingError.self) {
         try JSONDecoder().decode(ZulipValue.self, from: Data(text.utf8))
       }

@@ -2,46 +2,47 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// Whether a message store that is given a recording's pages and events ends with the lists that
-/// the recording shows, in whatever order they meet.
+/// Checks that a message store which gets a recording's pages and events ends up with the lists
+/// that the recording shows, in whatever order pages and events meet.
 struct MessageCheck {
   /// What was found in one file.
   struct Report {
     var pages = 0
-    /// Those that a queue is given without contents, because it has the other form.
+    /// Pages that are given to a queue without contents, because the queue has the other form.
     var pagesWithoutContents = 0
     var pagesNotFollowed = 0
-    var lives: [Life] = []
+    var sessions: [Session] = []
     var differences: [Difference] = []
 
-    var orders: Int { lives.reduce(0) { $0 + $1.orders } }
-    var inDoubt: Int { lives.reduce(0) { $0 + $1.inDoubtCount } }
+    var orders: Int { sessions.reduce(0) { $0 + $1.orders } }
+    var inDoubt: Int { sessions.reduce(0) { $0 + $1.inDoubtCount } }
     var isEmpty: Bool { pages == 0 }
   }
 
-  /// Of one session. What is counted is counted in every order.
-  struct Life {
+  /// What was found in one session. Counts are sums over all orders.
+  struct Session {
     var name: String
     /// So many orders of one race at most.
     var bound: Int
-    /// Each is of the pages of one list, or of all, up to the answer to one poll, or to the end.
+    /// A race has the pages of one list, or of all lists, up to the answer to one poll, or to the
+    /// end.
     var races = 0
-    /// Those of which every order was tried.
+    /// The races for which every order was tried.
     var racesInFull = 0
     var orders = 0
-    /// Messages that had a flag in doubt when all was given.
+    /// Messages that had a flag in doubt once everything was given.
     var doubts = 0
-    /// Those of them that no later page of the recording settled, and in how many orders.
+    /// The messages whose doubt no later page of the recording settled, and in how many orders.
     var inDoubt: [MessageID: Doubt] = [:]
-    /// Messages and pages that the store had to ask for again, and a later page of the recording
-    /// answered.
+    /// Messages and pages that the store had to ask for again, and that a later page of the
+    /// recording answered.
     var askedAgain = 0
-    /// Messages that a list leaves open in the end, because no page of the recording answers.
+    /// Messages that a list leaves open at the end, because no page of the recording answers.
     var open = 0
     var suspects = 0
   }
 
-  /// What the recording leaves in doubt, as the server does: no client can do better.
+  /// What the recording leaves in doubt. So does the server; no client can do better.
   struct Doubt {
     var flags: MessageFlags
     var orders = 0
@@ -49,40 +50,40 @@ struct MessageCheck {
 
   /// So many orders of one race at most.
   let bound: Int
-  /// Whether the user wants no more.
+  /// Whether the user has interrupted.
   let isInterrupted: () -> Bool
 
-  /// - Parameter asksAgain: whether what is open or in doubt is asked for again.
+  /// - Parameter asksAgain: whether the store asks again for what is open or in doubt.
   func report(on recording: MessageRecording, asksAgain: Bool = true) -> Report {
     var report = Report()
     report.differences = recording.differences
-    let lives = MessageLives(recording)
+    let sessions = MessageSessions(recording)
     report.pages = recording.exchanges.count {
       if case .page = $0.kind { true } else { false }
     }
-    report.pagesWithoutContents = lives.withoutContents.count
-    report.pagesNotFollowed = lives.notFollowed
-    for life in lives.lives {
+    report.pagesWithoutContents = sessions.withoutContents.count
+    report.pagesNotFollowed = sessions.notFollowed
+    for session in sessions.sessions {
       if isInterrupted() { break }
-      var check = MessageLifeCheck(life, self, asksAgain: asksAgain)
+      var check = MessageLifeCheck(session, self, asksAgain: asksAgain)
       check.run()
-      report.lives.append(check.report)
+      report.sessions.append(check.report)
       report.differences += check.differences
     }
     return report
   }
 }
 
-/// One session in many orders.
+/// Checks one session in many orders.
 struct MessageLifeCheck {
-  let life: MessageLife
+  let session: MessageSession
   let bound: Int
   let asksAgain: Bool
   private let isInterrupted: () -> Bool
-  private(set) var report: MessageCheck.Life
+  private(set) var report: MessageCheck.Session
   private var found: [Found: Tally] = [:]
 
-  /// A difference is told once, with how often it was met.
+  /// A difference. It is reported once, with the number of orders that have it.
   private struct Found: Hashable {
     var line: Int
     var what: String
@@ -95,12 +96,12 @@ struct MessageLifeCheck {
     var first: String
   }
 
-  init(_ life: MessageLife, _ check: MessageCheck, asksAgain: Bool) {
-    self.life = life
+  init(_ session: MessageSession, _ check: MessageCheck, asksAgain: Bool) {
+    self.session = session
     bound = check.bound
     isInterrupted = check.isInterrupted
     self.asksAgain = asksAgain
-    report = MessageCheck.Life(name: life.name, bound: bound)
+    report = MessageCheck.Session(name: session.name, bound: bound)
   }
 
   var differences: [Difference] {
@@ -113,31 +114,31 @@ struct MessageLifeCheck {
   }
 
   mutating func run() {
-    for narrow in life.narrows {
+    for narrow in session.narrows {
       for polls in momentsBetweenPages(of: narrow) {
         let most = bound * MessageLifeCheck.momentsInFull
         let step = (polls.count + most - 1) / most
-        // Backwards, so that the last is among them.
+        // The steps are counted from the end, so that the last poll is among those chosen.
         let each = min(bound, max(1, most / polls.count))
         for poll in stride(from: polls.count - 1, through: 0, by: -step).reversed() {
-          race(life.cut(after: polls[poll]), [narrow], atMost: each)
+          race(session.cut(after: polls[poll]), [narrow], atMost: each)
         }
       }
-      race(life, [narrow], atMost: bound)
+      race(session, [narrow], atMost: bound)
     }
-    if life.narrows.count > 1 { race(life, life.narrows, atMost: bound) }
+    if session.narrows.count > 1 { race(session, session.narrows, atMost: bound) }
   }
 
-  /// Moments at which the same pages of a list are known are much alike: of more than these, all
-  /// have together as many orders as these have.
+  /// Moments at which the same pages of a list have come are much alike. Up to this many get
+  /// `bound` orders each. If there are more, they share the orders of this many.
   private static let momentsInFull = 4
 
-  /// The polls that matter to a list, those together before which the same of its pages had come.
+  /// The polls that matter to a list, grouped by which of the list's pages had come before them.
   private func momentsBetweenPages(of narrow: ZulipFilter) -> [[Int]] {
     var all: [(pages: Int, polls: [Int])] = []
-    for poll in life.polls(thatMatterTo: narrow) {
-      let sent = life.polls[poll].sent
-      let pages = life.pages.count { $0.request.narrow == narrow && $0.ended <= sent }
+    for poll in session.polls(thatMatterTo: narrow) {
+      let sent = session.polls[poll].sent
+      let pages = session.pages.count { $0.request.narrow == narrow && $0.ended <= sent }
       if all.last?.pages == pages {
         all[all.count - 1].polls.append(poll)
       } else if pages > 0 {
@@ -147,20 +148,20 @@ struct MessageLifeCheck {
     return all.map(\.polls)
   }
 
-  /// The pages of some lists in every order, or in as many as the bound allows.
+  /// Plays the pages of some lists in every order, or in as many as the bound allows.
   private mutating func race(
-    _ life: MessageLife, _ narrows: [ZulipFilter], atMost bound: Int
+    _ session: MessageSession, _ narrows: [ZulipFilter], atMost bound: Int
   ) {
-    let pages = life.pages.indices.filter { index in
-      narrows.count > 1 || life.pages[index].request.narrow == narrows[0]
+    let pages = session.pages.indices.filter { index in
+      narrows.count > 1 || session.pages[index].request.narrow == narrows[0]
     }
     guard !pages.isEmpty else { return }
     let polls =
-      narrows.count > 1 ? Array(life.polls.indices) : life.polls(thatMatterTo: narrows[0])
-    let orders = MessageOrders(life, pages: pages, polls: polls, bound: bound)
+      narrows.count > 1 ? Array(session.polls.indices) : session.polls(thatMatterTo: narrows[0])
+    let orders = MessageOrders(session, pages: pages, polls: polls, bound: bound)
     report.races += 1
     if orders.isAll { report.racesInFull += 1 }
-    let truth = MessageTruth(life)
+    let truth = MessageTruth(session)
     let lists = narrows.map { (narrow: $0, list: truth.list(of: $0)) }
     for (number, order) in orders.orders.enumerated() {
       if isInterrupted() { return }
@@ -177,7 +178,7 @@ struct MessageLifeCheck {
       report.askedAgain += run.askedAgain
       let name =
         "in order \(number + 1) of \(orders.orders.count) of \(pages.count) pages and the first "
-        + "\(life.polls.count) polls"
+        + "\(session.polls.count) polls"
       for line in run.malformed {
         note(line, "a page", expected: "one that can be taken", found: "malformed", name)
       }
@@ -200,7 +201,7 @@ struct MessageLifeCheck {
   ) {
     guard let list = run.store.list(of: narrow) else { return }
     if let objection = KnowledgeRules.objection(to: list, of: narrow, in: run.store) {
-      let page = run.truth.life.pages.lastIndex { $0.request.narrow == narrow }
+      let page = run.truth.session.pages.lastIndex { $0.request.narrow == narrow }
       note(
         run.line(of: page), "the list of \(narrow)", expected: objection.expected,
         found: objection.found, order)
@@ -214,7 +215,7 @@ struct MessageLifeCheck {
     for id in ids.union(said).sorted() {
       let line = run.line(of: expected.pages[id])
       guard let isListed = KnowledgeRules.word(of: list, on: id) else {
-        // One in doubt is counted already.
+        // A message in doubt is counted already.
         if !run.inDoubt.contains(id) { report.open += 1 }
         continue
       }
@@ -229,8 +230,8 @@ struct MessageLifeCheck {
     }
   }
 
-  /// What is in doubt in the end is so because no later page brings it: one that does would have
-  /// ended the doubt (PartialKnowledge R10).
+  /// If a message is in doubt at the end, no later page may bring it, because such a page would
+  /// have ended the doubt (PartialKnowledge R10).
   private mutating func compareDoubt(_ run: MessageRun, _ id: MessageID, _ order: String) {
     guard let page = run.truth.page(with: id) else { return }
     let doubt = run.store.doubt(about: id)
@@ -239,9 +240,9 @@ struct MessageLifeCheck {
       expected: page.copy.flags.intersection(doubt).words, found: "\(doubt.words) in doubt", order)
   }
 
-  /// A list that only the server can tell shows what its last page showed.
+  /// A list that only the server can decide must show what its last page showed.
   private mutating func compareShown(_ run: MessageRun, _ narrow: ZulipFilter, _ order: String) {
-    guard let last = run.truth.life.pages.last(where: { $0.request.narrow == narrow }) else {
+    guard let last = run.truth.session.pages.last(where: { $0.request.narrow == narrow }) else {
       return
     }
     guard !run.givenUp.contains(narrow) else { return }
@@ -253,7 +254,7 @@ struct MessageLifeCheck {
   }
 
   /// Everything that the pages cover must be known, except single messages that events named, that
-  /// were not held then, and that no later page brings.
+  /// were not held at that time, and that no later page brings.
   private mutating func compareKnown(
     _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge<MessageID>,
     _ expected: MessageTruth.List,
@@ -268,7 +269,7 @@ struct MessageLifeCheck {
         {
           continue
         }
-        let page = run.truth.life.pages.lastIndex { $0.request.narrow == narrow }
+        let page = run.truth.session.pages.lastIndex { $0.request.narrow == narrow }
         note(
           run.line(of: page), "what is known of the list of \(narrow)", expected: "\(interval)",
           found: "not \(gap)", order)
@@ -276,7 +277,7 @@ struct MessageLifeCheck {
     }
   }
 
-  /// Every field of a message, except flags in doubt.
+  /// Compares every field of a message, except flags in doubt.
   private mutating func compare(
     _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
   ) {
@@ -297,7 +298,7 @@ struct MessageLifeCheck {
 }
 
 extension ChatMessage<ZulipContent> {
-  /// One field of it, as it is told.
+  /// One field of the message as text.
   fileprivate func words(_ field: KnowledgeRules.Field, but doubt: MessageFlags) -> String {
     switch field {
     case .place: "\(place)"
@@ -310,7 +311,7 @@ extension ChatMessage<ZulipContent> {
 }
 
 extension MessageFlags {
-  /// "read starred"; "none".
+  /// For example "read starred", or "none".
   var words: String {
     let names: [(MessageFlags, String)] = [
       (.read, "read"), (.starred, "starred"), (.mentioned, "mentioned"),
@@ -323,7 +324,7 @@ extension MessageFlags {
 }
 
 extension [MessageReaction] {
-  /// "unicode_emoji:1f389 of 7"; "none".
+  /// For example "unicode_emoji:1f389 of 7", or "none".
   fileprivate var words: String {
     isEmpty ? "none" : map { "\($0.emoji) of \($0.user)" }.joined(separator: ", ")
   }

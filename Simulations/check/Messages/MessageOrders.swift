@@ -1,30 +1,31 @@
 import UpdateMachine
 
-/// The orders in which things may have happened in a session, as far as the recorded times leave
-/// them open.
+/// The orders in which the events and pages of a session may have come, as far as the recorded
+/// times leave that open.
 ///
-/// The polls have one order: each leaves when the one before was applied. So time is a row of
-/// *slots*: 2k lies before poll k leaves, 2k + 1 between that and its answer. Of a page it is known
-/// that the server read it at some time between its sending and its end. So
+/// The polls have only one order, because each leaves after the one before was applied. So time is
+/// a row of *slots*. Slot 2k lies before poll k leaves, and slot 2k + 1 between that and its
+/// answer. The server read a page at some time between the page's sending and its end. So
 ///
-/// - its fetch may have begun before any answer that ended later than the page was sent: it may
-///   have left earlier, and been slow. Never after such an answer: the page may be older than that;
-/// - it may have been taken at any time after that, however late: an answer may lie about. But not
-///   before a poll left that was sent before the page ended: what the page shows, that poll need
-///   not have been told of (PartialKnowledge, S3).
+/// - the fetch may have begun earlier than recorded, because it may have left earlier and been
+///   slow. It cannot have begun after an answer that came after the page was sent, because the page
+///   may be older than that answer;
+/// - the page may have been taken at any time after that, however late, because an answer may lie
+///   about. But it was not taken before a poll left that was sent before the page ended, because
+///   that poll's answer need not tell what the page shows (PartialKnowledge, S3).
 struct MessageOrders {
-  /// One order: of each page, in the order in which they were sent, the slots.
+  /// One order: the slots of each page. The pages are in the order in which they were sent.
   struct Order: Hashable {
     var begins: [Int]
     var takes: [Int]
-    /// Of pages that are taken in one slot, the lower rank comes first.
+    /// Of two pages taken in one slot, the one with the lower rank comes first.
     var ranks: [Int]
   }
 
   private struct Slots {
-    /// Where its fetch may begin.
+    /// The slots in which the page's fetch may begin.
     var begins: [Int]
-    /// Where it may be taken.
+    /// The slots in which the page may be taken.
     var takes: [Int]
     var recorded: (begin: Int, take: Int)
 
@@ -33,18 +34,19 @@ struct MessageOrders {
     }
   }
 
-  /// At most so many are tried.
+  /// The most orders that are tried.
   let bound: Int
-  /// Whether those tried are all there are.
+  /// Whether every possible order is tried.
   private(set) var isAll = false
   private(set) var orders: [Order] = []
 
   /// - Parameters:
   ///   - pages: which of the session's pages are given.
-  ///   - polls: which polls matter to them. Two orders that differ by others only are one.
-  init(_ life: MessageLife, pages: [Int], polls: [Int], bound: Int) {
+  ///   - polls: which polls matter to those pages. Orders that differ only around other polls count
+  ///     as one.
+  init(_ session: MessageSession, pages: [Int], polls: [Int], bound: Int) {
     self.bound = bound
-    let slots = pages.map { MessageOrders.slots(of: life.pages[$0], life, polls) }
+    let slots = pages.map { MessageOrders.slots(of: session.pages[$0], session, polls) }
     if let all = MessageOrders.all(slots, atMost: bound) {
       orders = all
       isAll = true
@@ -54,32 +56,33 @@ struct MessageOrders {
   }
 
   private static func slots(
-    of page: MessageLife.Page, _ life: MessageLife, _ polls: [Int]
+    of page: MessageSession.Page, _ session: MessageSession, _ polls: [Int]
   ) -> Slots {
-    let answered = life.pollsAnswered(by: page.sent)
-    let asked = life.pollsAsked(before: page.ended)
+    let answered = session.pollsAnswered(by: page.sent)
+    let asked = session.pollsAsked(before: page.ended)
     let earliest = asked == 0 ? 0 : 2 * asked - 1
-    let end = 2 * life.polls.count
+    let end = 2 * session.polls.count
     var slots = Slots(begins: [0], takes: [], recorded: (2 * answered, 0))
-    // Begun right after an answer that matters, taken right before the next such poll leaves.
+    // A fetch begins right after an answer that matters. A page is taken right before or right
+    // after such a poll leaves.
     for poll in polls {
       if poll < answered { slots.begins.append(2 * (poll + 1)) }
       slots.takes += [2 * poll, 2 * poll + 1].filter { $0 >= earliest }
     }
     slots.takes.append(end)
-    let taken = 2 * life.pollsAnswered(by: page.ended)
+    let taken = 2 * session.pollsAnswered(by: page.ended)
     slots.recorded.take = asked * 2 > taken ? taken + 1 : taken
     return slots
   }
 
   // MARK: All of them
 
-  /// `nil`: there are more.
+  /// All orders; `nil` if there are more than the bound allows.
   private static func all(_ slots: [Slots], atMost bound: Int) -> [Order]? {
     var count = 1
     for (index, page) in slots.enumerated() {
       count *= page.pairs.count * (index + 1)
-      // Most ways to rank are one order, for ranks count within a slot only.
+      // Many rankings are the same order, because ranks count only within a slot.
       if count > bound * 24 { return nil }
     }
     var seen: Set<[Int]> = []
@@ -121,8 +124,8 @@ struct MessageOrders {
 
   // MARK: Some of them
 
-  /// The recorded one, those at the ends of what is possible, and then by chance: each page keeps
-  /// its recorded place with a probability that is drawn once for an order.
+  /// Some orders: the recorded one, the extreme ones, and then random ones. In a random order each
+  /// page keeps its recorded slots with a probability that is drawn once for the order.
   private static func some(_ slots: [Slots], _ bound: Int) -> [Order] {
     let indices = Array(slots.indices)
     let recorded = Order(
@@ -142,7 +145,7 @@ struct MessageOrders {
     ]
     var seen = Set(orders.map(\.key))
     var chance = SplitMix(StateDigest.mixed(0x3C6E_F372_FE94_F82B))
-    // A draw may hit what was tried already.
+    // A draw may repeat an order, so there are more draws than orders.
     for _ in 0..<bound * 4 where orders.count < bound {
       var order = recorded
       let keep = chance.below(8)
@@ -159,7 +162,7 @@ struct MessageOrders {
 }
 
 extension MessageOrders.Order {
-  /// Equal for orders that are one: of those taken in one slot, which comes first.
+  /// The same for rankings that are the same order.
   fileprivate var key: [Int] { begins + takes + order }
 
   /// The pages in the order in which they are taken.

@@ -3,14 +3,14 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// What a recording holds of messages, beside what ``Recording`` reads: pages, events, and who wrote
-/// what.
+/// What a recording holds of messages besides what ``Recording`` reads: pages, events, and who
+/// wrote what.
 struct MessageRecording {
   var exchanges: [MessageExchange] = []
-  /// Answers of which ZulipSync can make nothing.
+  /// Answers that ZulipSync cannot read.
   var differences: [Difference] = []
 
-  /// Whether a recording has pages in it. Most were cut down to what the machine reads.
+  /// Whether a recording has pages in it. Most recordings were cut down to what the machine reads.
   static func hasPages(_ lines: [(number: Int, line: Data)]) -> Bool {
     let word = Data("\"found_newest\"".utf8)
     return lines.contains { $0.line.range(of: word) != nil }
@@ -49,14 +49,14 @@ struct MessageExchange {
     case polled(queue: String, ZulipEvents)
     case released(queue: String)
     case page(ZulipPageRequest, ZulipPage)
-    /// A message in the form in which it was typed.
+    /// A message was sent; `raw` is its text as typed.
     case wrote(MessageID, raw: String)
     /// Another request that may change something.
     case changed
   }
 }
 
-/// A line as it stands in the file; `nil`: it has nothing to do with messages.
+/// A line as it stands in the file. Its exchange is `nil` if it has nothing to do with messages.
 private struct MessageLine: Decodable {
   var exchange: MessageExchange?
 
@@ -144,7 +144,7 @@ private struct MessageLine: Decodable {
 }
 
 extension KeyedDecodingContainer {
-  /// A moment in seconds since the epoch, which ``Recording`` has found to be one.
+  /// A moment in seconds since the epoch. ``Recording`` has checked that it is one.
   fileprivate func decodeMicroseconds(_ key: Key) throws -> Int64 {
     Int64((try decode(Double.self, forKey: key) * 1_000_000).rounded())
   }

@@ -9,9 +9,9 @@ extension MessageCheck.Report {
       "  pages        \(pages): \(given) given, \(pagesWithoutContents) of them without contents, "
         + "\(pagesNotFollowed) of no session"
     ]
-    texts += lives.map { "  orders       \($0.text)" }
+    texts += sessions.map { "  orders       \($0.text)" }
     texts.append("  in doubt     \(inDoubt)")
-    texts += lives.flatMap(\.doubtTexts)
+    texts += sessions.flatMap(\.doubtTexts)
     return texts
   }
 
@@ -19,23 +19,23 @@ extension MessageCheck.Report {
     one.pages += other.pages
     one.pagesWithoutContents += other.pagesWithoutContents
     one.pagesNotFollowed += other.pagesNotFollowed
-    one.lives += other.lives
+    one.sessions += other.sessions
     one.differences += other.differences
   }
 }
 
-extension MessageCheck.Life {
-  /// Messages in doubt, each once for every order.
+extension MessageCheck.Session {
+  /// The number of messages in doubt, each counted once for every order.
   var inDoubtCount: Int { inDoubt.values.reduce(0) { $0 + $1.orders } }
 
-  /// "message 7, its flag read: in doubt in 3 of 9 orders".
+  /// For example "message 7, its flag read: in doubt in 3 of 9 orders".
   fileprivate var doubtTexts: [String] {
     inDoubt.sorted { $0.key < $1.key }.map { id, doubt in
       "    \(name): message \(id), \(doubt.flags.words), in \(doubt.orders) of \(orders) orders"
     }
   }
 
-  /// "queue q: 120 of 2 races, …".
+  /// For example "queue q: 120 of 2 races, …".
   var text: String {
     "\(name): \(orders) tried, at most \(bound) for each of \(races) races, and every one for "
       + "\(racesInFull) of them; \(doubts) doubts, \(askedAgain) asked again, \(inDoubtCount) in doubt "

@@ -2,19 +2,19 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// A message store that takes one order of a session.
+/// A message store that gets the pages and events of a session in one order.
 struct MessageRun {
   private(set) var store: ZulipStore
   /// Lines of pages that could not be taken.
   private(set) var malformed: [Int] = []
-  /// Narrows of which the store has given up a page, or what it knew: it would have asked again, at
-  /// a time of which the recording may have no page.
+  /// Narrows for which the store has given up a page, or what it knew. It would have asked again,
+  /// at a time for which the recording may have no page.
   private(set) var givenUp: Set<ZulipFilter> = []
-  /// Narrows of which it took a page when nothing could be known of them.
+  /// Narrows for which the store took a page while nothing could be known of them.
   private(set) var shown: Set<ZulipFilter> = []
-  /// Messages with a flag in doubt when all is over.
+  /// Messages with a flag in doubt at the end.
   private(set) var inDoubt: Set<MessageID> = []
-  /// How many had one before what is in doubt was asked for again.
+  /// How many messages had a flag in doubt before the store asked again.
   private(set) var doubtCount = 0
   private(set) var askedAgain = 0
 
@@ -22,36 +22,36 @@ struct MessageRun {
   private let pages: [Int]
   private var fetchCount: UInt64 = 0
 
-  private var life: MessageLife { truth.life }
+  private var session: MessageSession { truth.session }
 
   init(_ truth: MessageTruth, _ pages: [Int], _ narrows: [ZulipFilter]) {
     self.truth = truth
     self.pages = pages
-    store = ZulipStore(following: truth.life.followed)
+    store = ZulipStore(following: truth.session.followed)
     for narrow in narrows { store.open(narrow) }
   }
 
-  /// Where a page stands in the file; without one, where the session begins.
-  func line(of page: Int?) -> Int { page.map { life.pages[$0].line } ?? life.line }
+  /// The line of a page in the file or, without a page, the line where the session begins.
+  func line(of page: Int?) -> Int { page.map { session.pages[$0].line } ?? session.line }
 
   mutating func go(through order: MessageOrders.Order) {
     var fetches: [RequestID?] = pages.map { _ in nil }
     let taken = order.order
     var next = 0
-    for slot in 0...2 * life.polls.count {
+    for slot in 0...2 * session.polls.count {
       for index in pages.indices where order.begins[index] == slot {
-        fetches[index] = begin(life.pages[pages[index]].request)
+        fetches[index] = begin(session.pages[pages[index]].request)
       }
       while next < taken.count, order.takes[taken[next]] == slot {
-        let page = life.pages[pages[taken[next]]]
+        let page = session.pages[pages[taken[next]]]
         if let fetch = fetches[taken[next]] { take(page, for: fetch) }
         next += 1
       }
-      guard slot < 2 * life.polls.count else { return }
+      guard slot < 2 * session.polls.count else { return }
       if slot % 2 == 0 {
         store.asked()
       } else {
-        answer(life.polls[slot / 2])
+        answer(session.polls[slot / 2])
       }
     }
   }
@@ -63,11 +63,11 @@ struct MessageRun {
     return id
   }
 
-  private mutating func answer(_ poll: MessageLife.Poll) {
+  private mutating func answer(_ poll: MessageSession.Poll) {
     for event in poll.events {
       let before = store
       store.apply(event)
-      // A change of what events tell of makes lists unknown that were known.
+      // When a channel begins or ends to send events, lists that were known become unknown.
       guard case .covered = event else { continue }
       for narrow in store.narrows
       where store.list(of: narrow)?.knowledge != before.list(of: narrow)?.knowledge {
@@ -77,7 +77,7 @@ struct MessageRun {
     store.answered()
   }
 
-  private mutating func take(_ page: MessageLife.Page, for fetch: RequestID) {
+  private mutating func take(_ page: MessageSession.Page, for fetch: RequestID) {
     switch store.take(page.page, for: fetch) {
     case .taken: break
     case .shown: if let narrow = page.request.narrow { shown.insert(narrow) }
@@ -88,8 +88,8 @@ struct MessageRun {
 
   // MARK: Asking again
 
-  /// What the store does not know, or doubts, it would ask for again. A page of the recording
-  /// answers that no event has made old.
+  /// Asks again for what the store does not know or doubts, as the library would. Those pages of
+  /// the recording answer that no event has made old.
   mutating func askAgain(_ lists: [(narrow: ZulipFilter, list: MessageTruth.List)]) {
     let named = truth.lastNamed.keys.sorted()
     for id in named where !store.doubt(about: id).isEmpty {
@@ -97,7 +97,7 @@ struct MessageRun {
       askAgain(id)
     }
     for (narrow, expected) in lists where store.canBeKnown(narrow) {
-      for page in life.pages where page.request.narrow == narrow {
+      for page in session.pages where page.request.narrow == narrow {
         guard let known = store.list(of: narrow)?.knowledge, let interval = page.interval,
           !known.covers(interval), isLevel(page, narrow)
         else { continue }
@@ -113,11 +113,11 @@ struct MessageRun {
     }
   }
 
-  /// All is over: what is in doubt now stays so.
+  /// Notes what is still in doubt at the end.
   mutating func noteDoubts() { inDoubt = Set(store.doubtful) }
 
-  /// Whether a message may be unknown in the end: an event named it, and no later page brings it,
-  /// or it is in doubt.
+  /// Whether a message may be unknown at the end. An event must have named it, and either no later
+  /// page brings it or it is in doubt.
   func isOpen(_ id: MessageID) -> Bool {
     truth.lastNamed[id] != nil && (truth.page(with: id) == nil || inDoubt.contains(id))
   }
@@ -129,8 +129,8 @@ struct MessageRun {
     askedAgain += 1
   }
 
-  /// Whether a page shows what is true at the end, too.
-  private func isLevel(_ page: MessageLife.Page, _ narrow: ZulipFilter) -> Bool {
+  /// Whether what a page shows is still true at the end.
+  private func isLevel(_ page: MessageSession.Page, _ narrow: ZulipFilter) -> Bool {
     guard let interval = page.interval else { return false }
     let listed = Set(page.page.messages.map(\.id))
     for (id, moment) in truth.lastNamed where moment > page.sent && interval.contains(id) {

@@ -2,50 +2,51 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// What a client must hold when a session is over, by the pages alone and by what came after each:
-/// a page says the truth of its time, and every event whose answer ended after the page was asked
-/// for is applied once more, in order. Nothing of the library's knowledge is in it.
+/// What a client must hold when a session is over, derived from the pages and from the events after
+/// each. A page tells the truth at its time. Every event whose answer ended after the page was
+/// asked for is applied to it once more, in order. None of the library's code for partial knowledge
+/// is used, except intervals.
 struct MessageTruth {
   typealias Shown = ChatMessage<ZulipContent>
 
-  /// What is shown of a message at the end, and where that is from.
+  /// What is shown of a message at the end, and where that comes from.
   struct Expected {
     var message: Shown
-    /// The last page that brought it; `nil`: only events did.
+    /// The last page that brought the message; `nil` if only events did.
     var page: Int?
   }
 
   /// One list at the end.
   struct List {
-    /// Ascending.
+    /// The messages in the list, in ascending order.
     var ids: [MessageID] = []
-    /// Where that is everything.
+    /// The intervals in which `ids` is everything.
     var covered = Knowledge<MessageID>()
-    /// Of each ID that pages or events name: the last page that covers it.
+    /// For each ID that pages or events name, the last page that covers it.
     var pages: [MessageID: Int] = [:]
   }
 
-  let life: MessageLife
+  let session: MessageSession
   private(set) var messages: [MessageID: Expected] = [:]
-  /// The moment at which the last event about a message was known.
+  /// For each message, the moment when the last event about it was known.
   private(set) var lastNamed: [MessageID: Int64] = [:]
   private(set) var followed: Set<ChannelID>
 
-  init(_ life: MessageLife) {
-    self.life = life
-    followed = Set(life.followed)
+  init(_ session: MessageSession) {
+    self.session = session
+    followed = Set(session.followed)
     var copies: [MessageID: Int] = [:]
-    for (index, page) in life.pages.enumerated() {
+    for (index, page) in session.pages.enumerated() {
       for message in page.page.messages {
         copies[message.id] = index
         messages[message.id] = Expected(message: message, page: index)
       }
     }
-    for poll in life.polls {
+    for poll in session.polls {
       for event in poll.events {
         for id in event.named ?? Array(messages.keys) {
           lastNamed[id] = poll.ended
-          if let page = copies[id], life.pages[page].sent >= poll.ended { continue }
+          if let page = copies[id], session.pages[page].sent >= poll.ended { continue }
           messages[id] = event.applied(to: messages[id], id)
         }
         if case .covered(let channel, let follows) = event {
@@ -55,11 +56,11 @@ struct MessageTruth {
     }
   }
 
-  /// A page, later than every event about it, that brings a message.
+  /// The last page that brings a message and is later than every event about it.
   func page(with id: MessageID) -> (index: Int, copy: Shown)? {
-    for index in life.pages.indices.reversed()
-    where life.pages[index].sent >= lastNamed[id] ?? .min {
-      if let copy = life.pages[index].page.messages.first(where: { $0.id == id }) {
+    for index in session.pages.indices.reversed()
+    where session.pages[index].sent >= lastNamed[id] ?? .min {
+      if let copy = session.pages[index].page.messages.first(where: { $0.id == id }) {
         return (index, copy)
       }
     }
@@ -69,7 +70,7 @@ struct MessageTruth {
   func list(of narrow: ZulipFilter) -> List {
     var list = List()
     var listed: Set<MessageID> = []
-    for (index, page) in life.pages.enumerated() where page.request.narrow == narrow {
+    for (index, page) in session.pages.enumerated() where page.request.narrow == narrow {
       guard let interval = page.interval else { continue }
       list.covered.insert(interval)
       for id in list.pages.keys where interval.contains(id) { list.pages[id] = index }
@@ -80,9 +81,9 @@ struct MessageTruth {
         listed.insert(message.id)
       }
     }
-    // Where events came after the page that covers an ID, what they lead to decides.
+    // If events about an ID came after the page that covers it, they decide.
     for (id, moment) in lastNamed {
-      guard let page = list.pages[id], moment > life.pages[page].sent else { continue }
+      guard let page = list.pages[id], moment > session.pages[page].sent else { continue }
       if let message = messages[id]?.message, narrow.verdict(on: PartialMessage(message)) == .yes {
         listed.insert(id)
       } else {
@@ -97,7 +98,7 @@ struct MessageTruth {
 }
 
 extension MessageEvent<ZulipContent> {
-  /// The messages that it names; `nil`: all.
+  /// The messages that the event names; `nil` means all.
   var named: [MessageID]? {
     switch self {
     case .new(let message): [message.id]
@@ -109,7 +110,7 @@ extension MessageEvent<ZulipContent> {
     }
   }
 
-  /// What comes of a message by it; `nil`: nothing is known of it, or it is gone.
+  /// What the event makes of a message; `nil` if nothing is known of the message, or if it is gone.
   fileprivate func applied(
     to old: MessageTruth.Expected?, _ id: MessageID
   ) -> MessageTruth.Expected? {

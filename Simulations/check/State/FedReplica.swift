@@ -3,8 +3,8 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// A client of an account and the least that drives it. Its times are made up: how long a client
-/// waits is checked elsewhere (``QueueCheck``).
+/// A client of an account, with the minimum that drives it. Its times are made up, because another
+/// check is about how long a client waits (``QueueCheck``).
 struct FedReplica {
   typealias Queue = EventQueue<ZulipEvent>
   typealias Client = SyncClient<ZulipAccount, Queue>
@@ -16,16 +16,16 @@ struct FedReplica {
   private var fetchCount: UInt64 = 0
   private let mendsState: Bool
 
-  /// More waits in a row than this has no machine.
+  /// More waits in a row than any machine has.
   private static let waitsMaximum = 8
 
-  /// - Parameter mendsState: whether the state hears what a page mends of messages.
+  /// - Parameter mendsState: whether the state is told what pages have mended in messages.
   init(at moment: Moment, mendsState: Bool) {
     clock = moment
     self.mendsState = mendsState
     var settings = ClientSettings()
     settings.hasStore = false
-    // It asks for nothing by itself: the recording says what was asked for.
+    // The client fetches no pages by itself. The recording says what was fetched.
     settings.pages.fetchesMaximum = 0
     client = Client(incarnation: Incarnation(1), settings: settings)
     give(.app(.started(foreground: true)))
@@ -33,7 +33,7 @@ struct FedReplica {
 
   var model: ZulipAccount? { client.model }
 
-  /// The queue that it follows.
+  /// The queue that the client follows.
   var queue: QueueID? { client.finger?.queue }
 
   private mutating func give(_ input: Client.Input) {
@@ -43,7 +43,7 @@ struct FedReplica {
     if violation == nil { violation = client.violation() }
   }
 
-  /// Lets time pass until there is a request out.
+  /// Lets time pass until a request is out.
   private mutating func request() -> RequestID? {
     for _ in 0..<FedReplica.waitsMaximum {
       if let request = client.status.outstanding { return request.id }
@@ -57,21 +57,21 @@ struct FedReplica {
 
   // MARK: The queue
 
-  /// - Returns: whether it wanted to register, and took it.
+  /// - Returns: whether the client wanted to register, and took the snapshot.
   mutating func register(_ snapshot: ZulipAccount.Snapshot, _ finger: QueueFinger) -> Bool {
     guard let id = request(), case .registering = client.status else { return false }
     give(.snapshotArrived(id, snapshot, finger: finger, terms: .unspoken))
     return client.finger == finger
   }
 
-  /// - Returns: whether it is where the batch leads.
+  /// - Returns: whether the client is now where the batch leads.
   mutating func take(_ batch: QueueBatch<ZulipEvent>) -> Bool {
     guard let id = request(), let finger = client.finger else { return false }
     give(.batchArrived(id, batch))
     switch Queue.advance(finger, over: batch) {
-    case .next(let next, first: _): return client.finger == next
-    case .seen: return client.finger == finger
-    case .gap: return false
+    case .next(let next, first: _, isComplete: _): return client.finger == next
+    case .seen, .incomplete: return client.finger == finger
+    case .lost, .gap: return false
     }
   }
 
@@ -87,10 +87,11 @@ struct FedReplica {
     client.withModel { body(&$0.lists) }
   }
 
-  /// The recorded poll leaves only now: its own had left as soon as it could.
+  /// Tells the store that the recorded poll leaves now. The client's own poll left as soon as it
+  /// could.
   mutating func asked() { tend { $0.asked() } }
 
-  /// A question for a page leaves; `nil`: pages are not fetched now.
+  /// A request for a page leaves. Returns `nil` if pages are not fetched now.
   mutating func ask(
     _ request: PageRequest<ZulipMessageList, MessageID>, isAudit: Bool = false
   ) -> RequestID? {
@@ -104,8 +105,8 @@ struct FedReplica {
     return id
   }
 
-  /// A page comes. Contents in another form than the queue's are not compared: they are taken to be
-  /// what they are here.
+  /// A page comes. A content in another form than the queue's cannot be compared, so it is replaced
+  /// by the content that is held.
   mutating func take(_ page: MessagePage<ZulipContent>, for fetch: RequestID) {
     guard let model else { return }
     var page = page

@@ -2,36 +2,37 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// Follows each client of a recording with a replica of its account, from what it registered
-/// through every event, and compares the realm's state with what the same client was given by a
-/// later register.
+/// Follows each client of a recording with a replica of its account, from its register through
+/// every event. Then it compares the realm's state with the state that a later register gave the
+/// same client.
 ///
-/// A client registers to compare while it still has its queue; what it is given can be compared if
-/// the next poll of the queue finds nothing new. If its queue was lost before, the replica
-/// registers with that, and follows on; so it does if the new queue is polled from then on.
+/// To allow a comparison, a client registers while it still has its queue. The new state can be
+/// compared if the next poll of the old queue finds nothing new. If the old queue was lost before,
+/// the replica takes the new register and follows on from there. It does the same if the new queue
+/// is polled from then on.
 ///
-/// The pages that its user asked for are given to its messages, in the order in which they were
-/// sent and came: what they mend of a message, they mend of the state.
+/// The replica's messages get the pages that its user asked for, in the order in which those were
+/// sent and came. What a page mends in a message it also mends in the state.
 struct StateCheck {
   private(set) var report = Report()
-  private var lives: [Life] = []
+  private var sessions: [Session] = []
   private var departures: [ZulipFields] = []
   private let mendsState: Bool
 
-  /// What was found.
+  /// What was found in one file.
   struct Report {
-    var lives: [String] = []
+    var sessions: [String] = []
     var events = 0
-    /// Registers that were compared.
+    /// How many registers were compared.
     var compared = 0
     var rows = 0
     var explained: [String] = []
     var differences: [Difference] = []
 
-    var isEmpty: Bool { lives.isEmpty && differences.isEmpty }
+    var isEmpty: Bool { sessions.isEmpty && differences.isEmpty }
 
     static func += (one: inout Report, other: Report) {
-      one.lives += other.lives
+      one.sessions += other.sessions
       one.events += other.events
       one.compared += other.compared
       one.rows += other.rows
@@ -42,13 +43,13 @@ struct StateCheck {
     /// The table's lines.
     var texts: [String] {
       guard !isEmpty else { return [] }
-      return lives.map { "  state        \($0)" } + ["  explained    \(explained.count)"]
+      return sessions.map { "  state        \($0)" } + ["  explained    \(explained.count)"]
         + explained.map { "    \($0)" }
     }
   }
 
-  /// One client with one choice of parameters.
-  private struct Life {
+  /// One client with one set of parameters.
+  private struct Session {
     var client: String
     var user: String
     var parameters: String
@@ -61,13 +62,13 @@ struct StateCheck {
     var rows = 0
     var explained = 0
     var notFollowed = 0
-    /// The pages that are out, by their lines.
+    /// The fetches that are out, by the lines of their pages.
     var fetches: [Int: RequestID] = [:]
-    /// When the last answer with a new event had come.
+    /// When the last answer with a new event came.
     var lastNews = Int64.min
-    /// A register that waits for the proof that nothing had happened.
+    /// A register that waits for proof that nothing happened before it.
     var closing: (line: Int, state: ZulipState, count: Int64?)?
-    /// What it was given then, if it goes on with that queue.
+    /// The new queue and its register, in case the client goes on with that queue.
     var next: (queue: QueueID, exchange: StateExchange)?
   }
 
@@ -77,7 +78,7 @@ struct StateCheck {
     case came(StatePage)
   }
 
-  /// - Parameter mendsState: whether the state hears what a page mends of messages.
+  /// - Parameter mendsState: whether the state is told what pages have mended in messages.
   init(_ recording: StateRecording, mendsState: Bool = true) {
     self.mendsState = mendsState
     report.differences = recording.differences
@@ -92,16 +93,16 @@ struct StateCheck {
       case .came(let page): take(page)
       }
     }
-    for life in lives {
-      report.lives.append(StateCheck.text(of: life))
-      report.events += life.events
-      report.compared += life.compared
-      report.rows += life.rows
+    for session in sessions {
+      report.sessions.append(StateCheck.text(of: session))
+      report.events += session.events
+      report.compared += session.compared
+      report.rows += session.rows
     }
   }
 
-  /// In the order in which they happened to a client. A question is asked before what ends at the
-  /// same moment.
+  /// All steps in the order in which they happened to a client. A request leaves before whatever
+  /// ends at the same moment.
   private static func steps(of recording: StateRecording) -> [Step] {
     var steps: [(moment: Int64, rank: Int, line: Int, step: Step)] = []
     for exchange in recording.exchanges {
@@ -121,17 +122,18 @@ struct StateCheck {
       register(exchange, finger, snapshot, parameters)
     case .polled(let queue, let events):
       goOn(with: queue)
-      guard let place = lives.firstIndex(where: { $0.fed.queue == queue }) else { return }
+      guard let place = sessions.firstIndex(where: { $0.fed.queue == queue }) else { return }
       poll(exchange, events, place)
     case .failed(let queue, let failure):
-      guard let place = lives.firstIndex(where: { $0.fed.queue == queue }) else { return }
-      lives[place].fed.fail(failure)
-      lives[place].closing = nil
+      guard let place = sessions.firstIndex(where: { $0.fed.queue == queue }) else { return }
+      sessions[place].fed.fail(failure)
+      sessions[place].closing = nil
     case .released(let queue):
-      guard let place = lives.firstIndex(where: { $0.fed.queue == queue }) else { return }
-      // What it registers next is another session of the same replica: it has lost this queue, too.
-      lives[place].fed.fail(.expired)
-      lives[place].closing = nil
+      guard let place = sessions.firstIndex(where: { $0.fed.queue == queue }) else { return }
+      // The client's next register begins another session of the same replica, which has lost this
+      // queue, too.
+      sessions[place].fed.fail(.expired)
+      sessions[place].closing = nil
     }
   }
 
@@ -139,24 +141,24 @@ struct StateCheck {
     _ exchange: StateExchange, _ finger: QueueFinger, _ snapshot: ZulipAccount.Snapshot,
     _ parameters: String
   ) {
-    let known = lives.firstIndex {
+    let known = sessions.firstIndex {
       $0.client == exchange.client && $0.parameters == parameters
     }
-    if let known, lives[known].fed.queue != nil {
+    if let known, sessions[known].fed.queue != nil {
       do throws(ZulipError) {
         let state = try ZulipState(snapshot: snapshot.state)
         let count = snapshot.state.fields["unread_msgs"]?.fields?["count"]?.number
-        lives[known].closing = (exchange.line, state, count)
-        lives[known].next = (finger.queue, exchange)
+        sessions[known].closing = (exchange.line, state, count)
+        sessions[known].next = (finger.queue, exchange)
       } catch {
         differ(exchange.line, "a state", expected: "what the protocol says of it", "\(error)")
       }
       return
     }
-    let place = known ?? lives.count
+    let place = known ?? sessions.count
     if known == nil {
-      lives.append(
-        Life(
+      sessions.append(
+        Session(
           client: exchange.client, user: exchange.user, parameters: parameters,
           fed: FedReplica(at: exchange.sentAt, mendsState: mendsState),
           evidence: StateEvidence(snapshot.state.registration, departures: departures)))
@@ -168,12 +170,12 @@ struct StateCheck {
     _ exchange: StateExchange, _ finger: QueueFinger, _ snapshot: ZulipAccount.Snapshot,
     _ place: Int
   ) {
-    lives[place].registers += 1
-    lives[place].evidence.batches = []
-    lives[place].evidence.pages = []
-    lives[place].lastNews = exchange.ended
-    if !lives[place].fed.register(snapshot, finger) {
-      var reason = "\(lives[place].fed.client)"
+    sessions[place].registers += 1
+    sessions[place].evidence.batches = []
+    sessions[place].evidence.pages = []
+    sessions[place].lastNews = exchange.ended
+    if !sessions[place].fed.register(snapshot, finger) {
+      var reason = "\(sessions[place].fed.client)"
       do throws(ZulipError) { _ = try ZulipState(snapshot: snapshot.state) } catch {
         reason = "\(error)"
       }
@@ -181,34 +183,37 @@ struct StateCheck {
     }
   }
 
-  /// A client polls a queue that it had registered while it had another: that one it has given up.
+  /// A client polls a queue that it had registered while it had another. So it has given the other
+  /// up.
   private mutating func goOn(with queue: QueueID) {
-    guard let place = lives.firstIndex(where: { $0.next?.queue == queue }),
-      let exchange = lives[place].next?.exchange,
+    guard let place = sessions.firstIndex(where: { $0.next?.queue == queue }),
+      let exchange = sessions[place].next?.exchange,
       case .registered(let finger, let snapshot, parameters: _) = exchange.kind
     else { return }
-    lives[place].next = nil
-    lives[place].closing = nil
-    if lives[place].fed.queue != nil { lives[place].fed.fail(.expired) }
+    sessions[place].next = nil
+    sessions[place].closing = nil
+    if sessions[place].fed.queue != nil { sessions[place].fed.fail(.expired) }
     begin(exchange, finger, snapshot, place)
   }
 
   private mutating func poll(_ exchange: StateExchange, _ events: ZulipEvents, _ place: Int) {
-    // A page that had come before this poll left is one that its answer would explain.
-    if let last = lives[place].evidence.pages.last, last.page.ended <= exchange.sent {
-      lives[place].fed.asked()
+    // If a page came before this poll left, the poll's answer would explain what the page shows.
+    if let last = sessions[place].evidence.pages.last, last.page.ended <= exchange.sent {
+      sessions[place].fed.asked()
     }
-    let before = lives[place].fed.model
-    let finger = lives[place].fed.client.finger
-    guard lives[place].fed.take(events.batch) else {
-      // What the recorder was given when it asked from elsewhere; that is told by another check.
+    let before = sessions[place].fed.model
+    let finger = sessions[place].fed.client.finger
+    guard sessions[place].fed.take(events.batch) else {
+      // The recorder asked from another event ID. Another check reports that.
       guard
-        case .next(_, let first) = finger.map({ FedReplica.Queue.advance($0, over: events.batch) })
+        case .next(_, let first, _) = finger.map({
+          FedReplica.Queue.advance($0, over: events.batch)
+        })
       else {
-        lives[place].notFollowed += 1
+        sessions[place].notFollowed += 1
         return
       }
-      var reason = "\(lives[place].fed.client)"
+      var reason = "\(sessions[place].fed.client)"
       if var model = before?.state {
         do throws(ZulipError) {
           for event in events.events[first...] { try model.apply(event) }
@@ -217,19 +222,19 @@ struct StateCheck {
       return differ(exchange.line, "these events", expected: "a state that has them", reason)
     }
     let new = events.events.filter { $0.id > (finger?.lastEventID ?? .max) }
-    lives[place].events += new.count
-    lives[place].evidence.batches.append(new)
+    sessions[place].events += new.count
+    sessions[place].evidence.batches.append(new)
     if !new.isEmpty {
-      lives[place].lastNews = exchange.ended
-      lives[place].evidence.pages = []
+      sessions[place].lastNews = exchange.ended
+      sessions[place].evidence.pages = []
     }
-    if let violation = lives[place].fed.violation {
+    if let violation = sessions[place].fed.violation {
       differ(exchange.line, "the replica", expected: violation.rule, violation.found)
     }
-    if let closing = lives[place].closing {
-      lives[place].closing = nil
+    if let closing = sessions[place].closing {
+      sessions[place].closing = nil
       if new.isEmpty {
-        lives[place].fed.askAgain(lives[place].evidence.pages)
+        sessions[place].fed.askAgain(sessions[place].evidence.pages)
         compare(closing, place)
       }
     }
@@ -238,22 +243,22 @@ struct StateCheck {
   // MARK: Pages
 
   private mutating func ask(_ page: StatePage) {
-    for place in lives.indices where lives[place].user == page.user {
-      guard let account = lives[place].fed.model else { continue }
-      lives[place].fetches[page.line] = lives[place].fed.ask(page.question(of: account))
+    for place in sessions.indices where sessions[place].user == page.user {
+      guard let account = sessions[place].fed.model else { continue }
+      sessions[place].fetches[page.line] = sessions[place].fed.ask(page.question(of: account))
     }
   }
 
   private mutating func take(_ page: StatePage) {
-    for place in lives.indices {
-      guard let fetch = lives[place].fetches.removeValue(forKey: page.line),
-        let held = lives[place].fed.model?.messages
+    for place in sessions.indices {
+      guard let fetch = sessions[place].fetches.removeValue(forKey: page.line),
+        let held = sessions[place].fed.model?.messages
       else { continue }
-      lives[place].pages += 1
-      if page.sent >= lives[place].lastNews {
-        lives[place].evidence.pages.append(LatePage(page: page, held: held))
+      sessions[place].pages += 1
+      if page.sent >= sessions[place].lastNews {
+        sessions[place].evidence.pages.append(LatePage(page: page, held: held))
       }
-      lives[place].fed.take(page.page, for: fetch)
+      sessions[place].fed.take(page.page, for: fetch)
     }
   }
 
@@ -262,17 +267,17 @@ struct StateCheck {
   private mutating func compare(
     _ closing: (line: Int, state: ZulipState, count: Int64?), _ place: Int
   ) {
-    guard let state = lives[place].fed.model?.state else { return }
-    let client = lives[place].client
-    lives[place].compared += 1
-    lives[place].rows += closing.state.rows.count
+    guard let state = sessions[place].fed.model?.state else { return }
+    let client = sessions[place].client
+    sessions[place].compared += 1
+    sessions[place].rows += closing.state.rows.count
     for difference in StateDifference.all(from: closing.state, to: state) {
       let text = difference.texts
-      let evidence = lives[place].evidence
+      let evidence = sessions[place].evidence
       var what = "\(difference.place), after all events of \(client)"
       if let excuse = evidence.excuse(for: difference, of: state.myself) {
         guard let line = evidence.line(ofPageAgainst: difference) else {
-          lives[place].explained += 1
+          sessions[place].explained += 1
           report.explained.append(
             "\(client), line \(closing.line): \(difference.place): \(text.expected) at the server, "
               + "\(text.found) here: \(excuse.rawValue)")
@@ -282,7 +287,7 @@ struct StateCheck {
       }
       differ(closing.line, what, expected: text.expected, text.found)
     }
-    // Not held, but counted from what is held, and so compared for itself.
+    // The state does not hold this count but derives it, so it is compared separately.
     let unread = Int64(state.unreadCount)
     if let count = closing.count, state.unread == closing.state.unread, unread != count {
       differ(
@@ -296,13 +301,13 @@ struct StateCheck {
       Difference(line: line, what: what, expected: expected, found: found))
   }
 
-  /// "hamlet/modern: 347 events, 1 register, …".
-  private static func text(of life: Life) -> String {
+  /// For example "hamlet/modern: 1 registered, 347 events, …".
+  private static func text(of session: Session) -> String {
     var text =
-      "\(life.client): \(life.registers) registered, \(life.events) events, \(life.pages) pages, "
-      + "\(life.compared) compared with \(life.rows) rows, \(life.explained) explained"
-    if life.notFollowed > 0 { text += ", \(life.notFollowed) polls not followed" }
-    let counts = life.fed.model?.state.counts ?? ZulipCounts()
+      "\(session.client): \(session.registers) registered, \(session.events) events, \(session.pages) pages, "
+      + "\(session.compared) compared with \(session.rows) rows, \(session.explained) explained"
+    if session.notFollowed > 0 { text += ", \(session.notFollowed) polls not followed" }
+    let counts = session.fed.model?.state.counts ?? ZulipCounts()
     let passed =
       [
         ("of unknown types", counts.unknownTypes.values.reduce(0, +)),

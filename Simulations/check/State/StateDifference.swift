@@ -4,13 +4,13 @@ import ZulipSync
 /// One place where two states differ.
 struct StateDifference: Equatable {
   var key: ZulipKey
-  /// Names of fields within the row.
+  /// The names of the fields that lead to the place within the row.
   var path: [String]
-  /// `nil`: nothing is there.
+  /// `nil` if nothing is there.
   var expected: ZulipValue?
   var found: ZulipValue?
 
-  /// Row by row, and within rows that are in both field by field.
+  /// All differences, row by row, and field by field within rows that are in both states.
   static func all(from expected: ZulipState, to found: ZulipState) -> [StateDifference] {
     var differences: [StateDifference] = []
     for change in found.rows.difference(from: expected.rows).changes {
@@ -34,10 +34,10 @@ struct StateDifference: Equatable {
     }
   }
 
-  /// "realm_users[7].full_name".
+  /// For example "realm_users[7].full_name".
   var place: String { ([key.description] + path).joined(separator: ".") }
 
-  /// Both sides, shortened to where they begin to differ.
+  /// Both values as text, cut so that the first difference shows.
   var texts: (expected: String, found: String) {
     let secret = path.last.map { StateDifference.secrets.contains($0) } ?? false
     let one = StateDifference.text(of: expected, isSecret: secret)
@@ -49,7 +49,7 @@ struct StateDifference: Equatable {
 
   private static let textMaximum = 80
   private static let leadMaximum = 20
-  /// Names of fields that must not be printed.
+  /// The names of fields that must not be printed.
   private static let secrets: Set<String> = ["api_key", "token"]
 
   private static func cut(_ text: String, from start: Int) -> String {

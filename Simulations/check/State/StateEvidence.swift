@@ -2,17 +2,17 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// Why the server itself keeps a client from being right (ZulipServer §10).
+/// Reasons for which the server itself keeps a client from being right (ZulipServer §10).
 enum StateExcuse: String, CaseIterable {
-  /// Pending events of one flag are merged into the newest one, so that what was set and cleared
-  /// arrives in the wrong order.
+  /// The server merges pending events of one flag into the newest one. So a set and a clear can
+  /// arrive in the wrong order.
   case mergedFlags = "the server merged an add and a remove of this flag into the wrong order"
-  /// An event has the address that Gravatar would give; a register leaves that to the client.
+  /// An event carries the address that Gravatar would give. A register leaves it to the client.
   case gravatar = "an event has Gravatar's address, a register leaves it to the client"
-  /// For clients that know no unset settings, a register fills in what it means now; an event does
-  /// not.
+  /// For clients that do not know unset settings, a register fills in what such a setting means
+  /// now. An event does not.
   case unsetNotification = "an event has an unset setting, a register fills it in for old clients"
-  /// The database moved it with its topic, but the event of the move does not name it.
+  /// The database moved the message with its topic, but the event of the move does not name it.
   case sentDuringMove = "sent while its topic was moved, by an event that does not name it"
   /// Users who are unsubscribed by one request are not told of each other.
   case leftTogether = "unsubscribed together with the user, who is not told of the others"
@@ -20,14 +20,14 @@ enum StateExcuse: String, CaseIterable {
   case unseenChannel = "changed in a channel while the user was not subscribed to it"
 }
 
-/// What a recording shows beside the states themselves.
+/// What a recording shows besides the states themselves.
 struct StateEvidence {
   let registration: ZulipRegistration
   /// The new events of each answer, since the last register.
   var batches: [[ZulipEvent]] = []
-  /// What the client asked for since the last new event.
+  /// The pages that the client has asked for since the last new event.
   var pages: [LatePage] = []
-  /// Of everybody in the recording: who left which channels together.
+  /// Who left which channels together, for everybody in the recording.
   let departures: [ZulipFields]
 
   init(_ registration: ZulipRegistration, departures: [ZulipFields]) {
@@ -35,7 +35,7 @@ struct StateEvidence {
     self.departures = departures
   }
 
-  /// The rule by which a difference is the server's fault; `nil`: it is not explained.
+  /// The reason why a difference is the server's fault; `nil` if nothing explains it.
   func excuse(for difference: StateDifference, of user: UserID?) -> StateExcuse? {
     StateExcuse.allCases.first { isExcused(difference, of: user, by: $0) }
   }
@@ -61,7 +61,7 @@ struct StateEvidence {
 
   var events: [ZulipEvent] { batches.flatMap { $0 } }
 
-  /// Whether an event has this value anywhere in the user that it tells of.
+  /// Whether an event of this type had this value in any field of the user it was about.
   private func wasTold(_ value: ZulipValue?, of type: String) -> Bool {
     events.contains { event in
       guard event.type == type, let person = event.fields["person"]?.fields else { return false }
@@ -100,7 +100,8 @@ struct StateEvidence {
     }
   }
 
-  /// Others were told of all of them in one event.
+  /// Whether the surplus subscribers left together with the user: somebody else was told of all of
+  /// them in one event.
   private func hasLeftTogether(_ difference: StateDifference, with user: UserID?) -> Bool {
     guard difference.key.field == "unsubscribed", difference.path == ["subscribers"],
       let expected = difference.expected?.numbers, let found = difference.found?.numbers, let user,
@@ -115,7 +116,7 @@ struct StateEvidence {
     }
   }
 
-  /// It is still where it was when the user left.
+  /// Whether the unread message is still where it was when the user left its channel.
   private func isUnseen(_ difference: StateDifference) -> Bool {
     guard difference.key.field == "unread_msgs", difference.path.isEmpty,
       difference.expected == nil, let channel = difference.found?.fields?["stream_id"]

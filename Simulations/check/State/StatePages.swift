@@ -2,7 +2,7 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-/// A page of a recording, as an account is given it.
+/// A page of a recording, in the form in which an account takes it.
 struct StatePage {
   var line: Int
   /// Microseconds since the epoch.
@@ -12,7 +12,7 @@ struct StatePage {
   var request: ZulipPageRequest
   var page: MessagePage<ZulipContent>
 
-  /// `nil`: it is no page, or none that a store can be given.
+  /// Returns `nil` if the exchange is no page, or none that a store can take.
   init?(_ exchange: MessageExchange) {
     guard case .page(let request, let answer) = exchange.kind, let page = answer.page(for: request)
     else { return nil }
@@ -24,10 +24,11 @@ struct StatePage {
     self.page = page
   }
 
-  /// Whether a message that it covers and does not bring is none of the user's any more.
+  /// Whether the page lists all messages. Then a message that it covers and does not bring is no
+  /// longer the user's.
   var isOfEverything: Bool { request.narrow.terms.isEmpty }
 
-  /// As an account asks for it.
+  /// The request by which an account would ask for the page.
   func question(of account: ZulipAccount) -> PageRequest<ZulipMessageList, MessageID> {
     if let id = request.narrow.message { return PageRequest(id) }
     return PageRequest(
@@ -36,14 +37,14 @@ struct StatePage {
   }
 }
 
-/// A page that a client asked for after the last event it was told of: what it shows of a held message
-/// is what is true, whatever the events said.
+/// A page that a client asked for after the last event it was told of. What the page shows of a
+/// held message is true, whatever the events said.
 struct LatePage {
   var page: StatePage
-  /// What was held before it came.
+  /// What was held before the page came.
   var held: MessageStore<ZulipMessageList>
 
-  /// What it says of a message; `nil`: nothing.
+  /// What the page says of a message.
   enum Word {
     case shown(ChatMessage<ZulipContent>)
     case gone
@@ -59,8 +60,8 @@ struct LatePage {
 }
 
 extension FedReplica {
-  /// What of messages is in doubt now, or suspect, is asked for by its ID, as the library would; the last
-  /// of these pages that says something of it answers.
+  /// Asks again, by ID, for every message that is suspect or has a flag in doubt, as the library
+  /// would. The last of these pages that says something about the message answers.
   mutating func askAgain(_ pages: [LatePage]) {
     guard let messages = model?.messages else { return }
     let doubtful = messages.doubtful.map { (id: $0, isAudit: false) }
@@ -77,8 +78,9 @@ extension FedReplica {
 }
 
 extension StateEvidence {
-  /// The line of a page by which a client can mend what differs (PartialKnowledge R10 and R13): it held the
-  /// message, and the page shows it otherwise, in a way that counts. `nil`: there is none.
+  /// The line of a page by which a client can mend the difference (PartialKnowledge R10 and R13).
+  /// The client held the message, and the page shows it otherwise, in a way that counts. `nil` if
+  /// there is no such page.
   func line(ofPageAgainst difference: StateDifference) -> Int? {
     guard ["starred_messages", "unread_msgs"].contains(difference.key.field) else { return nil }
     let id = MessageID(difference.key.number)
@@ -89,8 +91,8 @@ extension StateEvidence {
     return nil
   }
 
-  /// Whether a copy is newer than all that events have told of a message's place: else it may be from an
-  /// old cache. Both are whole seconds.
+  /// Whether a copy is newer than all that events have told of a message's place. If not, it may be
+  /// from an old cache. Both versions are whole seconds.
   private func isNewer(_ copy: ChatMessage<ZulipContent>) -> Bool {
     events.allSatisfy { event in
       switch event.kind {

@@ -3,24 +3,24 @@ import SyncProtocols
 import UpdateMachine
 import ZulipSync
 
-/// What a recording holds of realms' states: what was registered, and every event.
+/// What a recording holds of realms' states: every state that a register gave, and every event.
 struct StateRecording {
   var exchanges: [StateExchange] = []
-  /// Pages of messages, which mend what events leave in doubt.
+  /// Pages of messages, which settle what events leave in doubt.
   var pages: [StatePage] = []
-  /// Answers of which ZulipSync can make nothing.
+  /// Answers that ZulipSync cannot read.
   var differences: [Difference] = []
 
-  /// Whether a client was given a state. Most recordings were cut down to what the machine reads,
-  /// and the events of queues without one are not looked at.
+  /// Whether any client was given a state. Most recordings were cut down to what the machine reads.
+  /// The events of queues without a state are ignored.
   var hasState: Bool {
     exchanges.contains { if case .registered = $0.kind { true } else { false } }
   }
 
   /// - Parameters:
   ///   - lines: each must be one that ``Recording`` has read.
-  ///   - recording: the same lines, as far as the machine is concerned.
-  ///   - messages: the same, as far as messages are.
+  ///   - recording: the same lines, as the machine's check has read them.
+  ///   - messages: the same lines, as the check of messages has read them.
   init(
     _ lines: [(number: Int, line: Data)], _ recording: [Exchange], _ messages: MessageRecording?
   ) {
@@ -28,7 +28,7 @@ struct StateRecording {
     var texts: [Int: Data] = [:]
     for (number, line) in lines { texts[number] = line }
     var queues: Set<QueueID> = []
-    // A register ends before its queue is polled.
+    // A register has ended before its queue is polled.
     for exchange in recording where exchange.request.kind != .other {
       let isKnown = exchange.request.queue.map { queues.contains(QueueID($0)) } ?? false
       guard isKnown || exchange.request.kind == .register, let line = texts[exchange.line]
@@ -71,14 +71,14 @@ struct StateRecording {
     }
   }
 
-  /// Whether there is more in it than every answer has.
+  /// Whether an answer has more fields than every answer has.
   private static func isState(_ body: ZulipFields) -> Bool {
     let always = Set(ZulipState.leftOut.keys).union(["zulip_feature_level"])
     return body.entries.contains { !always.contains($0.name) }
   }
 }
 
-/// A line of a poll that has its events.
+/// The line of a poll, with its events.
 private struct PollLine: Decodable {
   struct Response: Decodable {
     var body: ZulipEvents
@@ -87,19 +87,19 @@ private struct PollLine: Decodable {
   var response: Response
 }
 
-/// One request about a realm's state and what came back.
+/// One request about a realm's state, and its answer.
 struct StateExchange {
   var line: Int
   var sent: Int64
   var ended: Int64
   var sentAt: Moment
-  /// Who asked: a user, and which of the user's programs.
+  /// The client that asked: a user, and one of the user's programs.
   var client: String
   var user: String
   var kind: Kind
 
   enum Kind {
-    /// Parameters as a text, equal for equal ones.
+    /// `parameters` is a text that is equal for equal parameters.
     case registered(QueueFinger, ZulipAccount.Snapshot, parameters: String)
     case polled(QueueID, ZulipEvents)
     case failed(QueueID, SyncFailure)

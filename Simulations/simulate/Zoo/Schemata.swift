@@ -101,7 +101,8 @@ struct Schemata {
     return cut
   }
 
-  /// A change without the bytes at its ends that stay, line breaks being as good as any indentation.
+  /// A change without the bytes at its ends that stay, line breaks being as good as any
+  /// indentation.
   private func onlyDifference(_ change: Change) -> Change {
     let old = Array(text[change.range])
     let new = change.replacement

@@ -161,8 +161,8 @@ struct ScratchPackage {
     return ScratchPackage.mutants(at: number, in: lines)
   }
 
-  /// The mutant whose text stands in a line, counted from 1; at the end of a switch, all that are in
-  /// it.
+  /// The mutant whose text stands in a line, counted from 1; at the end of a switch, all that are
+  /// in it.
   static func mutants(at number: Int, in lines: [String]) -> [String] {
     guard lines.indices.contains(number - 1) else { return [] }
     let inline = marks(in: lines[number - 1], after: "/* ")

@@ -113,8 +113,8 @@ struct SwiftBodies {
 
   // MARK: Accessors
 
-  /// Whether an accessor begins here: attributes, modifiers, its name, and a body or, in a protocol,
-  /// none.
+  /// Whether an accessor begins here: attributes, modifiers, its name, and a body or, in a
+  /// protocol, none.
   private func isAccessor(_ index: Int, before end: Int) -> Bool {
     accessorName(index, before: end) != nil
   }

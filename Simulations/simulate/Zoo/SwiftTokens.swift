@@ -104,7 +104,8 @@ struct SwiftTokens {
     }
   }
 
-  /// The end of the string literal that begins here, with everything interpolated; `nil`: none does.
+  /// The end of the string literal that begins here, with everything interpolated; `nil`: none
+  /// does.
   private func endOfString(_ at: Int) throws(Malformed) -> Int? {
     let pounds = text[at...].prefix { $0 == UInt8(ascii: "#") }.count
     let quote = at + pounds

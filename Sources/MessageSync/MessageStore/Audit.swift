@@ -56,7 +56,8 @@ extension MessageStore {
       repairCount = other.repairCount
     }
 
-    /// Opens a case, one for each message: a copy replaces a lack, and lacks of several lists join.
+    /// Opens a case. There is one for each message: a copy replaces a lack, and lacks of several
+    /// lists are joined.
     @inlinable
     mutating func open(_ id: MessageID, _ evidence: Evidence) {
       if let index = cases.firstIndex(where: { $0.id == id }) {
@@ -94,7 +95,7 @@ extension MessageStore {
       }
     }
 
-    /// Notes that the second reading of a suspect leaves.
+    /// Notes that the request for the second reading of a suspect leaves.
     @inlinable
     mutating func begin(_ id: MessageID, _ reading: RequestID) {
       let index = cases.firstIndex { $0.id == id && $0.isSuspect && $0.reading == nil }
@@ -122,22 +123,22 @@ extension MessageStore {
     }
   }
 
-  /// Held messages to be fetched once more after a pause, each by its ID alone. A page has
-  /// contradicted them, and no event has explained it. In the order in which they were found.
+  /// Held messages to be fetched once more after a pause, each by its ID alone, in the order in
+  /// which they were found. A page has contradicted them, and no event has explained it.
   @inlinable
   public var suspects: [MessageID] {
     audit.cases.filter { $0.isSuspect && $0.reading == nil }.map { $0.id }
   }
 
   /// How many messages were ever suspect, and how many of them were wrong and have been mended.
-  /// With a server that keeps its contract, only a message that became visible again without an event
-  /// makes them grow.
+  /// With a server that keeps its contract, both grow only through messages that became visible
+  /// again without an event.
   @inlinable
   public var auditCounts: (suspects: Int64, repairs: Int64) {
     (audit.suspectCount, audit.repairCount)
   }
 
-  /// How many second readings have left: at most one for each suspect.
+  /// How many requests for second readings have left: at most one for each suspect.
   package var secondReadings: Int64 { audit.readingCount }
 
   /// How many held messages are contradicted by a page, with the cause still open.
@@ -184,7 +185,8 @@ extension MessageStore {
 
   // MARK: Second reading
 
-  /// Handles the second reading of a suspect. What both readings say is taken: one repair.
+  /// Handles the second reading of a suspect. What both readings say is taken over. That is one
+  /// repair.
   @inlinable
   mutating func repair(
     _ id: MessageID, _ copy: ChatMessage<Content>?, by reading: RequestID, isUnnamed: Bool
@@ -271,8 +273,8 @@ extension MessageStore {
   ) -> Bool { !differences(copy, held, doubt).isEmpty }
 
   /// Returns the differences that count. In a copy of an older version only flags count. A field
-  /// that an event assigned yields only to a greater version than that event's; a field that a page
-  /// brought also yields to an equal one. A reaction that an event has named never counts.
+  /// that an event assigned yields only to a version greater than that event's; a field that a page
+  /// brought also yields to an equal version. A reaction that an event has named never counts.
   @inlinable
   static func differences(
     _ copy: ChatMessage<Content>, _ held: Held, _ doubt: MessageFlags

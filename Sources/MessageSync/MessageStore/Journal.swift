@@ -1,18 +1,19 @@
 extension MessageStore {
-  /// The events applied since the oldest open fetch left: whole, in order, each once, about held
-  /// and unheld messages alike (R3). A page may be older than any of them. The journal is also the
-  /// only memory of a deletion (R9).
+  /// The events applied since the oldest open fetch left (R3). They are kept whole, in order, each
+  /// once, and whether or not their messages are held. A page may be older than any of them. The
+  /// journal is also the only memory of a deletion (R9).
   @usableFromInline
   struct Journal: Sendable {
     @usableFromInline
     enum Entry: Sendable {
       case event(Event)
-      /// Flags of these messages are in doubt from here on.
+      /// From here on, flags of these messages are in doubt.
       case doubt([MessageID], MessageFlags)
     }
 
-    /// The most entries kept. Beyond it the oldest fetch is abandoned and asked again. A page takes
-    /// seconds; if a server sends more events than this meanwhile, a new fetch is cheaper.
+    /// The most entries that are kept. Beyond that, the oldest fetch is abandoned and asked again.
+    /// A page takes seconds; if a server sends more events than this meanwhile, a new fetch is
+    /// cheaper.
     @inlinable
     static var limit: Int { 10_000 }
 
@@ -36,7 +37,8 @@ extension MessageStore {
       if !isNeeded { beginning = position }
     }
 
-    /// Drops the entries before the position of the oldest open fetch; `nil`: all entries.
+    /// Drops the entries before the position of the oldest open fetch, or all entries if it is
+    /// `nil`.
     @inlinable
     mutating func trim(to position: UInt64?) {
       let oldest = position ?? self.position

@@ -1,9 +1,9 @@
 public import UpdateMachine
 
 // Two comparisons for checkers. `isSame` says whether two stores hold and know the same. The digest
-// lets the explorer recognise a state that it has visited: two stores with the same digest behave
-// alike from here on. Counters that only grow enter it relative to now. What is only displayed
-// (former messages, copies from pages) does not enter it at all.
+// lets the explorer recognise a state that it has visited, because two stores with the same digest
+// behave alike from here on. Counters that only grow enter it relative to now. What is only
+// displayed (former messages, copies from pages) does not enter it at all.
 
 extension MessageStore {
   /// Whether both stores hold the same messages and know the same of their lists. O(differences).
@@ -16,7 +16,7 @@ extension MessageStore {
 }
 
 extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
-  /// Folds in everything that a rule reads.
+  /// Folds in everything that the rules read.
   package func fold(into digest: inout StateDigest) {
     for (id, held) in held {
       digest.fold(id.number)

@@ -10,7 +10,7 @@ extension MessageStore {
     /// The flag change of one event.
     @usableFromInline
     struct Change: Sendable {
-      /// Ascending; `nil`: every message.
+      /// In ascending order; `nil` means every message.
       @usableFromInline var ids: [MessageID]?
       /// The ID that the event lists last.
       @usableFromInline var last: MessageID?
@@ -53,7 +53,8 @@ extension MessageStore {
       }
     }
 
-    /// The messages for which the answer may both set and clear a flag: ascending, each once.
+    /// The messages for which the answer may both set and clear a flag, each once, in ascending
+    /// order.
     @inlinable
     var contested: [MessageID] {
       var (set, cleared): (MessageFlags, MessageFlags) = ([], [])
@@ -75,7 +76,7 @@ extension MessageStore {
     func verdict(on id: MessageID) -> (doubtful: MessageFlags, certain: MessageFlags) {
       var (set, cleared): (MessageFlags, MessageFlags) = ([], [])
       /// The flags whose latest change lists the message last. Merging appends, so that change is
-      /// the newest of all.
+      /// the newest one.
       var newest: MessageFlags = []
       for change in changes {
         guard change.names(id) else { continue }
@@ -127,7 +128,8 @@ extension MessageStore {
     settle(id, doubt(about: id).union(flags))
   }
 
-  /// Notes flags in doubt of a message that is not held. Flags that are not counted are ignored.
+  /// Notes that flags of a message that is not held are in doubt. Flags that are not counted are
+  /// ignored.
   @inlinable
   mutating func find(_ id: MessageID, unheldDoubts flags: MessageFlags) {
     let counted = flags.intersection(countedFlags)
@@ -135,7 +137,7 @@ extension MessageStore {
   }
 
   /// Ends the doubt about a message that was not held, now that a page has brought it. Flags that
-  /// are still in doubt count as those of a held message from now on.
+  /// are still in doubt count from now on as those of a held message.
   @inlinable
   mutating func recognize(_ id: MessageID, but doubt: MessageFlags = []) {
     guard let flags = unheldDoubts.removeValue(forKey: id) else { return }

@@ -29,16 +29,23 @@ extension MessageStore {
   @inlinable
   package mutating func asked() { audit.asked() }
 
-  /// Notes that the answer to the last poll has been applied: whole, and as the server made it. The
+  /// Notes that the answer to the last poll has been applied, whole and as the server made it. The
   /// answer may be empty.
   @inlinable
   package mutating func answered() {
+    answeredInPart()
+    audit.answered()
+    for (id, polls) in ahead where polls < audit.polls { ahead.removeValue(forKey: id) }
+  }
+
+  /// Notes that an answer has been applied, after which the server has more. It is no evidence
+  /// about pages: what explains them may be in the rest.
+  @inlinable
+  package mutating func answeredInPart() {
     if hasUnloaded {
       for id in idsInUse { dropUnloaded(id) }
     }
     settleFlags()
-    audit.answered()
-    for (id, polls) in ahead where polls < audit.polls { ahead.removeValue(forKey: id) }
   }
 
   // MARK: One message
@@ -129,8 +136,8 @@ extension MessageStore {
       })
   }
 
-  /// Whether a new message must be held: a list knows or hides its ID, it is held already, or a
-  /// fetch is open, whose page may be older (R6).
+  /// Whether a new message must be held. It must if a list knows or hides its ID, if it is held
+  /// already, or if a fetch is open, because the page may be older (R6).
   @inlinable
   func isWanted(_ id: MessageID) -> Bool {
     if !fetches.isEmpty || held.contains(id) { return true }

@@ -22,6 +22,7 @@ extension MessageStore: PartialLists {
     case .fetchesAbandoned: abandonFetches()
     case .asked: asked()
     case .answered: answered()
+    case .answeredInPart: answeredInPart()
     case .restored: restored()
     }
   }

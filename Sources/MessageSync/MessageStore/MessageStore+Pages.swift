@@ -114,10 +114,10 @@ extension MessageStore {
     return page.interval
   }
 
-  /// Holds a copy, up to date with the events, if no copy is held. A held copy stays: it has seen
-  /// every event, and the page may be from an old cache (R4). Only flags in doubt are taken from
-  /// the page. If the doubt came after the fetch left, they are not taken: the journal then has the
-  /// doubt, and so does the copy.
+  /// Holds a copy, brought up to date with the events, if the message is not held yet. A held
+  /// message stays as it is, because it has seen every event, and the page may be from an old cache
+  /// (R4). Only its flags in doubt are taken from the page. If the doubt came after the fetch left,
+  /// not even they are taken, because the journal has the doubt, and so does the copy.
   @inlinable
   mutating func keep(_ copy: Replay.Copy) {
     let id = copy.held.message.id
@@ -143,7 +143,7 @@ extension MessageStore {
     let doubted = doubts.filter { interval.contains($0.key) }
     let all = doubted.map { (PartialMessage(held[$0.key]!.message, doubt: $0.value)) }
     guard let narrow else {
-      // An answer for one message holds for every list. It is only of use where it closes a hole.
+      // An answer for one message holds for every list. It is of use only where it closes a hole.
       guard let id = interval.lowerEnd.id else { return }
       return forEachList(
         where: { $0.isHole(id) },
@@ -161,7 +161,7 @@ extension MessageStore {
   @inlinable
   mutating func limitHistory(of narrow: Narrow, _ page: Page) {
     guard page.isHistoryLimited, page.foundOldest, let listKey = listKey(of: narrow) else { return }
-    // With neither a message nor an anchor, the server hides everything.
+    // If there is neither a message nor an anchor, the server hides everything.
     let oldest = page.messages.first?.id ?? page.anchor ?? MessageID(.max)
     lists.modifyValue(forKey: listKey) { $0.list.limitHistory(to: oldest) }
   }

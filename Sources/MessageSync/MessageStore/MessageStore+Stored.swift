@@ -2,10 +2,10 @@ public import UpdateMachine
 
 // Saves messages and lists as rows, so that writing a batch costs what the batch changed.
 //
-// Not written is what is useless after a restart: open fetches, copies and former messages (they
+// What is useless after a restart is not written: open fetches, copies and former messages (they
 // are only shown until something better comes), and the audit's cases (the next page finds them
-// again). List contents follow from the held messages, but are written all the same. So a list can
-// be read without loading the messages of all others.
+// again). List contents follow from the held messages, but are written all the same, so that a list
+// can be read without loading the messages of all others.
 
 extension StoredTable {
   /// How many tables a message store uses.
@@ -92,7 +92,8 @@ struct StoredMessagesHead: Storable, Equatable {
   @usableFromInline var nextList: Int64
   /// No message with a greater ID was ever held.
   @usableFromInline var newest: MessageID?
-  /// The messages in `MessageStore.unheldDoubts`, ascending. `unheldDoubtFlags` has their flags in doubt.
+  /// The messages in `MessageStore.unheldDoubts`, ascending. `unheldDoubtFlags` has their flags in
+  /// doubt.
   @usableFromInline var unheldDoubts: [MessageID]
   @usableFromInline var unheldDoubtFlags: [MessageFlags]
 
@@ -133,9 +134,9 @@ struct StoredMessagesHead: Storable, Equatable {
 }
 
 extension MessageStore where Narrow: Storable, Content: Storable {
-  /// Writes the rows that differ from `old`; `nil`: all rows. Uses `StoredTable.ofMessages` tables,
-  /// beginning with `first`. Unloaded rows stay as they are saved. Something may be unloaded in
-  /// `old` and not here. Then it was either loaded in both, or it is void.
+  /// Writes the rows that differ from `old`, or all rows if `old` is `nil`. Uses
+  /// `StoredTable.ofMessages` tables, beginning with `first`. Unloaded rows stay as they are saved.
+  /// What is unloaded in `old` and not here was either loaded in both, or is void.
   @inlinable
   public func store(
     since old: MessageStore?, into rows: inout RowWriter, from first: StoredTable

@@ -1,12 +1,13 @@
 public import UpdateMachine
 
-// Messages from an earlier run that are read only when needed: *unloaded*. So a start costs what is
-// looked at, however much is held.
+// *Unloaded* messages come from an earlier run, and are read only when they are needed. So the cost
+// of a start depends on what is looked at, not on how much is held.
 //
-// An unloaded message counts as held: every event about it and every page comes here. It is loaded
-// before an event names it, before a page brings it, and before a window shows it. Then everything
-// goes on as if it had always been in memory. Loading changes nothing else. A message that is named
-// but was not loaded is dropped (R12). So nothing wrong is shown, and only less is known.
+// An unloaded message counts as held, so every event about it and every page of it comes here. It
+// is loaded before an event names it, before a page brings it, and before a window shows it. Then
+// everything goes on as if it had always been in memory. Loading changes nothing else. A message
+// that is named but was not loaded is dropped (R12). So nothing wrong is shown; there is only less
+// that is known.
 
 extension MessageStore {
   /// Whether anything saved is not in memory.
@@ -63,7 +64,7 @@ extension MessageStore {
       }
   }
 
-  /// Queries that load all unloaded messages, some at a time.
+  /// Queries that load all unloaded messages, a few at a time.
   @inlinable
   package var everythingUnloaded: [RowQuery] {
     unloaded.intervals.map { RowQuery(MessageStore.range(of: $0, in: tables.messages)) }
@@ -118,8 +119,8 @@ extension MessageStore {
 
   // MARK: Giving up
 
-  /// Gives up the unloaded messages, because they cannot be read, or an event has changed all of
-  /// them. They are held no longer, and the lists no longer know their IDs.
+  /// Gives up the unloaded messages, because they cannot be read, or because an event has changed
+  /// all of them. They are no longer held, and the lists no longer know their IDs.
   @inlinable
   public mutating func forgetUnloaded() {
     guard hasUnloaded else { return }
@@ -140,7 +141,7 @@ extension MessageStore {
     unloaded = Knowledge()
   }
 
-  /// Ends loading in the lists: every message is loaded and decided in every list.
+  /// Ends loading in the lists: every message is loaded, and every list has decided about it.
   @inlinable
   mutating func endUnloaded() {
     for listKey in lists.keys(where: { !$0.list.unloaded.isEmpty }) {
@@ -176,7 +177,7 @@ extension MessageStore {
     if let channel = one.message.place.channel { enlist(id, all, in: channel) }
   }
 
-  /// Adds it to the lists of one channel, or to those without a channel.
+  /// Adds a message to the lists of one channel, or to those without a channel.
   @inlinable
   mutating func enlist(
     _ id: MessageID, _ all: PartialMessage<Content>, in channel: ChannelID?
@@ -187,7 +188,7 @@ extension MessageStore {
       { $0.list.load(id) })
   }
 
-  /// Looks for IDs in a list without a row. Such IDs are damage: they leave the list and its
+  /// Looks for IDs in a list that have no row. Such IDs are damage, and leave the list and its
   /// knowledge.
   @inlinable
   mutating func lookForLost(in listKey: ListKey, _ loaded: Knowledge<MessageID>) {

@@ -1,7 +1,7 @@
 public import UpdateMachine
 
-// MessageStore: the room that keeps messages and the lists of them true while events and pages race
-// (PartialKnowledge).
+// MessageStore: the room that keeps messages, and the lists of them, true while events and pages
+// race (PartialKnowledge).
 //
 // MessageStore may use: Message.
 
@@ -32,19 +32,20 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @usableFromInline var newest: MessageID?
   /// The flags of held messages whose values are in doubt (R10).
   @usableFromInline var doubts = VersionedMap<MessageID, MessageFlags>()
-  /// Flags by which the model counts all messages, held or not, as for an unread total. If such a
-  /// flag of an unheld message is in doubt, the message is fetched too. Not saved: the model sets
-  /// it.
+  /// Flags by which the model counts all messages, held or not, for example for a total of unread
+  /// messages. If such a flag of an unheld message is in doubt, the message is fetched too. This is
+  /// not saved, because the model sets it.
   public var countedFlags: MessageFlags = []
-  /// The counted flags in doubt, of messages that are not held.
+  /// The counted flags in doubt of messages that are not held.
   @usableFromInline var unheldDoubts = VersionedMap<MessageID, MessageFlags>()
   @usableFromInline var lists = VersionedMap<ListKey, Listed>()
-  /// The keys of the open narrows' lists. Never iterated: its order differs in each process.
+  /// The keys of the open narrows' lists. It is never iterated, because its order differs in each
+  /// process.
   @usableFromInline var listKeys: [Narrow: ListKey] = [:]
   @usableFromInline var nextList: Int64 = 0
-  /// The channels that send events; ascending.
+  /// The channels that send events, in ascending order.
   @usableFromInline var followed: [ChannelID]
-  /// The messages held before the last register; for reading only.
+  /// The messages held before the last register, kept only to be shown.
   @usableFromInline var former = VersionedMap<MessageID, Held>()
 
   /// Held messages that a page has changed, with the number of polls that had left by then. Each
@@ -72,7 +73,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @usableFromInline
   struct Held: Hashable, Sendable {
     @usableFromInline var message: ChatMessage<Content>
-    /// The version that an event gave with the content; `nil`: a page brought the content.
+    /// The version that an event gave with the content; `nil` if a page brought the content.
     @usableFromInline var contentEvent: Int64?
     /// The same for the place.
     @usableFromInline var placeEvent: Int64?
@@ -99,7 +100,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
       one.channel == other.channel ? one.number < other.number : one.channel < other.channel
     }
 
-    /// The keys of all lists of a channel; `nil`: of the lists without a channel.
+    /// The keys of all lists of a channel, or for `nil` of all lists without a channel.
     @inlinable
     static func all(of channel: ChannelID?) -> ClosedRange<ListKey> {
       ListKey(channel, .min)...ListKey(channel, .max)
@@ -113,7 +114,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     /// A cached copy of `narrow.reads`.
     @usableFromInline var reads: MessageFields
     @usableFromInline var list = PartialList<MessageID>()
-    /// Copies from pages, of messages that are not held. They may be out of date.
+    /// Copies from pages of messages that are not held. They may be out of date.
     @usableFromInline var copies = VersionedMap<MessageID, ChatMessage<Content>>()
 
     @inlinable
@@ -195,7 +196,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     lists.removeValue(forKey: listKey)
   }
 
-  /// The list of a narrow; `nil`: it is not open. O(log n) in the number of open lists.
+  /// The list of a narrow; `nil` if it is not open. O(log n) in the number of open lists.
   @inlinable
   public func list(of narrow: Narrow) -> PartialList<MessageID>? {
     listKey(of: narrow).flatMap { lists[$0]?.list }
@@ -216,7 +217,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     return former[id]?.message
   }
 
-  /// The held message of this ID, up to date with the finger; `nil`: it is not held, or it is
+  /// The held message of this ID, up to date with the finger; `nil` if it is not held, or if it is
   /// unloaded.
   @inlinable
   public subscript(id: MessageID) -> ChatMessage<Content>? { held[id]?.message }
@@ -233,8 +234,8 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   package func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
 
-  /// The messages with a flag in doubt, held or counted; ascending, each once. Each should be
-  /// fetched by its ID.
+  /// The messages with a flag in doubt, held or counted, each once, in ascending order. Each should
+  /// be fetched by its ID.
   @inlinable
   public var doubtful: [MessageID] {
     if unheldDoubts.isEmpty { return doubts.map { $0.key } }

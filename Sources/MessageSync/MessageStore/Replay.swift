@@ -1,10 +1,10 @@
 public import UpdateMachine
 
 extension MessageStore {
-  /// A page to which the journal since its fetch is being applied.
+  /// A page while the journal since its fetch is being applied to it.
   @usableFromInline
   struct Replay {
-    /// A message of the page, as it is after the events.
+    /// A message of the page, as it is after those events.
     @usableFromInline
     struct Copy {
       @usableFromInline var held: Held
@@ -17,7 +17,7 @@ extension MessageStore {
     /// Ascending by ID.
     @usableFromInline var copies: [Copy]
     @usableFromInline let interval: IDInterval<MessageID>?
-    /// What events said about messages in the interval of which there was no copy.
+    /// What events said about messages in the interval that the page did not bring.
     @usableFromInline var loose: [(id: MessageID, touch: Touch)] = []
     @usableFromInline var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
     /// Every message that an event named, in any order.
@@ -117,8 +117,8 @@ extension MessageStore {
 }
 
 extension MessageStore.Touch {
-  /// Whether the message begins to exist with it. It may then be in any narrow, whatever fields
-  /// that narrow reads.
+  /// Whether the message begins to exist with this change. It may then be in any narrow, whatever
+  /// fields that narrow reads.
   @inlinable
   var bringsMessage: Bool {
     switch self {

@@ -237,7 +237,7 @@
       if case .started(let foreground) = signal {
         return run(driver, incarnation, foreground: foreground)
       }
-      world.noteWord(client, signal)
+      world.noteDecision(client, signal)
       incarnation.signals += 1
       Task(executorPreference: executor) {
         switch signal {
@@ -281,14 +281,14 @@
         do throws(MutationError<App.Model.Change.Refusal>) {
           _ = try await driver.mutate(change)
         } catch {}  // The user judges what a refusal means.
-      case .says(.retried(let ticket)): await driver.retry(ticket)
-      case .says(.edited(let ticket, let change)): await driver.edit(ticket, to: change)
-      case .says(.discarded(let ticket)): await driver.discard(ticket)
+      case .decides(.retried(let ticket)): await driver.retry(ticket)
+      case .decides(.edited(let ticket, let change)): await driver.edit(ticket, to: change)
+      case .decides(.discarded(let ticket)): await driver.discard(ticket)
       case .opens(let narrow, let window):
         incarnation.windows.append(await driver.openWindow(on: narrow, showing: window))
       case .changes(.moved(let id, let window)): await driver.moveWindow(id, to: window)
       case .changes(.closed(let id)): await driver.closeWindow(id)
-      case .tends(let change): await driver.changeLists(change)
+      case .changesLists(let change): await driver.changeLists(change)
       case .signals: break
       }
     }
@@ -342,7 +342,7 @@
           "in front: \(foreground)")
       }
       incarnation.awaitsStart = false
-      world.noteWord(incarnation.client, .started(foreground: foreground))
+      world.noteDecision(incarnation.client, .started(foreground: foreground))
     }
 
     func send(

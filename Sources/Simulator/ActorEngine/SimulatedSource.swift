@@ -14,7 +14,9 @@
       switch await ask(.register) {
       case .failed(let failure): throw failure
       case .reply(.registered(let snapshot, let finger, let terms)):
-        return Registered(snapshot: snapshot, finger: finger, terms: terms)
+        return Registered(
+          snapshot: snapshot, finger: finger, terms: terms,
+          isComplete: App.Server.isComplete(snapshot))
       case .reply(let reply): throw reply.failure() ?? .malformed
       }
     }

@@ -5,8 +5,8 @@ internal import UpdateMachine
 //
 // Directory may use: Choices, Disk, Run.
 
-/// The simulator's own app: a small directory with few messages, but every kind of change that a client
-/// can get wrong: messages that come, change, go and come back, flags for many at once, and
+/// The simulator's own app: a small directory with few messages, but every kind of change that a
+/// client can get wrong: messages that come, change, go and come back, flags for many at once, and
 /// settings where the last value wins.
 package enum DirectoryApp: SimulatedApp {
   package typealias Disk = RowDiskOnDemand<DirectoryModel, QueueFinger>

@@ -1,8 +1,9 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// The whole directory: at most eight messages, each in the slot of its ID modulo 8, and four settings.
-/// The third setting is the sum of its assigned values. The size is fixed, so a copy is cheap.
+/// The whole directory: at most eight messages, each in the slot of its ID modulo 8, and four
+/// settings. The third setting is the sum of its assigned values. The size is fixed, so a copy is
+/// cheap.
 package struct DirectoryState: ServerTruth, Hashable {
   /// The message ID in each slot; 0: none.
   package internal(set) var ids = SIMD8<Int64>(repeating: 0)

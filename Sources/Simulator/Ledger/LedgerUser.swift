@@ -25,8 +25,7 @@ package struct LedgerUser: OutboxUser {
   package func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
     guard let outbox = saved.outbox else { return old }
     // An outbox's first form is saved before its user has a record.
-    let book = old.client == outbox.client ? old : LedgerBook(of: outbox.client)
-    return book.cameBack(
+    return old.record(of: outbox.client).cameBack(
       inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
   }
 
@@ -82,18 +81,18 @@ package struct LedgerUser: OutboxUser {
     _ ticket: MutationTicket, _ outbox: Outbox<LedgerChange>, _ choices: inout Choices
   ) -> [Action] {
     switch choices.draw(.users, below: 3) {
-    case 0: return outbox.canDiscard(ticket) ? [.says(.discarded(ticket))] : []
+    case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
     case 1:
       let change = newChange(by: outbox.client, &choices)
-      return outbox.canEdit(ticket) ? [.says(.edited(ticket, change))] : []
-    default: return [.says(.retried(ticket))]
+      return outbox.canEdit(ticket) ? [.decides(.edited(ticket, change))] : []
+    default: return [.decides(.retried(ticket))]
     }
   }
 
   package mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
     let first = outbox.setAside.first { outbox.canDiscard($0.ticket) }
-    return wake(client) + (first.map { [.says(.discarded($0.ticket))] } ?? [])
+    return wake(client) + (first.map { [.decides(.discarded($0.ticket))] } ?? [])
   }
 
   package mutating func acted(
@@ -104,12 +103,12 @@ package struct LedgerUser: OutboxUser {
     case .mutates(let change):
       guard new.newestTicket > old.outbox.newestTicket else { return judgeRefusal(change, old) }
       note(change, as: new.newestTicket, old.outbox, new, before.model)
-    case .says(.edited(let ticket, let change)):
+    case .decides(.edited(let ticket, let change)):
       if old.outbox.canEdit(ticket) { memory.replace(ticket, by: change.entries) }
-    case .says(.discarded(let ticket)):
+    case .decides(.discarded(let ticket)):
       guard old.outbox.canDiscard(ticket) else { return }
       memory.remove(ticket, isCertain: !old.outbox.mayHaveCopy(of: ticket))
-    case .says(.retried), .opens, .changes, .tends, .signals: break
+    case .decides(.retried), .opens, .changes, .changesLists, .signals: break
     }
   }
 

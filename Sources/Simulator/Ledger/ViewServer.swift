@@ -33,6 +33,8 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   private var isCalm = false
   /// The number of commits by which the next pulls are behind.
   private var behind: Int64 = 0
+  /// Until when they stay behind by that number.
+  private var lagsUntil = Moment.distantPast
   /// The delay until pushes accepted now are run; `nil`: none.
   private var runsAfter: TimeSpan?
   /// Whether pushes accepted now are lost.
@@ -52,9 +54,6 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     /// Whether pushes may be accepted and run later, or never.
     var puts: Bool
   }
-
-  /// The greatest age of an earlier commit that a pull may return.
-  private static var lagMaximum: TimeSpan { .seconds(20) }
 
   package init(truth: Truth, settings: ServerSettings, at now: Moment) {
     servers = ClientViewServer(
@@ -100,8 +99,8 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   package func position(of finger: ViewFinger, inLog index: Int) -> Int64? { given[finger] }
 
-  /// The greatest age of the state in an answer when it is read.
-  package var lag: TimeSpan { ViewServer.lagMaximum }
+  /// A view from a replica that lags says so.
+  package static func isComplete(_ snapshot: PulledView<Value>) -> Bool { snapshot.isCurrent }
 
   // MARK: The single log
 
@@ -158,15 +157,14 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   private mutating func pull(
     _ state: ServerStateID?, of client: ClientID
   ) -> PulledView<Value>? {
-    var number = position
-    while number > 1, behind > position - number,
-      moments[Int(number)] + ViewServer.lagMaximum >= now
-    { number -= 1 }
+    let number = max(position - behind, min(position, 1))
     let request = PullRequest(client: client, state: state)
     do throws(ClientViewFailure) {
       let pulled = try servers.pull(
         request, with: servers.pullCredential, asOf: CommitNumber(UInt64(number)))
-      given[pulled.finger] = number
+      // A plant's replica that has stopped gives an older view than was asked for.
+      let stopped = servers.dataLayer.stoppedAt.map { Int64($0.number) } ?? position
+      given[pulled.finger] = stopped < position ? stopped : number
       return pulled
     } catch {
       return nil
@@ -320,10 +318,7 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
       // A view that flaps without commit numbers would go back in time undetectably.
       servers.dataLayer.tellsCommits = flaps || !choices.happens(.server, 1, in: 4)
     }
-    behind = 0
-    if character?.flaps == true, choices.happens(.server, 1, in: 4) {
-      behind = choices.draw(.server, in: 1...4)
-    }
+    if now >= lagsUntil { waverLag(&choices) }
     runsAfter = nil
     loses = false
     if character?.puts == true, choices.happens(.server, 1, in: 2) {
@@ -332,9 +327,20 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     }
   }
 
+  /// Draws how far pulls are behind: mostly for a moment, sometimes for minutes.
+  private mutating func waverLag(_ choices: inout Choices) {
+    behind = 0
+    guard character?.flaps == true, choices.happens(.server, 1, in: 4) else { return }
+    behind = choices.draw(.server, in: 1...4)
+    if choices.happens(.server, 1, in: 8) {
+      lagsUntil = now + .milliseconds(choices.draw(.server, in: 1...600_000))
+    }
+  }
+
   package mutating func liftLimits() {
     isCalm = true
     behind = 0
+    if servers.breach == .claimsToBeCurrent { servers.breach = nil }
     runsAfter = nil
     loses = false
     for index in due.indices { due[index].isLost = false }

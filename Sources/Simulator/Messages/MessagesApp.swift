@@ -2,8 +2,8 @@ package import MessageSync
 package import SyncProtocols
 package import UpdateMachine
 
-// Messages: the room of a world of messages of which each client holds a part: its app, its users and
-// what they are owed, and a race of events and pages on one message store.
+// Messages: the room of a world of messages of which each client holds a part: its app, its users
+// and what they are owed, and a race of events and pages on one message store.
 //
 // Messages may use: Choices, Disk, Oracles, Run, ServerMessages.
 

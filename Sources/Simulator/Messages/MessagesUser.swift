@@ -91,9 +91,9 @@ package struct MessagesUser: SimulatedUser {
     let id = MessageID(choices.draw(.users, in: 1...max(1, truth.newest.number)))
     let narrow = choices.pick(.users, ServerMessages.narrows)
     switch kind {
-    case 0: return .tends(.dropped(id))
-    case 1: return .tends(.closed(narrow))
-    default: return .tends(.reconsidered(narrow))
+    case 0: return .changesLists(.dropped(id))
+    case 1: return .changesLists(.closed(narrow))
+    default: return .changesLists(.reconsidered(narrow))
     }
   }
 
@@ -113,7 +113,7 @@ package struct MessagesUser: SimulatedUser {
     let isOpen = client.openWindows.contains { id in
       client.window(id).map { $0.narrow == all && $0.window == everything } ?? false
     }
-    return [.tends(.reconsidered(all))] + (isOpen ? [] : [.opens(all, everything)])
+    return [.changesLists(.reconsidered(all))] + (isOpen ? [] : [.opens(all, everything)])
   }
 
   // MARK: What happens
@@ -252,8 +252,8 @@ package struct MessagesUser: SimulatedUser {
       "\(window.view.map { "\($0.rows.count) rows" } ?? "nothing")")
   }
 
-  /// No message is suspect without cause (``IntervalOracle/maySuspect(_:)``), and there is at most one
-  /// fetch for a suspect.
+  /// No message is suspect without cause (``IntervalOracle/maySuspect(_:)``), and there is at most
+  /// one fetch for a suspect.
   private func objection(to store: Store) -> IntervalOracle.Objection? {
     for id in store.suspects where !oracle.maySuspect(id) {
       return IntervalOracle.Objection(

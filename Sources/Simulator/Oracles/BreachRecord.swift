@@ -3,32 +3,32 @@ internal import UpdateMachine
 
 /// A record of a server's breaches of its contract (PartialKnowledge R13): what it did to each
 /// message, and what it announced. It says which fields of which messages a client may show
-/// wrong, and what must be repaired after two looks.
+/// wrongly, and what must be repaired after two looks.
 ///
 /// It excuses nothing about a message that no breach has touched.
 struct BreachRecord: Sendable {
   /// What a change assigned to one message.
   private struct Touch: Sendable {
     var position: Int64
-    /// Whether an event has announced it.
+    /// Whether an event announced the change.
     var isTold: Bool
     var fields: MessageFields
     var reaction: MessageReaction?
     /// The message's version since then.
     var version: Int64
-    /// The message was created: earlier touches are void.
+    /// Whether the change created the message. Then earlier touches are void.
     var isNew = false
   }
 
   private var touches: [MessageID: [Touch]] = [:]
   /// Messages that a breach has touched.
   private var broken: [MessageID] = []
-  /// Broken messages of which pages have shown an old row.
+  /// Broken messages for which pages have shown an old row.
   private var aged: [MessageID] = []
-  /// The finger since which a message has been held without interruption.
+  /// For each held message, the finger since which it has been held without interruption.
   private var heldSince: [MessageID: Int64] = [:]
 
-  /// Whether a breach has touched it.
+  /// Whether a breach has touched this message.
   func isBroken(_ id: MessageID) -> Bool { broken.contains(id) }
 
   // MARK: What happened
@@ -100,9 +100,9 @@ struct BreachRecord: Sendable {
 
   // MARK: What is excused
 
-  /// The fields of a held message that may be wrong while the server breaks its contract: those
-  /// that no event has assigned to the held copy, or that were changed since without an event.
-  /// `latest` is the newest position at which a page may have been read.
+  /// The fields of a held message that may be wrong while the server breaks its contract. They are
+  /// those that no event has assigned to the held copy, and those that have changed since without
+  /// an event. `latest` is the newest position at which a page may have been read.
   func excused(_ id: MessageID, at finger: Int64, latest: Int64, _ history: [ServerMessages])
     -> KnowledgeRules.Excuse
   {
@@ -130,7 +130,7 @@ struct BreachRecord: Sendable {
       let names = { (touch: Touch) in touch.reaction == reaction || touch.isNew }
       return !isSure(names) && (isAged || isUntold(names))
     }
-    // A client with a wrong place may wrongly expect to be told of the message.
+    // A client that has the wrong place may wrongly expect to be told of the message.
     excuse.isThere = excuse.place
     for bit in 0..<16 as Range<UInt16> {
       let flag = MessageFlags(rawValue: 1 << bit)
@@ -145,8 +145,9 @@ struct BreachRecord: Sendable {
     return excuse
   }
 
-  /// What cannot be repaired: a reaction that changed without an event after one had announced it;
-  /// content or place that changed without an event and without a new version, after an event.
+  /// What cannot be repaired: a reaction that an event once announced, and that later changed
+  /// without one; and content or a place that an event once announced, and that later changed
+  /// without an event and without a new version.
   func lost(_ id: MessageID, _ truth: ChatMessage<UInt32>) -> KnowledgeRules.Excuse {
     var excuse = KnowledgeRules.Excuse()
     guard isBroken(id) else { return excuse }

@@ -3,9 +3,9 @@ internal import UpdateMachine
 /// Oracle D: limits on what one process of one client may ask of a server.
 ///
 /// In any window *w* there are at most `burst + 1 + w / interval` requests, whatever the server
-/// does. Nothing is sent before a retry-after is over, and no request at the same moment as a
-/// failure. Repeated failures wait longer and longer, and only time makes a slow wait short again.
-/// Deadlines grow with timeouts. Only paid wake-ups cut waits.
+/// does. Nothing is sent before a retry-after is over, nor at the same moment as a failure.
+/// Repeated failures lead to longer and longer waits, and only time makes a slow wait short again.
+/// Deadlines grow with timeouts. Only paid wakes cut waits short.
 struct BudgetOracle: Sendable {
   private let settings: MachineSettings
   /// The moments of the last requests, as a ring buffer.
@@ -17,9 +17,9 @@ struct BudgetOracle: Sendable {
   private var lastSlowFailure: Moment = .distantPast
   private var timeouts: Int64 = 0
   private var registeredAt: Moment?
-  /// The moments of the last wake-ups.
+  /// The moments of the last wakes.
   private var wakes: [Moment] = []
-  /// When all wake-ups are refilled.
+  /// When the budget of wakes will be full again.
   private var wakesFull: Moment = .distantPast
 
   static var memory: Int { 40 }
@@ -29,7 +29,7 @@ struct BudgetOracle: Sendable {
     sent.reserveCapacity(BudgetOracle.memory)
   }
 
-  /// Notes a request. Returns what was expected if it should not have been sent.
+  /// Notes a request. If it should not have been sent, returns what was expected.
   mutating func noteRequest(at now: Moment) -> String? {
     if now < quietUntil { return "no request before \(quietUntil), as the server asked" }
     if sent.count < BudgetOracle.memory {
@@ -38,7 +38,7 @@ struct BudgetOracle: Sendable {
       sent[next] = now
       next = (next + 1) % BudgetOracle.memory
     }
-    // For every k, checks the time from the first of the last k requests until now.
+    // For every k, checks the span from the first of the last k requests until now.
     var back = 1
     while back <= sent.count {
       let index = (next + sent.count - back) % sent.count
@@ -50,7 +50,7 @@ struct BudgetOracle: Sendable {
     return nil
   }
 
-  /// The server sent a retry-after, and the machine took it in.
+  /// Notes that the server sent a retry-after, and that the machine took it in.
   mutating func noteRateLimit(after asked: TimeSpan?, at now: Moment) {
     let after = min(
       max(asked ?? .zero, settings.retry.retryAfterFloor), settings.retry.retryAfterCap)
@@ -58,11 +58,11 @@ struct BudgetOracle: Sendable {
   }
 
   /// Notes an answer with progress, or a paid wake: the next transient wait may be short again.
-  /// Slow waits are unaffected: a server that gives good snapshots and then refuses would be
-  /// stormed (TheMachine §5, *nS*).
+  /// Slow waits stay as they are. Otherwise a server that gives good snapshots and then refuses
+  /// would be stormed (TheMachine §5, *nS*).
   mutating func noteProgress() { transientFailures = 0 }
 
-  /// A request was answered, whatever the answer.
+  /// Notes that a request was answered, whatever the answer was.
   mutating func noteAnswer() { timeouts = 0 }
 
   mutating func noteSnapshot(at now: Moment) {
@@ -73,7 +73,7 @@ struct BudgetOracle: Sendable {
 
   mutating func noteTimeout() { timeouts = min(timeouts + 1, 20) }
 
-  /// Whether the finger is so new that losing it is no progress.
+  /// Whether the finger is so young that a log lost now has made no progress.
   func isYoung(at now: Moment) -> Bool {
     registeredAt.map { now - $0 < settings.retry.healthy } ?? false
   }
@@ -88,7 +88,7 @@ struct BudgetOracle: Sendable {
       ? nil : "a deadline of \(least) after \(timeouts) timeouts, found \(deadline)"
   }
 
-  /// Whether a wake-up is available.
+  /// Whether the budget has a wake left.
   func hasWake(at now: Moment) -> Bool {
     now >= wakesFull - settings.retry.wakeInterval * (settings.retry.wakeBurst - 1)
   }
@@ -109,7 +109,7 @@ struct BudgetOracle: Sendable {
     return nil
   }
 
-  /// Whether a slow wait is under way, as far as this oracle knows: the machine may know of a
+  /// Whether a slow wait is under way, as far as this oracle knows. The machine may know of a
   /// longer one.
   func isSlowWaitOn(at now: Moment) -> Bool {
     guard slowFailures > 0 else { return false }
@@ -121,15 +121,15 @@ struct BudgetOracle: Sendable {
   /// Notes a request that failed, or brought nothing. Each kind of failure has its own backoff.
   ///
   /// - Parameters:
-  ///   - isSlow: whether it is a failure that costs the server much.
+  ///   - isSlow: whether the failure costs the server much.
   ///   - asks: whether the machine asks again in the same step.
-  ///   - wait: the longest wait before it asks again; `nil`: it does not wait.
-  ///   - asked: the server's retry-after; `nil`: none.
+  ///   - wait: the longest wait before the machine asks again; `nil` if it does not wait.
+  ///   - asked: the server's retry-after, if it sent one.
   mutating func noteFailure(
     isSlow: Bool, asks: Bool, wait: TimeSpan?, asked: TimeSpan? = nil, at now: Moment
   ) -> String? {
     if isSlow {
-      // Only time beyond the wait itself makes the next slow wait short.
+      // Only time beyond the wait itself makes the next slow wait short again.
       let next = settings.retry.slowFirst.doubled(times: slowFailures, cap: settings.retry.slowCap)
       if now - lastSlowFailure > settings.retry.healthy + next { slowFailures = 0 }
       lastSlowFailure = now

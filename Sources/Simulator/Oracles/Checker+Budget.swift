@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Oracle D: what every input cost, and whether it was allowed.
+// Oracle D: what each input cost, and whether that was allowed.
 
 extension Checker {
   mutating func judgeBudget(
@@ -45,13 +45,14 @@ extension Checker {
       guard before.isCurrent else { return }
       if before.isRegistering { return accounts[client].budget.noteSnapshot(at: now) }
       accounts[client].budget.noteAnswer()
-      // A finger that came too late may have moved and been dropped in one step.
+      // If the answer came late enough, the finger may have moved and been dropped in one step.
       let hasMoved = machine.finger == nil ? before.isNews : machine.finger != before.finger
       let out = now - before.sent
-      if hasMoved || (before.waits && out >= settings.productive) {
+      if hasMoved || (before.isComplete && before.waits && out >= settings.productive) {
         accounts[client].budget.noteProgress()
-      } else if before.waits, !before.isOverdue {
-        // Another client's doing, or old news: asking again at once would loop.
+      } else if !before.isComplete || (before.waits && !before.isOverdue) {
+        // Another client ended the poll, old events came again, or the server does not give what it
+        // has yet. Asking again at once would loop.
         noteWait(isSlow: false, effects, client, machine, at: now)
       }
     case .writeFailed:
@@ -81,11 +82,11 @@ extension Checker {
     case .rejected, .malformed, .modelRefused:
       noteWait(isSlow: true, effects, client, machine, at: now)
     case .expired:
-      // A finger that lasted may be replaced at once, or after the spread of a herd.
+      // A finger that has lasted may be replaced at once, or after the spread of a herd.
       if before.isRegistering || accounts[client].budget.isYoung(at: now) {
         noteWait(isSlow: true, effects, client, machine, at: now)
       }
-    case .unauthorized, .unsupported: break  // Only the app can go on.
+    case .unauthorized, .unsupported: break  // Only the app can go on from here.
     }
   }
 
@@ -93,7 +94,7 @@ extension Checker {
     isSlow: Bool, asked: TimeSpan? = nil, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
   ) {
-    // At rest the timer is the refresh's.
+    // At rest the timer is for the refresh, not for a wait.
     let waits = machine.status.isResting ? nil : effects.arm
     let expected = accounts[client].budget.noteFailure(
       isSlow: isSlow, asks: effects.request != nil || effects.persist != nil,
@@ -107,8 +108,7 @@ extension Checker {
   ) -> Bool {
     switch before.kind {
     case .foregrounded where before.status.isResting:
-      // Even if it is paid for, the minimum wait of the server or of the pace may forbid the
-      // request.
+      // Even a paid wake keeps to the server's floor and the pace, so there may be no request yet.
       before.status == .stale && accounts[client].budget.isSlowWaitOn(at: now)
         && (effects.request != nil || accounts[client].budget.hasWake(at: now))
     case .foregrounded, .networkChanged, .retryRequested:

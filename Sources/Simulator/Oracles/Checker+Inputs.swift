@@ -1,18 +1,19 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The inputs of a client's machine, one by one. They are repeated on a machine of the checker's own.
-// Oracles E and G check the results; the statistics and the hash are updated here, too.
+// The inputs of a client's machine, one by one. The checker repeats them on a machine of its own,
+// and oracles E and G check the results. The statistics and the hash are kept here, too.
 
 extension Checker {
-  /// What a checker needs of an input, looked up once: each access to an input copies it.
+  /// What a checker needs to know of an input. It is looked up once, because each access to an
+  /// input copies it.
   struct Given: Sendable {
     var signal: InputKind?
-    /// It answers a request.
+    /// Whether it answers a request.
     var isAnswer = false
-    /// A saved form was read.
+    /// Whether it brings the saved form.
     var isForm = false
-    /// The log of that form, or of a snapshot.
+    /// The log of the saved form, or of the snapshot.
     var log: Place.Log?
 
     init(_ input: Body.Input?) {
@@ -21,7 +22,7 @@ extension Checker {
       case .loaded(let saved, _):
         isForm = true
         log = saved?.finger?.log
-      case .snapshotArrived(_, _, let finger, _):
+      case .snapshotArrived(_, _, let finger, _, _):
         isAnswer = true
         log = finger.log
       case .batchArrived, .pushAnswered, .pageArrived, .failed: isAnswer = true
@@ -37,7 +38,7 @@ extension Checker {
     _ server: Server, wasLoaded: Bool, at now: Moment
   ) {
     accounts[client].endsOutage = false
-    // The start of a process does not count.
+    // The start of a process does not count as a user's action.
     if let signal = given.signal, signal != .started || wasLoaded {
       result.userActions += 1
     }
@@ -59,7 +60,7 @@ extension Checker {
       }
       release = release ?? own.release
       if case .input(.failed(_, .modelRefused)) = heard { isRefused = true }
-      // Effects that the client adds are compared apart from the machine's.
+      // The effects that the client adds are compared separately from the machine's.
       if count == 1 { own = effects.machine }
       judge(heard, before, own, client, machine, server, wasLoaded: wasLoaded, at: now)
     }
@@ -81,11 +82,11 @@ extension Checker {
     noteStatistics(before, effects, machine.status)
     accounts[client].endsOutage = accounts[client].endsOutage || Checker.endsOutage(before)
     judgeInput(heard, before, effects, client, machine, at: now)
-    let levelBefore = accounts[client].levelAsOf
-    let levelAsOf = machine.freshness(at: now).levelAsOf
-    if levelAsOf != levelBefore {
-      accounts[client].levelAsOf = levelAsOf
-      judgeNews(before, levelAsOf, client, machine, at: now)
+    let levelBefore = accounts[client].upToDateAsOf
+    let upToDateAsOf = machine.freshness(at: now).upToDateAsOf
+    if upToDateAsOf != levelBefore {
+      accounts[client].upToDateAsOf = upToDateAsOf
+      judgeNews(before, upToDateAsOf, client, machine, at: now)
       if accounts[client].hasAskedSinceSleep { accounts[client].sleep = .zero }
     }
     if effects.request != nil { accounts[client].hasAskedSinceSleep = true }
@@ -99,17 +100,17 @@ extension Checker {
     judgeFinger(before, client, machine, at: now)
     judgeDrop(before, client, machine, server, at: now)
     judgeTable(before, effects, client, machine, wasLoaded: wasLoaded, at: now)
-    judgeLevel(before, effects, from: levelBefore, to: levelAsOf, client, at: now)
+    judgeLevel(before, effects, from: levelBefore, to: upToDateAsOf, client, machine, at: now)
   }
 
-  /// An answer that is not awaited changes nothing.
+  /// An answer that nobody awaits must change nothing.
   private mutating func judgeInput(
     _ heard: Heard, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
   ) {
     guard case .input(let input) = heard else { return }
     switch input {
-    case .snapshotArrived(let id, _, _), .polled(let id, _), .failed(let id, _):
+    case .snapshotArrived(let id, _, _, _), .polled(let id, _, _), .failed(let id, _):
       guard let old = before.machine else { return accounts[client].walls.noteAnswer(to: id) }
       guard !before.isOverdue,
         !SupersededOracle.holds(before: old, after: machine, effects: effects)
@@ -123,13 +124,13 @@ extension Checker {
     }
   }
 
-  /// A second copy of an answer changes nothing.
+  /// A second copy of an answer must change nothing.
   mutating func judgeTwice(
     _ input: Body.Input?, _ given: Given, _ client: Int, _ body: Body, _ checksum: UInt64?,
     at now: Moment
   ) {
-    // A write that began with old news is overdue at once; the next input notes that, whatever it
-    // is.
+    // A write that began with old news is overdue at once. Whatever input comes next notes that, so
+    // the second copy would change something.
     guard given.isAnswer, let input, !body.machine.isOverdue(at: now) else { return }
     var twice = body
     let effects = twice.handle(input, at: now)

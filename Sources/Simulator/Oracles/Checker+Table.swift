@@ -1,27 +1,33 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The expected results of each input by TheMachine §4 and §5, written independently: which failures
-// cost the finger, which machines halt, which log is released, when a poll is quick.
+// What each input must lead to by TheMachine §4 and §5, written independently of the machine: which
+// failures cost the finger, which machines halt, which log is released, when a poll is quick.
 
 extension Checker {
   /// What is remembered of a client to predict the result of its next input.
   struct Table: Sendable {
-    /// Whether nothing vouches for the state now: the next poll must be quick.
+    /// Whether nothing vouches for the state now. Then the next poll must be quick.
     var isLost = true
     /// When the server last noted interest in the log, as far as a client can know.
     var touched: Moment?
-    /// Whether the app wants to be kept up to date: it has started and not stopped since.
+    /// Whether the app wants to be kept up to date: it has started, and has not stopped since.
     var isStarted = false
-    /// When the app last came to the foreground: an outage is counted from there at the earliest.
+    /// When the app last came to the foreground from rest. An outage is counted from then at the
+    /// earliest.
     var returnedAt: Moment = .distantPast
-    /// When the user or the system last sent a signal: an outage is not shown for a moment after
-    /// it.
+    /// When the user or the system last sent a signal. For the debounce after it, an outage need
+    /// not be shown.
     var saidAt: Moment = .distantPast
-    /// When the first write failed since the last answer: the outage is counted from there. Story
+    /// When a write first failed after the last answer. The outage is counted from then. Story
     /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next begins 0.1 s
     /// later, and for the rest of the debounce nothing is shown.
     var writeFailedAt: Moment?
+    /// When the first incomplete answer since the last complete one came: the outage begins there
+    /// at the latest.
+    var incompleteAt: Moment?
+    /// Whether the client waits because the server lost all logs, and nothing else has failed.
+    var isHerd = false
   }
 
   /// The failure, if this input ended a request without success.
@@ -55,6 +61,9 @@ extension Checker {
         objection.oracle, client, now, objection.expected,
         "\(before.status), \(before.kind) → \(machine): \(texts)")
     }
+    accounts[client].table.isHerd =
+      losesLog(failure, before, client, machine, at: now) && isEarly(client, machine, at: now)
+      && settings.spread > .zero && !before.hasFailed
     noteTouched(failure, before, effects, client, machine, at: now)
     judgeQuickness(failure, before, effects, client, machine, at: now)
     judgeSleep(before, client, machine, at: now)
@@ -89,7 +98,7 @@ extension Checker {
       return expect(status == .halted(.stopped), "a machine that is told to stop is stopped")
     case .credentialsChanged where before.status == .halted(.credentials):
       return expect(!status.isHalted, "new credentials are tried")
-    case .restored, .started: return nil  // A start or a stop may have waited for the load.
+    case .restored, .started: return nil  // A start or a stop may have been waiting for the load.
     case .retryRequested where before.status != .halted(.stopped): return nil
     default:
       return expect(
@@ -124,7 +133,7 @@ extension Checker {
         return Objection(oracle: .replica, expected: "state that may be wrong is not followed")
       }
       release = before.finger?.log
-      // The client releases a refused snapshot's own log.
+      // If the model refused a snapshot, the client releases that snapshot's own log.
       if before.isRegistering { release = effects.release }
     case nil: release = wantedRelease(before)
     }
@@ -146,7 +155,7 @@ extension Checker {
     }
   }
 
-  /// Checks what else the client releases: the log of a snapshot that its model refused, and the
+  /// Checks what the client releases besides: the log of a snapshot that its model refused, and the
   /// log of a saved form that was read after a log-out.
   mutating func judgeRelease(
     _ input: Body.Input?, _ given: Given, _ found: Place.Log?, machine release: Place.Log?,
@@ -224,18 +233,14 @@ extension Checker {
 
   // MARK: Herds
 
-  /// If a log is lost early, all clients' logs are, and all of them come back: the wait is spread.
-  /// A log that was due to end is replaced at once.
+  /// If a log is lost early, all clients have lost theirs, and all of them come back. So the wait
+  /// is spread. A log whose time was over is replaced at once.
   private func herdObjection(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
   ) -> Objection? {
-    guard failure == .expired, !before.isRegistering, machine.isInForeground,
-      !accounts[client].budget.isYoung(at: now)
-    else { return nil }
-    let isEarly =
-      accounts[client].table.touched.map { machine.terms.lifetime > now - $0 } ?? false
-    guard isEarly else {
+    guard losesLog(failure, before, client, machine, at: now) else { return nil }
+    guard isEarly(client, machine, at: now) else {
       let isPatient = effects.arm.map { $0.range.earliest != $0.range.latest } ?? false
       return Checker.expect(
         effects.request != nil || !isPatient, "a log whose time was over is replaced at once",
@@ -247,8 +252,24 @@ extension Checker {
       "a log lost before its time is replaced within \(settings.spread)", .budget)
   }
 
-  /// At the server a wait began when the request left the client. Only a wait that was long enough
-  /// counts there, and a request that found the log gone kept nothing alive.
+  /// Whether this input tells a client in the foreground that its log is gone, and not soon after
+  /// its register.
+  private func losesLog(
+    _ failure: SyncFailure?, _ before: Before, _ client: Int, _ machine: Machine<Place>,
+    at now: Moment
+  ) -> Bool {
+    failure == .expired && !before.isRegistering && machine.isInForeground
+      && !accounts[client].budget.isYoung(at: now)
+  }
+
+  /// Whether a log that is gone now was lost before its time. Asked before ``Table/touched`` is
+  /// noted anew.
+  private func isEarly(_ client: Int, _ machine: Machine<Place>, at now: Moment) -> Bool {
+    accounts[client].table.touched.map { machine.terms.lifetime > now - $0 } ?? false
+  }
+
+  /// Notes what kept the log alive. A wait counts from when its request left the client, and only
+  /// if it was long enough. A request that found the log gone kept nothing alive.
   private mutating func noteTouched(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -268,8 +289,8 @@ extension Checker {
 
   // MARK: Quick polls
 
-  /// After a start, a failure and a sleep the next poll is quick, so that freshness is known within
-  /// a round trip. When the state is up to date, the poll waits.
+  /// After a start, a failure or a sleep the next poll must be quick, so that freshness is known
+  /// within one round trip. When the state is up to date, the poll must wait.
   private mutating func judgeQuickness(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -278,8 +299,9 @@ extension Checker {
     if before.isOverdue || failure != nil || effects.cancel != nil { isLost = true }
     switch before.kind {
     case .snapshotArrived where before.isCurrent && failure == nil:
-      isLost = now - before.sent > settings.quickDeadline
-    case .polled where before.isCurrent && failure == nil: isLost = before.isOverdue
+      isLost = !before.isComplete || now - before.sent > settings.quickDeadline
+    case .polled where before.isCurrent && failure == nil:
+      isLost = !before.isComplete || before.isOverdue
     case .writeFailed where effects.report == .store && before.status.isLive: isLost = true
     default: break
     }
@@ -294,8 +316,8 @@ extension Checker {
     }
   }
 
-  /// Checks that an answer missed during a sleep counts as lost, and not as a failure (SyncBugs
-  /// 12).
+  /// Checks that a poll that the device slept through makes the state lost, but does not count as a
+  /// failure (SyncBugs 12).
   private mutating func judgeSleep(
     _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
@@ -312,32 +334,47 @@ extension Checker {
 
   // MARK: News
 
-  /// Checks what an answer vouches for: a snapshot and a quick answer for the moment of their
-  /// request, a wait for the moment when it ended. Nothing else is news.
+  /// Checks what an answer vouches for. A snapshot or a quick answer vouches for the moment when
+  /// its request was sent, and a wait for the moment when it ended. Nothing else vouches for
+  /// anything.
   mutating func judgeLevel(
     _ before: Before, _ effects: Effects, from old: Moment?,
-    to levelAsOf: Moment?, _ client: Int, at now: Moment
+    to upToDateAsOf: Moment?, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
     var expected = old
     let isGood = before.isCurrent && Checker.failure(before, effects) == nil
     switch before.kind {
-    case .snapshotArrived where isGood: expected = before.sent
-    case .polled where isGood && !before.isOverdue:
+    case .snapshotArrived where isGood: expected = before.isComplete ? before.sent : nil
+    case .polled where isGood && before.isComplete && !before.isOverdue:
       expected = before.waits ? now : before.sent
     case .loggedOut: expected = nil
     default: break
     }
-    guard levelAsOf != expected else { return }
+    judgeRest(before, isGood: isGood, client, machine, at: now)
+    guard upToDateAsOf != expected else { return }
     report(
       .honesty, client, now, "up to date as of \(expected.map { "\($0)" } ?? "none")",
-      "\(levelAsOf.map { "\($0)" } ?? "none"), after \(before.kind)")
+      "\(upToDateAsOf.map { "\($0)" } ?? "none"), after \(before.kind)")
+  }
+
+  /// Checks that an answer which was not all that the server had does not count as up to date, even
+  /// if nothing more happens.
+  private mutating func judgeRest(
+    _ before: Before, isGood: Bool, _ client: Int, _ machine: Machine<Place>, at now: Moment
+  ) {
+    guard isGood, before.kind == .snapshotArrived || before.kind == .polled, !before.isComplete,
+      machine.freshness(at: now + settings.debounce).claim == .connected
+    else { return }
+    report(
+      .honesty, client, now, "not connected after an answer that was not all there is",
+      "\(machine)")
   }
 }
 
 extension Checker {
   // MARK: What the user reads
 
-  /// Called before the claim is judged.
+  /// Notes what delays or dates an outage. Called before the claim is judged.
   mutating func noteReturn(_ before: Before, _ client: Int, at now: Moment) {
     switch before.kind {
     case .foregrounded:
@@ -348,21 +385,28 @@ extension Checker {
     case .writeFailed:
       accounts[client].table.writeFailedAt = accounts[client].table.writeFailedAt ?? now
     case .snapshotArrived, .polled:
-      if before.isCurrent { accounts[client].table.writeFailedAt = nil }
+      guard before.isCurrent else { return }
+      let since = accounts[client].table.incompleteAt ?? now
+      accounts[client].table.writeFailedAt = nil
+      accounts[client].table.incompleteAt = before.isComplete ? nil : since
     default: break
     }
   }
 
-  /// An outage is shown neither too early nor too late, and counted from no earlier than the user's
-  /// return.
+  /// An outage must be shown neither too early nor too late, and must not be counted from before
+  /// the user's return.
   mutating func judgeClaim(
     _ claim: Freshness.Claim, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
     let table = accounts[client].table
-    let isPatient =
-      now < max(table.saidAt, table.writeFailedAt ?? .distantPast) + settings.debounce
+    let begun = max(
+      table.saidAt, table.writeFailedAt ?? .distantPast, table.incompleteAt ?? .distantPast)
+    let isPatient = now < begun + settings.debounce
     let longest = machine.terms.longDeadline + settings.writeDue + settings.late
-    let isTrusted = accounts[client].levelAsOf.map { now <= $0 + longest } ?? false
+    let isTrusted = accounts[client].upToDateAsOf.map { now <= $0 + longest } ?? false
+    if table.isHerd, case .unreachable = claim {
+      report(.honesty, client, now, "the return of a herd is not a failure", "\(claim)")
+    }
     switch claim {
     case .connecting(let since), .unreachable(let since):
       if isTrusted, now < since + settings.debounce {
@@ -376,7 +420,8 @@ extension Checker {
           "\(claim)")
       }
     case .connected:
-      guard machine.status == .live(.writing), !isPatient, let level = accounts[client].levelAsOf,
+      guard machine.status == .live(.writing), !isPatient,
+        let level = accounts[client].upToDateAsOf,
         now > level + settings.writeDue + settings.late
       else { return }
       report(

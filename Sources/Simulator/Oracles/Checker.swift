@@ -1,21 +1,21 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Oracles: the room of the checks that compare a client with what a simulator knows and a client
-// cannot know: the true server, every other moment, every effect. Each is a small value with a file
-// of its own; a world calls them after every step.
+// Oracles: the room of the checks. They compare a client with what a simulator knows and a client
+// cannot know: the true server, every other moment, every effect. Each is a small value in a file
+// of its own, and a world calls them after every step.
 //
 // Oracles may use: Run, ServerMessages.
 
 /// All oracles together, with what they remember of each client. They check before and after every
-/// input; the first objection counts.
+/// input, and the first objection counts.
 ///
-/// A checker changes nothing that it judges. The code that runs the clients (a world, a driver)
-/// reports to it what happens, so the same checker judges values and actors.
+/// A checker changes nothing that it judges. The code that runs the clients (a world or a driver)
+/// tells it what happens, so the same checker judges values and actors.
 ///
 /// A client reports the inputs of its machine (``SyncClient/Effects/heard``). The checker repeats
-/// them on a machine of its own. After each step both must be equal, and each input is judged by
-/// itself.
+/// them on a machine of its own. After each step the two machines must be equal, and each input is
+/// judged by itself.
 struct Checker<App: SimulatedApp> {
   typealias Server = App.Server
   typealias Place = Server.Place
@@ -27,15 +27,18 @@ struct Checker<App: SimulatedApp> {
   /// The longest one-way latency.
   let latency: TimeSpan
   var accounts: [Account]
+  /// Whether the wall clock ever gave this client a wrong age. The next save keeps what follows
+  /// from it, so this outlives the process.
+  private var hadWrongAge: [Bool]
   /// The verdict, the statistics and the hash.
   var result: RunResult
-  /// Whether there is a verdict; only the first counts.
+  /// Whether there is a verdict. Only the first one counts.
   private(set) var hasFound = false
 
-  /// What is remembered of one client. An object, so that reading one word of it copies nothing
+  /// What is remembered of one client. It is a class, so that reading one word of it copies nothing
   /// else.
   final class Account {
-    /// The expected machine, given its inputs.
+    /// The checker's own machine, which takes the same inputs.
     var machine: Machine<Place>?
     var walls = WallsOracle()
     var budget: BudgetOracle
@@ -44,21 +47,22 @@ struct Checker<App: SimulatedApp> {
     /// The finger's log, and its number on the server.
     var log: Place.Log?
     var logNumber: Int?
-    /// The position of the state that the model shows; −1: there is no model.
+    /// The server's position that the finger stands for; −1 if there is none.
     var position: Int64 = -1
-    /// How long the device has slept, until the answer to a later request vouches for the state.
+    /// How long the device has slept. It counts until the answer to a later request vouches for the
+    /// state.
     var sleep: TimeSpan = .zero
-    var levelAsOf: Moment?
+    var upToDateAsOf: Moment?
     var hasAskedSinceSleep = false
     /// When the next answer left the server.
     var answerLeft: Moment = .distantPast
     /// Whether the wall clock gave a wrong age for the saved form.
     var hasWrongAge = false
-    /// The model's checksum after the last input that may change it.
+    /// The model's checksum after the last input that was allowed to change it.
     var checksum: UInt64?
     /// Whether the saved form was read.
     var isLoaded = false
-    /// Whether the last input may end an outage, or restart its count.
+    /// Whether the last input may end an outage, or may restart the time it is counted from.
     var endsOutage = false
 
     init(budget: BudgetOracle) { self.budget = budget }
@@ -75,6 +79,8 @@ struct Checker<App: SimulatedApp> {
     var age: TimeSpan?
     /// Whether a poll brought something new.
     var isNews = false
+    /// Whether an answer was all that the server had.
+    var isComplete = true
     var isRegistering: Bool
     var isOverdue: Bool
     var isAwaiting: Bool
@@ -87,7 +93,7 @@ struct Checker<App: SimulatedApp> {
     /// When the open request was sent.
     var sent: Moment
     var waits: Bool
-    /// The machine, where the input must not change it.
+    /// The machine before the input, kept if the input must not change it.
     var machine: Machine<Place>?
 
     init(_ heard: Heard, _ machine: Machine<Place>, at now: Moment) {
@@ -102,16 +108,18 @@ struct Checker<App: SimulatedApp> {
       waits = status.outstanding?.waits ?? false
       switch heard {
       case .restored(_, _, let age): self.age = age
-      case .input(.snapshotArrived(let id, let finger, let terms)):
+      case .input(.snapshotArrived(let id, let finger, let terms, let isComplete)):
         isCurrent = machine.isCurrent(id)
         log = finger.log
         self.terms = terms
+        self.isComplete = isComplete
       case .input(.failed(let id, let failure)):
         isCurrent = machine.isCurrent(id)
         self.failure = failure
-      case .input(.polled(let id, let finger)):
+      case .input(.polled(let id, let finger, let isComplete)):
         isCurrent = machine.isCurrent(id)
         isNews = finger != nil
+        self.isComplete = isComplete
       case .input(.app), .input(.fired), .input(.written), .input(.writeFailed): break
       }
       if kind.isAnswer, !isCurrent { self.machine = machine }
@@ -122,15 +130,16 @@ struct Checker<App: SimulatedApp> {
     self.settings = settings
     self.latency = latency
     accounts = (0..<clients).map { _ in Account(budget: BudgetOracle(settings: settings)) }
+    hadWrongAge = [Bool](repeating: false, count: clients)
     result = RunResult(seed: seed)
   }
 
-  /// A new process begins: what its predecessor did does not bind it.
+  /// A new process begins. What its predecessor did does not bind it.
   mutating func beginIncarnation(of client: Int) {
     accounts[client] = Account(budget: BudgetOracle(settings: settings))
   }
 
-  /// A device wakes. What reached it during its sleep is not news.
+  /// A device wakes. What reached it while it slept is not news.
   mutating func noteSleep(of client: Int, for length: TimeSpan) {
     accounts[client].sleep = max(accounts[client].sleep, length)
     accounts[client].hasAskedSinceSleep = false
@@ -139,8 +148,12 @@ struct Checker<App: SimulatedApp> {
   /// Notes when the next answer left the server.
   mutating func noteAnswer(for client: Int, left: Moment) { accounts[client].answerLeft = left }
 
-  /// The wall clock gives a wrong age for the saved form: decisions based on it may be wrong.
-  mutating func noteWrongAge(of client: Int) { accounts[client].hasWrongAge = true }
+  /// Notes that the wall clock gives a wrong age for the saved form, so decisions based on it may
+  /// be wrong.
+  mutating func noteWrongAge(of client: Int) {
+    accounts[client].hasWrongAge = true
+    hadWrongAge[client] = true
+  }
 
   mutating func report(
     _ oracle: Oracle, _ client: Int?, _ now: Moment, _ expected: String, _ found: String
@@ -150,7 +163,7 @@ struct Checker<App: SimulatedApp> {
     result.finding = Finding(oracle, client: client, at: now, expected: expected, found: found)
   }
 
-  /// Called just before an input: judges what the app could have seen until now.
+  /// Judges what the app could have seen until now. Called just before an input.
   mutating func look(_ client: Int, _ body: Body, _ server: Server, at now: Moment) {
     guard body.isLoaded else { return }
     result.checks += 1
@@ -162,8 +175,8 @@ struct Checker<App: SimulatedApp> {
     judgeClaim(claim, client, body.machine, at: now)
   }
 
-  /// Called after an input (`nil`: a user's action). Judges its effects, the client against the
-  /// truth, and what the client claims.
+  /// Judges an input's effects, the client against the truth, and what the client claims. Called
+  /// after the input, which is `nil` for a user's action.
   mutating func judge(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Int, _ body: Body, _ server: Server,
     at now: Moment
@@ -175,12 +188,14 @@ struct Checker<App: SimulatedApp> {
     let wasLoaded = accounts[client].isLoaded
     accounts[client].isLoaded = body.isLoaded
     let given = Given(input)
+    let before = accounts[client].upToDateAsOf
     judgeHeard(input, given, effects, client, body, server, wasLoaded: wasLoaded, at: now)
     let checksum = body.model.map(App.checksum)
     judgeTwice(input, given, client, body, checksum, at: now)
     if body.isLoaded {
       judgeReplica(
         client, body, checksum, server, mayChange: effects.changes.contains(.model), at: now)
+      judgeAsOf(client, from: before, body, server, at: now)
       let claim = body.freshness(at: now).claim
       if accounts[client].honesty.flickers(to: claim), !accounts[client].endsOutage {
         report(
@@ -189,6 +204,7 @@ struct Checker<App: SimulatedApp> {
       }
       accounts[client].honesty.note(claim, changesAt: body.machine.freshnessChange(after: now))
       judgeHonesty(client, claim, body, server, at: now)
+      if given.isForm { judgeRestored(client, body, server, at: now) }
       judgeClaim(claim, client, body.machine, at: now)
       if !HonestyOracle.fits(claim, body.status) {
         report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
@@ -224,7 +240,7 @@ struct Checker<App: SimulatedApp> {
     if mayChange || App.Model.Lists.arePartial {
       accounts[client].checksum = found
     } else if found != accounts[client].checksum {
-      // While stale, too, the last model stays readable and unchanged.
+      // Even while the client is stale, the last model stays readable and unchanged.
       report(.replica, client, now, "a model changes only by what it took whole", "\(body)")
     }
     guard let finger = body.finger else { return }
@@ -239,7 +255,7 @@ struct Checker<App: SimulatedApp> {
     accounts[client].position = position ?? -1
     var expected: UInt64?
     if let position { expected = server.checksum(at: position) }
-    // For a partial state only the finger; oracle B checks the rest.
+    // Of a partial state only the finger is checked here; oracle B checks the rest.
     if App.Model.Lists.arePartial, position != nil { return }
     guard !ReplicaOracle.holds(expected: expected, found: found) else { return }
     let truth = position.map { App.describe(server.truth(at: $0)) }
@@ -248,7 +264,7 @@ struct Checker<App: SimulatedApp> {
       "at \(finger) \(body.model.map(App.describe) ?? "no model")")
   }
 
-  /// In one log a finger only moves forward.
+  /// Within one log a finger only moves forward.
   mutating func judgeFinger(
     _ before: Before, _ client: Int, _ machine: Machine<Place>, at now: Moment
   ) {
@@ -258,7 +274,8 @@ struct Checker<App: SimulatedApp> {
     report(.replica, client, now, "a finger at or after \(old)", "\(new)")
   }
 
-  /// A finger is dropped unasked only when the server has surely forgotten its log (rule 8).
+  /// A finger is dropped without asking only if the server has certainly forgotten its log (rule
+  /// 8).
   mutating func judgeDrop(
     _ before: Before, _ client: Int, _ machine: Machine<Place>, _ server: Server, at now: Moment
   ) {
@@ -266,7 +283,7 @@ struct Checker<App: SimulatedApp> {
       return
     }
     switch before.kind {
-    case .failed, .polled, .loggedOut: return  // An input asked for it.
+    case .failed, .polled, .loggedOut: return  // These inputs ask for it.
     case .restored, .started, .stopped, .foregrounded, .backgrounded, .networkChanged,
       .retryRequested, .credentialsChanged, .snapshotArrived, .fired, .written, .writeFailed:
       break
@@ -277,29 +294,45 @@ struct Checker<App: SimulatedApp> {
       "\(finger) is alive; \(before.kind), \(machine)")
   }
 
-  /// Whether an outage ends: the user comes back, and it counts from then; or an answer says that
-  /// all was well at some earlier moment.
+  /// Whether an input may end an outage or restart its count. The user comes back, and the outage
+  /// counts from then; or a complete answer says that all was well at some earlier moment.
   static func endsOutage(_ before: Before) -> Bool {
     switch before.kind {
     case .foregrounded: true
-    case .snapshotArrived, .polled: before.isCurrent
+    case .snapshotArrived, .polled: before.isCurrent && before.isComplete
     default: false
     }
   }
 
-  /// An answer is valid for the moment when it left the server. A sleeping device may have held it,
-  /// but no longer than its request could be open without the machine noticing the sleep.
+  /// An answer speaks for the moment when it left the server. A sleeping device may have held it
+  /// back, but for no longer than its request can be open without the machine's noticing the sleep.
   mutating func judgeNews(
-    _ before: Before, _ levelAsOf: Moment?, _ client: Int, _ machine: Machine<Place>,
+    _ before: Before, _ upToDateAsOf: Moment?, _ client: Int, _ machine: Machine<Place>,
     at now: Moment
   ) {
-    guard before.kind == .polled, let levelAsOf else { return }
-    let lain = levelAsOf - accounts[client].answerLeft
+    guard before.kind == .polled, let upToDateAsOf else { return }
+    let lain = upToDateAsOf - accounts[client].answerLeft
     let most = machine.terms.longDeadline + settings.late
     guard lain > most else { return }
     report(
       .honesty, client, now, "up to date as of at most \(most) after the answer left the server",
       "\(lain) after, \(machine)")
+  }
+
+  /// Checks that a state lacks nothing that was announced before the moment as of which it is said
+  /// to be up to date: when a quick poll or a register was sent. A wait is as of its arrival, when
+  /// something may have happened since it was answered. A server that has broken its contract may
+  /// have left something out, for which no client is to blame.
+  private mutating func judgeAsOf(
+    _ client: Int, from old: Moment?, _ body: Body, _ server: Server, at now: Moment
+  ) {
+    guard let upToDateAsOf = accounts[client].upToDateAsOf, upToDateAsOf != old, upToDateAsOf < now,
+      body.finger != nil, accounts[client].position >= 0, server.breachCount == 0,
+      let news = server.firstNews(after: accounts[client].position), news < upToDateAsOf
+    else { return }
+    report(
+      .honesty, client, now, "up to date as of \(news) at most, when the next change was announced",
+      "as of \(upToDateAsOf), \(body.machine)")
   }
 
   /// Checks that *connected* is never claimed for an older state than promised.
@@ -324,5 +357,24 @@ struct Checker<App: SimulatedApp> {
         .honesty, client, now, "connected only if at most \(bound) old",
         "connected, \(staleness) old, \(body.machine)")
     }
+  }
+
+  /// Checks that a restored state is not said to have been up to date after the server had news for
+  /// it. An answer may have lain in the device, and a slow write dates its form late. Story (seed
+  /// 298 of posts): the clock went back, so that a form seemed new, and the next save wrote that.
+  private mutating func judgeRestored(
+    _ client: Int, _ body: Body, _ server: Server, at now: Moment
+  ) {
+    guard !hadWrongAge[client], accounts[client].position >= 0,
+      let level = body.freshness(at: now).upToDateAsOf,
+      let news = server.firstNews(after: accounts[client].position)
+    else { return }
+    let most =
+      body.machine.terms.longDeadline + settings.late + latency
+      + .milliseconds(FaultPlan.slowWrite)
+    guard level - news > most else { return }
+    report(
+      .honesty, client, now, "up to date as of at most \(most) after \(news)",
+      "as of \(level), \(body.machine)")
   }
 }

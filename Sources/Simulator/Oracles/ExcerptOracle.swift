@@ -1,10 +1,10 @@
 internal import MessageSync
 internal import UpdateMachine
 
-/// Oracle F for lists: a window claims no more than is known. It never shows *empty*, *the newest*
-/// or two adjacent rows where the content is unknown.
+/// Oracle F for lists: a window claims no more than is known. Where the content is unknown, it
+/// never shows *empty*, *the newest*, or two rows as neighbours.
 ///
-/// It uses plain loops over what the list holds and knows, and not the list's own code.
+/// It uses plain loops over what the list holds and knows, instead of the list's own code.
 enum ExcerptOracle {
   typealias Objection = IntervalOracle.Objection
 
@@ -22,7 +22,7 @@ enum ExcerptOracle {
   ) -> String? {
     var ids: [Int64] = []
     for (id, _) in list.ids { ids.append(id.number) }
-    // The end of what the rows cover on the line of IDs; up to there they leave nothing out.
+    // The point up to which the rows leave nothing out.
     var end = IDInterval<MessageID>.Point.veryBeginning
     var isOpen = excerpt.reachesBeginning
     var shown: [Int64] = []
@@ -66,8 +66,7 @@ enum ExcerptOracle {
     return complaint(about: excerpt, of: window, shown.count, gaps, list)
   }
 
-  /// Checks that what is missing is asked for, and that nothing is missing where nothing is asked
-  /// for.
+  /// Checks that whatever is missing is asked for, and that what is asked for is shown as a gap.
   private static func complaint(
     about excerpt: ListExcerpt<MessageID>, of window: ListWindow<MessageID>, _ shown: Int,
     _ gaps: Int,
@@ -132,7 +131,7 @@ enum ExcerptOracle {
 }
 
 extension ListExcerpt<MessageID>.Row {
-  /// `nil`: a gap, or a row that no longer exists.
+  /// `nil` for a gap, or for a row that no longer exists.
   fileprivate var number: MessageID? {
     if case .item(let id) = self { id } else { nil }
   }

@@ -6,15 +6,16 @@ struct HonestyOracle: Sendable {
   private var claim: Freshness.Claim?
   private var changesAt: Moment?
 
-  /// The greatest age of a state while the app says *connected* (TheMachine §6), on a device that
-  /// does not sleep.
+  /// The greatest age that a state may have while the app says *connected* (TheMachine §6), on a
+  /// device that does not sleep.
   ///
   /// A sleep that ends before the poll's deadline leaves no trace: an answer that reached the
   /// sleeping device counts as news at the moment of waking. While only such an answer vouches for
   /// the state, it may be older by the length of the sleep. Story (seed 7274): a poll is open, and
-  /// the device sleeps for 30 s. An event's answer arrives after 1 s; three more events follow. On
-  /// waking, the answer says *connected*. The next poll is swallowed by a dead connection, which
-  /// takes 100 s to notice. The state is then 124.8 s old; the bound alone allows 124.7.
+  /// the device sleeps for 30 s. After 1 s the answer with an event arrives; three more events
+  /// follow. On waking, the answer makes the app say *connected*. The next poll is swallowed by a
+  /// dead connection, which takes 100 s to notice. The state is then 124.8 s old; the bound alone
+  /// allows 124.7.
   static func bound(settings: MachineSettings, terms: ServerTerms, latency: TimeSpan) -> TimeSpan {
     terms.longDeadline + settings.writeDue + latency * 2 + settings.quickDeadline
       + settings.late * 2 + settings.debounce
@@ -28,7 +29,7 @@ struct HonestyOracle: Sendable {
     }
   }
 
-  /// Whether a claim fits a status: halted and resting machines must say so.
+  /// Whether a claim fits a status. Halted and resting machines must say so.
   static func fits(_ claim: Freshness.Claim, _ status: MachineStatus) -> Bool {
     switch status {
     case .halted(let halt): claim == .halted(halt)
@@ -41,8 +42,8 @@ struct HonestyOracle: Sendable {
     }
   }
 
-  /// Called just before the next input. Returns what was expected if the claim changed unannounced,
-  /// or did not change when announced.
+  /// Called just before the next input. If the claim changed unannounced, or did not change when
+  /// announced, returns what was expected.
   func look(_ found: Freshness.Claim, at now: Moment) -> String? {
     guard let claim else { return nil }
     if let changesAt, now >= changesAt {
@@ -51,7 +52,7 @@ struct HonestyOracle: Sendable {
     return found == claim ? nil : "\(claim) until \(changesAt.map { "\($0)" } ?? "the next input")"
   }
 
-  /// Whether the claimed start of an outage has changed.
+  /// Whether the claim now counts an outage from another moment.
   func flickers(to found: Freshness.Claim) -> Bool {
     guard let old = claim.flatMap(HonestyOracle.since), let new = HonestyOracle.since(found) else {
       return false

@@ -2,7 +2,7 @@ internal import UpdateMachine
 
 /// The kind of a machine's input, without its values.
 enum InputKind: Hashable, Sendable {
-  /// A new machine starts with a saved finger.
+  /// A new machine begins with a saved finger.
   case restored
   case snapshotArrived
   case polled

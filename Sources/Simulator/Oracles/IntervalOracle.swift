@@ -1,30 +1,31 @@
 package import MessageSync
 package import UpdateMachine
 
-/// Oracle B: what a client holds of messages, and what it claims to know of lists, is true at its
-/// finger, except for what a page was read ahead of it. `KnowledgeRules` defines what is allowed.
+/// Oracle B: the messages that a client holds, and what it claims to know of lists, are true at its
+/// finger, except where a page was read ahead of the finger. `KnowledgeRules` defines what is
+/// allowed.
 package struct IntervalOracle: Sendable {
   package typealias Narrow = ServerMessages.Narrow
   package typealias Store = MessageStore<Narrow>
 
-  /// For each held message, the newest position at which a page's contribution to it was read.
+  /// For each held message, the newest position at which a page read part of it.
   private var readAhead: [MessageID: Int64] = [:]
   /// The absences that pages reported.
   private var lacks: [Lack] = []
-  /// Messages that became visible again without an event, and the positions, ascending: a client
-  /// may be between two of them.
+  /// Messages that became visible again without an event, and the positions where they did, in
+  /// ascending order. A client may be between two of them.
   private var returned: [MessageID: [Int64]] = [:]
   /// Flags that were set or cleared on all messages at once, with the positions.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
   /// What the server's breaches excuse.
   private var record = BreachRecord()
 
-  /// A page, as far as it said what is missing.
+  /// What a page said about messages that are missing.
   private struct Lack: Sendable {
-    /// `nil`: the page was about one message, and holds for every narrow.
+    /// `nil` if the page was about one message; then it holds for every narrow.
     var narrow: Narrow?
     var interval: IDInterval<MessageID>
-    /// The messages that it brought and that were kept.
+    /// The messages that the page brought and the client kept.
     var kept: [MessageID]
     var position: Int64
   }
@@ -39,13 +40,13 @@ package struct IntervalOracle: Sendable {
 
   // MARK: What happened
 
-  /// A new generation begins: no page was read in it.
+  /// A new generation begins, in which no page has been read yet.
   package mutating func forget() {
     readAhead = [:]
     lacks = []
   }
 
-  /// The client went back to an older saved form; the server's history stays.
+  /// The client went back to an older saved form. The server's history stays as it is.
   package mutating func goBack(to then: IntervalOracle) {
     readAhead = then.readAhead
     lacks = then.lacks
@@ -56,7 +57,7 @@ package struct IntervalOracle: Sendable {
     for id in ids { returned[id, default: []].append(position) }
   }
 
-  /// An event assigned every field of a message: nothing from a page is left in it.
+  /// An event assigned every field of a message, so nothing from a page is left in it.
   package mutating func noteNew(_ id: MessageID) { readAhead.removeValue(forKey: id) }
 
   /// Forgets the messages that are no longer held.
@@ -99,12 +100,12 @@ package struct IntervalOracle: Sendable {
 
   // MARK: The audit
 
-  /// Whether a message may be suspect: only if the server broke its contract, or if the message
-  /// became visible again without an event.
+  /// Whether a message may be suspect. It may only if the server broke its contract, or if the
+  /// message became visible again without an event.
   package func maySuspect(_ id: MessageID) -> Bool { record.isBroken(id) || returned[id] != nil }
 
-  /// What is wrong with a store that is up to date with the truth, after its client has looked at
-  /// everything twice; `nil`: nothing that could have been repaired.
+  /// What is wrong with an up-to-date store after its client has looked at everything twice; `nil`
+  /// if nothing is wrong that could have been repaired.
   package func objectionAfterLooks(to store: Store, _ truth: ServerMessages) -> Objection? {
     for message in truth.messages where truth.follows(message.place) {
       let excuse = record.lost(message.id, message)
@@ -128,8 +129,8 @@ package struct IntervalOracle: Sendable {
 
   // MARK: The allowance
 
-  /// What is wrong with a store whose finger stands for a position; `nil`: nothing. `history` is
-  /// the truth at every position.
+  /// What is wrong with a store whose finger stands for a position; `nil` if nothing is. `history`
+  /// is the truth at every position.
   package func objection(
     to store: Store, at finger: Int64, _ history: [ServerMessages]
   ) -> Objection? {
@@ -147,8 +148,8 @@ package struct IntervalOracle: Sendable {
     return nil
   }
 
-  /// Each field by itself must have its value at the finger, or a later one, up to the position
-  /// where it was read.
+  /// Each field on its own must have the value it had at the finger, or a later one, up to the
+  /// position where it was read.
   private func objection(
     to message: ChatMessage<UInt32>, _ doubt: MessageFlags, _ finger: Int64,
     _ history: [ServerMessages]
@@ -197,8 +198,9 @@ package struct IntervalOracle: Sendable {
     return false
   }
 
-  /// Flags that were swept before a message became visible again without an event. The sweep may
-  /// reach the client after the page with the message. Only luck or an audit repairs that.
+  /// Flags that were set or cleared on all messages before this one became visible again without an
+  /// event. That event may reach the client after the page with the message, and change a flag that
+  /// is right. Only luck or an audit repairs that.
   private func sweptBefore(_ id: MessageID, by position: Int64) -> MessageFlags {
     guard let since = lastReturn(of: id, by: position) else { return [] }
     var flags: MessageFlags = []
@@ -206,7 +208,7 @@ package struct IntervalOracle: Sendable {
     return flags
   }
 
-  /// Whether it is visible at the finger since an unannounced return.
+  /// Whether a message is visible at the finger because it came back unannounced.
   private func isBackUnannounced(
     _ id: MessageID, by finger: Int64, _ history: [ServerMessages]
   ) -> Bool {
@@ -224,8 +226,8 @@ package struct IntervalOracle: Sendable {
     return text
   }
 
-  /// Hashes all that later judgements depend on, from a finger on. For worlds where everything is
-  /// announced.
+  /// Hashes everything that judgements from a finger on depend on. It is for worlds where
+  /// everything is announced.
   func fold(into digest: inout StateDigest, from finger: Int64) {
     let ids = readAhead.keys.filter { readAhead[$0] ?? 0 > finger }.sorted()
     digest.fold(UInt64(ids.count))

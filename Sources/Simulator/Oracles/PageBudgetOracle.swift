@@ -6,9 +6,9 @@ internal import UpdateMachine
 ///
 /// In any window *w* there are at most `burst + 1 + w / interval` fetches. The number of open
 /// fetches is limited, and no page is fetched twice at once. Nothing is sent before a rate limit's
-/// wait is over, whatever else is answered. Repeated failures wait longer and longer. A failed page
-/// is not fetched again at once, whichever window asks. After a rejection, that page or its narrow
-/// waits for a long time.
+/// wait is over, whatever else is answered. Repeated failures lead to longer and longer waits. A
+/// failed page is not fetched again at once, whichever window asks. After a rejection, that page
+/// and everything else of its narrow waits for a long time.
 struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   typealias Request = PageRequest<Narrow, MessageID>
 
@@ -44,7 +44,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Fetches
 
-  /// Notes a fetch. Returns what was expected if it should not have begun.
+  /// Notes a fetch. If it should not have begun, returns what was expected.
   mutating func noteFetch(_ id: RequestID, _ request: Request, at now: Moment) -> String? {
     let objection = objection(to: request, at: now)
     begun.append(now)
@@ -81,7 +81,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     return nil
   }
 
-  /// The client took its page.
+  /// The client took the page of this fetch.
   mutating func noteTaken(_ id: RequestID) {
     out.removeAll { $0.id == id }
     failures = 0
@@ -89,8 +89,8 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
     pausedUntil = .distantPast
   }
 
-  /// The client gave a fetch up. That is a failure if its time was over, but not where all fetches
-  /// end because pages are not fetched any more.
+  /// The client gave a fetch up. That counts as a failure if the fetch had reached its deadline,
+  /// but not if all fetches end because the client is no longer live.
   mutating func noteGivenUp(_ id: RequestID, isLive: Bool = true, at now: Moment) {
     guard let question = out.first(where: { $0.id == id }) else { return }
     if isLive, now >= question.begun + settings.deadline {
@@ -117,7 +117,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
       let until = question.begun + settings.repeatFirst
       barred.append(Bar(request: question.request, until: until, isOfNarrow: false))
     }
-    // Fetches that were open together count as one failure.
+    // Fetches that were open together fail as one.
     guard question.begun > lastFailure else { return }
     lastFailure = now
     failures += 1
@@ -128,7 +128,8 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   // MARK: Rest
 
-  /// Checks after a step: no fetch is open for longer than its deadline, and none without a finger.
+  /// Checks after a step that no fetch is open beyond its deadline, and none while the client is
+  /// not live.
   func objection(atRest now: Moment, isLive: Bool) -> String? {
     if !isLive, !out.isEmpty { return "no fetch of a generation that is over, found \(out.count)" }
     for question in out where now >= question.begun + settings.deadline {

@@ -1,7 +1,7 @@
 internal import UpdateMachine
 
-/// Oracles E and J: an independent model of what a driver can do. Effects are replayed into it. It
-/// returns what was expected when one cannot be performed, or is not allowed any more.
+/// Oracles E and J: an independent model of what a driver can do. Effects are replayed into it. If
+/// one cannot be performed, or is no longer allowed, it returns what was expected.
 struct WallsOracle: Sendable {
   private var request: RequestID?
   private var timer: TimerID?
@@ -18,7 +18,7 @@ struct WallsOracle: Sendable {
   /// Whether a timer is armed.
   var hasTimer: Bool { timer != nil }
 
-  /// The input ends the open request.
+  /// Notes that an input ends the open request.
   mutating func noteAnswer(to id: RequestID) { if request == id { request = nil } }
 
   mutating func noteFired(_ id: TimerID) { if timer == id { timer = nil } }

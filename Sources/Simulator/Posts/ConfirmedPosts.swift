@@ -16,6 +16,9 @@ package struct ConfirmedPosts: SyncModel {
 
   package static var delivery: MutationDelivery { .atMostOnce }
 
+  /// No posts, and every channel open.
+  package static var beginning: ConfirmedPosts? { ConfirmedPosts(of: .nameless, PostsState()) }
+
   /// The server keeps no count: echoes and snapshots confirm.
   package var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 

@@ -32,8 +32,7 @@ package struct PostsUser: OutboxUser {
   package func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
     guard let outbox = saved.outbox else { return old }
     // An outbox's first form is saved before its user has a record.
-    let book = old.client == outbox.client ? old : PostsBook(of: outbox.client)
-    return book.cameBack(inPlaceOf: memory, outbox)
+    return old.record(of: outbox.client).cameBack(inPlaceOf: memory, outbox)
   }
 
   // MARK: Inputs
@@ -121,11 +120,11 @@ package struct PostsUser: OutboxUser {
     _ ticket: MutationTicket, _ outbox: Outbox<PostChange>, _ choices: inout Choices
   ) -> [Action] {
     switch choices.draw(.users, below: 3) {
-    case 0: return [.says(.retried(ticket))]
+    case 0: return [.decides(.retried(ticket))]
     case 1:
       let change = newPost(by: outbox.client, &choices)
-      return outbox.canEdit(ticket) ? [.says(.edited(ticket, change))] : []
-    default: return outbox.canDiscard(ticket) ? [.says(.discarded(ticket))] : []
+      return outbox.canEdit(ticket) ? [.decides(.edited(ticket, change))] : []
+    default: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
     }
   }
 
@@ -133,11 +132,11 @@ package struct PostsUser: OutboxUser {
   package mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
     if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
-      return wake(client) + [.says(.discarded(first.ticket))]
+      return wake(client) + [.decides(.discarded(first.ticket))]
     }
     guard let first = outbox.uncertain.first else { return wake(client) }
     let isRetried = first.ticket.number % 2 == 0
-    return wake(client) + [.says(isRetried ? .retried(first.ticket) : .discarded(first.ticket))]
+    return wake(client) + [.decides(isRetried ? .retried(first.ticket) : .discarded(first.ticket))]
   }
 
   package mutating func acted(
@@ -152,16 +151,16 @@ package struct PostsUser: OutboxUser {
         return
       }
       memory.note(new.newestTicket, change.post.entry)
-    case .says(.edited(let ticket, let change)):
+    case .decides(.edited(let ticket, let change)):
       guard old.outbox.canEdit(ticket) else { return }
       memory.edit(ticket, to: change.post.entry)
       answered.removeAll { $0.ticket == ticket }
-    case .says(.retried(let ticket)):
+    case .decides(.retried(let ticket)):
       if old.outbox.state(of: ticket) == .uncertain { memory.noteRetry(ticket) }
       answered.removeAll { $0.ticket == ticket }
-    case .says(.discarded(let ticket)):
+    case .decides(.discarded(let ticket)):
       if old.outbox.canDiscard(ticket) { memory.discard(ticket) }
-    case .opens, .changes, .tends, .signals: break
+    case .opens, .changes, .changesLists, .signals: break
     }
   }
 

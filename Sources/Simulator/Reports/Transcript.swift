@@ -65,7 +65,7 @@ package struct Transcript: Sendable {
         restoring: finger, terms: terms, age: age, at: input.at, incarnation: machine.incarnation,
         settings: machine.settings)
     case .input(let heard):
-      if case .snapshotArrived(_, _, let terms) = heard { say(terms) }
+      if case .snapshotArrived(_, _, let terms, _) = heard { say(terms) }
       if let words = words(heard) {
         lines.append("\(time) \(words)")
       } else {
@@ -94,9 +94,11 @@ package struct Transcript: Sendable {
     switch input {
     case .app(.started(let foreground)): foreground ? "started" : "started in background"
     case .app(let signal): signal.description
-    case .snapshotArrived(let id, let finger, _): "snapshotArrived\(number(id)) \(finger)"
-    case .polled(let id, nil): "polled\(number(id)) nothing"
-    case .polled(let id, let finger?): "polled\(number(id)) to \(finger.lastEventID)"
+    case .snapshotArrived(let id, let finger, _, let isComplete):
+      "snapshotArrived\(number(id)) \(finger)" + (isComplete ? "" : " incomplete")
+    case .polled(let id, let finger, let isComplete):
+      "polled\(number(id)) " + (finger.map { "to \($0.lastEventID)" } ?? "nothing")
+        + (isComplete ? "" : " incomplete")
     case .failed(let id, let failure):
       Words.text(failure).map { "failed\(number(id)) \($0)" }
     case .fired: "fired"

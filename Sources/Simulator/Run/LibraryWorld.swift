@@ -8,7 +8,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case messages
   /// Users change things, over the client view's protocol (``LedgerApp``).
   case ledger
-  /// Users post over event queues, to a server that does not recognise a second copy (``PostsApp``).
+  /// Users post over event queues, to a server that does not recognise a second copy
+  /// (``PostsApp``).
   case posts
 
   /// A protocol of one of these worlds.

@@ -3,9 +3,9 @@ public import UpdateMachine
 
 /// A simulation of an app: its model, the server's truth, and the events on the server.
 ///
-/// The library's own worlds run `DirectoryApp`; an app's tests run the app's model against its server. A
-/// simple app says three things: where the world begins, what happens next, and, through the
-/// `description` of model and truth, what each of them shows:
+/// The library's own worlds run `DirectoryApp`; an app's tests run the app's model against its
+/// server. A simple app says three things: where the world begins, what happens next, and, through
+/// the `description` of model and truth, what each of them shows:
 ///
 ///     enum MyApp: SimulatedApp {
 ///       typealias Model = MyModel

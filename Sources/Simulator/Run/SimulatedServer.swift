@@ -44,6 +44,9 @@ public protocol SimulatedServer: Sendable {
   /// The last position in a batch; `nil`: it is empty.
   static func newest(in batch: Sync.Batch) -> Int64?
 
+  /// Whether a snapshot says that it is all that the server has. By default every snapshot is.
+  static func isComplete(_ snapshot: Truth.Snapshot) -> Bool
+
   /// The position of the state that a finger of this log stands for; `nil`: this server never gave
   /// that finger.
   func position(of finger: Place, inLog index: Int) -> Int64?
@@ -111,9 +114,6 @@ public protocol SimulatedServer: Sendable {
   /// so.
   mutating func reject(_ push: MutationPush, at now: Moment) -> Bool
 
-  /// The greatest age of the state in an answer when it is read. By default zero.
-  var lag: TimeSpan { get }
-
   /// Commits a change, which raises ``position`` by 1. Clients are told as the truth announces it.
   mutating func commit(_ change: Truth.Change, at now: Moment)
 
@@ -170,7 +170,7 @@ extension SimulatedServer {
 
   public mutating func reject(_ push: MutationPush, at now: Moment) -> Bool { false }
 
-  public var lag: TimeSpan { .zero }
+  public static func isComplete(_ snapshot: Truth.Snapshot) -> Bool { true }
 
   public mutating func arm(_ breach: ViewBreach) {}
 }

@@ -145,13 +145,13 @@ where Sync.Batch.Event == Model.Event {
   /// Makes a change through the outbox.
   case mutates(Model.Change)
   /// Decides about one of the user's own mutations.
-  case says(Body.MutationWord)
+  case decides(Body.MutationDecision)
   /// Opens a window on the list of a narrow.
   case opens(Model.Lists.Narrow, ListWindow<Model.Lists.ID>)
   /// Moves or closes a window.
   case changes(Body.WindowChange)
   /// Changes a list itself: drops an item, closes or reconsiders it.
-  case tends(Body.ListChange)
+  case changesLists(Body.ListChange)
   /// Gives the machine a signal of the app.
   case signals(AppSignal)
 }
@@ -161,15 +161,15 @@ extension UserAction: CustomStringConvertible {
   public var description: String {
     switch self {
     case .mutates(let change): "mutates \(change.name)"
-    case .says(.retried(let ticket)): "retries \(ticket)"
-    case .says(.edited(let ticket, let change)): "makes \(change.name) of \(ticket)"
-    case .says(.discarded(let ticket)): "discards \(ticket)"
+    case .decides(.retried(let ticket)): "retries \(ticket)"
+    case .decides(.edited(let ticket, let change)): "makes \(change.name) of \(ticket)"
+    case .decides(.discarded(let ticket)): "discards \(ticket)"
     case .opens(_, let window): "opens a window about \(window.anchor)"
     case .changes(.moved(let id, let window)): "moves window \(id.number) to \(window.anchor)"
     case .changes(.closed(let id)): "closes window \(id.number)"
-    case .tends(.dropped(let id)): "drops \(id)"
-    case .tends(.closed): "closes a list"
-    case .tends(.reconsidered): "reconsiders a list"
+    case .changesLists(.dropped(let id)): "drops \(id)"
+    case .changesLists(.closed): "closes a list"
+    case .changesLists(.reconsidered): "reconsiders a list"
     case .signals(let signal): "says \(signal)"
     }
   }

@@ -1,30 +1,30 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One client and its host's knowledge: the armed timer, the open write and the disk. Its store
-/// answers reads and erasures at once, and a write when the scenario says so.
+/// One client, and what its host knows: the armed timer, the open write and the disk. The store
+/// answers reads and erasures at once, and writes when the scenario says so.
 struct Client {
-  typealias Body = SyncClient<ScenarioModel, EventQueue<Never>>
+  typealias Body = SyncClient<ScenarioModel, ScenarioSync>
 
   private(set) var body: Body
   /// The timer that is armed.
   private(set) var armed: TimerArm?
-  /// The open write, and what it writes.
+  /// The open write, and the form that it writes.
   private(set) var writing: (id: WriteID, form: Form)?
-  /// What a new process finds; and a copy of it, made by `backup`.
+  /// What a new process finds on the disk. The directive `backup` copies it to ``backup``.
   var durable: Form?
   var backup: Form?
 
   /// The number of requests sent.
   private(set) var requestCount = 0
 
-  /// The next index in each of a run's lists of answers.
+  /// The client's next index in each of a run's lists of answers.
   var turns: (register: Int, quick: Int, waiting: Int) = (0, 0, 0)
 
   /// A saved form.
   struct Form {
     var saved: Body.Saved
-    /// `nil`: unknown.
+    /// When it was written; `nil` if that is unknown.
     var written: Moment?
 
     init(_ saved: Body.Saved, written: Moment?) {
@@ -48,8 +48,8 @@ struct Client {
     var timer: TimerArm?
     /// The write that began.
     var write: WriteID?
-    /// The effects, one line each: the machine's in its own words, then a save that the machine did
-    /// not report in this step.
+    /// The effects, one line each: first the machine's, in its own words; then a save, if the
+    /// machine asked for no write in this step.
     var texts: [String] = []
   }
 
@@ -78,7 +78,8 @@ struct Client {
     return outcome
   }
 
-  /// A timer that has fired is disarmed, and what was written is durable.
+  /// Notes what an input ends: a timer that fired is no longer armed, and what was written is
+  /// durable.
   private mutating func noteEnd(_ input: Body.Input) {
     switch input {
     case .fired(let timer): if armed?.timer == timer { armed = nil }
@@ -94,7 +95,7 @@ struct Client {
     }
   }
 
-  /// Performs one effect. Returns the store's answer if it comes at once.
+  /// Performs one effect. Returns the store's answer, if it comes at once.
   private mutating func perform(
     _ effect: Body.Effect, _ outcome: inout Outcome, at now: Moment
   ) -> Body.Input? {
@@ -143,7 +144,7 @@ struct Client {
   }
 }
 
-/// A model without content: a scenario is about when requests are sent, not about what is held.
+/// A model without content. A scenario is about when requests are sent, not about what is held.
 struct ScenarioModel: SyncModel {
   init() {}
 

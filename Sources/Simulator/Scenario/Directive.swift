@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One line that is neither a comment nor output.
+/// One line of a scenario that is neither a comment nor output.
 enum Directive {
   case machine(MachineSettings)
   case terms(ServerTerms)
@@ -28,26 +28,26 @@ enum Directive {
     case restart(fromBackup: Bool)
     case backup
     case signal(AppSignal)
-    case snapshotArrived(ID?, QueueFinger)
-    /// `nil`: an empty batch.
-    case polled(ID?, lastEventID: Int64?)
+    case snapshotArrived(ID?, QueueFinger, isComplete: Bool)
+    /// `nil` stands for an empty batch.
+    case polled(ID?, lastEventID: Int64?, isComplete: Bool)
     case failed(ID?, SyncFailure)
     case fired(TimerID?)
     case written(WriteID?)
     case writeFailed(WriteID?)
   }
 
-  /// A request other than the open one.
+  /// Names a request other than the open one.
   struct ID {
     var number: UInt64
-    /// `nil`: the machine's current process.
+    /// `nil` stands for the machine's current process.
     var incarnation: Incarnation?
   }
 
   /// An action that the device repeats.
   enum Habit {
     case signal(AppSignal)
-    /// Alternately to the background and back.
+    /// Goes to the background and comes back, in turn.
     case toggled
   }
 
@@ -188,16 +188,17 @@ extension Directive.Step {
     case "snapshotArrived":
       _ = words.take("snapshotArrived")
       let id = try Directive.ID(&words)
-      self = .snapshotArrived(id, try words.finger())
+      let finger = try words.finger()
+      self = .snapshotArrived(id, finger, isComplete: !words.take("incomplete"))
     case "polled":
       _ = words.take("polled")
       let id = try Directive.ID(&words)
-      if words.take("nothing") {
-        self = .polled(id, lastEventID: nil)
-      } else {
+      var lastEventID: Int64?
+      if !words.take("nothing") {
         guard words.take("to") else { throw words.error("\"to\" and an event ID, or \"nothing\"") }
-        self = .polled(id, lastEventID: try words.value("an event ID") { Int64($0) })
+        lastEventID = try words.value("an event ID") { Int64($0) }
       }
+      self = .polled(id, lastEventID: lastEventID, isComplete: !words.take("incomplete"))
     case "failed":
       _ = words.take("failed")
       let id = try Directive.ID(&words)
@@ -246,7 +247,7 @@ extension Directive {
 }
 
 extension Directive.ID {
-  /// `nil` if the next word is not a number: the open request is meant.
+  /// `nil` if the next word is not a number. Then the open request is meant.
   fileprivate init?(_ words: inout Words) throws(ScenarioError) {
     guard let number = try Directive.number(&words) else { return nil }
     self.number = number

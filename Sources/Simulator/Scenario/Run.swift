@@ -1,16 +1,16 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// Runs the clients against the rules in virtual time, until a given moment.
+/// Runs the clients against the server's rules in virtual time, until a given moment.
 struct Run {
-  /// The step limit of one run. More steps are a mistake in the rules or in the machine.
+  /// The most steps of one run. If it takes more, the rules or the machine are wrong.
   static var stepsMaximum: Int { 20_000_000 }
 
   private(set) var stage: Stage
   private let end: Moment
   private var agenda = Agenda<Happening>()
   private var tally: RunTally
-  /// The server's budget for snapshots, if it has one.
+  /// The server's budget for snapshots, if the rules set one.
   private var snapshots = TokenBucket()
 
   /// An event that reaches a client.
@@ -27,7 +27,7 @@ struct Run {
     tally = RunTally(clients: stage.clients, registers: stage.registers, at: stage.now)
   }
 
-  /// Runs to the end; returns the summary.
+  /// Runs to the end, and returns the summary.
   mutating func play(line: Int) throws(ScenarioError) -> [String] {
     for index in stage.clients.indices { resume(index) }
     for index in stage.habits.indices {
@@ -64,7 +64,7 @@ struct Run {
     switch happening {
     case .answer(let index, let id, let reply): answer(index, id, reply)
     case .timer(let index, let id):
-      guard stage.clients[index].armed?.timer == id else { return }  // Disarmed.
+      guard stage.clients[index].armed?.timer == id else { return }  // It was disarmed.
       put(.fired(id), into: index)
     case .write(let index, let id):
       put(stage.writesFail ? .writeFailed(id) : .written(id), into: index)
@@ -82,14 +82,17 @@ struct Run {
   private mutating func answer(_ index: Int, _ id: RequestID, _ reply: ServerRules.Reply) {
     switch reply {
     case .holds: return
-    case .snapshot:
+    case .snapshot(let isComplete):
       stage.logCount += 1
       let finger = QueueFinger(queue: QueueID("s\(stage.logCount)"), lastEventID: -1)
-      put(.snapshotArrived(id, (), finger: finger, terms: stage.terms), into: index)
-    case .event:
+      put(
+        .snapshotArrived(id, (), finger: finger, terms: stage.terms, isComplete: isComplete),
+        into: index)
+    case .event(let isComplete):
       let next = stage.clients[index].body.finger.map { $0.lastEventID &+ 1 }
-      put(.batchArrived(id, Stage.batch(to: next)), into: index)
-    case .nothing: put(.batchArrived(id, Stage.batch(to: nil)), into: index)
+      put(.batchArrived(id, ScenarioBatch(to: next, isComplete: isComplete)), into: index)
+    case .nothing(let isComplete):
+      put(.batchArrived(id, ScenarioBatch(to: nil, isComplete: isComplete)), into: index)
     case .failed(let failure): put(.failed(id, failure, hasLeft: true), into: index)
     }
   }
@@ -141,13 +144,14 @@ struct Run {
       .answer(client: index, request.id, reply), at: max(stage.now, request.sent + rule.latency))
   }
 
-  /// A log has one reader, the latest. The previous one gets an empty answer.
+  /// A log has one reader at a time, the latest. The previous one gets an empty answer.
   private mutating func endOtherWaits(than index: Int, latency: TimeSpan) {
     for other in stage.clients.indices where other != index {
       guard let request = stage.clients[other].body.status.outstanding, request.waits else {
         continue
       }
-      agenda.add(.answer(client: other, request.id, .nothing), at: stage.now + latency)
+      agenda.add(
+        .answer(client: other, request.id, .nothing(isComplete: true)), at: stage.now + latency)
     }
   }
 }

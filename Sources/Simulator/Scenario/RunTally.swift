@@ -4,18 +4,18 @@ internal import UpdateMachine
 /// The counts of a run.
 struct RunTally {
   private(set) var violation: Violation?
-  /// When each register was sent, including those before the run; ascending.
+  /// When each register was sent, including those before the run, in ascending order.
   private(set) var registers: [Moment]
-  /// The moment as of which each client was up to date when the run began.
+  /// As of which moment each client was up to date when the run began.
   private var levelBefore: [Moment?]
-  /// When clients first became connected through an answer of this run; ascending.
+  /// When each client first became connected through an answer of this run, in ascending order.
   private var levels: [Moment] = []
   private var isLevel: [Bool]
   private let begin: Moment
 
   init(clients: [Client], registers: [Moment], at now: Moment) {
     self.registers = registers
-    levelBefore = clients.map { $0.body.freshness(at: now).levelAsOf }
+    levelBefore = clients.map { $0.body.freshness(at: now).upToDateAsOf }
     isLevel = [Bool](repeating: false, count: clients.count)
     begin = now
   }
@@ -26,7 +26,7 @@ struct RunTally {
     for _ in 0..<outcome.registers { registers.append(now) }
     if !isLevel[index] {
       let freshness = client.freshness(at: now)
-      if freshness.claim == .connected, freshness.levelAsOf != levelBefore[index] {
+      if freshness.claim == .connected, freshness.upToDateAsOf != levelBefore[index] {
         isLevel[index] = true
         levels.append(now)
       }

@@ -1,6 +1,6 @@
-// Scenario: the room of conversations as text: a client's inputs, one per line, and below each the
-// machine's answer. It owns the language, the player and the golden output. It reads no file and
-// imports nothing else.
+// Scenario: the room of conversations as text. A text has a client's inputs, one per line, and
+// below each the machine's answer. The room owns the language, the player and the golden output. It
+// reads no files.
 //
 // Scenario may use: Agenda, Choices.
 
@@ -25,44 +25,50 @@
 /// Directives of a conversation (the first three come before the first input):
 ///
 /// - `machine spread=30s durable=no`: settings by their names in TheMachine §1.
-/// - `terms longDeadline=100s lifetime=600s every=30s`: the terms of the next snapshot; `pushed` in
-///   place of `every=…` for a subscription. May be repeated later.
+/// - `terms longDeadline=100s lifetime=600s every=30s`: the terms of the next snapshot, with
+///   `pushed` in place of `every=…` for a subscription. May be repeated later.
 /// - `restored q1:7 age 90s`: the machine begins with a saved form. Without an age, it is unknown.
-/// - `started`, `started in background`, and every other input of TheMachine §2 by its name.
+/// - `started`, `started in background`, and every other input of TheMachine §2, by its name.
 /// - `snapshotArrived q1:-1`, `polled to 7`, `polled nothing`, `failed serverFault`: answers to the
 ///   open request. Also `failed rateLimited 54s`, `failed rejected CODE`, and `failed html 401` for
 ///   a web page in place of an answer.
-/// - `fired`, `written`, `writeFailed`: the armed timer, the open write.
-/// - `polled 1 to 7`, `fired 3`, `failed 1 of incarnation 1 timedOut`: the same for any other.
-/// - `look`: asks for freshness, and when it changes by itself.
+/// - `snapshotArrived q1:-1 incomplete`, `polled to 7 incomplete`, `polled nothing incomplete`: the
+///   same, and the server has more.
+/// - `fired`, `written`, `writeFailed`: for the armed timer and the open write.
+/// - `polled 1 to 7`, `fired 3`, `failed 1 of incarnation 1 timedOut`: the same for any other timer
+///   or request.
+/// - `look`: asks for freshness, and when it will next change by itself.
 /// - `restart`: a crash; a new process begins with what is durable. `backup` copies that, and
 ///   `restart from backup` begins with the copy.
-/// - `after 50ms …`, `at 10s …`: that much later, or at that moment.
+/// - `after 50ms …`, `at 10s …`: does the rest that much later, or at that moment.
 ///
 /// A *run* plays machines against rules for their environment, in virtual time:
 ///
 /// - `server register after 50ms: snapshot`: the answer to registers, and its delay: `snapshot`,
 ///   `failed …` or `holds` (never).
-/// - `server waiting after 50ms: event, failed expired`: the answers to waiting polls, or to
-///   `quick` ones, or to all (`poll`): `event`, `nothing`, `failed …` or `holds`, in turn and
-///   repeated.
-/// - `server quick after 50ms: failed unreachable then nothing`: the last answer repeats.
+/// - `server waiting after 50ms: event, failed expired`: the answers to waiting polls, to `quick`
+///   ones, or to all (`poll`): `event`, `nothing`, `failed …` or `holds`, in turn; the list then
+///   repeats. `incomplete` may follow `snapshot`, `event` and `nothing`.
+/// - `server quick after 50ms: failed unreachable then nothing`: with `then`, only the last answer
+///   repeats.
 /// - `server gives 100 snapshots a second`: more are refused with `serverFault`.
 /// - `writes after 3ms`, `writes fail after 3ms`: the duration and the result of writes.
-/// - `every 200ms: networkChanged`: any input without an ID; or `toggled`, alternately to the
-///   background and back.
-/// - `clients 3000`, `processes 2`: that many machines, each with a log of its own, or all on one
-///   saved finger. There a new waiting poll ends the previous one with an empty answer.
+/// - `every 200ms: networkChanged`: any input without an ID, or `toggled`: to the background and
+///   back, in turn.
+/// - `clients 3000`, `processes 2`: that many machines. `clients` have a log each. `processes`
+///   share one saved finger, and there a new waiting poll ends the previous one with an empty
+///   answer.
 /// - `seed 7`: the seed of the run's draws; 1 by default.
 /// - `run 10min`: runs, and prints a summary.
 ///
 /// A run draws only when a timer fires: uniformly from the timer's range (``Choices``). So the same
-/// text gives the same output everywhere. The form is that of etcd's raft (`interaction_test.go`).
+/// text gives the same output everywhere. The format follows that of etcd's raft
+/// (`interaction_test.go`).
 package enum Scenario {
-  /// Returns the same text with fresh output. A scenario passes if the text is unchanged.
+  /// Returns the same text with fresh output. A scenario passes if this text equals the old one.
   ///
-  /// Shape: comments, blank lines and directives stay as they are. Every directive's output stands
-  /// below it, indented by two spaces. Every line ends with a line feed, including the last.
+  /// Comments, blank lines and directives stay as they are. Every directive's output stands below
+  /// it, indented by two spaces. Every line ends with a line feed, including the last.
   /// - Throws: ``ScenarioError`` for the first invalid line.
   package static func rewritten(_ text: String) throws(ScenarioError) -> String {
     var stage = Stage()
@@ -83,8 +89,8 @@ package enum Scenario {
     return result
   }
 
-  /// The lines without their line feeds. What follows the last line feed counts only if it is not
-  /// empty.
+  /// The lines without their line feeds. What follows the last line feed is a line only if it is
+  /// not empty.
   private static func lines(of text: String) -> [String] {
     var lines: [String] = []
     var line: [UInt8] = []
@@ -101,8 +107,8 @@ package enum Scenario {
   }
 }
 
-/// A scenario's text is invalid: the line, and what to write there. Nothing after that line was
-/// run.
+/// A scenario's text is invalid. The error names the line, and what to write there. Nothing after
+/// that line was run.
 package struct ScenarioError: Error, Equatable {
   /// The line number, from 1.
   package var line: Int

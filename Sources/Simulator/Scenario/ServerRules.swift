@@ -2,7 +2,7 @@ internal import UpdateMachine
 
 /// The server's answers in a run, and their delays.
 struct ServerRules {
-  /// The limit of machines in one run; the fleet is for more.
+  /// The most machines in one run; for more, use the fleet.
   static var clientsMaximum: Int { 100_000 }
 
   var register = Rule()
@@ -10,7 +10,7 @@ struct ServerRules {
   var waiting = Rule()
   /// Whether quick and waiting polls are answered from one list.
   var pollsShareList = false
-  /// The snapshots per second before the server refuses; `nil`: no limit.
+  /// How many snapshots a second the server gives before it refuses more; `nil` for no limit.
   var snapshotsASecond: Int64?
   /// Whether all machines share one log.
   var isShared = false
@@ -24,13 +24,13 @@ struct ServerRules {
     case poll
   }
 
-  /// The answers to one kind of request. Without a rule there are none.
+  /// The answers to one kind of request. Without a rule, it gets none.
   struct Rule {
     /// The time from sending the request to the arrival of its answer.
     var latency: TimeSpan = .zero
-    /// Given in turn; each client has its own place in the list.
+    /// The answers, given in turn. Each client has its own place in the list.
     var replies: [Reply] = [.holds]
-    /// Whether the list starts again after the last answer; otherwise the last one repeats.
+    /// Whether the list starts again after the last answer. If not, the last answer repeats.
     var repeats = true
 
     func reply(_ turn: Int) -> Reply {
@@ -39,11 +39,11 @@ struct ServerRules {
   }
 
   enum Reply {
-    case snapshot
+    case snapshot(isComplete: Bool)
     /// One event, whatever the finger is. A heartbeat counts as one.
-    case event
+    case event(isComplete: Bool)
     /// Nothing new.
-    case nothing
+    case nothing(isComplete: Bool)
     case failed(SyncFailure)
     /// No answer, ever.
     case holds
@@ -55,11 +55,11 @@ struct ServerRules {
       } else if words.take("holds") {
         self = .holds
       } else if isRegister, words.take("snapshot") {
-        self = .snapshot
+        self = .snapshot(isComplete: !words.take("incomplete"))
       } else if !isRegister, words.take("event") {
-        self = .event
+        self = .event(isComplete: !words.take("incomplete"))
       } else if !isRegister, words.take("nothing") {
-        self = .nothing
+        self = .nothing(isComplete: !words.take("incomplete"))
       } else {
         throw words.error(
           isRegister ? "snapshot, holds or failed" : "event, nothing, holds or failed")

@@ -13,11 +13,11 @@ struct Stage {
   var choices = Choices(seed: 1)
   /// When each register was sent.
   var registers: [Moment] = []
-  /// The number of logs made by a run's server, for their names.
+  /// The number of logs that a run's server has made. It names the next one.
   var logCount: Int64 = 0
-  /// Whether something has happened: the set of clients is fixed from then on.
+  /// Whether something has happened. From then on the set of clients is fixed.
   private var hasBegun = false
-  /// Whether a client was described: its settings are fixed from then on.
+  /// Whether a client was described. From then on its settings are fixed.
   private var isDescribed = false
 
   /// Performs one line; returns its output.
@@ -116,6 +116,7 @@ struct Stage {
     guard clients.count == 1 else { return statusCounts }
     let body = clients[0].body
     var lines = [Stage.line(body, at: now)]
+    if let next = body.freshness(at: now).nextAttempt { lines.append("next try by \(next)") }
     if let change = body.machine.freshnessChange(after: now) {
       lines.append(
         "at \(change): \(body.freshness(at: change)), if nothing happens")
@@ -136,7 +137,7 @@ struct Stage {
     return counts.indices.filter { counts[$0] > 0 }.map { "\(now): \(counts[$0]) × \(names[$0])" }
   }
 
-  /// The input of a step; `nil`: none.
+  /// The input of a step, if it has one.
   private func input(
     for step: Directive.Step, to client: Client, line: Int
   ) throws(ScenarioError) -> Client.Body.Input? {
@@ -154,10 +155,12 @@ struct Stage {
     switch step {
     case .look, .backup, .restart: return nil
     case .signal(let signal): return .app(signal)
-    case .snapshotArrived(let id, let finger):
-      return .snapshotArrived(try request(id), (), finger: finger, terms: terms)
-    case .polled(let id, let lastEventID):
-      return .batchArrived(try request(id), Stage.batch(to: lastEventID))
+    case .snapshotArrived(let id, let finger, let isComplete):
+      return .snapshotArrived(
+        try request(id), (), finger: finger, terms: terms, isComplete: isComplete)
+    case .polled(let id, let lastEventID, let isComplete):
+      return .batchArrived(
+        try request(id), ScenarioBatch(to: lastEventID, isComplete: isComplete))
     case .failed(let id, let failure): return .failed(try request(id), failure, hasLeft: true)
     case .fired(let timer):
       guard let timer = timer ?? client.armed?.timer else { throw missing("timer") }
@@ -169,10 +172,5 @@ struct Stage {
       guard let write = write ?? client.writing?.id else { throw missing("write") }
       return .writeFailed(write)
     }
-  }
-
-  /// A batch that ends at this ID; `nil`: an empty one.
-  static func batch(to lastEventID: Int64?) -> QueueBatch<Never> {
-    QueueBatch(events: lastEventID.map { [QueuedEvent(id: $0, event: nil)] } ?? [])
   }
 }

@@ -1,8 +1,8 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// The words of one line, read from left to right. A comma or a colon at the end of a word is a
-/// word of its own.
+/// The words of one line, read from left to right. A comma or a colon at the end of a word counts
+/// as a word of its own.
 struct Words {
   let number: Int
   private var words: [String] = []
@@ -53,7 +53,7 @@ struct Words {
     guard next == nil else { throw error("the end of the line") }
   }
 
-  /// An error at the next word.
+  /// The error that something else was expected in place of the next word.
   func error(_ expected: String) -> ScenarioError {
     ScenarioError(
       line: number, expected: expected, found: next.map { "\"\($0)\"" } ?? "the end of the line")
@@ -113,7 +113,7 @@ struct Words {
     }
   }
 
-  /// The failures without details.
+  /// The failures that carry no details.
   private static let plainFailures: [SyncFailure] = [
     .unreachable, .timedOut, .serverFault, .unauthorized, .unsupported, .expired, .malformed,
     .modelRefused,
@@ -124,7 +124,7 @@ struct Words {
     return span
   }
 
-  /// A whole number and its unit. It may be negative, as servers send it.
+  /// A whole number and its unit. It may be negative, because servers send such numbers.
   static func signedSpan(_ word: String) -> TimeSpan? {
     let bytes = Array(word.utf8)
     let unitStart = bytes.firstIndex { ($0 < 0x30 || $0 > 0x39) && $0 != UInt8(ascii: "-") }

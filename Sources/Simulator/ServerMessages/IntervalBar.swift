@@ -1,12 +1,12 @@
 package import MessageSync
 package import UpdateMachine
 
-/// A picture of a list in fixed width: where it is known, and where its messages are.
+/// A fixed-width picture of a list that shows where it is known, and where its messages are.
 ///
-/// `[==#==#..o.--]` is known from the very beginning, and not up to the very end. `=` is known, `.`
-/// unknown, `-` unknown now and known formerly, `:` a column of several IDs that is known in part.
-/// `#` is a message where the list is known, `o` one where it is not. The ends are `[` and `]`
-/// where they are known.
+/// `[==#==#..o.--` is known from the very beginning, but not up to the very end. `=` is known, `.`
+/// is unknown, `-` is unknown now but was known formerly, and `:` is a column of several IDs of
+/// which some are known. `#` is a message where the list is known, `o` one where it is not. A known
+/// end is shown as `[` or `]`.
 package struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
   package let description: String
 
@@ -15,11 +15,11 @@ package struct IntervalBar: Hashable, Sendable, CustomStringConvertible {
 
   /// - Parameters:
   ///   - list: the list to show.
-  ///   - newest: the greatest ID to show; the picture grows for greater IDs of the list.
+  ///   - newest: the greatest ID to show. The picture covers more if the list has greater IDs.
   package init(_ list: PartialList<MessageID>, through newest: MessageID) {
     var last = max(1, newest.number)
     for (id, _) in list.ids { last = max(last, id.number) }
-    // The IDs per column.
+    // The number of IDs per column.
     let each = (last + IntervalBar.width - 1) / IntervalBar.width
     let former = list.former?.knowledge ?? Knowledge()
     func end(_ point: IDInterval<MessageID>.Point, _ sign: String) -> String {

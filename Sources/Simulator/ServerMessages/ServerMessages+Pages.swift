@@ -14,7 +14,7 @@ extension ServerMessages {
     }
   }
 
-  /// As ``page(_:later:)``, but wrong; `nil`: this page cannot be wrong in this way.
+  /// As ``page(_:later:)``, but wrong. Returns `nil` if this page cannot be wrong in this way.
   func page(
     _ request: PageRequest<Narrow, MessageID>, later: ServerMessages, breaking breach: PageBreach
   ) -> MessagePage<UInt32>? {
@@ -57,15 +57,15 @@ extension ServerMessages {
     return page
   }
 
-  /// `nil`: the message does not exist, or the user may not see it. This, too, is from the
-  /// database.
+  /// The message as pages show it; `nil` if it does not exist, or if the user may not see it.
+  /// Whether the user may see it is read from the database, not from the cache.
   private func seenRow(of id: MessageID) -> ChatMessage<UInt32>? {
     guard let message = self[id], sees(message.place) else { return nil }
     return row(of: id)
   }
 
-  /// The IDs that the server lists. Without a narrow, only followed channels; in a narrow, also
-  /// channels that the user may look into.
+  /// The IDs that the server lists. Without a narrow it lists followed channels only. In a narrow
+  /// it also lists channels that the user may look into.
   private func ids(in narrow: Narrow) -> [MessageID] {
     messages.filter { message in
       guard narrow.terms.isEmpty ? follows(message.place) : sees(message.place) else {

@@ -31,8 +31,8 @@ extension ServerMessages {
     }
   }
 
-  /// Clears what was set, perhaps for one more message. Merged into one answer, the two leave in
-  /// doubt which came last.
+  /// The opposite of a flag change, perhaps for one more message. If the server merges the two, the
+  /// client cannot tell which came last.
   private func opposite(
     of change: Change?, and id: MessageID, _ choices: inout Choices
   ) -> Change? {
@@ -40,7 +40,7 @@ extension ServerMessages {
     return .flagged(ids.filter { $0 != id } + [id], flags, isSet: !isSet)
   }
 
-  /// The next breach of the contract of this kind; `nil`: none is possible now.
+  /// The next breach of contract of this kind; `nil` if none is possible now.
   func nextBreach(_ fault: Fault, _ choices: inout Choices) -> Change? {
     switch fault {
     case .silentChange:
@@ -49,7 +49,7 @@ extension ServerMessages {
       case .sent, .edited, .moved, .deleted, .flagged, .reacted: break
       case .flaggedAll, .covered, .untold, .aged, .renewed: return nil
       }
-      // An unannounced change breaks nothing if it would not be announced anyway.
+      // Leaving a change unannounced breaks nothing if it would not be announced anyway.
       return announcement(of: change) == nil ? nil : .untold(change)
     case .oldCache:
       let rows = former.filter { row in
@@ -65,7 +65,8 @@ extension ServerMessages {
   }
 
   private func send(_ choices: inout Choices) -> Change {
-    // At most eight at a time; sometimes one whose ID was allocated before the newest's.
+    // There are at most eight messages at a time. Sometimes the new one has an ID that was
+    // allocated before the newest message's.
     guard messages.count < 8 else { return .deleted([anyID(&choices)]) }
     var id = MessageID(newest.number + choices.draw(.workload, in: 1...2))
     if let reserved, flip(&choices) { id = reserved }

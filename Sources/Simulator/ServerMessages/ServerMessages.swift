@@ -2,38 +2,39 @@ package import MessageSync
 internal import SyncProtocols
 internal import UpdateMachine
 
-// ServerMessages: the room of a server's messages as one user may see them, of their changes, and of the
-// pages that the server gives.
+// ServerMessages: the room of a server's messages as one user may see them, the changes to them,
+// and the pages that the server gives.
 //
 // ServerMessages may use: Choices, Run.
 
-/// The true state of all messages, at one position of the server's log.
+/// The true state of all messages at one position of the server's log.
 ///
-/// The user follows some channels, and is told of every change there. Other channels the user can
-/// look into, but is told nothing. Private channels that the user does not follow are invisible.
+/// The user follows some channels, and is told of every change there. The user can look into other
+/// channels, but is told nothing about them. Private channels that the user does not follow are
+/// invisible.
 package struct ServerMessages: Hashable, Sendable {
   package typealias Narrow = MessageFilter<UInt32>
   package typealias Event = MessageEvent<UInt32>
 
-  /// All messages, visible or not; ascending.
+  /// All messages, visible or not, in ascending order.
   package internal(set) var messages: [ChatMessage<UInt32>] = []
-  /// The channels that the user follows; ascending.
+  /// The channels that the user follows, in ascending order.
   package internal(set) var followed: [ChannelID]
   /// The channels that only followers can see.
   package let hidden: [ChannelID]
-  /// The number of changes so far. An edit's version is a third of it, because real servers count
-  /// in seconds.
+  /// The number of changes so far. An edit's version is a third of it, so that several edits may
+  /// share one version, as they do on real servers, which count in seconds.
   var changeCount: Int64 = 0
-  /// The greatest ID so far: none is given twice.
+  /// The greatest ID so far. No ID is given twice.
   package internal(set) var newest = MessageID(0)
   /// An allocated ID whose message is not committed yet.
   var reserved: MessageID?
-  /// The last flag change: what is set is often cleared again soon.
+  /// The last flag change. The workload often reverses it soon after.
   var lastFlagged: Change?
   /// Rows before their last changes, oldest first.
   var former: [ChatMessage<UInt32>] = []
-  /// Old rows that pages show in place of the true ones, except for flags: the cache was filled
-  /// while a change was being committed.
+  /// Old rows that pages show in place of the true ones, except for flags, because the cache was
+  /// filled while a change was being committed.
   var cached: [ChatMessage<UInt32>] = []
 
   package init(following followed: [ChannelID], hidden: [ChannelID]) {
@@ -47,8 +48,8 @@ package struct ServerMessages: Hashable, Sendable {
     /// greater one.
     case sent(MessageID, by: UserID, to: MessagePlace, UInt32, MessageFlags)
     case edited(MessageID, UInt32, isMention: Bool)
-    /// A move of messages from one place. If they come from where the user sees nothing, there may
-    /// be no event.
+    /// A move of messages that share a place. If the user could not see that place, there may be no
+    /// event.
     case moved([MessageID], to: MessagePlace, isAnnounced: Bool)
     case deleted([MessageID])
     case flagged([MessageID], MessageFlags, isSet: Bool)
@@ -57,9 +58,9 @@ package struct ServerMessages: Hashable, Sendable {
     case covered(ChannelID, follows: Bool)
     /// A change of which no client is told: the server breaks its contract.
     indirect case untold(Change)
-    /// From here on pages show this old row, until the message changes again.
+    /// From now on pages show this old row, until the message changes again.
     case aged(ChatMessage<UInt32>)
-    /// From here on pages show no old row.
+    /// From now on pages show no old rows.
     case renewed
   }
 
@@ -92,10 +93,10 @@ package struct ServerMessages: Hashable, Sendable {
 
   // MARK: Changes
 
-  /// The version that a change gives now.
+  /// The version that a change would give a message now.
   package var version: Int64 { changeCount / 3 + 1 }
 
-  /// What the user is told of a change before it is applied; `nil`: nothing.
+  /// What the user is told of a change that is not yet applied; `nil` for nothing.
   package func announcement(of change: Change) -> Event? {
     switch change {
     case .sent(let id, let sender, let place, let content, let flags):
@@ -194,7 +195,7 @@ package struct ServerMessages: Hashable, Sendable {
     changeCount += 1
   }
 
-  /// Called before a row changes: its cache is refilled, and the old row is kept for a while.
+  /// Call this before a row changes. It refills the row's cache, and keeps the old row for a while.
   private mutating func remember(_ index: Int) {
     cached.removeAll { $0.id == messages[index].id }
     if former.count >= ServerMessages.formerMaximum { former.removeFirst() }
@@ -203,7 +204,7 @@ package struct ServerMessages: Hashable, Sendable {
 
   private static var formerMaximum: Int { 12 }
 
-  /// A message as pages show it: flags are from the database, the rest may be from an old cache.
+  /// A message as pages show it. Flags come from the database; the rest may come from an old cache.
   func row(of id: MessageID) -> ChatMessage<UInt32>? {
     guard let message = self[id] else { return nil }
     guard var row = cached.first(where: { $0.id == id }) else { return message }

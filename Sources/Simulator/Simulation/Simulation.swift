@@ -1,9 +1,10 @@
 // Simulation: the room that turns a seed into a result.
 //
-// Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Run, Shrinking, World.
+// Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Run, Shrinking,
+// World.
 
-/// Runs an app's world: `Simulation<DirectoryApp>` for the library's own, `Simulation<TheirApp>` in an
-/// app's tests.
+/// Runs an app's world: `Simulation<DirectoryApp>` for the library's own, `Simulation<TheirApp>` in
+/// an app's tests.
 public enum Simulation<App: SimulatedApp> {
   /// Runs one world. The same configuration gives the same result, to the last bit of its hash, in
   /// any process on any platform.

@@ -1,8 +1,8 @@
 internal import MessageSync
 internal import UpdateMachine
 
-// SmallMessages: the room that explores partial knowledge completely: one list of messages, a
-// window on it, and an open page while events happen. The store is the real one; its surroundings
+// SmallMessages: the room that explores partial knowledge completely. It has one list of messages,
+// a window on it, and an open page while events happen. The store is the real one; its surroundings
 // are a ``MessageRace``.
 //
 // SmallMessages may use: Explorer, Messages, Oracles, Run, ServerMessages.
@@ -12,21 +12,22 @@ internal import UpdateMachine
 ///
 /// On the server a message is deleted, moved out of the list and back in, moved out of sight,
 /// edited, or sent. Polls and pages are lost, or return the server's state at any moment since they
-/// left; a page reads its IDs and its rows at two moments. The client's log may expire, also while
-/// the page is open; then everything is forgotten.
+/// left; a page reads its IDs and its rows at two moments. The client's log may expire, even while
+/// the page is open; then the client forgets everything.
 ///
-/// After every step the interval oracle judges what is held and what is claimed to be known. From
-/// every state, once nothing more happens, the window shows what the server has.
+/// After every step the interval oracle judges what the client holds and what it claims to know.
+/// From every state, once nothing more happens, the window shows what the server has.
 ///
-/// A state is too large for a few bits. States are identified by a digest of everything that
-/// matters, and each is kept once. So the explorer's figure for memory is meaningless here.
+/// A state does not fit into a few bits. A digest of everything that matters identifies it, and
+/// each state is kept once, outside the explorer. So the explorer's figure for memory is
+/// meaningless here.
 package struct SmallMessages: ExplorableModel {
   /// The allowed numbers of changes on the server.
   package static let changesAllowed = 0...4
 
   /// The number of changes on the server.
   package let changes: Int
-  /// Whether a rule is broken: a page is taken as if it had been read at the finger.
+  /// Whether to break a rule on purpose: a page is taken as if it had been read at the finger.
   let forgetsEvents: Bool
   private let shelf = Shelf()
 
@@ -70,7 +71,7 @@ package struct SmallMessages: ExplorableModel {
     var changesLeft: Int
   }
 
-  /// All states so far, each once.
+  /// All states reached so far, each once.
   private final class Shelf {
     var states: [Unpacked] = []
     var places: [UInt64: UInt32] = [:]
@@ -85,7 +86,7 @@ package struct SmallMessages: ExplorableModel {
   static let narrow = ServerMessages.Narrow([.channel(channel), .topic("a")])
   static let window = ListWindow<MessageID>.newest(2)
 
-  /// The start: three messages in the list.
+  /// The first state: three messages in the list.
   static func unpacked(changes: Int) -> Unpacked {
     var race = MessageRace(ServerMessages(following: [channel], hidden: [ChannelID(2)]))
     for number in 1...3 as ClosedRange<Int64> {
@@ -187,7 +188,7 @@ package struct SmallMessages: ExplorableModel {
     return changes
   }
 
-  /// The page that the window needs; `nil`: none.
+  /// The page that the window needs; `nil` if it needs none.
   private static func wanted(
     by race: MessageRace
   ) -> PageRequest<ServerMessages.Narrow, MessageID>? {

@@ -2,18 +2,19 @@ internal import SyncProtocols
 internal import UpdateMachine
 
 /// A minimal correct data layer of one client: the outcome of each mutation ID, in ID order. It
-/// follows the rules of ``DataLayer``, with which a test compares it.
+/// follows the rules of ``DataLayer``; a test compares the two.
 struct SmallDataLayer: Equatable {
   /// The last mutation ID.
   var count: UInt64 = 0
-  /// Two bits per ID, the first ID lowest: the number that was added; 0: refused.
+  /// Two bits per ID, the first ID in the lowest bits: the number that was added, or 0 if the
+  /// mutation was refused.
   var fates: UInt64 = 0
 
   static var countMaximum: UInt64 { 7 }
 
   func fate(of id: UInt64) -> UInt64 { fates >> (2 * (id - 1)) & 3 }
 
-  /// The list after this many IDs.
+  /// The list after the first `count` IDs.
   func list(asOf count: UInt64) -> SmallList {
     var list = SmallList()
     var id: UInt64 = 1
@@ -24,14 +25,14 @@ struct SmallDataLayer: Equatable {
     return list
   }
 
-  /// The last refused ID by then; 0: none.
+  /// The last ID refused among the first `count`, or 0 if none was.
   func refusal(asOf count: UInt64) -> UInt64 {
     var id = count
     while id > 0, fate(of: id) != 0 { id -= 1 }
     return id
   }
 
-  /// The number of changes to the list by then, which identifies that state.
+  /// The number of changes to the list made by the first `count` IDs. It identifies that state.
   func version(asOf count: UInt64) -> UInt64 {
     var version: UInt64 = 0
     var id: UInt64 = 1
@@ -48,8 +49,8 @@ struct SmallDataLayer: Equatable {
     count += 1
   }
 
-  /// Runs a push, refusing the mutation with this number. Returns the refused ID of its answer; 0:
-  /// none.
+  /// Runs a push, refusing the mutation with this number. Returns the refused ID that the answer
+  /// names, or 0 if it names none.
   mutating func run(_ push: SmallPush, refusing refused: UInt64 = 0) -> UInt64 {
     let last = refusal(asOf: count)
     if last > push.knownRefusal, !push.voids(last) { return last }
@@ -63,8 +64,8 @@ struct SmallDataLayer: Equatable {
     return 0
   }
 
-  /// The result of a pull as of this many IDs; `known`: the client already has the state as of that
-  /// many.
+  /// The result of a pull after the first `count` IDs. `known` is the count whose state the client
+  /// already has, if any.
   func pulled(asOf count: UInt64, known: UInt64?) -> PulledView<SmallList> {
     let list = list(asOf: count)
     let map = SmallView.map(of: list)
@@ -81,6 +82,7 @@ struct SmallDataLayer: Equatable {
     return PulledView(
       client: SmallView.client, state: state, checksum: map.checksum,
       lastMutation: MutationID(count),
-      refusal: refusal == 0 ? nil : MutationRefusal(MutationID(refusal)), content: content)
+      refusal: refusal == 0 ? nil : MutationRefusal(MutationID(refusal)),
+      isCurrent: count == self.count, content: content)
   }
 }

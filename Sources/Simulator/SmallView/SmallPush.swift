@@ -1,12 +1,12 @@
 internal import UpdateMachine
 
-/// A push on its way: all that the data layer reads of it.
+/// A push in flight: everything that the data layer reads from it.
 struct SmallPush: Equatable {
   var knownRefusal: UInt64
-  /// One bit per ID; the lowest is that of ID 1.
+  /// One bit per ID; the lowest bit stands for ID 1.
   var voided: UInt64
-  /// Three bits per added number, in ascending order, number 1 lowest: the ID of the mutation; 0:
-  /// it is not in the push.
+  /// Three bits per added number, number 1 in the lowest bits: the ID of its mutation, or 0 if it
+  /// is not in the push.
   var ids: UInt64
 
   func voids(_ id: UInt64) -> Bool { voided >> (id - 1) & 1 == 1 }
@@ -21,12 +21,12 @@ struct SmallPush: Equatable {
     return numbers
   }
 
-  /// The greatest ID that it mentions.
+  /// The greatest ID that the push mentions.
   var last: UInt64 {
     max(id(of: 1), id(of: 2), id(of: 3), UInt64(64 - voided.leadingZeroBitCount))
   }
 
-  /// The same with its mutations' IDs one higher or lower.
+  /// The same push with each mutation's ID raised or lowered by one.
   func shifted(up: Bool) -> SmallPush {
     var shifted = self
     for number in 1...3 as ClosedRange<UInt64> where id(of: number) > 0 {
@@ -45,12 +45,12 @@ struct SmallPush: Equatable {
     bits.put(ids, width: 9)
   }
 
-  /// All of it as one number, by which pushes are sorted.
+  /// The whole push as one number. Pushes are sorted by it.
   var code: UInt64 { knownRefusal << 16 | voided << 9 | ids }
 }
 
 extension SmallPush {
-  /// `nil`: such a push does not occur in a small world.
+  /// Returns `nil` for a push that cannot occur in a small world.
   init?(_ push: PushRequest<SmallEdit>) {
     var (voided, ids, last): (UInt64, UInt64, UInt64) = (0, 0, 0)
     for id in push.voided { voided |= 1 << (id.number - 1) }

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The app of a small view: a list of numbers; each change adds one.
+// The app of a small view: a list of numbers, where each change adds one number.
 
 /// The model: what a client of Replicache's protocol holds, with the values of a small world.
 struct SmallReplica: SyncModel {
@@ -31,7 +31,8 @@ struct SmallReplica: SyncModel {
   static var outboxSettings: OutboxSettings { SmallView.outboxSettings }
 }
 
-/// Adds its number to the list. The user's first change has number 1: it is the ticket's number.
+/// Adds its number to the list. The user's changes are numbered from 1; the ticket has the same
+/// number.
 struct SmallEdit: ViewMutation, Equatable {
   typealias Content = SmallList
 

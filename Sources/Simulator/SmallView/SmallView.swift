@@ -1,28 +1,27 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// SmallView: the room that explores the outbox completely: one client that follows a view by
-// Replicache's protocol and changes it, and a data layer. The client is the real one: value,
+// SmallView: the room that explores the outbox completely. One client follows a view by
+// Replicache's protocol and changes it; a data layer answers. The client is the real one: value,
 // protocol and model. Its surroundings are minimal.
 //
 // SmallView may use: Explorer, Run.
 
 /// A world of one client that changes a view, small enough to visit all its states.
 ///
-/// Its user makes one to three changes, each of which adds a number to a list, and retries or gives
-/// up what was refused. Time passes in ticks, as in a ``SmallWorld``; every wait is one tick.
+/// The user makes one to three changes, each of which adds a number to a list, and retries or
+/// discards what was refused. Time passes in ticks, as in a ``SmallWorld``; every wait is one tick.
 ///
-/// Faults: pushes and their answers are lost, late, and repeated at any time and in any order, also
-/// those of earlier processes. A pull is lost, damaged, or returns the view of any earlier time.
-/// The data layer refuses a mutation; a proxy refuses a push; the data layer accepts a push and
-/// runs it later or never. The process crashes at any moment, with a save half done that may or may
-/// not be there afterwards. Reads and saves fail.
+/// Faults: pushes and their answers are lost, late, and repeated at any time and in any order,
+/// including those of earlier processes. A pull is lost, damaged, or returns the view of any
+/// earlier time. The data layer refuses a mutation; a proxy refuses a push; the data layer accepts
+/// a push and runs it later or never. The process crashes at any moment, even in the middle of a
+/// save, which may or may not survive. Reads and saves fail.
 ///
-/// After every step: each change is in the list at most once, and in order. A change that was
-/// stored is pending, in the list, set aside or given up. What was sent is durable. The view is the
-/// confirmed list with the pending changes. The client's own rules hold. From every state: once
-/// there are no more faults, every change is in the list or was given up, and the client is up to
-/// date.
+/// After every step: each change is in the list at most once, and in order. A stored change is
+/// pending, in the list, set aside or discarded. What was sent is durable. The view is the
+/// confirmed list with the pending changes. The client's own rules hold. From every state: once the
+/// faults stop, every change ends up in the list or discarded, and the client becomes up to date.
 package struct SmallView: ExplorableModel, Sendable {
   /// The allowed numbers of changes.
   package static let changesAllowed = 1...3
@@ -31,22 +30,22 @@ package struct SmallView: ExplorableModel, Sendable {
 
   /// The number of changes that the user makes.
   package let changes: Int
-  /// How often the data layer refuses a mutation, or a proxy a push.
+  /// How many times the data layer refuses a mutation or a proxy refuses a push.
   package let refusals: Int
   /// Whether the app is also stopped, sent to the background, and so on.
   package let hasSignals: Bool
   /// A deliberate mistake that must be found.
   let plant: Plant?
 
-  /// A mistake of the outbox, as seen from the network, or of its surroundings.
+  /// A mistake in the outbox, as seen from the network, or in its surroundings.
   enum Plant: CaseIterable {
     /// Gives a refused mutation's ID to the next mutation.
     case givesRefusedIDAnew
-    /// Sends a mutation the second time with another ID.
+    /// Sends a mutation again under another ID.
     case sendsUnderNewID
-    /// The store reports a save as durable, and it is not.
+    /// Reports a save as durable that is not.
     case forgetsASave
-    /// The data layer runs a mutation whatever its ID.
+    /// Runs mutations without checking their IDs.
     case runsTwice
   }
 
@@ -85,7 +84,7 @@ package struct SmallView: ExplorableModel, Sendable {
   /// A step between two states.
   package struct Step: Sendable {
     var happening: SmallViewHappening
-    /// What it has reached, one bit each.
+    /// What the step reached, one bit for each of ``SmallView/names``.
     var coverage: UInt64
   }
 
@@ -96,8 +95,8 @@ package struct SmallView: ExplorableModel, Sendable {
   static let now = Moment(milliseconds: 0)
   static let next = Moment(milliseconds: 1)
 
-  /// A tick is a millisecond. Nothing is ever old, and nothing is ever sent too often: the
-  /// machine's own small world tests that.
+  /// A tick is a millisecond. Nothing ever grows old here, and nothing is paced; ``SmallWorld``
+  /// explores those rules.
   static let machineSettings: MachineSettings = {
     var settings = MachineSettings()
     let tick = TimeSpan.milliseconds(1)
@@ -140,7 +139,7 @@ package struct SmallView: ExplorableModel, Sendable {
     return settings
   }()
 
-  static let packing = SmallViewLife.Packing(settings: machineSettings, terms: terms)
+  static let packing = SmallViewRun.Packing(settings: machineSettings, terms: terms)
 
   /// The view of each list, created once.
   private static let maps: [VersionedMap<ViewKey, SmallList>] = (0..<64 as Range<UInt64>).map {
@@ -161,33 +160,33 @@ package struct SmallView: ExplorableModel, Sendable {
 
   // MARK: Steps
 
-  package var initialStates: [State] { [SmallViewLife(in: self).packed(at: SmallView.now)] }
+  package var initialStates: [State] { [SmallViewRun(in: self).packed(at: SmallView.now)] }
 
   package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    let life = SmallViewLife(unpacking: state, in: self)
-    guard life.broken == nil else { return }
-    life.forEachHappening { happening, next in
+    let run = SmallViewRun(unpacking: state, in: self)
+    guard run.broken == nil else { return }
+    run.forEachHappening { happening, next in
       self.visit(happening, next, visit)
     }
   }
 
   private func visit(
-    _ happening: SmallViewHappening, _ life: SmallViewLife, _ visit: (Step, State) -> Void
+    _ happening: SmallViewHappening, _ run: SmallViewRun, _ visit: (Step, State) -> Void
   ) {
     let now = happening == .tick ? SmallView.next : SmallView.now
-    visit(Step(happening: happening, coverage: life.coverage), life.packed(at: now))
+    visit(Step(happening: happening, coverage: run.coverage), run.packed(at: now))
   }
 
   // MARK: Without faults
 
   package func isSettled(_ state: State) -> Bool {
-    let life = SmallViewLife(unpacking: state, in: self)
-    return life.broken != nil || life.isSettled
+    let run = SmallViewRun(unpacking: state, in: self)
+    return run.broken != nil || run.isSettled
   }
 
   package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    let life = SmallViewLife(unpacking: state, in: self)
-    let (happening, next) = life.calmHappening
+    let run = SmallViewRun(unpacking: state, in: self)
+    let (happening, next) = run.calmHappening
     self.visit(happening, next, visit)
   }
 
@@ -203,13 +202,13 @@ package struct SmallView: ExplorableModel, Sendable {
   package func coverage(of step: Step) -> UInt64 { step.coverage }
 
   package func description(of state: State) -> String {
-    "\(SmallViewLife(unpacking: state, in: self))"
+    "\(SmallViewRun(unpacking: state, in: self))"
   }
 
   package func description(ofStep step: Step) -> String { "\(step.happening)" }
 
-  /// What can be reached: statuses of the outbox, outcomes of a change, and a form that was saved
-  /// after the finger had been dropped.
+  /// What an exploration can reach: statuses of the outbox, outcomes of a change, and a saved form
+  /// from after the finger was dropped.
   package static var names: [String] {
     [
       "resting", "storing", "pushing", "waiting", "confirming", "halted", "queued", "sent",

@@ -10,14 +10,14 @@ extension SmallClient {
     return timer.latest.milliseconds <= 0
   }
 
-  /// Whether it is live and up to date: it waits at the server, which has nothing new, and it
-  /// claims to be connected.
+  /// Whether the client is live and up to date: it waits at the server, the server has nothing new,
+  /// and the client says that it is connected.
   var isSettled: Bool {
     isRunning && !isAsleep && exchange == .waiting && behind == 0
       && body.freshness(at: Moment(milliseconds: 0)).claim == .connected
   }
 
-  /// The event that happens at once; `nil`: it waits for time to pass.
+  /// The event that happens at once; `nil` if the client waits for time to pass.
   var calmHappening: (SmallHappening, SmallClient)? {
     guard isRunning else { return after(.begins) { $0.begin() } }
     guard !isAsleep else { return after(.wakes) { $0.isAsleep = false } }
@@ -37,7 +37,7 @@ extension SmallClient {
     return nil
   }
 
-  /// The action of a user who wants to see the app up to date, if it changes anything.
+  /// The next action of a user who wants the app up to date, if that action changes anything.
   private var userHappening: (SmallHappening, SmallClient)? {
     let machine = body.machine
     if !machine.isInForeground {

@@ -4,11 +4,11 @@ internal import UpdateMachine
 // Inputs of a small world's client, their effects, and what must hold after each.
 
 extension SmallClient {
-  /// Finger and model as they become if an input is accepted.
+  /// The finger and the model that follow if an input is accepted.
   struct Prospect {
     var finger: QueueFinger
     var position: Int64
-    /// For a queue that was not followed before.
+    /// How many events the server then has beyond the model, if the queue was not followed before.
     var behind: Int64 = 0
     var isQueueAlive = false
   }
@@ -17,8 +17,8 @@ extension SmallClient {
   /// new model.
   ///
   /// - Parameters:
-  ///   - prospect: what finger and model become if it is accepted.
-  ///   - endsRequest: whether the open request ends with it.
+  ///   - prospect: the finger and the model that follow if the input is accepted.
+  ///   - endsRequest: whether this input ends the open request.
   mutating func feed(_ input: Body.Input, prospect: Prospect? = nil, endsRequest: Bool = false) {
     let now = Moment(milliseconds: 0)
     let model = body.model
@@ -37,11 +37,11 @@ extension SmallClient {
     if broken == nil { broken = objection(at: now) }
   }
 
-  /// Feeds an answer twice. The second copy changes nothing, except that a log may be released.
+  /// Feeds an answer twice. The second copy must change nothing, except that it may release a log.
   mutating func feedTwice(_ input: Body.Input, prospect: Prospect?) {
     feed(input, prospect: prospect, endsRequest: true)
-    // A write that began with old news is overdue at once; the next input notes that, whatever it
-    // is.
+    // A write that began with old news is overdue at once. Whatever input comes next notes that, so
+    // the second copy would change something.
     guard broken == nil, !body.machine.isOverdue(at: SmallWorld.now) else { return }
     if !absorbs(input) { broken = .absorbed }
   }
@@ -58,8 +58,8 @@ extension SmallClient {
     return changesNothing
   }
 
-  /// Notes the failure table's row of this input, if it has one. After a failure there is a wait,
-  /// except after an expired log that was followed.
+  /// Notes this input's row in the failure table, if it has one. A wait must follow every failure
+  /// except the expiry of a log that was being followed.
   private mutating func noteRow(
     _ input: Body.Input, _ effects: Body.Effects, hadFinger: Bool, request: Outstanding?
   ) {
@@ -99,7 +99,7 @@ extension SmallClient {
     } else if body.model != model {
       switch input {
       case .app(.loggedOut) where body.model == nil: return
-      // Accepted, and too old to be followed.
+      // Accepted, but too old to be followed.
       case .loaded, .snapshotArrived, .batchArrived:
         if body.finger == nil, let prospect, body.model == SmallModel(position: prospect.position) {
           return
@@ -135,7 +135,8 @@ extension SmallClient {
     }
   }
 
-  /// The form on the disk, or being written, belongs to a queue that is no longer followed.
+  /// Marks the form on the disk, or being written, as belonging to a queue that is no longer
+  /// followed.
   mutating func abandonQueue() {
     if case .followed = disk { disk = .orphan }
     if case .save(.followed) = operation { operation = .save(.orphan) }
@@ -153,7 +154,7 @@ extension SmallClient {
     if broken == nil, out != body.status.outstanding?.id { breaks(.oneRequest) }
   }
 
-  /// Performs one effect. Effects that a small world's client never has cannot be performed.
+  /// Performs one effect. An effect that a small world's client never has breaks a rule.
   private mutating func perform(_ effect: Body.Effect, _ out: inout RequestID?, at now: Moment) {
     switch effect {
     case .cancel(let id):
@@ -219,7 +220,8 @@ extension SmallClient {
     return HonestyOracle.fits(claim, body.status) ? nil : .freshness
   }
 
-  /// Whether the claim changes within the next millisecond exactly if it was announced.
+  /// Whether freshness changes in the next millisecond exactly when the client announced that it
+  /// would.
   func keepsWord() -> Bool {
     guard body.isLoaded else { return true }
     let now = Moment(milliseconds: 0)

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One event that can happen to a client of a small world.
+/// One event that can happen to a client in a small world.
 enum SmallHappening: Equatable, Sendable {
   case begins
   case crashes(hasWritten: Bool)
@@ -72,7 +72,7 @@ extension SmallHappening: CustomStringConvertible {
 }
 
 extension SmallClient {
-  /// Visits every event that can happen to it now, with the result.
+  /// Visits every event that can happen to the client now, with the client that follows it.
   func forEachHappening(
     _ ages: [TimeSpan?], _ visit: (SmallHappening, SmallClient) -> Void
   ) {
@@ -175,7 +175,8 @@ extension SmallClient {
     isRunning = true
   }
 
-  /// Loses the memory; the server's queue is then seen relative to what is on the disk.
+  /// The process loses its memory. From then on the server's queue is measured relative to what is
+  /// on the disk.
   private mutating func crash(hasWritten: Bool) {
     if hasWritten {
       switch operation {
@@ -246,10 +247,10 @@ extension SmallClient {
     if exchange == .waiting { exchange = .batch(0) }
   }
 
-  /// Whether the server holds a queue of which the client may still hear.
+  /// Whether the server holds a queue that the client may still hear about.
   private var hasQueue: Bool { isQueueAlive || exchange.bringsQueue }
 
-  /// The request reaches the server, which answers it or lets it wait.
+  /// The request reaches the server, which answers it or holds it open.
   mutating func arrive() {
     guard body.finger != nil else {
       exchange = .snapshot(behind: 0, isQueueAlive: true)
@@ -258,7 +259,7 @@ extension SmallClient {
     }
     let waits = body.status.outstanding?.waits ?? false
     exchange = !isQueueAlive ? .expired : behind > 0 || !waits ? .batch(behind) : .waiting
-    // An overslept client cannot know how late its request arrived.
+    // A client that has overslept cannot know how late its request arrived.
     if exchange == .waiting, !body.machine.isOverdue(at: SmallWorld.now) { sinceNoted = .zero }
   }
 
@@ -277,7 +278,7 @@ extension SmallClient {
     }
   }
 
-  /// The number of events that the server holds for it.
+  /// The number of events that the server holds for the client.
   var held: Int64 {
     if case .snapshot(let behind, true) = exchange { return behind }
     guard isQueueAlive else { return 0 }
@@ -295,7 +296,7 @@ extension SmallClient {
       let finger = QueueFinger(queue: .followed, lastEventID: 1)
       feedTwice(.batchArrived(request, batch), prospect: Prospect(finger: finger, position: 0))
     case .batch(let last):
-      // Includes an event that was given before: it must be ignored.
+      // Includes an event that was given before, which must be ignored.
       var events = [QueuedEvent(id: 0, event: SmallEvent(position: 0))]
       for id in 0..<last {
         events.append(
@@ -306,7 +307,7 @@ extension SmallClient {
         .batchArrived(request, QueueBatch(events: events)),
         prospect: Prospect(finger: finger, position: last))
     case .snapshot(let behind, let isAlive):
-      // A position that no model reaches otherwise, and an event ID that no queue has.
+      // No model reaches this position in any other way, and no queue has this event ID.
       let position: Int64 = 100
       let finger = QueueFinger(queue: .brought, lastEventID: -1)
       feedTwice(
@@ -318,10 +319,10 @@ extension SmallClient {
     }
   }
 
-  /// Answers to requests that are not awaited, of this process and of another. Returns the rule
-  /// that they break.
+  /// Feeds answers that nobody awaits, from this process and from another. Returns the rule that
+  /// they break, if any.
   private func lateAnswer() -> SmallRule? {
-    // An overslept client notes that at the next input, whatever it is.
+    // A client that has overslept notes that at the next input, whatever it is.
     guard body.isLoaded, !body.machine.isOverdue(at: SmallWorld.now) else { return nil }
     let stale = RequestID(incarnation: SmallClient.incarnation, number: 7)
     let foreign = RequestID(incarnation: Incarnation(0), number: 8)

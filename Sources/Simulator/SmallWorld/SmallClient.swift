@@ -2,11 +2,11 @@ internal import SyncProtocols
 internal import UpdateMachine
 
 /// One client of a small world with everything that belongs to it: the client value, what the
-/// server holds for it, its open request, its disk, and its store's operation.
+/// server holds for it, its open request, its disk, and the operation of its store.
 ///
-/// Times are relative to now, which is moment 0. Positions and event IDs are relative to its model,
-/// which is at 0. The queue that it follows is `a`; one from a snapshot is `b`, with other event
-/// IDs; one that it has lost and still has on its disk is `o`.
+/// Times are relative to now, which is moment 0. Positions and event IDs are relative to the model,
+/// which is at 0. The queue that the client follows is `a`. A queue from a snapshot is `b`, with
+/// other event IDs. A queue that was lost and is still on the disk is `o`.
 struct SmallClient: Sendable {
   typealias Sync = EventQueue<SmallEvent>
   typealias Body = SyncClient<SmallModel, Sync>
@@ -16,7 +16,7 @@ struct SmallClient: Sendable {
   var isRunning = false
   var isAsleep = false
   /// The number of events that the server has beyond the client's model, or beyond its disk while
-  /// no process runs. Only where it has a finger.
+  /// no process runs. It means nothing without a finger.
   var behind: Int64 = 0
   var isQueueAlive = false
   /// The time since the server last noted interest in the queue, up to the queue's lifetime.
@@ -29,26 +29,27 @@ struct SmallClient: Sendable {
   /// When the armed timer may fire, and when it must.
   var timer: MomentRange?
   var broken: SmallRule?
-  /// The failure table's row of the last input, if any; not part of the state.
+  /// The last input's row in the failure table, if it has one. Not part of the state.
   var row: UInt8?
 
-  /// Where the open request is. `none` while the machine waits: it is lost.
+  /// Where the open request is. If it is `none` while the machine awaits an answer, the request or
+  /// the answer was lost.
   enum Exchange: Equatable {
     case none
     /// On its way to the server.
     case requested
     /// Waits at the server for news.
     case waiting
-    /// A batch on its way that ends with the event of this number; 0: an empty batch.
+    /// A batch is on its way that ends with the event of this number; 0 stands for an empty batch.
     case batch(Int64)
-    /// A batch with an event ID and nothing for a model.
+    /// A batch with an event ID and nothing for the model.
     case heartbeat
-    /// The answer that the queue is gone.
+    /// The answer says that the queue is gone.
     case expired
-    /// A snapshot, and the number of events committed since it was read.
+    /// A snapshot is on its way; `behind` events were committed since it was read.
     case snapshot(behind: Int64, isQueueAlive: Bool)
 
-    /// Whether a queue was made for it that still exists.
+    /// Whether a queue was made for this request and still exists.
     var bringsQueue: Bool {
       if case .snapshot(_, let isAlive) = self { isAlive } else { false }
     }
@@ -57,13 +58,13 @@ struct SmallClient: Sendable {
   /// What is durable.
   enum Disk: Equatable {
     case nothing
-    /// A replica of the followed queue, this many events older than the one in memory.
+    /// A replica of the followed queue, `lag` events older than the one in memory.
     case followed(lag: Int64)
     /// A replica of a queue that is no longer followed.
     case orphan
   }
 
-  /// What the store was asked to do and has not finished.
+  /// What the store was asked to do and has not yet finished.
   enum Operation: Equatable {
     case load
     /// What the disk will hold.
@@ -91,7 +92,7 @@ struct SmallClient: Sendable {
 
   // MARK: Packed
 
-  /// Packs it into 128 bits, relative to `now` and to its model.
+  /// Packs the client into 128 bits, relative to `now` and to its model.
   func packed(at now: Moment, _ packing: Packing) -> UInt128 {
     var bits = Bits()
     bits.put(UInt64(broken?.rawValue ?? 0), width: 4)

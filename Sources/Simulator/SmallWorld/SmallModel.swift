@@ -1,14 +1,14 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// SmallWorld: the room of the world that is small enough to be explored completely: a few clients,
-// a server that holds a few events for each, abstract time, and all faults between them. The
-// clients are the real ones, value and protocol; their surroundings are minimal.
+// SmallWorld: the room of the world that is small enough to be explored completely. It has a few
+// clients, a server that holds a few events for each, abstract time, and all faults between them.
+// The clients are the real ones, value and protocol; their surroundings are minimal.
 //
 // SmallWorld may use: Explorer, Oracles, Run.
 
 /// A model that knows only its position, and whether events came in order. Positions are relative
-/// to where it was when its client was packed.
+/// to where the model was when its client was packed.
 struct SmallModel: SyncModel, Equatable {
   var position: Int64
   var isInOrder = true
@@ -36,7 +36,7 @@ struct SmallSnapshot: Sendable {
   var isReadable = true
 }
 
-/// Leads from the previous position to its own.
+/// Takes a model from the previous position to the event's own.
 struct SmallEvent: Sendable {
   var position: Int64
   var isReadable = true

@@ -6,16 +6,16 @@ internal import UpdateMachine
 /// for each.
 ///
 /// Time is abstract. It passes in ticks, between any two events, but never beyond a moment at which
-/// a timer must fire. All spans of the machine are a few ticks. So moments lie close together and
-/// are stored relative to now; moments too old to matter are all equal. Requests, answers and
-/// writes may take any time.
+/// a timer must fire. All of the machine's spans are a few ticks. So moments lie close together and
+/// are stored relative to now; moments too old to matter are treated as equal. Requests, answers
+/// and writes may take any time.
 ///
 /// Faults: requests and answers are lost, late or repeated; every failure of TheMachine §5; queues
 /// are lost at any time; another client polls; devices sleep; processes crash with a write half
 /// done; writes fail; saved forms of any age come back; users do everything at any time.
 ///
 /// After every step: ``Oracle``s A, D, E, F, G and J, as far as one state and one step show them.
-/// From every state: once there are no more faults, all clients become live and up to date.
+/// From every state: once the faults stop, all clients become live and up to date.
 package struct SmallWorld: ExplorableModel, Sendable {
   /// The allowed numbers of clients.
   package static let clientsAllowed = 1...3
@@ -28,7 +28,7 @@ package struct SmallWorld: ExplorableModel, Sendable {
   package let queueLength: Int
   let packing: SmallClient.Packing
 
-  /// All clients, packed, in descending order: clients are interchangeable.
+  /// All clients, packed, in descending order, because clients are interchangeable.
   package struct State: PackedState {
     var first: UInt128
     var second: UInt128
@@ -70,7 +70,8 @@ package struct SmallWorld: ExplorableModel, Sendable {
   /// A step between two states.
   package struct Step: Sendable {
     var happening: Happening
-    /// The status of the client concerned afterwards, and the failure table's row, one bit each.
+    /// What the step reached, one bit each: the status of its client afterwards, and the row of the
+    /// failure table.
     var coverage: UInt64
 
     enum Happening: Sendable {
@@ -88,8 +89,8 @@ package struct SmallWorld: ExplorableModel, Sendable {
     packing = SmallClient.Packing(settings: SmallWorld.settings, terms: SmallWorld.terms)
   }
 
-  /// A tick is a millisecond. Each span is as short as possible while still having an effect: a
-  /// wait can be too short to count as a wait.
+  /// A tick is a millisecond. Each span is as short as it can be and still matter. For example,
+  /// `reallyWaited` is two ticks, so that a wait can be too short to count.
   static var settings: MachineSettings {
     var settings = MachineSettings()
     let tick = TimeSpan.milliseconds(1)
@@ -184,20 +185,21 @@ package struct SmallWorld: ExplorableModel, Sendable {
     everybody(.tick, state, visit, at: SmallWorld.next) { $0.tick() }
   }
 
-  /// The ages that a wall clock may give to a saved form.
+  /// The ages of a saved form that a wall clock may suggest.
   private static let ages: [TimeSpan?] = [nil, .zero, .milliseconds(1_000_000)]
 
   // MARK: Without faults
 
-  /// Whether all clients are live and up to date. Claims nothing where another rule is broken.
+  /// Whether all clients are live and up to date. True as well if another rule is broken, because
+  /// that is reported on its own.
   package func isSettled(_ state: State) -> Bool {
     guard violation(of: state) == nil else { return true }
     for index in 0..<clients where !client(index, of: state).isSettled { return false }
     return true
   }
 
-  /// Visits the calm steps: what can happen at once happens at once, and users make sure that their
-  /// app can continue. Only the moment within its range at which a timer fires is left open.
+  /// Visits the calm steps. What can happen at once happens at once, and users make sure that their
+  /// app can go on. Only the moment at which a timer fires within its range is left open.
   package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     for index in 0..<clients {
       let client = client(index, of: state)
@@ -213,7 +215,7 @@ package struct SmallWorld: ExplorableModel, Sendable {
     tick(state, visit)
   }
 
-  /// The shape of the first client's machine; `nil`: no process runs.
+  /// The shape of the first client's machine; `nil` if no process runs.
   func shape(of state: State) -> UInt64? {
     let client = client(0, of: state)
     return client.isRunning ? client.body.machine.shape(at: SmallWorld.now) : nil
@@ -256,7 +258,8 @@ package struct SmallWorld: ExplorableModel, Sendable {
       .map { MachineStatus.names[$0] }
   }
 
-  /// The rows of the failure table that it did not reach, each like "expired, registering".
+  /// The rows of the failure table that an exploration did not reach, each written like "expired,
+  /// registering".
   package static func missingRows(_ coverage: UInt64) -> [String] {
     var missing: [String] = []
     for (row, name) in FailureRows.names.enumerated() {

@@ -1,20 +1,20 @@
 internal import UpdateMachine
 
 /// A world's fault plan and tempo: how fast things happen, how far apart the parties are, and which
-/// faults occur. Each seed draws one. Swarm testing (Groce and others, "Swarm Testing", 2012):
-/// leaving most faults out of a run lets the others go deeper.
+/// faults occur. Each seed draws one. Most faults are left out of a run, which lets the others go
+/// deeper: swarm testing (Groce and others, "Swarm Testing", 2012).
 struct FaultPlan: Sendable {
   var settings = MachineSettings()
   var server = ServerSettings()
   /// The table from which one-way latencies are drawn.
   var latencies: [Int64]
-  /// The longest times between two committed events, and between two disturbances.
+  /// The longest time between two committed events. `disturbanceGap` is the same for disturbances.
   var workloadGap: Int64
   var disturbanceGap: Int64
-  /// How many of 64 messages a fault strikes.
+  /// How many messages in 64 a fault strikes.
   var strength: UInt64
 
-  /// The enabled faults, by when they strike.
+  /// The enabled faults, grouped by when they strike.
   var outgoing: [Fault] = []
   var answering: [Fault] = []
   var incoming: [Fault] = []
@@ -22,7 +22,7 @@ struct FaultPlan: Sendable {
   var disturbances: [Fault] = []
   var faults = FaultSet()
 
-  /// Latencies in milliseconds: next door, a city, a long tail.
+  /// Tables of latencies in milliseconds: constant, next door, a city, and a long tail.
   private static var tables: [[Int64]] {
     [[25], [1, 2, 5], [20, 40, 60, 80, 100, 150, 200], [10, 30, 50, 100, 300, 1000, 3000, 8000]]
   }
@@ -34,8 +34,8 @@ struct FaultPlan: Sendable {
   static var quickWrite: Int64 { 20 }
   static var slowWrite: Int64 { 25_000 }
 
-  /// - Parameter hasPages: whether clients read pages; otherwise faults of pages are left out.
-  /// - Parameter hasChanges: whether users change things.
+  /// - Parameter hasPages: whether clients read pages. If not, faults of pages are left out.
+  /// - Parameter hasChanges: whether users change things. If not, faults of changes are left out.
   init(
     _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true,
     hasChanges: Bool = true
@@ -70,8 +70,8 @@ struct FaultPlan: Sendable {
       (latencies.last ?? 0) + (faults.contains(.slowNetwork) ? FaultPlan.slowTrip : 0))
   }
 
-  /// The longest time for a request to be answered and its snapshot to be written, once the faults
-  /// have stopped.
+  /// Once the faults have stopped, the longest time until a request is answered and its snapshot is
+  /// written.
   var calmTrip: TimeSpan {
     .milliseconds((latencies.last ?? 0) * 2 + FaultPlan.quickSnapshot + FaultPlan.quickWrite)
   }
@@ -90,7 +90,7 @@ struct FaultPlan: Sendable {
     case .slowWrite, .failedWrite: writing.append(fault)
     case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite,
       .unloadedRows, .failedRead:
-      break  // They strike what a cancel or a crash leaves behind, or what a disk is asked.
+      break  // These strike after a cancel or a crash, or when a disk is asked.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
       .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,

@@ -1,27 +1,39 @@
 package import UpdateMachine
 
-/// A record of what a user has made and not given up: the user's own knowledge, independent of the
-/// outbox.
+/// A record of the changes that a user has made and not discarded. It is the user's own knowledge,
+/// independent of the outbox.
 package protocol OutboxBook: Sendable {
-  /// The client that the record belongs to; `nil`: none yet.
-  var client: ClientID? { get }
+  /// The client that the record belongs to; `nil` if there is none yet.
+  var client: ClientID? { get set }
 
   /// Creates an empty record.
   init(of client: ClientID?)
 }
 
-/// A user whose changes go through an outbox. It adds what its user does and what the user is owed.
+extension OutboxBook {
+  /// The record of an outbox of this client: this one, if it is that client's, or was kept before
+  /// the first snapshot named the client; else an empty one.
+  func record(of other: ClientID) -> Self {
+    guard client == other || client == .nameless else { return Self(of: other) }
+    var book = self
+    book.client = other
+    return book
+  }
+}
+
+/// A user whose changes go through an outbox. A conforming type says what its user does and what
+/// the user is owed.
 package protocol OutboxUser: SimulatedUser
 where Model.Change: Equatable & CustomStringConvertible, Memory: OutboxBook {
-  /// What was judged last, and the outbox's violations.
+  /// The checks of the outbox, with what they have noted so far.
   var check: OutboxCheck<Model.Change> { get set }
 }
 
 /// The checks of every outbox, whatever the changes are.
 package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible>: Sendable {
-  /// What was judged last: if it is equal, there is nothing to judge.
+  /// What was judged last. If nothing differs from it, there is nothing to judge.
   private var judged: Judged?
-  /// For each client the greatest ID that any of its pushes has mentioned, in any process.
+  /// For each client, the greatest ID that any of its pushes has mentioned, in any process.
   private var newest: [(client: ClientID, id: MutationID)] = []
   /// Something that an outbox said or did wrongly.
   package var lie: UserObjection?
@@ -54,7 +66,7 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
     newest.first { $0.client == client }?.id ?? .none
   }
 
-  /// Returns the objection to an outbox; `nil`: none. `disk`: the durable outbox.
+  /// Returns the objection to an outbox, if there is one. `disk` is the durable outbox.
   func objection(to outbox: Outbox<Change>, disk: Outbox<Change>?) -> UserObjection? {
     if let lie { return lie }
     if let violation = outbox.violation() {
@@ -79,12 +91,13 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
 }
 
 extension OutboxUser {
-  /// The most pending mutations at a time; it makes the bound below finite.
+  /// The most mutations that may be pending at a time. It keeps the bound below finite.
   package static var pendingMaximum: Int { 16 }
 
-  /// An open request runs into its deadline, then waits as long as after a failure, or as after a
-  /// push that was accepted and forgotten. And each pending mutation may be refused, and wait until
-  /// its user looks.
+  /// The longest time that an outbox may need to empty once the faults have stopped. The open
+  /// request runs into its deadline. Then comes the wait after a failure, or the wait after a push
+  /// that was accepted and forgotten. And each pending mutation may be refused, and then waits
+  /// until the user looks.
   package static var bound: TimeSpan {
     let settings = OutboxSettings()
     let retry = settings.machine.retry
@@ -96,8 +109,8 @@ extension OutboxUser {
 
   package static var blank: Memory { Memory(of: nil) }
 
-  /// Whatever is sent must be on the disk, and unchanged: a crash would otherwise turn it into
-  /// another change.
+  /// Whatever is sent must be on the disk, unchanged. Otherwise a crash would turn it into another
+  /// change.
   package func objection(
     toSending push: PushRequest<Model.Change>, disk: Saved?
   ) -> UserObjection? {
@@ -116,15 +129,17 @@ extension OutboxUser {
     return nil
   }
 
-  /// Notes what every outbox user must know of an input.
+  /// Notes what every outbox user must know about an input.
   mutating func noteInput(_ effects: Body.Effects, _ client: Body) {
-    if let outbox = client.local?.outbox.client, memory.client != outbox {
-      memory = Memory(of: outbox)
+    if let outbox = client.local?.outbox.client {
+      if memory.client != outbox { memory = memory.record(of: outbox) }
+    } else if memory.client == .nameless {
+      memory = Memory(of: nil)  // Logged out: the next outbox without a name is another.
     }
     if let push = effects.outbox.push { check.note(push) }
   }
 
-  /// Removes what keeps the outbox from sending, as far as a signal can.
+  /// Returns the signals that clear what keeps the outbox from sending, as far as signals can.
   func wake(_ client: Body) -> [Action] {
     switch client.local?.outbox.status {
     case .halted(.credentials): [.signals(.credentialsChanged)]

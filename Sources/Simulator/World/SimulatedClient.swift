@@ -1,50 +1,52 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One device in a world: a client, its user, its disk, its connection to the server.
+/// One device in a world: a client, its user, its disk, and its connection to the server.
 ///
-/// It is an object because a world is never copied, and reading one word of an array's element
-/// copies the element: that took two thirds of a world's time.
+/// It is a class, because reading one word of a struct in an array copies the whole struct; that
+/// took two thirds of a world's time. A class is safe here, because a world is never copied.
 final class SimulatedClient<App: SimulatedApp> {
   typealias Sync = App.Server.Sync
   typealias Body = SyncClient<App.Model, Sync>
   typealias Saved = SavedReplica<App.Model, Sync.Place>
   typealias Lists = App.Model.Lists
 
-  /// The client; while no process runs, the last one.
+  /// The client. While no process runs, it is the client of the last process.
   var held: Held
   var user = App.User()
   var isRunning = false
   var incarnation: UInt64 = 0
 
-  /// The durable state, and when it was written by the wall clock.
+  /// The durable state. `writtenAt` is when it was written, by the wall clock.
   var disk = App.Disk()
   var writtenAt: Moment = .distantPast
   /// When the last poll left.
   var askedAt: Moment = .distantPast
-  /// The user's memory of the form on the disk, and of the form being read.
+  /// The user's memory as of the form on the disk. `readMemory` is the same for the form being
+  /// read.
   var memory: App.User.Memory = App.User.blank
   var readMemory: App.User.Memory?
   var write: Write?
-  /// An older saved form that may come back.
+  /// An older saved form, which may come back.
   var backup: Backup?
   /// Whether the form on the disk is that backup, with no write since.
   var isFormOld = false
-  /// The disk is full until then.
+  /// The disk is full until this moment.
   var fullUntil: Moment = .distantPast
-  /// Whether it need not become up to date any more.
+  /// Whether the client no longer has to become up to date.
   var isLostForEver = false
 
-  /// The last signals of its app.
+  /// The last signals that its app has sent.
   var word = Word()
-  /// Whether the saved form is being read, as it was when its process began.
+  /// Whether the saved form is being read. `reading` is that form, as it was when the process
+  /// began.
   var isReading = false
   var reading: Saved?
-  /// How long that takes at the start of this process.
+  /// How long reading it takes at the start of this process.
   var loadDelay: Int64?
-  /// Whether the saved form could not be read: it is set aside before it is replaced.
+  /// Whether the saved form could not be read. Then it must be set aside before it is replaced.
   var mustSetAside = false
-  /// Whether this process leaves rows on the disk, and the rows being read now.
+  /// Whether this process leaves rows on the disk. `rowReading` holds the rows being read now.
   var leavesRows = false
   var rowReading: RowReading?
 
@@ -58,19 +60,21 @@ final class SimulatedClient<App: SimulatedApp> {
   var pushes: [Sent] = []
   var fetchCount: UInt64 = 0
 
-  /// The device sleeps until then: nothing reaches the process; what arrives is kept for later.
+  /// The device sleeps until this moment. Meanwhile nothing reaches the process; what arrives is
+  /// kept in `inbox`.
   var asleepUntil: Moment = .distantPast
   var asleepSince: Moment = .distantPast
   var inbox: [Step] = []
   var connection = Connection.open
   var isRevoked = false
 
-  /// The client in place. It cannot be copied by accident: those who are given it can only read it.
+  /// The client in place. It cannot be copied by accident, and functions that borrow it can only
+  /// read it.
   struct Held: ~Copyable {
     var body: Body
   }
 
-  /// A copy of the client when read; the client itself when modified.
+  /// Reading gives a copy of the client; modifying changes the client itself.
   var body: Body {
     get { held.body }
     _modify { yield &held.body }
@@ -86,25 +90,25 @@ final class SimulatedClient<App: SimulatedApp> {
   struct Write: Sendable {
     var id: WriteID
     var saved: Saved
-    /// What a driver's own store wrote; `nil`: the disk decides.
+    /// What a driver's own store wrote. If it is `nil`, the disk decides.
     var step: DiskStep?
     var memory: App.User.Memory
   }
 
   /// Rows being read.
   struct RowReading: Sendable {
-    /// The client's ID for it; `nil`: only the driver knows it.
+    /// The client's ID for the reading; `nil` if only the driver knows it.
     var id: RequestID?
     var queries: [RowQuery]
     var fails: Bool
-    /// Whether a stop came after it began: it may be cut short.
+    /// Whether a stop came after the reading began. Then it may be cut short.
     var wasStopped = false
   }
 
   /// One request for a page.
   struct Fetch: Sendable {
     var number: UInt64
-    /// The client's ID for it.
+    /// The client's ID for the request.
     var id: RequestID
     var request: PageRequest<Lists.Narrow, Lists.ID>
     /// The state in which the server looked up the IDs.
@@ -118,7 +122,7 @@ final class SimulatedClient<App: SimulatedApp> {
   struct Sent: Sendable {
     var push: PushRequest<App.Model.Change>
     var answer: PushAnswer?
-    /// Whether the client no longer waits for its result.
+    /// Whether the client has stopped waiting for the result.
     var isGivenUp = false
   }
 
@@ -126,7 +130,7 @@ final class SimulatedClient<App: SimulatedApp> {
     case open
     /// Every attempt fails at once.
     case refused
-    /// Everything vanishes.
+    /// Requests and answers vanish without notice.
     case silent
   }
 
@@ -152,22 +156,22 @@ final class SimulatedClient<App: SimulatedApp> {
 /// One register or poll on its way, and its answer.
 struct Exchange<App: SimulatedApp>: Sendable {
   var client: Int
-  /// `nil`: an actor sent it, and its ID is not known here.
+  /// `nil` if an actor sent the request; its ID is not known here.
   var request: RequestID?
   var kind: Kind
   /// The server's name for the client.
   var name: UInt64?
-  /// Distinguishes it from earlier exchanges with the same index.
+  /// Tells this exchange from earlier ones with the same index.
   var generation: UInt64
   var isCancelled = false
-  /// Whether it waits at the server for news.
+  /// Whether the request waits at the server for news.
   var isWaiting = false
   /// Whether the connection is half open: the answer to a wait will never arrive.
   var isHalfOpen = false
   var outcome: Outcome?
-  /// When the answer left the server: what it says was true then at the latest.
+  /// When the answer left the server. What it says may have been true earlier, but not later.
   var left: Moment = .distantPast
-  /// The number of pending steps that refer to it.
+  /// The number of pending steps that refer to this exchange.
   var references: Int64 = 0
 
   enum Kind: Sendable {
@@ -205,7 +209,7 @@ enum Step: Sendable {
   case judgement
 }
 
-/// Something that reaches a client which other code runs: the world hands it over.
+/// Something that the world hands over to a client run by other code.
 enum Delivery<App: SimulatedApp>: Sendable {
   typealias Client = SimulatedClient<App>
 
@@ -214,7 +218,7 @@ enum Delivery<App: SimulatedApp>: Sendable {
   case loads(client: Int, Client.Saved?, age: TimeSpan?)
   case loadFails(client: Int)
   case writeEnds(client: Int, succeeds: Bool)
-  /// `nil`: they cannot be read.
+  /// `nil` if the rows cannot be read.
   case rowsAreRead(client: Int, [RowAnswer]?)
   case sleepEnds(sleeper: UInt64)
   /// The result of the exchange of this generation.
@@ -231,7 +235,7 @@ struct PushFailed: Error {
   var hasLeft: Bool
 }
 
-/// A later consequence of a disturbance.
+/// The later consequence of a disturbance.
 enum Incident: Sendable {
   case starts
   case crashes

@@ -4,7 +4,8 @@ internal import UpdateMachine
 // What goes wrong with the whole world or with one client, and how it passes.
 
 extension World {
-  /// Causes one disturbance and schedules the next; `false` if there are none here, or no more.
+  /// Causes one disturbance and schedules the next. Returns `false` if this world has none, or no
+  /// more.
   mutating func disturbance() -> Bool {
     guard phase == .stormy, !faultPlan.disturbances.isEmpty else { return false }
     agenda.add(
@@ -14,8 +15,8 @@ extension World {
     return true
   }
 
-  /// Causes a disturbance now, in the middle of other activity. It never ends a process: an ended
-  /// process does nothing more. `false` if nothing goes wrong here.
+  /// Causes a disturbance now, in the middle of other activity. It never ends a process, because
+  /// the activity needs the process. Returns `false` if nothing goes wrong here.
   mutating func coincide() -> Bool {
     guard phase == .stormy, !faultPlan.disturbances.isEmpty else { return false }
     disturb(endsProcesses: false)
@@ -158,14 +159,14 @@ extension World {
     return true
   }
 
-  /// Whether a client may be lost: at most one per world, and another must be left to become up to
-  /// date.
+  /// Whether a client may be lost. At most one per world may be, and at least one other must be
+  /// left to become up to date.
   private var mayLoseOne: Bool {
     for client in clients.indices where clients[client].isLostForEver { return false }
     return clients.count > 1
   }
 
-  /// Many of one kind of signal, or many lost logs, in a short time.
+  /// Causes many signals of one kind, or many lost logs, in a short time.
   private mutating func storm(_ client: Int) {
     switch choices.draw(.faults, below: 4) {
     case 0:
@@ -188,7 +189,7 @@ extension World {
     }
   }
 
-  /// Performs a later consequence of a disturbance; `false` if its target is gone.
+  /// Performs the later consequence of a disturbance. Returns `false` if its target is gone.
   mutating func happens(_ client: Int, _ incident: Incident) -> Bool {
     switch incident {
     case .starts:
@@ -200,7 +201,7 @@ extension World {
       clients[client].connection = .open
       return true
     case .wakes:
-      guard now >= clients[client].asleepUntil else { return false }  // Put to sleep again.
+      guard now >= clients[client].asleepUntil else { return false }  // It was put to sleep again.
       wake(client)
       return true
     case .isLookedAt: return isLookedAt(client)
@@ -261,7 +262,7 @@ extension World {
     agenda.add(.judgement, at: now + faultBound)
   }
 
-  /// The user looks at the app, and makes sure that it can continue.
+  /// The user looks at the app, and makes sure that it can go on.
   private mutating func isLookedAt(_ client: Int) -> Bool {
     agenda.add(.happens(client: client, .isLookedAt), at: now + .milliseconds(15_000))
     guard !isLevel(client), !clients[client].isLostForEver else { return false }

@@ -1,7 +1,8 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Pages: the requests beside the machine's single request, on their way to the server and back.
+// Requests for pages, which travel beside the machine's single request, on their way to the server
+// and back.
 
 /// Where a request for a page is.
 enum Fetching: Sendable {
@@ -11,8 +12,8 @@ enum Fetching: Sendable {
   case fails(UInt64, TransportFailure)
 }
 
-/// Why a page or a push is not answered. Unlike a ``SyncFailure`` it carries no text, so that steps
-/// are plain bits: the agenda moves them many times.
+/// Why a page or a push is not answered. Unlike a ``SyncFailure`` it carries no text, so that a
+/// step is plain bits. The agenda moves steps many times.
 enum TransportFailure: Sendable {
   case unreachable
   case timedOut

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// For clients that other code runs, as real actors are: inputs are handed over, and the clients'
+// Clients that other code runs, such as real actors: the world hands their inputs over, and their
 // actions come back.
 
 extension World {
@@ -12,7 +12,7 @@ extension World {
     return taken
   }
 
-  /// A client has taken an input: the checker judges, as after every ``feed(_:_:)``.
+  /// A client has taken an input. The checker judges it, as after every ``feed(_:_:)``.
   mutating func look(
     _ client: Int, _ input: Client.Body.Input, _ effects: Client.Body.Effects,
     _ body: Client.Body
@@ -35,7 +35,7 @@ extension World {
   mutating func save(
     _ saved: Client.Saved, _ step: DiskStep? = nil, memory: App.User.Memory, on client: Int
   ) {
-    // The world's own number: only the driver knows the client's.
+    // The world numbers the write itself, because only the driver knows the client's number.
     begin(
       WriteID((clients[client].write?.id.number ?? 0) + 1), saved, step, memory: memory, on: client)
   }
@@ -60,6 +60,6 @@ extension World {
     return true
   }
 
-  /// The sleeper does not wait any more.
+  /// The sleeper no longer waits.
   mutating func forget(sleeper: UInt64) { sleepers.removeAll { $0 == sleeper } }
 }

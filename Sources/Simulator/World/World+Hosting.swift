@@ -38,12 +38,13 @@ extension World {
     case .mutates(let change):
       do throws(MutationError<App.Model.Change.Refusal>) {
         effects = try clients[client].body.mutate(change, at: now).effects
-      } catch {}  // The user judges what a refusal means.
+      } catch {}  // The user judges what the refusal means.
     case .opens(let narrow, let window):
       effects = clients[client].body.openWindow(on: narrow, showing: window, at: now).effects
-    case .says(let word): effects = clients[client].body.handle(.mutation(word), at: now)
+    case .decides(let decision):
+      effects = clients[client].body.handle(.mutation(decision), at: now)
     case .changes(let change): effects = clients[client].body.handle(.window(change), at: now)
-    case .tends(let change): effects = clients[client].body.handle(.lists(change), at: now)
+    case .changesLists(let change): effects = clients[client].body.handle(.lists(change), at: now)
     case .signals: return  // Handled above.
     }
     took(action, from: before, effects, on: client)
@@ -64,7 +65,7 @@ extension World {
     judge(client, clients[client].held, nil, effects)
   }
 
-  /// A client has taken an input, or its user has acted: the checker and the user judge.
+  /// A client has taken an input, or its user has acted. The checker and the user judge the result.
   mutating func judge(
     _ client: Int, _ held: borrowing Client.Held, _ input: Client.Body.Input?,
     _ effects: Client.Body.Effects
@@ -109,11 +110,12 @@ extension World {
   /// Sends a signal to a client's app.
   mutating func signal(_ client: Int, _ signal: AppSignal) {
     guard !isHandingOver else { return deliveries.append(.signal(client: client, signal)) }
-    noteWord(client, signal)
+    noteDecision(client, signal)
     feed(client, .app(signal))
   }
 
-  /// Best effort: a client without a connection releases nothing.
+  /// Releases a queue. A client without a connection releases nothing, because a release is best
+  /// effort.
   mutating func release(_ queue: Place.Log, by client: Int) {
     guard let number = server.index(of: queue), clients[client].connection == .open else { return }
     agenda.add(.releaseArrives(queue: number), at: now + .milliseconds(latency()))

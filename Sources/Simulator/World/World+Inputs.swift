@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The inputs of clients' machines, for a conversation.
+// Notes the inputs of clients' machines, so that they can be written as a conversation.
 
 extension World {
   /// Notes an input of a client's machine.
@@ -21,20 +21,21 @@ extension World {
     )
   }
 
-  /// A finger as conversations write it, for any protocol: a log and a position in it.
+  /// A finger of any protocol as conversations write it: a log and a position in it.
   private static func written(_ finger: Place) -> QueueFinger {
     QueueFinger(
       queue: QueueID(finger.log.description), lastEventID: Server.number(of: finger))
   }
 
-  /// The same input with fingers as they are written. A machine never looks into a finger, so it
-  /// does the same.
+  /// The same input with its fingers as conversations write them. A machine never looks into a
+  /// finger, so it behaves the same.
   private static func written(_ input: Machine<Place>.Input) -> Machine<QueueFinger>.Input {
     switch input {
     case .app(let signal): .app(signal)
-    case .snapshotArrived(let id, let finger, let terms):
-      .snapshotArrived(id, finger: written(finger), terms: terms)
-    case .polled(let id, let finger): .polled(id, movedTo: finger.map(written))
+    case .snapshotArrived(let id, let finger, let terms, let isComplete):
+      .snapshotArrived(id, finger: written(finger), terms: terms, isComplete: isComplete)
+    case .polled(let id, let finger, let isComplete):
+      .polled(id, movedTo: finger.map(written), isComplete: isComplete)
     case .failed(let id, let failure): .failed(id, failure)
     case .fired(let timer): .fired(timer)
     case .written(let write): .written(write)

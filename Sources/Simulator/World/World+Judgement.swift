@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The obligation of the world as a whole: that every client becomes up to date again.
+// What the world as a whole owes: every client becomes up to date again.
 
 extension World {
   func isLevel(_ client: Int) -> Bool {
@@ -22,7 +22,7 @@ extension World {
     return true
   }
 
-  /// Whether it is not up to date, or has unsettled doubts from its last look.
+  /// Whether a client is not up to date, or still has doubts from its last look.
   private func isOwing(_ client: Int) -> Bool {
     guard isLevel(client), case .looking = phase else { return !isLevel(client) }
     return clients[client].body.model.map { !clients[client].user.hasSettled($0) } ?? true
@@ -47,7 +47,7 @@ extension World {
   ) {
     effects.heard.each { noteHeard(client, $0) }
     var line = input.map { "\($0)" } ?? "so"
-    // An input that its machine does not take changes no status.
+    // An input that the machine does not hear changes no status.
     if !effects.heard.isEmpty { line += " → \(clients[client].body.status)" }
     for (index, text) in effects.texts(at: now).enumerated() {
       line += (index == 0 ? ": " : ", ") + text
@@ -86,7 +86,7 @@ extension World {
     }
   }
 
-  /// Notes whether the server just broke its contract.
+  /// Notes whether the server has just broken its contract.
   mutating func noteBreach() {
     guard let plant = configuration.plant, trace?.noteBreaches(server.breachCount) == true else {
       return

@@ -34,11 +34,11 @@ extension World {
     switch clients[client].connection {
     case .open: break
     case .refused: return fail(index, .unreachable, after: latency())
-    case .silent: return free(index)  // The request vanishes, as would its answer.
+    case .silent: return free(index)  // The request vanishes, and so would its answer.
     }
     switch strike(faultPlan.outgoing, client) {
     case .lostRequest:
-      // The transport may notice; otherwise it goes unnoticed until the deadline.
+      // The transport may notice; otherwise nobody does until the deadline.
       choices.happens(.network, 1, in: 2)
         ? free(index) : fail(index, .unreachable, after: latency())
     case .refusedConnection: fail(index, .unreachable, after: latency())
@@ -81,7 +81,7 @@ extension World {
     case .slowSnapshot: delay = choices.draw(.server, in: 1...FaultPlan.slowSnapshot)
     case .expiredRegister: return answer(index, .reply(.refused(.badQueue)))
     case .refusedSnapshot:
-      exchanges[index].outcome = .failed(.modelRefused)  // Marks it: see snapshotIsReady.
+      exchanges[index].outcome = .failed(.modelRefused)  // A mark, read by snapshotIsReady.
     case let fault?:
       if let outcome = outcome(of: fault) { return answer(index, outcome) }
     case nil: break
@@ -91,7 +91,7 @@ extension World {
     case .success(let queue):
       guard let number = server.index(of: queue) else { return }
       if fault == .slowSnapshot, choices.happens(.server, 1, in: 2) {
-        // Read at once and long on its way: old on arrival.
+        // The snapshot is read at once and then long on its way, so it is old on arrival.
         exchanges[index].outcome = .reply(
           server.finishRegister(queue, for: exchanges[index].name, at: now))
         exchanges[index].left = now
@@ -121,7 +121,7 @@ extension World {
     exchanges[index].references += 1
   }
 
-  /// The answer that a fault puts in place of the right one.
+  /// The answer that a fault puts in place of the correct one.
   private mutating func outcome(of fault: Fault) -> Exchange<App>.Outcome? {
     switch fault {
     case .serverError: .reply(.refused(.serverError))
@@ -200,8 +200,8 @@ extension World {
     }
   }
 
-  /// The batch preceded by the event that the client acknowledged last, as from a server that has
-  /// forgotten the acknowledgement; `nil`: there is no batch, or no such event.
+  /// The batch, preceded by the event that the client acknowledged last, as if the server had
+  /// forgotten the acknowledgement. `nil` if there is no batch, or no such event.
   private func repeatingBatch(in index: Int) -> Server.Sync.Batch? {
     guard case .poll(let finger, _) = exchanges[index].kind,
       case .reply(.batch(let batch)) = exchanges[index].outcome
@@ -209,7 +209,7 @@ extension World {
     return server.repeating(batch, from: finger)
   }
 
-  /// An answer reaches the client; `false` if no process is there to take it.
+  /// An answer reaches the client. Returns `false` if no process is there to take it.
   mutating func answerArrives(_ index: Int) -> Bool {
     if postpone(.answerArrives(index), for: exchanges[index].client) { return false }
     exchanges[index].references -= 1
@@ -234,7 +234,11 @@ extension World {
       if let failure = reply.failure() {
         feed(client, .failed(request, failure, hasLeft: true))
       } else if case .registered(let snapshot, let finger, let terms) = reply {
-        feed(client, .snapshotArrived(request, snapshot, finger: finger, terms: terms))
+        feed(
+          client,
+          .snapshotArrived(
+            request, snapshot, finger: finger, terms: terms,
+            isComplete: Server.isComplete(snapshot)))
       } else if case .batch(let batch) = reply {
         feed(client, .batchArrived(request, batch))
       }
@@ -246,7 +250,7 @@ extension World {
     switch request.part {
     case .machine: break
     case .outbox, .pages: return giveUp(request, client)
-    case .storage: return  // A disk answers.
+    case .storage: return  // The disk answers this one.
     }
     guard let index = clients[client].exchange, exchanges[index].client == client,
       exchanges[index].request == request
@@ -254,8 +258,8 @@ extension World {
     _ = giveUp(client, exchanges[index].generation)
   }
 
-  /// A client gives up a push or a request for a page. The server still processes it; an answer may
-  /// or may not come.
+  /// A client gives up a push or a request for a page. The server processes it all the same, and an
+  /// answer may or may not come.
   private mutating func giveUp(_ request: RequestID, _ client: Int) {
     if faultPlan.faults.contains(.lateAnswer), choices.happens(.network, 1, in: 2) {
       checker.result.faults[.lateAnswer] += 1
@@ -280,8 +284,8 @@ extension World {
     clients[client].pushes[number].isGivenUp = true
   }
 
-  /// A client gives an exchange up. The server may notice. `true`: an answer on its way still
-  /// arrives.
+  /// A client gives an exchange up. The server may notice. Returns `true` if an answer on its way
+  /// still arrives.
   mutating func giveUp(_ client: Int, _ generation: UInt64) -> Bool {
     guard let index = clients[client].exchange, exchanges[index].generation == generation else {
       return false
@@ -318,8 +322,8 @@ extension World {
 
   mutating func latency() -> Int64 { choices.pick(.network, faultPlan.latencies) }
 
-  /// Returns which of these faults strikes this client now, if any, and counts it. A fault that can
-  /// do nothing here does not strike.
+  /// Returns the fault, if any, that strikes this client now, and counts it. A fault that can do
+  /// nothing here does not strike.
   mutating func strike(
     _ faults: [Fault], _ client: Int, where canStrike: (World, Fault) -> Bool = { _, _ in true }
   ) -> Fault? {

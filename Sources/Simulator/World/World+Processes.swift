@@ -26,7 +26,7 @@ extension World {
     mayCrash(client, within: delay)
   }
 
-  /// A write has begun that takes this long.
+  /// A write has begun that takes this long. The process may crash meanwhile.
   mutating func mayCrash(_ client: Int, within delay: Int64) {
     guard faultPlan.faults.contains(.crashAtWrite), choices.happens(.storage, 1, in: 8) else {
       return
@@ -79,7 +79,7 @@ extension World {
       disk: clients[client].disk, writtenAt: now, memory: clients[client].memory)
   }
 
-  /// The same where an older outbox may come back.
+  /// Makes such a copy now and then, if an older outbox may come back.
   mutating func mayBackUp(_ client: Int) {
     guard faultPlan.faults.contains(.oldOutbox), choices.happens(.storage, 1, in: 6) else { return }
     backUp(client)
@@ -105,7 +105,7 @@ extension World {
 
   // MARK: Processes
 
-  /// Begins a process: the app starts at once, and the saved form is read a little later.
+  /// Begins a process. The app starts at once; the saved form is read a little later.
   mutating func begin(_ client: Int) {
     clients[client].beginIncarnation(settings: faultPlan.clientSettings)
     mayDamage(client)
@@ -143,7 +143,7 @@ extension World {
     clients[client].backup = nil
   }
 
-  /// Nothing is shown yet: the user may leave, or the app may be stopped, before anything is.
+  /// While nothing is shown yet, the user may leave, or the app may be stopped.
   private mutating func tryPatience(of client: Int, within span: Int64) {
     if choices.happens(.weather, 1, in: 2) {
       let leaving = choices.draw(.weather, in: 1...span)
@@ -157,7 +157,7 @@ extension World {
     }
   }
 
-  /// The saved form has been read; its age is what the wall clock says.
+  /// The saved form has been read. Its age is what the wall clock says.
   mutating func load(_ client: Int) {
     guard clients[client].isReading else { return }
     if failsToRead(client) {
@@ -178,8 +178,8 @@ extension World {
     // A later process than the one that wrote the form may have kept the log alive.
     if clients[client].isFormOld { checker.noteWrongAge(of: client) }
     let saved = clients[client].reading
-    // The form may also predate requests that kept the log alive while all their answers were lost.
-    // Story: seed 2604 of messages, driven by actors: nothing comes for 225 s.
+    // The form may also be older than requests that kept the log alive although all their answers
+    // were lost. Story: in seed 2604 of messages, driven by actors, nothing comes for 225 s.
     if let saved, clients[client].askedAt - clients[client].writtenAt > saved.terms.longDeadline {
       checker.noteWrongAge(of: client)
     }
@@ -199,7 +199,7 @@ extension World {
 
   // MARK: Reading
 
-  /// Begins reading the saved form as it is now, which takes a while.
+  /// Begins to read the saved form as it is now, which takes a while.
   mutating func beginLoading(_ client: Int) {
     let delay = clients[client].loadDelay ?? choices.draw(.rows, in: 0...30)
     clients[client].loadDelay = nil
@@ -231,7 +231,7 @@ extension World {
     return true
   }
 
-  /// Begins reading rows that this process left on its disk, which takes a while.
+  /// Begins to read rows that this process left on its disk, which takes a while.
   mutating func read(_ queries: [RowQuery], _ id: RequestID?, on client: Int) {
     let isSlow = faultPlan.faults.contains(.slowLoad) && choices.happens(.rows, 1, in: 8)
     let delay = choices.draw(.rows, in: 1...(isSlow ? FaultPlan.slowWrite : FaultPlan.quickWrite))
@@ -271,7 +271,7 @@ extension World {
     return true
   }
 
-  /// A process ends without notice. A write under way has happened completely or not at all.
+  /// A process ends without notice. A write under way takes effect completely or not at all.
   mutating func crash(_ client: Int) {
     let happened =
       clients[client].write != nil && choices.happens(.disks, 1, in: 2) && hasSpace(client)
@@ -307,7 +307,7 @@ extension World {
     let memory = clients[client].user.memory(of: saved, backup.memory)
     bringBack(backup, client)
     clients[client].memory = memory
-    // A form that comes back twice has the same memory both times.
+    // If the form comes back twice, the memory is the same both times.
     clients[client].backup?.memory = memory
   }
 
@@ -317,14 +317,14 @@ extension World {
     clients[client].isFormOld = true
   }
 
-  /// Keeps a step for a sleeping client until it wakes; `true` if it did.
+  /// Keeps a step for a sleeping client until it wakes. Returns `false` if the client is awake.
   mutating func postpone(_ step: Step, for client: Int) -> Bool {
     guard now < clients[client].asleepUntil else { return false }
     clients[client].inbox.append(step)
     return true
   }
 
-  /// Wakes a device: everything that arrived meanwhile reaches it at once.
+  /// Wakes a device. Everything that arrived meanwhile reaches it at once.
   mutating func wake(_ client: Int) {
     checker.noteSleep(of: client, for: now - clients[client].asleepSince)
     clients[client].asleepUntil = now

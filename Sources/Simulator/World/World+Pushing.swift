@@ -1,12 +1,12 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// Pushes: the mutations that clients send beside the machine's single request, on their way to the
+// Pushes, which carry clients' mutations beside the machine's single request, on their way to the
 // server and back. A push may arrive long after its process has ended.
 
 /// Where a push is.
 enum Pushing: Sendable {
-  /// `isHeard`: its client still waits for the answer, as far as the network knows.
+  /// `isHeard` says that the client still waits for the answer, as far as the network knows.
   case arrives(UInt64, isHeard: Bool)
   case isAnswered(UInt64)
   case fails(UInt64, TransportFailure, hasLeft: Bool)
@@ -89,8 +89,8 @@ extension World {
     default: break
     }
     schedule(.arrives(push, isHeard: isHeard), client, after: delay)
-    // A proxy retries by another route. It must not where a copy would be a second change (RFC
-    // 9110, 9.2.2).
+    // A proxy retries by another route. It must not do so where a second copy would be a second
+    // change (RFC 9110, 9.2.2).
     guard Server.knowsPushesAgain, faultPlan.faults.contains(.repeatedAnswer),
       choices.happens(.network, 1, in: 6)
     else { return }
@@ -118,7 +118,7 @@ extension World {
     answers(answer, client, incarnation: incarnation, after: delay)
   }
 
-  /// The server takes a push, and may fail even so.
+  /// The server takes a push. It may fail even if it runs the push.
   private mutating func isRun(_ push: UInt64, _ client: Int) -> TransportFailure? {
     let fault = strike(faultPlan.answering, client, where: { !$1.isOfRegisters })
     armPlant()
@@ -137,7 +137,8 @@ extension World {
       _ = isRun(request, as: push, client)
       return .serverFault
     case .rejectedRequest:
-      // Rejected by a proxy, unknown to the server; or by the server, which notes it.
+      // Either a proxy rejects the push and the server never hears of it, or the server rejects it
+      // and notes that.
       if Server.knowsPushesAgain, choices.happens(.server, 1, in: 2) { return .rejected }
       if server.reject(request, at: now) { return .rejected }
     default: break

@@ -3,20 +3,20 @@ internal import UpdateMachine
 
 // Users: what they do, and what they are owed.
 
-/// Why all clients look at everything again.
+/// Why all clients look at everything again. The looks follow one another in this order.
 enum Look: String, Sendable {
-  /// To load everything.
+  /// Before the server breaks its contract, so that every client holds everything.
   case atEverything = "to hold it"
-  /// While the server breaks its contract.
+  /// While the server's contract is broken.
   case atWhatIsBroken = "what is broken"
-  /// The server keeps its contract from here on; what can be repaired must be, …
+  /// After the server has begun to keep its contract again.
   case once = "the first time"
-  /// … after this.
+  /// Once more. After this look, whatever can be repaired must be.
   case twice = "the second time"
 }
 
 extension World {
-  /// Whether the models are partial, or users change things.
+  /// Whether the models hold partial lists.
   static var isPartial: Bool { App.Model.Lists.arePartial }
   static var isChanging: Bool { App.Model.Change.isPossible }
 
@@ -44,13 +44,13 @@ extension World {
     return true
   }
 
-  /// After the faults: the user deals with what is pending or set aside.
+  /// After the faults, the user deals with what is pending or set aside.
   mutating func tidy(_ client: Int) {
     guard App.User.acts, clients[client].isRunning else { return }
     for action in clients[client].user.tidy(clients[client].body) { perform(action, by: client) }
   }
 
-  /// Oracles B, F and H.
+  /// Has the user judge the client: oracles B, F and H.
   mutating func judgeUser(_ client: Int, _ body: Client.Body) {
     let position = checker.accounts[client].position
     checker.result.checks += 1
@@ -73,7 +73,7 @@ extension World {
 
   // MARK: Breaches of the contract
 
-  /// All clients are up to date; each looks at everything once more.
+  /// All clients are up to date. Each looks at everything once more.
   mutating func lookAnew(_ look: Look) {
     phase = .looking(look, until: now + faultBound + World.lookBound)
     if isTraced { note("world", "every client looks at everything again: \(look.rawValue)") }
@@ -85,7 +85,7 @@ extension World {
     agenda.add(.judgement, at: now + faultBound + World.lookBound)
   }
 
-  /// All doubts of a look are settled: continues with the next stage.
+  /// All doubts of a look are settled. Goes on to the next one.
   mutating func endLook(_ look: Look) {
     switch look {
     case .atEverything:
@@ -116,9 +116,10 @@ extension World {
     }
   }
 
-  /// The open poll may have left before a page came, and a heartbeat answers the next at the
-  /// latest. Then comes the pause before a second reading. All of it twice, because an answer may
-  /// be lost.
+  /// The time that a look may take beyond the bound after faults. The open poll may have left
+  /// before a page came, so the doubt waits for the next poll, which a heartbeat answers at the
+  /// latest. Then comes the pause before a second reading. All of this counts twice, because an
+  /// answer may be lost.
   static var lookBound: TimeSpan { .seconds(400) }
 
   var hasEverybodySettled: Bool {
@@ -129,7 +130,7 @@ extension World {
     return true
   }
 
-  /// Oracle B after two looks.
+  /// Oracle B, after two looks.
   private mutating func judgeAfterLooks() {
     for client in clients.indices where !clients[client].isLostForEver {
       checker.result.checks += 1

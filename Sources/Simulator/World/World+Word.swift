@@ -1,21 +1,21 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// What a user or the system has told an app. Between two steps everything must agree with it
-// (oracle E), by whatever route it got there.
+// What a user or the system has told an app. Between two steps everything must agree with it, by
+// whatever route it got there (oracle E).
 
 /// The latest signals of an app.
 struct Word: Sendable {
-  /// Whether it wants to be kept up to date: it has not said stop since.
+  /// Whether the app wants to be kept up to date: it has started, and has not stopped since.
   var wantsSync = false
   var isInFront = true
-  /// Whether the account is gone, with no start since.
+  /// Whether the user has logged out, with no start since.
   var isLoggedOut = false
 }
 
 extension World {
   /// Notes a signal to a client's app, or from it.
-  mutating func noteWord(_ client: Int, _ signal: AppSignal) {
+  mutating func noteDecision(_ client: Int, _ signal: AppSignal) {
     switch signal {
     case .started(let foreground):
       let body = clients[client].body
@@ -38,7 +38,7 @@ extension World {
     }
   }
 
-  /// Called after the signals were handled: checks that everything is as they asked.
+  /// Checks, after signals were handled, that everything is as they asked.
   mutating func judgeWord(of client: Int, _ held: borrowing Client.Held) {
     guard let expected = objection(to: client, held.body) else { return }
     let holds = clients[client].disk.saved == nil ? "nothing" : "something"
@@ -69,7 +69,7 @@ extension World {
     return "after a log-out nothing is on the disk"
   }
 
-  /// A poll acknowledges what precedes its finger: that state must be durable.
+  /// A poll acknowledges everything up to its finger, so that state must be durable.
   mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
     guard faultPlan.settings.isDurable, case .poll(let finger, _) = kind else { return }
     let durable = clients[client].disk.saved?.finger
@@ -80,7 +80,7 @@ extension World {
         + (durable.map { "\($0)" } ?? "no finger"), "a poll from \(finger)")
   }
 
-  /// Checks that a server's answer was understood: every failure is classified once (TheMachine
+  /// Checks that a server's answer was understood. Every failure is classified once (TheMachine
   /// §2).
   mutating func judgeMeaning(
     _ reply: Server.Reply, for client: Int
@@ -97,7 +97,8 @@ extension World {
       .budget, client, now, "the server's answer means \(words(expected))", words(found))
   }
 
-  /// What an answer of this world's servers and proxies means; `nil`: they never give it.
+  /// What an answer of this world's servers and proxies means; `nil` for answers that they never
+  /// give.
   private static func meaning(of answer: ServerAnswer) -> SyncFailure? {
     switch answer {
     case .badQueue: .expired

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// World: the room of the simulated world: clients, a server, the network between them, disks,
+// World: the room of the simulated world, with clients, a server, the network between them, disks,
 // users, and all faults.
 //
 // World may use: Agenda, Choices, Disk, Oracles, Run.
@@ -9,9 +9,9 @@ internal import UpdateMachine
 /// Several clients and their server, in virtual time that jumps from step to step. It is never
 /// copied.
 ///
-/// First everything goes wrong that the configuration allows. Then the faults stop, and every
+/// At first everything that the configuration allows goes wrong. Then the faults stop, and every
 /// client must be live and up to date within a bound. Then one more event must reach every client.
-/// Oracles check after every step; the first objection ends the run.
+/// Oracles check after every step, and the first objection ends the run.
 struct World<App: SimulatedApp> {
   typealias Client = SimulatedClient<App>
   typealias Server = App.Server
@@ -33,10 +33,10 @@ struct World<App: SimulatedApp> {
   var isUnsupported = false
   /// Whether the server has stopped answering (a plant).
   var isMute = false
-  /// How the next page must be wrong (a plant), and how many were.
+  /// How the next page must be wrong (a plant), and how many pages were.
   var pageBreach: PageBreach?
   var pageBreachCount: Int64 = 0
-  /// How the server may break its contract towards readers, once the other faults have stopped.
+  /// How the server may break its contract towards readers once the other faults have stopped.
   var breaches: [Fault] = []
   /// The truth at every position, for readers.
   var history: [App.Truth] = []
@@ -44,7 +44,7 @@ struct World<App: SimulatedApp> {
   let faultBound: TimeSpan
 
   var checker: Checker<App>
-  /// Whether inputs are handed over to other code that runs the clients, instead of being fed here.
+  /// Whether other code runs the clients. Then inputs are handed over instead of fed here.
   var isHandingOver = false
   var deliveries: [Delivery<App>] = []
   var sleepers: [UInt64] = []
@@ -53,12 +53,12 @@ struct World<App: SimulatedApp> {
   /// The phase of a run.
   enum Phase: Hashable, Sendable {
     case stormy
-    /// The faults have stopped; every client must be up to date by then.
+    /// The faults have stopped. Every client must be up to date by `until`.
     case calm(since: Moment, until: Moment)
-    /// The server had broken its contract. All clients look at everything again, and must be up to
-    /// date with their doubts settled by then.
+    /// All clients look at everything again, before, while or after the server breaks its contract.
+    /// By `until` they must be up to date, with their doubts settled.
     case looking(Look, until: Moment)
-    /// One more event was committed; it must have reached every client by then.
+    /// One more event was committed. It must have reached every client by `until`.
     case lastEvent(until: Moment)
     case over
   }
@@ -71,7 +71,7 @@ struct World<App: SimulatedApp> {
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
       hasPages: World.isPartial, hasChanges: World.isChanging)
     if World.isChanging {
-      // Changes are durable, and an older outbox is a fault of its own.
+      // Where users change things the state is durable, and an older outbox is a fault of its own.
       faultPlan.settings.isDurable = true
       faultPlan.faults.remove(.oldBackup)
     }
@@ -87,7 +87,7 @@ struct World<App: SimulatedApp> {
     self.choices = choices
     checker = Checker(
       clients: configuration.clients, settings: faultPlan.settings,
-      latency: faultPlan.latencyMaximum + server.lag, seed: configuration.seed)
+      latency: faultPlan.latencyMaximum, seed: configuration.seed)
   }
 
   /// Runs this world to its end.
@@ -116,7 +116,7 @@ struct World<App: SimulatedApp> {
 
   var isGoingOn: Bool { !checker.hasFound && phase != .over }
 
-  /// Takes the next step; `false`: none is due by `end`.
+  /// Takes the next step. Returns `false` if none is due by `end`.
   mutating func takeStep(until end: Moment = Moment(milliseconds: .max)) -> Bool {
     while let next = agenda.takeNext(until: end) {
       now = next.at
@@ -156,7 +156,8 @@ struct World<App: SimulatedApp> {
       if isEverybodyLevel, hasEverybodySettled {
         endLook(look)
       } else if now >= until {
-        // A doubt about a flag lasts while the cache shows its message where no events come from.
+        // A doubt about a flag cannot be settled while the cache shows its message in a place that
+        // sends no events.
         if look == .atWhatIsBroken { return endLook(look) }
         reportUnconverged(bound: faultBound + World.lookBound)
       }
@@ -170,7 +171,7 @@ struct World<App: SimulatedApp> {
     }
   }
 
-  /// Takes one step; `false` if its target is gone.
+  /// Takes one step. Returns `false` if its target is gone.
   private mutating func perform(_ step: Step) -> Bool {
     switch step {
     case .requestArrives(let exchange): requestArrives(exchange)
@@ -209,7 +210,7 @@ struct World<App: SimulatedApp> {
 
   var isTraced: Bool { trace != nil }
 
-  /// - Parameter client: the client concerned; `nil`: all.
+  /// - Parameter client: the client concerned; `nil` means all.
   mutating func note(
     _ who: String, _ what: String, about client: Int? = nil, isPicture: Bool = false
   ) {
@@ -217,7 +218,7 @@ struct World<App: SimulatedApp> {
       now, step: checker.result.steps + 1, who, what, about: client, isPicture: isPicture)
   }
 
-  /// Schedules the server's next own action, unless it is scheduled.
+  /// Schedules the server's own next action, unless it is already scheduled.
   mutating func scheduleServer() {
     let due = server.nextDue
     guard due < scheduledServerDue || scheduledServerDue <= now else { return }

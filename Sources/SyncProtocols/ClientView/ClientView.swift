@@ -34,24 +34,32 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   public static var order: PushOrder { .pushFirst }
 
   /// Drops an answer that confirms less than the finger does: the data layer's client view may lag
-  /// and flap, and confirmed mutations have left the outbox. The next pull asks from the same
-  /// finger.
+  /// and flap, and confirmed mutations have left the outbox. Such an answer shows that there is
+  /// more, whatever it says about itself. The next pull asks from the same finger.
+  ///
+  /// An answer that is not ``PulledView/isCurrent`` is applied if it leads on, but is incomplete.
   ///
   /// The finger moves whenever there is anything to apply: another state, or another last mutation
   /// in the same state. One state ID with two checksums means two states: a gap.
+  ///
+  /// A delta from another state than ours is sound, but of no use to us: lost. A diff server that
+  /// mixes up its clients' bases sends one, or a proxy that answers a pull from its cache.
   @inlinable
   public static func advance(
     _ finger: ViewFinger, over pulled: PulledView<Value>
   ) -> SyncAdvance<ViewFinger> {
     let next = pulled.finger
     guard next.client == finger.client else { return .gap }  // Another client's answer.
-    if next.confirmsLess(than: finger) { return .seen }
-    if case .delta(let base, _) = pulled.content, base != finger.state { return .gap }
-    guard next.state == finger.state else { return .next(next, first: 0) }
-    guard next.checksum == finger.checksum else { return .gap }
+    if next.confirmsLess(than: finger) { return .incomplete }
+    if next.state == finger.state, next.checksum != finger.checksum { return .gap }
+    if case .delta(let base, _) = pulled.content, base != finger.state { return .lost }
+    guard next.state == finger.state else {
+      return .next(next, first: 0, isComplete: pulled.isCurrent)
+    }
     let isSame =
       next.lastMutation == finger.lastMutation && next.lastRefusal == finger.lastRefusal
-    return isSame ? .seen : .next(next, first: 0)
+    guard isSame else { return .next(next, first: 0, isComplete: pulled.isCurrent) }
+    return pulled.isCurrent ? .seen : .incomplete
   }
 }
 
@@ -194,14 +202,19 @@ public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
   public var refusal: MutationRefusal?
   /// `nil`: the data layer does not send it.
   public var commit: CommitNumber?
+  /// Whether the view was read from the newest state. `false`: from a replica that lags, so the
+  /// client is not up to date. This is ours.
+  public var isCurrent: Bool
   /// The view: all of it, or the changes since the state that the client named.
   public var content: ViewContent<Value>
 
-  /// Creates an answer. By default no mutation was refused, and there is no commit number.
+  /// Creates an answer. By default no mutation was refused, there is no commit number, and the view
+  /// is current: a server whose answers do not say is taken to read its newest state.
   @inlinable
   public init(
     client: ClientID, state: ServerStateID, checksum: UInt64, lastMutation: MutationID,
-    refusal: MutationRefusal? = nil, commit: CommitNumber? = nil, content: ViewContent<Value>
+    refusal: MutationRefusal? = nil, commit: CommitNumber? = nil, isCurrent: Bool = true,
+    content: ViewContent<Value>
   ) {
     self.client = client
     self.state = state
@@ -209,6 +222,7 @@ public struct PulledView<Value: ViewValue>: EventBatch, Equatable {
     self.lastMutation = lastMutation
     self.refusal = refusal
     self.commit = commit
+    self.isCurrent = isCurrent
     self.content = content
   }
 

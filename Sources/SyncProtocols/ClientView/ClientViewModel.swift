@@ -36,6 +36,15 @@ package struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
   package var refusal: MutationRefusal? { _refusal }
   @usableFromInline var _refusal: MutationRefusal?
 
+  /// A view that no server has told: what a client begins with.
+  @inlinable
+  package init(beginning view: ViewMap<Value>) {
+    _view = view
+    _finger = ViewFinger(
+      client: .nameless, state: ServerStateID(epoch: 0, number: 0), checksum: view.checksum,
+      lastMutation: .none, lastRefusal: .none)
+  }
+
   @inlinable
   package init(snapshot: PulledView<Value>) throws(ClientViewRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)

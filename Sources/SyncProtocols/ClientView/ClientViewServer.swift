@@ -39,7 +39,7 @@ package struct ClientViewServer<Mutators: ViewMutators>: Sendable {
     _ pull: PullRequest, with credential: PullCredential, asOf commit: CommitNumber? = nil
   ) throws(ClientViewFailure) -> PulledView<Value> {
     guard credential == pullCredential else { throw .unauthorized }
-    return try diffServer.pull(pull.state, dataLayer.view(for: pull.client, asOf: commit))
+    return try diffServer.pull(pull.state, dataLayer.read(for: pull.client, asOf: commit))
   }
 
   /// How it breaks its contract at the next opportunity; `nil`: it keeps it.

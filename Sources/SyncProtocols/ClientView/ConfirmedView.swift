@@ -11,6 +11,14 @@ public protocol ViewMutation: Mutation where State == ViewMap<Content> {
 
   /// The arguments for the data layer's mutator.
   var arguments: JSONValue { get }
+
+  /// The view that a new client begins with, so that its user can make changes before the first
+  /// pull (`SyncModel.beginning`). `nil`, the default: there is none.
+  static var beginning: ViewMap<Content>? { get }
+}
+
+extension ViewMutation {
+  public static var beginning: ViewMap<Content>? { nil }
 }
 
 /// The model of an app: a client's confirmed view, and which of its mutations that contains.
@@ -22,6 +30,13 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
 
   /// The view as it was pulled.
   package internal(set) var model: ClientViewModel<Change.Content>
+
+  /// A view that no server has told, of a client without a name.
+  public static var beginning: ConfirmedView? {
+    Change.beginning.map { ConfirmedView(model: ClientViewModel(beginning: $0)) }
+  }
+
+  init(model: ClientViewModel<Change.Content>) { self.model = model }
 
   public init(snapshot: Snapshot) throws(ClientViewRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)

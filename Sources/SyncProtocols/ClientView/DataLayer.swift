@@ -27,12 +27,16 @@ package struct DataLayer<Mutators: ViewMutators>: Sendable {
   package private(set) var accepted: [MutationPush] = []
 
   /// How this data layer breaks its contract at the next opportunity; `nil`: it keeps it.
-  package var breach: ViewBreach?
+  package var breach: ViewBreach? {
+    didSet { if breach != .claimsToBeCurrent { stoppedAt = nil } }
+  }
   /// How often it broke its contract.
   package private(set) var breachCount: Int64 = 0
 
   /// A client's record that the plant writes only with the client's next push.
   private var unwritten: (client: ClientID, record: ClientRecord)?
+  /// The commit at which the plant's replica has stopped.
+  package private(set) var stoppedAt: CommitNumber?
 
   /// The most pushes that may wait to run. Clients repeat unconfirmed pushes, so without a bound a
   /// stalled data layer would collect copies without end.
@@ -164,7 +168,7 @@ package struct DataLayer<Mutators: ViewMutators>: Sendable {
       guard isLast else { return }
       unwritten = (client, commit.record(of: client))
       commit.clients = last.clients
-    case .wrongDelta: return  // The diff server's.
+    case .wrongDelta, .claimsToBeCurrent: return  // Breaches of pulls.
     }
     self.breach = nil
     breachCount += 1
@@ -211,8 +215,24 @@ package struct DataLayer<Mutators: ViewMutators>: Sendable {
     let record = commit.record(of: client)
     return FetchedView(
       client: client, view: commit.view.map, lastMutation: record.lastMutation,
-      refusal: record.refusal,
-      commit: tellsCommits ? number : nil)
+      refusal: record.refusal, commit: tellsCommits ? number : nil,
+      isCurrent: number == lastNumber)
+  }
+
+  /// As ``view(for:asOf:)``. But a plant's replica stops before the first change of the view, and
+  /// goes on saying that it is current.
+  package mutating func read(
+    for client: ClientID, asOf number: CommitNumber?
+  ) -> FetchedView<Value> {
+    guard breach == .claimsToBeCurrent else { return view(for: client, asOf: number) }
+    let known = stoppedAt ?? lastNumber
+    let stopped = commit(known).view == last.view ? lastNumber : known
+    stoppedAt = stopped
+    guard stopped < lastNumber else { return view(for: client, asOf: number) }
+    breachCount += 1
+    var view = view(for: client, asOf: stopped)
+    view.isCurrent = true
+    return view
   }
 }
 
@@ -249,16 +269,20 @@ package struct FetchedView<Value: ViewValue>: Sendable {
   @usableFromInline package var refusal: MutationRefusal?
   /// `nil`: the data layer does not send it.
   @usableFromInline package var commit: CommitNumber?
+  /// Whether there is no later commit. A data layer that reads a replica knows how far the replica
+  /// has come, and whether that is all.
+  @usableFromInline package var isCurrent: Bool
 
   @inlinable
   package init(
     client: ClientID, view: VersionedMap<ViewKey, Value>, lastMutation: MutationID,
-    refusal: MutationRefusal? = nil, commit: CommitNumber? = nil
+    refusal: MutationRefusal? = nil, commit: CommitNumber? = nil, isCurrent: Bool = true
   ) {
     self.client = client
     self.view = view
     self.lastMutation = lastMutation
     self.refusal = refusal
     self.commit = commit
+    self.isCurrent = isCurrent
   }
 }

@@ -100,7 +100,7 @@ package struct DiffServer<Value: ViewValue>: Sendable {
     return PulledView(
       client: fetched.client, state: current.id, checksum: checksum,
       lastMutation: fetched.lastMutation, refusal: fetched.refusal, commit: fetched.commit,
-      content: content)
+      isCurrent: fetched.isCurrent, content: content)
   }
 
   /// Loses the history, so clients get full views.

@@ -136,7 +136,7 @@
       var terms = ServerTerms.clientView()
       terms.cadence = .waits
       return Registered(
-        snapshot: pulled, finger: pulled.finger, terms: terms)
+        snapshot: pulled, finger: pulled.finger, terms: terms, isComplete: pulled.isCurrent)
     }
 
     public func poll(

@@ -9,4 +9,6 @@ public enum ViewBreach: String, CaseIterable, Hashable, Sendable {
   case effectsWithoutID = "effects-without-id"
   /// A delta lacks a change, and the checksum is that of its wrong result.
   case wrongDelta = "wrong-delta"
+  /// The replica that pulls are read from has stopped, and its views are said to be current.
+  case claimsToBeCurrent = "claims-to-be-current"
 }

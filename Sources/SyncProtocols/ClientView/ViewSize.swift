@@ -17,7 +17,8 @@ package struct ViewSize: Hashable, Sendable {
   @inlinable
   package init() {}
 
-  /// The largest view allowed (Replicache's design, "Constraints"): 20 MB, because each pull fetches the whole view.
+  /// The largest view allowed (Replicache's design, "Constraints"): 20 MB, because each pull
+  /// fetches the whole view.
   @inlinable
   package static var byteCountMaximum: Int64 { 20_000_000 }
 

@@ -1,8 +1,8 @@
 public import UpdateMachine
 
 /// A value of a client view. Client half and diff server compare, digest and measure values, and
-/// never read them. So a value may be ``JSONValue``, or encrypted with a key that the diff server does
-/// not have (Replicache's design, "Encryption").
+/// never read them. So a value may be ``JSONValue``, or encrypted with a key that the diff server
+/// does not have (Replicache's design, "Encryption").
 ///
 /// Values must be equal exactly if their bytes are equal, because the checksum relies on it.
 /// Encrypt a value once, when it is written. If the data layer encrypted anew for each pull, every

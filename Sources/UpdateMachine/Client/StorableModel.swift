@@ -41,21 +41,28 @@ extension StorableModel {
   public static var unloadedTables: [StoredTable] { [] }
 }
 
-/// The row that describes all the others: versions, finger and terms.
+/// The row that describes all the others: versions, finger, terms, and how old the state was.
 @usableFromInline
 struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
-  /// The version of the library's own rows; the first is 1.
-  @usableFromInline static var version: UInt64 { 1 }
+  /// The version of the library's own rows. Version 1 had neither ``levelAge`` nor
+  /// ``isBeginning``, and is still read.
+  @usableFromInline static var version: UInt64 { 2 }
 
   @usableFromInline var model: UInt64
   @usableFromInline var finger: Place?
   @usableFromInline var terms: ServerTerms
+  @usableFromInline var levelAge: TimeSpan?
+  @usableFromInline var isBeginning = false
 
   @inlinable
-  init(model: UInt64, finger: Place?, terms: ServerTerms) {
+  init(
+    model: UInt64, finger: Place?, terms: ServerTerms, levelAge: TimeSpan?, isBeginning: Bool
+  ) {
+    self.isBeginning = isBeginning
     self.model = model
     self.finger = finger
     self.terms = terms
+    self.levelAge = levelAge
   }
 
   @usableFromInline
@@ -64,18 +71,21 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
     bytes.put(model)
     bytes.put(finger)
     terms.put(into: &bytes)
+    bytes.put(levelAge?.milliseconds)
+    bytes.put(isBeginning)
   }
 
   @usableFromInline
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     let version = try bytes.takeUInt64()
     if version > StoredHead.version { throw .newer(version: version) }
-    guard version == StoredHead.version else {
-      throw StoredFormError(expected: "a version of the library")
-    }
+    guard version >= 1 else { throw StoredFormError(expected: "a version of the library") }
     model = try bytes.takeUInt64()
     finger = try bytes.takeOptional()
     terms = try ServerTerms(from: &bytes)
+    guard version >= 2 else { return }
+    levelAge = try bytes.takeOptional(Int64.self).map { max(.zero, .milliseconds($0)) }
+    isBeginning = try bytes.takeBool()
   }
 }
 
@@ -100,7 +110,9 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
   }
 
   private var head: StoredHead<Place> {
-    StoredHead(model: Model.storedVersion, finger: finger, terms: terms)
+    StoredHead(
+      model: Model.storedVersion, finger: finger, terms: terms, levelAge: levelAge,
+      isBeginning: isBeginning)
   }
 
   /// Rebuilds the saved form from its rows.
@@ -111,14 +123,17 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     if head.model < Model.storedVersion { rows = try Model.migrate(rows, from: head.model) }
     let model = try Model(stored: rows)
     var outbox: Outbox<Model.Change>?
-    if let client = model.client {
+    let owner: ClientID? = head.isBeginning ? .nameless : model.client
+    if let owner {
       let stored = try Outbox<Model.Change>(stored: rows, settings: Model.outboxSettings)
-      guard stored.client == client, stored.delivery == Model.delivery else {
+      guard stored.client == owner, stored.delivery == Model.delivery else {
         throw StoredFormError(expected: "the outbox of the client that the state is of")
       }
       outbox = stored
     }
-    self.init(model: model, finger: head.finger, terms: head.terms, outbox: outbox)
+    self.init(
+      model: model, finger: head.finger, terms: head.terms, outbox: outbox,
+      levelAge: head.levelAge, isBeginning: head.isBeginning)
   }
 
   /// Whether this version wrote the rows, so that a step may be appended to them.

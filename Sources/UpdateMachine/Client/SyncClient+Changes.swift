@@ -2,7 +2,7 @@
 
 extension SyncClient {
   /// Changes the view, whole or not at all. If it throws, nothing has changed. It also throws while
-  /// no state is held, because there is nothing to change.
+  /// there is nothing to change: no state is held, and the model has no ``SyncModel/beginning``.
   ///
   /// - Returns: the app's handle on the mutation from now on; what the mutator returned here, where
   ///   the server's run may have another result; and what the host must do about it, in order.
@@ -37,6 +37,7 @@ extension SyncClient {
   /// state, and saves it. If push comes first, it also asks the log once a push was answered.
   @inlinable
   mutating func settleOutbox(at now: Moment, _ effects: inout Effects) {
+    if _machine.isStarted { beginWithoutState() }
     guard let outbox = _local?.outbox else { return }
     if _machine.isStarted, !outbox.isStarted {
       tellOutbox(
@@ -51,13 +52,13 @@ extension SyncClient {
 
   /// Asks the log soon after an answered push, if push comes first, or if the answer was that the
   /// client is behind: the server can be reached, and has news. The machine hears of it as a change
-  /// of network, so the same budget of wakes pays for it. If nothing is left of the budget, the wish
-  /// stays until a poll leaves. A poll that is out goes on. If its answer does not confirm the push,
-  /// the log is asked again.
+  /// of network, so the same budget of wakes pays for it. If nothing is left of the budget, or the
+  /// server has asked for a wait, the wish stays until a poll leaves. A poll that is out goes on.
+  /// If its answer does not confirm the push, the log is asked again.
   @inlinable
   mutating func askSoonAfterPush(at now: Moment, _ effects: inout Effects) {
     guard let outbox = _local?.outbox, outbox.wantsPull,
-      Sync.order == .pushFirst || outbox.isBehind
+      Sync.order == .pushFirst || outbox.isBehind, _machine.mayAsk(at: now)
     else { return }
     switch status {
     case .live(.pausing), .pollFailed:
@@ -67,13 +68,14 @@ extension SyncClient {
     }
   }
 
-  /// Holds pushes back until the finger has moved, if the server has said that the client is behind;
-  /// and while the client is not up to date, if pull comes first.
+  /// Holds pushes back before the first snapshot, because the client has no name yet; until the
+  /// finger has moved, if the server has said that the client is behind; and while the client is
+  /// not up to date, if pull comes first.
   @inlinable
   mutating func holdBack(at now: Moment, _ effects: inout Effects) {
     guard let outbox = _local?.outbox else { return }
     let isHeldBack =
-      outbox.isBehind && finger == pushedFrom
+      beginning != nil || outbox.isBehind && finger == pushedFrom
       || Sync.order == .pullFirst && (finger == nil || freshness(at: now).claim != .connected)
     guard outbox.isHeldBack != isHeldBack else { return }
     _local?.handle(.heldBack(isHeldBack), at: now, &effects.outbox)
@@ -85,22 +87,41 @@ extension SyncClient {
   @inlinable
   mutating func restoreOutbox(_ saved: Saved) {
     guard let outbox = saved.outbox else { return }
-    var local = LocalChanges(outbox, over: saved.model.state)
-    local.restored(
-      over: saved.model.state, in: _machine.incarnation, settings: outboxSettings)
+    // This version of the app may begin with something else.
+    if saved.isBeginning { beginning = Model.beginning ?? saved.model }
+    let state = (beginning ?? saved.model).state
+    var local = LocalChanges(outbox, over: state)
+    local.restored(over: state, in: _machine.incarnation, settings: outboxSettings)
     _local = local
+  }
+
+  /// Lets the user change what the model begins with, if no state is held. The outbox has no name
+  /// of its own, and sends nothing: the first snapshot names the client, and takes it over.
+  @inlinable
+  mutating func beginWithoutState() {
+    guard Change.isPossible, _local == nil, case .nothing = _holding,
+      let first = Model.beginning
+    else { return }
+    beginning = first
+    let outbox = Outbox<Change>(
+      client: .nameless, delivery: Model.delivery, settings: outboxSettings,
+      incarnation: _machine.incarnation, names: outboxNames)
+    _local = LocalChanges(outbox, over: first.state, after: viewVersion)
   }
 
   /// Replays what is pending over a new confirmed state. If the snapshot names another client, the
   /// app has lost its old name. Then mutations that never left go on under the new name, and the
   /// rest are set aside (``Outbox/init(client:takingOver:)``).
+  ///
+  /// - Parameter sent: when the snapshot was requested; `nil`: it is incomplete, and may lack what
+  ///   was accepted before.
   @inlinable
   mutating func adoptOutbox(
-    of model: Model, askedAt sent: Moment, at now: Moment, _ effects: inout Effects
+    of model: Model, askedAt sent: Moment?, at now: Moment, _ effects: inout Effects
   ) {
     guard let client = model.client else { return }
     // The snapshot contains everything accepted before `sent`, whichever client it names.
-    _local?.confirmAccepted(before: sent)
+    if let sent { _local?.confirmAccepted(before: sent) }
     if _local?.outbox.client != client {
       // The old outbox does nothing more.
       _local?.handle(.app(.stopped), at: now, &effects.outbox)

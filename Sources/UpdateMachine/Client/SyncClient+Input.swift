@@ -25,7 +25,9 @@ extension SyncClient {
     // The server: every request gets an answer or a failure.
 
     /// A register was answered: a snapshot, its finger, and what the server promises.
-    case snapshotArrived(RequestID, Model.Snapshot, finger: Sync.Place, terms: ServerTerms)
+    /// `isComplete`: the snapshot is all that the server has.
+    case snapshotArrived(
+      RequestID, Model.Snapshot, finger: Sync.Place, terms: ServerTerms, isComplete: Bool = true)
     /// A poll was answered, perhaps without events.
     case batchArrived(RequestID, Sync.Batch)
     /// A push was answered: the server has its mutations, or refuses some.
@@ -46,9 +48,9 @@ extension SyncClient {
     /// The app changes its lists, independently of the log and of pages.
     case lists(ListChange)
     /// The app decides about a mutation that is set aside, uncertain, or has never left.
-    case mutation(MutationWord)
-    /// The app waits for its changes to be durable. While not started, they are saved once more, even if
-    /// a save has failed.
+    case mutation(MutationDecision)
+    /// The app waits for its changes to be durable. While not started, they are saved once more,
+    /// even if a save has failed.
     case saveRequested
   }
 
@@ -71,7 +73,7 @@ extension SyncClient {
   }
 
   /// An app's decision about one of its mutations.
-  public enum MutationWord: Sendable {
+  public enum MutationDecision: Sendable {
     /// Tries a refused or uncertain mutation again, unchanged.
     case retried(MutationTicket)
     /// Replaces a mutation that the server itself refused, or changes one that never left
@@ -116,8 +118,10 @@ extension SyncClient.Input: CustomStringConvertible {
     case .rowsFailed(let id, let failure): "rowsFailed \(id) \(failure)"
     case .erased(succeeded: true): "erased"
     case .erased(succeeded: false): "eraseFailed"
-    case .snapshotArrived(let id, _, let finger, let terms):
-      "\(Machine<Sync.Place>.Input.snapshotArrived(id, finger: finger, terms: terms))"
+    case .snapshotArrived(let id, _, let finger, let terms, let isComplete):
+      Machine<Sync.Place>.Input.snapshotArrived(
+        id, finger: finger, terms: terms, isComplete: isComplete
+      ).description
     case .batchArrived(let id, let batch): "batchArrived \(id), \(batch.count) events"
     case .pushAnswered(let id, let answer): "pushAnswered \(id) \(answer)"
     case .pageArrived(let id, _): "pageArrived \(id)"

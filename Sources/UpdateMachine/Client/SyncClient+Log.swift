@@ -42,6 +42,8 @@ extension SyncClient {
     // The saved form names the log to release.
     if !isLoaded { storage.wantLoad() }
     _holding = .nothing
+    restoredLevel = nil
+    beginning = nil
     tell(.app(.loggedOut), at: now, &effects)
     waitingBatches = []
     waitingPages = []
@@ -54,16 +56,19 @@ extension SyncClient {
   mutating func loaded(_ saved: Saved?, age: TimeSpan?, at now: Moment, _ effects: inout Effects) {
     guard storage.wasLoaded() else { return }
     guard !isLoaded else {
-      // The user logged out while it was read, so its log is no longer wanted; unless it is followed again
-      // since then, where all logs of a protocol have one name.
+      // The user logged out while it was read, so its log is no longer wanted; unless it is
+      // followed again since then, where all logs of a protocol have one name.
       if let log = saved?.finger?.log, log != _machine.finger?.log { effects.machine.release = log }
       return
     }
     let early = _machine
-    _holding = saved.map { .model($0.model) } ?? .nothing
+    _holding = .nothing
+    if let saved, !saved.isBeginning { _holding = .model(saved.model) }
     effects.changes.insert(.model)
     withModel { $0.lists.handle(.restored) }
     if let saved { restoreOutbox(saved) }
+    beginWithoutState()
+    if let age, let levelAge = saved?.levelAge { restoredLevel = now - age - levelAge }
     guard let saved, let finger = saved.finger else {
       if startsWhenLoaded { begin(foreground: early.isInForeground, at: now, &effects) }
       return
@@ -104,8 +109,8 @@ extension SyncClient {
 
   @inlinable
   mutating func snapshotArrived(
-    _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: ServerTerms, at now: Moment,
-    _ effects: inout Effects
+    _ id: RequestID, _ snapshot: Model.Snapshot, finger: Place, terms: ServerTerms,
+    isComplete: Bool, at now: Moment, _ effects: inout Effects
   ) {
     // Only a register brings one: a model never changes without its finger.
     if case .registering(let request) = _machine.status, request.id == id {
@@ -117,13 +122,16 @@ extension SyncClient {
       }
       // A snapshot that names no client would leave the user's changes without an owner.
       if new.client == nil, _local != nil { return refuse(id, finger.log, at: now, &effects) }
-      adoptOutbox(of: new, askedAt: request.sent, at: now, &effects)
+      beginning = nil
+      adoptOutbox(of: new, askedAt: isComplete ? request.sent : nil, at: now, &effects)
       _holding = .model(new)
       effects.changes.insert(.model)
       waitingPages = []
       if settings.savesBehind { storage.wantState() }
     }
-    tell(.snapshotArrived(id, finger: finger, terms: terms), at: now, &effects)
+    tell(
+      .snapshotArrived(id, finger: finger, terms: terms, isComplete: isComplete), at: now,
+      &effects)
   }
 
   /// Refuses a snapshot that the model cannot take, and releases its log, which nothing follows.
@@ -165,8 +173,12 @@ extension SyncClient {
       withModel { $0.lists.handle(.answered) }
       _local?.pollWasAnswered()
       tell(.polled(id, movedTo: nil), at: now, &effects)
+    case .incomplete:
+      // It proves nothing: neither that accepted changes are in it, nor that pages are up to date.
+      tell(.polled(id, movedTo: nil, isComplete: false), at: now, &effects)
+    case .lost: tell(.failed(id, .expired), at: now, &effects)
     case .gap: tell(.failed(id, .malformed), at: now, &effects)
-    case .next(let finger, let first):
+    case .next(let finger, let first, let isComplete):
       var local = _local
       do throws(Model.Refusal) {
         for index in first..<batch.count {
@@ -177,13 +189,13 @@ extension SyncClient {
       } catch {
         return tell(.failed(id, .modelRefused), at: now, &effects)
       }
-      model.lists.handle(.answered)
-      local?.pollWasAnswered()
+      model.lists.handle(isComplete ? .answered : .answeredInPart)
+      if isComplete { local?.pollWasAnswered() }
       _holding = .model(model)
       _local = local
       effects.changes.insert(.model)
       if settings.savesBehind { storage.wantState() }
-      tell(.polled(id, movedTo: finger), at: now, &effects)
+      tell(.polled(id, movedTo: finger, isComplete: isComplete), at: now, &effects)
     }
   }
 

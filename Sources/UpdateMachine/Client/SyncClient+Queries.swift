@@ -11,12 +11,13 @@ extension SyncClient {
     if case .model(let model) = _holding { model } else { nil }
   }
 
-  /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
-  /// changes.
+  /// The user's changes, and the view with them; `nil`: there is nothing to change, or the model
+  /// takes no changes.
   @inlinable
   package var local: LocalChanges<Change>? { _local }
 
-  /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
+  /// The view: all pending mutations over the confirmed state or, before the first snapshot, over
+  /// ``SyncModel/beginning``; `nil`: there is neither.
   public var view: Model.Change.State? { _local?.view.state }
 
   /// Mutations that the server has not confirmed, in order, without those that it refused.
@@ -40,11 +41,17 @@ extension SyncClient {
     if case .unknown = _holding { false } else { true }
   }
 
-  /// What the app may tell its user at `now`; *unknown* until the saved form was read.
+  /// What the app may tell its user at `now`; *unknown* until the saved form was read. A restored
+  /// state says how old it is, as far as the wall clock tells.
   @inlinable
   public func freshness(at now: Moment) -> Freshness {
-    guard isLoaded else { return Freshness(.unknown, levelAsOf: nil) }
-    return _machine.freshness(at: now)
+    guard isLoaded else { return Freshness(.unknown, upToDateAsOf: nil) }
+    var freshness = _machine.freshness(at: now)
+    freshness.upToDateAsOf = freshness.upToDateAsOf ?? restoredLevel
+    if _machine.isHerd, case .unreachable(let since) = freshness.claim {
+      freshness.claim = .connecting(since: since)  // The server answered; it only wants patience.
+    }
+    return freshness
   }
 
   /// The next moment at which freshness changes without an input: a banner is due, or the device
@@ -63,7 +70,7 @@ extension SyncClient {
       outstanding.id == request, outstanding.waits, var finger = _machine.finger
     else { return nil }
     for (id, batch) in waitingBatches where id == request {
-      if case .next(let next, _) = Sync.advance(finger, over: batch) { finger = next }
+      if case .next(let next, _, _) = Sync.advance(finger, over: batch) { finger = next }
     }
     return finger
   }
@@ -122,6 +129,7 @@ extension SyncClient {
     @usableFromInline var stored: OutboxVersion
     @usableFromInline var replayed: UInt64
     @usableFromInline var status: OutboxStatus
+    @usableFromInline var nextPush: Moment?
 
     @inlinable
     init(_ outbox: Outbox<Change>) {
@@ -130,6 +138,7 @@ extension SyncClient {
       stored = outbox.storedVersion
       replayed = outbox.replayedVersion
       status = outbox.status
+      nextPush = outbox.nextPush
     }
   }
 
@@ -162,8 +171,12 @@ extension SyncClient {
     if _machine.finger != nil, model == nil { return violated("a finger is held with its model") }
     if Change.isPossible {
       if let violation = _local?.outbox.violation() { return violation }
-      if _local?.outbox.client != model?.client {
+      let owner: ClientID? = beginning == nil ? model?.client : .nameless
+      if _local?.outbox.client != owner {
         return violated("the outbox is of the client that the model is of")
+      }
+      if beginning != nil, model != nil {
+        return violated("a client begins with nothing, or holds a model")
       }
     }
     if !settings.hasStore, storage.out != nil {

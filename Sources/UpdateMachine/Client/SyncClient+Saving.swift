@@ -3,17 +3,19 @@
 extension SyncClient {
   /// The client as it is now, to be saved. A model without a finger could not be followed on, so
   /// this is `nil` without one. An outbox is saved even then, because the user's changes exist
-  /// nowhere else.
+  /// nowhere else: with the last model, or with what the client began with.
   @inlinable
   public var saved: SavedReplica<Model, Sync.Place>? {
-    guard canSave, case .model(let model) = _holding else { return nil }
+    guard canSave, let model = model ?? beginning else { return nil }
     return Saved(
-      model: model, finger: _machine.finger, terms: _machine.terms, outbox: _local?.outbox)
+      model: model, finger: _machine.finger, terms: _machine.terms, outbox: _local?.outbox,
+      levelAge: freshness(at: settledAt).upToDateAsOf.map { settledAt - $0 },
+      isBeginning: beginning != nil)
   }
 
   @inlinable
   var canSave: Bool {
-    guard case .model = _holding else { return false }
+    guard model != nil || beginning != nil else { return false }
     return finger != nil || _local != nil
   }
 

@@ -56,10 +56,19 @@ where Sync.Batch.Event == Model.Event {
   @usableFromInline var _machine: Machine<Place>
   /// Whether `started` came before the saved form was read.
   @usableFromInline var startsWhenLoaded = false
+  /// When the state that was restored last equalled the server's, by this process's clock; `nil`:
+  /// unknown. Only ``freshness(at:)`` reads it. The machine's rules trust nothing but what it saw
+  /// itself (TheMachine §6).
+  @usableFromInline var restoredLevel: Moment?
+  /// The moment of the last input.
+  @usableFromInline var settledAt = Moment.distantPast
 
   /// The user's changes, and the view with them; `nil`: no state is held, or the model takes no
   /// changes.
   @usableFromInline var _local: LocalChanges<Change>?
+  /// What the user's changes are over, until the first snapshot; `nil`: a model is held, or nothing
+  /// can be changed.
+  @usableFromInline var beginning: Model?
   /// How many pushes and timers earlier outboxes of this incarnation have named. No name is reused.
   @usableFromInline var outboxNames = OutboxNames()
   /// The version of the last view of an outbox that is gone. No version is used twice.
@@ -99,8 +108,9 @@ where Sync.Batch.Event == Model.Event {
     case .app(let signal): heard(signal, at: now, &effects)
     case .loaded(let saved, let age): loaded(saved, age: age, at: now, &effects)
     case .loadFailed(let failure): loadFailed(failure, at: now, &effects)
-    case .snapshotArrived(let id, let snapshot, let finger, let terms):
-      snapshotArrived(id, snapshot, finger: finger, terms: terms, at: now, &effects)
+    case .snapshotArrived(let id, let snapshot, let finger, let terms, let isComplete):
+      snapshotArrived(
+        id, snapshot, finger: finger, terms: terms, isComplete: isComplete, at: now, &effects)
     case .batchArrived(let id, let batch): batchArrived(id, batch, at: now, &effects)
     case .pushAnswered(let id, let answer): tellOutbox(.answered(id, answer), at: now, &effects)
     case .pageArrived(let id, let page): pageArrived(id, page)
@@ -124,6 +134,7 @@ where Sync.Batch.Event == Model.Event {
   /// Runs after every input: each part hears what the others have done.
   @inlinable
   mutating func settle(since before: Look, at now: Moment, _ effects: inout Effects) {
+    settledAt = now
     takeWaitingAnswers(at: now, &effects)
     if Change.isPossible { settleOutbox(at: now, &effects) }
     if effects.outbox.push != nil {

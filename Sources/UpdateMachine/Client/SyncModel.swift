@@ -34,6 +34,14 @@ public protocol SyncModel: Sendable {
 
   // MARK: The user's changes; supplied where `Change` is `Never`
 
+  /// What a client begins with, so that its user can make changes before the first answer, even
+  /// offline. `nil`, the default: changes are taken from the first snapshot on.
+  ///
+  /// The changes are saved, and sent once a snapshot has come. It takes the place of the beginning,
+  /// and must name a ``client``. The beginning itself is never *held*: nothing of it is confirmed.
+  /// It usually is empty, and must not differ from one call to the next.
+  static var beginning: Self? { get }
+
   /// The client's name at its server: ``confirmation`` is about its changes. `nil`: no changes are
   /// taken. If an earlier snapshot named a client, one that names none is refused, until the user
   /// has logged out.
@@ -96,6 +104,9 @@ extension SyncModel {
   public init(snapshot: Snapshot, replacing old: Self?) throws(Refusal) {
     try self.init(snapshot: snapshot)
   }
+
+  @inlinable
+  public static var beginning: Self? { nil }
 
   @inlinable
   public func echo(in event: Event) -> MutationTicket? { nil }
@@ -208,11 +219,21 @@ extension SyncProtocol {
 }
 
 /// How a batch follows on a finger.
+///
+/// A batch is *complete* if the server had nothing beyond it when it was read. The first page of
+/// many is not complete, nor is a view from a replica that lags, nor a stream with a hole. Such a
+/// batch is applied, but does not prove that the client is up to date: the client asks again soon.
 public enum SyncAdvance<Place: Finger>: Equatable, Sendable {
-  /// Events from index `first` on are new, and lead to this finger.
-  case next(Place, first: Int)
-  /// Nothing in it is new: it is empty, or a repeat.
+  /// Events from index `first` on are new, and lead to this finger. `isComplete`: the server has
+  /// nothing beyond it.
+  case next(Place, first: Int, isComplete: Bool = true)
+  /// Nothing in it is new, because there is nothing: it is empty, or a repeat.
   case seen
+  /// Nothing in it is new, but the server has more, which it does not give yet.
+  case incomplete
+  /// It does not follow, but it is sound: the server has taken us to be elsewhere. Nothing speaks
+  /// against our state, but it cannot be followed on. Handled as an expired log, and not reported.
+  case lost
   /// It does not follow: another log, or an impossible order. The state must not be trusted.
   case gap
 }
@@ -222,7 +243,8 @@ public enum SyncAdvance<Place: Finger>: Equatable, Sendable {
 public enum Holding<Model: Sendable>: Sendable {
   /// The saved form has not been read yet.
   case unknown
-  /// There is no state: none was saved, or it was erased.
+  /// There is no state: none was saved, or it was erased. A client can have a *view* all the same:
+  /// the user's changes over ``SyncModel/beginning``, of which the server knows nothing.
   case nothing
   /// The last state, perhaps empty. ``Freshness`` says how fresh it is.
   case model(Model)
@@ -241,15 +263,23 @@ public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   @usableFromInline package var terms: ServerTerms
   /// The user's changes; `nil`: the model takes no changes.
   @usableFromInline package var outbox: Outbox<Model.Change>?
+  /// How long before the write the model was last known to equal the server's state; `nil`:
+  /// unknown. A span, because no moment of one process means anything to the next.
+  @usableFromInline package var levelAge: TimeSpan?
+  /// Whether the model is only what the client begins with: nothing of it is confirmed.
+  @usableFromInline package var isBeginning: Bool
 
   @inlinable
   package init(
-    model: Model, finger: Place?, terms: ServerTerms, outbox: Outbox<Model.Change>? = nil
+    model: Model, finger: Place?, terms: ServerTerms, outbox: Outbox<Model.Change>? = nil,
+    levelAge: TimeSpan? = nil, isBeginning: Bool = false
   ) {
+    self.isBeginning = isBeginning
     self.model = model
     self.finger = finger
     self.terms = terms
     self.outbox = outbox
+    self.levelAge = levelAge
   }
 }
 

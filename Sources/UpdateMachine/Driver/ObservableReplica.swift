@@ -23,7 +23,7 @@
     public init(_ machine: UpdateMachine<Origin>) {
       self.machine = machine
       state = ReplicaState(
-        holding: .unknown, status: nil, freshness: Freshness(.unknown, levelAsOf: nil),
+        holding: .unknown, status: nil, freshness: Freshness(.unknown, upToDateAsOf: nil),
         at: machine.clock.now)
     }
 

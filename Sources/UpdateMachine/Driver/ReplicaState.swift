@@ -5,12 +5,14 @@
   public struct ReplicaState<Model: SyncModel>: Sendable {
     /// What there is to show. *Unknown* until the saved form was read; stays readable while stale.
     public var holding: Holding<Model>
-    /// The user's changes; `nil`: no state is held, or the model takes no changes.
+    /// The user's changes; `nil`: there is nothing to change, or the model takes no changes.
     package var local: LocalChanges<Model.Change>?
     /// `nil` until the saved form was read.
     public var status: MachineStatus?
     /// What to tell the user, as of ``at``.
     public var freshness: Freshness
+    /// When changes are sent again after a failed push; `nil`: no push waits for that.
+    public internal(set) var nextPush: Moment?
     /// The moment of this state, by the driver's clock.
     public var at: Moment
 
@@ -23,8 +25,9 @@
 
     package init(
       holding: Holding<Model>, local: LocalChanges<Model.Change>?, status: MachineStatus?,
-      freshness: Freshness, at: Moment
+      freshness: Freshness, nextPush: Moment? = nil, at: Moment
     ) {
+      self.nextPush = nextPush
       self.holding = holding
       self.local = local
       self.status = status
@@ -39,7 +42,7 @@
 
     /// The latest moment, by the driver's clock, at which the model is known to have equalled the
     /// server's state; `nil`: unknown.
-    package var levelAsOf: Moment? { freshness.levelAsOf }
+    package var upToDateAsOf: Moment? { freshness.upToDateAsOf }
   }
 
   extension ReplicaState: Equatable where Model: Equatable {
@@ -47,6 +50,7 @@
     public static func == (one: ReplicaState, other: ReplicaState) -> Bool {
       one.holding == other.holding && one.status == other.status
         && one.freshness == other.freshness && one.at == other.at
+        && one.nextPush == other.nextPush
         && one.local?.view.version == other.local?.view.version
         && one.local?.outbox.currentVersion == other.local?.outbox.currentVersion
         && one.local?.outbox.storedVersion == other.local?.outbox.storedVersion

@@ -110,13 +110,20 @@
     public var finger: Place
     /// What the server promises: how long a poll may wait, and how long the log is kept.
     public var terms: ServerTerms
+    /// Whether the snapshot is all that the server has. If not, polls bring the rest, and until
+    /// then the client is not up to date.
+    public var isComplete: Bool
 
     /// Snapshot and finger must be of one moment. A finger from before or after the snapshot
     /// repeats or loses events, and nothing can detect that.
-    public init(snapshot: Snapshot, finger: Place, terms: ServerTerms) {
+    ///
+    /// Say that a snapshot is not complete if it is the first page of many, or if it was read from
+    /// a replica that lags.
+    public init(snapshot: Snapshot, finger: Place, terms: ServerTerms, isComplete: Bool = true) {
       self.snapshot = snapshot
       self.finger = finger
       self.terms = terms
+      self.isComplete = isComplete
     }
   }
 

@@ -6,9 +6,10 @@
   /// changes. What a call has written is durable when it returns. A call that throws has changed
   /// nothing.
   ///
-  /// Each store belongs to one machine of one process. `run()` returns after the call that is out. If
-  /// the task of `run()` is cancelled, so is the call's. The call may then fail or, better, finish
-  /// its work, since `run()` waits for it. A load that fails then is repeated by the next run.
+  /// Each store belongs to one machine of one process. `run()` returns after the call that is out.
+  /// If the task of `run()` is cancelled, so is the call's. The call may then fail or, better,
+  /// finish its work, since `run()` waits for it. A load that fails then is repeated by the next
+  /// run.
   public protocol SyncStore: Sendable {
     /// Returns what is saved; `nil`: nothing is, or it was erased. Called before any other call. It
     /// is called again only if it was cut short, or if all rows are needed after all. A store may

@@ -10,11 +10,13 @@
     /// Allowed at any time once a model is held: while stale, in the background, halted, and after
     /// `stop()`. Without `run()` the change is kept in memory until the next `run()` or
     /// ``stored(_:)``, and is sent by the next `run()`. Throws, and changes nothing, if the mutator
-    /// refuses, if the outbox is full, or while no state is held: before the saved form was read,
-    /// at a first start before the first snapshot, and after a log-out.
+    /// refuses, if the outbox is full, or while there is nothing to change: before the saved form
+    /// was read, after a log-out and, if the model has no ``SyncModel/beginning``, at a first start
+    /// before the first snapshot.
     ///
     /// - Returns: the app's handle on the mutation, for as long as it is pending, also after a
-    ///   restart; and what the mutator returned here, where the server's run may have another result.
+    ///   restart; and what the mutator returned here, where the server's run may have another
+    ///   result.
     public func mutate(
       _ change: Origin.Model.Change
     ) throws(MutationError<Origin.Model.Change.Refusal>) -> (
@@ -165,7 +167,9 @@
   }
 
   extension ReplicaState {
-    /// The view: the confirmed state with all pending mutations over it; `nil`: no state is held.
+    /// The view: all pending mutations over the confirmed state or, before the first snapshot, over
+    /// ``SyncModel/beginning``; `nil`: there is neither. Without a model nothing of it is
+    /// confirmed.
     public var view: Model.Change.State? { local?.view.state }
 
     /// Mutations that the server has not confirmed, in order, without those that it refused.

@@ -22,10 +22,18 @@
           operations.add(.poll(request, after: finger, waits: waits))
         case .push(let push, let finger): operations.add(.push(push, at: finger))
         case .fetch(let id, let request): operations.add(.fetch(id, request))
-        case .arm(let timer, let range):
-          operations.add(.timer(timer, at: chance.draw(from: range)))
+        case .arm(let timer, let range): arm(timer, at: chance.draw(from: range))
         }
       }
+    }
+
+    private func arm(_ timer: TimerID, at moment: Moment) {
+      switch timer.part {
+      case .machine: machineFires = moment
+      case .outbox: outboxFires = moment
+      case .storage, .pages: break
+      }
+      operations.add(.timer(timer, at: moment))
     }
 
     // MARK: The loop
@@ -172,7 +180,8 @@
         await end(
           job.id,
           .snapshotArrived(
-            request, registered.snapshot, finger: registered.finger, terms: registered.terms))
+            request, registered.snapshot, finger: registered.finger, terms: registered.terms,
+            isComplete: registered.isComplete))
       } catch {
         await fail(request, error, job.id, isCancelled: Task.isCancelled)
       }

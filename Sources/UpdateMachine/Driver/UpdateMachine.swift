@@ -63,6 +63,10 @@
     let reporter: Reporter?
 
     var client: Client
+    /// When the machine's and the outbox's last timers fire. Each part has one timer, so these are
+    /// the armed ones, if any are.
+    var machineFires = Moment.distantPast
+    var outboxFires = Moment.distantPast
     var operations = OperationTable<Origin>()
     /// The store's last error.
     var storeError: StoreError?
@@ -244,17 +248,20 @@
     /// copying a model that is not copy-on-write.
     public var state: State {
       let now = clock.now
+      var freshness = client.freshness(at: now)
+      if freshness.nextAttempt != nil { freshness.nextAttempt = machineFires }
       return State(
         holding: client.holding, local: client.local,
-        status: client.isLoaded ? client.status : nil, freshness: client.freshness(at: now),
-        at: now)
+        status: client.isLoaded ? client.status : nil, freshness: freshness,
+        nextPush: client.local?.outbox.nextPush == nil ? nil : outboxFires, at: now)
     }
 
     /// Returns the present state and then the newest, whenever the reader asks for one. The
     /// subscription begins before this returns, so nothing later is missed. Each call returns its
     /// own stream, for one reader. States between two readings are skipped, so a slow reader costs
     /// nothing. The subscription ends when the stream is dropped or its task is cancelled. Neither
-    /// the call nor the stream keeps the machine alive: the stream ends when the machine is released.
+    /// the call nor the stream keeps the machine alive: the stream ends when the machine is
+    /// released.
     public func states() -> AsyncStream<State> {
       let states = observers.add(state)
       setAlarm()

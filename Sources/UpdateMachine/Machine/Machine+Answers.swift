@@ -4,7 +4,8 @@
 extension Machine {
   @inlinable
   mutating func snapshotArrived(
-    _ id: RequestID, finger: Place, terms: ServerTerms, at now: Moment, _ effects: inout Effects
+    _ id: RequestID, finger: Place, terms: ServerTerms, isComplete: Bool, at now: Moment,
+    _ effects: inout Effects
   ) {
     guard case .registering(let request) = _status, request.id == id else {
       // This log will not be polled: release it, unless it is the one that we follow.
@@ -19,13 +20,19 @@ extension Machine {
     retry.transient.reset()
     retry.timeouts.reset()
     outage.hasFailed = false
-    if now - request.sent > settings.quickDeadline {
+    if !isComplete {
+      // What came may be older than what was held. So no moment is known at which it was the
+      // server's whole state.
+      outage.upToDateAsOf = nil
+      outage.lose(at: now)
+      askSoon()
+    } else if now - request.sent > settings.quickDeadline {
       // The server may have read its state when the request was sent: old, but the best we have.
-      outage.levelAsOf = request.sent
+      outage.upToDateAsOf = request.sent
       outage.lose(at: now)
       askSoon()
     } else {
-      noteLevel(asOf: request.sent, at: now)
+      noteUpToDate(asOf: request.sent, at: now)
     }
     if settings.isDurable { persist(&effects) }
     proceed(at: now, &effects)
@@ -33,18 +40,20 @@ extension Machine {
 
   @inlinable
   mutating func polled(
-    _ id: RequestID, movedTo finger: Place?, overslept: Bool, at now: Moment,
+    _ id: RequestID, movedTo finger: Place?, isComplete: Bool, overslept: Bool, at now: Moment,
     _ effects: inout Effects
   ) {
     guard case .live(.polling(let request)) = _status, request.id == id else { return }
     noteEnd(of: request, at: now)
     disarm(&effects)
     retry.timeouts.reset()
-    if overslept {
-      // The answer may have waited in the device while it slept: applied, but no news about now.
+    if overslept || !isComplete {
+      // The answer may have waited in the device while it slept, or the server has more. So it is
+      // applied, but does not prove that the state is up to date now.
+      outage.lose(at: now)
       askSoon()
     } else {
-      noteLevel(asOf: request.waits ? now : request.sent, at: now)
+      noteUpToDate(asOf: request.waits ? now : request.sent, at: now)
     }
     if let finger {
       _finger = finger
@@ -52,12 +61,13 @@ extension Machine {
       if settings.isDurable { persist(&effects) }
     }
     if _terms.cadence == .pushed, request.waits {
-      if !overslept { return awaitNextPush(at: now, &effects) }
+      if isComplete, !overslept { return awaitNextPush(at: now, &effects) }
       effects.cancel = id
     }
-    if finger == nil, request.waits {
-      guard now - request.sent >= settings.productive else {
-        // Another client polls our log, or old events came again. Asking at once would loop.
+    if finger == nil, request.waits || !isComplete {
+      guard isComplete, now - request.sent >= settings.productive else {
+        // Another client polls our log, old events came again, or the server does not give what it
+        // has yet. Asking at once would loop.
         let wait = retry.takeTransient(settings.retry)
         return self.wait(wait, pausing: true, at: now, &effects)
       }
@@ -140,8 +150,8 @@ extension Machine {
 
   /// Notes an answer which proves that the replica was up to date at `moment`.
   @inlinable
-  mutating func noteLevel(asOf moment: Moment, at now: Moment) {
-    outage.recover(levelAsOf: moment)
+  mutating func noteUpToDate(asOf moment: Moment, at now: Moment) {
+    outage.recover(upToDateAsOf: moment)
     nextPollIsQuick = false
     if case .every(let period) = _terms.cadence { nextAskAt = now + period }
   }

@@ -5,6 +5,7 @@ extension Machine {
   @inlinable
   mutating func fail(_ failure: SyncFailure, at now: Moment, _ effects: inout Effects) {
     let isRegistering = _finger == nil
+    let isFirst = !outage.hasFailed
     outage.fail(at: now)
     askSoon()
     switch failure {
@@ -29,7 +30,7 @@ extension Machine {
         effects.report = .failure(failure)
         waitSlowly(at: now, &effects)
       } else {
-        expired(at: now, &effects)
+        expired(isFirst: isFirst, at: now, &effects)
       }
     case .rejected, .malformed, .modelRefused:
       effects.report = .failure(failure)
@@ -48,9 +49,9 @@ extension Machine {
     wait(retry.takeSlow(at: now, settings.retry), at: now, &effects)
   }
 
-  /// Handles the loss of our log at the server.
+  /// Handles the loss of our log at the server. `isFirst`: nothing else has failed in this outage.
   @inlinable
-  mutating func expired(at now: Moment, _ effects: inout Effects) {
+  mutating func expired(isFirst: Bool, at now: Moment, _ effects: inout Effects) {
     let touched = self.touched
     dropFinger()
     if let registeredAt, now - registeredAt < settings.retry.healthy {
@@ -61,6 +62,7 @@ extension Machine {
       return proceed(at: now, &effects)
     }
     // Too early: the server lost all logs, and all clients return at once.
+    outage.isHerd = isFirst
     wait(settings.spread, at: now, &effects)
   }
 

@@ -1,6 +1,7 @@
 // Packs a machine into few bits, for hosts that visit millions of machines (Architecture §6). Data
 // that cannot affect the machine's future is left out: machines that are packed alike behave alike.
-// So there are finitely many packed forms, as long as the settings' spans are small.
+// So there are finitely many packed forms, as long as the settings' spans are small. Whether an
+// outage is a herd's only changes what is shown, and is left out, too.
 
 extension Machine {
   /// How to pack machines with the same settings and terms, and from what age a moment is merely
@@ -86,8 +87,8 @@ extension Machine {
     bits.put(UInt64(min(retry.timeouts.exponent, packing.timeoutsMaximum)), width: 3)
     retry.slow.pack(
       into: &bits, at: now, settings.retry, maximum: packing.slowMaximum, width: width)
-    let levelAsOf = packing.isAgeless ? nil : outage.levelAsOf
-    bits.put(levelAsOf, at: now, past: past, width: width)
+    let upToDateAsOf = packing.isAgeless ? nil : outage.upToDateAsOf
+    bits.put(upToDateAsOf, at: now, past: past, width: width)
     bits.put(outage.lostSince, at: now, past: settings.debounce, width: width)
     bits.put(outage.hasFailed)
   }
@@ -137,7 +138,7 @@ extension Machine {
     retry.transient = Backoff(exponent: UInt8(bits.take(width: 3)))
     retry.timeouts = Backoff(exponent: UInt8(bits.take(width: 3)))
     retry.slow = SlowBackoff(unpacking: &bits, settings.retry, width: width)
-    outage.levelAsOf = bits.takeMoment(past: past, width: width)
+    outage.upToDateAsOf = bits.takeMoment(past: past, width: width)
     outage.lostSince = bits.takeMoment(past: settings.debounce, width: width)
     outage.hasFailed = bits.takeFlag()
   }

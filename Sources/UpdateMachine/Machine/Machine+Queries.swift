@@ -21,6 +21,10 @@ extension Machine {
   @inlinable
   package var hasFailed: Bool { outage.hasFailed }
 
+  /// Whether this outage has no other reason than that the server lost everybody's logs.
+  @inlinable
+  package var isHerd: Bool { outage.isHerd }
+
   /// Whether an answer to this request would be believed. To be asked before a model sees the
   /// answer.
   @inlinable
@@ -29,7 +33,20 @@ extension Machine {
   /// What the app may tell its user at `now`.
   @inlinable
   package func freshness(at now: Moment) -> Freshness {
-    Freshness(claim(at: now), levelAsOf: outage.levelAsOf)
+    Freshness(claim(at: now), upToDateAsOf: outage.upToDateAsOf, nextAttempt: nextAttempt)
+  }
+
+  /// Whether the server's floor and the pace allow a request.
+  @inlinable
+  func mayAsk(at now: Moment) -> Bool { retry.ready(settings.retry) <= now }
+
+  /// When a machine that waits after a failure asks again, at the latest; `nil`: it does not wait.
+  @inlinable
+  var nextAttempt: Moment? {
+    switch _status {
+    case .registerFailed, .pollFailed: retry.timer?.latest
+    case .stale, .idle, .registering, .live, .halted: nil
+    }
   }
 
   @inlinable
@@ -58,8 +75,8 @@ extension Machine {
   /// a healthy client's ever is.
   @inlinable
   func excusedUntil(lostSince: Moment) -> Moment {
-    guard let levelAsOf = outage.levelAsOf else { return .distantPast }
-    let trusted = levelAsOf + _terms.longDeadline + settings.writeDue + settings.late
+    guard let upToDateAsOf = outage.upToDateAsOf else { return .distantPast }
+    let trusted = upToDateAsOf + _terms.longDeadline + settings.writeDue + settings.late
     return min(lostSince + settings.debounce, trusted + .milliseconds(1))
   }
 
@@ -73,7 +90,7 @@ extension Machine {
   var due: Moment? {
     switch _status {
     case .live(.polling), .live(.pausing): retry.timer?.latest
-    case .live(.writing): outage.levelAsOf.map { $0 + settings.writeDue }
+    case .live(.writing): outage.upToDateAsOf.map { $0 + settings.writeDue }
     case .stale, .idle, .registering, .registerFailed, .pollFailed, .halted: nil
     }
   }
@@ -97,7 +114,7 @@ extension Machine {
   @inlinable
   func isHopelesslyOld(at now: Moment) -> Bool {
     guard _finger != nil, let touched else { return false }
-    let alive = max(touched, outage.levelAsOf ?? touched)
+    let alive = max(touched, outage.upToDateAsOf ?? touched)
     return now - alive > _terms.lifetime + settings.collector + _terms.longDeadline
   }
 }

@@ -31,7 +31,7 @@ extension Machine {
     bits.put(retry.timeouts.exponent > 0)
     bits.put(retry.slow.backoff.exponent > 0)
     bits.put(retry.slow.left(at: now) > .zero)
-    bits.put(outage.levelAsOf != nil)
+    bits.put(outage.upToDateAsOf != nil)
     bits.put(outage.lostSince != nil)
     bits.put(outage.hasFailed)
     return UInt64(truncatingIfNeeded: bits.word)

@@ -52,7 +52,7 @@ extension Machine {
     stopped(at: now, &effects)
     releaseAndDrop(&effects)
     effects.erase = true
-    outage.levelAsOf = nil
+    outage.upToDateAsOf = nil
   }
 
   @inlinable

@@ -105,10 +105,12 @@ package struct Machine<Place: Finger>: Equatable, Sendable {
     if overslept { noteOversleeping() }
     switch input {
     case .app(let signal): heard(signal, at: now, &effects)
-    case .snapshotArrived(let id, let finger, let terms):
-      snapshotArrived(id, finger: finger, terms: terms, at: now, &effects)
-    case .polled(let id, let finger):
-      polled(id, movedTo: finger, overslept: overslept, at: now, &effects)
+    case .snapshotArrived(let id, let finger, let terms, let isComplete):
+      snapshotArrived(
+        id, finger: finger, terms: terms, isComplete: isComplete, at: now, &effects)
+    case .polled(let id, let finger, let isComplete):
+      polled(
+        id, movedTo: finger, isComplete: isComplete, overslept: overslept, at: now, &effects)
     case .failed(let id, let failure): failed(id, failure, at: now, &effects)
     case .fired(let timer): fired(timer, overslept: overslept, at: now, &effects)
     case .written(let write): written(write, at: now, &effects)

@@ -146,6 +146,11 @@ public struct ClientID: BitwiseCopyable, Hashable, Sendable {
   /// Creates a client's ID from a number that no other outbox has.
   @inlinable
   public init(_ number: UInt64) { self.number = number }
+
+  /// Stands for the name of an outbox that has none before the first snapshot. It sends nothing, so
+  /// no server hears this number from us.
+  @inlinable
+  package static var nameless: ClientID { ClientID(0) }
 }
 
 /// A count of the outbox's changes that must be durable before something is sent. A saved form is

@@ -233,7 +233,7 @@ extension Outbox {
     } else {
       putBack(ticket, as: nil)
     }
-    noteWord(ticket, at: now, &effects)
+    noteDecision(ticket, at: now, &effects)
   }
 
   mutating func edited(
@@ -247,7 +247,7 @@ extension Outbox {
     } else {
       putBack(ticket, as: change)
     }
-    noteWord(ticket, at: now, &effects)
+    noteDecision(ticket, at: now, &effects)
   }
 
   mutating func discarded(_ ticket: MutationTicket, at now: Moment, _ effects: inout Effects) {
@@ -264,7 +264,7 @@ extension Outbox {
     if discards.count > settings.discardsRemembered {
       forgotten = max(forgotten, discards.removeFirst().upperBound)
     }
-    noteWord(ticket, at: now, &effects)
+    noteDecision(ticket, at: now, &effects)
   }
 
   /// Returns a refused mutation to its place in the queue, before those that were made after it.
@@ -300,12 +300,12 @@ extension Outbox {
   }
 
   /// Records a decision of the app. It changes the view, and must be durable.
-  private mutating func noteWord(
+  private mutating func noteDecision(
     _ ticket: MutationTicket, at now: Moment, _ effects: inout Effects
   ) {
     queueVersion += 1
     changed()
-    sending.wordVersion = version
+    sending.decisionVersion = version
     if let index = index(of: ticket) { queue[index].version = version }
     persist(&effects)
     proceed(at: now, &effects)

@@ -12,7 +12,7 @@ extension Outbox {
   var versionRanks: OutboxVersionRanks {
     var ranks = OutboxVersionRanks(base: stored)
     ranks.note(version)
-    ranks.note(sending.wordVersion)
+    ranks.note(sending.decisionVersion)
     for pending in queue { ranks.note(pending.version) }
     for refused in refused { ranks.note(refused.version) }
     return ranks
@@ -131,7 +131,7 @@ extension Outbox {
     let width = Outbox.numberWidth
     pack(into: &bits, tickets: tickets, ranks)
     bits.put(ranks.rank(of: version), width: width)
-    bits.put(ranks.rank(of: sending.wordVersion), width: width)
+    bits.put(ranks.rank(of: sending.decisionVersion), width: width)
     bits.put(sending.isStarted)
     bits.put(sending.isForeground)
     bits.put(sending.wantsPull)
@@ -156,7 +156,7 @@ extension Outbox {
     let width = Outbox.numberWidth
     unpack(from: &bits, tickets: tickets, hasVersions: true, change)
     version = OutboxVersionRanks.version(ofRank: bits.take(width: width))
-    sending.wordVersion = OutboxVersionRanks.version(ofRank: bits.take(width: width))
+    sending.decisionVersion = OutboxVersionRanks.version(ofRank: bits.take(width: width))
     sending.isStarted = bits.takeFlag()
     sending.isForeground = bits.takeFlag()
     sending.wantsPull = bits.takeFlag()

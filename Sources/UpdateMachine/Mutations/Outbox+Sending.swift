@@ -49,13 +49,19 @@ extension Outbox {
     mark(batch, &effects)
     // The push declares IDs void for good. After a restart no mutation may have one of them back.
     // So the app's decision that took the ID away must be durable too.
-    let isSaid = voided.isEmpty || sending.wordVersion <= stored
+    let isSaid = voided.isEmpty || sending.decisionVersion <= stored
     let durable = batch.prefix { isSaid && queue[$0].version <= stored }
     guard !durable.isEmpty else {
       sending.status = .storing
       return
     }
     push(durable, at: now, &effects)
+  }
+
+  /// When it pushes again after a failure, at the latest; `nil`: it does not wait for that.
+  @inlinable
+  package var nextPush: Moment? {
+    sending.status == .waiting ? sending.retry.timer?.latest : nil
   }
 
   /// The reason why the next mutation cannot be sent; `nil`: none.

@@ -68,7 +68,7 @@ private struct OutboxNumbers: Storable, Equatable {
 extension OutboxNumbers {
   func put(into bytes: inout ByteWriter) {
     bytes.put(client.number)
-    bytes.put(delivery)
+    delivery.put(into: &bytes)
     bytes.put(lastTicket.number)
     bytes.put(lastID)
     bytes.put(confirmed)
@@ -81,7 +81,7 @@ extension OutboxNumbers {
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     client = ClientID(try bytes.takeUInt64())
-    delivery = try bytes.take()
+    delivery = try MutationDelivery(from: &bytes)
     lastTicket = MutationTicket(try bytes.takeCounter())
     lastID = try bytes.take()
     confirmed = try bytes.take()
@@ -112,8 +112,8 @@ private struct StoredTickets: Storable, Equatable {
   }
 }
 
-extension MutationDelivery: Storable {
-  public func put(into bytes: inout ByteWriter) {
+extension MutationDelivery {
+  fileprivate func put(into bytes: inout ByteWriter) {
     switch self {
     case .atMostOnce: bytes.put(UInt8(0))
     case .exactlyOnce: bytes.put(UInt8(1))
@@ -121,7 +121,7 @@ extension MutationDelivery: Storable {
     }
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
     switch try bytes.takeByte() {
     case 0: self = .atMostOnce
     case 1: self = .exactlyOnce

@@ -99,7 +99,7 @@ package struct Outbox<Change: Mutation>: Sendable {
     @usableFromInline var resendAt: Moment?
     @usableFromInline var resends = Backoff()
     /// The version of the app's last retry, edit or discard.
-    @usableFromInline var wordVersion = OutboxVersion(0)
+    @usableFromInline var decisionVersion = OutboxVersion(0)
     /// The greatest ID that was accepted when the current poll left.
     @usableFromInline var askedThrough = MutationID.none
     @usableFromInline var pushCount: UInt64 = 0

@@ -92,7 +92,8 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     }
   }
 
-  /// Creates a planner. `incarnation` must differ from that of any other planner of the same client.
+  /// Creates a planner. `incarnation` must differ from that of any other planner of the same
+  /// client.
   @inlinable
   package init(incarnation: Incarnation, settings: PageSettings = PageSettings()) {
     self.incarnation = incarnation

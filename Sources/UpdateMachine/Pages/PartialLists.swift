@@ -1,7 +1,7 @@
 /// The partial lists of a model: what it holds of the server's lists, and what is known of them.
 ///
-/// `MessageStore`, in the product *MessageSync*, is one, and ``NoLists`` is none. An app does not write
-/// another, because what it would be made of (`PartialList`, `Knowledge`) is not public.
+/// `MessageStore`, in the product *MessageSync*, is one, and ``NoLists`` is none. An app does not
+/// write another, because what it would be made of (`PartialList`, `Knowledge`) is not public.
 ///
 /// `PagePlanner` asks it what is missing and tells it what is fetched. It must be a value: equal
 /// inputs in equal order give equal answers.
@@ -103,6 +103,9 @@ public enum ListInput<Narrow: Hashable & Sendable, ID: ListID>: Sendable {
   case asked
   /// The answer to the last poll, perhaps empty, has been applied as a whole.
   case answered
+  /// An answer has been applied, but the server has more (``SyncAdvance``). So what was committed
+  /// before the poll left may still be missing.
+  case answeredInPart
   /// The lists come from a saved form: fetches of that time get no answer.
   case restored
 }

@@ -1,6 +1,6 @@
 // Values: the lowest room. It owns the vocabulary of every other room: moments and spans of time,
-// identifiers, budgets, backoffs, a hash and a generator. Everything here is a plain value and knows
-// nothing of servers. It imports nothing.
+// identifiers, budgets, backoffs, a hash and a generator. Everything here is a plain value and
+// knows nothing of servers. It imports nothing.
 //
 // Values may use: no other room.
 

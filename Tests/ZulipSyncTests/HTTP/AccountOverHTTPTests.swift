@@ -7,7 +7,7 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// Messages and state in one model, through the driver, URLSession and a socket.
+/// Tests messages and state in one model, through the driver, URLSession and a socket.
 @Suite(.timeLimit(.minutes(3))) struct AccountOverHTTPTests {
   private static func message(_ id: Int, _ text: String) -> String {
     """
@@ -16,7 +16,8 @@ import UpdateMachine
     """
   }
 
-  /// A server with one channel, in which one message was sent before the queue and one is after it.
+  /// A server with one channel. One message was sent before the queue was made; another is sent
+  /// later.
   private final class Channel: Sendable {
     let queues = Shared(0)
     let pages = Shared<[String]>([])

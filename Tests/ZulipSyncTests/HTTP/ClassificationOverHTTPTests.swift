@@ -7,7 +7,8 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// What a client learns of each way in which a request can go wrong, through a real URLSession.
+/// Tests what a client learns of each way in which a request can go wrong, through a real
+/// URLSession.
 @Suite(.timeLimit(.minutes(3))) struct ClassificationOverHTTPTests {
   /// A wrong answer, and what it means.
   struct Case: CustomTestStringConvertible {
@@ -140,7 +141,8 @@ import UpdateMachine
   }
 
   @Test func `a server that does not listen has received nothing`() async throws {
-    // The system gives this port to nobody. One that was just let go may be another test's by now.
+    // The system gives port 1 to nobody. A port that was just released may already belong to
+    // another test.
     let connection = try ZulipConnection(
       to: try ZulipSite("http://127.0.0.1:1"), email: Ada.email, key: try ZulipAPIKey(Ada.key))
     let failure = await Ada.failure { () throws(ZulipFailure) in
@@ -149,8 +151,8 @@ import UpdateMachine
     #expect(failure == ZulipFailure(.unreachable, .notConnected, hasLeft: false))
   }
 
-  /// A name has several addresses, and at the others nobody listens. To be refused there is no sign that
-  /// nothing was sent.
+  /// A name has several addresses, and nobody listens at the others. A refusal there does not prove
+  /// that nothing was sent.
   @Test(arguments: [LoopbackServer.Family.ipv4, .ipv6])
   func `a request counts as sent even if another address refused it before`(
     family: LoopbackServer.Family
@@ -169,7 +171,7 @@ import UpdateMachine
         try await connection.send(.direct([UserID(1)]), "once")
       }
       #expect(sent == ZulipFailure(.unreachable, .broken), "\(fault)")
-      // It has no body: what became of it nobody can tell.
+      // Without a body, nobody can tell what became of the request.
       let deleted = await Ada.failure { () throws(ZulipFailure) in
         try await connection.delete(MessageID(1))
       }
@@ -217,7 +219,7 @@ import UpdateMachine
     await stranger.stop()
   }
 
-  @Test func `no cookie is kept, and nothing is cached`() async throws {
+  @Test func `a connection keeps no cookie and caches nothing`() async throws {
     let heads = Shared<[LoopbackServer.Headers]>([])
     try await Ada.serve { request in
       heads.change { $0.append(request.headers) }

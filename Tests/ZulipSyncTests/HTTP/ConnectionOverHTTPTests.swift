@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("A connection, before anything is sent")
+@Suite("A connection before its first request")
 struct ConnectionOverHTTPTests {
   @Test(arguments: [
     ("https://chat.example.org", "https://chat.example.org"),
@@ -31,7 +31,7 @@ struct ConnectionOverHTTPTests {
     "https://chat.example.org:0", "https://chat.example.org:70000", "https://chät.example.org",
     "file:///etc/passwd", "https://a\r\nX: y",
   ])
-  func `anything else is not a site`(text: String) {
+  func `a text with more than a valid scheme, host and port is not a site`(text: String) {
     #expect(throws: ZulipConnectionError.malformedSite) { try ZulipSite(text) }
   }
 
@@ -39,7 +39,7 @@ struct ConnectionOverHTTPTests {
     "http://chat.example.org", "http://127.0.0.2", "http://localhost.example.org",
     "http://127.0.0.1.example.org", "http://0.0.0.0", "http://[::2]", "http://192.168.0.1",
   ])
-  func `without encryption only this computer is allowed`(text: String) {
+  func `a site without encryption is refused unless it is this computer`(text: String) {
     #expect(throws: ZulipConnectionError.insecureSite) { try ZulipSite(text) }
   }
 
@@ -98,7 +98,7 @@ struct ConnectionOverHTTPTests {
     #expect(connection.request(method, "x", form).timeoutInterval >= 7200)
   }
 
-  @Test func `nothing shows the key`() throws {
+  @Test func `no description or dump shows the key`() throws {
     let key = try ZulipAPIKey(Ada.key)
     let connection = try ZulipConnection(
       to: try ZulipSite("https://chat.example.org"), email: Ada.email, key: key)

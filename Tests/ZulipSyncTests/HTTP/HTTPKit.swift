@@ -8,7 +8,7 @@ import UpdateMachine
 
 typealias Response = LoopbackServer.Response
 
-/// A user of a server on this computer.
+/// The user of a server on this computer.
 enum Ada {
   static let email = "ada+zulip@example.org"
   static let key = "s3cretKeyThatNobodyMaySee0123456"
@@ -21,7 +21,7 @@ enum Ada {
       settings: settings)
   }
 
-  /// A server with a connection to it, which is given up when `body` is over.
+  /// Runs `body` with a server and a connection to it, and closes both afterwards.
   static func serve(
     _ settings: ZulipSettings = ZulipSettings(),
     server: LoopbackServer.Settings = LoopbackServer.Settings(),
@@ -33,7 +33,7 @@ enum Ada {
     }
   }
 
-  /// What a request fails with.
+  /// The failure of a request.
   static func failure(
     of body: () async throws(ZulipFailure) -> some Any
   ) async -> ZulipFailure? {
@@ -63,7 +63,7 @@ extension Response {
 }
 
 extension LoopbackServer {
-  /// Waits until the counters are as they should be, which is an issue if they never are.
+  /// Waits until the counters are as they should be. Records an issue if they never are.
   @discardableResult
   func reaches(
     at place: SourceLocation = #_sourceLocation,
@@ -76,8 +76,8 @@ extension LoopbackServer {
 }
 
 extension LoopbackServer {
-  /// One at whose port nobody listens on the other address of `localhost`; `nil`: this computer has no
-  /// such address.
+  /// A server on a port where nobody listens on the other address of `localhost`. Returns `nil` if
+  /// this computer has no such address.
   static func alone(on family: Family, answer: @escaping Answer) async throws -> LoopbackServer? {
     for _ in 0..<100 {
       do throws(LoopbackServerError) {
@@ -105,14 +105,14 @@ extension LoopbackServer {
   }
 }
 
-/// Returns when its task is cancelled.
+/// Returns once its task is cancelled.
 func untilCancelled() async {
   let (stream, continuation) = AsyncStream<Void>.makeStream()
   for await _ in stream {}
   withExtendedLifetime(continuation) {}
 }
 
-/// Something that a test and a server both touch.
+/// A value that a test and a server both use.
 final class Shared<Value: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var content: Value
@@ -127,7 +127,7 @@ final class Shared<Value: Sendable>: @unchecked Sendable {
 }
 
 extension MachineSettings {
-  /// Waits for nothing.
+  /// Settings whose waits are all very short.
   static var quick: MachineSettings {
     var settings = MachineSettings()
     settings.retry.paceInterval = .milliseconds(1)

@@ -6,14 +6,14 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// A whole session of an account, through the driver, URLSession and a socket.
+/// Tests a whole session of an account, through the driver, URLSession and a socket.
 @Suite(.timeLimit(.minutes(3))) struct LifeOverHTTPTests {
-  /// Answers from a list, and then waits as a server does that has no news.
+  /// A server that gives the answers of a list, and then waits as if it had no news.
   private final class Script: Sendable {
     private let registers: Shared<[Response]>
     private let polls: Shared<[Response]>
     let released = Shared<[String]>([])
-    /// What was acknowledged, in order: "q1:-1".
+    /// The fingers of the polls, in order, like "q1:-1".
     let asked = Shared<[String]>([])
 
     init(registers: [Response], polls: [Response]) {
@@ -50,7 +50,7 @@ import UpdateMachine
     .events(#"{"id":\#(id),"type":"alert_words","alert_words":["\#(word)"]}"#)
   }
 
-  @Test func `register, polls with faults, expiry, register again, log-out`() async throws {
+  @Test func `a client follows through faults and an expiry until its log-out`() async throws {
     let script = Script(
       registers: [
         .badGateway, Self.registered("q1", "a").with(.cut(after: 150)), Self.registered("q1", "a"),
@@ -75,11 +75,11 @@ import UpdateMachine
         words.change { if $0.last != word { $0.append(word) } }
         if word == "f" { break }
       }
-      // States in between may be skipped; none comes that was not, and none twice.
+      // Some states may be skipped, but none comes twice, and none that never was.
       #expect(words.value == words.value.sorted() && !words.value.contains("lost"))
       let counts = await machine.state.model?.counts
       #expect(counts?.unknownTypes == ["brand_new": 1])
-      // It goes on, and waits.
+      // The client goes on, and waits for news.
       await server.reaches { $0.answering == 1 }
       try await machine.logOut()
       await running.value
@@ -111,7 +111,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `a revoked key halts it`() async throws {
+  @Test func `a revoked key halts the machine`() async throws {
     try await Ada.serve { _ in
       var answer = Response.error(401, "INVALID_API_KEY")
       answer.headers["WWW-Authenticate"] = #"Basic realm="zulip""#

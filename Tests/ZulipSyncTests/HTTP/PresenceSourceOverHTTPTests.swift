@@ -6,14 +6,15 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// Who is there and who is typing, through the driver, URLSession and a socket, on a queue of its own.
+/// Tests presence and typing through the driver, URLSession and a socket, on a queue of their own.
 @Suite(.timeLimit(.minutes(3))) struct PresenceSourceOverHTTPTests {
-  /// A server that answers each poll with what a test says next.
+  /// A server that answers each poll with the next answer of the test.
   private final class Script: Sendable {
     private let registers: Shared<[Response]>
     private let answers: AsyncStream<Response>
     private let next: AsyncStream<Response>.Continuation
-    /// What was asked: the registers' forms, the places of polls that wait, the queues released.
+    /// What was asked: the forms of registers, the event IDs of waiting polls, and the released
+    /// queues.
     let forms = Shared<[LoopbackServer.Form?]>([])
     let asked = Shared<[String]>([])
     let released = Shared<[String]>([])
@@ -68,7 +69,7 @@ import UpdateMachine
     Moment(milliseconds: Int64(seconds * 1_000))
   }
 
-  /// The model, when it is as it should be.
+  /// Waits for a model that is as it should be, and returns it.
   private static func presence(
     of machine: UpdateMachine<ZulipPresenceSource>, _ isRight: (ZulipPresence) -> Bool
   ) async throws -> ZulipPresence {
@@ -98,7 +99,7 @@ import UpdateMachine
       #expect(first.status(of: Self.ada, at: Self.moment(149.75)) == .idle)
       #expect(first.status(of: Self.ada, at: Self.moment(199.75)) == .offline)
 
-      // What happens is heard when the answer comes, not when it was asked for.
+      // An event is dated by when its answer comes, not by when the poll was sent.
       await server.reaches { $0.answering == 1 }
       clock.now = Self.moment(60)
       script.say(Self.typing(0, by: 8))
@@ -162,7 +163,7 @@ import UpdateMachine
   }
 }
 
-/// A clock that shows what a test says. Who sleeps by it makes it show the moment at which he wakes.
+/// A clock that shows what a test says. A sleep moves it to the moment of waking.
 final class HeldClock: DriverClock {
   private let moment: Shared<Moment>
 

@@ -7,16 +7,17 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// What a real server once answered, answered again over a socket that does wrong.
+/// Replays what a real server once answered, over a socket with faults.
 @Suite(.timeLimit(.minutes(5))) struct ReplayOverHTTPTests {
-  /// One observer's session as a server that answers by finger: whatever is asked again is given again.
+  /// One observer's session, as a server that answers by finger. If asked again, it gives the same
+  /// again.
   private final class Recording: Sendable {
     let register: String
     let events: [(id: Int64, json: String)]
     /// The last ID of each answer.
     let ends: [Int64]
     let count = Shared(0)
-    /// Whether it tells what happened yet.
+    /// Whether the server has begun to give events.
     let hasBegun = Shared(false)
     let atEnd: AsyncStream<Void>
     private let end: AsyncStream<Void>.Continuation
@@ -48,7 +49,7 @@ import UpdateMachine
     private func rightAnswer(_ request: LoopbackServer.Request) async -> Response {
       guard request.method == "GET" else { return .json(register) }
       if request.path == "/api/v1/messages" {
-        // Nothing was sent before. Of single messages it says nothing.
+        // No message was sent before the session. Requests for single messages are refused.
         guard request.query["narrow"] == nil else { return .error(400, "BAD_REQUEST") }
         return .success(
           #""messages":[],"anchor":10000000000000000,"found_anchor":false,"found_oldest":true,"#
@@ -100,11 +101,12 @@ import UpdateMachine
       await machine.stop()
       await running.value
       #expect(account.state.differences(from: expected.state) == [])
-      // Which messages are held hangs on when a page came, after a subscription made its list unknown.
+      // A subscription makes a list unknown. Which messages are held then depends on when a page
+      // came.
       let both = expected.messages.messages.filter { account.messages[$0.id] != nil }
       #expect(both.filter { account.messages[$0.id] != $0 }.map(\.id) == [])
       #expect(both.count > 30)
-      #expect(recording.count.value > recording.ends.count, "there were faults")
+      #expect(recording.count.value > recording.ends.count, "faults made the client ask again")
       await server.reaches { $0.answering == 0 }
     }
   }

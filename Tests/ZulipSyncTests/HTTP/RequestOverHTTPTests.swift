@@ -7,11 +7,11 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// Each request as the server gets it, and each answer as the client does.
+/// Tests each request as the server gets it, and each answer as the client gets it.
 @Suite(.timeLimit(.minutes(2))) struct RequestOverHTTPTests {
   typealias Connection = ZulipConnection
 
-  /// What the server was asked, and what the client made of the answer.
+  /// Sends a request. Returns what the server was asked, and what the client made of the answer.
   private func ask<Value: Sendable>(
     _ answer: Response = .success(), _ body: (Connection) async throws(ZulipFailure) -> Value
   ) async throws -> (LoopbackServer.Request, Value) {
@@ -131,7 +131,7 @@ import UpdateMachine
       try await connection.release(QueueID("q+1"))
     }
     #expect(request.description == "DELETE /api/v1/events")
-    #expect(request.target == "/api/v1/events", "what is asked is not in the URL")
+    #expect(request.target == "/api/v1/events", "the parameters are not in the URL")
     #expect(parameters(request.form) == ["queue_id=q+1"])
   }
 

@@ -7,11 +7,11 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// Messages through the outbox, the driver, URLSession and a socket.
+/// Tests of messages through the outbox, the driver, URLSession and a socket.
 @Suite(.timeLimit(.minutes(3))) struct SendOverHTTPTests {
   private static let general = ZulipConnection.Recipient.channel(ChannelID(4), topic: "Lunch")
 
-  /// A machine on a chat, once it holds an account.
+  /// A machine that follows a chat, once it holds an account.
   private static func follow(
     _ chat: Chat, store: MemoryStore = MemoryStore(),
     _ body: (UpdateMachine<ZulipAccountSource>, ZulipMessageList) async throws -> Void
@@ -78,7 +78,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `after a lost answer the message is not sent twice, and its event confirms it`()
+  @Test func `a message is not sent twice after a lost answer, and its event confirms it`()
     async throws
   {
     let chat = Chat([.lost])
@@ -86,7 +86,7 @@ import UpdateMachine
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "once"))
       _ = await machine.first { $0.echoes.isEmpty }
       #expect(await machine.state(of: sent.ticket) == .acknowledged)
-      // What comes behind it is sent, too.
+      // The message behind it is sent, too.
       let next = try await machine.mutate(ZulipOutgoing(.direct([UserID(8)]), "two"))
       #expect(await machine.acknowledged(next.ticket) == .acknowledged)
       #expect(chat.posts == ["once", "two"])
@@ -145,7 +145,7 @@ import UpdateMachine
       let sent = try await machine.mutate(ZulipOutgoing(Self.general, "later"))
       ticket = sent.ticket
       #expect(await machine.stored(sent.ticket))
-      // The server did not take it, and with the next one that is on the disk.
+      // The server did not take the message. The next save puts that on the disk.
       _ = await machine.first { $0.local?.outbox.status == .waiting }
       let next = try await machine.mutate(ZulipOutgoing(Self.general, "and then"))
       #expect(await machine.stored(next.ticket))
@@ -156,13 +156,13 @@ import UpdateMachine
       #expect(await machine.acknowledged(sent) == .acknowledged)
       _ = await machine.first { $0.echoes.isEmpty }
       #expect(chat.posts == ["later", "and then"])
-      #expect(chat.queues == 1, "the same queue, and no register")
+      #expect(chat.queues == 1, "the queue is the same, without a register")
     }
   }
 }
 
 extension UpdateMachine where Origin == ZulipAccountSource {
-  /// The first state with an account that is as it should be.
+  /// Waits for a state that has an account and is as it should be.
   fileprivate func first(_ isRight: (State) -> Bool) async -> State? {
     for await state in states() where state.model != nil && isRight(state) { return state }
     return nil
@@ -171,11 +171,11 @@ extension UpdateMachine where Origin == ZulipAccountSource {
 
 /// A server with one channel and one client, to which messages can be sent.
 private final class Chat: Sendable {
-  /// What becomes of a message that is sent; by default it is taken.
+  /// What happens to a message that is sent. By default the server takes it.
   enum Fate {
-    /// Taken, but the connection breaks before the answer is there.
+    /// The server takes it, but the connection breaks before the answer arrives.
     case lost
-    /// The connection breaks before anybody has read it.
+    /// The connection breaks before the server has read it.
     case never
     case refused
     case rateLimited
@@ -204,7 +204,7 @@ private final class Chat: Sendable {
   init(_ fates: [Fate] = []) { state = Shared(State(fates: fates)) }
 
   var posts: [String] { state.value.posts }
-  /// How often something was to be sent.
+  /// How many requests to send have arrived.
   var asked: Int { state.value.asked }
   var answered: Int { state.value.answered }
   var queues: Int { state.value.queues }

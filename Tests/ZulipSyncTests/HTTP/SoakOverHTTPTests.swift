@@ -7,14 +7,15 @@ import UpdateMachine
 @testable import ZulipSync
 
 #if os(Linux)
-  /// Thousands of requests with faults among them: memory stays flat, and no socket is left. In a process
-  /// of its own, where nobody else takes memory.
+  /// Sends thousands of requests, some with faults. Memory must stay flat, and no socket may be
+  /// left. It runs in a process of its own, where nothing else takes memory.
   ///
-  /// So many polls as the issue asks for where it runs as fast as in an app; a debug build makes fewer.
-  /// `ZULIP_SOAK=100000 swift test --filter SoakOverHTTPTests` makes as many as it says.
+  /// A release build, which is as fast as an app, makes 10,000 polls; a debug build makes fewer.
+  /// `ZULIP_SOAK=100000 swift test --filter SoakOverHTTPTests` sets the number.
   @Suite(.timeLimit(.minutes(20))) struct SoakOverHTTPTests {
     @Test func `memory is flat and all sockets are closed at the end`() async throws {
-      // Not by the other's output: whoever waits for that keeps a thread that the tests beside need.
+      // The report is a file and not the process's output, because waiting for output blocks a
+      // thread that parallel tests need.
       let report = FileManager.default.temporaryDirectory
         .appending(path: "zulip-soak-\(ProcessInfo.processInfo.processIdentifier)").path
       defer { try? FileManager.default.removeItem(atPath: report) }
@@ -30,11 +31,11 @@ import UpdateMachine
   }
 #endif
 
-/// A client that polls, for a long time, a server that does wrong.
+/// A client that polls a faulty server for a long time.
 struct Soak {
-  /// Polls that are counted.
+  /// The number of polls that are counted.
   var count: Int
-  /// The path of a file where it tells how it went.
+  /// The path of the file that gets the report.
   var report: String
 
   #if DEBUG
@@ -43,16 +44,16 @@ struct Soak {
     static let usual = 10_000
   #endif
 
-  /// Polls before them: what the runtimes take once, they keep.
+  /// The number of polls before those. The runtimes take some memory once and keep it.
   private static let warmUp = 1000
 
-  /// By how many bytes memory may grow for each poll. FoundationNetworking and libcurl lose some 350 of
-  /// themselves; an exchange or an answer that is kept is more than 2,000.
+  /// How many bytes memory may grow for each poll. FoundationNetworking and libcurl leak some 350;
+  /// an exchange or an answer that is kept has more than 2,000.
   private static let growth = 600
-  /// What the allocator keeps now and not then, whatever was asked.
+  /// How many bytes the allocator may keep at one time and not at another.
   private static let slack = 1_000_000
 
-  /// What each poll is answered with, in turn; `nil` as what it fails.
+  /// The answers to polls, in turn, and the failure of each; `nil` if it succeeds.
   private static let turns: [(Response, SyncFailure?)] = {
     let padding = String(repeating: "x", count: 2000)
     let event = #"{"id":1,"type":"alert_words","alert_words":["\#(padding)"]}"#
@@ -75,7 +76,7 @@ struct Soak {
     return turns
   }()
 
-  /// What becomes of what is sent and of registers, in turn.
+  /// The answers to sends and registers, in turn, and the failure of each.
   private static let fates: [(Response, SyncFailure?)] = {
     let good = Response.success(
       #""id":1,"queue_id":"q","last_event_id":-1,"zulip_feature_level":323"#)
@@ -120,7 +121,8 @@ struct Soak {
     guard open.open == 0, open.answering == 0, late.files < early.files + 10,
       late.threads < early.threads + 20
     else { fail("too much of something: \(figures)") }
-    // The sanitizer's own memory grows with everything that is done.
+    // Under the thread sanitizer this says nothing, because its own memory grows with everything
+    // that is done.
     guard ProcessInfo.processInfo.environment["TSAN_OPTIONS"] == nil else { return }
     if growth > Soak.slack + count * Soak.growth { fail("too much memory: \(figures)") }
   }
@@ -185,7 +187,7 @@ struct Soak {
     check(failure, is: expected, "request \(index)")
   }
 
-  /// One that waits, with a body or without, is given up when the server has it.
+  /// Gives up a waiting request, with or without a body, once the server has it.
   private func cancel(_ connection: ZulipConnection, _ server: LoopbackServer) async {
     for method in [ZulipConnection.Method.get, .post] {
       let asking = Task {
@@ -202,7 +204,7 @@ struct Soak {
     }
   }
 
-  /// Resident kilobytes, open descriptors, threads.
+  /// The resident kilobytes, open descriptors and threads of this process.
   private static var usage: (memory: Int, files: Int, threads: Int) {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""

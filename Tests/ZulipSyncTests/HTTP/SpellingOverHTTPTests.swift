@@ -6,9 +6,9 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// What servers have renamed, as it comes in over a socket: under each of its names it is taken as one.
+/// Tests fields that servers have renamed, over a socket. Each name must be understood alike.
 @Suite(.timeLimit(.minutes(3))) struct SpellingOverHTTPTests {
-  /// An event as most servers write it, and what others have in some of its places.
+  /// An event as most servers write it, and the spellings of other servers.
   struct Case: CustomTestStringConvertible {
     var event: String
     var changes: [(old: String, new: String)]
@@ -37,7 +37,7 @@ import UpdateMachine
   private static let direct =
     #""type":"private","display_recipient":[{"id":7},{"id":8}],"subject":"""#
 
-  /// Two unread messages: 5 in a channel, 6 in a direct conversation; and 5 is starred.
+  /// Two unread messages: 5 in a channel, and starred; 6 in a direct conversation.
   private static let register = """
     "queue_id":"q1","last_event_id":-1,"zulip_feature_level":323,"user_id":7,"streams":[],\
     "subscriptions":[{"stream_id":4,"name":"general","is_muted":false,"subscribers":[7]}],\
@@ -82,7 +82,7 @@ import UpdateMachine
       ("direct_subgroup_ids", "subgroup_ids")),
   ]
 
-  /// What a client has after a register and a poll with one event.
+  /// The state of a client after a register and a poll with one event.
   private func take(
     _ event: String?, register: String = register
   ) async throws -> (state: ZulipState, kind: ZulipEvent.Kind?) {
@@ -104,17 +104,17 @@ import UpdateMachine
   }
 
   @Test(arguments: cases)
-  func `an event is the same under all names`(spelled: Case) async throws {
+  func `an event is the same whichever names its server uses`(spelled: Case) async throws {
     let before = try await take(nil)
     let usual = try await take(spelled.event)
     let other = try await take(spelled.other)
-    #expect(usual.state != before.state, "it changes something")
+    #expect(usual.state != before.state, "the event changes something")
     #expect(spelled.changes.allSatisfy { spelled.event.contains($0.old) })
     #expect(other.state == usual.state)
     #expect(other.kind == usual.kind)
   }
 
-  @Test func `a register is the same under all names`() async throws {
+  @Test func `a register is the same whichever names its server uses`() async throws {
     let usual = try await take(nil)
     let other = try await take(
       nil,
@@ -133,7 +133,7 @@ import UpdateMachine
     #expect(other.kind == usual.kind)
   }
 
-  @Test func `a page is the same under all names`() async throws {
+  @Test func `a page is the same whichever names its server uses`() async throws {
     let page = Shared(RecordedLines.page)
     try await Ada.serve { _ in
       .json(page.value)

@@ -7,7 +7,7 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// Time, size and sockets.
+/// Tests of time, size and sockets.
 @Suite(.timeLimit(.minutes(3))) struct TransportOverHTTPTests {
   private func poll(
     _ connection: ZulipConnection, within deadline: TimeSpan? = nil
@@ -32,7 +32,7 @@ import UpdateMachine
         }
         #expect(failure == ZulipFailure(.timedOut, .timedOut))
         #expect(time >= .milliseconds(290))
-        #expect(time < .seconds(10), "URLSession's own time is longer: \(time)")
+        #expect(time < .seconds(10), "URLSession's own timeout is longer: \(time)")
         let after = await server.reaches { $0.open == 0 }
         #expect(after.requests == 1)
       }
@@ -92,7 +92,7 @@ import UpdateMachine
         let connection = try Ada.connection(to: server)
         #expect(await poll(connection) == nil)
         #expect(await poll(connection) == nil)
-        #expect(server.counters.accepted == 1, "while it is held, the socket is kept")
+        #expect(server.counters.accepted == 1, "the socket stays while the connection is held")
         #expect(server.counters.open == 1)
       }
       await server.reaches { $0.open == 0 }
@@ -107,7 +107,7 @@ import UpdateMachine
     let body = Array(#"{"result":"success","events":[],"x":"\#(large)"}"#.utf8)
     for chunk in [nil, 10_000] {
       try await Ada.serve(settings) { _ in
-        // So slowly that all of it would take minutes.
+        // The whole body would take minutes at this speed.
         Response(headers: ["Content-Type": "application/json"], body: body, chunk: chunk)
           .with(.drip(bytes: 40_000, every: .milliseconds(50)))
       } while: { server, connection in
@@ -153,7 +153,7 @@ import UpdateMachine
     }
   }
 
-  @Test func `nothing is sent twice, even where a kept connection turns out to be closed`()
+  @Test func `no request is sent twice, even where a kept connection turns out to be closed`()
     async throws
   {
     let count = Shared(0)
@@ -175,7 +175,7 @@ import UpdateMachine
     }
   }
 
-  /// How a request with a body may end: with so many bytes of the answer, or with none of it.
+  /// How a request with a body may end: after some bytes of the answer, or before any.
   private static let endings: [Response] = [
     .success(#""id":1"#), .success().with(.halfOpen(after: 0)),
     .success().with(.halfOpen(after: 20)),
@@ -217,7 +217,7 @@ import UpdateMachine
         _ = await asking.value
       }
       await server.reaches { $0.open == 0 && $0.answering == 0 }
-      // The last of them go some time after their sockets.
+      // The last sessions go some time after their sockets.
       for _ in 0..<400 where sessions.value > 1 {
         _ = await server.counters(within: .milliseconds(50)) { _ in sessions.value == 1 }
       }
@@ -254,7 +254,7 @@ import UpdateMachine
   }
 }
 
-/// An actor on a queue of its own, which knows where it runs.
+/// An actor on a queue of its own. It can tell where code runs.
 private actor Asker {
   private final class Queue: SerialExecutor {
     let queue = DispatchQueue(label: "asker")

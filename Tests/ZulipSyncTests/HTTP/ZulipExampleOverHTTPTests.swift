@@ -7,9 +7,9 @@ import UpdateMachine
 
 @testable import ZulipSync
 
-/// The examples of the articles do what they say.
+/// Checks that the examples of the articles do what they say.
 @Suite(.timeLimit(.minutes(1))) struct ZulipExampleOverHTTPTests {
-  /// A server with a channel in which two messages are.
+  /// A server with a channel that has two messages.
   private static func answer(_ request: LoopbackServer.Request) async -> Response {
     switch (request.method, request.path) {
     case ("POST", "/api/v1/register"):

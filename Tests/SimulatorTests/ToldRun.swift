@@ -1,17 +1,17 @@
 import Foundation
 
-/// What a trace tells, in a form that can be asked whether a story's trigger is in it.
-struct ToldLife {
+/// A trace in a form in which a test can look for a story's trigger.
+struct ToldRun {
   struct Line {
     var moment: Double
-    /// `nil`: the server, the world or a fault.
+    /// `nil` for the server, the world or a fault.
     var client: Int?
     var text: String
   }
 
   var lines: [Line] = []
 
-  /// "  0:04.875  client 2  failed 3 serverFault → …"
+  /// Reads lines like "  0:04.875  client 2  failed 3 serverFault → …".
   init(_ lines: [String]) {
     for line in lines {
       let parts = line.split(separator: "  ", omittingEmptySubsequences: true)
@@ -25,8 +25,8 @@ struct ToldLife {
     }
   }
 
-  /// A push was refused on its way, an earlier one of the same client had ended without an answer, and a
-  /// push of that number came to the server after that.
+  /// Whether a push was refused on its way after an earlier push of the same client had ended
+  /// without an answer, and that earlier push then still arrived at the server.
   var refusesAPushOfWhichACopyIsUnderWay: Bool {
     func push(_ line: Line, _ verb: String) -> Int? {
       let words = line.text.split(separator: " ")
@@ -45,7 +45,7 @@ struct ToldLife {
     return false
   }
 
-  /// What each device that slept was told first when it woke.
+  /// The first thing that each sleeping device was told when it woke.
   var firstWordsAfterSleep: [String] {
     var asleep: Set<Int> = []
     var words: [String] = []
@@ -59,7 +59,8 @@ struct ToldLife {
     return words
   }
 
-  /// A client gives up a request while another's of the same number is out, and is answered later.
+  /// Whether a client gives up a request while another client's request with the same number is
+  /// out, and that other request is answered later.
   var givesUpWhatAnotherIsAnswered: Bool {
     var out: [Int: Int] = [:]
     var keeping: [Int: Int] = [:]
@@ -82,10 +83,10 @@ struct ToldLife {
     return false
   }
 
-  /// A client comes to the foreground between two failures that cost the server much, the second of which
-  /// comes more than a minute after the first, and less than that and the wait.
+  /// Whether a client comes to the foreground between two slow failures, of which the second comes
+  /// more than a minute after the first, but no later than a minute plus its wait.
   var isSeenBetweenSlowFailures: Bool {
-    // Slow waits: 1, 2, 4 … s; the others are 0.1, 0.2, 0.4 … s.
+    // These are the slow waits. The others are 0.1, 0.2, 0.4 … s.
     let waits = ["1", "2", "4", "8", "16", "32", "60"]
     var last: [Int: Line] = [:]
     var seen: Set<Int> = []
@@ -110,7 +111,8 @@ struct ToldLife {
     return false
   }
 
-  /// A push comes to the server before its client registers, and is answered after that.
+  /// Whether a push arrives at the server before its client registers, and is answered after the
+  /// register has left.
   var hasPushAroundRegister: Bool {
     var owners: [Int: Int] = [:]
     var arrived: Set<Int> = []

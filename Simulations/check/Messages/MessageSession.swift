@@ -5,17 +5,17 @@ import ZulipSync
 typealias ZulipStore = MessageStore<MessageFilter<ZulipContent>>
 typealias ZulipFilter = MessageFilter<ZulipContent>
 
-/// What one client saw of messages: the session of one queue, or a time without any in which
-/// nothing was changed.
-struct MessageLife {
-  /// Of the register, or of the first page.
+/// What one client saw of messages: the session of one queue, or a time without a queue in which
+/// nothing changed.
+struct MessageSession {
+  /// The line of the register, or of the first page.
   var line: Int
   var name: String
-  /// Channels of which events come, when it begins.
+  /// The channels that send events when the session begins.
   var followed: [ChannelID]
-  /// In the order in which they were sent, one at a time.
+  /// The polls in the order in which they were sent, one at a time.
   var polls: [Poll] = []
-  /// In the order in which they were sent.
+  /// The pages in the order in which they were sent.
   var pages: [Page] = []
 
   struct Poll {
@@ -31,7 +31,7 @@ struct MessageLife {
     var request: PageRequest<ZulipFilter, MessageID>
     var page: MessagePage<ZulipContent>
 
-    /// Of which IDs it says everything; `nil`: of none.
+    /// The IDs about which the page says everything; `nil` if there are none.
     var interval: IDInterval<MessageID>? { KnowledgeRules.interval(of: page, for: request) }
   }
 
@@ -44,17 +44,17 @@ struct MessageLife {
     return narrows
   }
 
-  /// What there was of it when a poll was answered, and the pages that ended before that poll left:
-  /// whatever they show, the events up to there have told (PartialKnowledge, S3). So the answer is
-  /// a moment at which events and pages must agree, as at the end.
-  func cut(after poll: Int) -> MessageLife {
-    var life = self
-    life.polls = Array(polls[...poll])
-    life.pages = pages.filter { $0.ended <= polls[poll].sent }
-    return life
+  /// The session up to the answer to a poll, with only the pages that ended before that poll left.
+  /// By then events have told all that those pages show (PartialKnowledge, S3). So events and pages
+  /// must agree at that moment, as they must at the end.
+  func cut(after poll: Int) -> MessageSession {
+    var session = self
+    session.polls = Array(polls[...poll])
+    session.pages = pages.filter { $0.ended <= polls[poll].sent }
+    return session
   }
 
-  /// The polls whose answers name a message of a narrow's pages, or may bring one in.
+  /// The polls whose answers name a message on a narrow's pages, or may bring one into the narrow.
   func polls(thatMatterTo narrow: ZulipFilter) -> [Int] {
     var ids: Set<MessageID> = []
     for page in pages where page.request.narrow == narrow {
@@ -80,18 +80,18 @@ struct MessageLife {
     }
   }
 
-  /// The same of messages that say nothing.
-  func withoutContents(_ form: ZulipContent.Form) -> MessageLife {
+  /// The same session with empty contents.
+  func withoutContents(_ form: ZulipContent.Form) -> MessageSession {
     let nothing = ZulipContent("", form)
-    var life = self
-    life.name += ", without contents"
+    var session = self
+    session.name += ", without contents"
     for index in pages.indices {
       for place in pages[index].page.messages.indices {
-        life.pages[index].page.messages[place].content = nothing
+        session.pages[index].page.messages[place].content = nothing
       }
     }
     for index in polls.indices {
-      life.polls[index].events = polls[index].events.map { event in
+      session.polls[index].events = polls[index].events.map { event in
         switch event {
         case .new(var message):
           message.content = nothing
@@ -103,19 +103,18 @@ struct MessageLife {
         }
       }
     }
-    return life
+    return session
   }
 
   /// How many polls were answered before a moment.
   func pollsAnswered(by moment: Int64) -> Int { polls.count { $0.ended <= moment } }
 
-  /// How many polls had left before a moment.
+  /// How many polls were sent before a moment.
   func pollsAsked(before moment: Int64) -> Int { polls.count { $0.sent < moment } }
 }
 
-/// Contents of which the recording has both forms. A recorder may ask for pages in another form
-/// than it asked the queue for; what an event tells in one form can then be found on a page in the
-/// other.
+/// The contents that the recording has in both forms. A recorder may ask for pages in one form and
+/// for the queue in the other. With both forms at hand, an event can then be compared with a page.
 struct TwoForms {
   private struct Key: Hashable {
     var id: MessageID
@@ -151,7 +150,7 @@ struct TwoForms {
     others[Key(id: id, content: ZulipContent(rendered, .rendered))] = raw
   }
 
-  /// Whether all contents of the page are of this form now.
+  /// Translates the page's contents into a form. Returns whether all of them now have it.
   func translate(
     _ page: inout MessagePage<ZulipContent>, into form: ZulipContent.Form
   ) -> Bool {

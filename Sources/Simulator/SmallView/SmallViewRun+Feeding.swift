@@ -3,7 +3,7 @@ internal import UpdateMachine
 
 // Inputs of the client, their effects, and what must hold after each.
 
-extension SmallViewLife {
+extension SmallViewRun {
   /// Gives the client an input, and performs its effects.
   mutating func feed(_ input: Body.Input) {
     let effects = body.handle(input, at: SmallView.now)
@@ -34,8 +34,8 @@ extension SmallViewLife {
     switch effect {
     case .cancel(let id): if id.part == .outbox { push = nil }
     case .disarm(let timer):
-      guard timers[SmallViewLife.index(of: timer)] != nil else { return breaks(.walls) }
-      timers[SmallViewLife.index(of: timer)] = nil
+      guard timers[SmallViewRun.index(of: timer)] != nil else { return breaks(.walls) }
+      timers[SmallViewRun.index(of: timer)] = nil
     case .report, .release: return
     case .load: begin(.load)
     case .save:
@@ -44,7 +44,7 @@ extension SmallViewLife {
     case .register, .poll: if body.status.outstanding == nil { breaks(.walls) }
     case .push(let push, _): send(push)
     case .arm(let timer, let range):
-      let index = SmallViewLife.index(of: timer)
+      let index = SmallViewRun.index(of: timer)
       guard timers[index] == nil, range.earliest > SmallView.now else { return breaks(.walls) }
       timers[index] = range.earliest
     case .erase, .read, .fetch: breaks(.walls)
@@ -122,7 +122,7 @@ extension SmallViewLife {
     if !list.ascends { breaks(.once) }
   }
 
-  /// Checks that the client's claim about a change is true, and that no stored change is lost.
+  /// Checks that what the client says about a change is true, and that no stored change is lost.
   private mutating func judge(
     _ number: UInt64, _ outbox: Outbox<SmallEdit>, confirmed: SmallList
   ) {
@@ -141,8 +141,8 @@ extension SmallViewLife {
     if state != nil, outbox.isStored(ticket) { stored |= bit }
   }
 
-  /// Checks that the data layer ran each change once and in order, and none that was given up
-  /// before.
+  /// Checks that the data layer ran each change once and in order, and ran none that had been
+  /// discarded before.
   mutating func judgeTruth(_ outbox: Outbox<SmallEdit>) {
     let list = dataLayer.list(asOf: dataLayer.count)
     if !list.ascends { return breaks(.once) }
@@ -152,8 +152,8 @@ extension SmallViewLife {
     }
   }
 
-  /// Whether answers to requests that are not awaited, of this process and of another, change
-  /// nothing.
+  /// Whether an answer that nobody awaits changes nothing, whether it belongs to this process or to
+  /// another.
   var absorbsWhatIsLate: Bool {
     guard body.isLoaded else { return true }
     let late = RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 7)

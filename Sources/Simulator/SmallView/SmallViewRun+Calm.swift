@@ -3,18 +3,17 @@ internal import UpdateMachine
 
 // A small view after the faults, and its description.
 
-extension SmallViewLife {
-  /// Whether nothing is pending or set aside, and the client has everything that the data layer
-  /// has.
+extension SmallViewRun {
+  /// Whether nothing is pending or set aside, and the client has everything the data layer has.
   var isSettled: Bool {
     guard isRunning, let outbox = body.local?.outbox, outbox.isEmpty else { return false }
     return body.finger?.lastMutation.number == dataLayer.count
       && body.freshness(at: SmallView.now).claim == .connected
   }
 
-  /// The next event: what can happen at once does, users retry what was refused, and then time
-  /// passes.
-  var calmHappening: (SmallViewHappening, SmallViewLife) {
+  /// The next event. Whatever can happen at once happens first; then the user retries what was
+  /// refused; then time passes.
+  var calmHappening: (SmallViewHappening, SmallViewRun) {
     guard isRunning else { return after(.begins) { $0.begin() } }
     switch operation {
     case .load: return after(.loads) { $0.load() }
@@ -45,8 +44,8 @@ extension SmallViewLife {
     return after(.tick) { _ in }
   }
 
-  /// The action of a user who wants all changes to be made.
-  private var calmWord: (SmallViewHappening, SmallViewLife)? {
+  /// The next action of a user who wants every change to be made.
+  private var calmWord: (SmallViewHappening, SmallViewRun)? {
     let needsStart: Bool
     switch body.status {
     case .stale, .idle, .halted(.stopped): needsStart = true
@@ -70,21 +69,21 @@ extension SmallViewLife {
     return nil
   }
 
-  private func changesMore(than other: SmallViewLife) -> Bool {
+  private func changesMore(than other: SmallViewRun) -> Bool {
     body.status != other.body.status || body.isStartPending != other.body.isStartPending
       || operation != other.operation
   }
 
   private func after(
-    _ happening: SmallViewHappening, _ change: (inout SmallViewLife) -> Void
-  ) -> (SmallViewHappening, SmallViewLife) {
+    _ happening: SmallViewHappening, _ change: (inout SmallViewRun) -> Void
+  ) -> (SmallViewHappening, SmallViewRun) {
     var copy = self
     change(&copy)
     return (happening, copy)
   }
 }
 
-extension SmallViewLife: CustomStringConvertible {
+extension SmallViewRun: CustomStringConvertible {
   /// The state on one line.
   var description: String {
     guard broken == nil else { return "broken" }

@@ -14,7 +14,7 @@ enum SmallViewHappening: Equatable, Sendable {
   case retries(UInt64)
   case discards(UInt64)
   case pushLeaves
-  /// `refusing`: the change that the data layer refuses; 0: none.
+  /// `refusing` is the change that the data layer refuses, or 0 for none.
   case pushArrives(SmallPush, refusing: UInt64)
   /// The data layer accepts the push, and may run it later.
   case pushIsKept
@@ -51,19 +51,19 @@ extension SmallViewHappening: CustomStringConvertible {
     case .pushFails(let failure, false): "the push fails: \(failure), and never left"
     case .pulled(let count): "a pull is answered, as of mutation \(count)"
     case .pullFails(let failure): "a pull fails: \(failure)"
-    case .timerFires(let index): "a timer fires: \(SmallViewLife.timerIDs[index].part)"
+    case .timerFires(let index): "a timer fires: \(SmallViewRun.timerIDs[index].part)"
     case .tick: "time passes"
     case .lateAnswer: "an answer comes late"
     }
   }
 }
 
-extension SmallViewLife {
-  typealias Happens = (SmallViewHappening, (inout SmallViewLife) -> Void) -> Void
+extension SmallViewRun {
+  typealias Happens = (SmallViewHappening, (inout SmallViewRun) -> Void) -> Void
 
-  /// Visits every event that can happen now, with the result.
-  func forEachHappening(_ visit: (SmallViewHappening, SmallViewLife) -> Void) {
-    func happens(_ happening: SmallViewHappening, _ change: (inout SmallViewLife) -> Void) {
+  /// Visits every event that can happen now, with the state that follows it.
+  func forEachHappening(_ visit: (SmallViewHappening, SmallViewRun) -> Void) {
+    func happens(_ happening: SmallViewHappening, _ change: (inout SmallViewRun) -> Void) {
       var copy = self
       change(&copy)
       visit(happening, copy)
@@ -180,7 +180,7 @@ extension SmallViewLife {
     isRunning = true
   }
 
-  /// Loses the memory. Pushes that were sent may still arrive.
+  /// The process loses its memory. Pushes that were sent may still arrive.
   mutating func crash(hasWritten: Bool) {
     if hasWritten, case .save(let form) = operation { disk = form }
     body = Body(incarnation: SmallView.incarnation, settings: SmallView.clientSettings)
@@ -224,7 +224,7 @@ extension SmallViewLife {
     underWay.sort { $0.code < $1.code }
   }
 
-  /// A push reaches the data layer. The client that waits for it may be answered.
+  /// A push reaches the data layer. If the client still waits for it, an answer can follow.
   mutating func arrive(_ content: SmallPush, refusing number: UInt64) {
     let before = dataLayer
     var run = content
@@ -256,14 +256,16 @@ extension SmallViewLife {
         hasLeft: hasLeft))
   }
 
-  /// A register or a poll returns the view as of this many mutations.
+  /// A register or a poll returns the view after the first `count` mutations.
   mutating func take(asOf count: UInt64) {
     guard let request = body.status.outstanding?.id else { return }
     let known = body.finger?.lastMutation.number
     let pulled = dataLayer.pulled(asOf: count, known: known)
     if known == nil {
       feed(
-        .snapshotArrived(request, pulled, finger: pulled.finger, terms: SmallView.terms))
+        .snapshotArrived(
+          request, pulled, finger: pulled.finger, terms: SmallView.terms,
+          isComplete: pulled.isCurrent))
     } else {
       feed(.batchArrived(request, pulled))
     }
@@ -276,6 +278,6 @@ extension SmallViewLife {
 
   mutating func fire(_ index: Int) {
     timers[index] = nil
-    feed(.fired(SmallViewLife.timerIDs[index]))
+    feed(.fired(SmallViewRun.timerIDs[index]))
   }
 }

@@ -4,19 +4,19 @@ import UpdateMachine
 
 /// Long random runs of several clients, with changes from outside, lag, flapping, lost histories,
 /// late and repeated pushes, and answers that are lost or damaged.
-struct ClientViewLifeTests {
+struct ClientViewRunTests {
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `every client holds a committed state, never goes back, and ends with the newest`(
     block: UInt64
   ) {
-    var occasions = ViewLife.Occasions()
+    var occasions = ViewRun.Occasions()
     for seed in block * 20..<(block + 1) * 20 {
-      var life = ViewLife(seed: seed)
-      life.run()
-      #expect(life.violation == nil, "seed \(seed)")
-      occasions.add(life.occasions)
+      var run = ViewRun(seed: seed)
+      run.run()
+      #expect(run.violation == nil, "seed \(seed)")
+      occasions.add(run.occasions)
     }
-    // Nothing is tested that does not happen.
+    // The test means something only if all of this happens.
     #expect(occasions.unbelieved > 20)
     #expect(occasions.fullAnswers > 20)
     #expect(occasions.registers > 20)
@@ -28,17 +28,17 @@ struct ClientViewLifeTests {
   func `every breach is noticed in a random run`(breach: ViewBreach) {
     var found = 0
     for seed in 0..<30 as Range<UInt64> {
-      var life = ViewLife(seed: seed, breach: breach)
-      life.run()
-      if life.violation != nil { found += 1 }
+      var run = ViewRun(seed: seed, breach: breach)
+      run.run()
+      if run.violation != nil { found += 1 }
     }
     #expect(found > 5)
   }
 }
 
 /// One user's clients, data layer and diff server, and the network between them.
-struct ViewLife {
-  /// How often what happened.
+struct ViewRun {
+  /// Counts of what happened.
   struct Occasions {
     var unbelieved = 0
     var fullAnswers = 0
@@ -55,25 +55,25 @@ struct ViewLife {
     }
   }
 
-  /// The first thing that was wrong.
+  /// The first thing that went wrong.
   private(set) var violation: String?
   private(set) var occasions = Occasions()
   private var desk = ViewDesk()
   private var draws: Draws
   private var clients: [Client]
-  /// Pushes that are under way. Some arrive more than once, and long after.
+  /// Pushes that are under way. Some arrive more than once, or much later.
   private var pushes: [MutationPush] = []
   private var breach: ViewBreach?
   private let tellsCommits: Bool
   private var epoch: UInt64 = 1
 
-  /// A client: its follower, and an outbox as simple as can be.
+  /// A client: its follower, and the simplest possible outbox.
   struct Client {
     let id: ClientID
     var follower = ViewFollower()
-    /// What waits to be confirmed; the first has the ID after the last that was confirmed.
+    /// The mutations that wait for confirmation. The first has the ID after the last confirmed one.
     var pending: [Int64] = []
-    /// What each ID that was confirmed, or is pending, stands for.
+    /// The token of each mutation that is confirmed or pending, by ID.
     var tokens: [UInt64: Int64] = [:]
     var refused: Set<UInt64> = []
     var confirmed = MutationID.none
@@ -137,12 +137,12 @@ struct ViewLife {
     case 1:
       epoch += 1
       desk.server.diffServer.restart(epoch: epoch)
-    case 2: desk.server.diffServer.restart(epoch: epoch)  // Which it must not; the checksum tells.
+    case 2: desk.server.diffServer.restart(epoch: epoch)  // A breach that the checksum reveals.
     case _: desk.dataLayer.loseNext()
     }
   }
 
-  /// Some pushes begin too late: those before got lost, or were overtaken.
+  /// Some pushes begin too late, because earlier ones got lost or were overtaken.
   private mutating func push(_ index: Int, whole: Bool = false) {
     var mutations: [NamedMutation] = []
     let client = clients[index]
@@ -162,7 +162,7 @@ struct ViewLife {
       MutationPush(client: client.id, knownRefusal: client.knownRefusal, mutations: mutations))
   }
 
-  /// Any of those under way, which may stay there to come again.
+  /// Delivers any push that is under way. It may stay under way and come again.
   private mutating func deliverPush() {
     guard !pushes.isEmpty else { return }
     let index = draws.below(pushes.count)
@@ -178,7 +178,7 @@ struct ViewLife {
     clients[index].follower.ask()
     guard let question = clients[index].follower.question else { return }
     let newest = desk.dataLayer.lastNumber.number
-    // It lags or flaps: mostly a little, sometimes a lot.
+    // The view lags or goes back: mostly a little, sometimes a lot.
     let lag = UInt64([0, 0, draws.below(3), draws.below(8), draws.below(200)][draws.below(5)])
     guard
       var pulled = try? desk.pull(
@@ -201,7 +201,7 @@ struct ViewLife {
     if let finger, pulled.finger.confirmsLess(than: finger) { occasions.unbelieved += 1 }
   }
 
-  /// The outbox hears of what is confirmed.
+  /// Tells the outbox what is confirmed.
   private mutating func hear(_ index: Int) {
     guard let model = clients[index].follower.model else { return }
     judge(model, index)
@@ -212,7 +212,7 @@ struct ViewLife {
       occasions.refusals += 1
       clients[index].knownRefusal = refusal.id
       clients[index].refused.insert(refusal.id.number)
-      // The user thinks again about what was to come after it.
+      // The user reconsiders the mutations that were to follow it.
       if draws.happens(1, in: 2), !clients[index].pending.isEmpty {
         if draws.happens(1, in: 2) {
           clients[index].pending.removeFirst()
@@ -224,7 +224,7 @@ struct ViewLife {
     judgeLog(model, index)
   }
 
-  /// Nothing goes wrong any more: everybody must become up to date.
+  /// From now on nothing goes wrong, and all clients must become up to date.
   private mutating func calmDown() {
     desk.server.runsAtOnce = true
     while !pushes.isEmpty, violation == nil { deliverPush() }
@@ -252,8 +252,8 @@ struct ViewLife {
 
   // MARK: Judgement
 
-  /// What a client holds is one commit, with its last mutation ID and refusal, and not an earlier
-  /// one.
+  /// Checks that a client holds exactly one commit, with that commit's last mutation ID and
+  /// refusal, and that it never goes back to an earlier one.
   private mutating func judge(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }
@@ -282,8 +282,8 @@ struct ViewLife {
       && record.lastMutation == model.lastMutation && record.refusal == model.refusal
   }
 
-  /// Each mutation up to the last took effect exactly once, in order, or was refused; and none
-  /// above it did. The data layer is not asked.
+  /// Checks that each mutation up to the last took effect exactly once and in order, or was
+  /// refused, and that no later one did. It does so without asking the data layer.
   private mutating func judgeLog(_ model: ClientViewModel<JSONValue>, _ index: Int) {
     let client = clients[index]
     guard violation == nil else { return }

@@ -1,7 +1,7 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// What a data layer of the walls' program can do.
+/// The mutators of the data layer in the walls' program.
 private struct Sums: ViewMutators {
   func run(
     _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
@@ -20,8 +20,8 @@ private struct Sums: ViewMutators {
   }
 }
 
-/// One run of a client view: pushes, of which some are refused; pulls of deltas and of full views;
-/// and what the client holds at the end.
+/// One run of a client view. It has pushes, some of them refused, and pulls of deltas and of full
+/// views. Returns what the client holds at the end.
 func lifeOfClientView() -> String {
   var server = ClientViewServer(
     DataLayer(Sums()), DiffServer(epoch: 1, historyMaximum: 3), pushCredential: PushCredential("a"),

@@ -1,9 +1,9 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// The state of a small view at one moment, which is moment 0: client, disk, network and data
-/// layer.
-struct SmallViewLife: Sendable {
+/// The state of a small view at one moment, which counts as moment 0: client, disk, network and
+/// data layer.
+struct SmallViewRun: Sendable {
   typealias Sync = ClientView<SmallList>
   typealias Body = SyncClient<SmallReplica, Sync>
   typealias Packing = Machine<ViewFinger>.Packing
@@ -11,10 +11,10 @@ struct SmallViewLife: Sendable {
   let world: SmallView
   var body: Body
   var isRunning = false
-  /// When the timers of machine, outbox and storage may fire.
+  /// The earliest moments at which the timers of machine, outbox and storage may fire.
   var timers: [Moment?] = [nil, nil, nil]
   var operation: Operation?
-  /// What is durable, packed; `nil`: nothing.
+  /// What is durable, packed; `nil` if nothing is.
   var disk: UInt64?
   /// The open push.
   var push: Push?
@@ -25,11 +25,11 @@ struct SmallViewLife: Sendable {
   var refusalsLeft: UInt64
   /// Changes that the user was told are stored, one bit each.
   var stored: UInt64 = 0
-  /// Changes that were given up while a copy may have been at the server.
+  /// Changes that were discarded while a copy may have been at the server.
   var copies: UInt64 = 0
   var broken: SmallViewRule?
 
-  /// What the store was asked to do and has not finished.
+  /// What the store was asked to do and has not yet finished.
   enum Operation: Equatable {
     case load
     /// What the disk will hold.
@@ -42,7 +42,7 @@ struct SmallViewLife: Sendable {
     var hasLeft = false
     /// Answers on their way.
     var isAccepted = false
-    /// The refused ID; 0: none.
+    /// The refused ID, or 0 for none.
     var refused: UInt64 = 0
   }
 
@@ -89,13 +89,13 @@ struct SmallViewLife: Sendable {
     bits.put(stored, width: 3)
     bits.put(copies, width: 3)
     bits.put(disk != nil)
-    if let disk { bits.put(disk, width: SmallViewLife.diskWidth) }
+    if let disk { bits.put(disk, width: SmallViewRun.diskWidth) }
     switch operation {
     case nil: bits.put(0, width: 2)
     case .load: bits.put(1, width: 2)
     case .save(let form):
       bits.put(2, width: 2)
-      bits.put(form, width: SmallViewLife.diskWidth)
+      bits.put(form, width: SmallViewRun.diskWidth)
     }
     return bits.word
   }
@@ -143,11 +143,11 @@ struct SmallViewLife: Sendable {
     refusalsLeft = bits.take(width: 2)
     stored = bits.take(width: 3)
     copies = bits.take(width: 3)
-    if bits.takeFlag() { disk = bits.take(width: SmallViewLife.diskWidth) }
+    if bits.takeFlag() { disk = bits.take(width: SmallViewRun.diskWidth) }
     switch bits.take(width: 2) {
     case 0: operation = nil
     case 1: operation = .load
-    default: operation = .save(bits.take(width: SmallViewLife.diskWidth))
+    default: operation = .save(bits.take(width: SmallViewRun.diskWidth))
     }
   }
 
@@ -165,7 +165,7 @@ struct SmallViewLife: Sendable {
 
   // MARK: Models and forms
 
-  /// The replica of a client that has the data layer's state as of this many IDs.
+  /// The replica of a client that has the data layer's state after the first `count` IDs.
   func replica(asOf count: UInt64) -> SmallReplica {
     let pulled = dataLayer.pulled(asOf: count, known: nil)
     guard let replica = try? SmallReplica(snapshot: pulled) else {
@@ -183,7 +183,7 @@ struct SmallViewLife: Sendable {
     bits.put(saved.model.confirmation.last.number, width: 3)
     bits.put(saved.finger != nil)
     outbox.packSaved(into: &bits, tickets: tickets)
-    precondition(bits.count <= Int(SmallViewLife.diskWidth), "a form is larger than its place")
+    precondition(bits.count <= Int(SmallViewRun.diskWidth), "a form is larger than its place")
     return UInt64(truncatingIfNeeded: bits.word)
   }
 
@@ -202,10 +202,10 @@ struct SmallViewLife: Sendable {
 
   // MARK: Coverage
 
-  /// What is reached now of ``SmallView/names``, one bit each.
+  /// Which of ``SmallView/names`` this state reaches, one bit each.
   var coverage: UInt64 {
     guard isRunning, broken == nil, let outbox = body.local?.outbox else { return 0 }
-    var bits: UInt64 = 1 << UInt64(SmallViewLife.code(of: outbox.status))
+    var bits: UInt64 = 1 << UInt64(SmallViewRun.code(of: outbox.status))
     for ticket in 1...tickets {
       switch outbox.state(of: MutationTicket(ticket)) {
       case .queued: bits |= 1 << 6

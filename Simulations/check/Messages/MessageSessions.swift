@@ -3,13 +3,13 @@ import UpdateMachine
 import ZulipSync
 
 /// The sessions in a recording.
-struct MessageLives {
-  var lives: [MessageLife] = []
-  /// The lines of pages in another form than a queue's, of which the recording has not both: that
-  /// queue is given them in a second session, in which no message has a content.
+struct MessageSessions {
+  var sessions: [MessageSession] = []
+  /// The lines of pages in another form than their queue's, if the recording does not have both
+  /// forms. A second session of that queue takes them, in which all contents are empty.
   var withoutContents: Set<Int> = []
-  /// Pages that no session has: of a time in which something was changed and no queue told of it,
-  /// or with a hole in them.
+  /// The number of pages that no session has: they have a hole in them, or are from a time when
+  /// something changed and no queue told of it.
   var notFollowed = 0
 
   private let exchanges: [MessageExchange]
@@ -24,7 +24,7 @@ struct MessageLives {
       addLife(of: queue, form, channels, exchange, &used)
     }
     for user in Set(exchanges.map(\.user)).sorted() { addQuietLife(of: user, &used) }
-    lives.sort { $0.line < $1.line }
+    sessions.sort { $0.line < $1.line }
     let all = exchanges.filter { if case .page = $0.kind { true } else { false } }
     notFollowed += all.count { !used.contains($0.line) }
   }
@@ -36,30 +36,32 @@ struct MessageLives {
     _ register: MessageExchange, _ used: inout Set<Int>
   ) {
     let user = register.user
-    var life = MessageLife(line: register.line, name: "queue \(queue)", followed: [])
+    var session = MessageSession(line: register.line, name: "queue \(queue)", followed: [])
     var end = Int64.max
     for exchange in exchanges where exchange.user == user {
       switch exchange.kind {
       case .released(queue): end = min(end, exchange.sent)
       case .polled(queue, let events):
-        life.polls.append(
-          MessageLife.Poll(
+        session.polls.append(
+          MessageSession.Poll(
             sent: exchange.sent, ended: exchange.ended,
             events: events.events.flatMap { $0.changes(form) }))
       case .registered, .polled, .released, .page, .wrote, .changed: break
       }
     }
-    // Polls at once, or asked again: which events were applied when is the machine's business.
-    for index in life.polls.indices.dropFirst()
-    where life.polls[index].sent < life.polls[index - 1].ended { return }
-    // A queue without a release may have gone on for any time after its last answer.
-    if end == .max { end = life.polls.last?.ended ?? register.ended }
+    // If polls overlap, or one is repeated, it is not known which events were applied when. That is
+    // the machine's check.
+    for index in session.polls.indices.dropFirst()
+    where session.polls[index].sent < session.polls[index - 1].ended { return }
+    // Nobody knows how long a queue without a release went on after its last answer.
+    if end == .max { end = session.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
-    life.followed = channels?.sorted() ?? followed(by: user, until: end)
-    addPages(own, form, of: user, life, &used)
+    session.followed = channels?.sorted() ?? followed(by: user, until: end)
+    addPages(own, form, of: user, session, &used)
   }
 
-  /// The pages before a user's first queue: nothing tells of changes, so there must be none.
+  /// Adds the pages before a user's first queue. Nothing tells of changes then, so there must be
+  /// none.
   private mutating func addQuietLife(of user: String, _ used: inout Set<Int>) {
     var end = Int64.max
     for exchange in exchanges {
@@ -71,22 +73,22 @@ struct MessageLives {
     }
     let own = exchanges.filter { $0.user == user && $0.ended <= end }
     guard let first = own.first else { return }
-    let life = MessageLife(
+    let session = MessageSession(
       line: first.line, name: "\(user) without a queue",
       followed: followed(by: user, until: end))
-    addPages(own, .rendered, of: user, life, &used)
+    addPages(own, .rendered, of: user, session, &used)
   }
 
-  /// Adds a session with its pages, and if some have not the form of its queue, another of the
-  /// lists of those, without contents.
+  /// Adds a session with its pages. If some pages do not have the queue's form, it adds another
+  /// session with their lists, without contents.
   private mutating func addPages(
-    _ own: [MessageExchange], _ form: ZulipContent.Form, of user: String, _ life: MessageLife,
+    _ own: [MessageExchange], _ form: ZulipContent.Form, of user: String, _ session: MessageSession,
     _ used: inout Set<Int>
   ) {
     let directory = directory(of: user)
-    var life = life
+    var session = session
     var others: Set<ZulipFilter?> = []
-    var all: [MessageLife.Page] = []
+    var all: [MessageSession.Page] = []
     for exchange in own {
       guard case .page(let request, let answer) = exchange.kind,
         var page = answer.page(for: request)
@@ -97,27 +99,27 @@ struct MessageLives {
         if let id = request.narrow.message {
           PageRequest(id)
         } else {
-          // What left its anchor out is the page about the ID beside it.
+          // A page whose request left the anchor out counts as a page about the neighbouring ID.
           PageRequest(
             request.narrow.filter(directory), page.anchor.map { .id($0) } ?? request.anchor,
             before: request.before,
             after: request.after)
         }
       all.append(
-        MessageLife.Page(
+        MessageSession.Page(
           line: exchange.line, sent: exchange.sent, ended: exchange.ended, request: question,
           page: page))
       if isOfForm {
-        life.pages.append(all[all.count - 1])
+        session.pages.append(all[all.count - 1])
       } else {
         others.insert(question.narrow)
         withoutContents.insert(exchange.line)
       }
     }
-    if !life.pages.isEmpty { lives.append(life) }
+    if !session.pages.isEmpty { sessions.append(session) }
     guard !others.isEmpty else { return }
-    life.pages = all.filter { others.contains($0.request.narrow) }
-    lives.append(life.withoutContents(form))
+    session.pages = all.filter { others.contains($0.request.narrow) }
+    sessions.append(session.withoutContents(form))
   }
 
   // MARK: What the recording tells of a user
@@ -140,9 +142,9 @@ struct MessageLives {
     return (messages, events)
   }
 
-  /// Without a register, a channel is not followed at first if the user joins it later, and is if
-  /// the user leaves it. Otherwise it is not followed if the user found its newest message only
-  /// afterwards.
+  /// The channels followed at the start, where no register tells. A channel is not followed if the
+  /// user joins it later, and is followed if the user leaves it later. Otherwise it is followed
+  /// unless the newest message that the user was shown of it is historical.
   private func followed(by user: String, until end: Int64) -> [ChannelID] {
     var newest: [ChannelID: ZulipMessage] = [:]
     for message in shown(to: user, until: end).messages {
@@ -159,7 +161,8 @@ struct MessageLives {
     }
   }
 
-  /// The user's own ID: the one that takes part in all of the user's direct conversations.
+  /// The channels' names, and the user's own ID: the one that takes part in all of the user's
+  /// direct conversations.
   private func directory(of user: String) -> ZulipNarrow.Directory {
     var directory = ZulipNarrow.Directory()
     var inAll: Set<UserID>?
