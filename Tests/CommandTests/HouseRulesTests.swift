@@ -47,6 +47,17 @@ import Testing
     #expect(long.map { "\($0.path): \($0.lines.count) lines" } == [])
   }
 
+  /// Text in quotation marks may be longer: recorded data, and what a program prints.
+  @Test func `no comment goes past column 100`() {
+    let long = repository.swift.flatMap { file in
+      file.lines.enumerated().compactMap { number, line in
+        let isComment = line.drop { $0 == " " }.hasPrefix("//")
+        return isComment && line.count > 100 ? file.place(number) : nil
+      }
+    }
+    #expect(long == [])
+  }
+
   @Test func `no function is longer than 70 lines`() {
     #expect(repository.swift.flatMap { $0.functions(longerThan: 70) } == [])
   }

@@ -1,3 +1,8 @@
+// ActorEngine: the room in which the driver itself is simulated: real actors and tasks, on an
+// executor owned by the world, with the world's clock, network and disks.
+//
+// ActorEngine may use: Choices, Disk, Oracles, Run, World.
+
 #if !hasFeature(Embedded)
 
   internal import SyncProtocols

@@ -1,8 +1,3 @@
-// ActorEngine: the room in which the driver itself is simulated: real actors and tasks, on an
-// executor owned by the world, with the world's clock, network and disks.
-//
-// ActorEngine may use: Choices, Disk, Oracles, Run, World.
-
 #if !hasFeature(Embedded)
 
   /// Runs all jobs of a world one after the other, on the thread that calls it: those of tasks

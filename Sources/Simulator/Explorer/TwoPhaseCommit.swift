@@ -52,7 +52,7 @@ package struct TwoPhaseCommit: ExplorableModel, Sendable {
   /// In a state, the two bits of each resource manager are in two planes of 15 bits. So a set of
   /// managers is one mask, and the invariant needs no loop. From the lowest bit:
   ///
-  ///     plane 0 (15) | plane 1 (15) | tmPrepared (15) | Prepared sent (15) | tm (2) | Commit, Abort
+  ///     plane 0 (15), plane 1 (15), tmPrepared (15), Prepared sent (15), tm (2), Commit, Abort
   ///
   /// Working is 00, prepared 01, committed 10, aborted 11. The transaction manager is 0 before it
   /// decides, then 1 or 2. *Commit* and *Abort* are the messages it has sent.

@@ -1,11 +1,6 @@
 package import SyncProtocols
 package import UpdateMachine
 
-// Ledger: the room of a world in which users change things over Replicache's protocol: its server,
-// its app, its users, and what they are owed.
-//
-// Ledger may use: Choices, Disk, Run, World.
-
 /// A change of a ledger's user. Each entry has a unique number, and is written into its client's
 /// list wherever it runs. So a lost, repeated or reordered entry shows.
 package struct LedgerChange: ViewMutation, Hashable {

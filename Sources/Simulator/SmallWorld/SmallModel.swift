@@ -1,12 +1,6 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// SmallWorld: the room of the world that is small enough to be explored completely. It has a few
-// clients, a server that holds a few events for each, abstract time, and all faults between them.
-// The clients are the real ones, value and protocol; their surroundings are minimal.
-//
-// SmallWorld may use: Explorer, Oracles, Run.
-
 /// A model that knows only its position, and whether events came in order. Positions are relative
 /// to where the model was when its client was packed.
 struct SmallModel: SyncModel, Equatable {

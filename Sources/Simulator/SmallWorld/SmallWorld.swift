@@ -1,6 +1,12 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
+// SmallWorld: the room of the world that is small enough to be explored completely. It has a few
+// clients, a server that holds a few events for each, abstract time, and all faults between them.
+// The clients are the real ones, value and protocol; their surroundings are minimal.
+//
+// SmallWorld may use: Explorer, Oracles, Run.
+
 /// A world of register and poll that is small enough to visit all its states: one to three real
 /// clients (the value that an app runs, with its protocol), and a server that holds a few events
 /// for each.

@@ -1,9 +1,3 @@
-// Driver: the room of the actor that performs what the values below it decide. It owns the
-// connection to the app: the source and store protocols, the clock, observation. It decides
-// nothing, and has no rule of the protocol in it.
-//
-// Driver may use: every other room.
-
 #if !hasFeature(Embedded)
 
   /// The app's adapter to one server's protocol. All inbound I/O is behind it.

@@ -1,3 +1,9 @@
+// Driver: the room of the actor that performs what the values below it decide. It owns the
+// connection to the app: the source and store protocols, the clock, observation. It decides
+// nothing, and has no rule of the protocol in it.
+//
+// Driver may use: every other room.
+
 #if !hasFeature(Embedded)
 
   /// Keeps an app's model up to date with a server, and says how fresh it is.

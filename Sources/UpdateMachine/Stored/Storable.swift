@@ -1,3 +1,8 @@
+// Stored: the room of saved forms. It turns values into bytes and rows, and back. It imports
+// nothing.
+//
+// Stored may use: VersionedMap.
+
 /// A value with a saved form in bytes. Equal values give equal bytes, and each takes at least one.
 ///
 /// Bytes that no value wrote give an error or another value, never a trap. The version of the whole

@@ -1,8 +1,3 @@
-// Stored: the room of saved forms. It turns values into bytes and rows, and back. It imports
-// nothing.
-//
-// Stored may use: VersionedMap.
-
 /// Why a saved form cannot be read. The client starts without it, and it is kept aside.
 public enum StoredFormError: Error, Hashable, Sendable {
   /// The form is damaged, cut off, or not ours. `expected` is for the app's log. It never says what

@@ -1,3 +1,9 @@
+// HTTP: the requests to a Zulip server and its answers: the connection, each request with its typed
+// answer, and the source for the library's driver. ServerAnswer says what an answer means; the
+// machine decides when to ask.
+//
+// HTTP may use: JSON, State, Wire.
+
 import Foundation
 public import UpdateMachine
 

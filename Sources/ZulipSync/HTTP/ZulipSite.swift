@@ -1,9 +1,3 @@
-// HTTP: the requests to a Zulip server and its answers: the connection, each request with its typed
-// answer, and the source for the library's driver. ServerAnswer says what an answer means; the
-// machine decides when to ask.
-//
-// HTTP may use: JSON, State, Wire.
-
 import Foundation
 
 /// The address of a Zulip server: a scheme, a host and perhaps a port, and nothing else.
