@@ -31,6 +31,33 @@ import Testing
     #expect(count > 150)
   }
 
+  /// A tag like `[05 A5]` names the step in a recording that shows a fact. ZulipServer says which
+  /// recording has which number.
+  @Test func `every cited step of a recording was recorded`() throws {
+    let article = try #require(repository.contents(of: ReferenceTests.articles[5].path))
+    var steps: [Substring: Set<Substring>] = [:]
+    let table = String(decoding: article, as: UTF8.self)
+    for row in table.matches(of: #/\| `\[(0[0-9])[^\]]*\]` \| `([^`]+)`/#) {
+      let file = "Simulations/Recordings/\(row.output.2)"
+      let lines = String(decoding: try #require(repository.contents(of: file)), as: UTF8.self)
+      steps[row.output.1] = Set(lines.matches(of: #/"step": ?"([A-Z]+[0-9]*)/#).map(\.output.1))
+    }
+    #expect(steps.count == 5)
+    var (dangling, count): ([String], Int) = ([], 0)
+    for path in texts {
+      let text = String(decoding: repository.contents(of: path) ?? Data(), as: UTF8.self)
+      for tag in text.matches(of: #/\[(0[0-9]) ([A-Z]+[0-9]*)\]/#) {
+        count += 1
+        // A tag without a number names a group of steps.
+        if steps[tag.output.1]?.contains(where: { $0.hasPrefix(tag.output.2) }) != true {
+          dangling.append("\(path): \(tag.output.0)")
+        }
+      }
+    }
+    #expect(dangling == [])
+    #expect(count > 40)
+  }
+
   @Test func `no file names a document that the articles have replaced`() {
     // The documents that the articles have replaced. Each name is in two parts, so that this file
     // names none.

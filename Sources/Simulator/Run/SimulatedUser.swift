@@ -157,7 +157,7 @@ where Sync.Batch.Event == Model.Event {
 }
 
 extension UserAction: CustomStringConvertible {
-  /// A text like "mutates add", "discarded #3" or "opens a window".
+  /// A text like "mutates add", "discards #3" or "opens a window".
   public var description: String {
     switch self {
     case .mutates(let change): "mutates \(change.name)"

@@ -76,8 +76,8 @@ extension SyncClient {
   public enum MutationDecision: Sendable {
     /// Tries a refused or uncertain mutation again, unchanged.
     case retried(MutationTicket)
-    /// Replaces a mutation that the server itself refused, or changes one that never left
-    /// (`Outbox.canEdit`). Accepted even if that fills the outbox.
+    /// Replaces a mutation that the server itself refused, or changes one that never left.
+    /// Accepted even if that fills the outbox.
     case edited(MutationTicket, Model.Change)
     /// Gives up a mutation that is refused, uncertain, or never left.
     case discarded(MutationTicket)
