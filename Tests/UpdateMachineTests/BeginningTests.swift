@@ -248,7 +248,7 @@ import Testing
     var hand = offline()
     try hand.mutate(.set("a", 2))
     let saved = try #require(hand.client.saved)
-    #expect(saved.isBeginning && saved.finger == nil && saved.levelAge == nil)
+    #expect(saved.isBeginning && saved.finger == nil && saved.upToDateAge == nil)
     var disk = RowDisk()
     disk.write(saved.rows(since: nil))
     let read = try Saved(stored: disk.rows)

@@ -33,9 +33,9 @@ import Testing
 
   @Test func `a saved form says how long before the write its state was up to date`() {
     var hand = registered()
-    #expect(hand.client.saved?.levelAge == .milliseconds(50))
+    #expect(hand.client.saved?.upToDateAge == .milliseconds(50))
     hand.put(.app(.backgrounded), after: .seconds(9))
-    #expect(hand.client.saved?.levelAge == .milliseconds(9_050))
+    #expect(hand.client.saved?.upToDateAge == .milliseconds(9_050))
   }
 
   @Test func `a restored state is as old as its form and its age at the write together`() {
@@ -50,7 +50,7 @@ import Testing
   @Test func `a form of unknown age, or without one at the write, says nothing`() {
     var saved = registered().client.saved
     #expect(level(restarted(saved, age: nil)) == nil)
-    saved?.levelAge = nil
+    saved?.upToDateAge = nil
     #expect(level(restarted(saved, age: .seconds(5))) == nil)
     #expect(level(restarted(nil, age: nil)) == nil)
   }
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `a driver restores the age with the state`() {
     var saved = Bench.saved
-    saved.levelAge = .seconds(7)
+    saved.upToDateAge = .seconds(7)
     let bench = Bench(store: ScriptedStore(saved, writtenAt: 940_000))
     _ = bench.run()
     bench.drain()

@@ -182,11 +182,11 @@ import Testing
     let store = RowStore<Names, Place>(counting)
     var read = try #require(try await store.load())
     #expect(read.replica == saved(["a"], at: 7).replica)
-    read.replica.levelAge = .seconds(3)
+    read.replica.upToDateAge = .seconds(3)
     try await store.save(read)
     #expect(await counting.log.suffix(1) == ["append 1"])
     let again = try await RowStore<Names, Place>(counting).load()
-    #expect(again?.replica.levelAge == .seconds(3))
+    #expect(again?.replica.upToDateAge == .seconds(3))
     #expect(again?.replica == read.replica)
   }
 

@@ -44,25 +44,25 @@ extension StorableModel {
 /// The row that describes all the others: versions, finger, terms, and how old the state was.
 @usableFromInline
 struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
-  /// The version of the library's own rows. Version 1 had neither ``levelAge`` nor
+  /// The version of the library's own rows. Version 1 had neither ``upToDateAge`` nor
   /// ``isBeginning``, and is still read.
   @usableFromInline static var version: UInt64 { 2 }
 
   @usableFromInline var model: UInt64
   @usableFromInline var finger: Place?
   @usableFromInline var terms: ServerTerms
-  @usableFromInline var levelAge: TimeSpan?
+  @usableFromInline var upToDateAge: TimeSpan?
   @usableFromInline var isBeginning = false
 
   @inlinable
   init(
-    model: UInt64, finger: Place?, terms: ServerTerms, levelAge: TimeSpan?, isBeginning: Bool
+    model: UInt64, finger: Place?, terms: ServerTerms, upToDateAge: TimeSpan?, isBeginning: Bool
   ) {
     self.isBeginning = isBeginning
     self.model = model
     self.finger = finger
     self.terms = terms
-    self.levelAge = levelAge
+    self.upToDateAge = upToDateAge
   }
 
   @usableFromInline
@@ -71,7 +71,7 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
     bytes.put(model)
     bytes.put(finger)
     terms.put(into: &bytes)
-    bytes.put(levelAge?.milliseconds)
+    bytes.put(upToDateAge?.milliseconds)
     bytes.put(isBeginning)
   }
 
@@ -84,7 +84,7 @@ struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
     finger = try bytes.takeOptional()
     terms = try ServerTerms(from: &bytes)
     guard version >= 2 else { return }
-    levelAge = try bytes.takeOptional(Int64.self).map { max(.zero, .milliseconds($0)) }
+    upToDateAge = try bytes.takeOptional(Int64.self).map { max(.zero, .milliseconds($0)) }
     isBeginning = try bytes.takeBool()
   }
 }
@@ -111,7 +111,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
 
   private var head: StoredHead<Place> {
     StoredHead(
-      model: Model.storedVersion, finger: finger, terms: terms, levelAge: levelAge,
+      model: Model.storedVersion, finger: finger, terms: terms, upToDateAge: upToDateAge,
       isBeginning: isBeginning)
   }
 
@@ -133,7 +133,7 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     }
     self.init(
       model: model, finger: head.finger, terms: head.terms, outbox: outbox,
-      levelAge: head.levelAge, isBeginning: head.isBeginning)
+      upToDateAge: head.upToDateAge, isBeginning: head.isBeginning)
   }
 
   /// Whether this version wrote the rows, so that a step may be appended to them.

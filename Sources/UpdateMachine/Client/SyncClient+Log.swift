@@ -42,7 +42,7 @@ extension SyncClient {
     // The saved form names the log to release.
     if !isLoaded { storage.wantLoad() }
     _holding = .nothing
-    restoredLevel = nil
+    restoredAsOf = nil
     beginning = nil
     tell(.app(.loggedOut), at: now, &effects)
     waitingBatches = []
@@ -68,7 +68,7 @@ extension SyncClient {
     withModel { $0.lists.handle(.restored) }
     if let saved { restoreOutbox(saved) }
     beginWithoutState()
-    if let age, let levelAge = saved?.levelAge { restoredLevel = now - age - levelAge }
+    if let age, let upToDateAge = saved?.upToDateAge { restoredAsOf = now - age - upToDateAge }
     guard let saved, let finger = saved.finger else {
       if startsWhenLoaded { begin(foreground: early.isInForeground, at: now, &effects) }
       return

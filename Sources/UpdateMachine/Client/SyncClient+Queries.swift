@@ -47,7 +47,7 @@ extension SyncClient {
   public func freshness(at now: Moment) -> Freshness {
     guard isLoaded else { return Freshness(.unknown, upToDateAsOf: nil) }
     var freshness = _machine.freshness(at: now)
-    freshness.upToDateAsOf = freshness.upToDateAsOf ?? restoredLevel
+    freshness.upToDateAsOf = freshness.upToDateAsOf ?? restoredAsOf
     if _machine.isHerd, case .unreachable(let since) = freshness.claim {
       freshness.claim = .connecting(since: since)  // The server answered; it only wants patience.
     }

@@ -9,7 +9,7 @@ extension SyncClient {
     guard canSave, let model = model ?? beginning else { return nil }
     return Saved(
       model: model, finger: _machine.finger, terms: _machine.terms, outbox: _local?.outbox,
-      levelAge: freshness(at: settledAt).upToDateAsOf.map { settledAt - $0 },
+      upToDateAge: freshness(at: settledAt).upToDateAsOf.map { settledAt - $0 },
       isBeginning: beginning != nil)
   }
 

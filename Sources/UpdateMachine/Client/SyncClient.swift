@@ -59,7 +59,7 @@ where Sync.Batch.Event == Model.Event {
   /// When the state that was restored last equalled the server's, by this process's clock; `nil`:
   /// unknown. Only ``freshness(at:)`` reads it. The machine's rules trust nothing but what it saw
   /// itself (TheMachine §6).
-  @usableFromInline var restoredLevel: Moment?
+  @usableFromInline var restoredAsOf: Moment?
   /// The moment of the last input.
   @usableFromInline var settledAt = Moment.distantPast
 

@@ -265,21 +265,21 @@ public struct SavedReplica<Model: SyncModel, Place: Finger>: Sendable {
   @usableFromInline package var outbox: Outbox<Model.Change>?
   /// How long before the write the model was last known to equal the server's state; `nil`:
   /// unknown. A span, because no moment of one process means anything to the next.
-  @usableFromInline package var levelAge: TimeSpan?
+  @usableFromInline package var upToDateAge: TimeSpan?
   /// Whether the model is only what the client begins with: nothing of it is confirmed.
   @usableFromInline package var isBeginning: Bool
 
   @inlinable
   package init(
     model: Model, finger: Place?, terms: ServerTerms, outbox: Outbox<Model.Change>? = nil,
-    levelAge: TimeSpan? = nil, isBeginning: Bool = false
+    upToDateAge: TimeSpan? = nil, isBeginning: Bool = false
   ) {
     self.isBeginning = isBeginning
     self.model = model
     self.finger = finger
     self.terms = terms
     self.outbox = outbox
-    self.levelAge = levelAge
+    self.upToDateAge = upToDateAge
   }
 }
 
