@@ -19,7 +19,12 @@ struct Child: Sendable {
     let store = ToldStore(store: file.store(named: "view"), line: line)
     let machine = UpdateMachine(
       source: ToldSource(line: line, client: client), store: store, settings: settings,
-      tap: { _, effects, client, _ in
+      tap: { input, effects, client, _ in
+        // Told here, and not by an observer: it could already see something newer, which is not
+        // saved yet.
+        if case .loaded(let saved, _) = input {
+          line.tell(.restored(saved.map { found($0, client) }))
+        }
         // A save that the machine waits for is of the finger that it still has. One for the outbox
         // alone may be of an older one.
         var isSaved = false
@@ -31,7 +36,6 @@ struct Child: Sendable {
       })
     line.listen()
     async let following: Void = machine.run()
-    try await tellWhatIsFound(machine, line)
     if finishes {
       try await finish(machine, line)
     } else {
@@ -51,24 +55,14 @@ struct Child: Sendable {
     return settings
   }
 
-  private static func tellWhatIsFound(
-    _ machine: UpdateMachine<ToldSource>, _ line: Line
-  ) async throws {
-    for await state in await machine.states() {
-      switch state.holding {
-      case .unknown: continue
-      case .nothing: return line.tell(.restored(nil))
-      case .model(let model):
-        let pending =
-          (state.local?.outbox.pending ?? []).map(\.change.number)
-          + state.setAside.map(\.change.number)
-        return line.tell(
-          .restored(
-            Report.Restored(
-              commit: model.model.finger.commit ?? CommitNumber(0),
-              checksum: model.state.checksum, pending: pending)))
-      }
-    }
+  /// What the file had when this process began.
+  private static func found(
+    _ saved: SavedReplica<Model, ViewFinger>, _ client: SyncClient<Model, ClientView<JSONValue>>
+  ) -> Report.Restored {
+    let pending = client.pending.map(\.change.number) + client.setAside.map(\.change.number)
+    return Report.Restored(
+      commit: saved.model.model.finger.commit ?? CommitNumber(0),
+      checksum: saved.model.state.checksum, pending: pending)
   }
 
   private static func work(

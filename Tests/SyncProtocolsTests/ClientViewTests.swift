@@ -91,7 +91,8 @@ struct ClientViewTests {
   @Test func `a delta from another state is lost, unless it contradicts ours`() {
     #expect(View.advance(finger(1), over: delta(finger(1), from: 3)) == .lost)
     #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 3)) == .gap)
-    #expect(View.advance(finger(1, last: 3), over: delta(finger(2, last: 2), from: 3)) == .seen)
+    #expect(
+      View.advance(finger(1, last: 3), over: delta(finger(2, last: 2), from: 3)) == .incomplete)
   }
 
   /// Nothing is wrong with such an answer: it is no reason to distrust the state, or to be slow.
