@@ -40,7 +40,7 @@ package enum MessagesApp: SimulatedApp {
     breaking breach: PageBreach
   ) -> MessagePage<UInt32>? { found.page(request, later: later, breaking: breach) }
 
-  /// An unannounced change; or an old row in the cache, or its removal.
+  /// Returns an unannounced change, or one that puts an old row in the cache or empties the cache.
   package static func nextBreach(
     _ fault: Fault, _ truth: ServerMessages, _ choices: inout Choices
   ) -> ServerMessages.Change? {
@@ -120,7 +120,7 @@ extension ServerMessages: ServerTruth {
   /// The channels that the user follows: messages come only with pages.
   package var snapshot: [ChannelID] { followed }
 
-  /// Every change gives another state.
+  /// Each change leads to another checksum.
   package var checksum: UInt64 { StateDigest.mixed(UInt64(bitPattern: changeCount)) }
 
   /// Merges flag changes of one kind into one event in the newest's place, so their order is lost.

@@ -14,7 +14,7 @@ package struct PostsUser: OutboxUser {
   private var entryCount: Int64 = 0
   /// When the open register left.
   private var registerSent: Moment?
-  /// Since when each mutation is known to be at the server, from the answer to a push.
+  /// When the answer to a push showed that each of these mutations is at the server.
   private var answered: [(ticket: MutationTicket, at: Moment)] = []
   /// The mutations of the push whose answer is being taken.
   private var inPush: [MutationTicket] = []
