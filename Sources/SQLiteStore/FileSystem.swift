@@ -146,7 +146,7 @@ final class FileLock {
     return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
   }
 
-  /// Sets or clears the mark. If that fails, the next opening only checks as much as it would have
+  /// Sets or clears the mark. If that fails, the next opening checks only as much as it would have
   /// anyway.
   func mark(_ damage: Bool) { _ = ftruncate(descriptor, damage ? 1 : 0) }
 }
