@@ -49,11 +49,11 @@ final class EventLoop {
     while !isStopping || !connections.isEmpty {
       let ready = wait()
       now = clock.now
-      obey()  // First: a client may connect right after `welcome` was called.
+      obey()  // Comes first: a client may connect right after `welcome`.
       for (connection, events) in ready.connections { move(connection, events) }
       if ready.listener, !isStopping { arrive() }
       fireDeadlines()
-      tell()  // Before writing: the counters are never behind what a client was told.
+      tell()  // Comes before writing: the counters are never behind what a client was told.
       for connection in connections { write(connection) }
       connections.removeAll { $0.isOver }
       tell()

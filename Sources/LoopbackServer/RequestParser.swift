@@ -13,7 +13,7 @@ struct RequestParser {
   enum Progress: Equatable {
     /// The request is not complete yet.
     case needsMore
-    /// Only the head is here, and the client waits for `100 Continue` before it sends the body.
+    /// Only the head has arrived, and the client waits for `100 Continue` before it sends the body.
     case awaitsContinue
     case request(LoopbackServer.Request, RequestManner)
     /// The request is refused with this status, and nothing after it is read.
