@@ -8,7 +8,7 @@ struct RequestManner: Equatable {
 }
 
 /// An incremental parser of requests from a stream of bytes, however it is cut (RFC 9112). It
-/// refuses all that could be read in two ways: a proxy in front might read it the other way.
+/// refuses whatever could be read in two ways: a proxy in front might read it the other way.
 struct RequestParser {
   enum Progress: Equatable {
     /// The request is not complete yet.

@@ -113,7 +113,7 @@ enum FileSystem {
   }
 }
 
-/// A lock file beside the database, which only one `SQLiteFile` of all processes can hold. The
+/// A lock file beside the database. Among all processes only one `SQLiteFile` can hold it. The
 /// kernel releases it when the process dies. The file stays, empty, because deleting it would be a
 /// race. One byte in it marks a database in which SQLite has met damage.
 final class FileLock {

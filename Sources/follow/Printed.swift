@@ -53,8 +53,8 @@ extension Printed: Storable {
   }
 }
 
-/// The record of printed messages, stored beside the account. It is lost only with its own row, and
-/// then starts anew.
+/// The record of printed messages, stored next to the account. It is lost only with its own row,
+/// and then starts anew.
 struct PrintMark {
   let store: SQLiteStore
 

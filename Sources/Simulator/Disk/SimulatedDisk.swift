@@ -52,7 +52,7 @@ public protocol SimulatedDisk: Sendable {
   /// Changes the form so that it becomes unreadable; draws how from the stream `storage`.
   mutating func damage(_ choices: inout Choices)
 
-  /// Moves the form to where it is not read any more.
+  /// Moves the form to a place from which it is no longer read.
   mutating func setAside()
 
   /// Erases everything, as after a logout. Afterwards ``saved`` is `nil`.

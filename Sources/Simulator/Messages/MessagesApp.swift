@@ -2,13 +2,13 @@ package import MessageSync
 package import SyncProtocols
 package import UpdateMachine
 
-// Messages: the room of a world of messages of which each client holds a part: its app, its users
+// Messages: the room of a world whose clients each hold a part of the messages: its app, its users
 // and what they are owed, and a race of events and pages on one message store.
 //
 // Messages may use: Choices, Disk, Oracles, Run, ServerMessages.
 
-/// The simulator's second app: messages of which each client holds a part. Every client is a device
-/// of one user, who scrolls through lists, jumps about in them, and leaves.
+/// The simulator's second app: a world of messages, where each client holds only a part. Every
+/// client is a device of one user, who scrolls through lists, jumps about in them, and leaves.
 package enum MessagesApp: SimulatedApp {
   package typealias Model = MessagesModel
   package typealias Truth = ServerMessages

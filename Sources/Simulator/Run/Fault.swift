@@ -6,7 +6,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case lostRequest
   /// The server has done its work, and the answer is lost.
   case lostAnswer
-  /// The client has given up a request, and its answer comes all the same.
+  /// The client has given up a request, and its answer arrives anyway.
   case lateAnswer
   /// An answer arrives twice, the second copy up to 5 s later. A proxy may repeat a push.
   case repeatedAnswer

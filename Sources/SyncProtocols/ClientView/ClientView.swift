@@ -84,8 +84,8 @@ public struct ServerStateID: Hashable, Sendable {
 /// The number of transactions that a data layer has committed. Of two of its states, the one with
 /// the greater number is later. This is ours. With it, clients drop any state older than theirs.
 /// The last mutation ID alone only reveals states without their own mutations. Neither commit
-/// numbers nor last mutation IDs may ever start anew. To a client that would look like the past for
-/// ever, until it logs out and begins as another client.
+/// numbers nor last mutation IDs may ever start anew. A client would take that for an older state
+/// for ever, until it logs out and begins as another client.
 public struct CommitNumber: Hashable, Comparable, Sendable {
   /// The count, which never starts anew.
   public var number: UInt64

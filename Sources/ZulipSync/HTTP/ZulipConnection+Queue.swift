@@ -78,7 +78,7 @@ extension ZulipConnection {
     }
   }
 
-  /// `DELETE /events`: tells the server that the queue is not needed any more.
+  /// `DELETE /events`: tells the server that the queue is no longer needed.
   package func release(_ queue: QueueID) async throws(ZulipFailure) {
     var form = ZulipForm()
     form.add("queue_id", .text(queue.text))

@@ -34,7 +34,7 @@ public struct ZulipOutgoing: Hashable, Sendable {
     case tooLong(limit: Int64)
     /// The topic has more characters (Unicode scalars) than the server takes.
     case topicTooLong(limit: Int64)
-    /// The user cannot see this channel, or cannot any more.
+    /// The user cannot see this channel, or can no longer see it.
     case noChannel
     /// The channel is archived, and takes no messages.
     case archivedChannel
