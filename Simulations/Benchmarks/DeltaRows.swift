@@ -2,7 +2,7 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-// The diff server, and what its answers cost to send and to take.
+// The diff server: what its answers cost to make, to send and to apply.
 
 /// Nothing is pushed here: the view is changed from outside.
 struct NoMutators: ViewMutators {
@@ -13,25 +13,25 @@ struct NoMutators: ViewMutators {
   }
 }
 
-/// A view of 20 MB of JSON text, 19,999 items, of which 100 change: as both servers and as a client
-/// have it before and after.
+/// A view of 20 MB of JSON text: 19,999 items, of which 100 change. Holds what both servers and a
+/// client have before and after the change.
 struct Deltas {
   static let count: Int64 = 19_999
   static let client = ClientID(1)
   static let pullCredential = PullCredential("pull")
 
-  /// An item and its key are 1,000 bytes, with a colon and a comma.
+  /// An item takes 1,000 bytes with its key, a colon and a comma.
   static func item(_ number: Int64, revision: Int64 = 0) -> JSONValue {
     .item(number, revision: revision, bytes: 986)
   }
 
-  /// Has given the view to the client, and holds a hundred changes since.
+  /// Has given the view to the client. A hundred changes have been made since.
   let server: ClientViewServer<NoMutators>
-  /// What the client was given.
+  /// The answer that the client was given.
   let first: PulledView<JSONValue>
-  /// The client.
+  /// The client's model before the changes.
   let model: ClientViewModel<JSONValue>
-  /// What the data layer has before and after, in values that share nothing with it.
+  /// The data layer's view before and after the changes, in copies that share nothing with it.
   let (before, after): (VersionedMap<ViewKey, JSONValue>, VersionedMap<ViewKey, JSONValue>)
 
   init() {
@@ -69,8 +69,8 @@ struct Deltas {
     after = read(true)
   }
 
-  /// Answers a pull from that state, where the data layer is in this process and its view is a fork
-  /// of the one that was fetched before.
+  /// Answers a pull from that state. The data layer is in this process, so its view is a fork of
+  /// the one fetched before.
   func answer(from state: ServerStateID?, _ server: inout ClientViewServer<NoMutators>)
     -> PulledView<JSONValue>
   {
@@ -87,9 +87,9 @@ func benchmarkDeltas() {
   benchmarkPulled(deltas, delta, full)
 }
 
-/// The time of a pull, without its JSON text: with a view that shares its nodes with the one that
-/// was fetched before, and with one that was read anew and shares nothing. Naive: a dictionary that
-/// was read anew is compared with the last one, key by key.
+/// Measures a pull without its JSON text: once with a view that shares nodes with the one fetched
+/// before, and once with a view read anew, which shares nothing. The naive way compares a
+/// dictionary read anew with the last one, key by key.
 func benchmarkDiffServer(_ deltas: Deltas) -> (
   delta: PulledView<JSONValue>, full: PulledView<JSONValue>
 ) {
@@ -128,9 +128,9 @@ func benchmarkDiffServer(_ deltas: Deltas) -> (
   return (delta, full)
 }
 
-/// The bytes of both answers as JSON text; what that text costs; and the time that a client takes
-/// to apply an answer that was read. Naive: the full view is printed, read, and compared key by key
-/// with what the client has.
+/// Measures the size of both answers as JSON text, the time to print and parse that text, and the
+/// time for a client to apply a parsed answer. The naive way prints and parses the full view, and
+/// compares it with the client's state key by key.
 func benchmarkPulled(
   _ deltas: Deltas, _ delta: PulledView<JSONValue>, _ full: PulledView<JSONValue>
 ) {
@@ -184,7 +184,7 @@ func benchmarkPulled(
 }
 
 extension ViewContent where Value == JSONValue {
-  /// What is sent: see ``byteCount``.
+  /// The JSON value that is sent, whose size is ``byteCount``.
   var json: JSONValue {
     switch self {
     case .delta(_, let changes):

@@ -4,7 +4,7 @@ import UpdateMachine
 
 // What a durable replica costs on a real disk, compared with the simplest way: all of it, as JSON.
 
-/// A replica of so many messages of 300 bytes.
+/// A replica of `count` messages of 300 bytes each.
 struct Depot {
   var count: Int
   static let table = StoredTable.firstOfModel
@@ -21,7 +21,7 @@ struct Depot {
     return SavedRows(rows: rows, writtenAt: WallTime(milliseconds: 1))
   }
 
-  /// A step that changes so many messages, near the end but not in a row, and the finger.
+  /// A step that changes the finger and this many messages, scattered over the whole replica.
   func entry(_ rows: Int, _ time: Int64) -> JournalEntry {
     var changed = [
       StoredRow(StoredKey(StoredTable(0), []), [UInt8](repeating: UInt8(time % 100), count: 30))
@@ -52,7 +52,7 @@ func benchmarkDisk() async {
   if !options.isSmoke { await benchmarkRestore(1_000_000, in: folder) }
 }
 
-/// Steps into 100,000 rows, and each beside the whole state.
+/// Measures steps into 100,000 rows, each compared with writing the whole state.
 func benchmarkSteps(in folder: URL) async {
   let depot = Depot(count: 100_000)
   let file = try! await SQLiteFile.open(at: folder.appending(path: "steps.db").path)
@@ -82,7 +82,7 @@ func benchmarkSteps(in folder: URL) async {
   await file.close()
 }
 
-/// From a file to its rows: what an app waits for when it starts.
+/// Measures the time from a file to its rows, for which an app waits when it starts.
 func benchmarkRestore(_ count: Int, in folder: URL) async {
   let path = folder.appending(path: "\(count).db").path
   let depot = Depot(count: count)
@@ -119,7 +119,7 @@ func benchmarkRestore(_ count: Int, in folder: URL) async {
   row("\(name): all read as a saved form", .time(best[3]))
 }
 
-/// How long something takes, many times.
+/// The distribution of many measured times.
 struct Spread {
   var sorted: [Double]
 
@@ -137,7 +137,7 @@ func spread(_ count: Int, _ body: () -> Void) -> Spread {
   Spread((0..<count).map { _ in elapsed(body) })
 }
 
-/// A file in place of another, whole or not at all, and on the disk when this returns.
+/// Replaces a file atomically. The new content is on the disk when this returns.
 func write(_ data: Data, in folder: URL) throws {
   let (new, place) = (folder.appending(path: "new.json"), folder.appending(path: "whole.json"))
   try Data().write(to: new)

@@ -3,8 +3,8 @@ import Foundation
 import MessageSync
 import UpdateMachine
 
-// Knowledge beside the sets of intervals that Foundation and the standard library have, and beside
-// the simplest one. All are given the same intervals and the same questions.
+// Compares Knowledge with the interval sets of Foundation and the standard library, and with the
+// simplest one. All get the same intervals and the same questions.
 
 /// A set of numbers, kept as intervals.
 protocol IntervalSet {
@@ -58,7 +58,7 @@ struct SortedPairs: IntervalSet {
     pairs.replaceSubrange(start..<end, with: CollectionOfOne(low...high))
   }
 
-  /// Only what was put in by itself.
+  /// Removes an interval only if the array has exactly this one.
   mutating func remove(_ interval: ClosedRange<Int64>) { pairs.removeAll { $0 == interval } }
 
   func contains(_ number: Int64) -> Bool {
@@ -67,19 +67,20 @@ struct SortedPairs: IntervalSet {
   }
 }
 
-/// What one kind of set costs; nanoseconds.
+/// The costs of one kind of set, in nanoseconds.
 struct IntervalCosts {
   var insert: Double
   var contains: Double
-  /// Allocations of so many inserts.
+  /// The allocations of `inserts` inserts in all.
   var allocations: Int64
   var inserts: Int
-  /// How many of the questions were answered with yes.
+  /// The number of questions answered with yes.
   var found: Int
 }
 
-/// At `count` intervals: 40 numbers each, 60 apart. One more goes into some of the gaps, in random
-/// order, and comes out again while no time is taken.
+/// Measures a set of `count` intervals, each of 40 numbers, with gaps of 60 between them. New
+/// intervals are inserted into some of the gaps in random order. They are removed again while no
+/// time is measured.
 func intervalCosts<Set: IntervalSet>(_: Set.Type, count: Int) -> IntervalCosts {
   var chance = SplitMix(1)
   let sets = max(1, 40_000 / count)
@@ -143,7 +144,7 @@ func benchmarkKnowledge() {
   }
 }
 
-/// A list as it usually is: known from the newest page on, and somewhere else as well.
+/// Measures knowledge as a list usually has it: the newest page, and some other place.
 func benchmarkSmallKnowledge() {
   let rounds: Int64 = 100_000
   var seen: Int64 = 0

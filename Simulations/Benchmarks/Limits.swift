@@ -1,35 +1,35 @@
 import CAllocations
 import Foundation
 
-// What the figures must not become, kept in git. Limits.txt has one line for each: its kind, its
-// name, its value. Times depend on the machine and are not kept: ratios and counts are.
+// The limits of the figures, kept in git. Limits.txt has one line for each figure: kind, name and
+// value. Ratios and counts are kept. Times are not, because they depend on the computer.
 
-/// What is kept of a figure.
+/// The kind of a kept figure.
 enum KeptKind: String {
   /// How many times better ours is than the baseline of the same run; more is better. Fails below
-  /// 0.7 of what is kept.
+  /// 0.7 times the kept value.
   case ratio
-  /// A number of allocations, bytes, requests, jobs or rows; less is better. Fails 5 % above what
-  /// is kept, and at once where that is 0.
+  /// A number of allocations, bytes, requests, jobs or rows; less is better. Fails more than 5 %
+  /// above the kept value; if that is 0, any other count fails.
   case count
 }
 
-/// One figure, as it is kept or as it was measured.
+/// One figure, kept or measured.
 struct KeptFigure {
   var kind: KeptKind
   var value: Double
 
-  /// The same figure of another run, if that is better.
+  /// Takes the value of another run if it is better.
   mutating func improve(_ other: Double) {
     value = kind == .ratio ? max(value, other) : min(value, other)
   }
 
-  /// The same figure of another run, if that is worse.
+  /// Takes the value of another run if it is worse.
   mutating func worsen(_ other: Double) {
     value = kind == .ratio ? min(value, other) : max(value, other)
   }
 
-  /// Whether a measured value is within what is kept.
+  /// Whether a measured value is within the limit.
   func allows(_ found: Double) -> Bool {
     switch kind {
     case .ratio: found >= value * 0.7
@@ -45,7 +45,7 @@ struct KeptFigure {
   }
 }
 
-/// The figures of one or more runs, in the order in which they came.
+/// The figures of one or more runs, in the order in which they were measured.
 struct KeptFigures {
   private(set) var names: [String] = []
   private(set) var figures: [String: KeptFigure] = [:]
@@ -56,7 +56,8 @@ struct KeptFigures {
     figures[name] = KeptFigure(kind: kind, value: value)
   }
 
-  /// Joins another run's figures by `join`; what is in one of them only is taken as it is.
+  /// Merges another run's figures into these by `join`. A figure that only one of them has is taken
+  /// unchanged.
   mutating func join(_ other: KeptFigures, _ join: (inout KeptFigure, Double) -> Void) {
     for name in other.names {
       guard let figure = other.figures[name] else { continue }
@@ -71,7 +72,7 @@ struct KeptFigures {
 
   init() {}
 
-  /// Lines of kind, name and value, with tabs between them; `#` begins a comment.
+  /// Parses lines of kind, name and value, separated by tabs. `#` begins a comment.
   init(text: String) {
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {
       let fields = line.split(separator: "\t").map(String.init)
@@ -94,7 +95,8 @@ struct KeptFigures {
 
   // MARK: Against each other
 
-  /// Whether another run might do better: one that is not kept, or was not measured, stays so.
+  /// Whether another run might help: a measured ratio is too bad. A figure that is not kept or not
+  /// measured would stay so.
   func isWorthAnother(_ found: KeptFigures) -> Bool {
     names.contains { name in
       guard let kept = figures[name], let measured = found.figures[name] else { return false }
@@ -102,13 +104,13 @@ struct KeptFigures {
     }
   }
 
-  /// What is wrong with a group's measured figures, one line each.
+  /// Describes what is wrong with a group's measured figures, one line each.
   func complaints(about found: KeptFigures, in group: String) -> [String] {
     var complaints: [String] = []
     for name in names where KeptFigures.group(of: name) == group {
       guard let kept = figures[name] else { continue }
       guard let measured = found.figures[name] else {
-        // Allocations and memory are counted with glibc only.
+        // Allocations and memory can be counted only with glibc.
         if kept.kind == .count, allocation_count() < 0 { continue }
         complaints.append("\(name): is kept, but was not measured. \(KeptFigures.advice)")
         continue

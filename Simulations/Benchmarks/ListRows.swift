@@ -3,9 +3,9 @@ import Foundation
 import MessageSync
 import UpdateMachine
 
-// One list: what it takes to build it, to fill its gaps, and to hold a million IDs.
+// One list: the cost of building it, filling its gaps, and holding a million IDs.
 
-/// What most clients keep: the IDs in an array. After every page it is sorted anew.
+/// The way of most clients: an array of IDs, sorted anew after every page.
 struct NaiveList {
   var ids: [Int64] = []
   var known: [ClosedRange<Int64>] = []
@@ -16,7 +16,7 @@ struct NaiveList {
     learn(page)
   }
 
-  /// The same with an insertion for each message.
+  /// Merges a page by inserting its messages one by one.
   mutating func insert(_ page: ClosedRange<Int64>) {
     for id in page {
       var (low, high) = (0, ids.count)
@@ -38,14 +38,14 @@ struct NaiveList {
 }
 
 extension PartialList<MessageID> {
-  /// A page of a server whose messages have one number each.
+  /// Merges a page that has a message for every number in its range.
   mutating func merge(_ page: ClosedRange<Int64>) {
     for number in page { insert(MessageID(number)) }
     learn(IDInterval(page))
   }
 }
 
-/// Pages of `size` messages, of which every `apart`-th is not there.
+/// Returns pages of `size` messages, without every `apart`-th page.
 func pages(_ count: Int64, of size: Int64, apart: Int64) -> [ClosedRange<Int64>] {
   var pages: [ClosedRange<Int64>] = []
   for index in 0..<count where index % apart != apart - 1 {
@@ -61,7 +61,7 @@ func benchmarkLists() {
   benchmarkMillion()
 }
 
-/// 100,000 items in pages of 20, and a gap behind every fourth.
+/// Measures building a list of 100,000 items from pages of 20, with a gap after every fourth page.
 func benchmarkBuilding() {
   let pages = pages(6250, of: 20, apart: 5)
   let items = pages.count * 20
@@ -107,7 +107,8 @@ func benchmarkBuilding() {
     beside: ["goal": .rate(20e6, "items/s")])
 }
 
-/// A gap of 20 messages between two pages of 80, somewhere in 100,000.
+/// Measures filling gaps of 20 messages, each between two pages of 80, anywhere in 100,000
+/// messages.
 func benchmarkFilling() {
   let gaps = shuffled(1000).map { ($0 * 100 + 80)...($0 * 100 + 99) }
   var holed = PartialList<MessageID>()
@@ -137,7 +138,7 @@ func benchmarkFilling() {
 }
 
 extension PartialList<MessageID> {
-  /// Equal, and nothing of it shared.
+  /// Creates an equal list that shares nothing with the other.
   init(copying other: PartialList<MessageID>) {
     self.init()
     hold(VersionedMap(sorted: other.ids))
@@ -145,7 +146,7 @@ extension PartialList<MessageID> {
   }
 }
 
-/// A page of 100 into a list of 100,000.
+/// Measures merging a page of 100 into a list of 100,000.
 func benchmarkMerging() {
   let pages = shuffled(1000).map { ($0 * 100)...($0 * 100 + 99) }
   let (held, missing) = (pages.dropFirst(50), pages.prefix(50))

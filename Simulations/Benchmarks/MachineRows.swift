@@ -4,12 +4,12 @@ import Simulator
 import SyncProtocols
 import UpdateMachine
 
-// The machine, whole simulations, the actor and what observes it.
+// The machine, whole simulations, the actor and its observers.
 
 // MARK: One input through the machine
 
-/// One round of a healthy client's life: an event comes, is written, and the next poll goes out.
-/// Three inputs. `look` sees every effect.
+/// Runs rounds of a healthy client's life: an event arrives, a late timer fires, and the write
+/// ends. A round is three inputs. `look` gets the effects of each.
 @inline(never)
 func rounds(_ count: Int, look: (Machine<QueueFinger>.Effects) -> Void) {
   var settings = MachineSettings()
@@ -34,7 +34,7 @@ func rounds(_ count: Int, look: (Machine<QueueFinger>.Effects) -> Void) {
         .polled(
           RequestID(incarnation: Incarnation(1), part: .machine, number: request),
           movedTo: QueueFinger(queue: queue, lastEventID: event)), at: now))
-    look(machine.handle(.fired(TimerID(part: .machine, 0)), at: now))  // A late timer: absorbed.
+    look(machine.handle(.fired(TimerID(part: .machine, 0)), at: now))  // A late timer is absorbed.
     look(machine.handle(.written(WriteID(UInt64(event) + 2)), at: now))
   }
   precondition(machine.status.isLive, "the benchmark's client is healthy")
@@ -44,7 +44,7 @@ func benchmarkMachine() {
   let count = size(1_000_000, smoke: 100_000)
   var seen: UInt64 = 0
   let inPlace = seconds { rounds(count) { seen &+= $0.arm?.timer.number ?? 0 } }
-  // What a machine usually returns: an array of its effects.
+  // For comparison: the effects as an array, as many such machines return them.
   let inArrays = seconds { rounds(count) { seen &+= UInt64($0.list.count) } }
   let before = allocation_count()
   rounds(1000) { seen &+= $0.arm?.timer.number ?? 0 }
@@ -61,7 +61,7 @@ func benchmarkMachine() {
 
 // MARK: Whole simulations
 
-/// Runs seeds on so many threads; seconds, and the steps that were taken.
+/// Runs seeds on `jobs` threads. Returns the seconds that it took, and the statistics.
 func simulate(seeds: UInt64, jobs: Int, faults: FaultSet) -> (seconds: Double, RunStatistics) {
   final class Sum: @unchecked Sendable {
     let lock = NSLock()
@@ -132,7 +132,7 @@ func benchmarkActors() {
   counted("  jobs in \(seeds.upperBound) seeds", jobs)
 }
 
-/// A counter that goes up.
+/// A server whose state is a counter.
 struct Count: ServerTruth {
   var snapshot: Int64 = 0
   var checksum: UInt64 { UInt64(bitPattern: snapshot) }
@@ -147,9 +147,9 @@ struct CountModel: SyncModel {
   mutating func apply(_ event: Int64) throws(Never) { count = event }
 }
 
-/// From the server's commit to the observer's next state, through a real executor. Which core a
-/// task wakes on is chance, and changes both times by a factor: they are taken by turns, the best
-/// counts.
+/// Measures the time from the server's commit to the observer's next state, on a real executor. The
+/// core on which a task wakes is chance, and changes both times by a factor. So ours and the
+/// baseline are measured in turns, and the best of each counts.
 func benchmarkObserver() async {
   let server = LocalEventQueue(truth: Count())
   var settings = MachineSettings()
@@ -178,7 +178,7 @@ func benchmarkObserver() async {
   }
 }
 
-/// There and back between two tasks: the least that a question and its answer cost.
+/// Measures a round trip between two tasks: the least that a question and its answer cost.
 func baselineOfObserver(_ rounds: Int64) async -> Double {
   let (there, go) = AsyncStream.makeStream(of: Int64.self)
   let (back, come) = AsyncStream.makeStream(of: Int64.self)

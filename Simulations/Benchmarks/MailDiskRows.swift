@@ -4,9 +4,9 @@ import SQLiteStore
 import SyncProtocols
 import UpdateMachine
 
-// A whole replica of messages on a real disk: what a batch of events costs, and a start.
+// A whole replica of messages on a real disk: the costs of a batch of events, and of a start.
 
-/// A model that is messages and nothing else.
+/// A model that holds only messages.
 struct Mail: MessageModel, StorableModel {
   typealias Refusal = Never
   typealias Narrow = MessageFilter<String>
@@ -34,13 +34,14 @@ struct Mail: MessageModel, StorableModel {
       content: String(repeating: "word ", count: 40))
   }
 
-  /// So many messages in 20 channels, and ten lists that show them.
+  /// Creates a model of `count` messages in 20 channels, with a list of each of ten channels and
+  /// one of everything.
   init(count: Int64) {
     self.init(snapshot: (0..<20).map { ChannelID($0) })
     var narrows = (0..<10 as Range<Int64>).map { MessageFilter<String>([.channel(ChannelID($0))]) }
     narrows.append(MessageFilter())
     for (number, narrow) in narrows.enumerated() {
-      // Nothing is there, and that is known: so what comes is held.
+      // The list is known to be empty, so it holds whatever comes.
       lists.open(narrow)
       let id = RequestID(incarnation: Incarnation(1), part: .pages, number: UInt64(number))
       lists.begin(id, PageRequest(narrow, .newest, before: 10, after: 0))
@@ -102,7 +103,7 @@ private func form(of saved: SavedMail) -> SavedRows {
     writtenAt: WallTime(milliseconds: 1))
 }
 
-/// From a file to the first window that is shown: with what is shown, and with everything.
+/// Measures the time from a file to the first window: reading only what it shows, or everything.
 private func benchmarkStart(_ path: String) async {
   var times: [[Double]] = [[], [], []]
   for _ in 0..<5 {
@@ -132,7 +133,7 @@ private func benchmarkStart(_ path: String) async {
     ])
 }
 
-/// The newest 50 of a list, as a window shows them.
+/// Loads the newest 50 messages of a list, as a window shows them.
 private func show(_ mail: inout Mail, _ store: SQLiteStore) async {
   let narrow = MessageFilter<String>([.channel(ChannelID(3))])
   while true {

@@ -2,9 +2,9 @@ import CAllocations
 import Foundation
 import UpdateMachine
 
-// The versioned map, beside a dictionary and beside an array that is kept sorted.
+// Compares the versioned map with a dictionary and with a sorted array.
 
-/// An array of entries that is kept sorted: the simplest ordered map.
+/// The simplest ordered map: a sorted array of entries.
 struct SortedArray<Key: Comparable, Value> {
   var entries: [(key: Key, value: Value)] = []
 
@@ -45,12 +45,12 @@ func benchmarkMap() {
 
 // MARK: Bytes a second
 
-/// Every byte is written when it is put in, and read when it is scanned.
+/// Measures bytes a second. Every byte is written when a value is inserted, and read in a scan.
 func benchmarkThroughput() {
   let template = [UInt8](repeating: 7, count: 1024)
   func value(_ number: Int64) -> [UInt8] {
     var value = template
-    value[0] = UInt8(truncatingIfNeeded: number)  // From here on a kilobyte of its own.
+    value[0] = UInt8(truncatingIfNeeded: number)  // The write makes it a kilobyte of its own.
     return value
   }
   func sum(_ value: [UInt8]) -> UInt64 {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the command line asks for. `--help` tells what there is.
+/// The options of the command line, which `--help` lists.
 struct Options {
-  /// Every group once, with few rounds and small sizes, and its figures against Limits.txt.
+  /// Runs every group with few rounds and small sizes, and compares its figures with Limits.txt.
   var isSmoke = false
-  /// Keeps the figures: those of `--smoke` in Limits.txt, others in .build/Figures.txt.
+  /// Writes the figures: with `--smoke` to Limits.txt, otherwise to .build/Figures.txt.
   var writes = false
-  /// Groups whose names begin with one of these; all if there are none.
+  /// Runs the groups whose names begin with one of these words; if there are none, all.
   var words: [String] = []
 
   static let usage = """
@@ -33,17 +33,17 @@ struct Options {
     words.isEmpty || words.contains { group.hasPrefix($0) }
   }
 
-  /// `Simulations/Benchmarks/NAME`.
+  /// The URL of `Simulations/Benchmarks/NAME`.
   static func file(_ name: String) -> URL {
     URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: name)
       .standardizedFileURL
   }
 }
 
-/// What this run was asked for.
+/// The options of this run.
 let options = Options(Array(CommandLine.arguments.dropFirst()))
 
-/// How large something is: smaller in a smoke run.
+/// Chooses between the usual size and that of a smoke run.
 func size<Number: BinaryInteger>(_ whole: Number, smoke: Number) -> Number {
   options.isSmoke ? smoke : whole
 }

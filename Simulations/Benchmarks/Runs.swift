@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-// A run of all groups, or of some: for a reader, against what is kept, or to be kept.
+// Runs groups in one of three ways: prints figures for a reader, compares them with Limits.txt, or
+// rewrites Limits.txt.
 
 /// All groups, in the order in which they are measured.
 let groups: [(name: String, run: @Sendable () async throws -> Void)] = [
@@ -27,7 +28,7 @@ func measured(_ name: String, _ run: () async throws -> Void) async throws -> Re
   return recording.withLock { $0 }
 }
 
-/// Where and how the figures were taken.
+/// Describes how and on which computer the figures were measured.
 func headline(_ command: String) -> String {
   """
   # Written by: swift run -c release Benchmarks \(command)
@@ -52,8 +53,9 @@ func measureAll() async throws {
 
 // MARK: A little of it, against what is kept
 
-/// A ratio depends on what else the machine does: a group with a ratio that is too bad is measured
-/// again, up to twice, and its best counts.
+/// Measures groups, and compares them with what is kept. Ratios depend on the computer's other
+/// work. So a group with a ratio that is too bad is measured again, up to twice, and its best
+/// figures count.
 func compare(_ kept: KeptFigures) async throws -> [String] {
   var complaints: [String] = []
   for (name, run) in groups where options.wants(name) {
@@ -71,7 +73,7 @@ func compare(_ kept: KeptFigures) async throws -> [String] {
   return complaints
 }
 
-/// Of three runs the worst is kept.
+/// Rewrites Limits.txt with the worst figures of three runs.
 func rewrite(_ kept: KeptFigures) async throws {
   var text = headline("--smoke --write")
   text += "# The worst of three runs. Sizes are smaller than in a whole run: nothing to quote.\n"
@@ -89,7 +91,7 @@ func rewrite(_ kept: KeptFigures) async throws {
   try text.write(to: Options.file("Limits.txt"), atomically: true, encoding: .utf8)
 }
 
-/// Prints a line at once, also where the output is a file: should a group trap, its name is there.
+/// Prints a line at once, even to a file: if a group traps, the output shows its name.
 func say(_ text: String) {
   print(text)
   fflush(nil)

@@ -3,14 +3,14 @@ import Foundation
 import MessageSync
 import UpdateMachine
 
-// A store of messages with many lists, and what it takes to go live again.
+// A store of messages with many lists, and the cost of going live again.
 
 typealias Filter = MessageFilter<UInt32>
 typealias Letters = MessageStore<Filter>
 typealias Letter = ChatMessage<UInt32>
 
-/// So many topics in each of 100 channels; the message of each number is in the topic of that
-/// number.
+/// Messages spread over `topics` topics in 100 channels. Message *n* is in topic *n* modulo
+/// `topics`.
 struct Library {
   var topics: Int64
 
@@ -29,8 +29,8 @@ struct Library {
     Filter([.channel(ChannelID(topic % 100)), .topic(MessageTopic("topic \(topic)"))])
   }
 
-  /// All lists are open, all messages are held, and everything is known: a page without an anchor
-  /// that has found both ends.
+  /// Returns a store in which all lists are open, all messages are held, and everything is known:
+  /// each list took a page that found both ends.
   func store(_ count: Int64) -> Letters {
     var store = Letters(following: (0..<100).map { ChannelID($0) })
     for topic in 0..<topics { store.open(narrow(topic)) }
@@ -53,7 +53,7 @@ struct Library {
   }
 }
 
-/// The simplest way: an array of IDs for each narrow, and every message is tested against each.
+/// The simplest way: an array of IDs for each narrow. Every message is tested against all of them.
 struct NaiveNarrows {
   var messages: [MessageID: Letter] = [:]
   var lists: [(narrow: Filter, ids: [MessageID])] = []

@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 import UpdateMachine
 
-// How figures are printed: one a line, in one column, and each baseline below its figure.
+// Prints figures in one column, one per line, with each baseline below its figure.
 
-/// A figure, and whether more of it is better.
+/// A figure; its kind says whether more is better.
 enum Figure {
   /// Seconds; less is better.
   case time(Double)
   /// Bytes; less is better.
   case bytes(Int64)
-  /// So much of something a second; more is better.
+  /// An amount per second; more is better.
   case rate(Double, String)
 
   /// "57.1 ns", "1,016 bytes", "803 MB/s".
@@ -27,7 +27,7 @@ enum Figure {
     }
   }
 
-  /// How many times better than the other.
+  /// How many times better this figure is than the other.
   func advantage(over other: Figure) -> Double? {
     switch (self, other) {
     case (.time(let ours), .time(let theirs)): theirs / ours
@@ -48,8 +48,8 @@ enum Figure {
   }
 }
 
-/// Our figure and, below it, others of the same run, with how many times better ours is. Bytes and
-/// ratios are kept, except ratios to a goal, which is not measured.
+/// Prints our figure and, below it, others of the same run with how many times better ours is.
+/// Bytes and ratios are kept, except ratios to a goal, because a goal is not measured.
 func row(_ name: String, _ ours: Figure, beside others: KeyValuePairs<String, Figure> = [:]) {
   line(name, ours.text)
   if case .bytes(let bytes) = ours, bytes >= 0 { keep(.count, "bytes", Double(bytes)) }
@@ -62,13 +62,15 @@ func row(_ name: String, _ ours: Figure, beside others: KeyValuePairs<String, Fi
   }
 }
 
-/// A number of things that is the same in every run of the same code; -1: it is not counted here.
+/// Prints and keeps a count that is the same in every run of the same code; -1: it cannot be
+/// counted here.
 func counted(_ name: String, _ number: Int64) {
   line(name, number < 0 ? "not counted here" : "\(number)")
   if number >= 0 { keep(.count, "", Double(number)) }
 }
 
-/// A text for a reader alone. A name that begins with spaces belongs to the last that does not.
+/// Prints a text that is only for readers. A name that begins with spaces belongs to the last one
+/// that does not.
 func line(_ name: String, _ value: String) {
   let words = name.trimmingCharacters(in: .whitespaces)
   recording.withLock { recording in
@@ -84,7 +86,7 @@ private func show(_ name: String, _ value: String) {
   if !options.isSmoke { print(text) }
 }
 
-/// A figure of what the last line named.
+/// Keeps a figure under the name of the last line.
 private func keep(_ kind: KeptKind, _ words: String, _ value: Double) {
   recording.withLock { recording in
     let name = words.isEmpty ? recording.name : "\(recording.name), \(words)"
@@ -93,10 +95,10 @@ private func keep(_ kind: KeptKind, _ words: String, _ value: Double) {
   }
 }
 
-/// What was measured since the group began.
+/// The measurements since the group began.
 struct Recording {
   var group = ""
-  /// The last name without spaces before it; and the last of all, with that before it.
+  /// The last name that did not begin with spaces. `name` is the last of all, with this before it.
   var top = ""
   var name = ""
   var lines: [String] = []
@@ -107,10 +109,10 @@ let recording = Mutex(Recording())
 
 // MARK: Taking time
 
-/// Seconds that `body` takes, the best of five.
+/// Returns the seconds that `body` takes, the best of five.
 func seconds(_ body: () -> Void) -> Double { timed({}, body) }
 
-/// The best of five, of which each begins with what `prepare` makes.
+/// Returns the best of five times of `body`. `prepare` runs before each, and is not timed.
 func timed(_ prepare: () -> Void, _ body: () -> Void) -> Double {
   (0..<5).reduce(Double.infinity) { best, _ in
     prepare()
@@ -129,7 +131,7 @@ func since(_ start: ContinuousClock.Instant) -> Double {
   return Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
 }
 
-/// Numbers below `count`, each once, in an order that is the same in every run.
+/// Returns the numbers below `count`, each once, in a shuffled order that is the same in every run.
 func shuffled(_ count: Int) -> [Int64] {
   var chance = SplitMix(1)
   var numbers = (0..<Int64(count)).map { $0 }

@@ -3,7 +3,7 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-// Local changes: a client view of JSON values, what its user changes in it, and the rebase.
+// Local changes: a client view of JSON values, its user's mutations, and the rebase.
 
 func benchmarkViews() {
   benchmarkViewThroughput()
@@ -16,8 +16,8 @@ func benchmarkViews() {
 // MARK: What is in the views
 
 extension JSONValue {
-  /// An object with a number, a title and as much text as makes it so many bytes of JSON text. It
-  /// shares nothing with any other.
+  /// Returns an object with a number, a title, and enough text to make it `bytes` bytes of JSON
+  /// text. It shares nothing with any other.
   static func item(_ number: Int64, revision: Int64 = 0, bytes: Int64) -> JSONValue {
     func object(_ text: String) -> JSONValue {
       [
@@ -28,19 +28,19 @@ extension JSONValue {
     return object(text(number, bytes - object("").byteCount))
   }
 
-  /// So many equal letters.
+  /// Returns a text of `count` equal letters.
   static func text(_ number: Int64, _ count: Int64) -> String {
     String(decoding: [UInt8](repeating: 97 + UInt8(number % 26), count: Int(count)), as: UTF8.self)
   }
 }
 
-/// Twelve bytes of JSON text, in the order of the numbers.
+/// Returns a key of twelve bytes of JSON text. Keys are ordered as their numbers.
 func itemKey(_ number: Int64) -> String {
   let digits = "\(number)"
   return "item " + String(repeating: "0", count: 5 - digits.utf8.count) + digits
 }
 
-/// So many items, whose numbers count from 0.
+/// Returns `count` items, numbered from 0, as a view and as a dictionary.
 func items(
   _ count: Int64, _ value: (Int64) -> JSONValue
 ) -> (view: ViewMap<JSONValue>, dictionary: [String: JSONValue]) {
@@ -52,12 +52,12 @@ func items(
   return (ViewMap(VersionedMap(sorted: sorted)), dictionary)
 }
 
-/// What the user does: each reads the value of one key, and writes another there.
+/// A user's mutation: it reads the value of one key, and writes another one there.
 enum Change: ViewMutation {
   typealias State = ViewMap<JSONValue>
   typealias Refusal = Never
 
-  /// Makes a number one more.
+  /// Adds one to a number.
   case add(Int64)
   /// Gives an item another title.
   case retitle(Int64)
@@ -77,7 +77,7 @@ enum Change: ViewMutation {
 
   var arguments: JSONValue { JSONValue(integerLiteral: number) }
 
-  /// What it makes of the value that is there.
+  /// Returns the new value for a key that has this one.
   func applied(to old: JSONValue?) -> JSONValue {
     switch self {
     case .add: return JSONValue(integerLiteral: (old?.int64 ?? 0) + 1)
@@ -95,14 +95,14 @@ enum Change: ViewMutation {
     }
   }
 
-  /// The same in a dictionary.
+  /// Applies the change to a dictionary.
   func apply(toDictionary state: inout [String: JSONValue]) {
     let key = itemKey(number)
     state[key] = applied(to: state[key])
   }
 }
 
-/// How many bytes more are allocated when `body` has made its result; -1: that is not counted here.
+/// Returns how many bytes the result of `body` keeps allocated; -1: they cannot be counted here.
 func bytesHeld<Result>(_ body: () -> Result) -> Int64 {
   let before = allocated_bytes()
   let result = body()
@@ -111,8 +111,8 @@ func bytesHeld<Result>(_ body: () -> Result) -> Int64 {
 
 // MARK: Bytes a second
 
-/// Every byte is written when a value is made, digested when it is inserted (a view has a
-/// checksum), and read when it is scanned. One transaction each.
+/// Measures bytes a second, in one transaction each. Every byte is written when a value is made,
+/// digested when it is inserted, because a view has a checksum, and read in a scan.
 func benchmarkViewThroughput() {
   func sum(_ value: JSONValue) -> UInt64 {
     unsafe value.string?.utf8.withContiguousStorageIfAvailable { bytes in
@@ -167,11 +167,11 @@ func benchmarkViewThroughput() {
 
 // MARK: Rebase
 
-/// The confirmed state is another, and all of a thousand pending mutations, each of a key of its
-/// own, are replayed over it. Bytes are what the result takes beside the confirmed state.
+/// Measures the replay of a thousand pending mutations, each of its own key, over a changed
+/// confirmed state. Bytes are what the result takes in addition to the confirmed state.
 ///
-/// Naive is a dictionary that is copied for each mutation, so that one which throws has no effect,
-/// and sorted once, to be shown; less naive is one that is copied once, where none may throw.
+/// The naive way copies a dictionary for each mutation, so that one that throws has no effect, and
+/// sorts it once for display. A less naive way copies it once, and then no mutation may throw.
 func benchmarkRebase(
   over things: String, _ change: (Int64) -> Change, _ value: (Int64) -> JSONValue
 ) {
@@ -226,9 +226,9 @@ func benchmarkRebase(
 
 typealias ViewClient = SyncClient<ConfirmedView<Change>, ClientView<JSONValue>>
 
-/// The user changes one of 16,000 values of 1 KB: by the outbox and its view alone, and through a
-/// whole client, which is live and has so many mutations pending already. Naive is a dictionary
-/// that is copied, so that there is a state to go back to.
+/// Measures a user's change of one of 16,000 values of 1 KB, made through the outbox and its view
+/// alone, and through a whole live client; with and without mutations pending already. The naive
+/// way copies a dictionary, to have a state to go back to.
 func benchmarkMutates() {
   let count: Int64 = 16_000
   let now = Moment(milliseconds: 0)
@@ -253,7 +253,7 @@ func benchmarkMutates() {
     Change.retitle(1).apply(toDictionary: &copy)
     return copy
   }
-  /// A mutate in each of ten values that have so many pending.
+  /// Measures a mutation in each of ten values that have `pending` mutations already.
   func rows<Value>(
     _ name: String, _ value: Value, pending: Int, _ mutate: (inout Value, Change) -> Bool
   ) {
@@ -263,7 +263,7 @@ func benchmarkMutates() {
     func prepare() {
       values = Array(repeating: full, count: 10)
       guard pending > 0 else { return }
-      // The last of them makes each the only owner of its queue.
+      // The last pending one makes each value the only owner of its queue.
       for index in values.indices {
         seen += mutate(&values[index], .retitle(order[pending])) ? 1 : 0
       }
@@ -294,7 +294,7 @@ func benchmarkMutates() {
   precondition(seen == 2 * (60 + 60 + 60 + 99), "every mutation was made")
 }
 
-/// A client that has just registered, got this view, and saved it.
+/// Returns a client that has registered, received this view, and saved it.
 func liveClient(of view: ViewMap<JSONValue>, at now: Moment) -> ViewClient {
   let pulled = PulledView(
     client: ClientID(1), state: ServerStateID(epoch: 1, number: 1), checksum: view.checksum,

@@ -85,7 +85,7 @@ struct PlainEvents: Decodable {
   var events: [PlainEvent]
 }
 
-/// Messages in full; of other events only their type.
+/// An event of which only messages are read in full. Of the others only the type is read.
 struct PlainEvent: Decodable {
   var id: Int64
   var type: String

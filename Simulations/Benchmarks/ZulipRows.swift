@@ -4,14 +4,14 @@ import MessageSync
 import UpdateMachine
 import ZulipSync
 
-// What a Zulip server wrote, from bytes to a model: the recorded session of five observers.
+// A Zulip server's answers, from bytes to a model: the recorded session of five observers.
 
-/// One observer's answers as they came.
+/// The answers that one observer received.
 struct RecordedAnswers {
   var register = Data()
   var polls: [Data] = []
 
-  /// The first observer of the session.
+  /// Reads those of the session's first observer.
   init() throws {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../Recordings/observers.jsonl")
@@ -21,7 +21,7 @@ struct RecordedAnswers {
       let request = fields["request"]?.fields ?? [:]
       let body = Data("\(fields["response"]?.fields?["body"] ?? .null)".utf8)
       switch (request["method"], request["path"]) {
-      // The one behind it is for comparison.
+      // The observer's second register was only for comparison.
       case ("POST", "/api/v1/register") where register.isEmpty: register = body
       case ("GET", "/api/v1/events"): polls.append(body)
       default: break
@@ -29,7 +29,7 @@ struct RecordedAnswers {
     }
   }
 
-  /// The register of a realm with so many times the users.
+  /// Returns the register of a realm with this many times the users.
   func register(times: Int64) throws -> Data {
     var fields = try ZulipValue(json: register).fields ?? [:]
     var users: [ZulipValue] = []
@@ -148,7 +148,7 @@ private func benchmarkRowsWritten(_ start: ZulipAccount, _ answers: [ZulipEvents
   line("  rows to be written for all of them", "\(rows)")
 }
 
-/// With one list open, of all messages, of which it is known that none was there.
+/// Returns the account with a list of all messages open, and known to be empty.
 private func knowing(_ account: ZulipAccount) -> ZulipAccount {
   var account = account
   let everything = account.list(ZulipNarrow([]))
@@ -162,7 +162,7 @@ private func knowing(_ account: ZulipAccount) -> ZulipAccount {
 
 // MARK: Messages that are held
 
-/// The session's messages, many times over, each with a number and texts of its own.
+/// Holds the session's messages many times over, each copy with its own IDs and texts.
 private func benchmarkHeld(_ recorded: RecordedAnswers) throws {
   let copies: Int64 = 200
   let fields = try ZulipValue(json: recorded.register).fields ?? [:]

@@ -1,4 +1,4 @@
-// Counts first, then times; every time stands beside a baseline that was taken in the same run.
+// Measures times and counts. Each baseline is measured in the same run as our figure.
 // swift run -c release Benchmarks [--smoke] [--write] [GROUP…]
 
 import Foundation

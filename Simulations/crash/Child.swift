@@ -4,12 +4,13 @@ import SyncProtocols
 import Synchronization
 import UpdateMachine
 
-/// The process that is killed: it follows its parent's server at full speed, writes down one number
-/// after the other, and keeps everything in a file.
+/// The process that is killed. It follows its parent's server at full speed, adds one number after
+/// the other, and keeps everything in a file.
 struct Child: Sendable {
   typealias Model = ConfirmedView<Entry>
 
-  /// Returns once it is up to date. Otherwise it never returns: it is killed.
+  /// Runs until the parent kills it. With `finishes`, the parent does so once the child is up to
+  /// date.
   static func run(file path: String) async throws {
     let line = Line()
     line.tell(.phase(.starting))
@@ -25,8 +26,8 @@ struct Child: Sendable {
         if case .loaded(let saved, _) = input {
           line.tell(.restored(saved.map { found($0, client) }))
         }
-        // A save that the machine waits for is of the finger that it still has. One for the outbox
-        // alone may be of an older one.
+        // A save that the machine waits for has the machine's present finger. A save for the outbox
+        // alone may have an older one.
         var isSaved = false
         func note(_ heard: MachineHeard<ViewFinger>) {
           if case .input(.written) = heard { isSaved = true }
@@ -47,7 +48,7 @@ struct Child: Sendable {
     await following
   }
 
-  /// As quick as can be: the parent is on the same machine.
+  /// As quick as possible: the parent is on the same computer.
   static var settings: MachineSettings {
     var settings = MachineSettings()
     settings.retry.paceInterval = .milliseconds(2)
@@ -76,18 +77,18 @@ struct Child: Sendable {
       do throws(MutationError<Never>) {
         ticket = try await machine.mutate(.add(number)).ticket
       } catch {
-        // Full: until something is confirmed.
+        // The outbox is full until something is confirmed.
         let clock = SystemClock()
         try await clock.sleep(until: clock.now + .milliseconds(5))
         continue
       }
-      // Sometimes the next is made before this one is stored.
+      // Sometimes the next mutation is made before this one is stored.
       if number % 3 != 0, await machine.stored(ticket) { line.tell(.stored(number)) }
       number += 1
     }
   }
 
-  /// What the server refuses is given up, or nothing more would be sent.
+  /// Discards what the server refuses. Otherwise nothing more would be sent.
   private static func discardRefused(_ machine: UpdateMachine<ToldSource>) async {
     for await state in await machine.states() {
       for refused in state.setAside { await machine.discard(refused.ticket) }
@@ -113,7 +114,7 @@ final class Line: Sendable {
   private let waiting = Mutex<(count: UInt64, all: [UInt64: CheckedContinuation<Order?, Never>])>(
     (0, [:]))
 
-  /// When the parent is gone, this process exits.
+  /// Reports to the parent. Exits the process if the parent is gone.
   func tell(_ report: Report) {
     output.withLock { handle in
       do {
@@ -128,7 +129,7 @@ final class Line: Sendable {
     (try? Pipeline.receive(Order.self, over: .standardInput)) ?? nil
   }
 
-  /// From here on answers reach those who wait for them.
+  /// From now on passes each answer to the caller that waits for it.
   func listen() {
     Thread.detachNewThread {
       while let order = (try? Pipeline.receive(Order.self, over: .standardInput)) ?? nil {
@@ -142,7 +143,7 @@ final class Line: Sendable {
     }
   }
 
-  /// Asks, and waits for the answer; `nil`: the question was given up.
+  /// Asks, and waits for the answer; `nil`: the task was cancelled.
   func ask(_ question: @Sendable (UInt64) -> Report) async -> Order? {
     let number = waiting.withLock { waiting in
       waiting.count += 1
@@ -164,7 +165,7 @@ final class Line: Sendable {
   }
 }
 
-/// The way to the parent's server.
+/// The source that reaches the parent's server.
 struct ToldSource: SyncSource {
   typealias Model = Child.Model
   typealias Sync = ClientView<JSONValue>
@@ -205,7 +206,7 @@ struct ToldSource: SyncSource {
   }
 }
 
-/// The store, which tells what it is about to do.
+/// A store that reports what it is about to do.
 struct ToldStore<Base: SyncStore>: SyncStore {
   let store: Base
   let line: Line

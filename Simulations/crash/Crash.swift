@@ -50,7 +50,7 @@ enum Crash {
     FileHandle.standardError.write(Data("crash: \(text)\n".utf8))
   }
 
-  /// `nil`: bad usage, and it was said what.
+  /// Returns `nil` for bad usage, after a message that says what is wrong.
   static func parse(_ words: [String]) -> Options? {
     var options = Options()
     var rest = words[...]
@@ -86,7 +86,7 @@ enum Crash {
   }
 
   private static func kill(_ options: Options) -> Int32 {
-    signal(SIGPIPE, SIG_IGN)  // A child that is killed does not read what it is told.
+    signal(SIGPIPE, SIG_IGN)  // A killed child reads nothing more.
     signal(SIGINT) { _ in _exit(130) }
     let clock = SystemClock()
     let begun = clock.now

@@ -1,7 +1,7 @@
 import SyncProtocols
 import UpdateMachine
 
-/// What the child's user does: writes down one number after the other.
+/// The mutation of the child's user: it adds a number to the view.
 enum Entry: ViewMutation {
   case add(Int64)
 
@@ -19,14 +19,14 @@ enum Entry: ViewMutation {
     }
   }
 
-  /// Where a number stands in the view.
+  /// The key of a number in the view.
   static func key(_ number: Int64) -> ViewKey {
     let digits = "\(number)"
     return ViewKey("entry/" + String(repeating: "0", count: max(0, 10 - digits.count)) + digits)
   }
 
   func apply(to view: inout ViewMap<JSONValue>) -> JSONValue {
-    view[Entry.key(number)] = .null  // Which one it is, the server will say.
+    view[Entry.key(number)] = .null  // The server will set its position.
     return .null
   }
 }
@@ -39,11 +39,11 @@ extension Entry: Storable {
   }
 }
 
-/// The server's side of it: each number is written down with how many were before it.
+/// The server's mutator: it stores each number with the count of numbers before it.
 struct EntryMutators: ViewMutators {
   typealias Value = JSONValue
 
-  /// A number that the server never takes.
+  /// Whether the server always refuses this number.
   static func refuses(_ number: Int64) -> Bool { number % 37 == 0 }
 
   func run(

@@ -2,7 +2,7 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// What a child last reported that it was doing.
+/// What a child is doing, as far as it has reported.
 enum Phase: UInt8, CaseIterable, Sendable {
   case starting, opening, loading, checkpointing, appending, pulling, pushing, between
 }
@@ -10,9 +10,9 @@ enum Phase: UInt8, CaseIterable, Sendable {
 /// What a child reports.
 enum Report: Sendable {
   case phase(Phase)
-  /// What it found on its disk; `nil`: nothing.
+  /// The child's saved state, as it found it on its disk; `nil`: there was none.
   case restored(Restored?)
-  /// It is about to make this mutation.
+  /// The child is about to make this mutation.
   case makes(Int64)
   /// This mutation is durable.
   case stored(Int64)
@@ -20,13 +20,13 @@ enum Report: Sendable {
   case durable(CommitNumber)
   case pull(UInt64, ServerStateID?, ClientID)
   case push(UInt64, MutationPush)
-  /// Nothing is pending, and this is held.
+  /// Nothing is pending, and the child has this state.
   case level(CommitNumber, checksum: UInt64)
 
   struct Restored: Sendable {
     var commit: CommitNumber
     var checksum: UInt64
-    /// What is pending or set aside.
+    /// The numbers that are pending or set aside.
     var pending: [Int64]
   }
 }
@@ -35,9 +35,9 @@ extension Report {
   var isRestored: Bool { if case .restored = self { true } else { false } }
 }
 
-/// What a child is told to do.
+/// What the parent tells a child.
 enum Order: Sendable {
-  /// Numbers are to be made from this one on; or none, and it shall become up to date.
+  /// Add numbers from this one on; with `finishes`, add none and become up to date.
   case start(from: Int64, client: ClientID, finishes: Bool)
   case pulled(UInt64, PulledView<JSONValue>)
   case pushed(UInt64, PushAnswer)
@@ -231,7 +231,7 @@ extension Order: Storable {
   }
 }
 
-/// One direction of a pair of pipes: whole values, each with its length before it.
+/// Whole values over one direction of a pair of pipes, each preceded by its length.
 enum Pipeline {
   /// Throws when the reader is gone.
   static func send(_ value: some Storable, over handle: FileHandle) throws {
@@ -245,7 +245,7 @@ enum Pipeline {
     try handle.write(contentsOf: frame)
   }
 
-  /// Waits for the next; `nil`: there will be none, or what came is cut off.
+  /// Waits for the next value; `nil`: the pipe has ended, perhaps in the middle of a value.
   static func receive<Value: Storable>(
     _ type: Value.Type, over handle: FileHandle
   ) throws -> Value? {

@@ -2,7 +2,7 @@ import Foundation
 import SyncProtocols
 import UpdateMachine
 
-/// What was wrong in the state that a child restored, or in its final state.
+/// An error in the state that a child restored, in its final state, or in how it ended.
 struct Wrong: Error, CustomStringConvertible {
   var round: Int
   var expected: String
@@ -14,24 +14,24 @@ struct Wrong: Error, CustomStringConvertible {
 /// The results of many rounds.
 struct Tally: Codable {
   var rounds = 0
-  /// Kills by the phase that the child had last reported.
+  /// Kills, by the last phase that the child reported.
   var kills: [String: Int] = [:]
   var made: Int64 = 0
   var stored = 0
   var pushes = 0
   var pulls = 0
-  /// States that became durable between kills.
+  /// Rounds in which a newer state became durable.
   var durableProgress = 0
-  /// Starts that found nothing yet.
+  /// Starts that found nothing saved.
   var empty = 0
-  /// Mutations that were stored or acknowledged, and are not there.
+  /// Mutations that were reported as stored, and are missing.
   var lost = 0
   /// Children that did not become up to date in the end.
   var notConverged = 0
   var seconds = 0.0
 }
 
-/// The server. It also kills its client, and checks what the client has lost.
+/// The server, which also kills its client and checks that nothing was lost.
 final class Parent {
   private let folder: URL
   private var server = ClientViewServer(
@@ -41,13 +41,13 @@ final class Parent {
   private var chance: SplitMix
   private(set) var tally = Tally()
 
-  /// The greatest number that a child was about to make.
+  /// The greatest number that a child has reported it is about to add.
   private var made: Int64 = 0
-  /// Numbers that were told to be stored, and have not been seen in a restored state yet.
+  /// Numbers that were reported as stored, and that no restored state has contained yet.
   private var owed: [Int64] = []
   private var durable = CommitNumber(0)
-  /// What was durable when the child began. A child tells of what it found beside its other work:
-  /// it may have pulled and saved more by then, and have told of that first.
+  /// What was durable when the child began. A child reports what it found while other work goes on.
+  /// By then it may have pulled and saved more, and have reported that first.
   private var promised = CommitNumber(0)
   private var progressed = false
 
@@ -56,9 +56,9 @@ final class Parent {
     chance = SplitMix(seed)
   }
 
-  /// One child, killed at a moment that chance draws: as likely within the first tenth of a
-  /// millisecond as within the last tenth of a second, from its first word on, or from when it has
-  /// found what it had.
+  /// Runs one child and kills it at a random moment. The longest delay is drawn from the powers of
+  /// two from 128 µs to 131 ms, so that short delays are as likely as long ones. It counts from the
+  /// child's first report, or from when the child has restored its state.
   func round() throws {
     tally.rounds += 1
     progressed = false
@@ -72,7 +72,7 @@ final class Parent {
     if chance.below(8) == 0 { server.diffServer.forget() }
   }
 
-  /// The last child is left alone until it is up to date, or a minute has passed.
+  /// Runs the last child until it is up to date, for a minute at most.
   func conclude() throws {
     let (_, level) = try live(killedAfter: .seconds(60), from: .firstWord, finishes: true)
     let truth = server.dataLayer.last.view
@@ -99,7 +99,7 @@ final class Parent {
 
   private typealias Level = (commit: CommitNumber, checksum: UInt64)
 
-  /// From when on a child's time runs.
+  /// When the delay before the kill begins.
   private enum Beginning { case firstWord, restored }
 
   private func live(
@@ -177,15 +177,15 @@ final class Parent {
     case .push(let request, let push):
       tally.pushes += 1
       let answer = try server.push(push, with: server.pushCredential)
-      // Some answers never come: the child is killed before it hears that it was heard.
+      // Some answers never arrive: the child is killed after its push has arrived.
       try? Pipeline.send(Order.pushed(request, answer), over: input)
     }
   }
 
   // MARK: Judgement
 
-  /// A state that there was, not older than what was durable; and all that was stored is in it, or
-  /// pending.
+  /// Checks that the restored state once existed and is no older than what was durable, and that
+  /// every stored number is in it or pending.
   private func judge(_ restored: Report.Restored?) throws {
     guard let restored else {
       tally.empty += 1
@@ -223,7 +223,7 @@ final class Parent {
     owed.removeAll { then[Entry.key($0)] != nil || EntryMutators.refuses($0) }
   }
 
-  /// Each number at most once, in order, and none that was stored left out.
+  /// Checks the server's view: numbers are in order, each once, and no stored number is missing.
   private func judgeTruth() throws {
     let truth = server.dataLayer.last.view
     let missing = owed.filter { truth[Entry.key($0)] == nil }

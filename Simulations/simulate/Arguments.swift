@@ -5,9 +5,9 @@ struct Arguments {
   private(set) var files: [String] = []
 
   /// - Parameters:
-  ///   - options: those that take a value, as `--seeds 100` or `--seeds=100`.
-  ///   - flags: those that take none.
-  ///   - takesFiles: whether other words are files; if not, they are refused.
+  ///   - options: options that take a value, as in `--seeds 100` or `--seeds=100`.
+  ///   - flags: options that take no value.
+  ///   - takesFiles: whether other words are files; otherwise they are refused.
   init(
     _ words: [String], options: [String] = [], flags known: [String] = [], takesFiles: Bool = false
   ) throws(UsageError) {

@@ -54,13 +54,13 @@ extension Simulate {
         arguments.has("--verbose") ? .verbose : .usual, console)
     })
 
-  /// The names, as lines of the help.
+  /// The fields that a state leaves out, as lines of the help.
   private static var leftOut: String {
     ZulipState.leftOut.sorted { $0.key < $1.key }
       .map { "  \($0.key): \($0.value)" }.joined(separator: "\n")
   }
 
-  /// The recordings that ship with the project, cut down.
+  /// The shortened recordings that ship with the project.
   static var shippedSessions: [String] {
     [
       "session.jsonl", "errors.jsonl", "queue-lifecycle.jsonl", "tornado-restart.jsonl",

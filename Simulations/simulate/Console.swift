@@ -1,16 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Where a command's words go. A value that tests can replace.
+/// A command's output. Tests can replace it.
 struct Console: Sendable {
   /// Standard output: results.
   var out: @Sendable (String) -> Void
   /// Standard error: what went wrong.
   var error: @Sendable (String) -> Void
-  /// How far a command is: a line that replaces the last one; `nil` clears it.
+  /// Progress: a line that replaces the last one; `nil` clears it.
   var progress: @Sendable (String?) -> Void
 
-  /// The process's own. Progress goes to standard error.
+  /// The console of the process. Progress goes to standard error.
   static var standard: Console {
     let error: @Sendable (String) -> Void = { text in
       FileHandle.standardError.write(Data(text.utf8))
@@ -30,7 +30,8 @@ struct Console: Sendable {
   }
 }
 
-/// Progress where no line can be replaced, as in a file or a pipe: one line every five seconds.
+/// Progress for an output whose lines cannot be replaced, such as a file or a pipe: one line every
+/// five seconds.
 final class PlainProgress: Sendable {
   private let last = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -47,7 +48,7 @@ extension Console {
   /// Says nothing.
   static let silent = Console(out: { _ in }, error: { _ in }, progress: { _ in })
 
-  /// The same, with every line of its results indented.
+  /// The same console with every line of results indented.
   var indented: Console {
     var console = self
     let out = out
@@ -57,8 +58,8 @@ extension Console {
 }
 
 extension Console {
-  /// Does what cannot say how far it is, and shows that it goes on: not in its first second, and
-  /// twice a second then.
+  /// Runs `body`, which cannot report its progress, and shows that it is still running: twice a
+  /// second, after the first second.
   func showing<Result>(_ text: String, while body: () -> Result) -> Result {
     let start = ContinuousClock.now
     let queue = DispatchQueue(label: "progress")
@@ -70,43 +71,43 @@ extension Console {
     timer.resume()
     let result = body()
     timer.cancel()
-    queue.sync {}  // The last line was shown.
+    queue.sync {}  // Waits until the last line is shown.
     progress(nil)
     return result
   }
 }
 
-/// How much a command prints when all is well. Failures are always printed whole.
+/// How much a command prints when all is well. Failures are always printed in full.
 enum Detail: Sendable {
-  /// Only what `simulate` alone shows.
+  /// As much as `simulate` without a command shows.
   case brief
   case usual
   /// `--verbose`.
   case verbose
 }
 
-/// What a command tells the shell.
+/// A command's exit code.
 enum ExitCode: Int32, Sendable {
   case success = 0
-  /// It ran, and found something wrong.
+  /// The command ran and found something wrong.
   case failure = 1
-  /// It could not run: what was typed, or what a file says, makes no sense.
+  /// The command could not run: its arguments or a file make no sense.
   case usage = 2
   /// Interrupted (128 + SIGINT).
   case interrupted = 130
 }
 
-/// What was typed makes no sense. Says what to type instead.
+/// An error in the arguments. Its message says what to type instead.
 struct UsageError: Error {
   var message: String
 }
 
-/// A file could not be used: which, where in it, and what was expected.
+/// A file that could not be used. Its message says which, where in it, and what was expected.
 struct FileError: Error {
   var message: String
 }
 
-/// Shows how far a command is: not in its first second, and twice a second at most.
+/// Shows a command's progress, after its first second and at most twice a second.
 final class Progress {
   private let console: Console
   private let start = ContinuousClock.now
@@ -115,7 +116,7 @@ final class Progress {
   init(_ console: Console) { self.console = console }
 
   var elapsed: Duration { ContinuousClock.now - start }
-  /// To the millisecond.
+  /// The elapsed seconds, to the millisecond.
   var seconds: Double { (elapsed.milliseconds).rounded() / 1000 }
 
   func show(_ text: @autoclosure () -> String) {

@@ -22,7 +22,7 @@ struct ExploreOptions {
   var depth = Int64.max
   var megabytes: UInt64 = 2048
   var json = false
-  /// How many seeds are also simulated, to compare their runs with what was explored.
+  /// The number of seeds to simulate as well, to compare their runs with what was explored.
   var seeds: UInt64?
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -37,7 +37,7 @@ struct ExploreOptions {
     json = arguments.has("--json")
   }
 
-  /// What is explored: one option names it, or none.
+  /// The name of what is explored. At most one option gives it; the default is the event queue.
   private static func name(_ arguments: Arguments) throws(UsageError) -> String {
     var found: (option: String, name: String)?
     let kinds = [("model", models), ("protocol", protocols), ("world", worlds)]
@@ -55,7 +55,7 @@ struct ExploreOptions {
     return found?.name ?? "event-queue"
   }
 
-  /// Options that go with one model only.
+  /// Refuses options that belong to another model.
   private static func checkOptions(of name: String, _ arguments: Arguments) throws(UsageError) {
     let own = [
       (["event-queue"], "--clients"), (["event-queue"], "--queue-length"),
@@ -100,7 +100,8 @@ struct ExploreOptions {
 }
 
 extension ExploreOptions {
-  /// `nil`: it was not requested. or Ctrl-C was pressed.
+  /// Compares the explored world with runs of seeds; `nil`: this was not requested, or Ctrl-C was
+  /// pressed.
   func shapes(_ console: Console) -> ShapeCount? {
     guard case .eventQueue(let world) = subject, let seeds else { return nil }
     let progress = Progress(console)

@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
 
-/// What `explore` says at the end: a table, the way to what is wrong, and one JSON object.
+/// The final report of `explore`: a table, a counterexample, and one JSON object.
 struct ExploreReport {
   private let options: ExploreOptions
   private let ending: ExplorationEnding
@@ -11,7 +11,8 @@ struct ExploreReport {
   private let steps: Int?
   private let violation: String?
   private let seconds: Double
-  /// The shortest way to what does not hold, a line a state and a step; empty if all holds.
+  /// The shortest path to a violation, one line for each step with its state; empty if everything
+  /// holds.
   let counterexample: [String]
 
   init<Model>(options: ExploreOptions, _ exploration: Exploration<Model>, seconds: Double) {

@@ -1,10 +1,10 @@
 import Foundation
 import Simulator
 
-/// What else to do with a failure once it was printed: `--curve` and `--save FILE`.
+/// What else to do with a failure after it is printed: `--curve` and `--save FILE`.
 struct FailureOptions {
   var hasCurve = false
-  /// Where its scenario goes; the file is not there yet.
+  /// The file for its scenario, which does not exist yet.
   var file: String?
 
   var isAsked: Bool { hasCurve || file != nil }
@@ -19,7 +19,7 @@ struct FailureOptions {
     }
   }
 
-  /// Tells what is wanted of the run that a token stands for; `nil`: none failed, or none can be
+  /// Does what was requested with the run of a token; `nil`: no run failed, or none can be
   /// repeated.
   func tell(_ token: RunToken?, _ console: Console) throws(FileError) {
     guard let token else {

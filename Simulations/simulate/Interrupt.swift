@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Whether the user has pressed Ctrl-C. Commands look at it between runs and stop with what they
-/// have; a second press ends the process at once.
+/// Whether the user has pressed Ctrl-C. Commands check it between runs, and stop with the results
+/// so far. A second press ends the process at once.
 enum Interrupt {
   private static let flag = Atomic<Bool>(false)
 

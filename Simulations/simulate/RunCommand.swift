@@ -91,7 +91,8 @@ extension Simulate {
     return outcome.statistics.failures == 0 ? .success : .failure
   }
 
-  /// Whether a failing run is made smaller still.
+  /// Returns a function that says whether shrinking goes on: until `time` has passed or Ctrl-C is
+  /// pressed. It also shows the progress.
   private static func goesOn(for time: Duration, _ console: Console) -> (Shrinker) -> Bool {
     let clock = ContinuousClock()
     let start = clock.now

@@ -1,11 +1,11 @@
 import Foundation
 import Simulator
 
-/// What `run` and `trace` are asked to simulate.
+/// The options of `run` and `trace`: what to simulate.
 struct RunOptions {
   var configuration: SimulationConfiguration
   var engine = Engine.value
-  /// `nil`: each seed draws its world, of those of a protocol if one is named.
+  /// `nil`: each seed draws its world; if a protocol is named, from that protocol's worlds.
   var world: LibraryWorld?
   var spoken: LibraryWorld.SpokenProtocol?
   var first: UInt64 = 1
@@ -14,19 +14,19 @@ struct RunOptions {
   var json = false
   var isVerbose = false
   var untilFailure = false
-  /// After this time no run begins; `nil`: all of them do.
+  /// No run begins after this time; `nil`: there is no limit.
   var budget: Duration?
   var failure = FailureOptions()
   /// The longest time for shrinking a failing run.
   var shrinking = Duration.milliseconds(1500)
-  /// Only bare clients can be run from a list of choices.
+  /// Whether failures are shrunk. Only bare clients can be run from a list of choices.
   var shrinks: Bool { engine == .value && shrinking > .zero }
 
   static let names = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
     "--engine", "--seconds", "--shrink", "--save", "--world", "--protocol",
   ]
-  /// Flags that change what happens in a run.
+  /// The flags that change what happens in a run.
   static let ways = ["--no-swarm", "--no-liveness"]
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -113,7 +113,7 @@ struct RunOptions {
     try setWorldOfPlant()
   }
 
-  /// A plant is in the world whose server can have it.
+  /// Chooses the world whose server can have the plant.
   private mutating func setWorldOfPlant() throws(UsageError) {
     switch configuration.plant {
     case .page:
@@ -135,7 +135,7 @@ struct RunOptions {
     }
   }
 
-  /// What is simulated in the run of one seed.
+  /// The configuration for the run of one seed.
   func configuration(ofSeed seed: UInt64) -> SimulationConfiguration {
     var configuration = configuration
     configuration.seed = seed
@@ -158,7 +158,7 @@ struct RunOptions {
     return set
   }
 
-  /// Whether a plant says already which protocol it is.
+  /// Whether the plant already implies the protocol.
   private var isSaidByPlant: Bool {
     switch configuration.plant {
     case .breach, .view: true
@@ -166,7 +166,7 @@ struct RunOptions {
     }
   }
 
-  /// The words that repeat a run of one seed.
+  /// The arguments that repeat the run of one seed.
   func words(forSeed seed: UInt64) -> String {
     var words = "--seed \(seed)"
     let plain = SimulationConfiguration(seed: 1)

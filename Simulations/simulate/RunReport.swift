@@ -2,16 +2,17 @@ import Foundation
 import Simulator
 import UpdateMachine
 
-/// What `run` says at the end: a table, the story of a failure, and one JSON object.
+/// The final report of `run`: a table, the story of a failure, and one JSON object.
 struct RunReport {
   var options: RunOptions
   var outcome: Runner.Outcome
-  /// The failing run made small, once its story was told.
+  /// The failing run made small; `nil` until ``shrunk(while:)`` has made it.
   var small: SmallRun?
 
   private var statistics: RunStatistics { outcome.statistics }
 
-  /// Those that there are in these worlds: some are about pages, one is about what users change.
+  /// The faults that exist in these worlds: some concern only pages, and one only what users
+  /// change.
   private var faults: [Fault] {
     let worlds = options.world.map { [$0] } ?? LibraryWorld.allCases
     let hasPages = worlds.contains(.messages)
@@ -21,7 +22,7 @@ struct RunReport {
     }
   }
 
-  /// The table in two lines.
+  /// The table's contents in two lines.
   var summary: String {
     let passed = statistics.seeds - statistics.failures
     let figures = String(
@@ -75,7 +76,8 @@ struct RunReport {
     return lines.joined(separator: "\n")
   }
 
-  /// Which run failed, and what was found: said before it is made small, which takes a moment.
+  /// Says which run failed and what was found. Printed before the run is made small, because that
+  /// takes a moment.
   var firstWord: String? {
     guard let failure = statistics.shortestFailure, let finding = failure.finding else {
       return nil
@@ -87,23 +89,24 @@ struct RunReport {
       + "\(options.words(forSeed: failure.seed))"
   }
 
-  /// The failing run of fewest steps, made small; `nil`: none failed, or none can be made small.
+  /// Makes the failing run with the fewest steps small; `nil`: none failed, or none can be made
+  /// small.
   ///
-  /// - Parameter goesOn: asked while it is made small; `false` takes what there is.
+  /// - Parameter goesOn: called while it is made small; `false` stops with the result so far.
   mutating func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
     guard statistics.shortestFailure != nil, options.shrinks else { return nil }
     makeSmall(while: goesOn)
     return small?.shrunk
   }
 
-  /// The failing run of fewest steps on at most a screen; `nil`: none failed.
+  /// Tells the failing run with the fewest steps, on at most one screen; `nil`: none failed.
   ///
-  /// - Parameter shrunk: how it was made small, if it could be.
+  /// - Parameter shrunk: the run made small, if that was possible.
   func story(_ shrunk: Shrunk?) -> String? {
     guard let failure = statistics.shortestFailure, let finding = failure.finding else {
       return nil
     }
-    // Not a function of its seed: there is nothing that could be made small or repeated.
+    // The run is not a function of its seed, so it can be neither made small nor repeated.
     if finding.oracle == .determinism { return "\n" + RunReport.tell(finding) }
     let configuration = options.configuration(ofSeed: failure.seed)
     let (result, trace) =

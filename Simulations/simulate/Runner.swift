@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
 
-/// What runs the clients, here those of the library's own world.
+/// What runs the clients of a world.
 typealias Engine = SimulationEngine
 
 extension Engine {
@@ -31,11 +31,11 @@ struct Runner: Sendable {
   var first: UInt64
   var seeds: UInt64
   var jobs: Int
-  /// Stops at a run that fails.
+  /// Whether to stop at the first failing run.
   var untilFailure = false
-  /// After this time no run begins; `nil`: all of them do.
+  /// No run begins after this time; `nil`: there is no limit.
   var budget: Duration?
-  /// `nil`: each seed draws its world, of those of a protocol if one is named.
+  /// `nil`: each seed draws its world; if a protocol is named, from that protocol's worlds.
   var world: LibraryWorld?
   var spoken: LibraryWorld.SpokenProtocol?
 
@@ -45,8 +45,8 @@ struct Runner: Sendable {
     var wasInterrupted = false
   }
 
-  /// How many seeds a job takes at a time: enough that taking them costs nothing, few enough that
-  /// Ctrl-C and the progress line are prompt.
+  /// The number of seeds that a job takes at a time: enough to make taking them cheap, and few
+  /// enough to keep Ctrl-C and the progress line prompt.
   private static let portion: UInt64 = 16
 
   private final class Shared: Sendable {
@@ -104,7 +104,7 @@ struct Runner: Sendable {
     }
   }
 
-  /// Whether no other run is to be begun, though there are seeds left.
+  /// Whether to begin no more runs although seeds are left.
   private func isEnough(_ shared: Shared) -> Bool {
     if untilFailure, shared.hasFailed.withLock({ $0 }) { return true }
     return budget.map { ContinuousClock.now - shared.start >= $0 } ?? false
@@ -131,8 +131,8 @@ struct Runner: Sendable {
   }
 }
 
-/// A value behind a lock. Not a `Mutex`: the thread sanitizer does not see a contended one's waits,
-/// and reports races that do not exist.
+/// A value behind a lock. It is not a `Mutex`, because the thread sanitizer does not see the waits
+/// of a contended one, and reports races that do not exist.
 private final class Locked<Value: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value

@@ -79,7 +79,7 @@ extension Simulate {
     }
   }
 
-  /// The file itself, or the scenarios of a folder in the order of their names.
+  /// Returns the file itself, or a folder's scenarios in the order of their names.
   private static func scenarioFiles(at path: String) throws(FileError) -> [String] {
     let values = try? URL(fileURLWithPath: path).resourceValues(forKeys: [.isDirectoryKey])
     guard let isFolder = values?.isDirectory else {
@@ -92,7 +92,7 @@ extension Simulate {
     return files.sorted().map { path + "/" + $0 }
   }
 
-  /// The first line in which two texts differ.
+  /// Describes the first line in which two texts differ.
   static func firstDifference(_ written: String, _ fresh: String, in file: String) -> String {
     let old = written.split(separator: "\n", omittingEmptySubsequences: false)
     let new = fresh.split(separator: "\n", omittingEmptySubsequences: false)

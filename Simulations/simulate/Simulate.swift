@@ -55,8 +55,8 @@ enum Simulate {
     }
   }
 
-  /// `simulate` alone: the main job. Every part runs, whatever the part before it found; the exit
-  /// code is the first that is not 0.
+  /// Runs `simulate` without a command: the main job. Every part runs, whatever earlier parts have
+  /// found. The exit code is the first that is not 0.
   static func runAll(
     worlds plain: RunOptions? = nil, sessions: [String] = shippedSessions,
     orders: Int = Check.defaultOrders, isVerbose: Bool = false, _ console: Console

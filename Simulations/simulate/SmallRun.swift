@@ -9,7 +9,7 @@ struct SmallRun {
 }
 
 extension RunReport {
-  /// Makes the failing run small; without one it does nothing.
+  /// Makes the failing run small; does nothing if no run failed.
   mutating func makeSmall(while goesOn: @escaping (Shrinker) -> Bool) {
     guard options.shrinks, let failure = outcome.statistics.shortestFailure else { return }
     let configuration = options.configuration(ofSeed: failure.seed)
@@ -39,7 +39,7 @@ extension RunReport {
 }
 
 extension Duration {
-  /// As a number of milliseconds.
+  /// The duration as a number of milliseconds.
   var milliseconds: Double {
     Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
   }

@@ -9,7 +9,8 @@ struct BodyReader {
     case chunk(Int)
     /// The line end after a chunk.
     case chunkEnd
-    /// The lines after the last chunk, which are checked and dropped; with the bytes read so far.
+    /// The lines after the last chunk, which are checked and dropped. The number is the bytes read
+    /// so far.
     case trailers(Int)
     case over
   }
@@ -35,7 +36,7 @@ struct BodyReader {
     }
   }
 
-  /// The body once its last byte is here; `nil` until then.
+  /// The body once its last byte has arrived; `nil` until then.
   var wholeBody: [UInt8]? {
     if case .over = stage { body } else { nil }
   }

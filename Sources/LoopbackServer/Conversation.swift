@@ -1,4 +1,4 @@
-/// The state machine of one connection. It is told what happened and returns what to do. It knows
+/// The state machine of one connection. It is told what happened, and returns what to do. It knows
 /// no socket and no thread, and reads no clock.
 ///
 ///     receiving ──▶ answering ──▶ delaying ──▶ sending ──▶ idle ──▶ receiving …
@@ -69,9 +69,9 @@ struct Conversation {
       parser.append(bytes)
       return readRequest(at: now)
     case .answering, .delaying, .sending:
-      parser.append(bytes)  // The next request, which waits for its turn.
+      parser.append(bytes)  // These are of the next request, which waits.
       return []
-    case .silent, .draining, .over: return []  // Input is ignored now.
+    case .silent, .draining, .over: return []  // Input is ignored.
     }
   }
 

@@ -9,9 +9,9 @@
 /// The server's one thread: it owns the listener and all connections, and waits for all of them in
 /// poll.
 ///
-/// One thread, not one for each connection: delays, drips, deadlines and a stop all end the same
-/// wait. Nothing that it owns needs a lock, and no client that does nothing can block one of
-/// Swift's threads. It uses poll, not epoll or kqueue: poll is the same on every system, and as
+/// There is one thread, not one for each connection: delays, drips, deadlines and a stop all end
+/// the same wait. Nothing that it owns needs a lock, and no client that does nothing can block one
+/// of Swift's threads. It uses poll, not epoll or kqueue: poll is the same on every system, and as
 /// fast for a few hundred sockets.
 final class EventLoop {
   typealias Instant = ContinuousClock.Instant
@@ -49,11 +49,11 @@ final class EventLoop {
     while !isStopping || !connections.isEmpty {
       let ready = wait()
       now = clock.now
-      obey()  // First: a client may connect right after `welcome` was called.
+      obey()  // Comes first: a client may connect right after `welcome`.
       for (connection, events) in ready.connections { move(connection, events) }
       if ready.listener, !isStopping { arrive() }
       fireDeadlines()
-      tell()  // Before writing: the counters are never behind what a client was told.
+      tell()  // Comes before writing: the counters are never behind what a client was told.
       for connection in connections { write(connection) }
       connections.removeAll { $0.isOver }
       tell()

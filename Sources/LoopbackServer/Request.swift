@@ -1,5 +1,5 @@
 extension LoopbackServer {
-  /// A complete request. The closure gets it when its last byte is here.
+  /// A complete request. The closure gets it when its last byte has arrived.
   ///
   /// Its description and its dumps show method and path. They never show values of the query, a
   /// header or a body.

@@ -8,12 +8,12 @@ struct RequestManner: Equatable {
 }
 
 /// An incremental parser of requests from a stream of bytes, however it is cut (RFC 9112). It
-/// refuses all that could be read in two ways: a proxy in front might read it the other way.
+/// refuses whatever could be read in two ways: a proxy in front might read it the other way.
 struct RequestParser {
   enum Progress: Equatable {
     /// The request is not complete yet.
     case needsMore
-    /// Only the head is here, and the client waits for `100 Continue` before it sends the body.
+    /// Only the head has arrived, and the client waits for `100 Continue` before it sends the body.
     case awaitsContinue
     case request(LoopbackServer.Request, RequestManner)
     /// The request is refused with this status, and nothing after it is read.

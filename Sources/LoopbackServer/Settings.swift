@@ -48,12 +48,12 @@ extension LoopbackServer {
 
   /// How connections are accepted.
   public enum Welcome: Equatable, Sendable {
-    /// Each is accepted as soon as it is there.
+    /// Each connection is accepted as soon as it arrives.
     case atOnce
     /// The first connection waits in the kernel's queue for this long; later ones are accepted with
-    /// it. To its client it is connected, but not answered.
+    /// it. Its client is connected, but gets no answer.
     case after(Duration)
-    /// Closed as soon as it is accepted.
+    /// Each connection is closed as soon as it is accepted.
     case refusing
   }
 

@@ -113,7 +113,7 @@ enum FileSystem {
   }
 }
 
-/// A lock file beside the database, which only one `SQLiteFile` of all processes can hold. The
+/// A lock file beside the database. Among all processes only one `SQLiteFile` can hold it. The
 /// kernel releases it when the process dies. The file stays, empty, because deleting it would be a
 /// race. One byte in it marks a database in which SQLite has met damage.
 final class FileLock {
@@ -146,7 +146,7 @@ final class FileLock {
     return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
   }
 
-  /// Sets or clears the mark. If that fails, the next opening only checks as much as it would have
+  /// Sets or clears the mark. If that fails, the next opening checks only as much as it would have
   /// anyway.
   func mark(_ damage: Bool) { _ = ftruncate(descriptor, damage ? 1 : 0) }
 }

@@ -84,8 +84,8 @@ struct Opening {
         guard owner == Schema.applicationID else { throw .foreign(path: path) }
       }
       try FileSystem.restrict(path)
-      // SQLite makes these with the file's own mode. But they may have been copied here with the
-      // file.
+      // SQLite makes its companion files with the file's own mode, but they may have been copied
+      // here with the file.
       for companion in try companionsWithContent() { try FileSystem.restrict(path + companion) }
     }
   }
@@ -124,7 +124,7 @@ struct Opening {
     }
   }
 
-  /// Sets what must hold from the first page that is read.
+  /// Sets the options that must hold before the first page is read.
   private func promise(_ connection: Connection) throws(SQLiteFailure) {
     connection.turn(SQLITE_DBCONFIG_DEFENSIVE, on: true)
     connection.turn(SQLITE_DBCONFIG_TRUSTED_SCHEMA, on: false)

@@ -5,7 +5,7 @@ internal import UpdateMachine
 /// A file that holds replicas, of several accounts or kinds of state, each with its own name.
 ///
 /// One file is one SQLite database with one connection. Its calls block a queue of their own, and
-/// no thread of Swift's. A file can be open only once. A second `SQLiteFile`, in this process or
+/// none of Swift's threads. A file can be open only once. A second `SQLiteFile`, in this process or
 /// another, is refused with ``SQLiteFileError/inUse(path:)``. This is enforced by a lock on a file
 /// beside it (`….db-lock`), which a crash releases. SQLite's exclusive lock keeps other programs
 /// out. Open the file once, and share ``store(named:)``.
@@ -104,16 +104,17 @@ public actor SQLiteFile {
   }
 }
 
-/// A useless file, and where it is now. The app may inspect or delete it.
+/// A useless file that was moved, and where it is now. The app may inspect or delete it.
 public struct MovedAside: Hashable, Sendable {
-  /// The new path of the file. If it had a log, that is beside it.
+  /// The new path of the file. If it had a log, the log is beside it.
   public var path: String
   /// Why the file was useless.
   public var reason: Reason
 
   /// The reason why a file was moved aside.
   public enum Reason: Hashable, Sendable {
-    /// It is not what was written. The text says what was found, and contains no user data.
+    /// The contents are not what was written. The text says what was found, and contains no user
+    /// data.
     case damaged(String)
     /// A later version of the library made it, with this schema version.
     case newer(version: Int64)

@@ -143,7 +143,7 @@ actor Follower {
     }
   }
 
-  /// Prints failures that deserve a look. The machine goes on by itself.
+  /// Prints failures that the user should see. The machine goes on by itself.
   private func listen() async {
     for await report in reports {
       switch report {
@@ -154,7 +154,7 @@ actor Follower {
     }
   }
 
-  /// With `--once`: ends when the wait takes too long.
+  /// With `--once`: ends the run when the wait takes too long.
   private func waitInVain() async {
     let clock = SystemClock()
     do {

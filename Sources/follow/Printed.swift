@@ -2,15 +2,15 @@ import MessageSync
 import SQLiteStore
 import UpdateMachine
 
-/// The printed messages of a list: all up to one, and some after it. A server assigns IDs before
-/// others see the messages, so a lower ID may appear after a higher one.
+/// The printed messages of a list: all up to a certain one, and some after it. A server assigns IDs
+/// before others see the messages, so a lower ID may appear after a higher one.
 struct Printed: Equatable {
   /// Every ID up to here counts as printed.
   private(set) var floor: MessageID
   /// The printed IDs above the floor, ascending.
   private(set) var ids: [MessageID]
 
-  /// The most IDs remembered above the floor: messages do not arrive later than that.
+  /// The most IDs remembered above the floor: no message arrives later than that many others.
   static var span: Int64 { 100 }
 
   /// Creates a record of these messages and all older ones.
@@ -53,8 +53,8 @@ extension Printed: Storable {
   }
 }
 
-/// The record of printed messages, stored beside the account. It is lost only with its own row, and
-/// then starts anew.
+/// The record of printed messages, stored next to the account. It is lost only with its own row,
+/// and then starts anew.
 struct PrintMark {
   let store: SQLiteStore
 

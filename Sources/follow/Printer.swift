@@ -6,7 +6,7 @@ import ZulipSync
 /// The output to the terminal: messages and status.
 struct Printer {
   private let isJSON: Bool
-  /// Print only failures.
+  /// Whether to print only failures.
   private let isQuiet: Bool
   /// Whether standard error is a terminal. Then the status is one line, and the next status
   /// replaces it.
@@ -111,13 +111,13 @@ struct Printer {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Makes a name safe to show on one line: removes control characters, and characters that change
-  /// the text direction, which could do more than be shown.
+  /// Makes a name safe to show on one line: removes control characters, which a terminal would
+  /// obey, and characters that change the text direction.
   static func plain(_ text: String) -> String {
     lines(text).replacingOccurrences(of: "\n", with: " ")
   }
 
-  /// The same for a content, which may have several lines.
+  /// Makes a content safe to show in the same way; it may have several lines.
   static func lines(_ text: String) -> String {
     let turns: Set<Unicode.Scalar> = [
       "\u{200E}", "\u{200F}", "\u{061C}", "\u{202A}", "\u{202B}", "\u{202C}", "\u{202D}",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Another process, and what it said.
+/// A child process with its output.
 struct ChildProcess {
   private let executable: String
   private let arguments: [String]
@@ -12,11 +12,11 @@ struct ChildProcess {
     var succeeded = false
     /// Its exit code, unless a signal ended it.
     var code: Int32?
-    /// It was killed because its time was over.
+    /// Whether it was killed because its time was up.
     var isOverdue = false
   }
 
-  /// - Parameter limit: after so long it is killed; `nil`: never.
+  /// - Parameter limit: the time after which it is killed; `nil`: never.
   init(
     _ executable: String, _ arguments: [String], environment: [String: String] = [:],
     limit: Duration? = nil
@@ -27,7 +27,7 @@ struct ChildProcess {
     self.limit = limit
   }
 
-  /// Runs it to its end. Standard error is read with standard output.
+  /// Runs the process to its end. Reads standard error together with standard output.
   func run() -> End {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: executable)

@@ -2,18 +2,18 @@ import Foundation
 import Simulator
 import Synchronization
 
-/// How the mutants are hunted.
+/// A way of hunting mutants.
 enum Technique: String, CaseIterable, Sendable {
-  /// The default run, and for what that does not find the explorer.
+  /// The default run, and then the explorer for what the run does not find.
   case `default`
   /// All faults are on in every seed.
   case noSwarm = "no-swarm"
   /// No client has to become up to date after the faults.
   case noLiveness = "no-liveness"
-  /// Every state of a small world, in place of runs.
+  /// Every state of a small world is visited, in place of runs.
   case explorer
 
-  /// The words of the copy's command, all but those of one mutant.
+  /// The arguments of the copy's command, except those that depend on the mutant.
   func words(budget: Int, shrinking: Int) -> [String] {
     if self == .explorer { return ["explore", "--json"] }
     let hunt = [
@@ -34,25 +34,26 @@ struct Catch: Sendable {
   /// What found it: an oracle's full name, "trap" or "explorer"; `nil`: nothing did.
   var oracle: String?
   var seed: UInt64?
-  /// After how many runs.
+  /// The number of runs until it was found.
   var runs: Int64?
-  /// After how long, without the start of the process; of a trap, with it.
+  /// The time until it was found. It includes the start of the process only for a trap.
   var milliseconds: Double?
-  /// How many choices are left of the failing run after it was made small.
+  /// The number of choices left after the failing run was made small.
   var choicesLeft: Int64?
   var shrinkingMilliseconds: Double?
-  /// It went on after its time, in one run that never ends. No oracle objects to that, so a hang
-  /// is a survivor.
+  /// Whether it exceeded its time in a run that never ends. No oracle objects to that, so a mutant
+  /// that hangs survives.
   var isHung = false
 
   var isFound: Bool { oracle != nil }
 
-  /// The letter of the oracle, as a mutant's file names it.
+  /// The oracle's letter, as in a mutant's file.
   var letter: String? {
     oracle.map { ["trap", "explorer"].contains($0) ? $0 : String($0.prefix(1)) }
   }
 
-  /// Whether the oracle is one of the expected. The explorer tells none.
+  /// Whether the oracle is an expected one. The explorer counts as expected, because it names no
+  /// oracle.
   var isExpected: Bool { letter == "explorer" || letter.map(mutant.oracles.contains) ?? false }
 
   init(_ mutant: Mutant) { self.mutant = mutant }
@@ -79,13 +80,13 @@ extension Mutant {
 struct Hunt: Sendable {
   var executable: String
   var technique: Technique
-  /// For each mutant, in seconds.
+  /// The time for each mutant, in seconds.
   var budget: Int
-  /// To make what fails small, in milliseconds.
+  /// The time for making a failing run small, in milliseconds.
   var shrinking: Int
   var jobs: Int
 
-  /// How much longer than the budget a process may take: for a run that began late, and for
+  /// The seconds by which a process may exceed its budget: for a run that began late, and for
   /// shrinking.
   private static let grace = 8
   /// The memory limit of a mutant's process, in kilobytes, where the system supports it.
@@ -96,10 +97,10 @@ struct Hunt: Sendable {
     let caught = Mutex<[Int: Catch]>([:])
   }
 
-  /// Hunts all of them; fewer if interrupted. In the order of the list.
+  /// Hunts all mutants, or fewer if interrupted. Returns the results in the order of the list.
   func hunt(_ mutants: [Mutant], _ console: Console) -> [Catch] {
     let shared = Shared()
-    // Not on dispatch queues: their threads are as few as the cores, and all would wait.
+    // Dispatch queues have only as many threads as there are cores, and all of them would wait.
     let ends = (0..<jobs).map { _ in
       let end = DispatchSemaphore(value: 0)
       Thread {
@@ -121,7 +122,7 @@ struct Hunt: Sendable {
       }
       guard index < mutants.count else { return }
       let result = hunt(mutants[index])
-      // It may have been stopped early.
+      // The hunt may have been stopped early.
       if Interrupt.wasAsked, result.runs == nil { return }
       let (done, found) = shared.caught.withLock { caught in
         caught[index] = result
@@ -131,8 +132,8 @@ struct Hunt: Sendable {
     }
   }
 
-  /// By default the explorer has the last word on what the run did not find, and the first on what
-  /// its file says that only the explorer finds.
+  /// Hunts one mutant. By default the explorer is tried after the run, or before it if the mutant's
+  /// file says that only the explorer finds it.
   func hunt(_ mutant: Mutant) -> Catch {
     if technique == .default, mutant.oracles == ["explorer"] {
       let explored = hunt(mutant, .explorer)
@@ -166,7 +167,7 @@ struct Hunt: Sendable {
     return Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
   }
 
-  /// Runs the copy's command with one mutant in force; 0: with none.
+  /// Runs the copy's command with one mutant active; 0: none.
   func run(_ number: UInt32, _ words: [String]) -> ChildProcess.End {
     let limited = "ulimit -v \(Hunt.memory) 2>/dev/null; exec \"$0\" \"$@\""
     let process = ChildProcess(
@@ -178,14 +179,14 @@ struct Hunt: Sendable {
     return process.run()
   }
 
-  /// What a process says about its mutant.
+  /// Reads the result for a mutant from the end of its process.
   static func reading(
     _ end: ChildProcess.End, of mutant: Mutant, _ technique: Technique, milliseconds: Double
   ) -> Catch {
     var result = Catch(mutant)
     if end.isOverdue {
       result.isHung = technique != .explorer
-      // Found, and hung while it was made small.
+      // It may have been found, and have hung only while it was made small.
       if technique != .explorer { readFirstWord(end.output, &result) }
     } else if end.code == nil || end.code.map({ $0 > 130 }) == true {
       result.oracle = "trap"
@@ -224,7 +225,7 @@ struct Hunt: Sendable {
   }
 }
 
-/// What `simulate run --json` says on its last line, as far as it concerns a hunt.
+/// The last line of `simulate run --json`, as far as a hunt needs it.
 struct RunAnswer: Decodable {
   struct Failure: Decodable {
     var seed: UInt64
@@ -246,7 +247,7 @@ struct RunAnswer: Decodable {
   }
 }
 
-/// What `simulate explore --json` says on its last line, as far as it concerns a hunt.
+/// The last line of `simulate explore --json`, as far as a hunt needs it.
 struct ExploreAnswer: Decodable {
   var seconds: Double
 
@@ -256,7 +257,7 @@ struct ExploreAnswer: Decodable {
   }
 }
 
-/// The JSON object on the last line; `nil`: there is none, or it is another.
+/// Decodes the JSON object on the last line; `nil`: there is none, or it has another type.
 private func lastLine<Answer: Decodable>(of output: String) -> Answer? {
   output.split(separator: "\n").last
     .flatMap { try? JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }

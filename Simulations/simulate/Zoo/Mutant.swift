@@ -8,26 +8,26 @@ struct Mutant: Equatable, Sendable {
   var sentence: String
   /// A number in the list of known bugs, or "ours".
   var bug: String
-  /// The letters of the oracles of which one is expected to object first; "trap" is one, too, and
-  /// "explorer", alone, for what no run is expected to find.
+  /// The letters of oracles, one of which is expected to object first. "trap" may be among them.
+  /// "explorer" stands alone, for a mutant that no run is expected to find.
   var oracles: [String]
   var engine = Engine.value
-  /// The world to hunt it in; `nil`: what it changes says it.
+  /// The world to hunt it in; `nil`: the changed files decide.
   var named: LibraryWorld?
   var hunks: [Hunk] = []
 
-  /// One change: what is searched, which occurs once, and what takes its place.
+  /// One change: the lines to search for, which must occur once, and their replacement.
   struct Hunk: Equatable, Sendable {
-    /// The file, seen from the package.
+    /// The file's path within the package.
     var file: String
-    /// Lines without the blanks around them.
+    /// The lines, without leading and trailing blanks.
     var search: [String]
     var replacement: [String]
-    /// Where the search begins in the mutant's file, from 1.
+    /// The line of the mutant's file in which the search begins, from 1.
     var line: Int
   }
 
-  /// What is wrong with a mutant's file.
+  /// An error in a mutant's file.
   struct Malformed: Error, Equatable {
     var line: Int
     var message: String
@@ -156,7 +156,7 @@ private struct MutantParser {
 }
 
 extension String {
-  /// Without the blanks around it.
+  /// The text without leading and trailing blanks.
   var trimmed: String {
     let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" }
     let front = drop(while: isBlank)

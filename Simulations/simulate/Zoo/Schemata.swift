@@ -1,9 +1,9 @@
-/// Places changes beside the original behind a switch, so that one build holds all mutants (mutant
-/// schemata: Untch, Offutt and Harrold 1993).
+/// Places changes beside the original code behind a switch, so that one build contains all mutants
+/// (mutant schemata: Untch, Offutt and Harrold 1993).
 ///
-/// A change in a body makes a variant of the whole body, from its original text: mutants never see
-/// one another. What stands in no body, such as the first value of a stored property, becomes a
-/// choice between expressions.
+/// A change in a body makes a variant of the whole original body, so mutants never see one another.
+/// A change outside of bodies, such as in the first value of a stored property, becomes a choice
+/// between expressions.
 struct Schemata {
   /// A mutant that cannot be placed.
   struct Inapplicable: Error, Equatable {
@@ -11,14 +11,14 @@ struct Schemata {
     var message: String
   }
 
-  /// What selects a mutant at run time. A hash of the name (FNV-1a), so that files stay as they are
-  /// when other mutants come and go.
+  /// The number that selects a mutant at run time. It is a hash of the name (FNV-1a), so files do
+  /// not change when other mutants come and go.
   static func number(of name: String) -> UInt32 {
     let hash = name.utf8.reduce(2_166_136_261 as UInt32) { ($0 ^ UInt32($1)) &* 16_777_619 }
     return max(hash, 1)
   }
 
-  /// The file that the copy gets in addition.
+  /// An additional file for the copy.
   static let selector = (
     path: "Sources/UpdateMachine/Values/Zoo.swift",
     text: """
@@ -30,7 +30,7 @@ struct Schemata {
     """
   )
 
-  /// Comments in the text with which a compiler's complaint is led back to its mutant.
+  /// Begins the comments by which a compiler's complaint is traced to its mutant.
   static let mark = "zoo: "
 
   let file: String
@@ -50,7 +50,7 @@ struct Schemata {
     bodies = try SwiftBodies(self.text)
   }
 
-  /// Adds a mutant's changes of this file.
+  /// Adds a mutant's changes to this file.
   mutating func add(_ mutant: Mutant) throws(Inapplicable) {
     var mine: [Change] = []
     for hunk in mutant.hunks where hunk.file == file {
@@ -73,7 +73,8 @@ struct Schemata {
     changes += mine
   }
 
-  /// A change that opens a bracket must close it: the compiler would complain of everything after.
+  /// Checks that a change closes each bracket that it opens. Otherwise the compiler would complain
+  /// about everything after it.
   private func checkBrackets(_ mutant: Mutant, _ mine: [Change]) throws(Inapplicable) {
     for body in bodies.bodies {
       let inside = mine.filter { body.range.contains($0.range) }
@@ -87,7 +88,8 @@ struct Schemata {
     }
   }
 
-  /// A change stands in one body, or touches none. One that does not is cut to what differs.
+  /// Returns a change that lies in one body, or touches none. Any other change is first cut to what
+  /// differs.
   private func settled(_ change: Change, _ hunk: Mutant.Hunk) throws(Inapplicable) -> Change {
     let touched = bodies.bodies.filter { $0.range.overlaps(change.range) }
     if touched.allSatisfy({ $0.range.contains(change.range) }) { return change }
@@ -101,8 +103,8 @@ struct Schemata {
     return cut
   }
 
-  /// A change without the bytes at its ends that stay, line breaks being as good as any
-  /// indentation.
+  /// Returns a change without the unchanged bytes at both ends. A line break in the replacement
+  /// also matches any indentation after it.
   private func onlyDifference(_ change: Change) -> Change {
     let old = Array(text[change.range])
     let new = change.replacement
@@ -128,7 +130,7 @@ struct Schemata {
     return cut
   }
 
-  /// Where lines occur; between two of them may be any indentation.
+  /// Returns where the lines occur, whatever their indentation.
   static func occurrences(of lines: [String], in text: [UInt8]) -> [Range<Int>] {
     let lines = lines.map { Array($0.utf8) }
     guard let first = lines.first, !first.isEmpty else { return [] }
@@ -171,7 +173,7 @@ struct Schemata {
       result.replaceSubrange(piece.range, with: piece.text)
     }
     let woven = String(decoding: result, as: UTF8.self)
-    // Public: an inlinable body names what it imports.
+    // The import is public, because inlinable bodies may use it.
     return needsImport ? "public import UpdateMachine\n\(woven)" : woven
   }
 
@@ -204,7 +206,7 @@ struct Schemata {
     return Array((lines + "}  // \(Schemata.mark)end\n").utf8)
   }
 
-  /// A body as one branch of the switch. What makes no sense is left to the compiler.
+  /// Returns a body as one branch of the switch. Errors in it are left to the compiler.
   private func branch(_ text: [UInt8], _ body: SwiftBodies.Body) -> String {
     let variant = try? BodyText(text)
     let isValue = body.returnsValue && variant?.isOneExpression == true
@@ -214,7 +216,7 @@ struct Schemata {
 
   // MARK: Outside of bodies
 
-  /// Changes of one place become one expression.
+  /// Turns overlapping changes into one expression.
   private func wovenExpressions(_ changes: [Change]) -> [(range: Range<Int>, text: [UInt8])] {
     var groups: [(range: Range<Int>, changes: [Change])] = []
     for change in changes.map(justValue).sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
@@ -238,7 +240,7 @@ struct Schemata {
     }
   }
 
-  /// A change of `let name = value` cut to the values, if nothing else differs.
+  /// Cuts a change of `let name = value` to the values, if nothing else differs.
   private func justValue(_ change: Change) -> Change {
     let sign = Array(" = ".utf8)
     let original = Array(text[change.range])

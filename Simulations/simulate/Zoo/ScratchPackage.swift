@@ -1,6 +1,6 @@
 import Foundation
 
-/// One copy of the package in which every mutant stands beside the original.
+/// A copy of the package that has every mutant beside the original code.
 struct ScratchPackage {
   /// The package that is copied.
   let original: URL
@@ -11,7 +11,7 @@ struct ScratchPackage {
 
   var executable: URL { copy.appending(path: ".build/release/simulate") }
 
-  /// The folder of the package that a folder belongs to.
+  /// Returns the folder of the package that a folder belongs to.
   static func root(from folder: URL) throws(UsageError) -> URL {
     var place = folder.standardizedFileURL
     while true {
@@ -26,8 +26,7 @@ struct ScratchPackage {
 
   // MARK: Writing
 
-  /// Brings the copy up to date. Files that have not changed are not touched, so that a build does
-  /// only what is needed.
+  /// Updates the copy. Unchanged files are not touched, so that a build does only what is needed.
   func write(_ mutants: [Mutant]) throws {
     var wanted: [String: Data] = [:]
     for file in try files() {
@@ -43,7 +42,7 @@ struct ScratchPackage {
     try put(wanted)
   }
 
-  /// Puts every mutant into its files. Says of all that do not apply why.
+  /// Puts every mutant into its files. The error gives the reason for each one that does not apply.
   private func weave(_ mutants: [Mutant], into files: inout [String: Data]) throws(FileError) {
     var complaints: [String] = []
     for file in Set(mutants.flatMap(\.hunks).map(\.file)).sorted() {
@@ -73,7 +72,7 @@ struct ScratchPackage {
     }
   }
 
-  /// What the copy's command does before anything else.
+  /// Code that the copy's command runs first.
   private static let selection = """
     import Foundation
     import UpdateMachine
@@ -82,7 +81,7 @@ struct ScratchPackage {
 
     """
 
-  /// The files that the command is built from, seen from the package.
+  /// The files that the command is built from, as paths within the package.
   private func files() throws -> [String] {
     var files = ["Package.swift"]
     let ours = ["simulate", "check", "crash", "Benchmarks", "Recordings"].map {
@@ -129,7 +128,8 @@ struct ScratchPackage {
 
   // MARK: Building
 
-  /// Builds the copy's command; throws what the compiler complains of, with the mutants concerned.
+  /// Builds the copy's command. Throws the compiler's complaints, with the names of the mutants
+  /// concerned.
   func build() throws(FileError) {
     let process = ChildProcess(
       "/usr/bin/env",
@@ -150,7 +150,7 @@ struct ScratchPackage {
         + (guilty.isEmpty ? "" : "\nLook at: \(guilty.joined(separator: ", "))"))
   }
 
-  /// The mutants at the place of a complaint `FILE:LINE:COLUMN: error: …`.
+  /// Returns the mutants at the place of a complaint `FILE:LINE:COLUMN: error: …`.
   private func mutants(of complaint: String) -> [String] {
     let parts = complaint.split(separator: ":")
     guard parts.count > 3, let number = Int(parts[1]),
@@ -161,8 +161,8 @@ struct ScratchPackage {
     return ScratchPackage.mutants(at: number, in: lines)
   }
 
-  /// The mutant whose text stands in a line, counted from 1; at the end of a switch, all that are
-  /// in it.
+  /// Returns the mutant whose text is in a line, counted from 1; at the end of a switch, all
+  /// mutants of the switch.
   static func mutants(at number: Int, in lines: [String]) -> [String] {
     guard lines.indices.contains(number - 1) else { return [] }
     let inline = marks(in: lines[number - 1], after: "/* ")

@@ -1,11 +1,11 @@
-/// The outermost bodies of functions in a Swift source: of functions, initialisers, accessors and
-/// computed properties. What stands in none of them is a declaration.
+/// The outermost bodies in a Swift source: those of functions, initialisers, accessors and computed
+/// properties. Everything outside of them is declarations.
 struct SwiftBodies {
-  /// What stands between two braces.
+  /// The text between two braces.
   struct Body: Equatable {
     /// The bytes between the braces, without them.
     var range: Range<Int>
-    /// Whether a body of one expression returns it.
+    /// Whether a body that is one expression returns its value.
     var returnsValue: Bool
   }
 
@@ -28,15 +28,15 @@ struct SwiftBodies {
     "get", "set", "willSet", "didSet", "_read", "_modify", "read", "modify", "yielding",
   ]
 
-  /// The declaration that the scan is in.
+  /// The declaration that is being scanned.
   private struct Declaration {
     var keyword = ""
     var start = 0
-    /// A stored property's first value began.
+    /// Whether the first value of a stored property has begun.
     var hasValue = false
   }
 
-  /// Goes through declarations, at the level of a file or a type.
+  /// Scans declarations, at the level of a file or a type.
   private mutating func findBodies(in range: Range<Int>) {
     var declaration = Declaration()
     var index = range.lowerBound
@@ -55,7 +55,7 @@ struct SwiftBodies {
 
   private func isIntroducer(_ index: Int) -> Bool {
     guard SwiftBodies.introducers.contains(source.word(index)) else { return false }
-    // Not a name, as in `func actor()` or `.init()`.
+    // In `func actor()` or `.init()` it is only a name.
     let before = source.word(index - 1)
     return before != "." && !["func", "var", "let", "case"].contains(before)
   }
@@ -113,8 +113,8 @@ struct SwiftBodies {
 
   // MARK: Accessors
 
-  /// Whether an accessor begins here: attributes, modifiers, its name, and a body or, in a
-  /// protocol, none.
+  /// Whether an accessor begins here: attributes, modifiers, its name, and perhaps a body, which it
+  /// lacks in a protocol.
   private func isAccessor(_ index: Int, before end: Int) -> Bool {
     accessorName(index, before: end) != nil
   }
@@ -135,7 +135,7 @@ struct SwiftBodies {
       let next = source.word(index + 1)
       let follows = ["{", "}", "(", "async", "throws"].contains(next)
       guard follows || SwiftBodies.accessors.contains(next) else { return nil }
-      // A call of a function of that name has no braces behind its arguments.
+      // A call of a function with that name has no brace after its arguments.
       if next == "(", !source.isMark(source.other[index + 1] + 1, "{") { return nil }
       return index
     }
@@ -166,7 +166,7 @@ struct BodyText {
 
   var isEmpty: Bool { source.tokens.isEmpty }
 
-  /// Whether the whole of it is one expression, given that it returns a value.
+  /// Whether the body is a single expression, given that it returns a value.
   var isOneExpression: Bool {
     let statements: Set<String> = [
       "return", "let", "var", "guard", "for", "while", "repeat", "defer", "throw", "do", "func",
@@ -191,7 +191,7 @@ struct BodyText {
     range.contains { source.word($0) == "return" && !isMember($0) }
   }
 
-  /// The same with `return` before its expression.
+  /// The body with `return` before its expression.
   var returning: [UInt8] {
     guard let first = source.tokens.first?.range.lowerBound else { return source.text }
     return source.text[..<first] + Array("return ".utf8) + source.text[first...]

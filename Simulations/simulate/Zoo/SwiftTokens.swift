@@ -1,17 +1,17 @@
-// Enough of Swift's lexical structure to find where bodies begin and end: comments and string
-// literals are skipped, and every bracket knows its other half. Regular expressions between slashes
-// are not known; none are used here.
+// Parses enough of Swift's lexical structure to find where bodies begin and end. It skips comments,
+// recognises string literals, and pairs brackets. It does not know regular expressions between
+// slashes; none are used here.
 
 /// The tokens of a Swift source.
 struct SwiftTokens {
-  /// One token: what it is, and which bytes of the text.
+  /// One token: its kind, and its bytes in the text.
   struct Token: Equatable {
     enum Kind: Equatable { case word, literal, mark }
     var kind: Kind
     var range: Range<Int>
   }
 
-  /// Brackets that do not match, or a literal without an end.
+  /// An error for brackets that do not match, or a literal without an end.
   struct Malformed: Error, Equatable {
     var line: Int
     var found: String
@@ -19,7 +19,7 @@ struct SwiftTokens {
 
   let text: [UInt8]
   private(set) var tokens: [Token] = []
-  /// For each bracket the index of its other half; -1 for every other token.
+  /// For each bracket, the index of its other half; for any other token, -1.
   private(set) var other: [Int] = []
 
   init(_ text: [UInt8]) throws(Malformed) {
@@ -46,7 +46,7 @@ struct SwiftTokens {
     tokens.indices.contains(index) && tokens[index].kind == .mark && word(index) == mark
   }
 
-  /// The number of the line, from 1, in which a byte stands.
+  /// The number of the line, from 1, that contains a byte.
   func line(of offset: Int) -> Int { 1 + text[..<offset].count { $0 == UInt8(ascii: "\n") } }
 
   // MARK: One token
@@ -55,7 +55,7 @@ struct SwiftTokens {
     text[offset...].starts(with: word.utf8)
   }
 
-  /// The end of the blanks or the comment that begins here; `nil`: something else does.
+  /// Returns the end of the blanks or the comment that begins here; `nil`: neither does.
   private func skipped(_ at: Int) throws(Malformed) -> Int? {
     if text[at] == UInt8(ascii: " ") || text[at] == UInt8(ascii: "\n")
       || text[at] == UInt8(ascii: "\t") || text[at] == UInt8(ascii: "\r")
@@ -104,7 +104,7 @@ struct SwiftTokens {
     }
   }
 
-  /// The end of the string literal that begins here, with everything interpolated; `nil`: none
+  /// Returns the end of the string literal that begins here, interpolations included; `nil`: none
   /// does.
   private func endOfString(_ at: Int) throws(Malformed) -> Int? {
     let pounds = text[at...].prefix { $0 == UInt8(ascii: "#") }.count
@@ -133,7 +133,7 @@ struct SwiftTokens {
     throw Malformed(line: line(of: at), found: "a string without an end")
   }
 
-  /// The end of what stands in parentheses, which may hold strings of its own.
+  /// Returns the end of an interpolation's parentheses, which may contain other strings.
   private func endOfInterpolation(_ at: Int) throws(Malformed) -> Int {
     var depth = 0
     var end = at

@@ -81,7 +81,7 @@ extension Simulate {
     return first.survivors.isEmpty ? .success : .failure
   }
 
-  /// The copy's command, built, and proved to be the original as long as no mutant is in force.
+  /// Writes and builds the copy, and returns the path of its command.
   private static func zooExecutable(
     _ mutants: [Mutant], _ options: ZooOptions, _ console: Console
   ) throws -> String {
@@ -93,9 +93,10 @@ extension Simulate {
     return package.executable.path
   }
 
-  /// What is wrong with hunting where there is nothing to find; `nil`: nothing.
+  /// Checks that without a mutant the copy finds nothing and has the original's traces. Describes
+  /// what is wrong; `nil`: nothing.
   private static func zooComplaint(_ hunt: Hunt) -> String? {
-    // By default the explorer has the last word.
+    // By default the explorer is used, too.
     if [.default, .explorer].contains(hunt.technique) {
       let end = hunt.run(0, Technique.explorer.words(budget: hunt.budget, shrinking: 0))
       guard end.succeeded || end.isOverdue else {

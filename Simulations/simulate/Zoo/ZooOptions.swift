@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `zoo` is asked to hunt.
+/// The options of `zoo`: what to hunt.
 struct ZooOptions {
   var root: URL
   var from: URL
@@ -48,7 +48,7 @@ struct ZooOptions {
     listsOnly = arguments.has("--list")
   }
 
-  /// The mutants of a folder, in the order of their names.
+  /// Reads the mutants of the folder, in the order of their names.
   func mutants() throws -> [Mutant] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: from.path)) ?? []
     let files = names.filter { $0.hasSuffix(".mutant") }.sorted()
@@ -68,7 +68,7 @@ struct ZooOptions {
     }
   }
 
-  /// Those of them that are to be hunted.
+  /// Returns the mutants to hunt.
   func chosen(_ mutants: [Mutant]) throws(UsageError) -> [Mutant] {
     guard let only else { return mutants }
     for name in only where !mutants.contains(where: { $0.name == name }) {

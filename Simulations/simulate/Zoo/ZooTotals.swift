@@ -20,8 +20,8 @@ struct ZooTotals {
     ZooTotals.median(found.compactMap(\.shrinkingMilliseconds))
   }
 
-  /// The middle one of numbers, or the mean of the two in the middle; `nil`: there are none. Sorted
-  /// as numbers: as texts, 10 comes before 9 (SyncBugs 80).
+  /// The middle number, or the mean of the two in the middle; `nil`: there are none. Sorts them as
+  /// numbers: as texts, 10 would come before 9 (SyncBugs 80).
   static func median(_ numbers: [Double]) -> Double? {
     let sorted = numbers.sorted()
     guard !sorted.isEmpty else { return nil }
@@ -29,8 +29,8 @@ struct ZooTotals {
     return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
   }
 
-  /// The least of the numbers that is not less than so many percent of them (nearest rank); `nil`:
-  /// there are none.
+  /// The smallest of the numbers such that at least `percent` of them are no greater (nearest
+  /// rank); `nil`: there are none.
   static func percentile(_ percent: Int, of numbers: [Double]) -> Double? {
     let sorted = numbers.sorted()
     guard !sorted.isEmpty else { return nil }
@@ -72,7 +72,7 @@ struct ZooTotals {
     ]
   }
 
-  /// One row for each technique: what each adds.
+  /// A table with one row for each technique.
   static func comparison(_ totals: [ZooTotals]) -> String {
     let rows =
       [["technique", "found", "median ms", "95th percentile ms"]]
@@ -142,9 +142,9 @@ struct ZooTotals {
     var techniques: [Compared]?
   }
 
-  /// One JSON object in one line.
+  /// The results as one JSON object on one line.
   ///
-  /// - Parameter compared: what the techniques amount to; empty: nothing was compared.
+  /// - Parameter compared: the totals of each technique; empty: nothing was compared.
   func json(compared: [ZooTotals] = []) throws -> String {
     let hunted = catches.map { result in
       Answer.Hunted(

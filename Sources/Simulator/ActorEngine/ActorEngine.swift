@@ -19,15 +19,15 @@
 
     var world: World<App>
     private let executor = WorldExecutor()
-    /// Whether the order of ready jobs is drawn; if not, the oldest is next.
+    /// Whether the order of ready jobs is drawn; otherwise the oldest runs next.
     private let choosesJobs: Bool
     private var incarnations: [SimulatedIncarnation<App>?]
     private var drivers: [Driver?]
-    /// The registers and polls, the pushes and the requests for pages that await answers.
+    /// The registers, polls, pushes and page requests that await answers.
     private var calls: [SimulatedCall<Exchange<App>.Outcome>] = []
     private var pushes: [SimulatedCall<SimulatedSource<App>.Pushed>] = []
     private var pages: [SimulatedCall<SimulatedSource<App>.Paged>] = []
-    /// In the order of their numbers.
+    /// The pending sleeps, in the order of their numbers.
     private var sleepers: [SimulatedSleeper] = []
     private var sleeperCount: UInt64 = 0
 
@@ -43,7 +43,7 @@
       world.begin()
       while world.isGoingOn, world.takeStep() {
         handOver()
-        // Events of the same moment may come before all jobs have run.
+        // Events at the same moment may come before all jobs have run.
         while choosesJobs, !executor.isIdle, world.isGoingOn, world.takeStep(until: world.now) {
           handOver()
         }
@@ -72,7 +72,7 @@
     }
 
     /// Whether a delivery may come while jobs are ready: answers and timers may, and so may
-    /// signals, one at a time. What its disk reports comes after all earlier jobs.
+    /// signals, one at a time. Reports from its disk come after all earlier jobs.
     private func mayInterrupt(_ delivery: Delivery<App>) -> Bool {
       switch delivery {
       case .sleepEnds, .answer, .page, .pushed: true
@@ -229,7 +229,7 @@
     ) {
       guard let continuation = incarnations[client]?.load else { return }
       incarnations[client]?.load = nil
-      // An unknown age: the wall clock has gone back since.
+      // An unknown age means that the wall clock has gone back since.
       let written = world.now - (age ?? .milliseconds(-1))
       let replica = saved.map {
         DatedReplica(replica: $0, writtenAt: WallTime(milliseconds: written.milliseconds))
@@ -416,7 +416,8 @@
       world.release(queue, by: incarnation.client)
     }
 
-    /// - Parameter step: the step that a store of rows made of it; `nil`: there is no such store.
+    /// - Parameter step: the step that a store of rows made of the save; `nil`: there is no such
+    ///   store.
     func save(
       _ saved: SavedReplica<App.Model, App.Server.Place>, _ step: DiskStep?,
       _ incarnation: SimulatedIncarnation<App>
@@ -477,7 +478,8 @@
     func sleep(
       until moment: Moment, _ sleeper: SimulatedSleeper, _ incarnation: SimulatedIncarnation<App>
     ) {
-      // Either the machine's timer, or the time limit of a release.
+      // A drawn moment is that of the machine's timer. Any other must be the time limit of a
+      // release.
       if let drawn = incarnation.drawn.firstIndex(of: moment) {
         sleeper.isTimer = true
         incarnation.drawn.remove(at: drawn)
@@ -515,7 +517,7 @@
   }
 
   extension Delivery {
-    /// Whether something else may come before all its jobs have run.
+    /// Whether other events may come before all of this delivery's jobs have run.
     fileprivate var mayBeInterrupted: Bool {
       switch self {
       case .begins, .crashes, .loads, .loadFails, .writeEnds, .rowsAreRead, .signal(_, .started):

@@ -5,8 +5,7 @@
   /// One process of one client, as the driver's adapters see it. After a crash its adapters are
   /// disconnected.
   ///
-  /// All of it runs on the world's thread, by the world's executor. That makes the `@unchecked`
-  /// sound.
+  /// All of it runs on the world's thread, on the world's executor. That makes `@unchecked` sound.
   final class SimulatedIncarnation<App: SimulatedApp>: @unchecked Sendable {
     let client: Int
     let number: UInt64
@@ -27,7 +26,7 @@
     var load: CheckedContinuation<Loaded, Never>?
     var read: CheckedContinuation<[RowAnswer]?, Never>?
     var save: CheckedContinuation<Bool, Never>?
-    /// What a store of rows was asked to save.
+    /// The state that a store of rows was asked to save.
     var saving: SavedReplica<App.Model, App.Server.Place>?
 
     /// The user's memory that belongs to the current save.
@@ -38,7 +37,7 @@
     var actions: [App.User.Action] = []
     /// The windows that its user has open.
     var windows: [WindowViews<App.Model.Lists>] = []
-    /// The requests for pages that are wanted and not sent yet.
+    /// The requests for pages that the client wants and has not sent yet.
     var fetches: [(id: RequestID, request: SimulatedSource<App>.Request)] = []
 
     /// The result of a load.

@@ -2,8 +2,8 @@
 
   internal import UpdateMachine
 
-  // Where a client's disk is one of rows, its driver writes as in an app: through the library's own
-  // store of replicas in rows. That store decides what is written, and whether as a step.
+  // If a client's disk holds rows, its driver writes as in an app: through the library's own store
+  // of replicas in rows. That store decides what is written, and whether as a step.
 
   extension SimulatedIncarnation {
     func makeStore() -> any ReplicaStore<App.Model, App.Server.Place> {
@@ -13,7 +13,7 @@
     }
   }
 
-  /// The library's store of rows, with the world told what is saved.
+  /// The library's store of rows, which also tells the world what is saved.
   private struct SimulatedRowStore<App: SimulatedApp>: ReplicaStore {
     typealias Model = App.Model
     typealias Place = App.Server.Place
@@ -38,7 +38,8 @@
 
     init(values: SimulatedStore<App>) { self.values = values }
 
-    /// The world decides when it is read, its time of writing, and whether rows are left.
+    /// The world decides when the form is read, what its time of writing is, and whether rows stay
+    /// on the disk.
     func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
       let read = try await values.load()
       guard let device = incarnation.engine?.world.clients[incarnation.client] else { return nil }

@@ -75,8 +75,8 @@
     /// The result of a push that was given up.
     static var noAnswer: Pushed { .failure(PushFailed(failure: .unreachable, hasLeft: true)) }
 
-    /// Sends a request and waits for its result. If given up it ends at once, unless the answer is
-    /// already on its way and still arrives.
+    /// Sends a request and waits for its result. A request that is given up ends at once, unless
+    /// its answer is already on its way and still arrives.
     private func ask(_ kind: Exchange<App>.Kind) async -> Exchange<App>.Outcome {
       let call = SimulatedCall<Exchange<App>.Outcome>()
       return await withTaskCancellationHandler {
@@ -96,7 +96,7 @@
   final class SimulatedCall<Answer: Sendable>: @unchecked Sendable {
     var continuation: CheckedContinuation<Answer, Never>?
     var client = 0
-    /// The world's number for it.
+    /// The world's number for the request.
     var number: UInt64?
     var isGivenUp = false
 

@@ -16,7 +16,7 @@ internal import UpdateMachine
 public struct Choices: Sendable {
   /// The subsystem that draws.
   public enum Stream: UInt8, CaseIterable, Sendable {
-    /// Which faults occur, how strong they are, and how fast this world lives.
+    /// Which faults occur, how strong they are, and the tempo of this world.
     case swarm
     /// How long messages take, and which of them are lost or repeated.
     case network
@@ -39,7 +39,8 @@ public struct Choices: Sendable {
     case weather
     /// The faults of disks and saved forms, added after those.
     case storage
-    /// Rows that stay on a disk until they are needed, and failed reads: added last.
+    /// The faults of rows that stay on a disk until they are needed, and of failed reads, added
+    /// last.
     case rows
   }
 

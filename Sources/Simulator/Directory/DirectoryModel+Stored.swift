@@ -40,7 +40,7 @@ extension DirectoryModel: StorableModel {
 }
 
 extension DirectoryState {
-  /// ID, content and flags; `nil`: none.
+  /// A message's ID, content and flags; `nil`: the slot is free.
   fileprivate func message(in slot: Int) -> [Int64]? {
     ids[slot] == 0 ? nil : [ids[slot], Int64(contents[slot]), Int64(flags[slot])]
   }

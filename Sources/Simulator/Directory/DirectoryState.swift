@@ -30,7 +30,7 @@ package struct DirectoryState: ServerTruth, Hashable {
       newest = max(newest, id)
     case .edit(let id, let content):
       let slot = Int(id % 8)
-      guard ids[slot] == id else { return }  // Not held: nothing to change.
+      guard ids[slot] == id else { return }  // The message is not held: nothing changes.
       change(slot) { $0.contents[slot] = content }
     case .delete(let id):
       let slot = Int(id % 8)

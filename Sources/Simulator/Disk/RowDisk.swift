@@ -8,7 +8,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   public private(set) var saved: Saved?
   public private(set) var isUnreadable = false
-  /// Whether a newer version wrote what is there.
+  /// Whether a newer version wrote the form.
   private var isNewer = false
   private var rows = VersionedMap<StoredKey, [UInt8]>()
   private var log: [[UInt8]] = []
@@ -16,7 +16,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   private var current: VersionedMap<StoredKey, [UInt8]>?
   /// Whether the last step was cut off. The next write replaces it.
   private var isTorn = false
-  /// Whether the process left rows here, so that its last save is not everything.
+  /// Whether the process left rows here, so that its last save does not contain everything.
   private var leftRows = false
   /// The forms that were set aside, newest last.
   private(set) var aside: [VersionedMap<StoredKey, [UInt8]>] = []

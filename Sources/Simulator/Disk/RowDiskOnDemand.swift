@@ -1,7 +1,7 @@
 package import UpdateMachine
 
-/// A disk that keeps values, which is cheap, until a store of rows writes to it, as real drivers
-/// have. From then on it keeps the bytes.
+/// A disk that keeps values, which is cheap, until a store of rows, such as a real driver's, writes
+/// to it. From then on it keeps bytes.
 package struct RowDiskOnDemand<Model: StorableModel, Place: Finger & Storable>: SimulatedDisk {
   package typealias Saved = SavedReplica<Model, Place>
 

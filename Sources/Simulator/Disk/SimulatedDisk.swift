@@ -24,8 +24,8 @@ public protocol SimulatedDisk: Sendable {
   /// Whether there is an unreadable form: it must be set aside before it is replaced.
   var isUnreadable: Bool { get }
 
-  /// The rows, in the order of their keys, as a store of rows reads them. A disk of values has
-  /// none.
+  /// The rows, in the order of their keys, as a store of rows reads them; empty for a disk that
+  /// keeps values.
   var entries: [(key: StoredKey, value: [UInt8])] { get }
 
   #if !hasFeature(Embedded)
@@ -45,13 +45,14 @@ public protocol SimulatedDisk: Sendable {
   /// `disks`.
   mutating func tear(_ saved: Saved, _ choices: inout Choices)
 
-  /// The same for a step of a store of rows; draws from the stream `storage`.
+  /// The process ends while a store of rows writes a step, which is cut off. Draws from the stream
+  /// `storage`.
   mutating func tear(_ step: DiskStep, _ choices: inout Choices)
 
   /// Changes the form so that it becomes unreadable; draws how from the stream `storage`.
   mutating func damage(_ choices: inout Choices)
 
-  /// Moves the form to where it is not read any more.
+  /// Moves the form to a place from which it is no longer read.
   mutating func setAside()
 
   /// Erases everything, as after a logout. Afterwards ``saved`` is `nil`.
@@ -83,9 +84,9 @@ public protocol SimulatedDisk: Sendable {
 
 /// What a store of rows writes, completely or not at all.
 public enum DiskStep: Sendable {
-  /// Added to what is there; the ranges are cleared first.
+  /// These rows are added to what is there; the ranges are cleared first.
   case append([StoredRow], clearing: [RowRange])
-  /// Replaces what is there.
+  /// These rows replace what is there.
   case checkpoint([StoredRow])
 }
 

@@ -138,7 +138,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     if met.count == path.count { ending = .violated }
   }
 
-  /// Whether that many more states fit; otherwise the exploration ends here.
+  /// Whether this many more states fit; otherwise the exploration ends here.
   @inlinable
   mutating func hasRoom(for more: Int) -> Bool {
     let others = parents.bytes + states.bytes + batch.bytes + convergence.bytes

@@ -60,7 +60,7 @@ package enum LedgerApp: SimulatedApp {
     MutationPush(push)
   }
 
-  /// Of the confirmed state alone, which is what a finger stands for.
+  /// Computed from the confirmed state alone, which is what a finger stands for.
   package static func checksum(of model: Model) -> UInt64 {
     ViewTruth(view: model.state).checksum
   }
@@ -96,7 +96,7 @@ package struct ViewTruth<Value: ViewValue>: ServerTruth {
 
   package init(view: ViewMap<Value>) { self.view = view }
 
-  /// Without a client's name; a server adds it.
+  /// The snapshot without a client's name, which a server adds.
   package var snapshot: PulledView<Value> {
     PulledView(
       client: ClientID(0), state: ServerStateID(epoch: 0, number: 0), checksum: view.checksum,

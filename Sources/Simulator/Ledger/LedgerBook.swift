@@ -15,7 +15,7 @@ package struct LedgerBook: OutboxBook {
   private var doubtfulThrough = MutationID.none
 
   struct Made: Sendable {
-    /// Several where changes were coalesced.
+    /// More than one ticket if changes were coalesced.
     var tickets: ClosedRange<MutationTicket>
     var entries: [Int64]
   }
@@ -82,7 +82,7 @@ package struct LedgerBook: OutboxBook {
     doubtful.isEmpty ? entries : entries.filter { !doubtful.contains($0) }
   }
 
-  /// The same, also without one copy of each entry that was given up too late.
+  /// The same entries, also without one copy of each that was given up too late.
   func withoutLoose(_ entries: [Int64]) -> [Int64] {
     let entries = withoutDoubtful(entries)
     guard !loose.isEmpty else { return entries }

@@ -6,7 +6,7 @@ package import UpdateMachine
 package struct LedgerChange: ViewMutation, Hashable {
   /// The outbox's client, whose list the entries go into.
   package var client: ClientID
-  /// Several, in order, where changes were coalesced.
+  /// More than one, in order, if changes were coalesced.
   package var entries: [Int64]
   package var deed: Deed
 

@@ -1,7 +1,8 @@
 package import SyncProtocols
 internal import UpdateMachine
 
-/// The ledger's mutators. The server's refuse some changes that the clients' accept.
+/// The ledger's mutators, for the server and for its clients. On the server they refuse some
+/// changes that they accept on a client.
 package struct LedgerMutators: SimulatedMutators {
   package typealias Value = JSONValue
 

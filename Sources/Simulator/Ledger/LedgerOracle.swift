@@ -3,7 +3,8 @@ internal import UpdateMachine
 
 /// Oracle H, and what a client sees of all transactions. The view is the confirmed state with the
 /// pending changes replayed over it. Each of the user's entries is in it once and in order, or
-/// visibly set aside. The server has run nothing twice, out of order, or not made by the user.
+/// visibly set aside. The server has run nothing twice, nothing out of order, and nothing that the
+/// user has not made.
 enum LedgerOracle {
   typealias Model = LedgerApp.Model
   typealias Local = LocalChanges<LedgerChange>

@@ -31,9 +31,9 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   /// The behaviour of these servers; `nil`: not drawn yet.
   private var character: Character?
   private var isCalm = false
-  /// The number of commits by which the next pulls are behind.
+  /// How many commits the next pulls are behind.
   private var behind: Int64 = 0
-  /// Until when they stay behind by that number.
+  /// When the pulls stop being behind by that number.
   private var lagsUntil = Moment.distantPast
   /// The delay until pushes accepted now are run; `nil`: none.
   private var runsAfter: TimeSpan?
@@ -78,7 +78,7 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     Truth(view: servers.dataLayer.commit(CommitNumber(UInt64(position))).view)
   }
 
-  /// Refusals are no news: they change no view.
+  /// Refusals do not count as news, because they change no view.
   package func firstNews(after position: Int64) -> Moment? {
     let old = checksums[Int(position)]
     for index in (Int(position) + 1)..<max(checksums.count, Int(position) + 1)

@@ -6,7 +6,7 @@ internal import UpdateMachine
 // So it may object until the audit has repaired what it can.
 
 extension MessageRace {
-  /// Commits a change of which no client is ever told.
+  /// Commits a change that no client is ever told of.
   package mutating func commitUnannounced(_ change: ServerMessages.Change) {
     commit(change)
     announcements[announcements.count - 1] = nil

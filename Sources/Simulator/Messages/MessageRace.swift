@@ -71,8 +71,9 @@ package struct MessageRace: Sendable {
     store.asked()
   }
 
-  /// Delivers its answer, with everything up to a position, and at least everything from before it
-  /// left. If merged, flag changes of one kind are one event in the newest's place.
+  /// Delivers the open poll's answer, with everything up to a position, and at least everything
+  /// committed before the poll left. If `isMerged`, flag changes of one kind become one event in
+  /// the place of the newest.
   package mutating func answerPoll(through last: Int64? = nil, isMerged: Bool = false) {
     guard let polled else { return }
     self.polled = nil
@@ -125,7 +126,7 @@ package struct MessageRace: Sendable {
     fetches[index].answer = (page, rows)
   }
 
-  /// Delivers its page.
+  /// Delivers the page of an open fetch.
   @discardableResult
   package mutating func answer(_ number: UInt64) -> PageOutcome {
     if fetches.first(where: { $0.id.number == number })?.answer == nil { read(number) }
@@ -285,7 +286,7 @@ package struct MessageRace: Sendable {
   }
 
   /// Hashes everything that later behaviour depends on, with positions relative to the present one.
-  /// Nothing may be saved.
+  /// Call it only while nothing is saved.
   func fold(into digest: inout StateDigest) {
     digest.fold(position - finger)
     digest.fold(polled.map { position - $0 + 1 } ?? 0)

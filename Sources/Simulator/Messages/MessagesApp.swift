@@ -2,13 +2,13 @@ package import MessageSync
 package import SyncProtocols
 package import UpdateMachine
 
-// Messages: the room of a world of messages of which each client holds a part: its app, its users
+// Messages: the room of a world whose clients each hold a part of the messages: its app, its users
 // and what they are owed, and a race of events and pages on one message store.
 //
 // Messages may use: Choices, Disk, Oracles, Run, ServerMessages.
 
-/// The simulator's second app: messages of which each client holds a part. Every client is a device
-/// of one user, who scrolls through lists, jumps about in them, and leaves.
+/// The simulator's second app: a world of messages, where each client holds only a part. Every
+/// client is a device of one user, who scrolls through lists, jumps about in them, and leaves.
 package enum MessagesApp: SimulatedApp {
   package typealias Model = MessagesModel
   package typealias Truth = ServerMessages
@@ -40,7 +40,7 @@ package enum MessagesApp: SimulatedApp {
     breaking breach: PageBreach
   ) -> MessagePage<UInt32>? { found.page(request, later: later, breaking: breach) }
 
-  /// An unannounced change; or an old row in the cache, or its removal.
+  /// Returns an unannounced change, or one that puts an old row in the cache or empties the cache.
   package static func nextBreach(
     _ fault: Fault, _ truth: ServerMessages, _ choices: inout Choices
   ) -> ServerMessages.Change? {
@@ -120,7 +120,7 @@ extension ServerMessages: ServerTruth {
   /// The channels that the user follows: messages come only with pages.
   package var snapshot: [ChannelID] { followed }
 
-  /// Every change gives another state.
+  /// Each change leads to another checksum.
   package var checksum: UInt64 { StateDigest.mixed(UInt64(bitPattern: changeCount)) }
 
   /// Merges flag changes of one kind into one event in the newest's place, so their order is lost.

@@ -13,8 +13,8 @@ package struct MessagesUser: SimulatedUser {
 
   package static var pause: (first: Int64, times: Int64) { (500, 2) }
 
-  /// Two pauses and two deadlines at their longest, the server's longest retry-after, and the same
-  /// again for walking over a few gaps.
+  /// Two waits and two deadlines at their longest, the server's longest retry-after, and two
+  /// minutes for walking over a few gaps.
   package static var bound: TimeSpan {
     let settings = PageSettings()
     return settings.retry.transientCap + settings.retry.transientCap + settings.deadline
@@ -26,7 +26,7 @@ package struct MessagesUser: SimulatedUser {
   /// from the disk.
   private var oracle = IntervalOracle()
   private var budget = PageBudgetOracle<Narrow>()
-  /// What was expected of a fetch, and did not hold.
+  /// An expectation of a fetch that did not hold.
   private var breach: String?
   /// The counts, and the store's counts when it was last seen.
   package private(set) var audits = AuditCounts()
@@ -85,7 +85,7 @@ package struct MessagesUser: SimulatedUser {
     return [.changes(.moved(id, anyWindow(truth, &choices)))]
   }
 
-  /// Frees memory, or changes what a narrow means from now on.
+  /// Frees memory, or changes what a narrow means from then on.
   private func tend(_ truth: ServerMessages, _ choices: inout Choices) -> Action {
     let kind = choices.draw(.users, below: 3)
     let id = MessageID(choices.draw(.users, in: 1...max(1, truth.newest.number)))

@@ -46,7 +46,7 @@ package enum PostsApp: SimulatedApp {
       })
   }
 
-  /// Of the confirmed state alone, which is what a finger stands for.
+  /// Computed from the confirmed state alone, which is what a finger stands for.
   package static func checksum(of model: Model) -> UInt64 { model.state.checksum }
 
   package static func describe(_ model: Model) -> String { model.state.description }

@@ -15,9 +15,9 @@ package struct PostsBook: OutboxBook {
   struct Made: Sendable {
     var ticket: MutationTicket
     var entry: Int64
-    /// The entries before the user's edits: the server never had them.
+    /// The entries that the user's edits replaced; the server never had them.
     var former: [Int64] = []
-    /// 1, plus 1 for each retry of an uncertain post.
+    /// How often the post may have been sent: 1, plus 1 for each retry while it was uncertain.
     var sends = 1
     var isDiscarded = false
   }

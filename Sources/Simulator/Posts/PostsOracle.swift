@@ -2,8 +2,8 @@ internal import UpdateMachine
 
 /// Oracle H where the server cannot tell a second copy from the first. The view is the confirmed
 /// state with the pending posts replayed over it. Each of the user's posts is confirmed, pending,
-/// uncertain or set aside, unless it was given up. The server has none more often than it was sent,
-/// and none out of order.
+/// uncertain or set aside, unless it was given up. The server has no post more often than it was
+/// sent, and none out of order.
 enum PostsOracle {
   static func objection(
     to model: PostsApp.Model, _ local: LocalChanges<PostChange>, _ book: PostsBook,

@@ -14,7 +14,7 @@ package struct PostsUser: OutboxUser {
   private var entryCount: Int64 = 0
   /// When the open register left.
   private var registerSent: Moment?
-  /// Since when each mutation is known to be at the server, from the answer to a push.
+  /// When the answer to a push showed that each of these mutations is at the server.
   private var answered: [(ticket: MutationTicket, at: Moment)] = []
   /// The mutations of the push whose answer is being taken.
   private var inPush: [MutationTicket] = []
@@ -62,7 +62,7 @@ package struct PostsUser: OutboxUser {
     inPush = []
   }
 
-  /// A post that an event has brought is not pending any more, however uncertain it was.
+  /// A post that an event has brought is no longer pending, however uncertain it was.
   private mutating func judgeEchoes(_ client: Body) {
     guard let model = client.model, let outbox = client.local?.outbox else { return }
     for post in model.state.posts.dropFirst(confirmedCount) {
@@ -73,8 +73,8 @@ package struct PostsUser: OutboxUser {
     }
   }
 
-  /// Anything the server accepted before a snapshot was requested is in it. So it is not pending
-  /// any more: it would be shown twice.
+  /// Anything that the server accepted before a snapshot was requested is in it, and so is no
+  /// longer pending. Otherwise it would be shown twice.
   private mutating func judgeSnapshot(_ client: Body) {
     guard let sent = registerSent, client.finger != nil, let outbox = client.local?.outbox
     else { return }

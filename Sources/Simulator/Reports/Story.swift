@@ -57,7 +57,7 @@ package struct Story: Sendable {
   /// Oracle, client and moment; expected, found, and where they differ.
   package var head: [String] { Story.told(finding, difference) }
 
-  /// The same for any finding.
+  /// Returns the head for any finding.
   package static func told(_ finding: Finding, _ difference: WordDifference? = nil) -> [String] {
     let who = finding.client.map { "client \($0)" } ?? "the world"
     var lines = [

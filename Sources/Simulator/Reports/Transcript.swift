@@ -27,7 +27,7 @@ package struct Transcript: Sendable {
     incarnation = last.incarnation
     var inputs = trace.inputs.filter { $0.client == client && $0.incarnation == last.incarnation }[
       ...]
-    // Inputs before the saved form was read are part of what the machine was told then.
+    // What came before the saved form was read is contained in what the machine was told then.
     let restored = inputs.lastIndex { if case .restored = $0.what { true } else { false } }
     beginning = restored.map { inputs[$0].at } ?? Moment(milliseconds: 0)
     if let restored { inputs = inputs[restored...] }

@@ -6,7 +6,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case lostRequest
   /// The server has done its work, and the answer is lost.
   case lostAnswer
-  /// The client has given up a request, and its answer comes all the same.
+  /// The client has given up a request, and its answer arrives anyway.
   case lateAnswer
   /// An answer arrives twice, the second copy up to 5 s later. A proxy may repeat a push.
   case repeatedAnswer
@@ -16,7 +16,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case refusedConnection
   /// The connection of a waiting poll breaks, and the client is told.
   case brokenConnection
-  /// The client cannot reach the server for a while. It is told so, or hears nothing at all.
+  /// The client cannot reach the server for a while. It is told so, or hears nothing.
   case partition
   /// The source reports a timeout of its own. A push still arrives, up to 10 minutes later.
   case sourceTimeout
@@ -76,7 +76,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case repeatedEvents
   /// Reading the saved form, or rows of it, takes much longer.
   case slowLoad
-  /// An older saved form comes back after a crash. Not where users change things.
+  /// Only where users change nothing: an older saved form comes back after a crash.
   case oldBackup
   /// Lasts for ever: this client need not become up to date any more.
   case endlessPartition

@@ -12,7 +12,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// (``PostsApp``).
   case posts
 
-  /// A protocol of one of these worlds.
+  /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
     case eventQueue = "event-queue"
     case clientView = "client-view"

@@ -1,7 +1,7 @@
 public import SyncProtocols
 
-/// A way for a server to break its contract. Clients cannot survive it, and an oracle must notice:
-/// plants test the oracles.
+/// A way for a server to break its contract. Clients cannot survive it, and an oracle must notice
+/// it. So plants test the oracles.
 public enum Plant: Hashable, Sendable {
   /// The server's queues do something wrong.
   case breach(QueueBreach)

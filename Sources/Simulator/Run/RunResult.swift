@@ -4,9 +4,9 @@ public import UpdateMachine
 public struct RunResult: Sendable {
   /// The run's seed; 0 for a run replayed from a list.
   public var seed: UInt64
-  /// The world's steps.
+  /// The number of the world's steps.
   public var steps: Int64 = 0
-  /// The registers and polls that the clients sent.
+  /// The number of registers and polls that the clients sent.
   public var requests: Int64 = 0
   /// How often oracles checked something.
   package var checks: Int64 = 0
@@ -27,7 +27,7 @@ public struct RunResult: Sendable {
   package var breaches: Int64 = 0
   /// How often pages contradicted what clients held, and how that ended.
   package var audits = AuditCounts()
-  /// The draws that the run took.
+  /// The number of draws in the run.
   package var choices: Int64 = 0
   /// A hash of finger, status and the model's checksum at every step.
   public var hash = StateDigest()

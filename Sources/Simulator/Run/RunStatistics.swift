@@ -4,9 +4,9 @@ public import UpdateMachine
 public struct RunStatistics: Sendable {
   /// The number of runs.
   public private(set) var seeds: Int64 = 0
-  /// The steps of all worlds.
+  /// The number of steps of all worlds.
   public private(set) var steps: Int64 = 0
-  /// The registers and polls that all clients sent.
+  /// The number of registers and polls that all clients sent.
   public private(set) var requests: Int64 = 0
   /// How often oracles checked something.
   package private(set) var checks: Int64 = 0
@@ -24,7 +24,7 @@ public struct RunStatistics: Sendable {
   public private(set) var breaches: Int64 = 0
   /// How often pages contradicted what clients held, and how that ended.
   package private(set) var audits = AuditCounts()
-  /// The runs in which an oracle objected.
+  /// The number of runs in which an oracle objected.
   public private(set) var failures: Int64 = 0
   /// The failing run with the fewest steps; among equals, the one with the smallest seed.
   package private(set) var shortestFailure: RunResult?

@@ -19,7 +19,7 @@ public import UpdateMachine
 public protocol SimulatedApp: Sendable {
   /// The app's own model type.
   associatedtype Model: SyncModel
-  /// What its server holds, written as simply as possible. Best not with the model's own code: a
+  /// The server's state, written as simply as possible. It should not reuse the model's code: a
   /// mistake in both would go unnoticed.
   associatedtype Truth: ServerTruth
   where Truth.Event == Model.Event, Truth.Snapshot == Model.Snapshot

@@ -57,11 +57,11 @@ public protocol SimulatedUser: Sendable {
   /// Chooses the user's next actions.
   mutating func act(_ client: Body, _ truth: Truth, _ choices: inout Choices) -> [Action]
 
-  /// After the faults: makes sure that everything can be sent.
+  /// Called after the faults: makes sure that everything can be sent.
   mutating func tidy(_ client: Body) -> [Action]
 
-  /// After the faults, where the server broke its contract: looks at everything once more, whatever
-  /// is known of it.
+  /// Called after the faults, if the server broke its contract: looks at everything once more, even
+  /// at what is known.
   mutating func lookAnew(_ client: Body) -> [Action]
 
   /// Called when an action was performed.

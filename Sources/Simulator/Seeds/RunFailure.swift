@@ -6,8 +6,8 @@
     public var seed: UInt64?
     /// What was found; in the small run, if there is one.
     public var finding: Finding
-    /// The story, on at most a screen: what was expected and found, where they differ, what led to
-    /// it, and the code to type to repeat it. One line each, without a final line feed.
+    /// The story, on at most one screen: what was expected and found, where they differ, what led
+    /// to it, and the code to type to repeat it. One line each, without a final line feed.
     public var story: String
     /// The whole conversation of the run; the story tells its end.
     public var trace: Trace

@@ -26,7 +26,8 @@ package struct ChoiceLists: Hashable, Sendable {
   struct Size: Comparable {
     var choices: Int64 = 0
     var length: Int64 = 0
-    /// The sum of the bits of all values, then of their positions: prefers lower values, earlier.
+    /// The sum of all values; `order` is the sum in which earlier values count more. So lower
+    /// values are simpler, and so are lists with the lower values first.
     var weight: UInt64 = 0
     var order: UInt64 = 0
 
@@ -69,7 +70,8 @@ package struct ChoiceLists: Hashable, Sendable {
     trim(stream)
   }
 
-  /// Replaces a span by its sum in the last position: one long wait for many short ones.
+  /// Replaces a span by its sum, in the place of its last value that is not 0: one long wait for
+  /// many short ones.
   mutating func gather(_ stream: Int, _ span: Range<Int>) {
     guard let last = span.last(where: { values[stream][$0] != 0 }) else { return }
     let sum = span.reduce(0) { $0 &+ values[stream][$1] }

@@ -2,9 +2,9 @@
 package struct Shrunk: Sendable {
   /// The token that repeats the small run.
   package var token: RunToken
-  /// The runs that shrinking took.
+  /// The number of runs that shrinking took.
   package var runs: Int64
-  /// The choices that were not 0, before and after.
+  /// The number of choices that were not 0 before shrinking. `choicesLeft` is the number after it.
   package var choicesBefore: Int64
   package var choicesLeft: Int64
 }

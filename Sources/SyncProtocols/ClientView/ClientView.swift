@@ -1,5 +1,5 @@
 // ClientView: the room of Replicache's protocol, client half and server half, as plain values. It
-// follows Replicache's design document; comments say where it is ours.
+// follows Replicache's design document; comments say which rules are ours.
 //
 // ClientView may use: JSON, Server.
 
@@ -29,7 +29,7 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   public typealias Place = ViewFinger
   public typealias Batch = PulledView<Value>
 
-  /// Pulls come about once a minute, and a push should show in one sooner.
+  /// Pulls come about once a minute, and the effect of a push should be seen sooner.
   @inlinable
   public static var order: PushOrder { .pushFirst }
 
@@ -49,7 +49,7 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
     _ finger: ViewFinger, over pulled: PulledView<Value>
   ) -> SyncAdvance<ViewFinger> {
     let next = pulled.finger
-    guard next.client == finger.client else { return .gap }  // Another client's answer.
+    guard next.client == finger.client else { return .gap }  // It is another client's answer.
     if next.confirmsLess(than: finger) { return .incomplete }
     if next.state == finger.state, next.checksum != finger.checksum { return .gap }
     if case .delta(let base, _) = pulled.content, base != finger.state { return .lost }
@@ -84,8 +84,8 @@ public struct ServerStateID: Hashable, Sendable {
 /// The number of transactions that a data layer has committed. Of two of its states, the one with
 /// the greater number is later. This is ours. With it, clients drop any state older than theirs.
 /// The last mutation ID alone only reveals states without their own mutations. Neither commit
-/// numbers nor last mutation IDs may ever start anew. To a client that would look like the past for
-/// ever, until it logs out and begins as another client.
+/// numbers nor last mutation IDs may ever start anew. A client would take that for an older state
+/// for ever, until it logs out and begins as another client.
 public struct CommitNumber: Hashable, Comparable, Sendable {
   /// The count, which never starts anew.
   public var number: UInt64

@@ -10,7 +10,7 @@ public enum ClientViewRefusal: Error, Hashable, Sendable {
   /// The full view confirms less than the client's state does. The missing mutations are in the
   /// data layer and have left the outbox.
   case confirmsLess
-  /// It refuses a mutation that has not run yet. Any later pull would then seem older.
+  /// The answer refuses a mutation that has not run yet. Any later pull would then seem older.
   case refusesAhead
 }
 
@@ -36,7 +36,7 @@ package struct ClientViewModel<Value: ViewValue>: SyncModel, Equatable {
   package var refusal: MutationRefusal? { _refusal }
   @usableFromInline var _refusal: MutationRefusal?
 
-  /// A view that no server has told: what a client begins with.
+  /// A view that comes from no server: what a client begins with.
   @inlinable
   package init(beginning view: ViewMap<Value>) {
     _view = view

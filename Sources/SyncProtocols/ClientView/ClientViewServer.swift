@@ -42,7 +42,7 @@ package struct ClientViewServer<Mutators: ViewMutators>: Sendable {
     return try diffServer.pull(pull.state, dataLayer.read(for: pull.client, asOf: commit))
   }
 
-  /// How it breaks its contract at the next opportunity; `nil`: it keeps it.
+  /// How the server breaks its contract at the next opportunity; `nil`: it keeps it.
   package var breach: ViewBreach? {
     get { diffServer.breach ?? dataLayer.breach }
     set {
@@ -52,7 +52,7 @@ package struct ClientViewServer<Mutators: ViewMutators>: Sendable {
     }
   }
 
-  /// How often it broke its contract.
+  /// How often the server broke its contract.
   package var breachCount: Int64 { dataLayer.breachCount + diffServer.breachCount }
 }
 

@@ -31,7 +31,7 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
   /// The view as it was pulled.
   package internal(set) var model: ClientViewModel<Change.Content>
 
-  /// A view that no server has told, of a client without a name.
+  /// A view that comes from no server, for a client without a name.
   public static var beginning: ConfirmedView? {
     Change.beginning.map { ConfirmedView(model: ClientViewModel(beginning: $0)) }
   }

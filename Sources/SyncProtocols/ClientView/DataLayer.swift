@@ -202,7 +202,7 @@ package struct DataLayer<Mutators: ViewMutators>: Sendable {
   /// The newest commit.
   package var last: Commit { commits[commits.count - 1] }
 
-  /// Its number.
+  /// The newest commit's number.
   package var lastNumber: CommitNumber { CommitNumber(UInt64(commits.count - 1)) }
 
   /// The commit of a number. There must be one.
@@ -219,8 +219,8 @@ package struct DataLayer<Mutators: ViewMutators>: Sendable {
       isCurrent: number == lastNumber)
   }
 
-  /// As ``view(for:asOf:)``. But a plant's replica stops before the first change of the view, and
-  /// goes on saying that it is current.
+  /// As ``view(for:asOf:)``, but a plant's replica stops before the first change of the view, and
+  /// still says that it is current.
   package mutating func read(
     for client: ClientID, asOf number: CommitNumber?
   ) -> FetchedView<Value> {

@@ -112,7 +112,7 @@ package struct DiffServer<Value: ViewValue>: Sendable {
     history[0].id.number = lastNumber
   }
 
-  /// Starts anew without anything, even the last number. So it needs a new epoch.
+  /// Starts anew and keeps nothing, not even the last number. So it needs a new epoch.
   @inlinable
   package mutating func restart(epoch: UInt64) { self = emptied(epoch: epoch) }
 

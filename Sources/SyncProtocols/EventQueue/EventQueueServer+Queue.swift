@@ -7,7 +7,7 @@ extension EventQueueServer {
     @usableFromInline var id: QueueID
     @usableFromInline var isAlive = true
     @usableFromInline var lifetime: TimeSpan
-    /// When the last real wait began, or else when the queue was made.
+    /// When the last real wait began; if there was none, when the queue was made.
     @usableFromInline var noted: Moment
     /// The events that are not acknowledged yet, ascending.
     @usableFromInline var pending: [Entry] = []

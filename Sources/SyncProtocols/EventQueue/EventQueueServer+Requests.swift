@@ -93,7 +93,7 @@ extension EventQueueServer {
     return index
   }
 
-  /// The queue that a poll is for. With the plant `revived-queue`, also a dead one.
+  /// The queue that a poll is for. With the plant `revived-queue` it may be a dead one.
   @inlinable
   mutating func aliveIndex(of finger: QueueFinger) -> Int? {
     guard let index = index(of: finger.queue) else { return nil }
@@ -110,8 +110,8 @@ extension EventQueueServer {
     return index
   }
 
-  /// Drops acknowledged events. A request with an ID from the future drops everything before it is
-  /// refused.
+  /// Drops acknowledged events. A request with an ID from the future first drops everything, and
+  /// then is refused.
   @inlinable
   mutating func prune(_ index: Int, through id: Int64) {
     guard let newest = queues[index].pending.last(where: { $0.id <= id }) else { return }

@@ -13,7 +13,7 @@ public enum QueueBreach: String, CaseIterable, Hashable, Sendable {
   case wrongFinger = "wrong-finger"
   /// A poll is answered with the pending events of another client's queue.
   case eventsOfAnotherQueue = "events-of-another-queue"
-  /// A lost queue is answered for as if it had lived on.
+  /// Polls of a lost queue are answered as if it had lived on.
   case revivedQueue = "revived-queue"
   /// A deletion is committed, but not announced.
   case forgottenDeletion = "forgotten-deletion"

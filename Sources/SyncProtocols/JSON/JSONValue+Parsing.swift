@@ -1,6 +1,6 @@
 /// The reason why a text is not accepted as JSON. Offsets are in bytes of UTF-8, from 0.
 public enum JSONError: Error, Hashable, Sendable {
-  /// Something else was expected there, or the end.
+  /// Something else was expected there, perhaps the end of the text.
   case unexpected(at: Int)
   /// The text ends in the middle of a value.
   case unfinished

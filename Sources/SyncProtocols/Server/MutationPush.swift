@@ -11,7 +11,7 @@ public struct NamedMutation: Hashable, Sendable {
   public var id: MutationID
   /// The mutator's name.
   public var name: String
-  /// What the mutator is run with; it must read nothing else but its transaction.
+  /// The mutator's arguments. It must read nothing but these and its transaction.
   public var arguments: JSONValue
 
   /// Creates a mutation for the mutator of this name.

@@ -13,7 +13,7 @@ public enum ServerReply<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
 }
 
 extension ServerReply {
-  /// The failure that it means to a client; `nil`: a success.
+  /// The failure that the reply means to a client; `nil`: it is a success.
   @inlinable
   public func failure() -> SyncFailure? {
     switch self {

@@ -71,8 +71,8 @@ extension ReplicaState where Model == ZulipAccount {
 }
 
 extension ZulipAccountSource {
-  /// Sends the mutations. If a queue is known, it asks that each message's event identify the
-  /// message. A server without idempotency gets one mutation at a time.
+  /// Sends the mutations. If a queue is known, it asks the server to identify each message in that
+  /// message's event. A server without idempotency gets one mutation at a time.
   public func push(
     _ push: PushRequest<ZulipOutgoing>, at finger: QueueFinger?
   ) async throws(PushFailure) -> PushAnswer {

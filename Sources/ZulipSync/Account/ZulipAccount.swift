@@ -25,7 +25,7 @@ public struct ZulipAccount: Sendable {
   /// long as the account is kept.
   public let client: ClientID?
 
-  /// The state holds these flags of all messages, held or not.
+  /// The state has these flags of all messages, even of those that the lists do not hold.
   private static var countedFlags: MessageFlags { [.read, .starred] }
 
   /// The held messages.
@@ -154,7 +154,7 @@ extension ZulipAccount: StorableModel {
     return lists.unloaded(under: events.flatMap { $0.changes(form) })
   }
 
-  /// The values that an account has once.
+  /// The account's values that are stored in one row.
   fileprivate struct StoredHead: Storable, Equatable {
     var form: ZulipContent.Form
     var client: ClientID?

@@ -7,8 +7,8 @@ public import UpdateMachine
 ///     let machine = UpdateMachine(source: ZulipAccountSource(connection), store: store)
 ///     let views = await machine.openWindow(on: account.list(narrow), showing: .newest(50))
 ///
-/// The machine sets the deadlines, and cancels requests that take too long. Those of the connection
-/// never come first.
+/// The machine sets the deadlines, and cancels requests that take too long. The connection's own
+/// deadlines never come first.
 public struct ZulipAccountSource: SyncSource {
   public typealias Model = ZulipAccount
   public typealias Sync = EventQueue<ZulipEvent>

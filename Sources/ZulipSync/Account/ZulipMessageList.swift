@@ -12,8 +12,8 @@ public struct ZulipMessageList: MessageNarrow {
 
   /// - Parameters:
   ///   - narrow: the narrow to ask the server for.
-  ///   - directory: the current state's (`ZulipState.directory`). A channel's name means the
-  ///     channel that has it now.
+  ///   - directory: the current state's directory (`ZulipState.directory`). A channel's name means
+  ///     the channel that has it now.
   package init(_ narrow: ZulipNarrow, _ directory: ZulipNarrow.Directory) {
     self.narrow = narrow
     filter = narrow.filter(directory)

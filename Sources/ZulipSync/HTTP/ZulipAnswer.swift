@@ -24,7 +24,7 @@ struct ZulipAnswer: Sendable {
         ?? ZulipAnswer.wait(retryAfter, answeredAt: date, or: wallTime))
     let failure = answer.failure()
     if let fields, failure == nil { return fields }
-    // A server with too long an answer would repeat it: only another request can help.
+    // The server would repeat an answer that is too long: only another request can help.
     if isTooLarge, isJSON, (200..<300).contains(status) {
       throw ZulipFailure(.malformed, .tooLarge, status: status)
     }

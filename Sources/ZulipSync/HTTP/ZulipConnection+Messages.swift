@@ -97,7 +97,7 @@ extension ZulipConnection {
     package var channel: ChannelID?
     /// Which other messages of the topic move along. Ignored if only the content changes.
     public var moves: Moves = .one
-    /// Whether to post a notice of the move in the old topic, and in the new one.
+    /// Whether to post a notice of the move in the old topic. By default none.
     public var notifiesOldTopic = false
     /// Whether to post a notice of the move in the new topic. By default none.
     public var notifiesNewTopic = false

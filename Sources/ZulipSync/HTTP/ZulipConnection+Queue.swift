@@ -38,7 +38,7 @@ extension ZulipConnection {
     return registered
   }
 
-  /// The server's promises. If one is missing or makes no sense, the usual default is taken.
+  /// Reads the server's promises. If one is missing or makes no sense, the default is used.
   static func terms(_ fields: ZulipFields, _ register: ZulipRegister) -> ServerTerms {
     var terms = ServerTerms.unspoken
     if let wait = ZulipAnswer.wait(fields["event_queue_longpoll_timeout_seconds"]) {
@@ -55,7 +55,7 @@ extension ZulipConnection {
     return terms
   }
 
-  /// `GET /events`: fetches the events after a finger, and so acknowledges all up to it.
+  /// `GET /events`: fetches the events after a finger, which acknowledges all events up to it.
   /// - Parameters:
   ///   - finger: the position up to which every event was applied.
   ///   - waits: whether the server may hold the request until there is an event; `false` for an
@@ -78,7 +78,7 @@ extension ZulipConnection {
     }
   }
 
-  /// `DELETE /events`: tells the server that the queue is not needed any more.
+  /// `DELETE /events`: tells the server that the queue is no longer needed.
   package func release(_ queue: QueueID) async throws(ZulipFailure) {
     var form = ZulipForm()
     form.add("queue_id", .text(queue.text))

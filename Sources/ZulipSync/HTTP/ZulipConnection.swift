@@ -174,7 +174,7 @@ public struct ZulipSettings: Hashable, Sendable {
 }
 
 extension ZulipFailure {
-  /// Translates an error of URLSession, which came without an answer.
+  /// Translates an error of URLSession that came without an answer.
   ///
   /// With libcurl below, `cannotConnectToHost` can be wrong. If one of a host's addresses refuses
   /// the connection, libcurl reports that for any later failure, even if the request went out to

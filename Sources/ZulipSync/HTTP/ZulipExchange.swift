@@ -20,7 +20,7 @@ final class ZulipExchange: @unchecked Sendable {
   private let limit: Int
   private var state = State.out(nil)
   private var answer: ZulipAnswer?
-  /// Whether the server refused our credentials and asked for others. There are none, so the
+  /// Whether the server refused our credentials and asked for others. We have no others, so the
   /// refusal is the answer.
   private var isChallenged = false
   private var task: URLSessionTask?
@@ -46,7 +46,7 @@ final class ZulipExchange: @unchecked Sendable {
     }
   }
 
-  /// - Parameter isComplete: whether URLSession itself reported the end, and need not be told.
+  /// - Parameter isComplete: whether URLSession itself reported the end, so it need not be told.
   /// - Returns: whether this call ended it.
   @discardableResult
   func end(_ ending: ZulipTransport.Ending, isComplete: Bool = false) -> Bool {

@@ -1,6 +1,6 @@
 public import UpdateMachine
 
-/// The failure of a request. It contains no text of the server's except its codes, and nothing of
+/// The failure of a request. It contains no text from the server except its codes, and nothing from
 /// the request.
 public struct ZulipFailure: Error, Hashable, Sendable {
   /// What the failure means for the next request.

@@ -7,7 +7,7 @@ public import UpdateMachine
 ///     let machine = UpdateMachine(source: ZulipPresenceSource(connection))
 ///
 /// It records by its clock when each answer came. A moment that is passed to a ``ZulipPresence``
-/// must be of the same clock. <doc:Presence> says what is known and what is not.
+/// must be from the same clock. <doc:Presence> says what is known and what is not.
 public struct ZulipPresenceSource: SyncSource {
   public typealias Model = ZulipPresence
   public typealias Sync = EventQueue<ZulipHeard>
@@ -20,7 +20,7 @@ public struct ZulipPresenceSource: SyncSource {
     eventTypes: ["presence", "typing", "realm_user"], fetchTypes: ["presence", "realm"])
 
   /// - Parameters:
-  ///   - connection: may be the account's, too.
+  ///   - connection: the connection to use; it may be the account's, too.
   ///   - clock: the clock for the moments. All system clocks agree.
   public init(_ connection: ZulipConnection, clock: any DriverClock = SystemClock()) {
     self.connection = connection

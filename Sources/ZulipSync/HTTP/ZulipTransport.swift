@@ -113,8 +113,8 @@ final class ZulipTransport: Sendable {
   }
 }
 
-/// A thread-safe count. Tests count sessions with it: nothing else shows a leaked session, with its
-/// queue, its delegate and its descriptors.
+/// A thread-safe count. Tests count sessions with it, because nothing else shows that a session
+/// leaks, with its queue, its delegate and its descriptors.
 final class ZulipCount: @unchecked Sendable {
   private let lock = NSLock()
   private var count = 0

@@ -16,10 +16,11 @@ public struct ZulipFields: Hashable, Sendable {
   /// Ascending by name.
   public private(set) var entries: [Entry]
 
-  /// Sorts the entries. Of a name that occurs twice the last one counts, as in most JSON parsers.
+  /// Sorts the entries. If a name occurs twice, the last one counts, as in most JSON parsers.
   package init(_ entries: [Entry] = []) {
     var sorted = entries
-    // Few need sorting, and most are short: checking first is faster than a stable sort of all.
+    // Few lists need sorting, and most are short: checking first is faster than a stable sort of
+    // all.
     for index in sorted.indices.dropFirst() where sorted[index].name <= sorted[index - 1].name {
       sorted = ZulipFields.sorted(entries)
       break

@@ -54,9 +54,8 @@ extension ZulipValue {
     }
   }
 
-  /// Tells booleans from numbers, which share one class in Foundation. They differ in the type that
-  /// they were made of, on Linux as on Darwin: a boolean's is a character, which no JSON number
-  /// has.
+  /// Tells booleans from numbers, which share one class in Foundation. They differ in their C type,
+  /// on Linux as on Darwin: a boolean has that of a character or a Boolean, and no JSON number has.
   private init(_ number: NSNumber) throws(ZulipError) {
     switch UInt8(bitPattern: unsafe number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"): self = .bool(number.boolValue)
@@ -69,7 +68,7 @@ extension ZulipValue {
 
   /// Reads a number that was written with a point, an exponent or many digits.
   private init(fraction number: NSNumber) throws(ZulipError) {
-    // A decimal is exact. Of its conversions, only the text is.
+    // A decimal is exact, and so is its text, but not its other conversions.
     let text = number is NSDecimalNumber ? number.stringValue : nil
     if let whole = text.flatMap({ Int64($0) }) {
       self = .number(whole)

@@ -27,8 +27,8 @@ public struct ZulipEcho: Sendable {
   }
 }
 
-/// The client's name for a message of its own, which the message's event carries: "7.12", the
-/// outbox and the ticket.
+/// A client's name for a message of its own, which the message's event carries. An example is
+/// "7.12": the outbox, then the ticket.
 struct ZulipLocalID: Hashable, Sendable {
   var client: ClientID
   var ticket: MutationTicket

@@ -34,7 +34,7 @@ public struct ZulipOutgoing: Hashable, Sendable {
     case tooLong(limit: Int64)
     /// The topic has more characters (Unicode scalars) than the server takes.
     case topicTooLong(limit: Int64)
-    /// The user cannot see this channel, or cannot any more.
+    /// The user cannot see this channel, or can no longer see it.
     case noChannel
     /// The channel is archived, and takes no messages.
     case archivedChannel
@@ -52,8 +52,8 @@ extension ZulipOutgoing: Mutation {
   /// An allowance for the place: a topic has at most some hundred bytes.
   private static var sizeOfPlace: Int64 { 128 }
 
-  /// Checks whether it can be sent. A limit or an object that the server did not give refuses
-  /// nothing.
+  /// Checks whether it can be sent. A limit or an object that the server did not give is not
+  /// checked.
   public func apply(to state: inout ZulipState) throws(Refusal) {
     guard content.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
       throw .empty

@@ -5,7 +5,7 @@ public import UpdateMachine
 /// Who is present, and who is typing: a model of its own, on a queue of its own (event types
 /// `presence`, `typing` and `realm_user`). It is never stored, since it is worthless after minutes.
 ///
-/// What it says expires, so each question names a moment. Neither the model nor an event reads a
+/// Its answers expire, so each question names a moment. Neither the model nor an event reads a
 /// clock; the source records when an answer came (``ZulipHeard``).
 public struct ZulipPresence: Hashable, Sendable {
   /// The last signs of a user, in the server's seconds since the epoch.
@@ -36,9 +36,9 @@ public struct ZulipPresence: Hashable, Sendable {
 
   /// The users that the server has reported.
   package private(set) var people: VersionedMap<UserID, Person> = [:]
-  /// The same for deactivated users. It holds again when they are reactivated.
+  /// The signs of deactivated users, which hold again when the users are reactivated.
   private var gone: VersionedMap<UserID, Person> = [:]
-  /// In the order in which they began. Some may have expired.
+  /// The users who are typing, in the order in which they began. Some may have expired.
   package private(set) var typists: [Typist] = []
   /// How long a status holds after its last sign.
   package let offlineAfter: TimeSpan

@@ -32,7 +32,7 @@ struct ZulipRule {
   enum Effect {
     /// A known type that does not concern this state.
     case nothing
-    /// Replaces a field by what the event has under this name.
+    /// Replaces a field by the event's field of this name.
     case replace(String, with: String)
     /// Sets one entry of a dictionary. These are the event's fields for the entry's name and value.
     case entry(String, name: String, value: String)
@@ -46,21 +46,23 @@ struct ZulipRule {
     /// Adds, changes or removes objects.
     case objects(Objects)
     case users, groups, channels, subscriptions, topic, status
-    /// Applies what `ZulipEvent.kind` says of messages.
+    /// Applies what `ZulipEvent.kind` says about messages.
     case messages
   }
 
-  /// How objects of one field are added, changed and removed. Each part is the name of an event's
-  /// field.
+  /// How objects of one field are added, changed and removed. Apart from `field`, each part is the
+  /// name of an event's field.
   struct Objects {
     var field: String
-    /// The object that is added or changed.
+    /// The field with the object that is added or changed.
     var one: String?
-    /// Several objects that are added.
+    /// The field with several objects that are added.
     var many: String?
-    /// The ID of an object that is removed, or changed by ``data``; `nil` if it is in ``one``.
+    /// The field with the ID of an object that is removed, or changed by ``data``; `nil` if the ID
+    /// is in ``one``.
     var id: String?
-    /// The changes of one object; `nil` if ``one`` is the object, in full or in part.
+    /// The field with the changes of one object; `nil` if ``one`` has the object, in full or in
+    /// part.
     var data: String?
   }
 

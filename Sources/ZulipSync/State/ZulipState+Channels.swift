@@ -46,8 +46,8 @@ extension ZulipState {
     }
   }
 
-  /// Archives a channel. A client without the capability for archived channels loses it. Every
-  /// client loses the user's settings of its topics.
+  /// Archives a channel. A client without the capability for archived channels loses the channel.
+  /// Every client loses the user's settings for its topics.
   private mutating func archiveChannel(_ id: Int64, _ channel: ZulipReading) throws(ZulipError) {
     let topics = ZulipKey("user_topics", id)..<ZulipKey("user_topics", id + 1)
     if id > 0, id < .max { rows.removeAll(in: topics) }
@@ -62,7 +62,8 @@ extension ZulipState {
   private mutating func updateChannel(_ event: ZulipReading) throws(ZulipError) {
     let id = try event.number("stream_id")
     let property = try event.text("property")
-    // Dependent properties come in the same event; only `name` is the old one.
+    // Properties that change along with this one come in the same event. Only `name` is the old
+    // value.
     var changes = event.fields
     for name in ["type", "op", "id", "property", "value", "name", "stream_id"] {
       changes[name] = nil

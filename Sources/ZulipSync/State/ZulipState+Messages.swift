@@ -101,8 +101,8 @@ extension ZulipState {
     rows[ZulipState.unread(id)] = .fields(row)
   }
 
-  /// The users of a row: of two, only the other one. If the register did not ask for users, our own
-  /// ID is unknown; the other one is then most probably the sender.
+  /// The users in a row; if there are two, only the other one. If the register did not ask for
+  /// users, our own ID is unknown. Then the other one is most probably the sender.
   private func conversation(_ users: [Int64], from sender: Int64) -> ZulipValue {
     guard users.count == 2 else { return ZulipState.set(users) }
     return [.number(me == nil ? sender : users.first { $0 != me } ?? sender)]
@@ -140,7 +140,7 @@ extension ZulipState {
     _ move: MessageUpdate<ZulipContent>.Move, of ids: [MessageID], topic: String?
   ) {
     guard let target = move.target.channel else { return }
-    // Out of the user's sight, and its flags are gone (ZulipServer §10).
+    // The message is out of the user's sight, and its flags are gone (ZulipServer §10).
     let isLost =
       move.origin.channel != target && holds("subscriptions")
       && !rows.contains(ZulipKey("subscriptions", target.number))
@@ -204,7 +204,7 @@ extension ZulipState {
 // MARK: Mending
 
 extension ZulipState {
-  /// Sets a message's rows to what a page said of it. No event will report that.
+  /// Sets a message's rows to what a page said about it. No event will report that.
   mutating func mend(_ message: ChatMessage<ZulipContent>) {
     let id = message.id.number
     if holds(ZulipState.starred) {

@@ -22,7 +22,7 @@ extension ZulipState {
       try add(person, to: "realm_users")
       rows[gone] = nil
     case "remove":
-      // A guest cannot see this user any more.
+      // A guest can no longer see this user.
       rows[active] = nil
       rows[gone] = nil
     case "update":
@@ -82,7 +82,7 @@ extension ZulipState {
       default: changes[entry.name] = entry.value
       }
     }
-    // An `email` beside another change is not a change itself.
+    // An `email` that comes with another change is not itself a change.
     if changes["email"]?.isOfKind(of: "") == false { throw person.malformed("email") }
     try merge(ZulipReading(changes, path: person.path), into: key)
   }

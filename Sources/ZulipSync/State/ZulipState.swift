@@ -103,7 +103,7 @@ extension ZulipState: CustomStringConvertible {
 }
 
 extension ZulipState: CustomReflectable {
-  /// No rows either.
+  /// Shows no rows either.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -115,7 +115,7 @@ extension ZulipState: SyncModel {
     registration = snapshot.registration
     let reading = ZulipReading(snapshot.fields, path: "")
     for entry in snapshot.fields.entries where ZulipTable.leftOut[entry.name] == nil {
-      // Not a name that any real server gives.
+      // No real server gives such a name.
       guard !entry.name.isEmpty, !entry.name.utf8.contains(0) else { continue }
       try load(entry.name, entry.value, path: reading.path + entry.name)
     }

@@ -1,5 +1,5 @@
 enum ZulipTable {
-  /// Every other field is held whole, whatever it is.
+  /// Any other field is held whole, whatever its value.
   static let shapes: [String: ZulipShape] = [
     "realm_users": .objects("user_id"),
     "realm_non_active_users": .objects("user_id"),

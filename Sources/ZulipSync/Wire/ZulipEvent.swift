@@ -7,7 +7,7 @@ package import MessageSync
 package import SyncProtocols
 internal import UpdateMachine
 
-/// One event of a queue: what it says of messages (`kind`), and everything that the server wrote
+/// One event of a queue: what it says about messages (`kind`), and everything that the server wrote
 /// (`fields`). `kind` is decoded once, when the answer arrives, and ``ZulipState`` uses it. For
 /// other events the state reads the fields.
 public struct ZulipEvent: Hashable, Sendable {

@@ -43,7 +43,7 @@ extension ZulipMessage: Decodable {
     try self.init(message, flags: message.has("flags") ? message.texts("flags") : [])
   }
 
-  /// - Parameter flags: Zulip's names. A page has them in the message, an event beside it.
+  /// - Parameter flags: Zulip's names. In a page they are in the message, in an event beside it.
   init(_ message: ZulipReading, flags names: [String]) throws(ZulipError) {
     id = MessageID(try message.number("id"))
     sender = UserID(try message.number("sender_id"))

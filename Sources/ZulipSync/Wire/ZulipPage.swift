@@ -5,8 +5,8 @@ package import UpdateMachine
 package struct ZulipPage: Hashable, Sendable {
   /// In ascending order of IDs, if the server keeps its promise; the store refuses other orders.
   package var messages: [ZulipMessage]
-  /// The ID that the page is about. If the request had a word, it is the server's number for it,
-  /// which need not be near any message.
+  /// The ID that the page is about. If the request named the anchor by a word, this is the server's
+  /// number for it, which need not be near any message.
   package var anchor: Int64
   package var foundAnchor: Bool
   package var foundOldest: Bool

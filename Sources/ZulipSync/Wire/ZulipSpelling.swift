@@ -19,8 +19,8 @@ struct ZulipSpelling: Sendable {
   /// The other user of a direct conversation, in lists of unread messages.
   static let other = ZulipSpelling("other_user_id", "sender_id")
 
-  /// An `update_message` with one of these is a move. A `topic` alone is not: it may be where the
-  /// message already is.
+  /// An `update_message` with one of these is a move. A `topic` alone does not make it one: it may
+  /// be where the message already is.
   static let ofMoves = ["orig_subject", "orig_topic", "subject", "new_stream_id"]
 
   /// Numbers under one name, or a single number under another. Older servers send the latter, and
