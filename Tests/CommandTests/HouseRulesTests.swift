@@ -47,11 +47,12 @@ import Testing
     #expect(long.map { "\($0.path): \($0.lines.count) lines" } == [])
   }
 
-  /// Text in quotation marks may be longer: recorded data, and what a program prints.
+  /// Text in quotation marks may be longer: recorded data, and what a program prints. So may the
+  /// line that lists what a room may use, which `Tests/rooms` reads.
   @Test func `no comment goes past column 100`() {
     let long = repository.swift.flatMap { file in
       file.lines.enumerated().compactMap { number, line in
-        let isComment = line.drop { $0 == " " }.hasPrefix("//")
+        let isComment = line.drop { $0 == " " }.hasPrefix("//") && !line.contains(" may use: ")
         return isComment && line.count > 100 ? file.place(number) : nil
       }
     }

@@ -78,8 +78,8 @@ import UpdateMachine
   func banner(_ freshness: Freshness, at now: Moment) -> String? {
     guard case .unreachable = freshness.claim else { return nil }
     var text = "No connection"
-    if let level = freshness.upToDateAsOf {
-      text = "Last up to date \((now - level).milliseconds / 60_000) min ago"
+    if let moment = freshness.upToDateAsOf {
+      text = "Last up to date \((now - moment).milliseconds / 60_000) min ago"
     }
     if let next = freshness.nextAttempt {
       text += ", next try in \(max(0, (next - now).milliseconds / 1000)) s"

@@ -183,9 +183,51 @@ import Testing
     desk.save()
     #expect(desk.push?.id == push.id)
     desk.feed(.heldBack(false))
+    #expect(desk.push?.id == push.id, "the next time, the wait would be longer")
+    desk.fire()
     desk.save()
     #expect(desk.push?.id != push.id)
     #expect(desk.pushed == [1])
     #expect(desk.box.violation() == nil)
+  }
+
+  /// The ID of the third stands behind one that has none.
+  @Test(arguments: [false, true])
+  func `a refusal may come between mutations that are taken`(isRetried: Bool) throws {
+    var desk = Desk.started(delivery: .atLeastOnce)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
+    desk.answer(.acceptedOnly([MutationID(3)]))
+    desk.answer(.refused(MutationRefusal(MutationID(1), RejectionCode("NO"))))
+    #expect(desk.stages == ["#2 set unsent", "#3 set accepted 3"])
+    #expect(desk.box.violation() == nil)
+    desk.feed(.backgrounded)
+    desk.feed(isRetried ? .retried(tickets[0]) : .discarded(tickets[0]))
+    #expect(desk.box.violation() == nil)
+    desk.feed(.foregrounded)
+    desk.save()
+    #expect(desk.push?.mutations.map(\.ticket) == Array(tickets[(isRetried ? 0 : 1)..<2]))
+    desk.feed(.backgrounded)
+    #expect(desk.box.violation() == nil)
+  }
+
+  @Test func `a refusal of what was echoed meanwhile says that those before it were run`() throws {
+    var desk = Desk.started(delivery: .atLeastOnce)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
+    desk.fail(.timedOut)
+    desk.fire()
+    desk.box.echo(of: tickets[1])
+    let texts = desk.answer(.refused(MutationRefusal(MutationID(2))))
+    #expect(!texts.contains { $0.hasPrefix("report") })
+    #expect(desk.stages == ["#1 set accepted 1", "#3 set sent 3"])
+    #expect(desk.pushed == [3])
+  }
+
+  @Test func `an outbox that is taken over without a store counts as stored`() throws {
+    var settings = OutboxSettings()
+    settings.machine.isDurable = false
+    var desk = Desk.started(settings: settings)
+    let ticket = try desk.mutate(.set("a", 1))
+    let next = Outbox(client: ClientID(8), takingOver: desk.box)
+    #expect(next.isStored(ticket))
   }
 }

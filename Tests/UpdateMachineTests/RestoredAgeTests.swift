@@ -62,6 +62,17 @@ import Testing
     #expect(level(again) == .ms(1_000 - 30_000 - 2_000 - 60_000 - 50))
   }
 
+  @Test func `a snapshot that is not all there is ends the restored age`() {
+    var hand = restarted(registered().client.saved, age: .seconds(60))
+    hand.put(.failed(hand.request!, .expired, hasLeft: true))
+    while hand.request == nil { hand.fire(.machine) }
+    hand.put(
+      .snapshotArrived(
+        hand.request!, [0], finger: Spot("b", 1), terms: testTerms, isComplete: false))
+    #expect(level(hand) == nil)
+    #expect(hand.client.saved?.upToDateAge == nil)
+  }
+
   @Test func `an up-to-date answer takes the place of the restored age`() {
     var hand = restarted(registered().client.saved, age: .seconds(60))
     hand.put(

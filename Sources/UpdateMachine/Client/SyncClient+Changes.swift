@@ -57,14 +57,18 @@ extension SyncClient {
   /// If its answer does not confirm the push, the log is asked again.
   @inlinable
   mutating func askSoonAfterPush(at now: Moment, _ effects: inout Effects) {
-    guard let outbox = _local?.outbox, outbox.wantsPull,
-      Sync.order == .pushFirst || outbox.isBehind, _machine.mayAsk(at: now)
+    guard let outbox = _local?.outbox, outbox.wantsPull, _machine.mayAsk(at: now),
+      Sync.order == .pushFirst || outbox.isBehind || _machine.terms.cadence == .pushed
     else { return }
     switch status {
     case .live(.pausing), .pollFailed:
       tell(.app(.networkChanged), at: now, &effects)
-    case .stale, .idle, .registering, .registerFailed, .live(.polling), .live(.writing), .halted:
-      return
+    case .live(.polling):
+      // A subscription may stay out for hours, and only a poll that leaves later shows that an
+      // accepted change is in.
+      guard _machine.terms.cadence == .pushed, !outbox.countsIDs else { return }
+      tell(.app(.networkChanged), at: now, &effects)
+    case .stale, .idle, .registering, .registerFailed, .live(.writing), .halted: return
     }
   }
 

@@ -123,6 +123,7 @@ extension SyncClient {
       // A snapshot that names no client would leave the user's changes without an owner.
       if new.client == nil, _local != nil { return refuse(id, finger.log, at: now, &effects) }
       beginning = nil
+      restoredAsOf = nil  // It was about the model that is replaced now.
       adoptOutbox(of: new, askedAt: isComplete ? request.sent : nil, at: now, &effects)
       _holding = .model(new)
       effects.changes.insert(.model)

@@ -19,8 +19,12 @@ extension Outbox {
       }
     case .refused(let refusal):
       guard let index = queue.firstIndex(where: { $0.id == refusal.id }) else {
-        // A retried mutation, whose first copy has been echoed meanwhile.
-        if !countsIDs, refusal.id == push.first { break }
+        // Its first copy has been echoed meanwhile. Those before it were run.
+        if !countsIDs, push.first <= refusal.id, refusal.id <= push.last {
+          accept(through: refusal.id.previous, from: push.first, at: now)
+          settleUndone(push, &effects)
+          break
+        }
         // A refusal that we know already, or of an ID that we never sent: the server breaks the
         // rules.
         settle(push, isDoubtful: true)
@@ -39,6 +43,8 @@ extension Outbox {
       sending.isHeldBack = true
       sending.isBehind = true
       settleUndone(push, &effects)
+      // Should it be behind again, the next wait is longer.
+      return waitTransiently(at: now, &effects)
     }
     sending.retry.transient.reset()
     sending.retry.timeouts.reset()
@@ -144,7 +150,10 @@ extension Outbox {
   /// Marks these as accepted by the server.
   private mutating func accept(through last: MutationID, from first: MutationID, at now: Moment) {
     for index in queue.indices {
-      guard let id = queue[index].id, id <= last else { return }
+      guard let id = queue[index].id, id <= last else {
+        if countsIDs { return }  // All that follow are later, too.
+        continue
+      }
       if id >= first { noteAccepted(at: index, id, at: now) }
     }
   }

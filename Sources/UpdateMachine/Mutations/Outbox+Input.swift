@@ -39,7 +39,8 @@ public enum PushAnswer: Hashable, Sendable {
   /// sent again.
   case acceptedOnly([MutationID])
   /// The server has done nothing, and will do nothing about this push, because the client has not
-  /// seen something that these mutations touch. They are sent again when its finger has moved.
+  /// seen something that these mutations touch. They are sent again when its finger has moved, or
+  /// when a later poll was answered in full.
   case behind
 }
 

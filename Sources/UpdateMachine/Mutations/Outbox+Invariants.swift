@@ -15,7 +15,9 @@ extension Outbox {
       if pending.tickets.lowerBound <= ticket { return violated("the queue is in ticket order") }
       ticket = pending.tickets.upperBound
       if let next = pending.id {
-        if hasNone { return violated("mutations without an ID come after those with one") }
+        if hasNone, countsIDs {
+          return violated("mutations without an ID come after those with one")
+        }
         if countsIDs, next <= id {
           return violated("IDs ascend from the last that is confirmed")
         }

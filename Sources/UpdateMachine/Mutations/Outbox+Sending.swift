@@ -109,7 +109,17 @@ extension Outbox {
   /// Takes the IDs back from marked mutations that have not left. The disk may still show such an
   /// ID. It is updated before another mutation gets the ID and leaves. O(log n) plus one step for
   /// each: they are the last of those with IDs.
+  ///
+  /// IDs that the server does not count may be in any order: O(n).
   mutating func unmark(from start: Int = 0) {
+    guard countsIDs else {
+      for index in queue.indices.dropFirst(start).reversed() {
+        guard case .marked(let id) = queue[index].stage else { continue }
+        queue[index].stage = .unsent
+        if id == lastID { lastID = id.previous }
+      }
+      return
+    }
     var (end, high) = (0, queue.count)
     while end < high {
       let middle = (end + high) / 2

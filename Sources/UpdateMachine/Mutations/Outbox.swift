@@ -174,6 +174,7 @@ package struct Outbox<Change: Mutation>: Sendable {
           version: version))
     }
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+    if !settings.machine.isDurable { stored = version }
   }
 
   /// Prepares an outbox that was read from the saved form of an earlier incarnation. What it holds
