@@ -371,7 +371,7 @@ struct Checker<App: SimulatedApp> {
     else { return }
     let most =
       body.machine.terms.longDeadline + settings.late + latency
-      + .milliseconds(FaultPlan.slowWrite)
+      + HonestyOracle.longestWrite
     guard level - news > most else { return }
     report(
       .honesty, client, now, "up to date as of at most \(most) after \(news)",

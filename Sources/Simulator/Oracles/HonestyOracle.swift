@@ -6,6 +6,9 @@ struct HonestyOracle: Sendable {
   private var claim: Freshness.Claim?
   private var changesAt: Moment?
 
+  /// The longest write in a world. A saved form may be dated so much too late.
+  static var longestWrite: TimeSpan { .milliseconds(25_000) }
+
   /// The greatest age that a state may have while the app says *connected* (TheMachine §6), on a
   /// device that does not sleep.
   ///

@@ -32,7 +32,7 @@ struct FaultPlan: Sendable {
   static var slowSnapshot: Int64 { 200_000 }
   static var quickSnapshot: Int64 { 400 }
   static var quickWrite: Int64 { 20 }
-  static var slowWrite: Int64 { 25_000 }
+  static var slowWrite: Int64 { HonestyOracle.longestWrite.milliseconds }
 
   /// - Parameter hasPages: whether clients read pages. If not, faults of pages are left out.
   /// - Parameter hasChanges: whether users change things. If not, faults of changes are left out.

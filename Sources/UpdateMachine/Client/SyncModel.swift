@@ -232,8 +232,8 @@ public enum SyncAdvance<Place: Finger>: Equatable, Sendable {
   /// Nothing in it is new, but the server has more, which it does not give yet.
   case incomplete
   /// It does not follow, but it is sound: the server has taken us to be elsewhere. Nothing speaks
-  /// against our state, but it cannot be followed on. Handled as an expired log, spread included, and
-  /// not reported.
+  /// against our state, but it cannot be followed on. Handled as an expired log, spread included,
+  /// and not reported.
   case lost
   /// It does not follow: another log, or an impossible order. The state must not be trusted.
   case gap

@@ -92,8 +92,8 @@ extension Outbox {
   /// been applied. What has had no echo by then was in the log's first snapshot: the two were on
   /// their way at the same time. Only for servers without IDs.
   ///
-  /// The answer also ends the hold of a push that was behind, if the poll left after that was known:
-  /// the client has now seen all that there is, even if its finger is where it was.
+  /// The answer also ends the hold of a push that was behind, if the poll left after that was
+  /// known: the client has now seen all that there is, even if its finger is where it was.
   package mutating func pollWasAnswered() {
     if !sending.wantsPull { sending.isBehind = false }
     let last = sending.askedThrough
