@@ -1,5 +1,5 @@
 // error: type 'Source' does not conform to protocol 'SyncSource'
-// note: protocol requires function 'push'
+// note: protocol requires function 'push(_:at:)'
 
 import SyncProtocols
 import UpdateMachine
