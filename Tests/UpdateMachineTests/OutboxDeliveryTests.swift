@@ -127,8 +127,10 @@ import Testing
     let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
     let push = try #require(desk.push)
     desk.answer(.acceptedOnly([MutationID(1), MutationID(3)]))
-    #expect(desk.stages == ["#1 set accepted 1", "#2 set sent 2", "#3 set accepted 3"])
-    #expect(desk.pushed == [2])
+    #expect(desk.stages == ["#1 set accepted 1", "#2 set marked 4", "#3 set accepted 3"])
+    #expect(desk.box.canEdit(tickets[1]), "the server has done nothing about it")
+    desk.save()
+    #expect(desk.pushed == [4])
     #expect(desk.push?.id != push.id)
     // A poll that left before the answer to the second push proves nothing about that one.
     desk.box.pollLeft()
@@ -158,12 +160,15 @@ import Testing
     var desk = Desk.started(delivery: .atLeastOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2))
     desk.answer(.acceptedOnly([MutationID(2)]))
-    desk.answer(.refused(MutationRefusal(MutationID(1), RejectionCode("NO"))))
+    desk.save()
+    #expect(desk.pushed == [3])
+    desk.answer(.refused(MutationRefusal(MutationID(3), RejectionCode("NO"))))
     #expect(desk.stages == ["#2 set accepted 2"])
     #expect(desk.state(tickets[0]) == .setAside)
+    #expect(desk.box.canEdit(tickets[0]), "the server has never had a copy")
     desk.feed(.discarded(tickets[0]))
     let third = try desk.send(.set("c", 3))[0]
-    #expect(desk.pushed == [3])
+    #expect(desk.pushed == [4])
     #expect(desk.push?.mutations.map(\.ticket) == [third])
     #expect(desk.box.violation() == nil)
   }
@@ -197,7 +202,9 @@ import Testing
     var desk = Desk.started(delivery: .atLeastOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
     desk.answer(.acceptedOnly([MutationID(3)]))
-    desk.answer(.refused(MutationRefusal(MutationID(1), RejectionCode("NO"))))
+    desk.save()
+    #expect(desk.pushed == [4, 5])
+    desk.answer(.refused(MutationRefusal(MutationID(4), RejectionCode("NO"))))
     #expect(desk.stages == ["#2 set unsent", "#3 set accepted 3"])
     #expect(desk.box.violation() == nil)
     desk.feed(.backgrounded)
@@ -229,5 +236,50 @@ import Testing
     let ticket = try desk.mutate(.set("a", 1))
     let next = Outbox(client: ClientID(8), takingOver: desk.box)
     #expect(next.isStored(ticket))
+  }
+
+  /// The second is accepted under an ID above that of the first, which is refused.
+  @Test func `a new ID is above all that are in use`() throws {
+    var desk = Desk.started(delivery: .atLeastOnce)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))
+    desk.fail(.timedOut)
+    desk.fire()
+    #expect(desk.pushed == [1, 2, 3])
+    desk.answer(.acceptedOnly([MutationID(2)]))
+    #expect(desk.pushed == [1])  // A batch ends at one that is accepted.
+    desk.answer(.refused(MutationRefusal(MutationID(1), RejectionCode("NO"))))
+    desk.feed(.retried(tickets[0]))
+    desk.save()
+    #expect(desk.pushed == [3])
+    desk.answer()
+    desk.save()
+    #expect(desk.pushed == [4])
+    #expect(desk.push?.mutations.map(\.ticket) == [tickets[2]])
+    #expect(desk.box.violation() == nil)
+  }
+
+  /// An update of the app may say that a second copy has no effect, or no longer say so.
+  @Test func `a saved outbox is taken over if neither version's server counts IDs`() throws {
+    var desk = Desk.started(delivery: .atMostOnce)
+    let tickets = try desk.send(.set("a", 1), .set("b", 2))
+    desk.fail(.timedOut)
+    desk.save()
+    func read(_ box: Outbox<BoardChange>, _ delivery: MutationDelivery) throws -> [String] {
+      var rows = RowDisk()
+      rows.write(box.rows(since: nil))
+      let read = try Outbox<BoardChange>(stored: rows.rows, delivery: delivery)
+      #expect(read.delivery == delivery)
+      return read.pending.map { "\($0)" }
+    }
+    #expect(desk.state(tickets[0]) == .uncertain)
+    #expect(try read(desk.box, .atLeastOnce) == ["#1 set sent 1", "#2 set unsent"])
+    #expect(throws: StoredFormError.self) { try read(desk.box, .exactlyOnce) }
+
+    var other = Desk.started(delivery: .atLeastOnce)
+    _ = try other.send(.set("a", 1))
+    other.fail(.timedOut)
+    #expect(try read(other.box, .atMostOnce) == ["#1 set uncertain 1"])
+    let counted = Desk.started(delivery: .exactlyOnce).box
+    #expect(throws: StoredFormError.self) { try read(counted, .atLeastOnce) }
   }
 }

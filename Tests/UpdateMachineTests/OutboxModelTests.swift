@@ -6,44 +6,37 @@ import UpdateMachine
 /// loses, repeats and delays, with a disk that is written now and then. Each mutation must take
 /// effect exactly once and in order, or be visibly set aside or uncertain.
 @Suite struct OutboxModelTests {
-  @Test(arguments: 0..<60 as Range<UInt64>)
-  func `each mutation takes effect once and in order`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, delivery: .exactlyOnce)
+  /// Runs a world among faults, and then without, until everything is confirmed.
+  private func live(_ world: OutboxWorld) {
+    var world = world
     for _ in 0..<400 where world.wrong == nil { world.step() }
     world.settle()
-    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+    #expect(world.wrong == nil, "\(world.story.suffix(40).joined(separator: "\n"))")
+  }
+
+  @Test(arguments: 0..<60 as Range<UInt64>)
+  func `each mutation takes effect once and in order`(seed: UInt64) {
+    live(OutboxWorld(seed: seed, delivery: .exactlyOnce))
   }
 
   @Test(arguments: 0..<120 as Range<UInt64>)
   func `each mutation takes effect once on a server that runs accepted ones late`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, delivery: .exactlyOnce, runsLate: true)
-    for _ in 0..<400 where world.wrong == nil { world.step() }
-    world.settle()
-    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+    live(OutboxWorld(seed: seed, delivery: .exactlyOnce, runsLate: true))
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
   func `a mutation without idempotency is sent twice only if the app says so`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, delivery: .atMostOnce)
-    for _ in 0..<400 where world.wrong == nil { world.step() }
-    world.settle()
-    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+    live(OutboxWorld(seed: seed, delivery: .atMostOnce))
   }
 
   @Test(arguments: 0..<120 as Range<UInt64>)
   func `what may be sent again takes effect once though no ID is counted`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, delivery: .atLeastOnce)
-    for _ in 0..<400 where world.wrong == nil { world.step() }
-    world.settle()
-    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+    live(OutboxWorld(seed: seed, delivery: .atLeastOnce))
   }
 
   @Test(arguments: 0..<120 as Range<UInt64>)
   func `a server may take some mutations of a push, or ask for a pull first`(seed: UInt64) {
-    var world = OutboxWorld(seed: seed, delivery: .atLeastOnce, takesSome: true)
-    for _ in 0..<400 where world.wrong == nil { world.step() }
-    world.settle()
-    #expect(world.wrong == nil, "seed \(seed): \(world.story.suffix(40).joined(separator: "\n"))")
+    live(OutboxWorld(seed: seed, delivery: .atLeastOnce, takesSome: true))
   }
 
   @Test(arguments: [false, true])

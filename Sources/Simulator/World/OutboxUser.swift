@@ -31,7 +31,7 @@ where Model.Change: Equatable & CustomStringConvertible, Memory: OutboxBook {
 
 /// The checks of every outbox, whatever the changes are.
 package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertible>: Sendable {
-  /// What was judged last. If nothing differs from it, there is nothing to judge.
+  /// The outbox as it was last judged. One that has not changed since is not judged again.
   private var judged: Judged?
   /// For each client, the greatest ID that any of its pushes has mentioned, in any process.
   private var newest: [(client: ClientID, id: MutationID)] = []

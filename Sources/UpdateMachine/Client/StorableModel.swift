@@ -125,8 +125,9 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     var outbox: Outbox<Model.Change>?
     let owner: ClientID? = head.isBeginning ? .nameless : model.client
     if let owner {
-      let stored = try Outbox<Model.Change>(stored: rows, settings: Model.outboxSettings)
-      guard stored.client == owner, stored.delivery == Model.delivery else {
+      let stored = try Outbox<Model.Change>(
+        stored: rows, delivery: Model.delivery, settings: Model.outboxSettings)
+      guard stored.client == owner else {
         throw StoredFormError(expected: "the outbox of the client that the state is of")
       }
       outbox = stored

@@ -1,8 +1,8 @@
 // The user's changes: the outbox beside the model, and everything that it is told.
 
 extension SyncClient {
-  /// Changes the view, whole or not at all. If it throws, nothing has changed. It also throws while
-  /// there is nothing to change: no state is held, and the model has no ``SyncModel/beginning``.
+  /// Changes the view, whole or not at all. If it throws, nothing has changed. A client without a
+  /// model throws, too, unless the model's type has a ``SyncModel/beginning``.
   ///
   /// - Returns: the app's handle on the mutation from now on; what the mutator returned here, where
   ///   the server's run may have another result; and what the host must do about it, in order.

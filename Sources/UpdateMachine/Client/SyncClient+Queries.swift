@@ -11,8 +11,8 @@ extension SyncClient {
     if case .model(let model) = _holding { model } else { nil }
   }
 
-  /// The user's changes, and the view with them; `nil`: there is nothing to change, or the model
-  /// takes no changes.
+  /// The user's changes, and the view with them. `nil` if the client has neither a model nor a
+  /// beginning, or if the model takes no changes.
   @inlinable
   package var local: LocalChanges<Change>? { _local }
 

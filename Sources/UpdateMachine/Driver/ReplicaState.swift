@@ -5,7 +5,8 @@
   public struct ReplicaState<Model: SyncModel>: Sendable {
     /// What there is to show. *Unknown* until the saved form was read; stays readable while stale.
     public var holding: Holding<Model>
-    /// The user's changes; `nil`: there is nothing to change, or the model takes no changes.
+    /// The user's changes. `nil` if there is neither a model nor a beginning, or if the model takes
+    /// no changes.
     package var local: LocalChanges<Model.Change>?
     /// `nil` until the saved form was read.
     public var status: MachineStatus?

@@ -9,10 +9,12 @@
     ///
     /// Allowed at any time once a model is held: while stale, in the background, halted, and after
     /// `stop()`. Without `run()` the change is kept in memory until the next `run()` or
-    /// ``stored(_:)``, and is sent by the next `run()`. Throws, and changes nothing, if the mutator
-    /// refuses, if the outbox is full, or while there is nothing to change: before the saved form
-    /// was read, after a log-out and, if the model has no ``SyncModel/beginning``, at a first start
-    /// before the first snapshot.
+    /// ``stored(_:)``, and is sent by the next `run()`.
+    ///
+    /// Throws, and changes nothing, if the mutator refuses or the outbox is full. Throws
+    /// ``MutationError/nothingHeld`` before the saved form was read and after a log-out. At a first
+    /// start it throws that until the first snapshot, unless the model has a
+    /// ``SyncModel/beginning``.
     ///
     /// - Returns: the app's handle on the mutation, for as long as it is pending, also after a
     ///   restart; and what the mutator returned here, where the server's run may have another

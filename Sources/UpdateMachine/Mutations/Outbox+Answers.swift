@@ -171,13 +171,17 @@ extension Outbox {
       noteAccepted(at: index, id, at: now)
       isAny = true
     }
-    // An ID that stands before one that is accepted cannot be given anew.
-    if isAny { settle(push, isDoubtful: true) } else { settleUndone(push, &effects) }
-    if isAny, !countsIDs {
+    guard isAny else {
+      settleUndone(push, &effects)
+      return false
+    }
+    // A server that counts runs in order, so it must have run those before an accepted one, too.
+    settle(push, isDoubtful: countsIDs)
+    if !countsIDs {
       changed()
       persist(&effects)
     }
-    return isAny
+    return true
   }
 
   /// Marks a mutation as accepted. A poll that is out already proves nothing about it.

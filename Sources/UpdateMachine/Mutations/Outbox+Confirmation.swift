@@ -129,18 +129,15 @@ extension Outbox {
     at index: Int, _ refusal: MutationRefusal, at now: Moment = .distantPast
   ) {
     let pending = queue.remove(at: index)
-    var kept = refusal.id
-    for later in index..<queue.count {
-      if !countsIDs {
-        if let id = queue[later].id, queue[later].isAccepted {
-          kept = id
-          continue
-        }
-        if queue[later].isSent { queue[later].mayHaveCopy = true }
-      }
+    for later in index..<queue.count where countsIDs || !queue[later].isAccepted {
+      if !countsIDs, queue[later].isSent { queue[later].mayHaveCopy = true }
       queue[later].stage = .unsent
     }
-    takeBackIDs(above: kept)
+    if countsIDs {
+      takeBackIDs(above: refusal.id)
+    } else {
+      lastID = queue.reduce(refusal.id) { max($0, $1.id ?? .none) }
+    }
     for earlier in 0..<index {
       if let id = queue[earlier].id, !queue[earlier].isAccepted {
         noteAccepted(at: earlier, id, at: now)

@@ -22,13 +22,32 @@ extension Outbox where Change: Storable {
   }
 
   /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next.
+  ///
+  /// - Parameters:
+  ///   - rows: what was saved.
+  ///   - delivery: how this version of the app delivers; `nil`: as the version that saved it. A
+  ///     change between the two ways that count no IDs is taken over: what is at the server without
+  ///     an answer becomes *sent* or *uncertain*. Any other change is an error.
+  ///   - settings: those of this version of the app.
   package init(
-    stored rows: RowReader, settings: OutboxSettings = OutboxSettings()
+    stored rows: RowReader, delivery: MutationDelivery? = nil,
+    settings: OutboxSettings = OutboxSettings()
   ) throws(StoredFormError) {
     let found: OutboxNumbers? = try rows.value(of: .outbox)
     guard let numbers = found else { throw StoredFormError(expected: "an outbox") }
-    self.init(client: numbers.client, delivery: numbers.delivery, settings: settings)
+    let delivery = delivery ?? numbers.delivery
+    if delivery != numbers.delivery, delivery == .exactlyOnce || numbers.delivery == .exactlyOnce {
+      throw StoredFormError(expected: "an outbox for a server that counts IDs as before")
+    }
+    self.init(client: numbers.client, delivery: delivery, settings: settings)
     queue = try rows.items(of: .pendingMutations)
+    for index in queue.indices {
+      switch queue[index].stage {
+      case .sent(let id) where !maySendAgain: queue[index].stage = .uncertain(id)
+      case .uncertain(let id) where maySendAgain: queue[index].stage = .sent(id)
+      case .unsent, .marked, .sent, .accepted, .uncertain: break
+      }
+    }
     refused = try rows.items(of: .refusedMutations)
     lastTicket = numbers.lastTicket
     lastID = numbers.lastID
