@@ -18,6 +18,8 @@ package struct LedgerBook: OutboxBook {
     /// More than one ticket if changes were coalesced.
     var tickets: ClosedRange<MutationTicket>
     var entries: [Int64]
+    /// It threw in a replay, so later ones may have gone ahead of it.
+    var threw = false
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
@@ -47,6 +49,18 @@ package struct LedgerBook: OutboxBook {
     }
   }
 
+  package mutating func noteThrow(of ticket: MutationTicket) {
+    for index in made.indices where made[index].tickets.contains(ticket) {
+      made[index].threw = true
+    }
+  }
+
+  /// The entries of those that have kept their places.
+  func inPlace(_ entries: [Int64]) -> [Int64] {
+    let moved = made.flatMap { $0.threw ? $0.entries : [] }
+    return moved.isEmpty ? entries : entries.filter { !moved.contains($0) }
+  }
+
   private mutating func doubt(_ entries: [Int64], like made: Made) {
     if made.entries.contains(where: { doubtful.contains($0) }) { doubtful += entries }
   }
@@ -62,7 +76,7 @@ package struct LedgerBook: OutboxBook {
     for made in made {
       switch outbox.state(of: made.tickets.upperBound) {
       case .queued, .sent, .uncertain, .setAside: book.doubtful += made.entries
-      case .acknowledged, .discarded, nil: break
+      case .acknowledged, .discarded, .overruled, nil: break
       }
     }
     guard newer.client == client else { return book }

@@ -54,31 +54,40 @@ enum LedgerOracle {
       expected += book.withoutDoubtful(made.entries)
     }
     let found = book.withoutLoose(entries(of: outbox.client, in: local.view.state))
-    guard expected != found else { return nil }
+    guard
+      expected.sorted() != found.sorted() || book.inPlace(expected) != book.inPlace(found)
+    else { return nil }
     return UserObjection(
       .input, "what the user has made, each once and in order: \(words(expected))",
       "\(words(found)) with \(outbox)")
   }
 
-  /// The server has run only the user's entries, in the user's order.
+  /// The server has run only the user's entries, each once, and in the user's order unless they
+  /// threw.
   private static func objectionToServer(
     _ truth: LedgerApp.Truth, _ book: LedgerBook
   ) -> UserObjection? {
     guard let client = book.client else { return nil }
-    var left = book.made.flatMap { book.withoutDoubtful($0.entries) }[...]
+    let made = book.made.flatMap { book.withoutDoubtful($0.entries) }
     let run = book.withoutLoose(entries(of: client, in: truth.view))
-    for entry in run {
-      while let next = left.first, next != entry { left.removeFirst() }
-      guard left.isEmpty else {
-        left.removeFirst()
-        continue
-      }
-      return UserObjection(
-        .input,
-        "the server runs, each once and in order: "
-          + words(book.made.flatMap { $0.entries }), words(run))
+    if isWithin(run.sorted(), made.sorted()), isWithin(book.inPlace(run), book.inPlace(made)) {
+      return nil
     }
-    return nil
+    return UserObjection(
+      .input,
+      "the server runs, each once and in order: " + words(book.made.flatMap { $0.entries }),
+      words(run))
+  }
+
+  /// Whether the entries are some of these, in the same order.
+  private static func isWithin(_ some: [Int64], _ all: [Int64]) -> Bool {
+    var left = all[...]
+    for entry in some {
+      while let next = left.first, next != entry { left.removeFirst() }
+      if left.isEmpty { return false }
+      left.removeFirst()
+    }
+    return true
   }
 
   /// Transactions are whole: what one account loses, another gains.

@@ -20,6 +20,8 @@ package struct PostsBook: OutboxBook {
     /// How often the post may have been sent: 1, plus 1 for each retry while it was uncertain.
     var sends = 1
     var isDiscarded = false
+    /// It threw in a replay, so later ones may have gone ahead of it.
+    var threw = false
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
@@ -40,6 +42,10 @@ package struct PostsBook: OutboxBook {
 
   mutating func noteRetry(_ ticket: MutationTicket) { change(ticket) { $0.sends += 1 } }
 
+  package mutating func noteThrow(of ticket: MutationTicket) {
+    change(ticket) { $0.threw = true }
+  }
+
   mutating func discard(_ ticket: MutationTicket) { change(ticket) { $0.isDiscarded = true } }
 
   /// The record after an older outbox came back and replaced a newer one. The outcome of whatever
@@ -49,7 +55,7 @@ package struct PostsBook: OutboxBook {
     for made in made {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .uncertain, .setAside: book.doubtful += [made.entry] + made.former
-      case .acknowledged, .discarded, nil: break
+      case .acknowledged, .discarded, .overruled, nil: break
       }
     }
     guard newer.client == client else { return book }

@@ -41,7 +41,7 @@ enum PostsOracle {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .uncertain, .setAside: continue
       case .acknowledged, nil: if confirmed.contains(made.entry) { continue }
-      case .discarded: break
+      case .discarded, .overruled: break
       }
       return UserObjection(
         .input, "\(made.ticket), entry \(made.entry), is confirmed, pending or set aside",
@@ -51,7 +51,7 @@ enum PostsOracle {
   }
 
   /// The server has no post more often than it was sent, and none that was not made. Posts that
-  /// were sent once are in the user's order.
+  /// were sent once and never threw are in the user's order.
   private static func objectionToServer(
     _ truth: PostsApp.Truth, _ book: PostsBook
   ) -> UserObjection? {
@@ -66,7 +66,8 @@ enum PostsOracle {
         return UserObjection(
           .input, "entry \(made.entry) was sent \(made.sends) times", words(posted))
       }
-      guard made.sends == 1, !made.isDiscarded, let place = posted.firstIndex(of: made.entry)
+      guard made.sends == 1, !made.isDiscarded, !made.threw,
+        let place = posted.firstIndex(of: made.entry)
       else { continue }
       if place < last {
         return UserObjection(

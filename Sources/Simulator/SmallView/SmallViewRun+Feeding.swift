@@ -136,7 +136,7 @@ extension SmallViewRun {
     case .acknowledged: if !isIn { breaks(.acknowledged) }
     case .discarded: if isIn, copies & bit == 0 { breaks(.once) }
     case .queued, .sent, .setAside: if isIn { breaks(.acknowledged) }
-    case .uncertain: breaks(.acknowledged)
+    case .uncertain, .overruled: breaks(.acknowledged)
     }
     if state != nil, outbox.isStored(ticket) { stored |= bit }
   }

@@ -213,7 +213,7 @@ struct SmallViewRun: Sendable {
       case .setAside: bits |= 1 << 8
       case .acknowledged: bits |= 1 << 9
       case .discarded: bits |= 1 << 10
-      case .uncertain, nil: break
+      case .uncertain, .overruled, nil: break
       }
     }
     if let disk, disk >> 3 & 1 == 0 { bits |= 1 << 11 }

@@ -8,6 +8,9 @@ package protocol OutboxBook: Sendable {
 
   /// Creates an empty record.
   init(of client: ClientID?)
+
+  /// Notes that a change threw in a replay.
+  mutating func noteThrow(of ticket: MutationTicket)
 }
 
 extension OutboxBook {
@@ -135,6 +138,9 @@ extension OutboxUser {
       if memory.client != outbox { memory = memory.record(of: outbox) }
     } else if memory.client == .nameless {
       memory = Memory(of: nil)  // Logged out: the next outbox without a name is another.
+    }
+    for pending in client.local?.outbox.pending ?? [] where pending.refusal != nil {
+      memory.noteThrow(of: pending.ticket)
     }
     if let push = effects.outbox.push { check.note(push) }
   }

@@ -2,7 +2,8 @@
 
 extension SyncClient {
   /// Changes the view, whole or not at all. If it throws, nothing has changed. A client without a
-  /// model throws, too, unless the model's type has a ``SyncModel/beginning``.
+  /// model throws, too, unless the model's type has a ``SyncModel/beginning``. So does one that is
+  /// not connected, if its changes are not taken offline (``SyncModel/mutatesOffline``).
   ///
   /// - Returns: the app's handle on the mutation from now on; what the mutator returned here, where
   ///   the server's run may have another result; and what the host must do about it, in order.
@@ -12,6 +13,9 @@ extension SyncClient {
   ) throws(MutationError<Model.Change.Refusal>) -> (
     ticket: MutationTicket, value: Model.Change.Value, effects: Effects
   ) {
+    guard Model.mutatesOffline || freshness(at: now).claim == .connected else {
+      throw .notConnected
+    }
     var effects = Effects()
     let before = look(at: now)
     holdBack(at: now, &effects)

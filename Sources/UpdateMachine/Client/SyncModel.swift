@@ -61,6 +61,10 @@ public protocol SyncModel: Sendable {
   /// default.
   static var delivery: MutationDelivery { get }
 
+  /// Whether changes are taken while the client is not connected; by default they are. If not, a
+  /// change throws ``MutationError/notConnected`` then.
+  static var mutatesOffline: Bool { get }
+
   /// The settings of its outbox. The defaults suit most apps.
   static var outboxSettings: OutboxSettings { get }
 
@@ -113,6 +117,9 @@ extension SyncModel {
 
   @inlinable
   public static var delivery: MutationDelivery { .exactlyOnce }
+
+  @inlinable
+  public static var mutatesOffline: Bool { true }
 
   @inlinable
   public static var outboxSettings: OutboxSettings { OutboxSettings() }

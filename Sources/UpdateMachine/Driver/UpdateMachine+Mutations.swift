@@ -11,7 +11,8 @@
     /// `stop()`. Without `run()` the change is kept in memory until the next `run()` or
     /// ``stored(_:)``, and is sent by the next `run()`.
     ///
-    /// Throws, and changes nothing, if the mutator refuses or the outbox is full. Throws
+    /// Throws, and changes nothing, if the mutator refuses or the outbox is full, or while not
+    /// connected if ``SyncModel/mutatesOffline`` is `false`. Throws
     /// ``MutationError/nothingHeld`` before the saved form was read and after a log-out. At a first
     /// start it throws that until the first snapshot, unless the model has a
     /// ``SyncModel/beginning``.
@@ -61,8 +62,8 @@
     }
 
     /// Waits until nothing more can be expected of the server alone, then returns the state of the
-    /// mutation: `acknowledged`, when the confirmed state has it; `discarded`; `setAside` or
-    /// `uncertain`, when the app must decide. The last two may still end by themselves, when a
+    /// mutation: `acknowledged`, when the confirmed state has it; `overruled` by it; `discarded`;
+    /// `setAside` or `uncertain`, when the app must decide. The last two may still end by themselves, when a
     /// newer state heals them. Called while one of them holds, this returns it at once.
     ///
     /// Waits for as long as that takes, also offline and without `run()`. Returns `nil` if there is

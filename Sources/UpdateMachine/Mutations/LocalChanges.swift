@@ -47,7 +47,12 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   mutating func handle(
     _ input: Outbox<Change>.Input, at now: Moment, _ effects: inout Outbox<Change>.Effects
   ) {
-    outbox.handle(input, at: now, &effects)
+    if case .edited(let ticket, var change) = input {
+      change.stamp(from: view.state)
+      outbox.handle(.edited(ticket, change), at: now, &effects)
+    } else {
+      outbox.handle(input, at: now, &effects)
+    }
     outbox.replay(&view, at: now, &effects)
   }
 

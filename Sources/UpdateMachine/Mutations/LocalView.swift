@@ -62,7 +62,8 @@ extension Outbox {
   /// has changed. O(pending), whatever the size of the state; O(1) if the view is up to date.
   ///
   /// A mutation that throws has no effect, and does not hold up others: those after it are replayed
-  /// without it. It is tried again over the next state.
+  /// without it. It is tried again over the next state. One that throws before it has left stands
+  /// behind all others from then on. One that is overruled leaves.
   package mutating func replay(_ view: inout LocalView<Change>, at now: Moment) -> Effects {
     var effects = Effects()
     replay(&view, at: now, &effects)
@@ -73,24 +74,72 @@ extension Outbox {
   mutating func replay(
     _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects
   ) {
-    refresh(&view)
+    refresh(&view, &effects)
     proceed(at: now, &effects)
   }
 
-  mutating func refresh(_ view: inout LocalView<Change>) {
+  mutating func refresh(_ view: inout LocalView<Change>, _ effects: inout Effects) {
     guard !view.isLevel(withQueue: queueVersion) else { return }
     var state = view.confirmed
+    var isAnyOverruled = false
     for index in queue.indices {
-      var fork = state
-      do throws(Change.Refusal) {
-        _ = try queue[index].change.apply(to: &fork)
-        state = fork
-        if queue[index].refusal != nil { queue[index].refusal = nil }
-      } catch {
-        queue[index].refusal = error
-      }
+      replay(index, over: &state)
+      isAnyOverruled = isAnyOverruled || isOverruled(queue[index])
     }
+    if isAnyOverruled { removeOverruled(&effects) }
+    for index in moveThoseThatThrew(&effects) { replay(index, over: &state) }
     view.replace(by: state, queueVersion: queueVersion)
     replayedVersion = queueVersion
+  }
+
+  private mutating func replay(_ index: Int, over state: inout Change.State) {
+    var fork = state
+    do throws(Change.Refusal) {
+      _ = try queue[index].change.apply(to: &fork)
+      state = fork
+      if queue[index].refusal != nil { queue[index].refusal = nil }
+    } catch {
+      queue[index].refusal = error
+    }
+  }
+
+  /// Whether a mutation is overruled by the state over which it was replayed. If the server counts
+  /// IDs, one that may have left keeps its ID, and the server decides about it.
+  private func isOverruled(_ pending: Pending) -> Bool {
+    guard let refusal = pending.refusal else { return false }
+    return pending.change.isOverruled(by: refusal) && (!countsIDs || hasNeverLeft(pending))
+  }
+
+  private mutating func removeOverruled(_ effects: inout Effects) {
+    for index in queue.indices.reversed() where isOverruled(queue[index]) {
+      if hasNeverLeft(queue[index]) { unmark(from: index) }
+      let pending = queue.remove(at: index)
+      size -= pending.change.boundedSize
+      overruled += pending.tickets.ranges
+    }
+    forgetOldest()
+    changed()
+    persist(&effects)
+  }
+
+  /// Moves mutations that threw and have never left behind those that can be sent. Returns the
+  /// places where they are now. They are the last, so a replay of them alone is a replay of all.
+  private mutating func moveThoseThatThrew(_ effects: inout Effects) -> Range<Int> {
+    func threw(_ pending: Pending) -> Bool { pending.refusal != nil && hasNeverLeft(pending) }
+    guard let start = queue.firstIndex(where: threw), !queue[start...].allSatisfy(threw) else {
+      return queue.count..<queue.count
+    }
+    unmark(from: start)
+    changed()
+    persist(&effects)
+    let moved = queue[start...].filter(threw)
+    let others = queue[start...].filter { !threw($0) }
+    queue.replaceSubrange(start..., with: others)
+    for var pending in moved {
+      pending.rank = nextRank
+      pending.version = version
+      queue.append(pending)
+    }
+    return (queue.count - moved.count)..<queue.count
   }
 }

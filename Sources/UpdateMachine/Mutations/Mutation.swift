@@ -34,6 +34,19 @@ public protocol Mutation: Sendable {
   /// 0…2⁴⁰. By default 0: only the number of mutations is bounded.
   var size: Int64 { get }
 
+  /// What names the thing that a mutation is about.
+  associatedtype Object: Hashable & Sendable = Never
+
+  /// The one thing that it is about; `nil`, the default: none, or several. Mutations of different
+  /// things must have the same effect in either order. Then two of one thing can be coalesced
+  /// though others stand between them.
+  var object: Object? { get }
+
+  /// Notes in the mutation what its maker sees, for example how far this state is confirmed. Called
+  /// once when the user makes it, and at each edit, before it is applied. By default it does
+  /// nothing.
+  mutating func stamp(from state: State)
+
   /// Makes the change. It sees its own writes. If it throws, it has no effect: its copy of the
   /// state is thrown away.
   func apply(to state: inout State) throws(Refusal) -> Value
@@ -42,8 +55,14 @@ public protocol Mutation: Sendable {
   /// changes.
   static var isPossible: Bool { get }
 
+  /// Whether the confirmed state has made it pointless, if it throws this in a replay: what it
+  /// would change was deleted, say, and the deletion wins. Then it leaves the outbox for good, as
+  /// ``MutationState/overruled``. By default `false`: it is set aside, and may pass later.
+  func isOverruled(by refusal: Refusal) -> Bool
+
   /// Returns one mutation with the effect of this one followed by `later`; `nil` (the default)
-  /// keeps both. Asked only while neither has been sent. From then on they are one: an edit or a
+  /// keeps both. Asked only while neither has been sent: for the last mutation made, or for any of
+  /// the same ``object``. From then on they are one, in the place of the earlier: an edit or a
   /// discard of either applies to both.
   func coalesced(with later: Self) -> Self?
 }
@@ -56,11 +75,23 @@ extension Mutation {
   public static var isPossible: Bool { true }
 
   @inlinable
+  public mutating func stamp(from state: State) {}
+
+  @inlinable
+  public func isOverruled(by refusal: Refusal) -> Bool { false }
+
+  @inlinable
   public func coalesced(with later: Self) -> Self? { nil }
 
   /// Clamped so that millions of them can be added without overflow.
   @inlinable
   var boundedSize: Int64 { min(max(size, 0), 1 << 40) }
+}
+
+/// A mutation that names no object.
+extension Mutation where Object == Never {
+  @inlinable
+  public var object: Never? { nil }
 }
 
 /// How often a mutation takes effect at the server, if nothing refuses it. That depends on what the

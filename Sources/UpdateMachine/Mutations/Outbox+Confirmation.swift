@@ -162,7 +162,7 @@ extension Outbox {
     changed()
     refused.append(
       Refused(
-        tickets: pending.tickets, change: pending.change, refusal: refusal,
+        tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: refusal,
         mayHaveCopy: mayHaveCopy, version: version))
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
   }
@@ -257,25 +257,33 @@ extension Outbox {
       unmark(from: index)
       let pending = queue.remove(at: index)
       size -= pending.change.boundedSize
-      discards.append(pending.tickets)
+      discards += pending.tickets.ranges
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
       size -= refused[index].change.boundedSize
-      discards.append(refused.remove(at: index).tickets)
+      discards += refused.remove(at: index).tickets.ranges
     }
-    if discards.count > settings.discardsRemembered {
+    forgetOldest()
+    noteDecision(ticket, at: now, &effects)
+  }
+
+  /// Forgets the oldest of those that the app no longer needs to be told about.
+  mutating func forgetOldest() {
+    while discards.count > settings.discardsRemembered {
       forgotten = max(forgotten, discards.removeFirst().upperBound)
     }
-    noteDecision(ticket, at: now, &effects)
+    while overruled.count > settings.discardsRemembered {
+      forgotten = max(forgotten, overruled.removeFirst().upperBound)
+    }
   }
 
   /// Returns a refused mutation to its place in the queue, before those that were made after it.
   private mutating func putBack(_ ticket: MutationTicket, as change: Change?) {
     guard let former = refused.firstIndex(where: { $0.tickets.contains(ticket) }) else { return }
     let old = refused.remove(at: former)
-    let index = place(for: old.tickets.lowerBound)
+    let index = place(for: old.rank)
     var pending = Pending(
-      tickets: old.tickets, change: change ?? old.change, mayHaveCopy: old.mayHaveCopy,
-      version: old.version)
+      tickets: old.tickets, rank: old.rank, change: change ?? old.change,
+      mayHaveCopy: old.mayHaveCopy, version: old.version)
     let id = old.refusal.id
     if change == nil, canTakeBack(id, at: index) {
       voided.removeAll { $0 == id }
@@ -314,20 +322,22 @@ extension Outbox {
 
   // MARK: Places in the queue
 
-  /// Returns its place in the queue. O(log n).
+  /// Returns its place in the queue. O(log n) for one that is in the place where it was made, else
+  /// O(n).
   @inlinable
   func index(of ticket: MutationTicket) -> Int? {
-    let index = place(for: ticket)
-    return index < queue.count && queue[index].tickets.contains(ticket) ? index : nil
+    let end = place(for: ticket.number + 1)
+    if end > 0, queue[end - 1].tickets.contains(ticket) { return end - 1 }
+    return queue.firstIndex { $0.tickets.contains(ticket) }
   }
 
-  /// Counts the queued mutations whose tickets all precede this one. O(log n).
+  /// Counts the queued mutations of a lower rank. O(log n).
   @inlinable
-  func place(for ticket: MutationTicket) -> Int {
+  func place(for rank: UInt64) -> Int {
     var (low, high) = (0, queue.count)
     while low < high {
       let middle = (low + high) / 2
-      if queue[middle].tickets.upperBound < ticket { low = middle + 1 } else { high = middle }
+      if queue[middle].rank < rank { low = middle + 1 } else { high = middle }
     }
     return low
   }

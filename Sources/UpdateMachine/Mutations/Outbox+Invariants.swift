@@ -8,12 +8,18 @@ extension Outbox {
 
   @inlinable
   func violationOfQueue() -> Violation? {
-    var ticket = MutationTicket(0)
+    var rank: UInt64 = 0
     var id = confirmed
     var hasNone = false
     for pending in queue {
-      if pending.tickets.lowerBound <= ticket { return violated("the queue is in ticket order") }
-      ticket = pending.tickets.upperBound
+      if pending.rank <= rank { return violated("the queue is in the order of ranks") }
+      if pending.rank < pending.tickets.lowerBound.number {
+        return violated("no mutation goes ahead of earlier ones")
+      }
+      rank = pending.rank
+      if pending.ticket > lastTicket {
+        return violated("no ticket is above the last one given")
+      }
       if let next = pending.id {
         if hasNone, countsIDs {
           return violated("mutations without an ID come after those with one")
@@ -30,7 +36,6 @@ extension Outbox {
       }
       if pending.version > version { return violated("no mutation is newer than the outbox") }
     }
-    if ticket > lastTicket { return violated("no ticket is above the last one given") }
     if id > lastID { return violated("no ID is above the last one given") }
     for refused in refused {
       if index(of: refused.tickets.lowerBound) != nil {

@@ -58,6 +58,7 @@ extension Outbox {
     if let index = index(of: ticket) {
       let pending = queue[index]
       precondition(pending.refusal == nil, "mutations that throw are not packed")
+      precondition(pending.rank == ticket.number, "nor such as threw or were coalesced")
       bits.put(code(of: pending.stage), width: 3)
       bits.put(pending.id?.number ?? 0, width: Outbox.numberWidth)
       bits.put(pending.mayHaveCopy)
@@ -106,12 +107,12 @@ extension Outbox {
       if code == 5 {
         refused.append(
           Refused(
-            tickets: ticket...ticket, change: change(ticket), refusal: MutationRefusal(id),
-            mayHaveCopy: mayHaveCopy, version: version))
+            tickets: TicketSet(ticket), rank: number, change: change(ticket),
+            refusal: MutationRefusal(id), mayHaveCopy: mayHaveCopy, version: version))
       } else {
         queue.append(
           Pending(
-            tickets: ticket...ticket, change: change(ticket), stage: .init(code: code, id),
+            tickets: TicketSet(ticket), change: change(ticket), stage: .init(code: code, id),
             mayHaveCopy: mayHaveCopy, version: version))
       }
     }

@@ -65,12 +65,13 @@ extension Outbox {
   package var newestTicket: MutationTicket { lastTicket }
 
   /// Returns what became of a mutation. `nil`: the ticket was never given, or was resolved so long
-  /// ago that acknowledged and discarded are no longer told apart. O(log n).
+  /// ago that acknowledged, discarded and overruled are no longer told apart. O(n).
   package func state(of ticket: MutationTicket) -> MutationState? {
     guard ticket.number > 0, ticket <= lastTicket else { return nil }
     if let index = index(of: ticket) { return state(of: queue[index]) }
     if refused.contains(where: { $0.tickets.contains(ticket) }) { return .setAside }
     if discards.contains(where: { $0.contains(ticket) }) { return .discarded }
+    if overruled.contains(where: { $0.contains(ticket) }) { return .overruled }
     return ticket <= forgotten ? nil : .acknowledged
   }
 

@@ -41,6 +41,7 @@ extension Outbox where Change: Storable {
     }
     self.init(client: numbers.client, delivery: delivery, settings: settings)
     queue = try rows.items(of: .pendingMutations)
+    queue.sort { $0.rank < $1.rank }
     for index in queue.indices {
       switch queue[index].stage {
       case .sent(let id) where !maySendAgain: queue[index].stage = .uncertain(id)
@@ -56,6 +57,7 @@ extension Outbox where Change: Storable {
     voided = numbers.voided
     forgotten = numbers.forgotten
     discards = numbers.discards.map { $0.tickets }
+    overruled = numbers.overruled.map { $0.tickets }
     version = numbers.version
     stored = version
     size = measuredSize
@@ -66,7 +68,8 @@ extension Outbox where Change: Storable {
     OutboxNumbers(
       client: client, delivery: delivery, lastTicket: lastTicket, lastID: lastID,
       confirmed: confirmed, knownRefusal: knownRefusal, voided: voided, forgotten: forgotten,
-      discards: discards.map { StoredTickets($0) }, version: version)
+      discards: discards.map { StoredTickets($0) }, version: version,
+      overruled: overruled.map { StoredTickets($0) })
   }
 }
 
@@ -82,6 +85,7 @@ private struct OutboxNumbers: Storable, Equatable {
   var forgotten: MutationTicket
   var discards: [StoredTickets]
   var version: OutboxVersion
+  var overruled: [StoredTickets]
 }
 
 extension OutboxNumbers {
@@ -96,6 +100,7 @@ extension OutboxNumbers {
     bytes.put(forgotten.number)
     bytes.put(discards)
     bytes.put(version.number)
+    if !overruled.isEmpty { bytes.put(overruled) }
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
@@ -109,6 +114,7 @@ extension OutboxNumbers {
     forgotten = MutationTicket(try bytes.takeCounter())
     discards = try bytes.takeArray()
     version = OutboxVersion(try bytes.takeCounter())
+    overruled = bytes.left > 0 ? try bytes.takeArray() : []
   }
 }
 
@@ -154,7 +160,7 @@ extension MutationDelivery {
 
 /// A mutation that has a row of its own.
 private protocol KeptMutation {
-  var tickets: ClosedRange<MutationTicket> { get }
+  var tickets: TicketSet { get }
 
   func put(into bytes: inout ByteWriter)
 
@@ -165,12 +171,12 @@ private protocol KeptMutation {
 }
 
 extension RowWriter {
-  /// Writes the mutations that came, went or changed. Both lists are in ticket order.
+  /// Writes the mutations that came, went or changed.
   fileprivate mutating func put<Item: KeptMutation>(
     _ table: StoredTable, _ items: [Item], since old: [Item], isSame: Bool
   ) {
-    var before = old[...]
-    for item in items {
+    var before = old.inTicketOrder[...]
+    for item in items.inTicketOrder {
       while let first = before.first, first.tickets.lowerBound < item.tickets.lowerBound {
         remove(table, first.tickets.lowerBound.number.keyBytes)
         before.removeFirst()
@@ -184,6 +190,60 @@ extension RowWriter {
       put(table, item.tickets.lowerBound.number.keyBytes, bytes.bytes)
     }
     for item in before { remove(table, item.tickets.lowerBound.number.keyBytes) }
+  }
+}
+
+extension Array where Element: KeptMutation {
+  /// O(n), unless some of them have lost their places.
+  fileprivate var inTicketOrder: [Element] {
+    let isOrdered = zip(self, dropFirst()).allSatisfy {
+      $0.tickets.lowerBound < $1.tickets.lowerBound
+    }
+    return isOrdered ? self : sorted { $0.tickets.lowerBound < $1.tickets.lowerBound }
+  }
+}
+
+/// What stands before a mutation in its row: one byte says which of these differ from the ordinary.
+private struct MutationHead {
+  var tickets: TicketSet
+  var rank: UInt64
+  var version: OutboxVersion
+  var mayHaveCopy: Bool
+
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(StoredTickets(tickets.first))
+    bytes.put(version.number)
+    let isMoved = rank != tickets.lowerBound.number
+    let isScattered = !tickets.others.isEmpty
+    bytes.put((mayHaveCopy ? 1 : 0) | (isMoved ? 2 : 0) | (isScattered ? 4 : 0) as UInt8)
+    if isMoved { bytes.put(rank) }
+    if isScattered { bytes.put(tickets.others.map { StoredTickets($0) }) }
+  }
+
+  init(tickets: TicketSet, rank: UInt64, version: OutboxVersion, mayHaveCopy: Bool) {
+    self.tickets = tickets
+    self.rank = rank
+    self.version = version
+    self.mayHaveCopy = mayHaveCopy
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let first: StoredTickets = try bytes.take()
+    version = OutboxVersion(try bytes.takeCounter())
+    let flags = try bytes.takeByte()
+    guard flags < 8 else { throw StoredFormError(expected: "what is known of a mutation") }
+    mayHaveCopy = flags & 1 != 0
+    rank = flags & 2 != 0 ? try bytes.takeCounter() : first.tickets.lowerBound.number
+    var others: [StoredTickets] = []
+    if flags & 4 != 0 { others = try bytes.takeArray() }
+    var last = first.tickets.upperBound
+    for other in others {
+      guard other.tickets.lowerBound.number > last.number + 1 else {
+        throw StoredFormError(expected: "tickets in their order")
+      }
+      last = other.tickets.upperBound
+    }
+    tickets = TicketSet(first: first.tickets, others: others.map { $0.tickets })
   }
 }
 
@@ -207,9 +267,8 @@ extension RowReader {
 
 extension PendingMutation where Change: Storable {
   fileprivate func put(into bytes: inout ByteWriter) {
-    bytes.put(StoredTickets(tickets))
-    bytes.put(version.number)
-    bytes.put(mayHaveCopy)
+    MutationHead(tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy)
+      .put(into: &bytes)
     switch stage {
     case .unsent: bytes.put(UInt8(0))
     case .marked(let id):
@@ -229,9 +288,7 @@ extension PendingMutation where Change: Storable {
   }
 
   fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
-    let tickets: StoredTickets = try bytes.take()
-    let version = OutboxVersion(try bytes.takeCounter())
-    let mayHaveCopy = try bytes.takeBool()
+    let head = try MutationHead(from: &bytes)
     let stage: Stage
     switch try bytes.takeByte() {
     case 0: stage = .unsent
@@ -242,35 +299,32 @@ extension PendingMutation where Change: Storable {
     default: throw StoredFormError(expected: "a stage")
     }
     self.init(
-      tickets: tickets.tickets, change: try bytes.take(), stage: stage, mayHaveCopy: mayHaveCopy,
-      version: version)
+      tickets: head.tickets, rank: head.rank, change: try bytes.take(), stage: stage,
+      mayHaveCopy: head.mayHaveCopy, version: head.version)
   }
 }
 
 extension PendingMutation: KeptMutation where Change: Storable {
   fileprivate func isStoredAs(_ other: PendingMutation) -> Bool {
     tickets == other.tickets && version == other.version && mayHaveCopy == other.mayHaveCopy
-      && stage == other.stage
+      && stage == other.stage && rank == other.rank
   }
 }
 
 extension RefusedMutation where Change: Storable {
   fileprivate func put(into bytes: inout ByteWriter) {
-    bytes.put(StoredTickets(tickets))
-    bytes.put(version.number)
-    bytes.put(mayHaveCopy)
+    MutationHead(tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy)
+      .put(into: &bytes)
     bytes.put(refusal)
     bytes.put(change)
   }
 
   fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
-    let tickets: StoredTickets = try bytes.take()
-    let version = OutboxVersion(try bytes.takeCounter())
-    let mayHaveCopy = try bytes.takeBool()
+    let head = try MutationHead(from: &bytes)
     let refusal: MutationRefusal = try bytes.take()
     self.init(
-      tickets: tickets.tickets, change: try bytes.take(), refusal: refusal,
-      mayHaveCopy: mayHaveCopy, version: version)
+      tickets: head.tickets, rank: head.rank, change: try bytes.take(), refusal: refusal,
+      mayHaveCopy: head.mayHaveCopy, version: head.version)
   }
 }
 

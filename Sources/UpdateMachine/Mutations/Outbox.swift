@@ -8,8 +8,9 @@
 ///
 ///     any ──stopped, refused credentials──▶ halted
 ///
-/// Each mutation takes effect at the server exactly once and in order, or is visibly set aside or
-/// uncertain. This promise needs a server that keeps three rules:
+/// Each mutation takes effect at the server exactly once and in order, or is visibly set aside,
+/// overruled or uncertain. One that throws before it has left loses its place to those made after
+/// it, and keeps the new one. This promise needs a server that keeps three rules:
 ///
 /// 1. It runs a mutation only if its ID is the last mutation ID + 1. It writes that ID in the same
 ///    transaction as the effects.
@@ -20,8 +21,8 @@
 /// So an ID never means two things, whatever old push arrives late. A server that counts no IDs
 /// keeps less of the promise: ``MutationDelivery`` says what.
 ///
-/// A mutation leaves the outbox only when the confirmed state contains it, or when the app discards
-/// it. The answer to a push acknowledges nothing. A mutation is on disk before it is sent, and so
+/// A mutation leaves the outbox only when the confirmed state contains it or overrules it, or when
+/// the app discards it. The answer to a push acknowledges nothing. A mutation is on disk before it is sent, and so
 /// is the mark that it may have left. So a restart knows which mutations never left.
 ///
 /// **An older saved form that comes back**, from a backup or a copy, is not recognised as such:
@@ -53,13 +54,16 @@ package struct Outbox<Change: Mutation>: Sendable {
   /// The next version of the app may have others.
   package var settings: OutboxSettings
 
-  /// The pending mutations, by ticket. Those that may have left precede those that have not.
+  /// The pending mutations, by rank. Those that may have left precede those that have not.
   @usableFromInline var queue: [Pending] = []
   /// The mutations that were refused for good and wait for the app, by ticket.
   @usableFromInline var refused: [Refused] = []
   /// The latest discards, oldest first.
   @usableFromInline var discards: [ClosedRange<MutationTicket>] = []
-  /// Up to this ticket, only ``discards`` tells discarded mutations from acknowledged ones.
+  /// The latest that were overruled, oldest first.
+  @usableFromInline var overruled: [ClosedRange<MutationTicket>] = []
+  /// Up to this ticket, only ``discards`` and ``overruled`` tell such mutations from acknowledged
+  /// ones.
   @usableFromInline var forgotten = MutationTicket(0)
   @usableFromInline var lastTicket = MutationTicket(0)
   /// The greatest ID given to a mutation.
@@ -153,23 +157,26 @@ package struct Outbox<Change: Mutation>: Sendable {
     lastTicket = old.lastTicket
     forgotten = old.forgotten
     discards = old.discards
+    overruled = old.overruled
     version = OutboxVersion(old.version.number + 1)
     size = old.size
     let lost = MutationRefusal(.none, .nameLost)
     for pending in old.queue {
       if old.hasNeverLeft(pending) {
-        queue.append(Pending(tickets: pending.tickets, change: pending.change, version: version))
+        queue.append(
+          Pending(
+            tickets: pending.tickets, rank: pending.rank, change: pending.change, version: version))
       } else {
         refused.append(
           Refused(
-            tickets: pending.tickets, change: pending.change, refusal: lost, mayHaveCopy: true,
-            version: version))
+            tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: lost,
+            mayHaveCopy: true, version: version))
       }
     }
     for item in old.refused {
       refused.append(
         Refused(
-          tickets: item.tickets, change: item.change,
+          tickets: item.tickets, rank: item.rank, change: item.change,
           refusal: MutationRefusal(.none, item.refusal.code), mayHaveCopy: item.mayHaveCopy,
           version: version))
     }
@@ -262,11 +269,17 @@ package struct Outbox<Change: Mutation>: Sendable {
   mutating func mutate(
     _ change: Change, _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects
   ) throws(MutationError<Change.Refusal>) -> (ticket: MutationTicket, value: Change.Value) {
-    refresh(&view)
-    let merged = merged(with: change)
-    let growth =
-      merged.map { $0.boundedSize - (queue.last?.change.boundedSize ?? 0) } ?? change.boundedSize
-    guard merged != nil || queue.count + refused.count < settings.pendingMaximum,
+    refresh(&view, &effects)
+    var change = change
+    change.stamp(from: view.state)
+    let merge = merge(with: change)
+    var growth = change.boundedSize
+    if let merge {
+      growth = merge.places.reduce(merge.change.boundedSize) {
+        $0 - queue[$1].change.boundedSize
+      }
+    }
+    guard merge != nil || queue.count + refused.count < settings.pendingMaximum,
       growth <= 0 || size + growth <= settings.sizeMaximum
     else { throw .full }
     var state = view.state
@@ -281,24 +294,65 @@ package struct Outbox<Change: Mutation>: Sendable {
     size += growth
     changed()
     persist(&effects)
-    if let merged {
-      let last = queue.count - 1
-      queue[last].tickets = queue[last].tickets.lowerBound...lastTicket
-      queue[last].change = merged
-      queue[last].version = version
+    if let merge {
+      coalesce(merge)
+      refresh(&view, &effects)
     } else {
-      queue.append(Pending(tickets: lastTicket...lastTicket, change: change, version: version))
+      queue.append(
+        Pending(
+          tickets: TicketSet(lastTicket), rank: nextRank, change: change, version: version))
     }
     proceed(at: now, &effects)
     return (lastTicket, value)
   }
 
-  /// Returns the last queued mutation coalesced with this one, if that is allowed.
-  private func merged(with change: Change) -> Change? {
-    guard let last = queue.last, last.stage == .unsent, last.refusal == nil, !last.mayHaveCopy,
-      last.ticket == lastTicket  // A set-aside ticket in between may return.
-    else { return nil }
-    return last.change.coalesced(with: change)
+  /// Queued mutations and a new one that become one.
+  private struct Merge {
+    var change: Change
+    /// Where they stand, the last first.
+    var places: [Int]
+  }
+
+  /// Returns the unsent mutations that can be coalesced with this one: the last one made, or, if it
+  /// names an object, those of the same object, as long as all behind them name others.
+  private func merge(with change: Change) -> Merge? {
+    var merge = Merge(change: change, places: [])
+    for index in queue.indices.reversed() {
+      let earlier = queue[index]
+      // A set-aside ticket in between may return.
+      guard earlier.stage == .unsent, earlier.refusal == nil, !earlier.mayHaveCopy,
+        !refused.contains(where: { $0.tickets.upperBound > earlier.tickets.lowerBound })
+      else { break }
+      if change.object == nil, earlier.ticket != lastTicket { break }
+      if change.object != nil {
+        guard let object = earlier.change.object else { break }
+        if object != change.object { continue }
+      }
+      guard let joined = earlier.change.coalesced(with: merge.change) else { break }
+      merge.change = joined
+      merge.places.append(index)
+      if change.object == nil { break }
+    }
+    return merge.places.isEmpty ? nil : merge
+  }
+
+  /// Puts one mutation in the place of the first of those that it was coalesced from.
+  private mutating func coalesce(_ merge: Merge) {
+    let place = merge.places[merge.places.count - 1]
+    var tickets = TicketSet(lastTicket)
+    for index in merge.places { tickets = tickets.union(queue[index].tickets) }
+    queue[place].tickets = tickets
+    queue[place].change = merge.change
+    queue[place].version = version
+    guard place + 1 < queue.count else { return }
+    for index in merge.places.dropLast() { queue.remove(at: index) }
+    queueVersion += 1
+  }
+
+  /// A rank above all that are in use, and not below the last ticket.
+  var nextRank: UInt64 {
+    let last = refused.reduce(queue.last?.rank ?? 0) { max($0, $1.rank) }
+    return max(lastTicket.number, last + 1)
   }
 
   /// Counts a change that must be durable.
@@ -335,6 +389,9 @@ public enum MutationError<Refusal: Error & Sendable>: Error, Sendable {
   case full
   /// There is no state yet that could be changed.
   case nothingHeld
+  /// The client is not connected, and changes are only taken while it is
+  /// (``SyncModel/mutatesOffline``).
+  case notConnected
 }
 
 extension MutationError: Equatable where Refusal: Equatable {}

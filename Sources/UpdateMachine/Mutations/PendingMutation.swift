@@ -1,7 +1,10 @@
 /// A mutation in the queue: made by the app, and not known to be in the confirmed state.
 public struct PendingMutation<Change: Mutation>: Sendable {
-  /// The app's handle. Coalesced mutations have several, one after the other.
-  @usableFromInline package internal(set) var tickets: ClosedRange<MutationTicket>
+  /// The app's handle. Coalesced mutations have several.
+  @usableFromInline package internal(set) var tickets: TicketSet
+  /// Its place in the queue: behind all of a lower rank. The number of its first ticket, unless it
+  /// threw, and others went ahead of it.
+  @usableFromInline var rank: UInt64
   /// The change that is replayed and sent: the last edit of it.
   public internal(set) var change: Change
   /// How far it has got on its way to the server.
@@ -14,6 +17,19 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   @usableFromInline package internal(set) var mayHaveCopy = false
   /// The outbox's version of its last change that must be durable.
   @usableFromInline var version: OutboxVersion
+
+  @usableFromInline
+  init(
+    tickets: TicketSet, rank: UInt64? = nil, change: Change, stage: Stage = .unsent,
+    mayHaveCopy: Bool = false, version: OutboxVersion
+  ) {
+    self.tickets = tickets
+    self.rank = rank ?? tickets.lowerBound.number
+    self.change = change
+    self.stage = stage
+    self.mayHaveCopy = mayHaveCopy
+    self.version = version
+  }
 
   /// How far it has got.
   ///
@@ -72,7 +88,9 @@ public struct PendingMutation<Change: Mutation>: Sendable {
 /// app retries, edits or discards it.
 @usableFromInline
 package struct RefusedMutation<Change: Mutation>: Sendable {
-  @usableFromInline package internal(set) var tickets: ClosedRange<MutationTicket>
+  @usableFromInline package internal(set) var tickets: TicketSet
+  /// Its rank in the queue when it was refused, and when it is tried again.
+  var rank: UInt64
   @usableFromInline package internal(set) var change: Change
   /// Its ID, and the refuser's reason code. The server has consumed the ID, or will when it is told
   /// that the ID is void. 0: the ID was given under an earlier client ID, now lost.
@@ -98,7 +116,7 @@ public struct MutationSetAside<Change: Mutation>: Sendable {
   /// The reason why it has no effect.
   public enum Reason: Sendable {
     /// It threw in the last replay. It is tried again over every newer state. Until it passes, it
-    /// and all that follow it are not sent.
+    /// is not sent; those made after it go ahead of it.
     case threw(Change.Refusal)
     /// The server refused it for good. Retry, edit or discard it.
     case refused(RejectionCode)
@@ -126,6 +144,8 @@ public enum MutationState: Hashable, Sendable {
   case acknowledged
   /// The app discarded it.
   case discarded
+  /// The confirmed state made it pointless (``Mutation/isOverruled(by:)``). It is not sent again.
+  case overruled
 }
 
 extension PendingMutation: Equatable where Change: Equatable, Change.Refusal: Equatable {}
@@ -148,9 +168,7 @@ extension PendingMutation.Stage: CustomStringConvertible {
 extension PendingMutation: CustomStringConvertible {
   /// "#3 rename unsent", "#3–5 rename sent 7, threw".
   public var description: String {
-    let (first, last) = (tickets.lowerBound, tickets.upperBound)
-    let handle = first == last ? "\(first)" : "\(first)–\(last.number)"
-    return "\(handle) \(change.name) \(stage)\(refusal == nil ? "" : ", threw")"
+    "\(tickets) \(change.name) \(stage)\(refusal == nil ? "" : ", threw")"
   }
 }
 
@@ -163,6 +181,7 @@ extension MutationState: CustomStringConvertible {
     case .setAside: "setAside"
     case .acknowledged: "acknowledged"
     case .discarded: "discarded"
+    case .overruled: "overruled"
     }
   }
 }
