@@ -35,6 +35,18 @@ struct LedgerWorldTests {
     }
   }
 
+  @Test func `half of the seeds ask a data layer at intervals, short and long ones`() {
+    var drawn: [Cadence: Int] = [:]
+    for seed in 0..<120 as Range<UInt64> {
+      var choices = Choices(seed: seed)
+      let plan = FaultPlan(&choices, allowed: .all, cadences: LedgerApp.Server.cadences)
+      drawn[plan.server.cadence, default: 0] += 1
+    }
+    #expect(drawn.count == 4)
+    #expect(40...80 ~= drawn[.waits] ?? 0)
+    #expect(drawn.values.allSatisfy { $0 > 8 }, "\(drawn)")
+  }
+
   /// Everything that the users of these worlds can do must happen.
   @Test func `changes are refused, set aside, coalesced and pushed again`() {
     var text = ""

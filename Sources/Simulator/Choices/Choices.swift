@@ -42,6 +42,8 @@ public struct Choices: Sendable {
     /// The faults of rows that stay on a disk until they are needed, and of failed reads, added
     /// last.
     case rows
+    /// How often the server wants to be asked, if it leaves that open.
+    case cadence
   }
 
   /// One recorded draw: its stream and its value.

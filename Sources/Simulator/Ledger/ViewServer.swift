@@ -31,6 +31,7 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   /// The behaviour of these servers; `nil`: not drawn yet.
   private var character: Character?
   private var isCalm = false
+  private let cadence: Cadence
   /// How many commits the next pulls are behind.
   private var behind: Int64 = 0
   /// When the pulls stop being behind by that number.
@@ -60,6 +61,7 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
       DataLayer(Mutators()), DiffServer(epoch: 1), pushCredential: PushCredential("push"),
       pullCredential: PullCredential("pull"))
     self.now = now
+    cadence = settings.cadence
     servers.dataLayer.change { (transaction: inout ViewTransaction<Value>) in
       for (key, value) in truth.view.map { transaction.put(key, value) }
     }
@@ -114,7 +116,13 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   /// A state ID never expires: an unknown one costs a full view.
   package var terms: ServerTerms {
-    ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
+    ServerTerms(
+      longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400), cadence: cadence)
+  }
+
+  /// A real one is asked every minute. One that holds a pull open is ours.
+  package static var cadences: [Cadence] {
+    [.waits, .waits, .waits, .every(.seconds(60)), .every(.seconds(5)), .every(.seconds(300))]
   }
 
   // MARK: Pulls

@@ -20,7 +20,7 @@ struct HonestyOracle: Sendable {
   /// dead connection, which takes 100 s to notice. The state is then 124.8 s old; the bound alone
   /// allows 124.7.
   static func bound(settings: MachineSettings, terms: ServerTerms, latency: TimeSpan) -> TimeSpan {
-    terms.longDeadline + settings.writeDue + latency * 2 + settings.quickDeadline
+    terms.longestSilence + settings.writeDue + latency * 2 + settings.quickDeadline
       + settings.late * 2 + settings.debounce
   }
 

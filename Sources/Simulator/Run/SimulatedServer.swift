@@ -103,6 +103,10 @@ public protocol SimulatedServer: Sendable {
   /// or slow, from the stream `server`. By default none.
   mutating func waver(_ choices: inout Choices, at now: Moment)
 
+  /// How the server may want to be asked. A world draws one, so one that occurs twice is drawn more
+  /// often. The first is the tamest. By default a poll waits.
+  static var cadences: [Cadence] { get }
+
   /// Whether the server recognises a second copy of a push, so that a proxy may send one. By
   /// default it does not.
   static var knowsPushesAgain: Bool { get }
@@ -164,6 +168,8 @@ extension SimulatedServer {
 
   public mutating func waver(_ choices: inout Choices, at now: Moment) {}
 
+  public static var cadences: [Cadence] { [.waits] }
+
   public static var knowsPushesAgain: Bool { false }
 
   public mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer? { nil }
@@ -183,6 +189,8 @@ public struct ServerSettings: Hashable, Sendable {
   public var mergesFlags = true
   /// The most requests in a window; `nil`: no limit.
   public var requestsPerWindow: Int64?
+  /// How the server wants to be asked.
+  public var cadence = Cadence.waits
 
   /// Creates settings with the defaults. A world draws its own.
   public init() {}

@@ -36,10 +36,12 @@ struct FaultPlan: Sendable {
 
   /// - Parameter hasPages: whether clients read pages. If not, faults of pages are left out.
   /// - Parameter hasChanges: whether users change things. If not, faults of changes are left out.
+  /// - Parameter cadences: how the server may want to be asked.
   init(
     _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true,
-    hasChanges: Bool = true
+    hasChanges: Bool = true, cadences: [Cadence] = [.waits]
   ) {
+    if cadences.count > 1 { server.cadence = choices.pick(.cadence, cadences) }
     latencies = FaultPlan.tables[Int(choices.draw(.swarm, below: UInt64(FaultPlan.tables.count)))]
     workloadGap = choices.pick(.swarm, [2000, 300, 15_000, 120_000])
     disturbanceGap = choices.pick(.swarm, [10_000, 1500, 60_000, 400_000])

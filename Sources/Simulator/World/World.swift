@@ -69,7 +69,7 @@ struct World<App: SimulatedApp> {
     var choices = choices
     var faultPlan = FaultPlan(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
-      hasPages: World.isPartial, hasChanges: World.isChanging)
+      hasPages: World.isPartial, hasChanges: World.isChanging, cadences: Server.cadences)
     if World.isChanging {
       // Where users change things the state is durable, and an older outbox is a fault of its own.
       faultPlan.settings.isDurable = true

@@ -17,6 +17,13 @@ public struct ServerTerms: Hashable, Sendable {
     self.cadence = cadence
   }
 
+  /// The longest silence of a server to which nothing happens: a waiting poll may be out so long,
+  /// or the next poll is due only then.
+  @inlinable
+  package var longestSilence: TimeSpan {
+    if case .every(let period) = cadence { max(longDeadline, period) } else { longDeadline }
+  }
+
   /// The terms until a server has given some: Zulip's defaults, with a margin on the deadline.
   @inlinable
   package static var unspoken: ServerTerms {
