@@ -81,6 +81,36 @@ import Testing
     #expect(slow.seen.value.count == 1)
   }
 
+  /// Whether a number is among the entries.
+  private struct Has: ViewQuery {
+    var number: Int
+    func answer(in ledger: Ledger) -> Bool { ledger.entries.contains(number) }
+    func mayDiffer(from old: Ledger, to new: Ledger) -> Bool { old.entries != new.entries }
+  }
+
+  @Test func `a model without changes can be queried, and tells what differs`() {
+    let bench = Bench(store: ScriptedStore(Bench.saved))
+    let answers = Box<[Bool]>([])
+    let hasEnded = bench.start { machine in
+      for await answer in await machine.changes(of: Has(number: 3)) {
+        answers.change { $0.append(answer) }
+      }
+    }
+    bench.drain()
+    #expect(answers.value == [], "nothing is read yet")
+    _ = bench.run()
+    bench.drain()
+    #expect(answers.value == [false])
+    for place in 8...10 {
+      bench.source.batch(from: place, [place - 6])
+      bench.advance(.milliseconds(400))
+    }
+    #expect(answers.value == [false, true])
+    bench.start { try? await $0.logOut() }
+    bench.advance(.seconds(60))
+    #expect(hasEnded.isOver.value)
+  }
+
   @Test func `a dropped reader is forgotten`() {
     let (bench, _) = Bench.following()
     let stays = reader(of: bench)

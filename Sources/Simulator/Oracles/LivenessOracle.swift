@@ -26,7 +26,8 @@ enum LivenessOracle {
     // confirmation of what was pushed.
     var pauses = TimeSpan.zero
     if case .every(let period) = terms.cadence { pauses = period * 3 }
-    return deadline + wait + pauses + (trip + settings.retry.slowCap) + trip * 3 + pace + settings.retry
+    return deadline + wait + pauses + (trip + settings.retry.slowCap) + trip * 3 + pace + settings
+      .retry
       .wakeInterval * 4
   }
 }

@@ -53,25 +53,64 @@
     var subscribers = Subscribers<WindowView<Lists>>()
   }
 
+  /// The readers of queries of one state. Belongs to the actor; all end when it is released.
+  final class QuerySubscribers<State: Sendable> {
+    private var readers: [Reader] = []
+
+    private struct Reader {
+      /// Set when the reader leaves.
+      var left: CancellationFlag
+      var show: (State, UInt64) -> Void
+      var end: () -> Void
+    }
+
+    deinit { endAll() }
+
+    /// Returns the answers of a query, which is asked whenever the state changes.
+    func ask<Query: ViewQuery>(_ query: Query) -> AsyncStream<Query.Answer>
+    where Query.State == State {
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: Query.Answer.self, bufferingPolicy: .bufferingNewest(1))
+      let left = CancellationFlag()
+      continuation.onTermination = { _ in left.set() }
+      var subscription = ViewSubscription(query)
+      readers.append(
+        Reader(
+          left: left,
+          show: { state, version in
+            if let answer = subscription.update(state, version: version) {
+              continuation.yield(answer)
+            }
+          },
+          end: { continuation.finish() }))
+      return stream
+    }
+
+    /// Shows a state to all readers, and forgets those that have left.
+    func tell(_ state: State, version: UInt64) {
+      readers.removeAll { $0.left.isSet }
+      for reader in readers { reader.show(state, version) }
+    }
+
+    /// Ends all sequences.
+    func endAll() {
+      for reader in readers { reader.end() }
+      readers = []
+    }
+  }
+
   /// The tasks that wait for a mutation or watch the view. Belongs to the actor; all end when it is
   /// released.
   final class MutationSubscribers<Change: Mutation> {
     /// Tasks that wait for a mutation to change its state, oldest first.
     private var waiters: [Waiter] = []
-    private var viewers: [Viewer] = []
+    let queries = QuerySubscribers<Change.State>()
 
     private struct Waiter {
       /// Set when the task no longer waits.
       var left: CancellationFlag
       /// Returns whether the wait is over; `nil`: the outbox is gone.
       var isOver: (Outbox<Change>?) -> Bool
-    }
-
-    private struct Viewer {
-      /// Set when the reader leaves.
-      var left: CancellationFlag
-      var show: (LocalView<Change>) -> Void
-      var end: () -> Void
     }
 
     deinit { endAll() }
@@ -96,38 +135,17 @@
       return stream
     }
 
-    /// Returns the answers of a query, which is asked whenever the view changes.
-    func ask<Query: ViewQuery>(_ query: Query) -> AsyncStream<Query.Answer>
-    where Query.State == Change.State {
-      let (stream, continuation) = AsyncStream.makeStream(
-        of: Query.Answer.self, bufferingPolicy: .bufferingNewest(1))
-      let left = CancellationFlag()
-      continuation.onTermination = { _ in left.set() }
-      var subscription = ViewSubscription(query)
-      viewers.append(
-        Viewer(
-          left: left,
-          show: { view in
-            if let answer = subscription.update(view) { continuation.yield(answer) }
-          },
-          end: { continuation.finish() }))
-      return stream
-    }
-
     /// Updates all tasks, and forgets those that have left. `nil`: no state is held.
     func tell(_ local: LocalChanges<Change>?) {
       waiters.removeAll { $0.left.isSet || $0.isOver(local?.outbox) }
-      viewers.removeAll { $0.left.isSet }
-      guard let local else { return }
-      for viewer in viewers { viewer.show(local.view) }
+      if let view = local?.view { queries.tell(view.state, version: view.version) }
     }
 
     /// Ends all streams: at a log-out, or when the actor is released.
     func endAll() {
       for waiter in waiters { _ = waiter.isOver(nil) }
-      for viewer in viewers { viewer.end() }
+      queries.endAll()
       waiters = []
-      viewers = []
     }
   }
 
@@ -160,7 +178,16 @@
       if !effects.changes.isDisjoint(with: [.model, .view, .outbox]) {
         mutations.tell(client.local)
       }
+      if effects.changes.contains(.model) {
+        modelVersion += 1
+        tellModel()
+      }
       if !effects.changes.isEmpty { publish() }
+    }
+
+    /// Shows the model to its queries.
+    func tellModel() {
+      if let model = client.model { modelQueries.tell(model, version: modelVersion) }
     }
 
     /// Publishes the present state to observers.

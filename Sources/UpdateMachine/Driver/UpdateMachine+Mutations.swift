@@ -127,8 +127,19 @@
     public func changes<Query: ViewQuery>(
       of query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model.Change.State {
-      let stream = mutations.ask(query)
+      let stream = mutations.queries.ask(query)
       mutations.tell(client.local)
+      return ViewAnswers(stream: stream)
+    }
+
+    /// Returns the answers to a query about a model that takes no changes: one as soon as a model
+    /// is held, then one whenever the answer changes. Ends at a log-out, or when the machine is
+    /// released. Each call returns its own sequence.
+    public func changes<Query: ViewQuery>(
+      of query: Query
+    ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model, Origin.Model.Change == Never {
+      let stream = modelQueries.ask(query)
+      tellModel()
       return ViewAnswers(stream: stream)
     }
 
@@ -143,7 +154,7 @@
     }
   }
 
-  /// The answers to one query about the view, as they change. A slow reader skips those in between,
+  /// The answers to one query, as they change. A slow reader skips those in between,
   /// and never gets the same answer twice in a row. For one reader. The query ends when the
   /// sequence and its iterator are dropped, or the reader's task is cancelled.
   public struct ViewAnswers<Answer: Equatable & Sendable>: AsyncSequence, Sendable {

@@ -80,6 +80,9 @@
     var observers = Subscribers<State>()
     var windows: [WindowSubscriber<Lists>] = []
     let mutations = MutationSubscribers<Change>()
+    let modelQueries = QuerySubscribers<Origin.Model>()
+    /// Counts the changes of the model.
+    var modelVersion: UInt64 = 0
     /// The sleep until freshness changes by itself.
     var alarm: (operation: OperationID, at: Moment)?
     /// Raised by windows that lose their reader, and heard while `run()` goes on.
@@ -287,7 +290,10 @@
       tap?(input, effects, client, now)
       assert(client.violation() == nil, "\(client.violation()!)")
       perform(effects)
-      if case .app(.loggedOut) = input { mutations.endAll() }
+      if case .app(.loggedOut) = input {
+        mutations.endAll()
+        modelQueries.endAll()
+      }
       tell(effects)
     }
   }

@@ -1,4 +1,4 @@
-/// A query of the view, as a plain value.
+/// A query of the view or, where the model takes no changes, of the model: a plain value.
 ///
 ///     struct OpenItems: ViewQuery {
 ///       func answer(in state: Board) -> [Item] { … }
@@ -7,7 +7,7 @@
 ///       }
 ///     }
 public protocol ViewQuery: Sendable {
-  /// The state that the query reads: the view.
+  /// The state that the query reads: the view, or the model.
   associatedtype State: Sendable
   /// What the query returns. Equal answers are not reported twice.
   associatedtype Answer: Equatable & Sendable
@@ -26,8 +26,8 @@ extension ViewQuery {
   public func mayDiffer(from old: State, to new: State) -> Bool { true }
 }
 
-/// A query that follows the view. It returns the first answer, and then only answers that differ
-/// from the last one.
+/// A query that follows a state as it changes. It returns the first answer, and then only answers
+/// that differ from the last one.
 @usableFromInline
 package struct ViewSubscription<Query: ViewQuery>: Sendable {
   package let query: Query
@@ -40,19 +40,27 @@ package struct ViewSubscription<Query: ViewQuery>: Sendable {
   /// The last answer; `nil`: none yet.
   package var answer: Query.Answer? { known?.answer }
 
-  /// Returns the answer if it is the first or has changed. O(1) if the view is the same; otherwise
-  /// the cost of the query's ``ViewQuery/mayDiffer(from:to:)``, and of an answer if that is true.
-  package mutating func update<Change: Mutation>(_ view: LocalView<Change>) -> Query.Answer?
-  where Change.State == Query.State {
-    guard let known else { return ask(view.state, view.version) }
-    guard known.version != view.version else { return nil }
-    guard query.mayDiffer(from: known.state, to: view.state) else {
-      self.known = (view.state, view.version, known.answer)
+  /// Returns the answer if it is the first or has changed. O(1) if the version is the same;
+  /// otherwise the cost of the query's ``ViewQuery/mayDiffer(from:to:)``, and of an answer if that
+  /// is true.
+  ///
+  /// - Parameters:
+  ///   - state: the present state.
+  ///   - version: another number for each state.
+  package mutating func update(_ state: Query.State, version: UInt64) -> Query.Answer? {
+    guard let known else { return ask(state, version) }
+    guard known.version != version else { return nil }
+    guard query.mayDiffer(from: known.state, to: state) else {
+      self.known = (state, version, known.answer)
       return nil
     }
-    let answer = ask(view.state, view.version)
+    let answer = ask(state, version)
     return answer == known.answer ? nil : answer
   }
+
+  /// Does the same with a view.
+  package mutating func update<Change: Mutation>(_ view: LocalView<Change>) -> Query.Answer?
+  where Change.State == Query.State { update(view.state, version: view.version) }
 
   private mutating func ask(_ state: Query.State, _ version: UInt64) -> Query.Answer {
     timesAsked += 1
