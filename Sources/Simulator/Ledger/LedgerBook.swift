@@ -18,8 +18,8 @@ package struct LedgerBook: OutboxBook {
     /// More than one ticket if changes were coalesced.
     var tickets: ClosedRange<MutationTicket>
     var entries: [Int64]
-    /// It threw in a replay, so later ones may have gone ahead of it.
-    var threw = false
+    /// It threw in a replay, so later ones have gone ahead of it.
+    var hasMoved = false
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
@@ -49,15 +49,15 @@ package struct LedgerBook: OutboxBook {
     }
   }
 
-  package mutating func noteThrow(of ticket: MutationTicket) {
+  package mutating func noteMove(of ticket: MutationTicket) {
     for index in made.indices where made[index].tickets.contains(ticket) {
-      made[index].threw = true
+      made[index].hasMoved = true
     }
   }
 
   /// The entries of those that have kept their places.
   func inPlace(_ entries: [Int64]) -> [Int64] {
-    let moved = made.flatMap { $0.threw ? $0.entries : [] }
+    let moved = made.flatMap { $0.hasMoved ? $0.entries : [] }
     return moved.isEmpty ? entries : entries.filter { !moved.contains($0) }
   }
 

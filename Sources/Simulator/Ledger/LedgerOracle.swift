@@ -62,8 +62,8 @@ enum LedgerOracle {
       "\(words(found)) with \(outbox)")
   }
 
-  /// The server has run only the user's entries, each once, and in the user's order unless they
-  /// threw.
+  /// The server has run only the user's entries, each once. Those that have kept their places are
+  /// in the user's order.
   private static func objectionToServer(
     _ truth: LedgerApp.Truth, _ book: LedgerBook
   ) -> UserObjection? {

@@ -20,8 +20,8 @@ package struct PostsBook: OutboxBook {
     /// How often the post may have been sent: 1, plus 1 for each retry while it was uncertain.
     var sends = 1
     var isDiscarded = false
-    /// It threw in a replay, so later ones may have gone ahead of it.
-    var threw = false
+    /// It threw in a replay, so later ones have gone ahead of it.
+    var hasMoved = false
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
@@ -42,8 +42,8 @@ package struct PostsBook: OutboxBook {
 
   mutating func noteRetry(_ ticket: MutationTicket) { change(ticket) { $0.sends += 1 } }
 
-  package mutating func noteThrow(of ticket: MutationTicket) {
-    change(ticket) { $0.threw = true }
+  package mutating func noteMove(of ticket: MutationTicket) {
+    change(ticket) { $0.hasMoved = true }
   }
 
   mutating func discard(_ ticket: MutationTicket) { change(ticket) { $0.isDiscarded = true } }

@@ -51,7 +51,7 @@ enum PostsOracle {
   }
 
   /// The server has no post more often than it was sent, and none that was not made. Posts that
-  /// were sent once and never threw are in the user's order.
+  /// were sent once and have kept their places are in the user's order.
   private static func objectionToServer(
     _ truth: PostsApp.Truth, _ book: PostsBook
   ) -> UserObjection? {
@@ -66,7 +66,7 @@ enum PostsOracle {
         return UserObjection(
           .input, "entry \(made.entry) was sent \(made.sends) times", words(posted))
       }
-      guard made.sends == 1, !made.isDiscarded, !made.threw,
+      guard made.sends == 1, !made.isDiscarded, !made.hasMoved,
         let place = posted.firstIndex(of: made.entry)
       else { continue }
       if place < last {

@@ -9,8 +9,8 @@ package protocol OutboxBook: Sendable {
   /// Creates an empty record.
   init(of client: ClientID?)
 
-  /// Notes that a change threw in a replay.
-  mutating func noteThrow(of ticket: MutationTicket)
+  /// Notes that a change stands behind later ones, because it threw in a replay.
+  mutating func noteMove(of ticket: MutationTicket)
 }
 
 extension OutboxBook {
@@ -139,8 +139,10 @@ extension OutboxUser {
     } else if memory.client == .nameless {
       memory = Memory(of: nil)  // Logged out: the next outbox without a name is another.
     }
-    for pending in client.local?.outbox.pending ?? [] where pending.refusal != nil {
-      memory.noteThrow(of: pending.ticket)
+    var last = MutationTicket(0)
+    for pending in client.local?.outbox.pending ?? [] {
+      if pending.ticket < last { memory.noteMove(of: pending.ticket) }
+      last = max(last, pending.ticket)
     }
     if let push = effects.outbox.push { check.note(push) }
   }
