@@ -54,23 +54,28 @@ func measureAll() async throws {
 // MARK: A little of it, against what is kept
 
 /// Measures groups, and compares them with what is kept. Ratios depend on the computer's other
-/// work. So a group with a ratio that is too bad is measured again, up to twice, and its best
-/// figures count.
+/// work, which comes and goes. So a group with a ratio that is too bad is measured again in a later
+/// round, and its best figures count. After four rounds of that, what is still bad is so.
 func compare(_ kept: KeptFigures) async throws -> [String] {
-  var complaints: [String] = []
-  for (name, run) in groups where options.wants(name) {
-    say("smoke: \(name)…")
-    let begun = ContinuousClock.now
-    var found = try await measured(name, run).figures
-    for _ in 1...2 where kept.isWorthAnother(found) {
-      found.join(try await measured(name, run).figures) { $0.improve($1) }
+  var found: [String: KeptFigures] = [:]
+  var open = groups.filter { options.wants($0.name) }
+  for round in 1...5 where !open.isEmpty {
+    for (name, run) in open {
+      say("smoke: \(name)…")
+      let begun = ContinuousClock.now
+      var figures = try await measured(name, run).figures
+      if let earlier = found[name] { figures.join(earlier) { $0.improve($1) } }
+      found[name] = figures
+      let wrong = kept.complaints(about: figures, in: name)
+      let time = String(format: "%.1f s", since(begun))
+      let again = round > 1 ? ", round \(round)" : ""
+      say("smoke: \(name), \(figures.names.count) figures, \(wrong.count) wrong, \(time)\(again)")
     }
-    let wrong = kept.complaints(about: found, in: name)
-    let time = String(format: "%.1f s", since(begun))
-    say("smoke: \(name), \(found.names.count) figures, \(wrong.count) wrong, \(time)")
-    complaints += wrong
+    open.removeAll { name, _ in found[name].map { !kept.isWorthAnother($0) } ?? true }
   }
-  return complaints
+  return groups.flatMap { name, _ in
+    found[name].map { kept.complaints(about: $0, in: name) } ?? []
+  }
 }
 
 /// Rewrites Limits.txt with the worst figures of three runs.
