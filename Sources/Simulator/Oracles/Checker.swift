@@ -219,9 +219,15 @@ struct Checker<App: SimulatedApp> {
   func isLevel(
     _ client: Int, _ body: Body, _ server: Server, at now: Moment
   ) -> Bool {
-    guard case .live(.polling(let request)) = body.status, request.waits,
-      accounts[client].position == server.position || hasHeardAll(client, server)
-    else { return false }
+    switch body.status {
+    case .live(.polling(let request)) where request.waits: break
+    case .live(.polling), .live(.pausing):
+      guard case .every = body.machine.terms.cadence else { return false }
+    default: return false
+    }
+    guard accounts[client].position == server.position || hasHeardAll(client, server) else {
+      return false
+    }
     return body.freshness(at: now).claim == .connected
   }
 
