@@ -89,6 +89,17 @@ public struct RecordFinger: Finger, Hashable {
   /// Whether everything has been pulled as of ``lastPulledAt``.
   package var isWhole: Bool
 
+  package init(
+    epoch: UInt64, lastPulledAt: RecordStamp, schema: SchemaVersion?, cursor: RecordKey?,
+    isWhole: Bool
+  ) {
+    self.epoch = epoch
+    self.lastPulledAt = lastPulledAt
+    self.schema = schema
+    self.cursor = cursor
+    self.isWhole = isWhole
+  }
+
   public var log: RecordLog { RecordLog(epoch: epoch) }
 }
 
