@@ -284,13 +284,15 @@ struct RecordSyncTests {
     #expect(desk.server.text == #"b{"x":3}"#)
   }
 
-  @Test
-  func `bug 71: deleted and created again, both are sent, and our own echo overrules neither`() {
+  @Test(arguments: [true, false])
+  func `bug 71: deleted and created again, both are sent, and our own echo overrules neither`(
+    isLost: Bool
+  ) {
     var desk = RecordDesk()
     desk.set("a", ["x": 1, "y": 1])
     desk.pull(\.one)
     desk.one.make(.delete, "a")
-    desk.push(\.one, isLost: true)
+    desk.push(\.one, isLost: isLost)
     desk.one.make(.create(row(["x": 2])), "a")
     desk.pull(\.one)
     #expect(desk.one.view.text == #"a{"x":2}"# && desk.one.overruled.isEmpty)
