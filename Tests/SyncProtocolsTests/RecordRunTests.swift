@@ -53,12 +53,15 @@ struct RecordRun {
   /// Pushes that may come once more.
   private var late: [(push: RecordPush, items: [RecordFollower.Item], hasCome: Bool)] = []
   private var epoch: UInt64 = 1
+  /// What each user has made of the records that nobody else changes. Each must always see it.
+  private var mine: [Records]
 
   init(seed: UInt64) {
     draws = Draws(seed: seed)
     server = RecordServer(epoch: 1, pageMaximum: 1 + draws.below(4))
     server.takesRest = draws.happens(1, in: 2)
     clients = (1...2 + UInt64(draws.below(2))).map { RecordFollower($0) }
+    mine = clients.map { _ in Records() }
   }
 
   mutating func run() throws {
@@ -113,13 +116,32 @@ struct RecordRun {
   private mutating func write(_ key: RecordKey) { server.set(key, columns(), at: now) }
 
   private mutating func makeChange(_ index: Int) {
-    let key = key()
+    let key = draws.happens(1, in: 3) ? RecordKey(own(index), "\(draws.below(2))") : key()
     let isThere = clients[index].view.records.contains(key)
-    switch draws.below(4) {
-    case 0: clients[index].make(.delete, key)
-    case 1 where isThere, 2 where isThere: clients[index].make(.update(columns()), key)
-    default: clients[index].make(.create(columns()), key)
+    var action = RecordChange.Action.delete
+    if !draws.happens(1, in: 4) {
+      action = isThere && draws.happens(2, in: 3) ? .update(columns()) : .create(columns())
     }
+    clients[index].make(action, key)
+    if key.table == own(index) {
+      mine[index] = applied([RecordChange(action, key)], to: mine[index])
+    }
+  }
+
+  /// The table that only this client changes.
+  private func own(_ index: Int) -> String { "own\(index)" }
+
+  private func applied(_ changes: [RecordChange], to records: Records) -> Records {
+    var records = records
+    for change in changes {
+      let old = records[change.key]
+      switch change.action {
+      case .delete: records[change.key] = nil
+      case .create(let columns): records[change.key] = merged(old ?? row([:]), columns)
+      case .update(let columns): records[change.key] = old.map { merged($0, columns) }
+      }
+    }
+    return records
   }
 
   // MARK: Requests
@@ -186,17 +208,11 @@ struct RecordRun {
   private mutating func arrive(
     _ push: RecordPush, _ items: [RecordFollower.Item]
   ) -> [RecordKey] {
-    var expected = server.records
+    let before = server.records
     let refused = server.push(push, at: now)
     let isApplied = refused.isEmpty || server.takesRest
-    for item in items where isApplied && !refused.contains(item.change.key) {
-      let (key, old) = (item.change.key, expected[item.change.key])
-      switch item.change.action {
-      case .delete: expected[key] = nil
-      case .create(let columns): expected[key] = merged(old ?? row([:]), columns)
-      case .update(let columns): expected[key] = old.map { merged($0, columns) }
-      }
-    }
+    let made = items.map(\.change).filter { isApplied && !refused.contains($0.key) }
+    let expected = applied(made, to: before)
     if server.records != expected { violation = "a push has another effect than its changes" }
     for change in server.records.difference(from: seen).changes
     where changed[change.key, default: .none] > push.lastPulledAt {
@@ -234,6 +250,10 @@ struct RecordRun {
         continue
       }
       if plain(client.confirmed) != then { violation = "client \(index) shows a mixture" }
+      let owned = plain(client.view).filter { $0.key.table == own(index) }
+      if VersionedMap(sorted: owned) != mine[index] {
+        violation = "client \(index) does not see its own changes"
+      }
     }
   }
 

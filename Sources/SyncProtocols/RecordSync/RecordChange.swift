@@ -50,9 +50,13 @@ public struct RecordChange: Mutation, Hashable {
   public mutating func stamp(from state: RecordState) {
     seen = state.lastPulledAt
     switch action {
-    case .create: if state.deletions[key] == RecordStamp.none { seen = .never }
-    case .delete: if let record = state.records[key], record.createdAt == nil { seen = .never }
+    case .create: if state.deletedHere.contains(key) { seen = .never }
     case .update: return
+    case .delete:
+      guard let record = state.records[key] else {
+        return seen = state.deletedHere[key] ?? seen  // It was deleted here already.
+      }
+      if record.createdAt == nil { seen = .never }
     }
   }
 
@@ -71,7 +75,7 @@ public struct RecordChange: Mutation, Hashable {
     case .delete:
       if let createdAt = record?.createdAt, createdAt > seen { throw .createdAnew }
       state.records[key] = nil
-      state.deletions[key] = RecordStamp.none
+      state.deletedHere[key] = seen
     }
   }
 
@@ -82,7 +86,8 @@ public struct RecordChange: Mutation, Hashable {
     guard later.key == key else { return nil }
     var both = self
     switch (action, later.action) {
-    case (_, .delete): return later
+    case (.delete, .delete): return self
+    case (.create, .delete), (.update, .delete): return later
     case (.create(var columns), .create(let next)), (.create(var columns), .update(let next)):
       columns.mergeColumns(next)
       both.action = .create(columns)

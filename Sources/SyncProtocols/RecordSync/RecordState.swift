@@ -34,10 +34,11 @@ public struct RecordState: Equatable, Sendable {
   public package(set) var records = VersionedMap<RecordKey, Record>()
   /// The moment of the last pull.
   package var lastPulledAt = RecordStamp.none
-  /// The records that the last pull has deleted, with its moment, and those that pending changes
-  /// have deleted, with 0. No others are needed: pending changes are replayed at once over each
-  /// pull, and those that it overrules are gone then.
+  /// The records that the last pull has deleted, with its moment. No others are needed: pending
+  /// changes are replayed at once over each pull, and those that it overrules are gone then.
   var deletions = VersionedMap<RecordKey, RecordStamp>()
+  /// The records that pending changes have deleted, and what the user had seen by then.
+  var deletedHere = VersionedMap<RecordKey, RecordStamp>()
 
   package init() {}
 
