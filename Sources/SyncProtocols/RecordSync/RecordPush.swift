@@ -1,0 +1,60 @@
+public import UpdateMachine
+
+/// Pending changes on their way to the server: what is left of them for each record. It has neither
+/// status nor changed columns.
+///
+/// The server deletes first, then creates, then updates. So a record that was deleted and created
+/// again is in both lists (SyncBugs 71). Creating a record that exists updates it. If a record has
+/// changed since ``lastPulledAt``, and would change again, the push must not touch it.
+public struct RecordPush: Hashable, Sendable {
+  /// The epoch of the server that gave the stamp.
+  public var epoch: UInt64
+  /// The client has seen every change up to this moment.
+  public var lastPulledAt: RecordStamp
+  /// Ascending.
+  public private(set) var created: [RecordRow] = []
+  /// Ascending. Each has only the columns to set.
+  public private(set) var updated: [RecordRow] = []
+  /// Ascending.
+  public private(set) var deleted: [RecordKey] = []
+
+  /// Collapses the mutations of an outbox's push, made at a finger.
+  public init(_ mutations: [PushRequest<RecordChange>.Item], at finger: RecordFinger) {
+    epoch = finger.epoch
+    lastPulledAt = finger.lastPulledAt
+    var deletions = VersionedMap<RecordKey, Bool>()
+    var writes = VersionedMap<RecordKey, (columns: JSONObject, creates: Bool)>()
+    for item in mutations {
+      let change = item.change
+      guard let columns = change.columns else {
+        deletions[change.key] = true
+        writes[change.key] = nil
+        continue
+      }
+      var write = writes[change.key] ?? (JSONObject(), false)
+      write.columns.mergeColumns(columns)
+      if case .create = change.action { write.creates = true }
+      writes[change.key] = write
+    }
+    deleted = deletions.map(\.key)
+    for (key, write) in writes {
+      let row = RecordRow(key, write.columns)
+      if write.creates { created.append(row) } else { updated.append(row) }
+    }
+  }
+
+  /// Returns the answer for the outbox.
+  ///
+  /// - Parameters:
+  ///   - mutations: those of the push.
+  ///   - refused: the records that the server has not touched, because they have changed since;
+  ///     none: it has taken everything.
+  ///   - tookRest: whether it has taken the others.
+  public static func answer(
+    to mutations: [PushRequest<RecordChange>.Item], refusing refused: [RecordKey], tookRest: Bool
+  ) -> PushAnswer {
+    if refused.isEmpty { return .accepted }
+    let taken = mutations.filter { !refused.contains($0.change.key) }.map(\.id)
+    return tookRest && !taken.isEmpty ? .acceptedOnly(taken) : .behind
+  }
+}
